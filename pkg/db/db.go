@@ -1,0 +1,152 @@
+// Package db talks to the database: one code base on CockroachDB and PostgreSQL.
+// It opens pools, runs transactions that are repeated as a whole when the database asks for it,
+// resolves commits whose outcome is unknown, and gathers the writes of a transaction in one round trip.
+// SQL itself lives beside the functions that use it, in the services.
+package db
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/exaring/otelpgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Dialect is the database product behind the connection.
+type Dialect string
+
+// The two dialects that every statement is written for.
+const (
+	PostgreSQL  Dialect = "postgresql"
+	CockroachDB Dialect = "cockroachdb"
+)
+
+// Config says how to reach the database and how far to go.
+type Config struct {
+	URL              string        // postgres:// URL, with TLS options if any
+	MaxConns         int32         // size of the pool; about 4 per core of the database, over all nodes
+	StatementTimeout time.Duration // bound of one statement on the server
+	LockTimeout      time.Duration // bound of one wait for a lock
+	SavepointRetry   bool          // on CockroachDB: retry through cockroach-go's savepoint protocol
+	Tracer           trace.TracerProvider
+	QueryTracer      pgx.QueryTracer // replaces the OpenTelemetry tracer, for tests
+	Inject           Injector        // faults for tests; nil in production
+	Log              *slog.Logger
+}
+
+// Querier runs statements at once: the pool for reads outside a transaction, or a [*Tx].
+type Querier interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
+	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
+	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
+}
+
+// DB is a pool of connections to one database.
+type DB struct {
+	pool    *pgxpool.Pool
+	dialect Dialect
+	cfg     Config
+	log     *slog.Logger
+}
+
+// Open connects, waits until the database answers, and finds out its dialect.
+func Open(ctx context.Context, cfg Config) (*DB, error) {
+	pc, err := pgxpool.ParseConfig(cfg.URL)
+	if err != nil {
+		return nil, fmt.Errorf("parse database URL: %w", err)
+	}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	configurePool(pc, cfg)
+	pool, err := pgxpool.NewWithConfig(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("open database pool: %w", err)
+	}
+	d := &DB{pool: pool, cfg: cfg, log: cfg.Log}
+	if d.dialect, err = detectDialect(ctx, pool); err != nil {
+		pool.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+func configurePool(pc *pgxpool.Config, cfg Config) {
+	if cfg.MaxConns > 0 {
+		pc.MaxConns = cfg.MaxConns
+	}
+	// Connections move to other nodes after a restart or a scale-out only when they end now and then.
+	pc.MaxConnLifetime, pc.MaxConnLifetimeJitter = 15*time.Minute, 5*time.Minute
+	params := pc.ConnConfig.RuntimeParams
+	params["application_name"] = "tradegrid"
+	// A forgotten option must not weaken the isolation.
+	params["default_transaction_isolation"] = "serializable"
+	params["idle_in_transaction_session_timeout"] = "60000"
+	params["statement_timeout"] = fmt.Sprint(orDefault(cfg.StatementTimeout, 30*time.Second).Milliseconds())
+	params["lock_timeout"] = fmt.Sprint(orDefault(cfg.LockTimeout, 10*time.Second).Milliseconds())
+	switch {
+	case cfg.QueryTracer != nil:
+		pc.ConnConfig.Tracer = cfg.QueryTracer
+	case cfg.Tracer != nil:
+		pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(cfg.Tracer), otelpgx.WithTrimSQLInSpanName(), otelpgx.WithDisableSQLStatementInAttributes())
+	}
+	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
+		pgxuuid.Register(c.TypeMap())
+		return nil
+	}
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}
+
+func detectDialect(ctx context.Context, q Querier) (Dialect, error) {
+	var version string
+	if err := q.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
+		return "", fmt.Errorf("ask the database for its version: %w", err)
+	}
+	if strings.Contains(version, "CockroachDB") {
+		return CockroachDB, nil
+	}
+	return PostgreSQL, nil
+}
+
+// Dialect tells the database product.
+func (d *DB) Dialect() Dialect { return d.dialect }
+
+// Pool is the underlying pool: for single reads by key or by one statement, and for statistics.
+func (d *DB) Pool() *pgxpool.Pool { return d.pool }
+
+// Close ends all connections.
+func (d *DB) Close() { d.pool.Close() }
+
+// Query runs one reading statement outside a transaction.
+func (d *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	return d.pool.Query(ctx, sql, args...)
+}
+
+// QueryRow runs one reading statement of at most one row outside a transaction.
+func (d *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	return d.pool.QueryRow(ctx, sql, args...)
+}
+
+// Exec runs one statement in a transaction of its own. It is not repeated: only for statements that may fail.
+func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	return d.pool.Exec(ctx, sql, args...)
+}
+
+// SendBatch runs several reading statements in one round trip, in one implicit transaction.
+func (d *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	return d.pool.SendBatch(ctx, b)
+}

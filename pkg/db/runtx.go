@@ -1,0 +1,272 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"time"
+
+	crdbpgx "github.com/cockroachdb/cockroach-go/v2/crdb/crdbpgxv5"
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
+)
+
+const (
+	maxTries    = 12
+	backoffBase = 2 * time.Millisecond
+	backoffCap  = 250 * time.Millisecond
+)
+
+// Fact tells whether a transaction whose commit got no answer has happened,
+// by looking for something that only it can have written.
+type Fact func(ctx context.Context, q Querier) (bool, error)
+
+type txOptions struct {
+	iso        pgx.TxIsoLevel
+	fact       Fact
+	repeatable bool
+}
+
+// Option changes how a transaction runs.
+type Option func(*txOptions)
+
+// ReadCommitted lowers the isolation, for work that is right without a common snapshot.
+func ReadCommitted() Option { return func(o *txOptions) { o.iso = pgx.ReadCommitted } }
+
+// WithFact says how to find out whether a commit without an answer has happened.
+// Without it the transaction leaves a marker row of its own.
+func WithFact(f Fact) Option { return func(o *txOptions) { o.fact = f } }
+
+// Repeatable marks a transaction that may be run again after it has happened: it needs no fact.
+func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
+
+// ErrBusy is what a caller gets when the database kept asking to try again.
+var ErrBusy = &fault.Error{
+	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
+	Message: "the database is too busy to take this change; nothing was stored, try again",
+}
+
+const sqlInsertMarker = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
+const sqlSelectMarker = `SELECT EXISTS (SELECT 1 FROM tx_markers WHERE id = $1)`
+
+// RunTx runs fn in a transaction and commits it. When the database asks for a retry, the whole of fn
+// runs again in a new transaction, at most 12 times and not past the deadline of ctx; so fn touches only
+// the transaction and its result, and takes ids and the time from outside. The name labels metrics and spans.
+// A commit whose outcome is unknown is looked up, never blindly repeated.
+func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context, tx *Tx) error, opts ...Option) error {
+	o := txOptions{iso: pgx.Serializable}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	fn = o.mark(fn)
+	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
+	defer span.End()
+	for try := 1; ; try++ {
+		err := d.runOnce(ctx, o, fn)
+		if err == nil {
+			txAttempts.Observe(float64(try))
+			span.SetAttributes(attribute.Int("tradegrid.tx.attempts", try))
+			return nil
+		}
+		if err = d.afterFailure(ctx, name, o, err, try); err == nil {
+			return nil
+		} else if !errors.Is(err, errTryAgain) {
+			span.SetStatus(codes.Error, name)
+			return err
+		}
+	}
+}
+
+var errTryAgain = errors.New("try the transaction again")
+
+// afterFailure turns the error of one try into: nil (it did happen), errTryAgain, or the final error.
+func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, err error, try int) error {
+	var unknown *unknownOutcome
+	if errors.As(err, &unknown) {
+		txAmbiguous.Inc()
+		happened, lookErr := d.lookUp(ctx, o)
+		switch {
+		case lookErr != nil:
+			return fmt.Errorf("commit of %s has an unknown outcome: %w", name, errors.Join(err, lookErr))
+		case happened:
+			return nil
+		}
+	} else if !retryable(err) {
+		return err
+	}
+	txRetries.WithLabelValues(name, sqlState(err)).Inc()
+	if try >= maxTries || !pause(ctx, try) {
+		return fmt.Errorf("%w (%s gave up after %d tries: %w)", ErrBusy, name, try, err)
+	}
+	return errTryAgain
+}
+
+// mark adds the marker row, unless the caller has a better fact or needs none.
+func (o *txOptions) mark(fn func(context.Context, *Tx) error) func(context.Context, *Tx) error {
+	if o.fact != nil || o.repeatable {
+		return fn
+	}
+	id, expires := uuid.New(), time.Now().Add(time.Hour)
+	o.fact = func(ctx context.Context, q Querier) (found bool, err error) {
+		err = q.QueryRow(ctx, sqlSelectMarker, id).Scan(&found)
+		return found, err
+	}
+	return func(ctx context.Context, tx *Tx) error {
+		if err := fn(ctx, tx); err != nil {
+			return err
+		}
+		tx.Queue(sqlInsertMarker, id, expires)
+		return nil
+	}
+}
+
+// lookUp reads the fact, patiently: the connection that failed may be the sign of a failover.
+func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error) {
+	if o.repeatable {
+		return false, nil
+	}
+	for try := 1; try <= maxTries; try++ {
+		if happened, err = o.fact(ctx, d); err == nil || !pause(ctx, try) {
+			return happened, err
+		}
+	}
+	return false, err
+}
+
+func (d *DB) runOnce(ctx context.Context, o txOptions, fn func(context.Context, *Tx) error) error {
+	if d.dialect == CockroachDB && d.cfg.SavepointRetry {
+		return d.runSavepoint(ctx, o, fn)
+	}
+	if err := d.injectAt(ctx, AtBegin); err != nil {
+		return err
+	}
+	ptx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: o.iso})
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	tx := &Tx{tx: ptx, inject: d.cfg.Inject}
+	if err := runBody(ctx, tx, fn); err != nil {
+		return errors.Join(err, d.rollback(ctx, ptx))
+	}
+	return d.commit(ctx, ptx)
+}
+
+func runBody(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
+	err := fn(ctx, tx)
+	if tx.failed != nil {
+		return tx.failed
+	}
+	if err != nil {
+		return err
+	}
+	return tx.Flush(ctx)
+}
+
+func (d *DB) commit(ctx context.Context, ptx pgx.Tx) error {
+	if err := d.injectAt(ctx, BeforeCommit); err != nil {
+		return errors.Join(err, d.rollback(ctx, ptx))
+	}
+	if err := ptx.Commit(ctx); err != nil {
+		if outcomeUnknown(err) {
+			return &unknownOutcome{err}
+		}
+		return fmt.Errorf("commit: %w", err)
+	}
+	if err := d.injectAt(ctx, AfterCommit); err != nil {
+		return &unknownOutcome{err}
+	}
+	return nil
+}
+
+// runSavepoint is the protocol of CockroachDB's client library. It must never run on PostgreSQL, where
+// releasing the savepoint commits nothing and the error of the real commit would be dropped.
+func (d *DB) runSavepoint(ctx context.Context, o txOptions, fn func(context.Context, *Tx) error) error {
+	return crdbpgx.ExecuteTx(ctx, d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
+		return runBody(ctx, &Tx{tx: ptx, inject: d.cfg.Inject}, fn)
+	})
+}
+
+// rollback always ends the transaction, also when ctx is over: a connection must not go back half open.
+func (d *DB) rollback(ctx context.Context, ptx pgx.Tx) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if err := ptx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+		d.log.DebugContext(ctx, "rollback failed", "error", err)
+	}
+	return nil
+}
+
+func (d *DB) injectAt(ctx context.Context, p Point) error {
+	if d.cfg.Inject == nil {
+		return nil
+	}
+	return d.cfg.Inject.Fault(ctx, p)
+}
+
+// unknownOutcome wraps a commit that may or may not have happened.
+type unknownOutcome struct{ err error }
+
+func (e *unknownOutcome) Error() string { return "commit with unknown outcome: " + e.err.Error() }
+func (e *unknownOutcome) Unwrap() error { return e.err }
+
+// outcomeUnknown tells a refused commit from one whose answer was lost.
+func outcomeUnknown(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return !errors.Is(err, pgx.ErrTxCommitRollback)
+	}
+	switch pg.Code {
+	case "40003", "57P01", "57P02", "57P03": // statement completion unknown; shutdown while answering
+		return true
+	}
+	return false
+}
+
+// retryable reports whether a new transaction may succeed where this one failed before its commit.
+func retryable(err error) bool {
+	if _, ok := fault.As(err); ok {
+		return false
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch pg.Code {
+		case "40001", "40P01", "CR000", "55P03", "57P01", "57P02", "57P03", "53300":
+			return true
+		}
+		return false
+	}
+	var netErr net.Error
+	return pgconn.SafeToRetry(err) || (errors.As(err, &netErr) && !errors.Is(err, context.DeadlineExceeded)) ||
+		errors.Is(err, net.ErrClosed) || isConnLost(err)
+}
+
+func sqlState(err error) string {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code
+	}
+	return "connection"
+}
+
+// pause waits with full jitter; it reports false when the deadline comes first.
+func pause(ctx context.Context, try int) bool {
+	limit := min(backoffCap, backoffBase<<min(try, 10))
+	t := time.NewTimer(rand.N(limit) + time.Millisecond)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-t.C:
+		return true
+	}
+}
