@@ -1,0 +1,53 @@
+// Package event is the vocabulary of change events: the type of each event, and the list of all of them
+// that the domains declare and that subscriptions, the event log and the API description read.
+package event
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// Type declares one event that a domain raises (specification, section 6).
+type Type struct {
+	Name        string       // such as order.created
+	Module      string       // component that must be active for the company
+	Scope       string       // resource whose read scope a token needs to see it
+	Description string       // one sentence
+	Data        reflect.Type // shape of data in the envelope
+}
+
+// Of makes a Type whose data has the shape of T.
+func Of[T any](name, module, scope, description string) Type {
+	return Type{Name: name, Module: module, Scope: scope, Description: description, Data: reflect.TypeFor[T]()}
+}
+
+// Registry is the complete list of event types of the platform.
+type Registry struct {
+	types  []Type
+	byName map[string]Type
+}
+
+// NewRegistry gathers the events of all domains. It panics on a name declared twice: a wiring mistake.
+func NewRegistry(domains ...[]Type) *Registry {
+	r := &Registry{byName: map[string]Type{}}
+	for _, t := range slices.Concat(domains...) {
+		if _, dup := r.byName[t.Name]; dup {
+			panic(fmt.Sprintf("event %s is declared twice", t.Name))
+		}
+		r.byName[t.Name] = t
+		r.types = append(r.types, t)
+	}
+	slices.SortFunc(r.types, func(a, b Type) int { return strings.Compare(a.Name, b.Name) })
+	return r
+}
+
+// All lists the types by name.
+func (r *Registry) All() []Type { return r.types }
+
+// Lookup finds a type by its exact name.
+func (r *Registry) Lookup(name string) (Type, bool) {
+	t, ok := r.byName[name]
+	return t, ok
+}
