@@ -1,0 +1,8 @@
+//go:build !linux
+
+package embedded
+
+import "os/exec"
+
+// startBound starts cmd with a watcher, as there is no signal at the death of a parent.
+func startBound(cmd *exec.Cmd) (release func(), err error) { return startWatched(cmd) }

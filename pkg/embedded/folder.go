@@ -1,0 +1,181 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// maxLog is the size in bytes at which a log is put aside at the next start.
+const maxLog = 10 << 20
+
+// folderLock keeps a second server, of this or another process, away from a folder.
+type folderLock struct{ f *os.File }
+
+// lockFolder takes the lock file of dir. The kernel frees it when the process ends, however that happens.
+func lockFolder(dir string) (*folderLock, error) {
+	path := filepath.Join(dir, "lock")
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock file: %w", err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		defer f.Close()
+		if !errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("lock %s: %w", path, err)
+		}
+		owner, _ := os.ReadFile(path)
+		return nil, fmt.Errorf("%w: %s is used by process %s; stop that process or choose another folder",
+			ErrInUse, dir, strings.TrimSpace(string(owner)))
+	}
+	if err := errors.Join(f.Truncate(0), writeAt0(f, strconv.Itoa(os.Getpid())+"\n")); err != nil {
+		f.Close()
+		return nil, fmt.Errorf("write %s: %w", path, err)
+	}
+	return &folderLock{f: f}, nil
+}
+
+func writeAt0(f *os.File, s string) error {
+	_, err := f.WriteAt([]byte(s), 0)
+	return err
+}
+
+func (l *folderLock) release() {
+	if l != nil && l.f != nil {
+		_ = l.f.Close() // closing is what unlocks
+		l.f = nil
+	}
+}
+
+// makeOwnFolder makes dir, which the server's user has to pass through to its data.
+func makeOwnFolder(dir string, acct *account) error {
+	mode := os.FileMode(0o700)
+	if acct.switched {
+		mode = 0o711
+	}
+	if err := os.MkdirAll(dir, mode); err != nil {
+		return fmt.Errorf("make database folder: %w", err)
+	}
+	return nil
+}
+
+// placeFile names, inside Dir, the folder that holds the data when it cannot lie in Dir itself.
+func placeFile(dir string) string { return filepath.Join(dir, "location") }
+
+// placeData decides which folder holds the data folder. It is cfg.Dir, unless the server runs as another user who
+// cannot reach it (below root's home, say): then it is a new folder elsewhere, whose path is kept in Dir.
+// The path is random and the folder made by this process, so nobody else can have prepared it.
+func placeData(ctx context.Context, cfg PostgresConfig, acct *account) (string, error) {
+	if kept, err := os.ReadFile(placeFile(cfg.Dir)); err == nil {
+		place := strings.TrimSpace(string(kept))
+		if _, err := os.Stat(place); err != nil {
+			return "", fmt.Errorf("the data was placed at %s, named in %s, and is gone: %w; start fresh", place, placeFile(cfg.Dir), err)
+		}
+		return place, nil
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("read where the data lies: %w", err)
+	}
+	if acct.canEnter(ctx, cfg.Dir) {
+		return cfg.Dir, nil
+	}
+	roots := []string{"/var/lib", os.TempDir()}
+	if cfg.relocateRoot != "" {
+		roots = []string{cfg.relocateRoot}
+	}
+	for _, root := range roots {
+		place, err := os.MkdirTemp(root, "tradegrid-postgres-")
+		if err != nil {
+			continue
+		}
+		if err := os.Chmod(place, 0o711); err != nil || !acct.canEnter(ctx, place) { //nolint:gosec // the server's user passes through
+			_ = os.Remove(place)
+			continue
+		}
+		if err := os.WriteFile(placeFile(cfg.Dir), []byte(place+"\n"), 0o600); err != nil {
+			return "", fmt.Errorf("keep where the data lies: %w", err)
+		}
+		cfg.Log.Warn("database folder is out of reach for the server's user, data lies elsewhere",
+			"folder", cfg.Dir, "user", acct.name, "data", place)
+		return place, nil
+	}
+	return "", fmt.Errorf("user %s, who has to run the server, cannot reach %s: choose a folder that every user may pass through", acct.name, cfg.Dir)
+}
+
+// removeData throws away data and password, wherever the data lies.
+func removeData(dir string) error {
+	place := dir
+	if kept, err := os.ReadFile(placeFile(dir)); err == nil {
+		place = strings.TrimSpace(string(kept))
+	}
+	for _, path := range []string{filepath.Join(place, "data"), filepath.Join(place, "data.new"), passwordFile(dir)} {
+		if err := os.RemoveAll(path); err != nil {
+			return fmt.Errorf("remove earlier data: %w", err)
+		}
+	}
+	if place == dir {
+		return nil
+	}
+	if err := errors.Join(os.Remove(place), os.Remove(placeFile(dir))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("remove earlier data: %w", err)
+	}
+	return nil
+}
+
+// makeSocketFolder makes a private folder with a short path: the path of a socket is limited to about 100
+// bytes. The folder of a server that was killed is removed.
+func makeSocketFolder(ctx context.Context, dir, place string, acct *account) (string, error) {
+	note := filepath.Join(dir, "sockets")
+	if old, err := os.ReadFile(note); err == nil {
+		if path := strings.TrimSpace(string(old)); strings.HasPrefix(filepath.Base(path), socketPrefix) {
+			_ = os.RemoveAll(path) // somebody may have cleaned up already
+		}
+	}
+	root := os.TempDir()
+	if !acct.canEnter(ctx, root) {
+		root = place
+	}
+	path, err := os.MkdirTemp(root, socketPrefix)
+	if err != nil {
+		return "", fmt.Errorf("make socket folder: %w", err)
+	}
+	if err := acct.give(path); err != nil {
+		return "", err
+	}
+	if err := os.WriteFile(note, []byte(path+"\n"), 0o600); err != nil {
+		return "", fmt.Errorf("note socket folder: %w", err)
+	}
+	return path, nil
+}
+
+const socketPrefix = "tradegrid-pg-"
+
+func openLog(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, fmt.Errorf("put the log aside: %w", err)
+		}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open log: %w", err)
+	}
+	return f, nil
+}
+
+// logSince is what the server wrote from an offset on, at most its last 2 000 bytes.
+func logSince(path string, offset int64) string {
+	b, err := os.ReadFile(path)
+	if err != nil || int64(len(b)) < offset {
+		return "nothing (see " + path + ")"
+	}
+	b = b[offset:]
+	return strings.TrimSpace(string(b[max(0, len(b)-2000):]))
+}
+
+func portTaken(log string) bool { return strings.Contains(log, "could not create any TCP/IP sockets") }
