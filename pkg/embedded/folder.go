@@ -48,7 +48,9 @@ func writeAt0(f *os.File, s string) error {
 
 func (l *folderLock) release() {
 	if l != nil && l.f != nil {
-		_ = l.f.Close() // closing is what unlocks
+		// Closing alone does not unlock while a child that is just being started holds a copy.
+		_ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN)
+		_ = l.f.Close()
 		l.f = nil
 	}
 }

@@ -1,0 +1,90 @@
+package migrate
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+// Step is one statement of a migration.
+type Step struct {
+	Version  string // "001" for both dialects, "001.pg" or "001.crdb" for an overlay
+	Number   int    // position in its file, from 1
+	File     string
+	SQL      string
+	Checksum string // SHA-256 of SQL, hexadecimal
+}
+
+// String names the step for people.
+func (s Step) String() string { return fmt.Sprintf("%s, step %d", s.File, s.Number) }
+
+var fileName = regexp.MustCompile(`^([0-9]{3})_[a-z0-9_]+(\.pg|\.crdb)?\.sql$`)
+
+var overlays = map[db.Dialect]string{db.PostgreSQL: ".pg", db.CockroachDB: ".crdb"}
+
+// Load reads the steps for a dialect in the order in which they are applied: by number, and of one number
+// the common file before its overlay. Two files of one number and kind are refused.
+func Load(files fs.FS, dialect db.Dialect) ([]Step, error) {
+	overlay, ok := overlays[dialect]
+	if !ok {
+		return nil, fmt.Errorf("no migrations for dialect %q: use %s or %s", dialect, db.PostgreSQL, db.CockroachDB)
+	}
+	byVersion, err := filesByVersion(files)
+	if err != nil {
+		return nil, err
+	}
+	var steps []Step
+	for _, version := range slices.Sorted(maps.Keys(byVersion)) {
+		if _, kind, special := strings.Cut(version, "."); special && "."+kind != overlay {
+			continue
+		}
+		if steps, err = appendFile(steps, files, version, byVersion[version]); err != nil {
+			return nil, err
+		}
+	}
+	return steps, nil
+}
+
+// filesByVersion maps "001" and "001.pg" to the names of their files.
+func filesByVersion(files fs.FS) (map[string]string, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	byVersion := make(map[string]string, len(names))
+	for _, name := range names {
+		m := fileName.FindStringSubmatch(name)
+		if m == nil {
+			return nil, fmt.Errorf("migration %s: the name must look like 001_name.sql, 001_name.pg.sql or 001_name.crdb.sql", name)
+		}
+		version := m[1] + m[2]
+		if other, taken := byVersion[version]; taken {
+			return nil, fmt.Errorf("migrations %s and %s have the same number: give one of them the next free number", other, name)
+		}
+		byVersion[version] = name
+	}
+	return byVersion, nil
+}
+
+func appendFile(steps []Step, files fs.FS, version, name string) ([]Step, error) {
+	src, err := fs.ReadFile(files, name)
+	if err != nil {
+		return nil, fmt.Errorf("read migration: %w", err)
+	}
+	stmts, err := split(string(src))
+	if err != nil {
+		return nil, fmt.Errorf("migration %s: %w", name, err)
+	}
+	for i, stmt := range stmts {
+		sum := sha256.Sum256([]byte(stmt))
+		steps = append(steps, Step{Version: version, Number: i + 1, File: name, SQL: stmt, Checksum: hex.EncodeToString(sum[:])})
+	}
+	return steps, nil
+}

@@ -1,0 +1,126 @@
+package migrate
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// lockTTL is how long others wait for a holder that died.
+const lockTTL = 15 * time.Second
+
+// errLockLost ends a run whose lock another process has taken.
+var errLockLost = errors.New("the migration lock was lost to another process")
+
+// The lock is a row with an epoch, taken when it has expired on the database's clock. There are no
+// advisory locks on CockroachDB.
+const (
+	sqlCreateLock = `CREATE TABLE IF NOT EXISTS schema_lock (
+		id INT4 NOT NULL, owner TEXT NOT NULL, epoch BIGINT NOT NULL, expires_at TIMESTAMPTZ NOT NULL,
+		CONSTRAINT schema_lock_pkey PRIMARY KEY (id))`
+	sqlInsertLock = `INSERT INTO schema_lock (id, owner, epoch, expires_at) VALUES (1, '', 0, TIMESTAMPTZ '2000-01-01 00:00:00Z')
+		ON CONFLICT (id) DO NOTHING`
+	sqlTakeLock = `UPDATE schema_lock SET owner = $1, epoch = epoch + 1, expires_at = now() + $2::INTERVAL
+		WHERE id = 1 AND expires_at < now() RETURNING epoch`
+	sqlRenewLock = `UPDATE schema_lock SET expires_at = now() + $2::INTERVAL WHERE id = 1 AND epoch = $1`
+	sqlFreeLock  = `UPDATE schema_lock SET expires_at = TIMESTAMPTZ '2000-01-01 00:00:00Z' WHERE id = 1 AND epoch = $1`
+	sqlLockOwner = `SELECT owner FROM schema_lock WHERE id = 1`
+)
+
+func newRunner(pool *pgxpool.Pool, log *slog.Logger) *runner {
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return &runner{pool: pool, log: log, ttl: lockTTL, owner: host + "/" + strconv.Itoa(os.Getpid()) + "/" + rand.Text()[:8]}
+}
+
+// heldLock is renewed until it is released. ctx ends when it is lost.
+type heldLock struct {
+	r       *runner
+	ctx     context.Context
+	epoch   int64
+	cancel  context.CancelCauseFunc
+	renewed chan struct{} // closed when renewing has stopped
+}
+
+// take waits until the lock is free or ctx ends.
+func (r *runner) take(ctx context.Context) (*heldLock, error) {
+	for said := false; ; said = true {
+		var epoch int64
+		err := r.pool.QueryRow(ctx, sqlTakeLock, r.owner, r.ttl).Scan(&epoch)
+		switch {
+		case err == nil:
+			return r.hold(ctx, epoch), nil
+		case !errors.Is(err, pgx.ErrNoRows) && !passes(err):
+			return nil, fmt.Errorf("take migration lock: %w", err)
+		case !said:
+			r.log.Info("waiting for another process that migrates", "owner", r.lockOwner(ctx))
+		}
+		if !wait(ctx, r.ttl/60) {
+			return nil, fmt.Errorf("wait for the migration lock, held by %s: %w", r.lockOwner(context.WithoutCancel(ctx)), ctx.Err())
+		}
+	}
+}
+
+func (r *runner) lockOwner(ctx context.Context) (owner string) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	if err := r.pool.QueryRow(ctx, sqlLockOwner).Scan(&owner); err != nil {
+		return "an unknown process"
+	}
+	return owner
+}
+
+func (r *runner) hold(ctx context.Context, epoch int64) *heldLock {
+	l := &heldLock{r: r, epoch: epoch, renewed: make(chan struct{})}
+	l.ctx, l.cancel = context.WithCancelCause(ctx)
+	go l.renew()
+	return l
+}
+
+// renew moves the expiry every third of its length, and gives up when the lock belongs to another process
+// or could not be renewed before it expired.
+func (l *heldLock) renew() {
+	defer close(l.renewed)
+	tick := time.NewTicker(l.r.ttl / 3)
+	defer tick.Stop()
+	for until := time.Now().Add(l.r.ttl); ; {
+		select {
+		case <-l.ctx.Done():
+			return
+		case <-tick.C:
+		}
+		sent := time.Now()
+		tag, err := l.r.pool.Exec(l.ctx, sqlRenewLock, l.epoch, l.r.ttl)
+		switch {
+		case err == nil && tag.RowsAffected() == 1:
+			until = sent.Add(l.r.ttl)
+		case err == nil, time.Now().After(until):
+			l.cancel(errors.Join(errLockLost, err))
+			return
+		}
+	}
+}
+
+// release frees the lock for the next one; when that fails, it expires.
+func (l *heldLock) release(ctx context.Context) {
+	l.cancel(nil)
+	<-l.renewed
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+	defer cancel()
+	if _, err := l.r.pool.Exec(ctx, sqlFreeLock, l.epoch); err != nil {
+		l.r.log.Warn("migration lock not released, it expires", "after", l.r.ttl, "error", err)
+	}
+}

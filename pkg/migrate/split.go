@@ -1,0 +1,117 @@
+package migrate
+
+import (
+	"fmt"
+	"strings"
+)
+
+// split cuts a migration into statements. Comments go, runs of white space outside quotes become one space,
+// so that neither changes a checksum. Each statement ends with a semicolon.
+func split(src string) ([]string, error) {
+	s := splitter{src: src, line: 1}
+	for s.pos < len(s.src) {
+		if err := s.next(); err != nil {
+			return nil, err
+		}
+	}
+	if rest := strings.TrimSpace(s.out.String()); rest != "" {
+		return nil, fmt.Errorf("line %d: the last statement has no semicolon at its end: %s", s.line, head(rest))
+	}
+	return s.statements, nil
+}
+
+type splitter struct {
+	src        string
+	pos, line  int
+	out        strings.Builder
+	statements []string
+}
+
+// next takes one quoted text, one comment or one character.
+func (s *splitter) next() error {
+	rest := s.src[s.pos:]
+	switch c := rest[0]; {
+	case strings.HasPrefix(rest, "--"):
+		end := strings.IndexByte(rest, '\n')
+		if end < 0 {
+			end = len(rest)
+		}
+		s.skip(end)
+		s.space()
+	case strings.HasPrefix(rest, "/*"):
+		end := strings.Index(rest, "*/")
+		if end < 0 {
+			return fmt.Errorf("line %d: the comment that begins here has no end", s.line)
+		}
+		s.skip(end + 2)
+		s.space()
+	case strings.HasPrefix(rest, "$$"):
+		return fmt.Errorf("line %d: dollar quotes are not used in migrations: function bodies do not run on both databases", s.line)
+	case c == '\'' || c == '"':
+		return s.quoted(c)
+	case c == ';':
+		s.skip(1)
+		s.end()
+	case c == ' ' || c == '\t' || c == '\n' || c == '\r':
+		s.skip(1)
+		s.space()
+	default:
+		s.out.WriteByte(c)
+		s.skip(1)
+	}
+	return nil
+}
+
+// quoted takes a literal or a quoted name as it is. A doubled quote inside closes and opens again,
+// which comes to the same.
+func (s *splitter) quoted(q byte) error {
+	rest := s.src[s.pos:]
+	escapes := q == '\'' && s.afterE()
+	for i := 1; i < len(rest); i++ {
+		switch {
+		case escapes && rest[i] == '\\':
+			i++
+		case rest[i] == q:
+			s.out.WriteString(rest[:i+1])
+			s.skip(i + 1)
+			return nil
+		}
+	}
+	return fmt.Errorf("line %d: the quote %c that begins here has no end", s.line, q)
+}
+
+// afterE reports whether the quote at hand follows a lone E, which gives backslashes a meaning.
+func (s *splitter) afterE() bool {
+	before := s.out.String()
+	if before == "" || (before[len(before)-1] != 'E' && before[len(before)-1] != 'e') {
+		return false
+	}
+	return len(before) == 1 || strings.ContainsRune(" (,=|", rune(before[len(before)-2]))
+}
+
+func (s *splitter) skip(n int) {
+	s.line += strings.Count(s.src[s.pos:s.pos+n], "\n")
+	s.pos += n
+}
+
+func (s *splitter) space() {
+	if out := s.out.String(); out != "" && out[len(out)-1] != ' ' {
+		s.out.WriteByte(' ')
+	}
+}
+
+func (s *splitter) end() {
+	if stmt := strings.TrimSpace(s.out.String()); stmt != "" {
+		s.statements = append(s.statements, stmt)
+	}
+	s.out.Reset()
+}
+
+// head is the beginning of a statement, for messages.
+func head(stmt string) string {
+	const limit = 80
+	if r := []rune(stmt); len(r) > limit {
+		return string(r[:limit]) + "…"
+	}
+	return stmt
+}
