@@ -1,0 +1,142 @@
+package kafka
+
+import (
+	"context"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	commitTimeout = 5 * time.Second
+	measureEvery  = time.Second
+	lagEvery      = 10 // times measureEvery: asks the brokers for the ends of all partitions
+)
+
+func (c *consumer) commitLoop(ctx context.Context) {
+	tick := time.NewTicker(c.cfg.CommitEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			c.commitAll(ctx)
+		}
+	}
+}
+
+func (c *consumer) commitAll(ctx context.Context) {
+	c.commitMu.Lock()
+	defer c.commitMu.Unlock()
+	c.commit(ctx, c.all())
+}
+
+// commit writes the ends of the finished prefixes. What fails is tried again with the next commit;
+// a partition that was given away meanwhile is consumed again from its last commit, which repeats work and loses none.
+func (c *consumer) commit(ctx context.Context, parts []*partition) {
+	offsets := map[string]map[int32]kgo.EpochOffset{}
+	byKey := map[topicPartition]*partition{}
+	for _, p := range parts {
+		at, ok := p.position()
+		if !ok {
+			continue
+		}
+		if offsets[p.key.topic] == nil {
+			offsets[p.key.topic] = map[int32]kgo.EpochOffset{}
+		}
+		offsets[p.key.topic][p.key.id] = at
+		byKey[p.key] = p
+	}
+	if len(offsets) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
+	defer cancel()
+	c.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
+		if err != nil {
+			c.log.WarnContext(ctx, "offset commit failed", "group", c.cfg.Group, "error", err)
+			return
+		}
+		for _, t := range resp.Topics {
+			for _, rp := range t.Partitions {
+				if err := kerr.ErrorForCode(rp.ErrorCode); err != nil {
+					c.log.WarnContext(ctx, "offset commit refused", "group", c.cfg.Group, "topic", t.Topic, "partition", rp.Partition, "error", err)
+					continue
+				}
+				byKey[topicPartition{t.Topic, rp.Partition}].wasCommitted(offsets[t.Topic][rp.Partition].Offset)
+			}
+		}
+	})
+}
+
+// measureLoop keeps the gauges of the member up to date.
+func (c *consumer) measureLoop(ctx context.Context) {
+	admin := kadm.NewClient(c.client)
+	tick := time.NewTicker(measureEvery)
+	defer tick.Stop()
+	for n := 0; ; n++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		c.measureWindows()
+		if n%lagEvery == 0 {
+			c.measureLag(ctx, admin)
+		}
+	}
+}
+
+func (c *consumer) measureWindows() {
+	oldest := map[string]time.Duration{}
+	for _, topic := range c.cfg.Topics {
+		oldest[topic] = 0
+	}
+	for _, p := range c.all() {
+		window, age := p.measure()
+		windowRecords.WithLabelValues(p.key.topic, partitionLabel(p.key.id)).Set(float64(window))
+		oldest[p.key.topic] = max(oldest[p.key.topic], age)
+	}
+	for topic, age := range oldest {
+		oldestUnacked.WithLabelValues(c.cfg.Group, topic).Set(age.Seconds())
+	}
+}
+
+// measure tells how many records lie behind the prefix and how long the first of them has been waiting.
+func (p *partition) measure() (window int, age time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if window = p.tracker.len(); window > 0 {
+		age = time.Since(p.tracker.entries[p.tracker.head].since)
+	}
+	return window, age
+}
+
+// measureLag sums what lies behind the commits of this member's partitions. The brokers are asked, because
+// a paused partition hears of no new records.
+func (c *consumer) measureLag(ctx context.Context, admin *kadm.Client) {
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	ends, err := admin.ListEndOffsets(ctx, c.cfg.Topics...)
+	if err != nil {
+		return // the gauge keeps its last value; the brokers' absence shows elsewhere
+	}
+	lag := map[string]int64{}
+	for _, topic := range c.cfg.Topics {
+		lag[topic] = 0
+	}
+	for topic, parts := range c.client.CommittedOffsets() {
+		for id, at := range parts {
+			if end, ok := ends.Lookup(topic, id); ok && end.Err == nil && at.Offset >= 0 {
+				lag[topic] += max(0, end.Offset-at.Offset)
+			}
+		}
+	}
+	for topic, n := range lag {
+		consumerLag.WithLabelValues(c.cfg.Group, topic).Set(float64(n))
+	}
+}

@@ -1,0 +1,44 @@
+package kafka
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	consumerLag = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_kafka_consumer_lag", Help: "Records behind the commits of this member's partitions.",
+	}, []string{"group", "topic"})
+	windowRecords = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_consumer_window", Help: "Records between the finished prefix of a partition and the newest one polled.",
+	}, []string{"topic", "partition"})
+	oldestUnacked = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_consumer_oldest_unacked_seconds", Help: "Age of the oldest record that was polled and is not finished.",
+	}, []string{"group", "topic"})
+	rebalances = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_rebalances_total", Help: "Rebalances that this member took part in.",
+	}, []string{"group"})
+	fetchErrors = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_kafka_fetch_errors_total", Help: "Fetches that failed, by group and topic.",
+	}, []string{"group", "topic"})
+)
+
+// ConsumerMetrics are the collectors of all consumers of a process, to be registered once.
+func ConsumerMetrics() []prometheus.Collector {
+	return []prometheus.Collector{consumerLag, windowRecords, oldestUnacked, rebalances, fetchErrors}
+}
+
+func partitionLabel(id int32) string { return strconv.Itoa(int(id)) }
+
+func forgetPartition(key topicPartition) {
+	windowRecords.DeleteLabelValues(key.topic, partitionLabel(key.id))
+}
+
+// forgetMetrics removes what another member reports from now on.
+func (c *consumer) forgetMetrics() {
+	for _, topic := range c.cfg.Topics {
+		consumerLag.DeleteLabelValues(c.cfg.Group, topic)
+		oldestUnacked.DeleteLabelValues(c.cfg.Group, topic)
+	}
+}

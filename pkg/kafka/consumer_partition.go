@@ -1,0 +1,194 @@
+package kafka
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+)
+
+// Record is a record in the hands of a handler. Each one ends with exactly one of [Record.Done] and, once
+// its partition is stopping, [Record.Drop].
+type Record struct {
+	*kgo.Record
+	entry
+	p     *partition
+	ended bool
+}
+
+// Done says that the record is finished: its offset may be committed as soon as all before it are.
+func (r *Record) Done() { r.p.end(r, true) }
+
+// Drop gives the record back unfinished. The next owner of the partition consumes it again, so it is only
+// right once [Record.Stopping] is closed.
+func (r *Record) Drop() { r.p.end(r, false) }
+
+// Stopping is closed when the partition moves away or the process stops: work that has not begun must not begin.
+func (r *Record) Stopping() <-chan struct{} { return r.p.stopping }
+
+// partition is the state of one assigned partition.
+type partition struct {
+	c        *consumer
+	key      topicPartition
+	ctx      context.Context
+	cancel   context.CancelFunc
+	wake     chan struct{} // there is something in the queue
+	stopping chan struct{} // nothing new is handed out
+	idle     chan struct{} // stopping, and nothing is in flight
+
+	mu        sync.Mutex
+	tracker   tracker
+	queue     []*Record // registered and not yet handed out
+	out       int       // handed out and not ended
+	paused    bool
+	stopped   bool
+	committed int64 // -1 before the first record
+}
+
+func newPartition(c *consumer, key topicPartition) *partition {
+	p := &partition{
+		c: c, key: key, tracker: newTracker(), committed: -1,
+		wake: make(chan struct{}, 1), stopping: make(chan struct{}), idle: make(chan struct{}),
+	}
+	p.ctx, p.cancel = context.WithCancel(c.work)
+	return p
+}
+
+// add registers polled records and pauses the partition when its window is full.
+func (p *partition) add(records []*kgo.Record) {
+	batch := make([]Record, len(records))
+	now := time.Now()
+	p.mu.Lock()
+	if p.committed < 0 {
+		p.committed = records[0].Offset // nothing to commit until the prefix moves
+	}
+	for i, rec := range records {
+		r := &batch[i]
+		*r = Record{Record: rec, p: p, entry: entry{offset: rec.Offset, epoch: rec.LeaderEpoch, size: sizeOf(rec), since: now}}
+		p.tracker.register(&r.entry)
+		p.queue = append(p.queue, r)
+	}
+	if !p.paused && p.full(1) {
+		p.paused = true
+		p.c.client.PauseFetchPartitions(p.asMap())
+	}
+	p.mu.Unlock()
+	select {
+	case p.wake <- struct{}{}:
+	default:
+	}
+}
+
+func sizeOf(rec *kgo.Record) int64 {
+	n := len(rec.Key) + len(rec.Value)
+	for _, h := range rec.Headers {
+		n += len(h.Key) + len(h.Value)
+	}
+	return int64(n)
+}
+
+// full reports whether the window is used up to 1/part of its size.
+func (p *partition) full(part int) bool {
+	return p.tracker.len() >= p.c.cfg.WindowRecords/part || p.tracker.bytes >= p.c.cfg.WindowBytes/int64(part)
+}
+
+func (p *partition) asMap() map[string][]int32 { return map[string][]int32{p.key.topic: {p.key.id}} }
+
+// run hands out the records until the partition stops.
+func (p *partition) run() {
+	for {
+		batch := p.take()
+		if len(batch) == 0 {
+			select {
+			case <-p.stopping:
+				return
+			case <-p.wake:
+				continue
+			}
+		}
+		p.handle(batch)
+	}
+}
+
+func (p *partition) take() []*Record {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped || len(p.queue) == 0 {
+		return nil
+	}
+	n := min(len(p.queue), p.c.cfg.MaxBatch)
+	if p.c.cfg.Handle != nil {
+		n = 1 // what waits behind a handler that blocks is not in flight
+	}
+	batch := p.queue[:n:n]
+	p.queue = p.queue[n:]
+	p.out += n
+	return batch
+}
+
+func (p *partition) handle(batch []*Record) {
+	if p.c.cfg.HandleBatch != nil {
+		p.c.cfg.HandleBatch(p.ctx, batch)
+		return
+	}
+	p.c.cfg.Handle(p.ctx, batch[0])
+}
+
+// end takes a record back from the handler.
+func (p *partition) end(r *Record, done bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if r.ended {
+		return
+	}
+	r.ended = true
+	p.out--
+	if done {
+		p.tracker.finish(&r.entry)
+	}
+	if p.stopped && p.out == 0 {
+		close(p.idle)
+	}
+	if p.paused && !p.stopped && !p.full(2) {
+		p.paused = false
+		p.c.client.ResumeFetchPartitions(p.asMap())
+	}
+}
+
+// stop ends the handing out of records.
+func (p *partition) stop() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.stopped {
+		return
+	}
+	p.stopped = true
+	p.queue = nil
+	close(p.stopping)
+	if p.out == 0 {
+		close(p.idle)
+	}
+}
+
+// close ends the context of the handlers.
+func (p *partition) close() {
+	p.cancel()
+	forgetPartition(p.key)
+}
+
+// position is what may be committed; ok is false when that is committed already.
+func (p *partition) position() (at kgo.EpochOffset, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.tracker.next == p.committed {
+		return kgo.EpochOffset{}, false
+	}
+	return kgo.EpochOffset{Epoch: p.tracker.epoch, Offset: p.tracker.next}, true
+}
+
+func (p *partition) wasCommitted(offset int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.committed = offset
+}

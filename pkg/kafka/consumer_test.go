@@ -1,0 +1,247 @@
+package kafka_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+)
+
+const topic = "things"
+
+type broker struct {
+	client *kgo.Client
+	cfg    kafka.Config
+}
+
+func setup(t *testing.T, partitions int32) *broker {
+	t.Helper()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic),
+		kfake.BrokerConfigs(map[string]string{"group.initial.rebalance.delay.ms": "0"}))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	cfg := kafka.Config{Brokers: cluster.ListenAddrs(), ClientID: "test"}
+	client, err := kafka.NewClient(cfg, kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	return &broker{client: client, cfg: cfg}
+}
+
+// produce writes n numbered records round-robin over the partitions.
+func (b *broker) produce(t *testing.T, from, n, partitions int) {
+	t.Helper()
+	records := make([]*kgo.Record, n)
+	for i := range records {
+		records[i] = &kgo.Record{Topic: topic, Partition: int32((from + i) % partitions), Value: []byte(strconv.Itoa(from + i))}
+	}
+	require.NoError(t, b.client.ProduceSync(t.Context(), records...).FirstErr())
+}
+
+func (b *broker) committed(t *testing.T, group string) (sum int64) {
+	offsets, err := kadm.NewClient(b.client).FetchOffsets(t.Context(), group)
+	if err != nil {
+		return 0
+	}
+	offsets.Each(func(o kadm.OffsetResponse) { sum += o.At })
+	return sum
+}
+
+func (b *broker) start(t *testing.T, cfg kafka.ConsumerConfig) (stop func()) {
+	t.Helper()
+	cfg.Client, cfg.Topics, cfg.CommitEvery = b.cfg, []string{topic}, 20*time.Millisecond
+	cfg.Opts = append(cfg.Opts, kgo.HeartbeatInterval(50*time.Millisecond))
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- kafka.Consume(ctx, cfg) }()
+	stop = sync.OnceFunc(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+func TestCommitsOnlyTheFinishedPrefix(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1)
+	b.produce(t, 0, 10, 1)
+	got := make(chan *kafka.Record, 10)
+	b.start(t, kafka.ConsumerConfig{Group: "g", Handle: func(_ context.Context, r *kafka.Record) { got <- r }})
+	records := make([]*kafka.Record, 10)
+	for i := range records {
+		records[i] = <-got
+		require.Equal(t, strconv.Itoa(i), string(records[i].Value))
+	}
+	for _, i := range []int{0, 1, 3, 4, 5, 6, 7, 8, 9} {
+		records[i].Done()
+		records[i].Done() // a second time changes nothing
+	}
+	require.Eventually(t, func() bool { return b.committed(t, "g") == 2 }, 10*time.Second, 10*time.Millisecond)
+	records[2].Done()
+	require.Eventually(t, func() bool { return b.committed(t, "g") == 10 }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestWindowBoundsWhatIsUnfinished(t *testing.T) {
+	t.Parallel()
+	const total, window, batch = 5000, 300, 50
+	b := setup(t, 1)
+	b.produce(t, 0, total, 1)
+	var open, most, seen atomic.Int64
+	held := make(chan *kafka.Record, total)
+	b.start(t, kafka.ConsumerConfig{Group: "g", WindowRecords: window, MaxBatch: batch, Handle: func(_ context.Context, r *kafka.Record) {
+		seen.Add(1)
+		if n := open.Add(1); n > most.Load() {
+			most.Store(n)
+		}
+		held <- r
+	}})
+	require.Eventually(t, func() bool { return open.Load() >= window }, 10*time.Second, time.Millisecond)
+	for range total {
+		r := <-held
+		open.Add(-1)
+		r.Done()
+	}
+	require.EqualValues(t, total, seen.Load(), "a pause repeats or skips nothing")
+	require.LessOrEqual(t, most.Load(), int64(window+batch))
+	require.Eventually(t, func() bool { return b.committed(t, "g") == total }, 10*time.Second, 10*time.Millisecond)
+}
+
+func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
+	t.Parallel()
+	const total, partitions = 4000, 3
+	b := setup(t, partitions)
+	b.produce(t, 0, total, partitions)
+	var running [partitions]atomic.Int32
+	next := [partitions]int{0, 1, 2}
+	var seen atomic.Int64
+	b.start(t, kafka.ConsumerConfig{Group: "g", HandleBatch: func(_ context.Context, batch []*kafka.Record) {
+		id := batch[0].Partition
+		if running[id].Add(1) != 1 {
+			panic("two batches of one partition at a time")
+		}
+		defer running[id].Add(-1)
+		for _, r := range batch {
+			if string(r.Value) != strconv.Itoa(next[id]) {
+				panic(fmt.Sprintf("partition %d: got %s, expected %d", id, r.Value, next[id]))
+			}
+			next[id] += partitions
+			r.Done()
+		}
+		seen.Add(int64(len(batch)))
+	}})
+	require.Eventually(t, func() bool { return seen.Load() == total }, 10*time.Second, time.Millisecond)
+}
+
+func TestStopWaitsForWhatIsInFlight(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 1)
+	b.produce(t, 0, 3, 1)
+	got := make(chan *kafka.Record, 3)
+	stop := b.start(t, kafka.ConsumerConfig{Group: "g", Handle: func(_ context.Context, r *kafka.Record) { got <- r }})
+	first, second, third := <-got, <-got, <-got
+	stopped := make(chan struct{})
+	go func() {
+		stop()
+		close(stopped)
+	}()
+	<-first.Stopping()
+	third.Drop()
+	first.Done()
+	select {
+	case <-stopped:
+		require.Fail(t, "stopped with a record in flight")
+	default:
+	}
+	second.Done()
+	<-stopped
+	require.EqualValues(t, 2, b.committed(t, "g"), "the dropped record is left to the next owner")
+}
+
+// Members join, leave and stop without finishing their work, while records arrive and are finished out of order.
+func TestRebalancesLoseNothing(t *testing.T) {
+	t.Parallel()
+	const total, partitions, rounds = 12_000, 6, 8
+	b := setup(t, partitions)
+	var mu sync.Mutex
+	times := map[string]int{}
+	finish := func(r *kafka.Record) {
+		mu.Lock()
+		times[string(r.Value)]++
+		mu.Unlock()
+		r.Done()
+	}
+	member := func(lazy bool) kafka.ConsumerConfig {
+		return kafka.ConsumerConfig{
+			Group: "g", MaxBatch: 50, WindowRecords: 500, RevokeWait: 200 * time.Millisecond, DrainWait: 200 * time.Millisecond,
+			Handle: func(_ context.Context, r *kafka.Record) {
+				if lazy && rand.IntN(20) == 0 {
+					go func() { // never finished by this member
+						<-r.Stopping()
+						r.Drop()
+					}()
+					return
+				}
+				go finish(r)
+			},
+		}
+	}
+	b.start(t, member(false))
+	for round := range rounds {
+		stop := b.start(t, member(true))
+		b.produce(t, round*total/rounds, total/rounds, partitions)
+		require.Eventually(t, func() bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return len(times) > round*total/rounds*9/10
+		}, 30*time.Second, time.Millisecond)
+		stop()
+	}
+	require.Eventually(t, func() bool {
+		mu.Lock()
+		defer mu.Unlock()
+		return len(times) == total
+	}, 30*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.committed(t, "g") == total }, 10*time.Second, 10*time.Millisecond)
+	var repeats int
+	for _, n := range times {
+		repeats += n - 1
+	}
+	t.Logf("%d of %d handled again", repeats, total)
+	require.LessOrEqual(t, repeats, rounds*partitions*550, "repeats stay within the windows")
+}
+
+func TestConsumerConfigIsChecked(t *testing.T) {
+	t.Parallel()
+	err := kafka.Consume(t.Context(), kafka.ConsumerConfig{Group: "g", Topics: []string{topic}})
+	require.ErrorContains(t, err, "exactly one of Handle and HandleBatch")
+}
+
+func TestTailReadsOnlyWhatIsNew(t *testing.T) {
+	t.Parallel()
+	b := setup(t, 2)
+	b.produce(t, 0, 10, 2)
+	got := make(chan string, 100)
+	go func() {
+		_ = kafka.Tail(t.Context(), b.cfg, nil, func(r *kgo.Record) { got <- string(r.Value) }, topic)
+	}()
+	n := 10
+	require.Eventually(t, func() bool { // the tail begins some time after its call
+		b.produce(t, n, 1, 2)
+		n++
+		return len(got) > 0
+	}, 10*time.Second, 20*time.Millisecond)
+	first, err := strconv.Atoi(<-got)
+	require.NoError(t, err)
+	require.GreaterOrEqual(t, first, 10)
+}
