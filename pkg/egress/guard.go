@@ -1,0 +1,112 @@
+package egress
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+)
+
+// MaxURL is the length limit of a receiver's URL, in bytes.
+const MaxURL = 2048
+
+// refused4 are the IPv4 ranges that are not public: the platform's own networks, and addresses that
+// mean something else than one host of the internet.
+var refused4 = prefixes(
+	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
+	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
+	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
+)
+
+// Of IPv6 only global unicast is let through, without the parts of it that are tunnels or documentation.
+var (
+	global6  = netip.MustParsePrefix("2000::/3")
+	refused6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
+	nat64    = prefixes("64:ff9b::/96")
+)
+
+func prefixes(texts ...string) []netip.Prefix {
+	out := make([]netip.Prefix, len(texts))
+	for i, s := range texts {
+		out[i] = netip.MustParsePrefix(s)
+	}
+	return out
+}
+
+// Public reports whether an address belongs to one host of the public internet. An IPv4 address inside
+// an IPv6 one (mapped, NAT64) is judged itself.
+func Public(addr netip.Addr) bool {
+	addr = addr.Unmap().WithZone("")
+	switch {
+	case !addr.IsValid():
+		return false
+	case addr.Is4():
+		return !within(addr, refused4)
+	case within(addr, nat64):
+		b := addr.As16()
+		return Public(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	return global6.Contains(addr) && !within(addr, refused6)
+}
+
+func within(addr netip.Addr, list []netip.Prefix) bool {
+	for _, p := range list {
+		if p.Contains(addr) {
+			return true
+		}
+	}
+	return false
+}
+
+// guard is the dialer's hook: it sees the resolved address of every connection right before it is made,
+// so a name that changes its address between a check and the connection gains nothing.
+func guard(_, address string, _ syscall.RawConn) error {
+	ap, err := netip.ParseAddrPort(address)
+	if err != nil || !Public(ap.Addr()) {
+		return &Error{Kind: Refused, Message: "the receiver's address is not public; private, loopback, link-local and metadata addresses are refused"}
+	}
+	return nil
+}
+
+// CheckURL tells whether a URL can be a receiver's: https (or http where allowInsecure), a host, no user
+// or password, no fragment, at most 2 048 bytes. The error is a sentence for the person who entered it.
+// Addresses are checked when the connection is made, except those written into the URL itself.
+func CheckURL(raw string, allowInsecure bool) error {
+	if len(raw) > MaxURL {
+		return fmt.Errorf("must be at most %d characters long", MaxURL)
+	}
+	u, err := url.Parse(raw)
+	if err != nil || strings.ContainsFunc(raw, func(r rune) bool { return r <= ' ' || r == 0x7f }) {
+		return errors.New("must be a URL such as https://example.com/hook")
+	}
+	scheme := strings.ToLower(u.Scheme)
+	if scheme != "https" && (scheme != "http" || !allowInsecure) {
+		return errors.New("must begin with https://")
+	}
+	return checkParts(u, allowInsecure)
+}
+
+func checkParts(u *url.URL, allowInsecure bool) error {
+	switch {
+	case u.Hostname() == "" || u.Opaque != "":
+		return errors.New("must name a host, such as https://example.com/hook")
+	case u.User != nil:
+		return errors.New("must not hold a user name or password; requests are signed instead")
+	case u.Fragment != "":
+		return errors.New("must not have a fragment (#…); it is never sent")
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return errors.New("must have a port of 1 to 65535, or none")
+		}
+	} else if strings.HasSuffix(u.Host, ":") {
+		return errors.New("must have a port of 1 to 65535 after the colon, or none")
+	}
+	if addr, err := netip.ParseAddr(u.Hostname()); err == nil && !allowInsecure && !Public(addr) {
+		return errors.New("must name a public host; private, loopback and link-local addresses are refused")
+	}
+	return nil
+}

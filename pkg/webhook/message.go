@@ -1,0 +1,222 @@
+package webhook
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Message asks the sender for one attempt of one delivery. It travels on the deliveries topic, on the
+// delay lines and, when all is lost, to the dead letters.
+type Message struct {
+	Company        tenant.ID
+	DeliveryID     uuid.UUID
+	SubscriptionID uuid.UUID
+	Event          string // event name
+	EventID        uuid.UUID
+	Attempt        int       // the attempt to make, from 1
+	NotBefore      time.Time // zero = at once; milliseconds
+	ExpiresAt      time.Time // after it no attempt is made; milliseconds
+	Parks          int       // how often it was put off without an attempt
+	CommittedAt    time.Time // commit of the change; zero when unknown; microseconds
+	IsTest         bool
+	TraceParent    string // of the request that caused the event
+	TraceState     string
+	Body           []byte // frozen: signed and sent as it is
+}
+
+// Names of the headers of a delivery record.
+const (
+	recordDelivery     = "delivery_id"
+	recordSubscription = "subscription_id"
+	recordCompany      = "companyid"
+	recordEvent        = "event"
+	recordEventID      = "event_id"
+	recordAttempt      = "attempt"
+	recordNotBefore    = "not_before"
+	recordExpiresAt    = "expires_at"
+	recordParks        = "parks"
+	recordCommittedAt  = "committed_at"
+	recordIsTest       = "is_test"
+	recordTraceParent  = "traceparent"
+	recordTraceState   = "tracestate"
+	recordID           = "ce_id"
+	recordSchema       = "schema"
+)
+
+// Record is the plain form of the message: everything in headers, the frozen body as value.
+func (m *Message) Record(topic string) *kgo.Record {
+	isTest := ""
+	if m.IsTest {
+		isTest = "1"
+	}
+	id := m.DeliveryID.String()
+	subscription := m.SubscriptionID.String()
+	h := make([]kgo.RecordHeader, 0, 15)
+	add := func(key, value string) { h = append(h, kgo.RecordHeader{Key: key, Value: []byte(value)}) }
+	add(recordDelivery, id)
+	add(recordSubscription, subscription)
+	add(recordCompany, m.Company.String())
+	add(recordEvent, m.Event)
+	add(recordEventID, m.EventID.String())
+	add(recordAttempt, strconv.Itoa(m.Attempt))
+	add(recordNotBefore, unixText(m.NotBefore, time.Time.UnixMilli))
+	add(recordExpiresAt, unixText(m.ExpiresAt, time.Time.UnixMilli))
+	add(recordParks, strconv.Itoa(m.Parks))
+	add(recordCommittedAt, unixText(m.CommittedAt, time.Time.UnixMicro))
+	add(recordIsTest, isTest)
+	add(recordTraceParent, m.TraceParent)
+	add(recordTraceState, m.TraceState)
+	add(recordID, id)
+	add(recordSchema, "1")
+	return &kgo.Record{Topic: topic, Key: []byte(subscription), Value: m.Body, Headers: h}
+}
+
+func unixText(t time.Time, unit func(time.Time) int64) string {
+	if t.IsZero() {
+		return "0"
+	}
+	return strconv.FormatInt(unit(t), 10)
+}
+
+// outboxForm is the message as payload of an outbox row, whose other columns become the record's headers.
+type outboxForm struct {
+	DeliveryID     uuid.UUID `json:"deliveryId"`
+	SubscriptionID uuid.UUID `json:"subscriptionId"`
+	Event          string    `json:"event"`
+	EventID        uuid.UUID `json:"eventId"`
+	ExpiresAt      time.Time `json:"expiresAt"`
+	IsTest         bool      `json:"isTest"`
+	Body           []byte    `json:"body"`
+}
+
+// OutboxPayload is the form in which a first attempt goes through the outbox, with topics.Deliveries as
+// topic and the subscription id as key. Company, time and trace travel in the columns of the row.
+func (m *Message) OutboxPayload() ([]byte, error) {
+	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Body})
+	if err != nil {
+		return nil, fmt.Errorf("encode delivery message %s: %w", m.DeliveryID, err)
+	}
+	return b, nil
+}
+
+// DecodeMessage reads both forms. The error names the header or field that is missing or malformed; such
+// a record can never be delivered. The body aliases the record's value in the plain form.
+func DecodeMessage(r *kgo.Record) (*Message, error) {
+	d := decoder{}
+	m := &Message{Attempt: 1, Body: r.Value}
+	plain := false
+	for _, h := range r.Headers {
+		plain = plain || h.Key == recordDelivery
+		d.header(m, h.Key, string(h.Value))
+	}
+	if !plain {
+		d.outbox(m, r.Value)
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return m, m.check()
+}
+
+// check refuses what a later step could not work with.
+func (m *Message) check() error {
+	switch {
+	case m.Company.IsZero():
+		return fmt.Errorf("delivery record: header %s is missing", recordCompany)
+	case m.DeliveryID == uuid.Nil || m.SubscriptionID == uuid.Nil || m.EventID == uuid.Nil:
+		return fmt.Errorf("delivery record: the ids of delivery, subscription and event are required")
+	case m.Event == "":
+		return fmt.Errorf("delivery record %s: the event name is missing", m.DeliveryID)
+	case m.Attempt < 1 || m.Attempt > 1000:
+		return fmt.Errorf("delivery record %s: header %s must be 1…1000, is %d", m.DeliveryID, recordAttempt, m.Attempt)
+	case m.ExpiresAt.IsZero():
+		return fmt.Errorf("delivery record %s: the time of expiry is missing", m.DeliveryID)
+	case len(m.Body) == 0:
+		return fmt.Errorf("delivery record %s: the body is empty", m.DeliveryID)
+	}
+	return nil
+}
+
+// decoder keeps the first error.
+type decoder struct{ err error }
+
+func (d *decoder) header(m *Message, key, value string) {
+	switch key {
+	case recordDelivery:
+		m.DeliveryID = d.uuid(key, value)
+	case recordSubscription:
+		m.SubscriptionID = d.uuid(key, value)
+	case recordCompany:
+		m.Company = tenant.ID(d.uuid(key, value))
+	case recordEvent:
+		m.Event = value
+	case recordEventID:
+		m.EventID = d.uuid(key, value)
+	case recordAttempt:
+		m.Attempt = int(d.int(key, value))
+	case recordNotBefore:
+		m.NotBefore = d.time(key, value, time.UnixMilli)
+	case recordExpiresAt:
+		m.ExpiresAt = d.time(key, value, time.UnixMilli)
+	case recordParks:
+		m.Parks = int(d.int(key, value))
+	case recordCommittedAt:
+		m.CommittedAt = d.time(key, value, time.UnixMicro)
+	case recordIsTest:
+		m.IsTest = value == "1"
+	case recordTraceParent:
+		m.TraceParent = value
+	case recordTraceState:
+		m.TraceState = value
+	}
+}
+
+func (d *decoder) outbox(m *Message, payload []byte) {
+	var form outboxForm
+	if err := json.Unmarshal(payload, &form); err != nil {
+		d.fail(fmt.Errorf("delivery record without header %s: the value is not the JSON form: %w", recordDelivery, err))
+		return
+	}
+	m.DeliveryID, m.SubscriptionID, m.Event, m.EventID = form.DeliveryID, form.SubscriptionID, form.Event, form.EventID
+	m.ExpiresAt, m.IsTest, m.Body = form.ExpiresAt, form.IsTest, form.Body
+}
+
+func (d *decoder) uuid(key, value string) uuid.UUID {
+	id, err := uuid.Parse(value)
+	if err != nil {
+		d.fail(fmt.Errorf("delivery record: header %s must be a uuid, is %.60q", key, value))
+	}
+	return id
+}
+
+func (d *decoder) int(key, value string) int64 {
+	if value == "" {
+		return 0
+	}
+	n, err := strconv.ParseInt(value, 10, 64)
+	if err != nil || n < 0 {
+		d.fail(fmt.Errorf("delivery record: header %s must be a whole number from 0, is %.60q", key, value))
+	}
+	return n
+}
+
+func (d *decoder) time(key, value string, unit func(int64) time.Time) time.Time {
+	n := d.int(key, value)
+	if n == 0 {
+		return time.Time{}
+	}
+	return unit(n).UTC()
+}
+
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
