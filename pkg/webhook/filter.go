@@ -1,0 +1,155 @@
+package webhook
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Limits of a filter.
+const (
+	MaxFilterKeys     = 20
+	MaxFilterSegments = 8
+)
+
+// Filter is a compiled subscription filter: every condition must hold. The zero value and nil match
+// everything. It is safe for concurrent use.
+type Filter struct{ conditions []condition }
+
+// condition says that the value at path equals one of the values.
+type condition struct {
+	path   []string
+	values []any
+}
+
+// FilterFault is one thing wrong with a filter; Key is empty when it concerns the filter as a whole.
+type FilterFault struct {
+	Key     string `json:"key"`
+	Message string `json:"message"`
+}
+
+// CompileFilter reads a flat JSON object whose keys are dot paths into the envelope, such as
+// {"data.status": "new", "data.lines.0.kind": ["product", "custom"]}. An array means any of its values,
+// so an array in the event is matched by an array inside it. Nothing, null and {} match every event.
+// All faults are reported at once, in the order of the keys.
+func CompileFilter(raw []byte) (*Filter, []FilterFault) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 || string(raw) == "null" {
+		return &Filter{}, nil
+	}
+	entries, err := readEntries(raw)
+	if err != nil {
+		return nil, []FilterFault{{Message: err.Error()}}
+	}
+	var faults []FilterFault
+	if len(entries) > MaxFilterKeys {
+		faults = append(faults, FilterFault{Message: fmt.Sprintf("the filter has %d keys; at most %d are allowed", len(entries), MaxFilterKeys)})
+	}
+	f := &Filter{conditions: make([]condition, 0, len(entries))}
+	seen := make(map[string]bool, len(entries))
+	for _, e := range entries {
+		c, problem := compileCondition(e)
+		if problem == "" && seen[e.key] {
+			problem = "stands twice in the filter; keep one, an array of values means any of them"
+		}
+		seen[e.key] = true
+		if problem != "" {
+			faults = append(faults, FilterFault{Key: e.key, Message: problem})
+			continue
+		}
+		f.conditions = append(f.conditions, c)
+	}
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return f, nil
+}
+
+// Empty reports whether the filter matches every event.
+func (f *Filter) Empty() bool { return f == nil || len(f.conditions) == 0 }
+
+// Match reports whether every condition holds for the envelope. A path that does not exist never
+// matches, not even null.
+func (f *Filter) Match(d *Doc) bool {
+	if f.Empty() {
+		return true
+	}
+	root, ok := d.value()
+	if !ok {
+		return false
+	}
+	for i := range f.conditions {
+		if !f.conditions[i].match(root) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *condition) match(root any) bool {
+	v, ok := lookup(root, c.path)
+	if !ok {
+		return false
+	}
+	for _, want := range c.values {
+		if equal(v, want) {
+			return true
+		}
+	}
+	return false
+}
+
+type entry struct {
+	key   string
+	value any
+}
+
+// readEntries reads the object key by key, because a map would hide a key that stands twice.
+func readEntries(raw []byte) ([]entry, error) {
+	if !json.Valid(raw) || raw[0] != '{' {
+		return nil, fmt.Errorf("the filter must be a JSON object of paths and values, such as {\"data.status\": \"new\"}")
+	}
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	if _, err := dec.Token(); err != nil {
+		return nil, fmt.Errorf("read filter: %w", err)
+	}
+	var entries []entry
+	for dec.More() {
+		key, err := dec.Token()
+		if err != nil {
+			return nil, fmt.Errorf("read filter: %w", err)
+		}
+		e := entry{key: key.(string)} // the grammar allows nothing else here
+		if err := dec.Decode(&e.value); err != nil {
+			return nil, fmt.Errorf("read filter: %w", err)
+		}
+		entries = append(entries, e)
+	}
+	return entries, nil
+}
+
+func compileCondition(e entry) (condition, string) {
+	path := strings.Split(e.key, ".")
+	if len(path) > MaxFilterSegments {
+		return condition{}, fmt.Sprintf("the path has %d segments; at most %d are allowed", len(path), MaxFilterSegments)
+	}
+	for _, segment := range path {
+		if segment == "" {
+			return condition{}, "the path has an empty segment; write names and array indexes with single dots between them, such as data.lines.0.kind"
+		}
+	}
+	values, isList := e.value.([]any)
+	if !isList {
+		values = []any{e.value}
+	}
+	if len(values) == 0 {
+		return condition{}, "an empty array never matches; list at least one value or leave the key out"
+	}
+	canonical := make([]any, len(values))
+	for i, v := range values {
+		canonical[i] = canonicalize(v)
+	}
+	return condition{path: path, values: canonical}, ""
+}

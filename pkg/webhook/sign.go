@@ -1,0 +1,138 @@
+package webhook
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"fmt"
+	"hash"
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// Attempt is what the headers of one request tell beside the body.
+type Attempt struct {
+	Event      string    // event name
+	EventID    string    // id of the event
+	DeliveryID string    // id of the delivery, the same on every attempt
+	WebhookID  string    // id of the subscription
+	Number     int       // number of the attempt, from 1
+	At         time.Time // moment of the attempt
+}
+
+// Signer signs the requests of one subscription. It is safe for concurrent use and worth keeping:
+// the keyed hash states are prepared once.
+type Signer struct {
+	current  *key
+	previous *key // nil outside a secret overlap
+}
+
+// key is one secret in its two forms. The pools hold keyed HMACs ready for use.
+type key struct {
+	whole   sync.Pool // keyed with the secret string as shown
+	decoded sync.Pool // keyed with the bytes that it encodes
+}
+
+// state is one keyed HMAC with room for what would otherwise be allocated per signature.
+type state struct {
+	mac     hash.Hash
+	sum     [sha256.Size]byte
+	scratch [128]byte
+}
+
+const (
+	wholeLen    = len("sha256=") + 2*sha256.Size
+	standardLen = len("v1,") + (sha256.Size+2)/3*4
+)
+
+// NewSigner prepares a subscription's secret; previous is the secret that is being replaced while both
+// are valid, else empty. The error names the malformed secret's rule.
+func NewSigner(secret, previous string) (*Signer, error) {
+	current, err := newKey(secret)
+	if err != nil {
+		return nil, err
+	}
+	s := &Signer{current: current}
+	if previous != "" {
+		if s.previous, err = newKey(previous); err != nil {
+			return nil, fmt.Errorf("previous secret: %w", err)
+		}
+	}
+	return s, nil
+}
+
+func newKey(secret string) (*key, error) {
+	raw, err := decodeSecret(secret)
+	if err != nil {
+		return nil, err
+	}
+	k := &key{}
+	k.whole.New = func() any { return &state{mac: hmac.New(sha256.New, []byte(secret))} }
+	k.decoded.New = func() any { return &state{mac: hmac.New(sha256.New, raw)} }
+	return k, nil
+}
+
+// Header values that are the same on every request. They are shared: net/http only reads them, and
+// Set and Add on a header replace a one-element slice instead of writing into it.
+var (
+	contentType = []string{ContentType}
+	userAgent   = []string{UserAgent}
+)
+
+// Sign fills h with everything a webhook request carries. The body must be the bytes that are sent.
+func (s *Signer) Sign(h http.Header, a Attempt, body []byte) {
+	timestamp := strconv.FormatInt(a.At.Unix(), 10)
+	standard := s.current.signStandard(a.DeliveryID, timestamp, body)
+	values := [...]string{
+		a.Event, a.DeliveryID, a.WebhookID, strconv.Itoa(a.Number), a.EventID, timestamp,
+		s.current.signWhole(body), standard, "",
+	}
+	if s.previous != nil {
+		values[7] = standard + " " + s.previous.signStandard(a.DeliveryID, timestamp, body)
+		values[8] = s.previous.signWhole(body)
+	}
+	v := values[:] // one allocation holds every value; full slice expressions keep Add from overwriting a neighbour
+	h["Content-Type"] = contentType
+	h["User-Agent"] = userAgent
+	h[HeaderEvent] = v[0:1:1]
+	h[HeaderDeliveryID] = v[1:2:2]
+	h[HeaderStandardID] = v[1:2:2]
+	h[HeaderWebhookID] = v[2:3:3]
+	h[HeaderAttempt] = v[3:4:4]
+	h[HeaderEventID] = v[4:5:5]
+	h[HeaderTimestamp] = v[5:6:6]
+	h[HeaderStandardTimestamp] = v[5:6:6]
+	h[HeaderSignature] = v[6:7:7]
+	h[HeaderStandardSignature] = v[7:8:8]
+	if s.previous != nil {
+		h[HeaderSignaturePrevious] = v[8:9:9]
+	} else {
+		delete(h, HeaderSignaturePrevious)
+	}
+}
+
+// signWhole is the value of X-Svc-Signature.
+func (k *key) signWhole(body []byte) string {
+	st := k.whole.Get().(*state)
+	defer k.whole.Put(st)
+	st.mac.Reset()
+	st.mac.Write(body)
+	out := append(st.scratch[:0], "sha256="...)
+	return string(hex.AppendEncode(out, st.mac.Sum(st.sum[:0])))
+}
+
+// signStandard is one entry of webhook-signature.
+func (k *key) signStandard(id, timestamp string, body []byte) string {
+	st := k.decoded.Get().(*state)
+	defer k.decoded.Put(st)
+	st.mac.Reset()
+	head := append(append(st.scratch[:0], id...), '.')
+	head = append(append(head, timestamp...), '.')
+	st.mac.Write(head)
+	st.mac.Write(body)
+	out := append(st.scratch[:0], "v1,"...)
+	return string(base64.StdEncoding.AppendEncode(out, st.mac.Sum(st.sum[:0])))
+}
