@@ -129,6 +129,19 @@ func removeData(dir string) error {
 	return nil
 }
 
+// Remove deletes the folder of a server that is not running, with its data wherever that lies.
+// A folder in use gives [ErrInUse].
+func Remove(dir string) error {
+	lock, err := lockFolder(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	defer lock.release()
+	return errors.Join(removeData(dir), os.RemoveAll(dir))
+}
+
 // makeSocketFolder makes a private folder with a short path: the path of a socket is limited to about 100
 // bytes. The folder of a server that was killed is removed.
 func makeSocketFolder(ctx context.Context, dir, place string, acct *account) (string, error) {

@@ -197,9 +197,11 @@ func TestPostgresMovesDataThatItsUserCannotReach(t *testing.T) {
 	again := start(t, cfg)
 	require.Equal(t, p.data, again.data)
 	require.Equal(t, 1, count(t, again.URL(""), "kept"))
+	require.ErrorIs(t, Remove(dir), ErrInUse)
 	require.NoError(t, again.Stop(t.Context()))
-	require.NoError(t, removeData(dir))
+	require.NoError(t, Remove(dir))
 	require.NoDirExists(t, filepath.Dir(p.data))
+	require.NoDirExists(t, dir)
 }
 
 // TestPostgresEndsWithItsParent kills a process that runs a server, and starts another one on its data.

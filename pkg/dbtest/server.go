@@ -1,0 +1,179 @@
+package dbtest
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/schemas/sql"
+)
+
+const folderPrefix = "tradegrid-dbtest-"
+
+// abandonedAfter is the age at which the folder of a test process that was killed is removed.
+const abandonedAfter = time.Hour
+
+// server makes databases, by copying one that is migrated once.
+type server struct {
+	base     *url.URL // address of a database that exists already
+	postgres *embedded.Postgres
+	dir      string // of the embedded server
+	admin    *pgxpool.Pool
+	dialect  db.Dialect
+	prefix   string // of all databases of this process
+	template string // "" on CockroachDB, which cannot copy databases
+	shared   string
+	made     atomic.Int64
+}
+
+// startServer uses the server at an address, or an embedded one when that is empty.
+func startServer(ctx context.Context, address string) (s *server, err error) {
+	s = &server{prefix: "tradegrid_test_" + strings.ToLower(rand.Text()[:8])}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.stop(ctx))
+			s = nil
+		}
+	}()
+	if address == "" {
+		if address, err = s.startEmbedded(ctx); err != nil {
+			return s, err
+		}
+	}
+	if s.base, err = url.Parse(address); err != nil {
+		return s, fmt.Errorf("%s must be a postgres:// address: %w", envURL, err)
+	}
+	if s.admin, err = pgxpool.New(ctx, address); err != nil {
+		return s, fmt.Errorf("connect to the test database: %w", err)
+	}
+	return s, s.prepare(ctx)
+}
+
+func (s *server) startEmbedded(ctx context.Context) (address string, err error) {
+	removeAbandoned()
+	if s.dir, err = os.MkdirTemp("", folderPrefix); err != nil {
+		return "", fmt.Errorf("make test folder: %w", err)
+	}
+	// The server runs as another user when the tests run as root.
+	if err := os.Chmod(s.dir, 0o711); err != nil { //nolint:gosec // passing through is all that others may
+		return "", fmt.Errorf("open test folder: %w", err)
+	}
+	if s.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: s.dir, Fast: true}); err != nil {
+		return "", err
+	}
+	return s.postgres.URL("postgres"), nil
+}
+
+// removeAbandoned deletes what killed test processes left behind. A folder that is in use is left alone.
+func removeAbandoned() {
+	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*")) // the pattern is well-formed
+	for _, dir := range dirs {
+		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandonedAfter {
+			_ = embedded.Remove(dir) // another process may be faster, or own it
+		}
+	}
+}
+
+// prepare makes the migrated template and the shared database.
+func (s *server) prepare(ctx context.Context) error {
+	var version string
+	if err := s.admin.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
+		return fmt.Errorf("ask the test database for its version: %w", err)
+	}
+	s.dialect = db.PostgreSQL
+	if strings.Contains(version, "CockroachDB") {
+		s.dialect = db.CockroachDB
+	}
+	if s.dialect == db.PostgreSQL {
+		template := s.prefix + "_template"
+		if err := s.createMigrated(ctx, template); err != nil {
+			return err
+		}
+		s.template = template
+	}
+	var err error
+	s.shared, err = s.create(ctx)
+	return err
+}
+
+// create makes a database with the current schema.
+func (s *server) create(ctx context.Context) (name string, err error) {
+	name = fmt.Sprintf("%s_%d", s.prefix, s.made.Add(1))
+	if s.template == "" {
+		return name, s.createMigrated(ctx, name)
+	}
+	stmt := "CREATE DATABASE " + pgx.Identifier{name}.Sanitize() + " TEMPLATE " + pgx.Identifier{s.template}.Sanitize()
+	if _, err := s.admin.Exec(ctx, stmt); err != nil {
+		return "", fmt.Errorf("copy test database: %w", err)
+	}
+	return name, nil
+}
+
+func (s *server) createMigrated(ctx context.Context, name string) error {
+	if _, err := s.admin.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize()); err != nil {
+		return fmt.Errorf("create test database: %w", err)
+	}
+	pool, err := pgxpool.New(ctx, s.url(name))
+	if err != nil {
+		return fmt.Errorf("connect to the test database: %w", err)
+	}
+	defer pool.Close()
+	if _, err := migrate.Up(ctx, pool, sql.Files, s.dialect, nil); err != nil {
+		return fmt.Errorf("migrate test database: %w", err)
+	}
+	return nil
+}
+
+func (s *server) drop(ctx context.Context, name string) error {
+	stmt := "DROP DATABASE IF EXISTS " + pgx.Identifier{name}.Sanitize()
+	if s.dialect == db.CockroachDB {
+		stmt += " CASCADE"
+	} else {
+		stmt += " WITH (FORCE)"
+	}
+	if _, err := s.admin.Exec(ctx, stmt); err != nil {
+		return fmt.Errorf("drop test database: %w", err)
+	}
+	return nil
+}
+
+func (s *server) url(name string) string {
+	u := *s.base
+	u.Path = "/" + name
+	return u.String()
+}
+
+// stop ends an embedded server, or drops this process's databases on another one.
+func (s *server) stop(ctx context.Context) error {
+	var err error
+	if s.admin != nil && s.postgres == nil {
+		for _, name := range []string{s.shared, s.template} {
+			if name != "" {
+				err = errors.Join(err, s.drop(ctx, name))
+			}
+		}
+	}
+	if s.admin != nil {
+		s.admin.Close()
+	}
+	if s.postgres != nil {
+		err = errors.Join(err, s.postgres.Stop(ctx))
+	}
+	if s.dir != "" {
+		err = errors.Join(err, embedded.Remove(s.dir), os.RemoveAll(s.dir))
+	}
+	return err
+}

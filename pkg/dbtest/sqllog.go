@@ -1,0 +1,96 @@
+package dbtest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// sqlLog writes each distinct statement that a process sends to a file, which several processes share.
+type sqlLog struct {
+	path string
+	mu   sync.Mutex
+	seen map[string]bool
+	err  error // of writing; it fails the next open, since a check of half a log would look right
+}
+
+var (
+	sqlLogsMu sync.Mutex                 //nolint:gochecknoglobals // one log per file and process
+	sqlLogs   = make(map[string]*sqlLog) //nolint:gochecknoglobals // one log per file and process
+)
+
+// openSQLLog gives the log of a path, nil for none.
+func openSQLLog(path string) (*sqlLog, error) {
+	if path == "" {
+		return nil, nil //nolint:nilnil // no log is wanted
+	}
+	sqlLogsMu.Lock()
+	defer sqlLogsMu.Unlock()
+	l, ok := sqlLogs[path]
+	if !ok {
+		l = &sqlLog{path: path, seen: make(map[string]bool)}
+		sqlLogs[path] = l
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l, l.err
+}
+
+// TraceQueryStart implements [pgx.QueryTracer].
+func (l *sqlLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	l.add(data.SQL)
+	return ctx
+}
+
+// TraceQueryEnd implements [pgx.QueryTracer].
+func (l *sqlLog) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+
+// TraceBatchStart implements [pgx.BatchTracer].
+func (l *sqlLog) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	if data.Batch != nil {
+		for _, q := range data.Batch.QueuedQueries {
+			l.add(q.SQL)
+		}
+	}
+	return ctx
+}
+
+// TraceBatchQuery implements [pgx.BatchTracer].
+func (l *sqlLog) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd implements [pgx.BatchTracer].
+func (l *sqlLog) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
+
+func (l *sqlLog) add(sql string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen[sql] || l.err != nil {
+		return
+	}
+	l.seen[sql] = true
+	if err := appendLine(l.path, sql); err != nil {
+		l.err = fmt.Errorf("log SQL: %w", err)
+		fmt.Fprintln(os.Stderr, "dbtest:", l.err)
+	}
+}
+
+// appendLine adds one JSON string in one write, so that lines of several processes do not mix.
+func appendLine(path, text string) error {
+	line, err := json.Marshal(text)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := f.Write(append(line, '\n')); err != nil {
+		f.Close()
+		return err
+	}
+	return f.Close()
+}
