@@ -1,0 +1,108 @@
+package company
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const (
+	sqlInsertCompany = `INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
+  stock_policy, accrual_percent_bp, time_zone, max_in_flight, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+
+	sqlSelectCompany = `SELECT id, name, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp,
+  time_zone, max_in_flight, version, ev_pos, created_at, updated_at, archived_at,
+  ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
+FROM companies AS c WHERE c.id = $1`
+
+	sqlSelectCompanies = `SELECT id, name, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp,
+  time_zone, max_in_flight, version, ev_pos, created_at, updated_at, archived_at, CAST(NULL AS TEXT[]) AS components
+FROM companies WHERE id > $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR search_text LIKE $3) ORDER BY id LIMIT $4`
+
+	sqlUpdateCompany = `UPDATE companies SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
+  stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, max_in_flight = $13, version = version + 1, ev_pos = $14,
+  updated_at = $15, archived_at = $16
+WHERE id = $1 AND version = $2`
+
+	sqlUpsertComponents = `INSERT INTO company_components (company_id, component, enabled, updated_at)
+SELECT $1, u.component, $3, $4 FROM unnest($2::TEXT[]) AS u(component)
+ON CONFLICT (company_id, component) DO UPDATE SET enabled = excluded.enabled, updated_at = excluded.updated_at`
+)
+
+// errMoved stands for a record that changed between its read and its write; the isolation makes it impossible.
+var errMoved = errors.New("the record changed while it was being changed")
+
+func scanCompany(row pgx.CollectableRow) (c Company, err error) {
+	var on []string
+	err = row.Scan(&c.ID, &c.Name, &c.Status, &c.Plan, &c.IsTest, &c.Cell, &c.HomeRegion, &c.Currency, &c.CountryPrefix, &c.StockPolicy,
+		&c.AccrualPercentBP, &c.TimeZone, &c.MaxInFlight, &c.Version, &c.evPos, &c.CreatedAt, &c.UpdatedAt, &c.ArchivedAt, &on)
+	c.Components = on
+	return c, err
+}
+
+func getCompany(ctx context.Context, q db.Querier, id tenant.ID) (Company, error) {
+	c, err := one(ctx, q, scanCompany, sqlSelectCompany, id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return c, fault.New(http.StatusNotFound, "COMPANY_NOT_FOUND", fmt.Sprintf("no company with id %s", id))
+	}
+	return c, err
+}
+
+// one reads exactly one row; pgx.ErrNoRows when there is none.
+func one[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql string, args ...any) (v T, err error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return v, err
+	}
+	return pgx.CollectExactlyOneRow(rows, scan)
+}
+
+// many reads all rows; the slice is never nil, so that JSON shows [].
+func many[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	list, err := pgx.CollectRows(rows, scan)
+	if list == nil {
+		list = []T{}
+	}
+	return list, err
+}
+
+func listCompanies(ctx context.Context, q db.Querier, f Filter) ([]Company, error) {
+	pattern := ""
+	if f.Search != "" {
+		pattern = "%" + likeEscaper.Replace(searchText(f.Search)) + "%"
+	}
+	return many(ctx, q, scanCompany, sqlSelectCompanies, f.After, f.Status, pattern, f.Limit)
+}
+
+var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
+
+func searchText(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+func insertCompany(tx *db.Tx, c Company) {
+	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
+		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.Version, c.evPos, c.CreatedAt, c.UpdatedAt).
+		OnConstraint("companies_pkey", fault.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
+}
+
+// updateCompany writes the next version of a company that was read in this transaction.
+func updateCompany(tx *db.Tx, c Company) {
+	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
+		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.evPos, c.UpdatedAt, c.ArchivedAt).Expect(1, errMoved)
+}
+
+func upsertComponents(tx *db.Tx, c Company, aliases []string, enabled bool) {
+	tx.Queue(sqlUpsertComponents, c.ID, aliases, enabled, c.UpdatedAt)
+}

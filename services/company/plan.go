@@ -1,0 +1,43 @@
+package company
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Plan is what a company pays for.
+type Plan struct {
+	Name     string
+	API      bool // the external API is part of it
+	InFlight int  // requests of the company at the same time, over all its tokens of the standard and high tiers
+}
+
+var plans = []Plan{
+	{Name: "free", API: false, InFlight: 40},
+	{Name: "standard", API: true, InFlight: 400},
+	{Name: "business", API: true, InFlight: 4000},
+	{Name: "enterprise", API: true, InFlight: 10_000},
+}
+
+// Plans lists the plans, smallest first.
+func Plans() []Plan { return slices.Clone(plans) }
+
+// planOf finds a plan; a company whose plan this binary does not know keeps the API and the smallest cap.
+func planOf(name string) Plan {
+	if i := slices.IndexFunc(plans, func(p Plan) bool { return p.Name == name }); i >= 0 {
+		return plans[i]
+	}
+	return Plan{Name: name, API: true, InFlight: plans[0].InFlight}
+}
+
+func checkPlan(name string) error {
+	names := make([]string, len(plans))
+	for i, p := range plans {
+		names[i] = p.Name
+	}
+	if slices.Contains(names, name) {
+		return nil
+	}
+	return fmt.Errorf("unknown plan %q: use one of %s", name, strings.Join(names, ", "))
+}

@@ -1,0 +1,73 @@
+package company
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"fmt"
+	"strings"
+)
+
+const (
+	base62       = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+	livePrefix   = "svc_live_"
+	testPrefix   = "svc_test_"
+	publicLength = 8 // two of the cell, six random
+	secretLength = 40
+	prefixLength = len(livePrefix) + publicLength
+	textLength   = prefixLength + 1 + secretLength
+)
+
+// tokenHash is the SHA-256 of a whole token text: all that is stored of it.
+type tokenHash [sha256.Size]byte
+
+// newPublicPart makes the part of a token that may be shown: the kind, the cell, and six random characters.
+func newPublicPart(isTest bool, cell string) string {
+	kind := livePrefix
+	if isTest {
+		kind = testPrefix
+	}
+	return kind + cell + randomText(publicLength-len(cell))
+}
+
+// newSecret adds a secret to the public part.
+func newSecret(public string) (text string, hash tokenHash) {
+	text = public + "_" + randomText(secretLength)
+	return text, sha256.Sum256([]byte(text))
+}
+
+// randomText draws evenly from base62: bytes that would favour the first characters are dropped.
+func randomText(n int) string {
+	const fair = 256 / len(base62) * len(base62)
+	out := make([]byte, 0, n)
+	for buf := make([]byte, 2*n); len(out) < n; {
+		_, _ = rand.Read(buf) // never fails: it ends the process instead
+		for _, b := range buf {
+			if int(b) < fair && len(out) < n {
+				out = append(out, base62[int(b)%len(base62)])
+			}
+		}
+	}
+	return string(out)
+}
+
+// hashOf is false for text that cannot be a token; such text costs no look-up.
+func hashOf(text string) (hash tokenHash, ok bool) {
+	if len(text) != textLength || text[prefixLength] != '_' {
+		return hash, false
+	}
+	if !strings.HasPrefix(text, livePrefix) && !strings.HasPrefix(text, testPrefix) {
+		return hash, false
+	}
+	// A copy on the stack: a conversion of text this long would be on the heap.
+	var buf [textLength]byte
+	copy(buf[:], text)
+	return sha256.Sum256(buf[:]), true
+}
+
+// CheckCell fails on a name that cannot be the cell part of a token.
+func CheckCell(cell string) error {
+	if len(cell) == 2 && strings.Trim(cell, base62) == "" {
+		return nil
+	}
+	return fmt.Errorf("cell %q must be two letters or digits, such as c1", cell)
+}
