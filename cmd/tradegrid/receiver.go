@@ -1,0 +1,66 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/tradegrid/tradegrid/services/receiver"
+)
+
+// ReceiverCmd runs webhook receivers that verify, count and misbehave on demand.
+type ReceiverCmd struct {
+	Listen    string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8090"`
+	Secret    string        `help:"Signing secret (whsec_…) of every receiver; without it signatures are not checked."`
+	Tolerance time.Duration `help:"Allowed age of a signed timestamp; 0 does not check it." default:"0s"`
+	Behaviour string        `help:"How every receiver answers at first: ok, status, hang, drip, close, redirect or huge, with settings, such as status,status=503,probability=0.1." default:"ok"`
+}
+
+const receiverStop = 5 * time.Second
+
+// config reads the flags; the error names the flag at fault.
+func (c *ReceiverCmd) config() (receiver.Config, error) {
+	behaviour, err := receiver.ParseBehaviour(c.Behaviour)
+	if err != nil {
+		return receiver.Config{}, fmt.Errorf("--behaviour: %w", err)
+	}
+	cfg := receiver.Config{Secret: c.Secret, Behaviour: behaviour, Tolerance: c.Tolerance}
+	if err := cfg.Check(); err != nil {
+		return receiver.Config{}, fmt.Errorf("--secret, --tolerance: %w", err)
+	}
+	return cfg, nil
+}
+
+// Run serves until the context ends, then lets requests in flight finish.
+func (c *ReceiverCmd) Run(ctx context.Context, log *slog.Logger) error {
+	cfg, err := c.config()
+	if err != nil {
+		return err
+	}
+	var listen net.ListenConfig
+	listener, err := listen.Listen(ctx, "tcp", c.Listen)
+	if err != nil {
+		return fmt.Errorf("--listen %s: %w", c.Listen, err)
+	}
+	hooks := receiver.New(cfg)
+	server := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	log.Info("receiver listening", "url", "http://"+listener.Addr().String()+"/hook", "signatures_checked", c.Secret != "")
+	select {
+	case err := <-served:
+		return fmt.Errorf("serve %s: %w", c.Listen, err)
+	case <-ctx.Done():
+	}
+	hooks.Close()
+	grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), receiverStop)
+	defer cancel()
+	if err := server.Shutdown(grace); err != nil {
+		return fmt.Errorf("stop receiver: %w", errors.Join(err, server.Close()))
+	}
+	return nil
+}

@@ -1,0 +1,218 @@
+package receiver
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Mode is what a receiver does with a request that it could have accepted.
+type Mode string
+
+// The ways to answer.
+const (
+	ModeOK       Mode = "ok"       // 200, after the delay
+	ModeStatus   Mode = "status"   // the given status, with Retry-After when given
+	ModeHang     Mode = "hang"     // no answer until the client gives up, the behaviour changes or the server stops
+	ModeDrip     Mode = "drip"     // 200 and then one byte per delay, until the same moments
+	ModeClose    Mode = "close"    // the connection is closed without an answer
+	ModeRedirect Mode = "redirect" // 307 (or the given 3xx) to Location
+	ModeHuge     Mode = "huge"     // 200 and a body of Bytes
+)
+
+// Behaviour is how a receiver misbehaves. The zero value is a good receiver.
+type Behaviour struct {
+	Mode        Mode    `json:"mode"`
+	Status      int     `json:"status,omitempty"`      // status and redirect; 500 and 307 when 0
+	DelayMs     int     `json:"delayMs,omitempty"`     // before the answer; for drip between bytes (500 when 0)
+	Probability float64 `json:"probability,omitempty"` // share of requests that it concerns, 0 to 1; all when 0
+	Times       int     `json:"times,omitempty"`       // number of requests that it concerns; no limit when 0
+	RetryAfter  int     `json:"retryAfter,omitempty"`  // seconds, for status
+	Location    string  `json:"location,omitempty"`    // for redirect; the hook <name>-redirected when empty
+	Bytes       int64   `json:"bytes,omitempty"`       // for huge; 64 MiB when 0
+}
+
+const (
+	maxDelay   = time.Hour
+	hugeBytes  = 64 << 20
+	dripPeriod = 500 * time.Millisecond
+)
+
+// ParseBehaviour reads a mode with optional settings, such as "hang", "status,status=503,probability=0.1"
+// or the JSON object that POST /behaviour takes. The keys are those of the JSON form.
+func ParseBehaviour(text string) (Behaviour, error) {
+	var b Behaviour
+	text = strings.TrimSpace(text)
+	if text == "" {
+		return b, nil
+	}
+	if !strings.HasPrefix(text, "{") {
+		text = behaviourJSON(text)
+	}
+	dec := json.NewDecoder(strings.NewReader(text))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&b); err != nil {
+		return Behaviour{}, fmt.Errorf("behaviour must be a mode with settings, such as status,status=503,probability=0.1: %w", err)
+	}
+	return b, b.check()
+}
+
+// behaviourJSON turns mode,key=value,… into the JSON form.
+func behaviourJSON(text string) string {
+	mode, settings, _ := strings.Cut(text, ",")
+	var out strings.Builder
+	fmt.Fprintf(&out, `{"mode":%q`, strings.TrimSpace(mode))
+	for setting := range strings.SplitSeq(settings, ",") {
+		key, value, ok := strings.Cut(strings.TrimSpace(setting), "=")
+		if !ok && key == "" {
+			continue
+		}
+		if key == "location" {
+			value = fmt.Sprintf("%q", value)
+		}
+		fmt.Fprintf(&out, ",%q:%s", key, value)
+	}
+	return out.String() + "}"
+}
+
+// check names everything that is wrong at once.
+func (b Behaviour) check() error {
+	var faults []string
+	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
+	switch b.Mode {
+	case "", ModeOK, ModeStatus, ModeHang, ModeDrip, ModeClose, ModeRedirect, ModeHuge:
+	default:
+		add("mode %q must be one of ok, status, hang, drip, close, redirect, huge", b.Mode)
+	}
+	if b.Mode == ModeRedirect && b.Status != 0 && (b.Status < 300 || b.Status > 399) {
+		add("status %d must be between 300 and 399 for redirect", b.Status)
+	}
+	if b.Status != 0 && (b.Status < 200 || b.Status > 599) {
+		add("status %d must be between 200 and 599", b.Status)
+	}
+	if delay := time.Duration(b.DelayMs) * time.Millisecond; b.DelayMs < 0 || delay > maxDelay {
+		add("delayMs %d must be between 0 and %d", b.DelayMs, maxDelay.Milliseconds())
+	}
+	if b.Probability < 0 || b.Probability > 1 {
+		add("probability %g must be between 0 and 1", b.Probability)
+	}
+	if b.Times < 0 || b.RetryAfter < 0 || b.Bytes < 0 {
+		add("times, retryAfter and bytes must not be negative")
+	}
+	if len(faults) > 0 {
+		return fmt.Errorf("behaviour: %s", strings.Join(faults, "; "))
+	}
+	return nil
+}
+
+// status is the HTTP status that the behaviour answers with; 0 when the client gets no whole answer.
+func (b Behaviour) status() int {
+	switch b.Mode {
+	case ModeStatus:
+		return orElse(b.Status, http.StatusInternalServerError)
+	case ModeRedirect:
+		return orElse(b.Status, http.StatusTemporaryRedirect)
+	case ModeHang, ModeClose, ModeDrip:
+		return 0
+	default:
+		return http.StatusOK
+	}
+}
+
+// outcome is the key of the behaviour in the report's byStatus.
+func (b Behaviour) outcome() string {
+	if s := b.status(); s != 0 {
+		return fmt.Sprint(s)
+	}
+	return string(b.Mode)
+}
+
+func orElse[T comparable](v, fallback T) T {
+	var zero T
+	if v == zero {
+		return fallback
+	}
+	return v
+}
+
+// active is a behaviour in force. Its end releases the requests that hang in it.
+type active struct {
+	Behaviour
+	left int           // requests that it still concerns; only read when Times is set
+	end  chan struct{} // closed when another behaviour takes over
+}
+
+// answer gives the request what the behaviour says. It runs on the request's own goroutine.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, a *active) {
+	b := a.Behaviour
+	if b.Mode != ModeDrip && b.Mode != ModeHang && b.DelayMs > 0 && !s.pause(r, a, time.Duration(b.DelayMs)*time.Millisecond) {
+		panic(http.ErrAbortHandler)
+	}
+	switch b.Mode {
+	case ModeHang:
+		s.pause(r, a, maxDelay)
+		panic(http.ErrAbortHandler) // net/http's way to drop the connection without an answer
+	case ModeClose:
+		panic(http.ErrAbortHandler)
+	case ModeDrip:
+		s.drip(w, r, a)
+	case ModeHuge:
+		writeHuge(w, r, orElse(b.Bytes, hugeBytes))
+	case ModeRedirect:
+		w.Header().Set("Location", orElse(b.Location, "/hook/"+name+"-redirected"))
+		w.WriteHeader(b.status())
+	case ModeStatus:
+		if b.RetryAfter > 0 {
+			w.Header().Set("Retry-After", fmt.Sprint(b.RetryAfter))
+		}
+		w.WriteHeader(b.status())
+		fmt.Fprintf(w, "answering %d as told", b.status())
+	default:
+		w.WriteHeader(http.StatusOK)
+	}
+}
+
+// pause waits; false means that the client left, the server stops or the behaviour was replaced.
+func (s *Server) pause(r *http.Request, a *active, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-r.Context().Done():
+	case <-s.stopped:
+	case <-a.end:
+	}
+	return false
+}
+
+func (s *Server) drip(w http.ResponseWriter, r *http.Request, a *active) {
+	period := orElse(time.Duration(a.DelayMs)*time.Millisecond, dripPeriod)
+	flush := http.NewResponseController(w)
+	w.WriteHeader(http.StatusOK)
+	for {
+		if _, err := w.Write([]byte(".")); err != nil || flush.Flush() != nil {
+			return
+		}
+		if !s.pause(r, a, period) {
+			panic(http.ErrAbortHandler) // a clean end would make the dripped body a whole answer
+		}
+	}
+}
+
+func writeHuge(w http.ResponseWriter, r *http.Request, size int64) {
+	chunk := make([]byte, 32<<10)
+	for i := range chunk {
+		chunk[i] = 'x'
+	}
+	w.WriteHeader(http.StatusOK)
+	for size > 0 && r.Context().Err() == nil {
+		n, err := w.Write(chunk[:min(size, int64(len(chunk)))])
+		if err != nil {
+			return
+		}
+		size -= int64(n)
+	}
+}
