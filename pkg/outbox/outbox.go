@@ -55,6 +55,9 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 	if m.Key == "" {
 		m.Key = company.String()
 	}
+	if m.Payload == nil {
+		m.Payload = []byte{} // a tombstone
+	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	tx.Queue(sqlInsert, Bucket(company), m.Pos, m.ID, company, m.Topic, m.Key, m.Name, m.AggType, m.AggID,

@@ -1,0 +1,300 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+// All times of leases are the database's: now() is the one clock that relays share.
+const (
+	sqlUpsertMember = `INSERT INTO relay_members (node, expires_at) VALUES ($1, now() + $2::INTERVAL)
+ON CONFLICT (node) DO UPDATE SET expires_at = excluded.expires_at`
+	sqlDeleteMember = `DELETE FROM relay_members WHERE node = $1`
+	sqlCountMembers = `SELECT now(), count(*) FROM relay_members WHERE expires_at > now()`
+	sqlRenewLeases  = `UPDATE outbox_leases SET expires_at = now() + $3::INTERVAL
+WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch`
+	sqlSelectFree    = `SELECT bucket, owner FROM outbox_leases WHERE expires_at <= now()`
+	sqlAcquireLeases = `UPDATE outbox_leases SET owner = $1, epoch = epoch + 1, expires_at = now() + $3::INTERVAL
+WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch`
+	sqlReleaseLeases = `UPDATE outbox_leases SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`
+)
+
+// lease is one row that the database confirmed.
+type lease struct {
+	Bucket int32
+	Epoch  int64
+}
+
+// freeLease is a bucket that nobody holds; Owner is empty when it was given back.
+type freeLease struct {
+	Bucket int32
+	Owner  string
+}
+
+// keepLeases renews until ctx ends. Once stopping is closed it takes no new buckets.
+func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
+	t := time.NewTimer(0)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		next := r.cfg.Renew
+		if r.hooks.skipRenewal == nil || !r.hooks.skipRenewal() {
+			if err := r.leaseTurn(ctx, stopped(stopping)); err != nil && ctx.Err() == nil {
+				r.log.WarnContext(ctx, "lease renewal failed", "error", err)
+				next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
+			}
+		}
+		r.dropLapsed()
+		t.Reset(next)
+	}
+}
+
+func stopped(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// leaseTurn renews what is held, then moves towards the fair share.
+func (r *Relay) leaseTurn(ctx context.Context, stopping bool) error {
+	ctx, cancel := context.WithTimeout(untraced(ctx), r.cfg.LeaseTTL/2)
+	defer cancel()
+	start := time.Now() // before the database's clock is read: our end of a lease never comes after its
+	mine := r.held()
+	alive, free, err := r.renew(ctx, start, mine)
+	if err != nil {
+		return err
+	}
+	share := (Buckets + alive - 1) / alive
+	if err := r.giveUp(ctx, share); err != nil {
+		return err
+	}
+	if want := share - len(r.held()); want > 0 && !stopping {
+		return r.acquire(ctx, free, want)
+	}
+	return nil
+}
+
+func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive int, free []freeLease, err error) {
+	var renewed []lease
+	var dbNow time.Time
+	err = r.db.RunTx(ctx, "outbox.renew", func(ctx context.Context, tx *db.Tx) error {
+		renewed = nil
+		tx.Queue(sqlUpsertMember, r.owner, r.cfg.LeaseTTL)
+		if len(mine) > 0 {
+			tx.Queue(sqlRenewLeases, r.owner, mine, r.cfg.LeaseTTL).Rows(func(rows pgx.Rows) (err error) {
+				renewed, err = pgx.CollectRows(rows, pgx.RowToStructByPos[lease])
+				return err
+			})
+		}
+		if err := tx.QueryRow(ctx, sqlCountMembers).Scan(&dbNow, &alive); err != nil {
+			return fmt.Errorf("count relays: %w", err)
+		}
+		rows, err := tx.Query(ctx, sqlSelectFree)
+		if err != nil {
+			return fmt.Errorf("select free buckets: %w", err)
+		}
+		free, err = pgx.CollectRows(rows, pgx.RowToStructByPos[freeLease])
+		return err
+	}, db.ReadCommitted(), db.Repeatable())
+	if err != nil {
+		return 0, nil, fmt.Errorf("renew leases: %w", err)
+	}
+	r.confirm(start, dbNow, mine, renewed)
+	return max(alive, 1), free, nil
+}
+
+// confirm keeps the renewed buckets and drops those that another relay has taken.
+func (r *Relay) confirm(start, dbNow time.Time, asked []int32, renewed []lease) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.dbTime, r.dbSeen = dbNow, start
+	ok := make(map[int32]int64, len(renewed))
+	for _, l := range renewed {
+		ok[l.Bucket] = l.Epoch
+	}
+	for _, b := range asked {
+		p := r.parts[b]
+		if epoch, is := ok[b]; is && epoch == p.epoch {
+			p.until = start.Add(r.cfg.LeaseTTL - r.cfg.LeaseMargin)
+		} else if p.held {
+			p.held = false
+			r.log.Warn("lease lost", "bucket", b)
+		}
+	}
+	r.countLeases()
+}
+
+func (r *Relay) acquire(ctx context.Context, free []freeLease, want int) error {
+	rand.Shuffle(len(free), func(i, j int) { free[i], free[j] = free[j], free[i] })
+	free = free[:min(want, len(free))]
+	if len(free) == 0 {
+		return nil
+	}
+	buckets := make([]int32, len(free))
+	dead := make(map[int32]bool)
+	for i, f := range free {
+		buckets[i] = f.Bucket
+		dead[f.Bucket] = f.Owner != "" && f.Owner != r.owner
+	}
+	start := time.Now()
+	var got []lease
+	err := r.db.RunTx(ctx, "outbox.acquire", func(_ context.Context, tx *db.Tx) error {
+		tx.Queue(sqlAcquireLeases, r.owner, buckets, r.cfg.LeaseTTL).Rows(func(rows pgx.Rows) (err error) {
+			got, err = pgx.CollectRows(rows, pgx.RowToStructByPos[lease])
+			return err
+		})
+		return nil
+	}, db.ReadCommitted(), db.Repeatable())
+	if err != nil {
+		return fmt.Errorf("acquire leases: %w", err)
+	}
+	r.take(start, got, dead)
+	return nil
+}
+
+// take starts with new buckets, each with a sweep of all of it.
+func (r *Relay) take(start time.Time, got []lease, dead map[int32]bool) {
+	r.mu.Lock()
+	takeovers := 0
+	for _, l := range got {
+		p := r.parts[l.Bucket]
+		p.held, p.leaving, p.epoch = true, false, l.Epoch
+		p.until = start.Add(r.cfg.LeaseTTL - r.cfg.LeaseMargin)
+		p.low, p.nextSweep, p.failures, p.notBefore = 0, time.Time{}, 0, time.Time{}
+		if dead[l.Bucket] {
+			takeovers++
+		}
+	}
+	r.countLeases()
+	r.mu.Unlock()
+	relayTakeovers.Add(float64(takeovers))
+	if len(got) > 0 {
+		r.log.Info("leases acquired", "buckets", len(got), "from_dead_relays", takeovers)
+	}
+	r.signal()
+}
+
+// giveUp returns what is above the share, once its workers are done.
+func (r *Relay) giveUp(ctx context.Context, share int) error {
+	r.mu.Lock()
+	var leaving []int32
+	keep := 0
+	for _, p := range r.parts {
+		if !p.held {
+			continue
+		}
+		if keep++; keep <= share {
+			p.leaving = false
+			continue
+		}
+		p.leaving = true
+		if !p.busy {
+			p.held = false
+			leaving = append(leaving, p.bucket)
+		}
+	}
+	r.countLeases()
+	r.mu.Unlock()
+	return r.release(ctx, leaving)
+}
+
+func (r *Relay) release(ctx context.Context, buckets []int32) error {
+	if len(buckets) == 0 {
+		return nil
+	}
+	err := r.db.RunTx(ctx, "outbox.release", func(_ context.Context, tx *db.Tx) error {
+		tx.Queue(sqlReleaseLeases, r.owner, buckets)
+		return nil
+	}, db.ReadCommitted(), db.Repeatable())
+	if err != nil {
+		return fmt.Errorf("release leases: %w", err)
+	}
+	r.log.InfoContext(ctx, "leases released", "buckets", len(buckets))
+	return nil
+}
+
+// releaseAll lets the other relays take over at once.
+func (r *Relay) releaseAll(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(untraced(ctx), 2*time.Second)
+	defer cancel()
+	mine := r.held()
+	r.mu.Lock()
+	for _, p := range r.parts {
+		p.held = false
+	}
+	r.countLeases()
+	r.mu.Unlock()
+	err := r.release(ctx, mine)
+	if err == nil {
+		err = r.db.RunTx(ctx, "outbox.leave", func(_ context.Context, tx *db.Tx) error {
+			tx.Queue(sqlDeleteMember, r.owner)
+			return nil
+		}, db.ReadCommitted(), db.Repeatable())
+	}
+	if err != nil {
+		r.log.WarnContext(ctx, "leases not released; they end by themselves", "error", err)
+	}
+}
+
+// held lists the buckets whose lease this relay believes to have.
+func (r *Relay) held() []int32 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var mine []int32
+	for _, p := range r.parts {
+		if p.held {
+			mine = append(mine, p.bucket)
+		}
+	}
+	return mine
+}
+
+// dropLapsed stops using buckets whose renewal was not confirmed in time.
+func (r *Relay) dropLapsed() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now, lapsed := time.Now(), 0
+	for _, p := range r.parts {
+		if p.held && !now.Before(p.until) {
+			p.held = false
+			lapsed++
+		}
+	}
+	if lapsed > 0 {
+		r.countLeases()
+		r.log.Warn("leases lapsed without a confirmed renewal", "buckets", lapsed)
+	}
+}
+
+func (r *Relay) countLeases() {
+	n := 0
+	for _, p := range r.parts {
+		if p.held {
+			n++
+		}
+	}
+	relayLeases.WithLabelValues(r.cfg.Node).Set(float64(n))
+}
+
+// untraced keeps what runs every second out of the traces, where samplers follow the parent.
+func untraced(ctx context.Context) context.Context {
+	var id trace.TraceID
+	var span trace.SpanID
+	id[0], span[0] = 1, 1
+	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span}))
+}

@@ -1,0 +1,48 @@
+package outbox
+
+import "github.com/prometheus/client_golang/prometheus"
+
+var (
+	outboxRows = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_outbox_rows", Help: "Rows that wait for Kafka, in the buckets that this relay owns.",
+	}, []string{"bucket_group"})
+	outboxOldest = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_outbox_oldest_age_seconds", Help: "Age of the oldest row that waits for Kafka in the buckets that this relay owns.",
+	})
+	publishLatency = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "tradegrid_outbox_publish_latency_seconds", Help: "From the time of the fact to its acknowledgement by Kafka.",
+		Buckets: []float64{.002, .005, .01, .02, .05, .1, .2, .5, 1, 2, 5, 10, 30, 60, 300, 1800, 7200},
+	})
+	published = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_outbox_published_total", Help: "Rows that Kafka acknowledged, repetitions included, by topic.",
+	}, []string{"topic"})
+	publishFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_outbox_publish_failures_total", Help: "Rows that stay in the outbox after a failed try, by topic.",
+	}, []string{"topic"})
+	repeated = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_outbox_repeated_total", Help: "Rows that were published here but deleted by another relay.",
+	})
+	deadRows = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_outbox_dead_total", Help: "Rows moved to outbox_dead because Kafka will never take them, by topic.",
+	}, []string{"topic"})
+	batchSize = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "tradegrid_outbox_batch_size", Help: "Rows published together.", Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000},
+	})
+	relayLeases = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_relay_leases", Help: "Buckets that the relay owns.",
+	}, []string{"owner"})
+	relayTakeovers = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_relay_takeovers_total", Help: "Buckets taken over from a relay that did not give them back.",
+	})
+	housekeepingRows = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_housekeeping_deleted_total", Help: "Expired rows that housekeeping deleted, by table.",
+	}, []string{"table"})
+)
+
+// Metrics are the collectors of this package, to be registered once per process.
+func Metrics() []prometheus.Collector {
+	return []prometheus.Collector{
+		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, deadRows, batchSize,
+		relayLeases, relayTakeovers, housekeepingRows,
+	}
+}

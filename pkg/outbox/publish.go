@@ -1,0 +1,230 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
+)
+
+var (
+	errAbandoned = errors.New("relay stopped before Kafka answered")
+	errLeaseOver = errors.New("lease ended before the batch was sent")
+	errHeldBack  = errors.New("held back because an earlier row of the batch failed")
+)
+
+// batch is what became of the rows of one publication.
+type batch struct {
+	bucket    int32
+	acked     []row
+	poison    []poisonRow
+	firstOpen int64 // position of the first row that stays; 0 = none
+	failure   error // why rows stay
+}
+
+type poisonRow struct {
+	row
+	reason error
+}
+
+// publish sends the rows in their order and waits until Kafka has decided on each. An error means that
+// nothing is known about them: they are published again.
+func (r *Relay) publish(ctx context.Context, p *part, rows []row, s *slot) (*batch, error) {
+	ctx, span := startSend(ctx, rows)
+	defer span.End()
+	failpoint.Hit("relay.before_produce")
+	if !r.stillOwned(p) {
+		return nil, errLeaseOver
+	}
+	if r.hooks.beforeProduce != nil {
+		r.hooks.beforeProduce(p.bucket)
+	}
+	errs, err := r.produce(ctx, rows, s)
+	if err != nil {
+		span.SetStatus(codes.Error, err.Error())
+		return nil, err
+	}
+	failpoint.Hit("relay.after_ack")
+	if r.hooks.afterAck != nil {
+		if err := r.hooks.afterAck(p.bucket); err != nil {
+			return nil, err
+		}
+	}
+	b := r.sort(ctx, p.bucket, rows, errs)
+	if b.failure != nil {
+		span.SetStatus(codes.Error, b.failure.Error())
+	}
+	return b, nil
+}
+
+func (r *Relay) stillOwned(p *part) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return p.usable(time.Now())
+}
+
+// produce returns one result per row. After the first row that Kafka did not take for now, no later one is sent:
+// it could overtake.
+func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
+	defer cancel()
+	errs := make([]error, len(rows))
+	var wg sync.WaitGroup
+	var failed atomic.Bool
+	for i := range rows {
+		if failed.Load() {
+			errs[i] = errHeldBack
+			continue
+		}
+		wg.Add(1)
+		r.client.Produce(ctx, record(&rows[i]), func(_ *kgo.Record, err error) {
+			errs[i] = err
+			if err != nil && !isPoison(err) {
+				failed.Store(true)
+			}
+			wg.Done()
+		})
+	}
+	done := make(chan struct{})
+	go func() { wg.Wait(); close(done) }()
+	slow := time.NewTimer(slowAfter)
+	defer slow.Stop()
+	for {
+		select {
+		case <-done:
+			return errs, nil
+		case <-slow.C:
+			// A partition without a leader must not keep the other buckets waiting.
+			s.release()
+		case <-r.abort:
+			return nil, errAbandoned
+		}
+	}
+}
+
+// sort tells the rows apart by what Kafka said of them.
+func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error) *batch {
+	b := &batch{bucket: bucket, acked: make([]row, 0, len(rows))}
+	now := time.Now()
+	open := 0
+	for i, err := range errs {
+		if err != nil && isPoison(err) {
+			// Kafka refuses batches as a whole: only alone does a row show whether it is to blame.
+			err = r.produceAlone(ctx, &rows[i])
+		}
+		switch {
+		case err == nil:
+			b.acked = append(b.acked, rows[i])
+			published.WithLabelValues(rows[i].Topic).Inc()
+			publishLatency.Observe(max(now.Sub(rows[i].CreatedAt), 0).Seconds())
+		case isPoison(err):
+			b.poison = append(b.poison, poisonRow{rows[i], err})
+		default:
+			if open++; open == 1 {
+				b.firstOpen = rows[i].Pos
+				b.failure = err
+			}
+			publishFailures.WithLabelValues(rows[i].Topic).Inc()
+		}
+	}
+	batchSize.Observe(float64(len(rows)))
+	if b.failure != nil {
+		b.failure = fmt.Errorf("publish %d of %d rows, the first to topic %s: %w", open, len(rows), topicAt(rows, b.firstOpen), b.failure)
+	}
+	return b
+}
+
+func (r *Relay) produceAlone(ctx context.Context, m *row) error {
+	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
+	defer cancel()
+	return r.client.ProduceSync(ctx, record(m)).FirstErr()
+}
+
+func topicAt(rows []row, pos int64) string {
+	for i := range rows {
+		if rows[i].Pos == pos {
+			return rows[i].Topic
+		}
+	}
+	return ""
+}
+
+// isPoison reports whether Kafka will never take the record. A missing topic or a missing right is not of
+// that kind: an operator mends it and the rows go out.
+func isPoison(err error) bool {
+	for _, never := range []error{
+		kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidTopicException, kerr.InvalidRecord,
+		kerr.InvalidTimestamp, kerr.PolicyViolation, kerr.UnsupportedForMessageFormat,
+	} {
+		if errors.Is(err, never) {
+			return true
+		}
+	}
+	return false
+}
+
+// record is the row as the topic gets it; the trace context stays the one of the request that made the fact.
+func record(m *row) *kgo.Record {
+	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: make([]kgo.RecordHeader, 0, 12)}
+	if len(m.Payload) > 0 { // else a tombstone
+		rec.Value = m.Payload
+	}
+	add := func(key, value string) {
+		rec.Headers = append(rec.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
+	}
+	add("ce_id", m.ID.String())
+	add("ce_type", m.Event)
+	add("ce_source", "tradegrid")
+	add("companyid", m.Company.String())
+	add("agg_type", m.AggType)
+	add("agg_id", m.AggID.String())
+	add("version", strconv.FormatInt(m.AggVersion, 10))
+	add("pos", strconv.FormatInt(m.Pos, 10))
+	add("schema", "1")
+	if m.Traceparent != "" {
+		add("traceparent", m.Traceparent)
+	}
+	if m.Tracestate != "" {
+		add("tracestate", m.Tracestate)
+	}
+	add("committed_at", strconv.FormatInt(m.CreatedAt.UnixMicro(), 10))
+	return rec
+}
+
+// startSend opens the one span of a batch, with a link to each request that made a fact of it.
+func startSend(ctx context.Context, rows []row) (context.Context, trace.Span) {
+	ctx, span := otel.Tracer("tradegrid/outbox").Start(ctx, "send "+rows[0].Topic, trace.WithSpanKind(trace.SpanKindProducer))
+	if !span.IsRecording() {
+		return ctx, span
+	}
+	span.SetAttributes(
+		attribute.String("messaging.system", "kafka"),
+		attribute.String("messaging.operation.name", "send"),
+		attribute.String("messaging.operation.type", "send"),
+		attribute.String("messaging.destination.name", rows[0].Topic),
+		attribute.Int("messaging.batch.message_count", len(rows)),
+	)
+	for i := range rows {
+		carrier := propagation.MapCarrier{"traceparent": rows[i].Traceparent, "tracestate": rows[i].Tracestate}
+		creation := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
+		if creation.IsValid() {
+			span.AddLink(trace.Link{SpanContext: creation, Attributes: []attribute.KeyValue{
+				attribute.String("messaging.message.id", rows[i].ID.String()),
+			}})
+		}
+	}
+	return ctx, span
+}

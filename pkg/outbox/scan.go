@@ -1,0 +1,312 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const (
+	sqlProbe = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
+WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low)`
+	sqlScan = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
+FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
+)
+
+const (
+	activeFor   = time.Second // how long after the last row the shortest tick stays
+	slowAfter   = time.Second // a batch that waits longer for Kafka gives its slot to others
+	retryFirst  = 100 * time.Millisecond
+	retryMax    = 5 * time.Second
+	retryLimit  = 50      // rows of a batch after a failure
+	bigBatch    = 4 << 20 // bytes; a batch above it makes the next one smaller
+	maxTurnTime = 30 * time.Second
+)
+
+// row is one row of the outbox.
+type row struct {
+	Pos         int64
+	ID          uuid.UUID
+	Company     tenant.ID
+	Topic       string
+	Key         string
+	Event       string
+	AggType     string
+	AggID       uuid.UUID
+	AggVersion  int64
+	Payload     []byte
+	Traceparent string
+	Tracestate  string
+	CreatedAt   time.Time
+}
+
+// schedule finds work and hands it to the workers until ctx ends; the workers themselves run under work.
+func (r *Relay) schedule(ctx, work context.Context) {
+	tick := r.cfg.TickMin
+	var active time.Time
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-r.wake:
+		case <-timer.C:
+			found, err := r.probe(ctx)
+			switch {
+			case err != nil && ctx.Err() == nil:
+				r.log.WarnContext(ctx, "outbox scan failed", "error", err)
+				tick = r.cfg.TickMax
+			case found > 0:
+				active, tick = time.Now(), r.cfg.TickMin
+			case time.Since(active) > activeFor:
+				tick = min(2*tick, r.cfg.TickMax)
+			}
+			timer.Reset(tick)
+		}
+		r.launch(work)
+	}
+}
+
+// probe finds, by one statement, which of the idle buckets have rows.
+func (r *Relay) probe(ctx context.Context) (found int, err error) {
+	look := r.idle()
+	if len(look.buckets) == 0 {
+		return 0, nil
+	}
+	var full []int32
+	err = r.readCommitted(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlProbe, look.buckets, look.lows)
+		if err != nil {
+			return fmt.Errorf("probe outbox: %w", err)
+		}
+		full, err = pgx.CollectRows(rows, pgx.RowTo[int32])
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, b := range full {
+		look.found[b] = true
+		r.enqueue(r.parts[b])
+	}
+	for i, b := range look.buckets {
+		if p := r.parts[b]; !p.busy && !look.found[b] {
+			p.low = max(p.low, r.behind(look.at))
+			if look.lows[i] == 0 {
+				p.swept(look.at, r.cfg)
+			}
+		}
+	}
+	return len(full), nil
+}
+
+// look is one view of the idle buckets.
+type look struct {
+	at      time.Time
+	buckets []int32
+	lows    []int64 // where to look from; 0 for a full sweep
+	found   map[int32]bool
+}
+
+// idle lists the owned buckets that wait for nothing.
+func (r *Relay) idle() look {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	l := look{at: time.Now(), found: make(map[int32]bool)}
+	for _, p := range r.parts {
+		if !p.usable(l.at) || p.leaving || p.busy || p.queued || l.at.Before(p.notBefore) {
+			continue
+		}
+		low := p.low
+		if !l.at.Before(p.nextSweep) {
+			low = 0
+		}
+		l.buckets = append(l.buckets, p.bucket)
+		l.lows = append(l.lows, low)
+	}
+	return l
+}
+
+// swept plans the next full sweep; the jitter keeps the buckets from being swept all at once.
+func (p *part) swept(now time.Time, cfg RelayConfig) {
+	p.nextSweep = now.Add(cfg.FullSweep - rand.N(cfg.FullSweep/4+1))
+}
+
+// behind is the position that no row committed from now on can be behind: Lookback before the database's clock at the given time.
+func (r *Relay) behind(at time.Time) int64 {
+	if r.dbTime.IsZero() {
+		return 0
+	}
+	return r.dbTime.Add(at.Sub(r.dbSeen)).Add(-r.cfg.Lookback).UnixMicro()
+}
+
+// enqueue makes a bucket wait for a slot. The caller holds mu.
+func (r *Relay) enqueue(p *part) {
+	switch {
+	case p.busy:
+		p.again = true
+	case p.held && !p.queued && !p.leaving:
+		p.queued = true
+		r.ready = append(r.ready, p)
+	}
+}
+
+// launch gives free slots to the buckets that have waited longest.
+func (r *Relay) launch(work context.Context) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	now := time.Now()
+	for r.running < r.cfg.Parallel && len(r.ready) > 0 {
+		p := r.ready[0]
+		r.ready = r.ready[1:]
+		p.queued = false
+		if p.busy || !p.usable(now) || p.leaving || now.Before(p.notBefore) {
+			continue
+		}
+		p.busy, p.again = true, false
+		r.running++
+		r.workers.Go(func() { r.work(work, p) })
+	}
+}
+
+// slot is a worker's right to use the database and the client; it is given back once.
+type slot struct {
+	r        *Relay
+	released bool
+}
+
+func (s *slot) release() {
+	s.r.mu.Lock()
+	defer s.r.mu.Unlock()
+	if !s.released {
+		s.released = true
+		s.r.running--
+		s.r.signal()
+	}
+}
+
+// work takes one batch of a bucket through all its steps.
+func (r *Relay) work(ctx context.Context, p *part) {
+	s := &slot{r: r}
+	more, err := r.turn(ctx, p, s)
+	s.release()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	p.busy = false
+	switch {
+	case err != nil:
+		p.failures++
+		p.limit = min(r.cfg.BatchSize, retryLimit)
+		wait := min(retryMax, retryFirst<<min(p.failures-1, 10))
+		p.notBefore = time.Now().Add(wait/2 + rand.N(wait/2))
+		if ctx.Err() == nil {
+			r.log.WarnContext(ctx, "batch of outbox rows not finished", "bucket", p.bucket, "failures", p.failures, "retry_in", wait.String(), "error", err)
+		}
+	case more || p.again:
+		p.failures = 0
+		r.enqueue(p)
+	default:
+		p.failures = 0
+	}
+	r.signal()
+}
+
+// turn reads, publishes and settles one batch. It reports whether there may be more rows.
+func (r *Relay) turn(ctx context.Context, p *part, s *slot) (more bool, err error) {
+	v := r.view(p)
+	if v.rows, err = r.scan(ctx, p.bucket, v.low, v.limit); err != nil {
+		return false, err
+	}
+	if len(v.rows) == 0 {
+		r.advance(p, v, &batch{})
+		return false, nil
+	}
+	b, err := r.publish(ctx, p, v.rows, s)
+	if err != nil {
+		return false, err
+	}
+	if err := r.settle(ctx, b); err != nil {
+		return false, err
+	}
+	r.advance(p, v, b)
+	return v.full(), b.failure
+}
+
+// view is one scan of a bucket.
+type view struct {
+	at    time.Time
+	low   int64
+	sweep bool
+	limit int
+	rows  []row
+}
+
+// full reports whether there may be rows behind the last one.
+func (v *view) full() bool { return len(v.rows) == v.limit }
+
+func (r *Relay) view(p *part) view {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	v := view{at: time.Now(), low: p.low, limit: p.limit}
+	if !v.at.Before(p.nextSweep) {
+		v.low, v.sweep = 0, true
+	}
+	return v
+}
+
+// advance moves the lower bound of scans up to what may still be there, and fits the size of the next batch.
+// After an error it is not called: the next scan begins where this one did.
+func (r *Relay) advance(p *part, v view, b *batch) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if v.sweep {
+		p.swept(v.at, r.cfg)
+	}
+	low, size := r.behind(v.at), 0
+	for i := range v.rows {
+		size += len(v.rows[i].Payload)
+	}
+	if len(v.rows) > 0 && v.full() {
+		low = min(low, v.rows[len(v.rows)-1].Pos-r.cfg.Lookback.Microseconds())
+	}
+	if b.firstOpen != 0 {
+		low = min(low, b.firstOpen-r.cfg.Lookback.Microseconds())
+	}
+	p.low = max(low, 0)
+	switch {
+	case size > bigBatch:
+		p.limit = max(p.limit/2, min(8, r.cfg.BatchSize))
+	case size < bigBatch/4 && v.full():
+		p.limit = min(p.limit*2, r.cfg.BatchSize)
+	}
+}
+
+func (r *Relay) scan(ctx context.Context, bucket int32, low int64, limit int) (out []row, err error) {
+	err = r.readCommitted(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, sqlScan, bucket, low, limit)
+		if err != nil {
+			return fmt.Errorf("scan outbox bucket %d: %w", bucket, err)
+		}
+		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row])
+		return err
+	})
+	return out, err
+}
+
+// readCommitted reads one statement at the isolation of relays: a serializable scan would only make the
+// transactions that insert into the outbox fail.
+func (r *Relay) readCommitted(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	defer cancel()
+	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
+	return pgx.BeginTxFunc(ctx, r.db.Pool(), opts, func(tx pgx.Tx) error { return read(ctx, tx) })
+}
