@@ -71,15 +71,14 @@ func TestSignFillsEveryHeader(t *testing.T) {
 func TestAddingToASignedHeaderLeavesOthersAlone(t *testing.T) {
 	t.Parallel()
 	secret, body := webhook.NewSecret(), []byte("{}")
-	h := signed(t, secret, "", body)
-	before := h.Clone()
+	before := signed(t, secret, "", body)
 	for name := range before {
+		h := signed(t, secret, "", body)
 		h.Add(name, "more")
+		want := before.Clone()
+		want[name] = append(want[name], "more")
+		require.Equal(t, want, h)
 	}
-	for name, values := range before {
-		require.Equal(t, append(values, "more"), h[name])
-	}
-	require.Equal(t, before, signed(t, secret, "", body))
 }
 
 func TestSignVerifyRoundTrip(t *testing.T) {
