@@ -1,0 +1,55 @@
+package dispatch
+
+import (
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var (
+	dlqTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_dlq_total", Help: "Dead letters written, by topic and reason.",
+	}, []string{"topic", "reason"})
+	duplicatesDropped = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_duplicates_dropped_total", Help: "Repeats that were recognised and dropped, by hop (router, sender).",
+	}, []string{"hop"})
+	routedEvents = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_router_events_total", Help: "Events routed, by result (matched, unmatched, dead).",
+	}, []string{"result"})
+	routedDeliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_router_deliveries_total", Help: "Deliveries made by the router, by result (sent, parked, repeated).",
+	}, []string{"result"})
+	routerRetries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_router_retries_total", Help: "Steps of the router that failed and were tried again, by step.",
+	}, []string{"step"})
+	delayDepth = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_delay_depth", Help: "Records of a delay line that this process holds until they are due; those behind are consumer lag.",
+	}, []string{"line"})
+	delayLate = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "tradegrid_delay_late_seconds", Help: "How long after its due time a record left its delay line.",
+		Buckets: []float64{.005, .01, .05, .1, .5, 1, 5, 30, 120, 600, 3600},
+	}, []string{"line"})
+	sweeperReinjected = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_sweeper_reinjected_total", Help: "Open deliveries that the sweeper put in again, by cause (parked, overdue, abandoned).",
+	}, []string{"cause"})
+	sweeperExpired = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_sweeper_expired_total", Help: "Deliveries that the sweeper closed, because their time to live or their attempts were used up.",
+	})
+	sweeperSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "tradegrid_sweeper_pass_seconds", Help: "Time of one pass over the open deliveries.", Buckets: prometheus.ExponentialBuckets(.01, 4, 8),
+	})
+	oldestUndelivered = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_delivery_oldest_undelivered_seconds", Help: "Age of the oldest open delivery at the last pass of the sweeper, by tier (healthy, blocked) of its receiver.",
+	}, []string{"tier"})
+	subscriptionsDisabled = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_subscriptions_disabled_total", Help: "Subscriptions that were disabled because their receiver failed for days.",
+	})
+)
+
+// Metrics are the collectors of this package, to be registered once per process.
+func Metrics() []prometheus.Collector {
+	return slices.Concat(senderMetrics(), []prometheus.Collector{
+		dlqTotal, duplicatesDropped, routedEvents, routedDeliveries, routerRetries, delayDepth, delayLate,
+		sweeperReinjected, sweeperExpired, sweeperSeconds, oldestUndelivered, subscriptionsDisabled,
+	})
+}
