@@ -177,3 +177,21 @@ func (s *server) stop(ctx context.Context) error {
 	}
 	return err
 }
+
+// Serve starts an embedded server for several test processes and gives the address to pass to them in
+// TRADEGRID_TEST_DATABASE_URL; stop ends it. Where that variable is set already, its server is used.
+func Serve(ctx context.Context) (address string, stop func() error, err error) {
+	if address = os.Getenv(envURL); address != "" {
+		return address, func() error { return nil }, nil
+	}
+	s := &server{}
+	stop = func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), setUpTimeout)
+		defer cancel()
+		return s.stop(ctx)
+	}
+	if address, err = s.startEmbedded(ctx); err != nil {
+		return "", nil, errors.Join(err, stop())
+	}
+	return address, stop, nil
+}

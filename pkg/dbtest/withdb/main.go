@@ -1,0 +1,59 @@
+// Command withdb runs another command beside an embedded PostgreSQL server for tests, whose address the command finds
+// in TRADEGRID_TEST_DATABASE_URL:
+//
+//	go run ./pkg/dbtest/withdb go test ./...
+//
+// All test processes then share one server. A server that the variable names already is used as it is.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+)
+
+func main() {
+	if len(os.Args) < 2 {
+		fmt.Fprintln(os.Stderr, "usage: withdb command [argument …]")
+		os.Exit(2)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code, err := run(ctx, os.Args[1:])
+	cancel()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "withdb:", err)
+	}
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string) (code int, err error) {
+	address, stop, err := dbtest.Serve(ctx)
+	if err != nil {
+		return 1, err
+	}
+	defer func() {
+		if stopErr := stop(); stopErr != nil {
+			code, err = max(code, 1), errors.Join(err, stopErr)
+		}
+	}()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running a given command is the purpose
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	cmd.Env = append(os.Environ(), "TRADEGRID_TEST_DATABASE_URL="+address)
+	// Tests get time to end what they started.
+	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
+	cmd.WaitDelay = 30 * time.Second
+	err = cmd.Run()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return max(exit.ExitCode(), 1), nil // the command has said what is wrong
+	} else if err != nil {
+		return 1, err
+	}
+	return 0, nil
+}

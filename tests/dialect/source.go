@@ -1,0 +1,228 @@
+// Package dialect checks that the SQL of the platform means the same on CockroachDB and PostgreSQL: each statement
+// parses with CockroachDB's parser, uses nothing that only one of the two has, and names the company it is for.
+// Running the statements is what the tests of the packages do, on PostgreSQL.
+package dialect
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Statement is one text of SQL and where it comes from.
+type Statement struct {
+	SQL      string
+	Origin   string // file:line
+	Complete bool   // false for a part that code puts together with others
+}
+
+// skippedFolders hold no SQL of the platform, with the reason.
+var skippedFolders = map[string]string{
+	"tests":      "checks, not product",
+	"pkg/dbtest": "makes and drops test databases, which is different on each product",
+}
+
+// SourceStatements finds the statements in the Go files below root: those of the product, or those of its tests.
+func SourceStatements(root string, tests bool) ([]Statement, error) {
+	packages := map[string][]*ast.File{}
+	fset := token.NewFileSet()
+	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		if entry.IsDir() {
+			if _, skip := skippedFolders[filepath.ToSlash(rel)]; (skip && !tests) || (rel != "." && strings.HasPrefix(entry.Name(), ".")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") != tests {
+			return nil
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		packages[filepath.Dir(path)] = append(packages[filepath.Dir(path)], file)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read Go source: %w", err)
+	}
+	var found []Statement
+	for _, files := range packages {
+		s := scan{fset: fset, root: root, constants: constants(files)}
+		for _, file := range files {
+			ast.Inspect(file, s.visit)
+		}
+		found = append(found, s.found...)
+	}
+	slices.SortFunc(found, func(a, b Statement) int { return strings.Compare(a.Origin, b.Origin) })
+	return found, nil
+}
+
+// constants are the string constants of a package by name.
+func constants(files []*ast.File) map[string]ast.Expr {
+	byName := map[string]ast.Expr{}
+	for _, file := range files {
+		for _, decl := range file.Decls {
+			gen, ok := decl.(*ast.GenDecl)
+			if !ok || gen.Tok != token.CONST {
+				continue
+			}
+			for _, spec := range gen.Specs {
+				value := spec.(*ast.ValueSpec)
+				for i, name := range value.Names {
+					if i < len(value.Values) {
+						byName[name.Name] = value.Values[i]
+					}
+				}
+			}
+		}
+	}
+	return byName
+}
+
+type scan struct {
+	fset      *token.FileSet
+	root      string
+	constants map[string]ast.Expr
+	found     []Statement
+}
+
+// visit takes the widest expressions that are constant; what stands in an expression that is not, is a part.
+func (s *scan) visit(node ast.Node) bool {
+	expr, ok := node.(ast.Expr)
+	if !ok {
+		return true
+	}
+	switch e := expr.(type) {
+	case *ast.BasicLit, *ast.BinaryExpr:
+		if text, ok := s.value(expr, 0); ok {
+			s.add(expr, text, true)
+			return false
+		}
+		if _, isSum := e.(*ast.BinaryExpr); isSum {
+			s.parts(expr)
+			return false
+		}
+	}
+	return true
+}
+
+// parts adds the leftmost constant of a sum that is put together at run time, and looks at the rest as usual.
+func (s *scan) parts(expr ast.Expr) {
+	sum, ok := expr.(*ast.BinaryExpr)
+	if !ok {
+		if text, ok := s.value(expr, 0); ok {
+			s.add(expr, text, false)
+			return
+		}
+		ast.Inspect(expr, s.visit)
+		return
+	}
+	s.parts(sum.X)
+	s.parts(sum.Y)
+}
+
+func (s *scan) value(expr ast.Expr, depth int) (string, bool) {
+	const deepest = 20 // constants cannot be circular in code that compiles; this code may not
+	if depth > deepest {
+		return "", false
+	}
+	switch e := expr.(type) {
+	case *ast.BasicLit:
+		if e.Kind != token.STRING {
+			return "", false
+		}
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil
+	case *ast.Ident:
+		if value, ok := s.constants[e.Name]; ok {
+			return s.value(value, depth+1)
+		}
+	case *ast.ParenExpr:
+		return s.value(e.X, depth+1)
+	case *ast.BinaryExpr:
+		if e.Op != token.ADD {
+			return "", false
+		}
+		left, leftOK := s.value(e.X, depth+1)
+		right, rightOK := s.value(e.Y, depth+1)
+		return left + right, leftOK && rightOK
+	}
+	return "", false
+}
+
+var (
+	looksLikeSQL = regexp.MustCompile(`^(SELECT|INSERT\s+INTO|UPDATE|DELETE\s+FROM|UPSERT|MERGE|WITH\s+(RECURSIVE\s+)?\w+(\s*\([^)]*\))?\s+AS)\s`)
+	formatVerb   = regexp.MustCompile(`%(\[\d+\])?[sdvq]`)
+)
+
+func (s *scan) add(expr ast.Expr, text string, complete bool) {
+	text = strings.TrimSpace(text)
+	if !looksLikeSQL.MatchString(text) {
+		return
+	}
+	at := s.fset.Position(expr.Pos())
+	file, err := filepath.Rel(s.root, at.Filename)
+	if err != nil {
+		file = at.Filename
+	}
+	s.found = append(s.found, Statement{
+		SQL: text, Origin: fmt.Sprintf("%s:%d", filepath.ToSlash(file), at.Line),
+		Complete: complete && !formatVerb.MatchString(text),
+	})
+}
+
+// LoggedStatements reads the file that tests write for TRADEGRID_SQL_LOG: one JSON string per line.
+func LoggedStatements(path string) ([]Statement, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("read SQL log: %w", err)
+	}
+	defer f.Close()
+	seen := map[string]bool{}
+	var found []Statement
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<24)
+	for n := 1; lines.Scan(); n++ {
+		var text string
+		if err := json.Unmarshal(lines.Bytes(), &text); err != nil {
+			return nil, fmt.Errorf("SQL log %s:%d: %w", path, n, err)
+		}
+		text = strings.TrimSpace(text)
+		if seen[text] || isControl(text) {
+			continue
+		}
+		seen[text] = true
+		found = append(found, Statement{SQL: text, Origin: fmt.Sprintf("SQL log line %d", n), Complete: true})
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read SQL log: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, errors.New("the SQL log is empty: run the tests with TRADEGRID_SQL_LOG first")
+	}
+	return found, nil
+}
+
+var control = regexp.MustCompile(`(?i)^(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE|SET|SHOW|;|-- ping)`)
+
+// isControl reports whether the driver or a session sent a statement, not the platform.
+func isControl(text string) bool { return text == "" || control.MatchString(text) }

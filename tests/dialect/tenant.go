@@ -1,0 +1,68 @@
+package dialect
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// allowance lets statements work across companies.
+type allowance struct {
+	pattern *regexp.Regexp // of the bare statement
+	reason  string
+}
+
+func allow(pattern, reason string) allowance {
+	return allowance{pattern: regexp.MustCompile(`(?i)` + pattern), reason: reason}
+}
+
+// allowances are the statements that serve all companies at once.
+var allowances = []allowance{
+	allow(`\b(FROM|UPDATE|INTO) outbox\b.*\bbucket\b`, "the relay works by bucket, which holds many companies"),
+	allow(`\b(FROM|UPDATE|INTO) outbox_dead\b`, "operators look at what Kafka never took, over all companies"),
+	allow(`^SELECT (count\(\*\)|COALESCE|min|EXISTS).* FROM outbox\b`, "depth and age of the whole outbox are measured"),
+	allow(`^DELETE FROM \w+ WHERE \([\w, ]+\) IN \( ?SELECT [\w, ]+ FROM \w+ WHERE expires_at <=? \$\d`, "housekeeping removes what has expired"),
+	allow(`\bFROM token_secrets\b.*\bhash = (\$\d|ANY)`, "authentication finds the company by the hash of the token"),
+}
+
+var tableName = regexp.MustCompile(`(?i)\b(?:FROM|JOIN|UPDATE|INTO)\s+(?:ONLY\s+)?(\w+)`)
+
+// tablesOf lists the names that a statement reads or changes, in lower case.
+func tablesOf(text string) (tables []string) {
+	for _, m := range tableName.FindAllStringSubmatch(text, -1) {
+		if name := strings.ToLower(m[1]); !slices.Contains(tables, name) {
+			tables = append(tables, name)
+		}
+	}
+	return tables
+}
+
+var (
+	predicate  = regexp.MustCompile(`(?i)\b(WHERE|ON|USING)\b`)
+	insertInto = regexp.MustCompile(`(?i)^INSERT INTO \w+(?: AS \w+)? ?\(([^)]*)\)`)
+	company    = regexp.MustCompile(`(?i)\bcompany_id\b`)
+)
+
+// CheckTenant refuses a statement on a table of companies that does not say for which company.
+func CheckTenant(st Statement, schema Schema) []Hit {
+	text := bare(st.SQL)
+	for _, table := range tablesOf(text) {
+		if !schema.Tenant(table) || namesCompany(text) {
+			continue
+		}
+		if slices.ContainsFunc(allowances, func(a allowance) bool { return a.pattern.MatchString(text) }) {
+			continue
+		}
+		return []Hit{{"company", "table " + table + " belongs to companies: compare company_id in WHERE or ON, or allow the statement with a reason in tests/dialect/tenant.go"}}
+	}
+	return nil
+}
+
+// namesCompany reports whether company_id is compared, or inserted; being selected is not enough.
+func namesCompany(text string) bool {
+	if m := insertInto.FindStringSubmatch(text); m != nil {
+		return company.MatchString(m[1])
+	}
+	at := predicate.FindStringIndex(text)
+	return at != nil && company.MatchString(text[at[1]:])
+}
