@@ -6,6 +6,7 @@ package db
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -149,4 +150,18 @@ func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 // SendBatch runs several reading statements in one round trip, in one implicit transaction.
 func (d *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return d.pool.SendBatch(ctx, b)
+}
+
+// ErrStale is the failure of a conditional write whose record changed meanwhile. The transaction is run again.
+var ErrStale = errors.New("the record changed meanwhile")
+
+// IsNoRows reports whether a query for one row found none.
+func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
+
+// RowTo scans a row into a record whose destinations targets gives, in the order of the columns.
+func RowTo[T any](targets func(*T) []any) pgx.RowToFunc[T] {
+	return func(row pgx.CollectableRow) (v T, err error) {
+		err = row.Scan(targets(&v)...)
+		return v, err
+	}
 }

@@ -234,6 +234,9 @@ func outcomeUnknown(err error) bool {
 
 // retryable reports whether a new transaction may succeed where this one failed before its commit.
 func retryable(err error) bool {
+	if errors.Is(err, ErrStale) {
+		return true
+	}
 	if _, ok := fault.As(err); ok {
 		return false
 	}

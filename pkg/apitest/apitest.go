@@ -1,0 +1,182 @@
+// Package apitest calls operations of the API in tests: the real HTTP layer and a real database,
+// with callers that a test makes up instead of stored tokens.
+package apitest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Server is an API with the operations that a test registers.
+type Server struct {
+	API *httpapi.API
+
+	mu     sync.Mutex
+	tokens map[string]*access.Principal
+}
+
+// New makes a server over the database.
+func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
+	t.Helper()
+	s := &Server{tokens: map[string]*access.Principal{}}
+	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: &ratelimit.Limiter{}, Release: "test"})
+	for _, r := range register {
+		r(s.API)
+	}
+	return s
+}
+
+// Authenticate implements [httpapi.Authenticator].
+func (s *Server) Authenticate(_ context.Context, bearer string, _ netip.Addr) (*access.Principal, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p, ok := s.tokens[bearer]; ok {
+		return p, nil
+	}
+	return nil, fault.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing, unknown or revoked")
+}
+
+// Client calls the API as one caller.
+type Client struct {
+	Principal *access.Principal
+	server    *Server
+	token     string
+}
+
+// Company makes a fresh company with all components, and a client with all scopes and no rate limit.
+// Changes to the principal are made by edit, before the first call.
+func (s *Server) Company(edit ...func(*access.Principal)) *Client {
+	return s.Caller(tenant.NewID(), edit...)
+}
+
+// Caller makes another client of a company.
+func (s *Server) Caller(company tenant.ID, edit ...func(*access.Principal)) *Client {
+	p := &access.Principal{
+		Company: company, CompanyName: "Test company", Currency: "EUR", CountryPrefix: "+49",
+		TokenID: uuid.New(), TokenName: "test", Actor: uuid.New(),
+		Scopes: Scopes("*:write"), Components: access.ComponentSet(access.AllComponents()...),
+		Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
+		Settings: access.Settings{StockPolicy: access.StockAllowNegative, TimeZone: "UTC"},
+	}
+	for _, e := range edit {
+		e(p)
+	}
+	token := uuid.NewString()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tokens[token] = p
+	return &Client{Principal: p, server: s, token: token}
+}
+
+// Response is an answer that was read.
+type Response struct {
+	Status int
+	Header http.Header
+	Body   []byte
+	t      testing.TB
+}
+
+// Header is one header of a request, as name and value.
+type Header [2]string
+
+// Do sends a request; body may be nil, JSON text, or anything that has a JSON form.
+func (c *Client) Do(t testing.TB, method, path string, body any, headers ...Header) *Response {
+	t.Helper()
+	var raw []byte
+	switch b := body.(type) {
+	case nil:
+	case string:
+		raw = []byte(b)
+	case []byte:
+		raw = b
+	default:
+		var err error
+		raw, err = json.Marshal(b)
+		require.NoError(t, err)
+	}
+	req := httptest.NewRequestWithContext(t.Context(), method, httpapi.BasePath+path, bytes.NewReader(raw))
+	if raw != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if c.token != "" {
+		req.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for _, h := range headers {
+		req.Header.Set(h[0], h[1])
+	}
+	res, err := c.server.API.App().Test(req, -1)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	out, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	return &Response{Status: res.StatusCode, Header: res.Header, Body: out, t: t}
+}
+
+// Anonymous is a client without a token.
+func (s *Server) Anonymous() *Client { return &Client{server: s} }
+
+// Decode reads the body into v.
+func (r *Response) Decode(v any) {
+	r.t.Helper()
+	require.NoError(r.t, json.Unmarshal(r.Body, v), "%s", r.Body)
+}
+
+// OK requires a status and returns the body as a JSON object.
+func (r *Response) OK(status int) map[string]any {
+	r.t.Helper()
+	require.Equal(r.t, status, r.Status, "%s", r.Body)
+	v := map[string]any{}
+	if len(r.Body) > 0 {
+		r.Decode(&v)
+	}
+	return v
+}
+
+// Fault requires an error with status and code and returns its body.
+func (r *Response) Fault(status int, code string) map[string]any {
+	r.t.Helper()
+	v := r.OK(status)
+	require.Equal(r.t, code, v["code"], "%s", r.Body)
+	return v
+}
+
+// Fields are the faults of a 400, as field → code.
+func (r *Response) Fields() map[string]string {
+	r.t.Helper()
+	var body struct {
+		Errors []fault.Field `json:"errors"`
+	}
+	require.Equal(r.t, http.StatusBadRequest, r.Status, "%s", r.Body)
+	r.Decode(&body)
+	fields := map[string]string{}
+	for _, f := range body.Errors {
+		fields[f.Field] = f.Code
+	}
+	return fields
+}
+
+// Scopes are the scopes of a caller with fewer rights.
+func Scopes(list ...string) access.Scopes {
+	scopes, err := access.ParseScopes(list)
+	if err != nil {
+		panic(err) // a mistake of the test
+	}
+	return scopes
+}

@@ -1,0 +1,286 @@
+// Package httpapi is the HTTP layer of the external API: one registration of an operation gives its route, its
+// checks in their fixed order, its validation and its place in the API description. Fiber and huma are seen only
+// here; the services hand in typed functions and get typed input.
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"reflect"
+	"strings"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humafiber"
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+)
+
+// BasePath is the root of the API; its last segment is the version (specification, section 9).
+const BasePath = "/api/external/v1"
+
+// Limits of a request (specification, section 8).
+const (
+	DefaultMaxBody = 1 << 20  // bytes
+	BatchMaxBody   = 10 << 20 // bytes
+	requestTimeout = 30 * time.Second
+	maxHeaderBytes = 8 << 10 // request line and header block together
+)
+
+// Authenticator finds out who a bearer token stands for. It answers with a fault for a token that may not call.
+type Authenticator interface {
+	Authenticate(ctx context.Context, bearer string, ip netip.Addr) (*access.Principal, error)
+}
+
+// Config is what the API needs from outside.
+type Config struct {
+	DB       *db.DB
+	Auth     Authenticator
+	Limiter  *ratelimit.Limiter
+	Release  string        // shown in X-Api-Release
+	Timeout  time.Duration // of one request; default 30 s
+	KeyTTL   time.Duration // how long an idempotent answer is kept; default 7 days
+	KeyLease time.Duration // how long an unfinished request blocks its key; default 60 s
+	Proxies  []string      // addresses whose X-Forwarded-For is believed
+	Log      *slog.Logger
+}
+
+// API is the server of the external API.
+type API struct {
+	cfg  Config
+	app  *fiber.App
+	huma huma.API
+	ops  []Op
+	keys keyStore
+	log  *slog.Logger
+}
+
+// Op declares one operation.
+type Op struct {
+	Method      string
+	Path        string // relative to BasePath, parameters as {id}
+	ID          string // operationId, unique
+	Summary     string
+	Description string
+	Tag         string // section of the API description
+	Scope       string // resource whose scope is needed: read for GET, write for all else; "" = any valid token
+	Component   string // component that must be enabled; "" = none
+	Status      int    // of success; default 200
+	MaxBody     int    // bytes; default [DefaultMaxBody]
+}
+
+// Section is what the operations of one domain have in common.
+type Section struct {
+	Tag       string
+	Scope     string
+	Component string
+}
+
+// Op declares an operation of the section; status is that of success.
+func (s Section) Op(method, path, id, summary string, status int) Op {
+	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: s.Tag, Scope: s.Scope, Component: s.Component}
+}
+
+// ByID is the input of an operation on one record that takes nothing else.
+type ByID struct {
+	Call
+	ID uuid.UUID `path:"id" format:"uuid"`
+}
+
+// Mutating reports whether the operation takes an idempotency key.
+func (o Op) Mutating() bool { return o.Method != http.MethodGet }
+
+// New makes an API without operations.
+func New(cfg Config) *API {
+	cfg.Timeout = orDefault(cfg.Timeout, requestTimeout)
+	cfg.KeyTTL = orDefault(cfg.KeyTTL, 7*24*time.Hour)
+	cfg.KeyLease = orDefault(cfg.KeyLease, time.Minute)
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	a := &API{cfg: cfg, log: cfg.Log, keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}}
+	a.app = fiber.New(fiber.Config{
+		DisableStartupMessage:   true,
+		Immutable:               true, // values outlive the handler in group commits and caches
+		BodyLimit:               BatchMaxBody,
+		ReadBufferSize:          maxHeaderBytes,
+		ReadTimeout:             60 * time.Second,
+		IdleTimeout:             120 * time.Second,
+		StrictRouting:           false,
+		CaseSensitive:           true,
+		ErrorHandler:            a.routeError,
+		EnableTrustedProxyCheck: true,
+		TrustedProxies:          cfg.Proxies,
+		ProxyHeader:             proxyHeader(cfg.Proxies),
+		EnableIPValidation:      true,
+	})
+	a.app.Use(a.around)
+	a.huma = humafiber.NewWithGroup(a.app, a.app.Group(BasePath), description(cfg.Release))
+	a.mountDocs()
+	return a
+}
+
+func orDefault(d, def time.Duration) time.Duration {
+	if d <= 0 {
+		return def
+	}
+	return d
+}
+
+// proxyHeader is empty without trusted proxies: a client must not choose its own address.
+func proxyHeader(proxies []string) string {
+	if len(proxies) == 0 {
+		return ""
+	}
+	return fiber.HeaderXForwardedFor
+}
+
+// Ops lists the registered operations.
+func (a *API) Ops() []Op { return a.ops }
+
+// App is the Fiber application, for tests and for listeners.
+func (a *API) App() *fiber.App { return a.app }
+
+// Serve answers requests on the listener until ctx ends, then lets running requests finish for at most 25 s.
+func (a *API) Serve(ctx context.Context, ln net.Listener) error {
+	done := make(chan error, 1)
+	go func() { done <- a.app.Listener(ln) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve API on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	if err := a.app.ShutdownWithTimeout(25 * time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("stop API: %w", err)
+	}
+	return nil
+}
+
+// Reply is what an operation answers.
+type Reply[T any] struct {
+	Body    T
+	Headers map[string]string
+	raw     []byte // the body as it was stored for a repeat of the request
+}
+
+// OK answers with a body.
+func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }
+
+// None is the body of an operation that answers 204.
+type None struct{}
+
+type described[T any] struct{ Body T }
+
+// Register adds an operation: its route, its checks, and its place in the API description.
+// I is a struct that embeds [Call], has parameters as fields tagged path, query or header, and the body as the field Body.
+func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[T], error)) {
+	if op.Status == 0 {
+		op.Status = http.StatusOK
+	}
+	if op.MaxBody == 0 {
+		op.MaxBody = DefaultMaxBody
+	}
+	o := &operation{Op: op}
+	if op.Component != "" && op.Scope == "" {
+		panic("operation " + op.ID + " has a component but no scope")
+	}
+	ho := a.describe(op)
+	run := func(ctx context.Context, r *request) (*answer, error) {
+		in := new(I)
+		if err := o.bind.bind(r, reflect.ValueOf(in).Elem()); err != nil {
+			return nil, err
+		}
+		reply, err := handle(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return newAnswer(op, reply)
+	}
+	ho.Middlewares = huma.Middlewares{func(hc huma.Context, _ func(huma.Context)) { a.serve(humafiber.Unwrap(hc), o, run) }}
+	if op.Status == http.StatusNoContent {
+		huma.Register(a.huma, ho, func(context.Context, *I) (*struct{}, error) { return nil, errUnreachable })
+	} else {
+		huma.Register(a.huma, ho, func(context.Context, *I) (*described[T], error) { return nil, errUnreachable })
+	}
+	o.bind = newBinder(a.huma.OpenAPI().Components.Schemas, reflect.TypeFor[I]())
+	a.ops = append(a.ops, op)
+}
+
+// The middleware of an operation answers each request itself; huma gives the route and the description.
+var errUnreachable = errors.New("httpapi: the handler of the description was called")
+
+type operation struct {
+	Op
+	bind *binder
+}
+
+// needed is the scope that the operation asks for, such as orders:write.
+func (o *operation) needed() string {
+	if o.Mutating() {
+		return o.Scope + ":write"
+	}
+	return o.Scope + ":read"
+}
+
+// serve takes one request through the checks, in the order that the contract with clients fixes.
+func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *request) (*answer, error)) {
+	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
+	defer cancel()
+	r := &request{api: a, fc: fc, op: o}
+	defer r.close()
+	ans, err := r.checks(ctx)
+	if err == nil && ans == nil {
+		ans, err = run(ctx, r)
+	}
+	if err == nil {
+		err = r.keep(ctx, ans)
+	}
+	if err != nil {
+		r.giveUpKey(ctx)
+		a.fail(fc, err)
+		return
+	}
+	r.write(ans)
+}
+
+// clientIP is the address that limits and allow-lists look at.
+func clientIP(fc *fiber.Ctx) netip.Addr {
+	ip, _, _ := strings.Cut(fc.IP(), ",")
+	addr, err := netip.ParseAddr(strings.TrimSpace(ip))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return addr.Unmap()
+}
+
+// fail writes the error body. What is not meant for clients is logged here, once.
+func (a *API) fail(fc *fiber.Ctx, err error) {
+	f := a.faultOf(fc, err)
+	a.writeFault(fc, f)
+}
+
+func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
+	if f, ok := fault.As(err); ok {
+		if f.Status >= http.StatusInternalServerError {
+			a.log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
+		}
+		return f
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
+			fmt.Sprintf("the request took longer than %s; repeat it with the same X-Idempotency-Key", a.cfg.Timeout))
+	}
+	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
+	return fault.New(http.StatusInternalServerError, "INTERNAL_ERROR",
+		"the request failed for a reason that is not yours; repeat it later and name the request id to support")
+}

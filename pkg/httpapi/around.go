@@ -1,0 +1,73 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+)
+
+const headerRequestID = "X-Request-Id"
+
+var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// around is everything that every request gets, whatever its route: an id, a span, a measurement, and
+// an answer even when the handler panics.
+func (a *API) around(fc *fiber.Ctx) (err error) {
+	start := time.Now()
+	id := fc.Get(headerRequestID)
+	if !validRequestID.MatchString(id) {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	fc.Set(headerRequestID, id)
+	fc.Set("X-Api-Release", a.cfg.Release)
+	span := startSpan(fc)
+	defer func() {
+		if p := recover(); p != nil {
+			a.fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+		endSpan(fc, span, start)
+	}()
+	if err := fc.Next(); err != nil {
+		return a.routeError(fc, err)
+	}
+	return nil
+}
+
+func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
+
+func startSpan(fc *fiber.Ctx) trace.Span {
+	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
+	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
+	fc.SetUserContext(ctx)
+	return span
+}
+
+func endSpan(fc *fiber.Ctx, span trace.Span, start time.Time) {
+	status, route := fc.Response().StatusCode(), fc.Route().Path
+	span.SetName(fc.Method() + " " + route)
+	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))
+	if status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(status))
+	}
+	span.End()
+	requestDuration.WithLabelValues(fc.Method(), route, strconv.Itoa(status)).Observe(time.Since(start).Seconds())
+}
+
+// headerCarrier lets the propagator read the headers of a request.
+type headerCarrier struct{ fc *fiber.Ctx }
+
+func (c headerCarrier) Get(key string) string { return c.fc.Get(key) }
+func (c headerCarrier) Set(string, string)    {}
+func (c headerCarrier) Keys() []string        { return nil }

@@ -1,0 +1,306 @@
+package httpapi
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
+)
+
+// binder fills the input struct of one operation from a request: parameters by the tags
+// `path`, `query` and `header`, the body into the field Body, the call into the embedded [Call].
+type binder struct {
+	reg     huma.Registry
+	params  []param
+	known   map[string]bool // names of query parameters
+	prefix  []string        // query parameters of the form name[key]
+	body    []int           // index of Body; nil when the operation takes none
+	bodyOpt bool            // Body is a pointer: it may be left out
+	schema  *huma.Schema    // of Body
+	call    []int
+}
+
+type param struct {
+	index  []int
+	name   string
+	in     string // path, query or header
+	schema *huma.Schema
+	def    string // default; "" = none
+}
+
+func newBinder(reg huma.Registry, t reflect.Type) *binder {
+	b := &binder{reg: reg, known: map[string]bool{}}
+	b.scan(t, nil)
+	if b.call == nil {
+		panic(fmt.Sprintf("input %s must embed httpapi.Call", t))
+	}
+	return b
+}
+
+func (b *binder) scan(t reflect.Type, at []int) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		index := slices.Concat(at, []int{i})
+		switch {
+		case f.Type == reflect.TypeFor[Call]():
+			b.call = index
+		case f.Name == "Body" && len(at) == 0:
+			b.body, b.bodyOpt = index, f.Type.Kind() == reflect.Pointer
+			b.schema = b.reg.Schema(deref(f.Type), true, t.Name()+"Body")
+		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			b.scan(f.Type, index)
+		default:
+			b.addParam(f, index)
+		}
+	}
+}
+
+func (b *binder) addParam(f reflect.StructField, index []int) {
+	for _, in := range []string{"path", "query", "header"} {
+		name, ok := f.Tag.Lookup(in)
+		if !ok {
+			continue
+		}
+		name, _, _ = strings.Cut(name, ",")
+		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name)}
+		b.params = append(b.params, p)
+		b.known[name] = in == "query"
+		if in == "query" && p.schema.Type == huma.TypeObject {
+			b.prefix = append(b.prefix, name+"[")
+		}
+	}
+}
+
+func deref(t reflect.Type) reflect.Type {
+	if t.Kind() == reflect.Pointer {
+		return t.Elem()
+	}
+	return t
+}
+
+// bind checks and fills everything and reports all faults at once.
+func (b *binder) bind(r *request, in reflect.Value) error {
+	c := &checker{reg: b.reg}
+	b.bindParams(r, c, in)
+	if b.body != nil {
+		if err := b.bindBody(r, c, in); err != nil {
+			return err
+		}
+	}
+	if err := r.unknown(c); err != nil {
+		return err
+	}
+	if err := c.faults.Err(); err != nil {
+		return err
+	}
+	in.FieldByIndex(b.call).Set(reflect.ValueOf(r.call))
+	return nil
+}
+
+func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
+	for _, p := range b.params {
+		text := r.param(p.in, p.name)
+		if text == "" {
+			text = p.def
+		}
+		if text == "" && p.in != "path" {
+			continue
+		}
+		before := len(c.faults)
+		v := c.value(p.name, p.schema, paramValue(p.schema, text), 1)
+		if len(c.faults) > before {
+			continue
+		}
+		if err := setParam(in.FieldByIndex(p.index), v); err != nil {
+			c.faults.Add(p.name, fault.Format, "%s", err.Error())
+		}
+	}
+	for name := range r.queryNames() {
+		if !b.known[name] && !b.prefixed(name) {
+			c.ignored = append(c.ignored, name)
+		}
+	}
+}
+
+func (b *binder) prefixed(name string) bool {
+	return slices.ContainsFunc(b.prefix, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// paramValue gives the text of a parameter the JSON form that its schema asks for;
+// text that does not fit stays text and is reported by the check.
+func paramValue(s *huma.Schema, text string) any {
+	switch s.Type {
+	case huma.TypeInteger, huma.TypeNumber:
+		if json.Valid([]byte(text)) && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) {
+			return json.Number(text)
+		}
+	case huma.TypeBoolean:
+		switch text {
+		case "true", "1":
+			return true
+		case "false", "0":
+			return false
+		}
+	case huma.TypeArray:
+		parts := strings.Split(text, ",")
+		items := make([]any, len(parts))
+		for i, part := range parts {
+			items[i] = paramValue(s.Items, strings.TrimSpace(part))
+		}
+		return items
+	}
+	return text
+}
+
+func setParam(f reflect.Value, v any) error {
+	if f.Kind() == reflect.Pointer {
+		f.Set(reflect.New(f.Type().Elem()))
+		f = f.Elem()
+	}
+	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText(fmt.Append(nil, v))
+	}
+	switch v := v.(type) {
+	case string:
+		f.SetString(v)
+	case bool:
+		f.SetBool(v)
+	case json.Number:
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		if err != nil {
+			return fmt.Errorf("must be a whole number")
+		}
+		f.SetInt(n)
+	case []any:
+		out := reflect.MakeSlice(f.Type(), len(v), len(v))
+		for i, item := range v {
+			if err := setParam(out.Index(i), item); err != nil {
+				return err
+			}
+		}
+		f.Set(out)
+	}
+	return nil
+}
+
+func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
+	if len(r.body) == 0 {
+		if !b.bodyOpt {
+			c.faults.Add("body", fault.Required, "is required: send a JSON object")
+		}
+		return nil
+	}
+	tree, err := r.bodyTree()
+	if err != nil {
+		c.faults.Add("body", fault.Format, "%s", err.Error())
+		return nil
+	}
+	tree = c.value("", b.schema, tree, 1)
+	for i, f := range c.faults {
+		if f.Field == "" {
+			c.faults[i].Field, c.faults[i].Message = "body", "body"+f.Message
+		}
+	}
+	if len(c.faults) > 0 {
+		return nil
+	}
+	raw := r.body
+	if c.changed {
+		if raw, err = json.Marshal(tree); err != nil {
+			return fmt.Errorf("write normal form of body: %w", err)
+		}
+	}
+	target := in.FieldByIndex(b.body)
+	if b.bodyOpt {
+		target.Set(reflect.New(target.Type().Elem()))
+		target = target.Elem()
+	}
+	if err := json.Unmarshal(raw, target.Addr().Interface()); err != nil {
+		var typeErr *json.UnmarshalTypeError
+		if errors.As(err, &typeErr) {
+			c.faults.Add(typeErr.Field, fault.Type, "has the wrong type")
+			return nil
+		}
+		c.faults.Add("body", fault.Format, "%s", err.Error())
+	}
+	return nil
+}
+
+// parseJSON reads one JSON value and refuses anything behind it.
+func parseJSON(raw []byte) (any, error) {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.UseNumber()
+	var v any
+	if err := dec.Decode(&v); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, fmt.Errorf("is not valid JSON: %s at byte %d", syntax.Error(), syntax.Offset)
+		}
+		return nil, fmt.Errorf("is not valid JSON: it ends too early")
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("must hold one JSON value and nothing behind it")
+	}
+	return v, nil
+}
+
+// parseVersion reads the condition of If-Match.
+func parseVersion(text string) (*int64, error) {
+	if text == "" || text == "*" {
+		return nil, nil //nolint:nilnil // no condition
+	}
+	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
+	if err != nil {
+		return nil, fault.Invalid(fault.Field{Field: "If-Match", Code: fault.Format,
+			Message: `If-Match: must be the ETag of the record, such as "3"`})
+	}
+	return &v, nil
+}
+
+func parseKey(header string, text string) (uuid.UUID, error) {
+	text = strings.Trim(text, `"`)
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return uuid.Nil, fault.Invalid(fault.Field{Field: header, Code: fault.Format, Message: header + ": must be a UUID, a new one for each change"})
+	}
+	return id, nil
+}
+
+// unknown deals with fields and parameters that the operation does not have: named in a header,
+// or refused when the client asked for strict handling.
+func (r *request) unknown(c *checker) error {
+	if len(c.ignored) == 0 {
+		return nil
+	}
+	if strings.Contains(r.header("Prefer"), "handling=strict") {
+		for _, name := range c.ignored {
+			c.faults.Add(name, fault.Unknown, "is not known here; correct the name or leave it out")
+		}
+		return c.faults.Err()
+	}
+	names := slices.Compact(slices.Sorted(slices.Values(c.ignored)))
+	r.fc.Set("X-Ignored-Fields", headerSafe(strings.Join(names, ", ")))
+	return nil
+}
+
+// headerSafe keeps a client's text from breaking or flooding the header block.
+func headerSafe(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}, s)
+	return s[:min(len(s), 1024)]
+}

@@ -1,0 +1,123 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/swaggest/swgui/v5emb"
+)
+
+// description is the frame of the API description; operations add themselves on registration.
+func description(release string) huma.Config {
+	// Arrays are never null on the wire, in either direction.
+	huma.DefaultArrayNullable = false
+	return huma.Config{
+		OpenAPI: &huma.OpenAPI{
+			OpenAPI: "3.1.0",
+			Info: &huma.Info{
+				Title: "Tradegrid external API", Version: "1.0.0",
+				Description: "Catalog, clients, leads, orders, deals, sales, warehouse and scheduling of one company, and webhooks about their changes. " +
+					"Every call carries a bearer token; every mutating call may carry X-Idempotency-Key. Ignore fields that you do not know.",
+			},
+			Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
+			Components: &huma.Components{
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
+			},
+			Security: []map[string][]string{{"token": {}}},
+		},
+		Formats: map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+	}
+}
+
+// errorStatuses are the errors that every operation may answer, by what they mean here.
+var errorStatuses = map[int]string{
+	400: "the input is not valid; errors names every field",
+	401: "the token is missing, invalid, revoked or expired, or the company is archived",
+	403: "the token lacks the scope, the component is not enabled, or the plan has no API",
+	404: "no such record in the company",
+	409: "the state of a record forbids the change",
+	429: "the rate of the token is used up; wait Retry-After seconds",
+	500: "an internal failure",
+	503: "overloaded; nothing was stored, wait Retry-After seconds",
+}
+
+func (a *API) describe(op Op) huma.Operation {
+	ho := huma.Operation{
+		OperationID: op.ID, Method: op.Method, Path: op.Path, Summary: op.Summary, Description: op.Description,
+		Tags: []string{op.Tag}, DefaultStatus: op.Status, Responses: map[string]*huma.Response{}, MaxBodyBytes: int64(op.MaxBody),
+		Extensions: map[string]any{},
+	}
+	if op.Scope != "" {
+		ho.Extensions["x-required-scope"] = (&operation{Op: op}).needed()
+	}
+	if op.Component != "" {
+		ho.Extensions["x-required-component"] = op.Component
+	}
+	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
+	for status, meaning := range errorStatuses {
+		ho.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: meaning,
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		}
+	}
+	if op.Mutating() {
+		ho.Parameters = append(ho.Parameters,
+			headerParam("X-Idempotency-Key", "uuid", "unique per change; a repeat within 7 days gets the stored answer"),
+			headerParam("If-Match", "", "ETag of the record as the client knows it; another version answers 412"))
+	}
+	return ho
+}
+
+func headerParam(name, format, doc string) *huma.Param {
+	return &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: huma.TypeString, Format: format}}
+}
+
+// Description is the API description as it is committed and served: stable, indented JSON.
+func (a *API) Description() ([]byte, error) {
+	raw, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write API description: %w", err)
+	}
+	return append(raw, '\n'), nil
+}
+
+// mountDocs serves the description, a page to browse it without the internet, and the list of error codes.
+func (a *API) mountDocs() {
+	a.app.Get(BasePath+"/openapi.json", func(fc *fiber.Ctx) error {
+		raw, err := a.Description()
+		if err != nil {
+			return err
+		}
+		fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+		send(fc, raw)
+		return nil
+	})
+	a.app.Get(BasePath+"/docs/errors", func(fc *fiber.Ctx) error {
+		fc.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
+		return errorPage(fc)
+	})
+	docs := adaptor.HTTPHandler(v5emb.New("Tradegrid API", BasePath+"/openapi.json", BasePath+"/docs/"))
+	a.app.Get(BasePath+"/docs", docs)
+	a.app.Get(BasePath+"/docs/*", docs)
+	a.app.Get(BasePath+"/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
+}
+
+// Routes lists the routes that Fiber knows below BasePath, as "METHOD /path/{id}", to be compared with the description.
+func (a *API) Routes() []string {
+	var routes []string
+	for _, r := range a.app.GetRoutes(true) {
+		if path, ok := describedPath(r.Path); ok && r.Method != http.MethodHead {
+			routes = append(routes, r.Method+" "+path)
+		}
+	}
+	slices.Sort(routes)
+	return slices.Compact(routes)
+}

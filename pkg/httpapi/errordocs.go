@@ -1,0 +1,79 @@
+package httpapi
+
+import (
+	"html/template"
+	"regexp"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// errorDoc explains one code to the people who meet it.
+type errorDoc struct {
+	Status int
+	Code   string
+	Advice string
+}
+
+var errorDocs = []errorDoc{
+	{400, "VALIDATION_ERROR", "The body, a parameter or a header is not valid. errors names every field with its rule; correct all of them and repeat."},
+	{401, "AUTH_API_TOKEN_INVALID", "The token is missing, unknown or revoked, or the call comes from an address outside its allow-list. Send Authorization: Bearer with a valid token."},
+	{401, "AUTH_API_TOKEN_EXPIRED", "The token has expired. Ask the company for a new one."},
+	{401, "COMPANY_ARCHIVED", "The company is archived; its data can no longer be reached."},
+	{403, "AUTH_API_SCOPE_INSUFFICIENT", "The token lacks the scope that meta.scopes names. Use a token that has it."},
+	{403, "MODULE_ACCESS_INACTIVE", "The component that meta.alias names is not enabled for the company."},
+	{403, "PLAN_API_DISABLED", "The company's plan has no API access."},
+	{404, "ROUTE_NOT_FOUND", "There is no such address. Compare it with the API description."},
+	{404, "…_NOT_FOUND", "There is no such record in the company; for a reference in a body meta.field and meta.id name it."},
+	{405, "METHOD_NOT_ALLOWED", "The address exists, but not with this method. The header Allow names those it takes."},
+	{409, "IDEMPOTENCY_IN_FLIGHT", "The first request with this key is unfinished. Wait about a second and repeat it to collect the answer."},
+	{409, "SKU_TAKEN", "Another product, service or variant has this article, hidden ones included; meta says which."},
+	{409, "BARCODE_TAKEN", "Another active product or variant has this barcode."},
+	{409, "CATEGORY_IN_USE", "The category has child categories or active products or services. Move them first, or send reassignTo."},
+	{409, "CATEGORY_CYCLE", "A category cannot lie below itself."},
+	{409, "CATEGORY_DEPTH_EXCEEDED", "Categories may be nested ten levels deep."},
+	{409, "PRODUCT_VARIANT_REQUIRED", "The product has variants: name one in variantId."},
+	{409, "CATALOG_ITEM_HIDDEN", "A hidden product or service cannot enter a new order."},
+	{409, "CLIENT_ARCHIVED", "An archived client cannot be used in a new record. Restore it first."},
+	{409, "CREDIT_LIMIT_EXCEEDED", "The client's open orders with this one exceed the credit limit; meta has the sums."},
+	{409, "ORDER_STATUS_TRANSITION_INVALID", "The order cannot move there from its status; meta.allowed lists where it can go."},
+	{409, "ORDER_ITEMS_LOCKED", "Items can be replaced only while the order is new or confirmed."},
+	{409, "ORDER_FINALIZED", "A completed or cancelled order takes only note, assignedToId and prepaidAmount."},
+	{409, "ORDER_OVERPAID", "prepaidAmount exceeds what is payable; meta has both sums."},
+	{409, "ORDER_EXTERNAL_ID_TAKEN", "Another order of this source has the externalId; meta.orderId names it."},
+	{409, "STOCK_INSUFFICIENT", "The company blocks sales beyond stock; meta.lines names what is short."},
+	{409, "WEBHOOK_SUBSCRIPTION_EXISTS", "There is a subscription with this url and these events."},
+	{409, "WEBHOOK_LIMIT_REACHED", "A company may have 20 subscriptions."},
+	{410, "EVENTS_CURSOR_EXPIRED", "The cursor points before the 30 days that are kept. Re-read the resources, then start without a cursor."},
+	{412, "PRECONDITION_FAILED", "The record has changed since it was read; meta.currentVersion is its version. Read it again and repeat the change."},
+	{413, "PAYLOAD_TOO_LARGE", "The body exceeds the limit of the operation. Split it."},
+	{415, "UNSUPPORTED_MEDIA_TYPE", "Send the body as Content-Type: application/json."},
+	{422, "IDEMPOTENCY_KEY_REUSED", "The key was used with another request within 7 days. Use a new key for each change."},
+	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up. Wait Retry-After seconds."},
+	{500, "INTERNAL_ERROR", "The request failed for a reason that is not yours. Repeat it later, with the same idempotency key."},
+	{503, "SERVICE_UNAVAILABLE", "The platform is overloaded; nothing was stored. Wait Retry-After seconds and repeat."},
+	{504, "REQUEST_TIMEOUT", "The request took too long. Repeat it with the same idempotency key."},
+}
+
+var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API: error codes</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
+</head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
+<table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
+{{range .}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
+{{end}}</table></body></html>
+`))
+
+func errorPage(fc *fiber.Ctx) error { return errorPageTemplate.Execute(fc, errorDocs) }
+
+var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
+
+// describedPath turns a Fiber route into the path of the API description;
+// the pages about the API are not part of it.
+func describedPath(route string) (string, bool) {
+	path, ok := strings.CutPrefix(route, BasePath)
+	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
+		return "", false
+	}
+	return fiberParam.ReplaceAllString(path, "{$1}"), true
+}

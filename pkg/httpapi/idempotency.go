@@ -1,0 +1,215 @@
+package httpapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// keyStore keeps the answers of mutating requests by X-Idempotency-Key (specification, section 8).
+type keyStore struct {
+	db    *db.DB
+	ttl   time.Duration
+	lease time.Duration
+}
+
+// claim is the right of one request to be the one that carries out a key.
+type claim struct {
+	keys    *keyStore
+	company tenant.ID
+	key     uuid.UUID
+	lease   uuid.UUID
+	stored  bool // the answer was queued in a transaction that is committed
+}
+
+const sqlClaimKey = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at)
+VALUES ($1, $2, $3, 0, $4, $5, $6)
+ON CONFLICT (company_id, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, state = 0, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
+    expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL
+WHERE idempotency_keys.expires_at < $7 OR idempotency_keys.lease_id = excluded.lease_id
+   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < $7 AND idempotency_keys.fingerprint = excluded.fingerprint)
+RETURNING lease_id`
+
+const sqlSelectKey = `SELECT fingerprint, state, status, headers, body FROM idempotency_keys WHERE company_id = $1 AND key = $2`
+
+const sqlFinishKey = `UPDATE idempotency_keys SET state = 1, status = $4, headers = $5, body = $6, expires_at = $7
+WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
+
+const sqlReleaseKey = `DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
+
+const sqlKeyDone = `SELECT EXISTS (SELECT 1 FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 1)`
+
+var errInFlight = &fault.Error{
+	Status: http.StatusConflict, Code: "IDEMPOTENCY_IN_FLIGHT", RetryAfter: 1,
+	Message: "the first request with this X-Idempotency-Key is unfinished; repeat in about a second to collect its answer",
+}
+
+var errKeyReused = fault.New(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
+	"this X-Idempotency-Key belongs to another request; use a new key for each change")
+
+// claimKey takes the key of a mutating request. It returns the stored answer of a request that was done already.
+func (r *request) claimKey(ctx context.Context) (*answer, error) {
+	if !r.op.Mutating() {
+		return nil, nil //nolint:nilnil // no answer yet
+	}
+	key, err := r.idempotencyKey()
+	if err != nil || key == uuid.Nil {
+		return nil, err
+	}
+	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New()}
+	ans, err := c.take(ctx, r.fingerprint())
+	if err != nil {
+		return nil, err
+	}
+	if ans == nil {
+		r.call.claim = c
+	}
+	return ans, nil
+}
+
+func (r *request) idempotencyKey() (uuid.UUID, error) {
+	primary, alias := r.header("X-Idempotency-Key"), r.header("Idempotency-Key")
+	if primary == "" && alias == "" {
+		return uuid.Nil, nil
+	}
+	if primary == "" {
+		return parseKey("Idempotency-Key", alias)
+	}
+	key, err := parseKey("X-Idempotency-Key", primary)
+	if err != nil || alias == "" {
+		return key, err
+	}
+	if other, err := parseKey("Idempotency-Key", alias); err != nil || other != key {
+		return uuid.Nil, fault.Invalid(fault.Field{Field: "Idempotency-Key", Code: fault.Conflict,
+			Message: "Idempotency-Key: differs from X-Idempotency-Key; send one of them"})
+	}
+	return key, nil
+}
+
+// fingerprint identifies what is asked: method, path, sorted query, and the body whatever its spelling.
+func (r *request) fingerprint() []byte {
+	h := sha256.New()
+	query := make([]string, 0, 4)
+	for name, value := range r.queryNames() {
+		query = append(query, name+"="+value)
+	}
+	slices.Sort(query)
+	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))
+	body := r.body
+	if len(body) > 0 {
+		if tree, err := r.bodyTree(); err == nil {
+			if canonical, err := json.Marshal(tree); err == nil {
+				body = canonical
+			}
+		}
+	}
+	h.Write(body)
+	return h.Sum(nil)
+}
+
+func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
+	now := time.Now().UTC()
+	for range 3 { // the row may go between the two statements: then the key is free again
+		var owner uuid.UUID
+		err := c.keys.db.RunTx(ctx, "idempotency.claim", func(ctx context.Context, tx *db.Tx) error {
+			return tx.QueryRow(ctx, sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), now.Add(c.keys.ttl), now).Scan(&owner)
+		}, db.ReadCommitted(), db.Repeatable())
+		if err == nil {
+			idempotency.WithLabelValues("claimed").Inc()
+			return nil, nil //nolint:nilnil // no answer yet
+		}
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return nil, fmt.Errorf("claim idempotency key: %w", err)
+		}
+		ans, err := c.read(ctx, fingerprint)
+		if !errors.Is(err, pgx.ErrNoRows) {
+			return ans, err
+		}
+	}
+	return nil, errInFlight
+}
+
+// read looks at a key that somebody else has claimed.
+func (c *claim) read(ctx context.Context, fingerprint []byte) (*answer, error) {
+	var (
+		theirs  []byte
+		state   int16
+		status  *int32
+		headers []byte
+		ans     answer
+	)
+	err := c.keys.db.QueryRow(ctx, sqlSelectKey, c.company, c.key).Scan(&theirs, &state, &status, &headers, &ans.body)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read idempotency key: %w", err)
+	case string(theirs) != string(fingerprint):
+		idempotency.WithLabelValues("reused").Inc()
+		return nil, errKeyReused
+	case state == 0:
+		idempotency.WithLabelValues("in_flight").Inc()
+		return nil, errInFlight
+	}
+	if err := json.Unmarshal(headers, &ans.headers); err != nil {
+		return nil, fmt.Errorf("read stored headers: %w", err)
+	}
+	ans.status, ans.replayed = int(*status), true
+	idempotency.WithLabelValues("replayed").Inc()
+	return &ans, nil
+}
+
+// finish stores the answer in the transaction that makes the change. A claim that was lost to another
+// request meanwhile undoes the change.
+func (c *claim) finish(tx *db.Tx, ans *answer) error {
+	headers, err := json.Marshal(ans.headers)
+	if err != nil {
+		return fmt.Errorf("write headers for a repeat: %w", err)
+	}
+	expires := time.Now().UTC().Add(c.keys.ttl)
+	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, ans.status, headers, ans.body, expires).Expect(1, errInFlight)
+	return nil
+}
+
+// done tells after a commit without an answer whether it has happened.
+func (c *claim) done(ctx context.Context, q db.Querier) (done bool, err error) {
+	err = q.QueryRow(ctx, sqlKeyDone, c.company, c.key, c.lease).Scan(&done)
+	return done, err
+}
+
+// keep stores the answer of an operation that changed nothing in the database, so that a repeat gets the same.
+func (r *request) keep(ctx context.Context, ans *answer) error {
+	c := r.call.claim
+	if c == nil || c.stored || ans.replayed {
+		return nil
+	}
+	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, ans) },
+		db.ReadCommitted(), db.WithFact(c.done))
+	c.stored = err == nil
+	return err
+}
+
+// giveUpKey frees the key of a request that failed: only answers of success are kept.
+func (r *request) giveUpKey(ctx context.Context) {
+	c := r.call.claim
+	if c == nil || c.stored {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	if _, err := c.keys.db.Exec(ctx, sqlReleaseKey, c.company, c.key, c.lease); err != nil {
+		r.api.log.WarnContext(ctx, "idempotency key not released; its lease will end", "error", err)
+	}
+}

@@ -1,0 +1,199 @@
+package httpapi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/gofiber/fiber/v2"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+)
+
+// Call is what every input embeds: who calls, and on which condition.
+type Call struct {
+	access.Caller
+	claim  *claim
+	status int
+	op     *Op
+}
+
+// request is one request on its way through the checks.
+type request struct {
+	api     *API
+	fc      *fiber.Ctx
+	op      *operation
+	body    []byte
+	tree    any // the body as JSON, once it was read
+	treeErr error
+	parsed  bool
+	call    Call
+	release func()
+}
+
+func (r *request) close() {
+	if r.release != nil {
+		r.release()
+	}
+}
+
+// checks runs everything that comes before validation. An answer means that the request is a repeat.
+func (r *request) checks(ctx context.Context) (*answer, error) {
+	r.call.status, r.call.op = r.op.Status, &r.op.Op
+	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.condition} {
+		if err := check(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return r.claimKey(ctx)
+}
+
+func (r *request) size(context.Context) error {
+	r.body = r.fc.Body()
+	if len(r.body) > r.op.MaxBody {
+		return tooLarge(r.op.MaxBody)
+	}
+	if r.op.bind.body == nil {
+		r.body = nil // what nobody reads is not held against the client
+		return nil
+	}
+	if len(r.body) == 0 {
+		return nil
+	}
+	media, _, err := mime.ParseMediaType(r.header(fiber.HeaderContentType))
+	if err != nil || media != fiber.MIMEApplicationJSON {
+		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as Content-Type: application/json")
+	}
+	return nil
+}
+
+func tooLarge(limit int) error {
+	return fault.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body may have at most %d bytes; split the request", limit))
+}
+
+func (r *request) authenticate(ctx context.Context) error {
+	ip := clientIP(r.fc)
+	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip)
+	if err == nil {
+		r.call.Principal = p
+		trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", p.Company.String()))
+		return nil
+	}
+	if f, ok := fault.As(err); ok && f.Status == http.StatusUnauthorized {
+		if !r.api.cfg.Limiter.AllowFailure(ip) {
+			return rateFault(ratelimit.Decision{Limit: 30, RetryAfterSeconds: 60}, "too many calls without a valid token from this address")
+		}
+		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
+	}
+	return err
+}
+
+// bearer is the token of an Authorization header, or "" for any other scheme.
+func bearer(header string) string {
+	scheme, token, ok := strings.Cut(header, " ")
+	if !ok || !strings.EqualFold(scheme, "bearer") {
+		return ""
+	}
+	return strings.TrimSpace(token)
+}
+
+func (r *request) limit(context.Context) error {
+	d := r.api.cfg.Limiter.Allow(r.call.Principal, 1)
+	r.rateHeaders(d)
+	if !d.OK {
+		rateLimited.WithLabelValues("token").Inc()
+		return rateFault(d, "the token has used up its rate")
+	}
+	release, ok := r.api.cfg.Limiter.Acquire(r.call.Principal)
+	if !ok {
+		rateLimited.WithLabelValues("in_flight").Inc()
+		return rateFault(ratelimit.Decision{Limit: d.Limit, RetryAfterSeconds: 1}, "the company has too many requests in flight")
+	}
+	r.release = release
+	return nil
+}
+
+func rateFault(d ratelimit.Decision, why string) error {
+	wait := max(d.RetryAfterSeconds, 1)
+	return &fault.Error{
+		Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
+		Message: fmt.Sprintf("%s; wait %d s and repeat", why, wait),
+		Meta:    map[string]any{"limit": d.Limit, "windowSeconds": d.WindowSeconds, "retryAfter": wait},
+	}
+}
+
+func (r *request) rateHeaders(d ratelimit.Decision) {
+	if d.Limit == 0 {
+		d.Limit, d.Remaining = math.MaxInt32, math.MaxInt32 // a tier without a limit
+	}
+	r.fc.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
+	r.fc.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
+	r.fc.Set("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))
+	r.fc.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, d.Quota, d.WindowSeconds))
+	r.fc.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, d.Remaining, d.ResetSeconds))
+}
+
+func (r *request) plan(context.Context) error {
+	if !r.call.PlanAPI {
+		return fault.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan has no API access; change the plan").With("plan", r.call.Plan)
+	}
+	return nil
+}
+
+func (r *request) scope(context.Context) error {
+	if r.op.Scope == "" || r.call.Allows(r.op.Scope, r.op.Mutating()) {
+		return nil
+	}
+	need := r.op.needed()
+	return fault.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need).With("scopes", []string{need})
+}
+
+func (r *request) component(context.Context) error {
+	if r.op.Component == "" || r.call.Has(r.op.Component) {
+		return nil
+	}
+	return ComponentInactive(r.op.Component)
+}
+
+// ComponentInactive is the 403 of an operation whose component the company has not enabled.
+func ComponentInactive(alias string) error {
+	return fault.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company").With("alias", alias)
+}
+
+func (r *request) condition(context.Context) (err error) {
+	if r.op.Mutating() {
+		r.call.IfVersion, err = parseVersion(r.header(fiber.HeaderIfMatch))
+	}
+	return err
+}
+
+func (r *request) header(name string) string { return r.fc.Get(name) }
+
+func (r *request) param(in, name string) string {
+	switch in {
+	case "path":
+		return r.fc.Params(name)
+	case "header":
+		return r.fc.Get(name)
+	}
+	return r.fc.Query(name)
+}
+
+func (r *request) queryNames() map[string]string { return r.fc.Queries() }
+
+// bodyTree reads the body once, for the fingerprint and for validation.
+func (r *request) bodyTree() (any, error) {
+	if !r.parsed {
+		r.tree, r.treeErr = parseJSON(r.body)
+		r.parsed = true
+	}
+	return r.tree, r.treeErr
+}

@@ -1,0 +1,332 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math/big"
+	"net/mail"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf8"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
+)
+
+const (
+	maxDepth     = 20  // levels of nesting of a JSON body
+	defaultItems = 500 // entries of an array whose schema names no other bound
+)
+
+// checker holds one input against the schema that the API description publishes. It reports all faults,
+// not only the first, and brings values to their normal form: strings trimmed, integers without exponent.
+type checker struct {
+	reg     huma.Registry
+	faults  fault.Fields
+	ignored []string // unknown fields
+	changed bool     // the normal form differs from what was sent
+}
+
+// value checks v at path and returns its normal form.
+func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
+	if depth > maxDepth {
+		c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
+		return v
+	}
+	for s.Ref != "" {
+		s = c.reg.SchemaFromRef(s.Ref)
+	}
+	if v == nil {
+		if !s.Nullable && s.Type != "" {
+			c.faults.Add(path, fault.Type, "must not be null; leave the field out instead")
+		}
+		return v
+	}
+	switch s.Type {
+	case huma.TypeString:
+		return c.text(path, s, v)
+	case huma.TypeInteger, huma.TypeNumber:
+		return c.number(path, s, v)
+	case huma.TypeBoolean:
+		if _, ok := v.(bool); !ok {
+			c.wrongType(path, "true or false", v)
+		}
+	case huma.TypeArray:
+		return c.array(path, s, v, depth)
+	case huma.TypeObject:
+		return c.object(path, s, v, depth)
+	}
+	return v
+}
+
+func (c *checker) wrongType(path, want string, v any) {
+	c.faults.Add(path, fault.Type, "must be %s, not %s", want, kindOf(v))
+}
+
+func kindOf(v any) string {
+	switch v.(type) {
+	case string:
+		return "a string"
+	case json.Number:
+		return "a number"
+	case bool:
+		return "a boolean"
+	case []any:
+		return "an array"
+	case map[string]any:
+		return "an object"
+	}
+	return "null"
+}
+
+func (c *checker) text(path string, s *huma.Schema, v any) any {
+	raw, ok := v.(string)
+	if !ok {
+		c.wrongType(path, "a string", v)
+		return v
+	}
+	text := strings.TrimSpace(raw)
+	if text != raw {
+		c.changed = true
+	}
+	n := utf8.RuneCountInString(text)
+	switch {
+	case strings.ContainsRune(text, 0):
+		c.faults.Add(path, fault.Format, "must not contain the character U+0000")
+	case s.MinLength != nil && n < *s.MinLength:
+		c.faults.Add(path, fault.Length, "must have at least %d character(s) that are not blank", *s.MinLength)
+	case s.MaxLength != nil && n > *s.MaxLength:
+		c.faults.Add(path, fault.Length, "must have at most %d characters, has %d", *s.MaxLength, n)
+	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any(text)):
+		c.faults.Add(path, fault.Enum, "must be one of %s", enumText(s.Enum))
+	case s.Pattern != "" && !pattern(s.Pattern).MatchString(text):
+		c.faults.Add(path, fault.Format, "must match %s", patternText(s))
+	case s.Format != "":
+		if rule := badFormat(s.Format, text); rule != "" {
+			c.faults.Add(path, fault.Format, "%s", rule)
+		}
+	}
+	return text
+}
+
+func enumText(values []any) string {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = fmt.Sprint(v)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func patternText(s *huma.Schema) string {
+	if s.PatternDescription != "" {
+		return s.PatternDescription
+	}
+	return "the pattern " + s.Pattern
+}
+
+var patterns sync.Map // string → *regexp.Regexp; the set of patterns is fixed by the schemas
+
+func pattern(p string) *regexp.Regexp {
+	if re, ok := patterns.Load(p); ok {
+		return re.(*regexp.Regexp) //nolint:forcetypeassert // only this function stores
+	}
+	re := regexp.MustCompile(p)
+	patterns.Store(p, re)
+	return re
+}
+
+// badFormat is the rule that text breaks, or "".
+func badFormat(format, text string) string {
+	ok := true
+	rule := ""
+	switch format {
+	case "uuid":
+		_, err := uuid.Parse(text)
+		ok, rule = err == nil && len(text) == 36, "must be a UUID such as 0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"
+	case "date-time":
+		_, err := time.Parse(time.RFC3339, text)
+		ok, rule = err == nil, "must be an RFC 3339 date-time such as 2026-11-20T09:30:00Z"
+	case "date":
+		_, err := time.Parse(time.DateOnly, text)
+		ok, rule = err == nil, "must be a date, YYYY-MM-DD"
+	case "email":
+		a, err := mail.ParseAddress(text)
+		ok, rule = err == nil && a.Address == text, "must be an e-mail address such as name@example.com"
+	case "uri":
+		u, err := url.Parse(text)
+		ok, rule = err == nil && u.Scheme != "" && u.Host != "", "must be an absolute URL such as https://example.com/hook"
+	}
+	if ok {
+		return ""
+	}
+	return rule
+}
+
+func (c *checker) number(path string, s *huma.Schema, v any) any {
+	num, ok := v.(json.Number)
+	if f, isDefault := v.(float64); isDefault {
+		num, ok = json.Number(trimFloat(f)), true
+	}
+	if !ok {
+		c.wrongType(path, "a number", v)
+		return v
+	}
+	text, err := plainDecimal(string(num))
+	if err != nil {
+		c.faults.Add(path, fault.Max, "%s", err.Error())
+		return v
+	}
+	if text != string(num) {
+		c.changed = true
+	}
+	f, _ := strconv.ParseFloat(text, 64) // only compared with bounds, which are exact in a float64
+	decimals := fraction(text)
+	switch {
+	case s.Type == huma.TypeInteger && decimals > 0:
+		c.faults.Add(path, fault.Step, "must be a whole number")
+	case s.MultipleOf != nil && decimals > stepDecimals(*s.MultipleOf):
+		c.faults.Add(path, fault.Step, "must have at most %d decimals", stepDecimals(*s.MultipleOf))
+	case s.Minimum != nil && f < *s.Minimum:
+		c.faults.Add(path, fault.Min, "must be at least %s", trimFloat(*s.Minimum))
+	case s.ExclusiveMinimum != nil && f <= *s.ExclusiveMinimum:
+		c.faults.Add(path, fault.Min, "must be greater than %s", trimFloat(*s.ExclusiveMinimum))
+	case s.Maximum != nil && f > *s.Maximum:
+		c.faults.Add(path, fault.Max, "must be at most %s", trimFloat(*s.Maximum))
+	case s.ExclusiveMaximum != nil && f >= *s.ExclusiveMaximum:
+		c.faults.Add(path, fault.Max, "must be less than %s", trimFloat(*s.ExclusiveMaximum))
+	}
+	return json.Number(text)
+}
+
+func trimFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
+
+// stepDecimals is the number of decimals of a step such as 0.001.
+func stepDecimals(step float64) int { return fraction(trimFloat(step)) }
+
+// fraction counts the decimals of a plain decimal.
+func fraction(text string) int {
+	_, frac, ok := strings.Cut(text, ".")
+	if !ok {
+		return 0
+	}
+	return len(frac)
+}
+
+// plainDecimal writes a JSON number without exponent and without trailing zeros after the point.
+func plainDecimal(text string) (string, error) {
+	mantissa, exponent, hasExp := strings.Cut(strings.ToLower(text), "e")
+	if len(mantissa) > 64 {
+		return "", fmt.Errorf("must have at most 64 digits")
+	}
+	if hasExp {
+		if e, err := strconv.Atoi(exponent); err != nil || e > 30 || e < -30 {
+			return "", fmt.Errorf("is out of range: write it without an exponent")
+		}
+		r, ok := new(big.Rat).SetString(text)
+		if !ok {
+			return "", fmt.Errorf("is not a number")
+		}
+		mantissa = r.FloatString(95) // exact: at most 64 decimals and 30 more from the exponent
+	}
+	if strings.Contains(mantissa, ".") {
+		mantissa = strings.TrimSuffix(strings.TrimRight(mantissa, "0"), ".")
+	}
+	return mantissa, nil
+}
+
+func (c *checker) array(path string, s *huma.Schema, v any, depth int) any {
+	items, ok := v.([]any)
+	if !ok {
+		c.wrongType(path, "an array", v)
+		return v
+	}
+	limit := defaultItems
+	if s.MaxItems != nil {
+		limit = *s.MaxItems
+	}
+	switch {
+	case len(items) > limit:
+		c.faults.Add(path, fault.Max, "must have at most %d entries, has %d", limit, len(items))
+		return v
+	case s.MinItems != nil && len(items) < *s.MinItems:
+		c.faults.Add(path, fault.Min, "must have at least %d entries", *s.MinItems)
+	}
+	for i, item := range items {
+		items[i] = c.value(path+"["+strconv.Itoa(i)+"]", s.Items, item, depth+1)
+	}
+	return items
+}
+
+func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
+	obj, ok := v.(map[string]any)
+	if !ok {
+		c.wrongType(path, "an object", v)
+		return v
+	}
+	if s.MaxProperties != nil && len(obj) > *s.MaxProperties {
+		c.faults.Add(path, fault.Max, "must have at most %d entries, has %d", *s.MaxProperties, len(obj))
+	}
+	for _, name := range s.Required {
+		if _, sent := obj[name]; !sent {
+			c.faults.Add(join(path, name), fault.Required, "is required")
+		}
+	}
+	for name, p := range s.Properties {
+		if _, sent := obj[name]; !sent && p.Default != nil {
+			obj[name], c.changed = p.Default, true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
+		obj[name] = c.property(join(path, name), s, name, obj[name], depth)
+	}
+	return obj
+}
+
+func (c *checker) property(path string, s *huma.Schema, name string, v any, depth int) any {
+	if p, known := s.Properties[name]; known {
+		return c.value(path, p, v, depth+1)
+	}
+	if of, isMap := s.AdditionalProperties.(*huma.Schema); isMap {
+		return c.value(path, of, v, depth+1)
+	}
+	if len(s.Properties) > 0 {
+		c.ignored = append(c.ignored, path)
+	} else {
+		// A free object still has a bounded depth.
+		c.free(path, v, depth+1)
+	}
+	return v
+}
+
+// free checks only the depth of a value that has no schema.
+func (c *checker) free(path string, v any, depth int) {
+	if depth > maxDepth {
+		c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
+		return
+	}
+	switch v := v.(type) {
+	case []any:
+		for i, item := range v {
+			c.free(path+"["+strconv.Itoa(i)+"]", item, depth+1)
+		}
+	case map[string]any:
+		for name, item := range v {
+			c.free(join(path, name), item, depth+1)
+		}
+	}
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}

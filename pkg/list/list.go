@@ -1,0 +1,345 @@
+// Package list turns the query parameters that all lists share into SQL and its rows into a page:
+// pages and cursors, sorting with a stable order, incremental reads, selection by ids and of fields.
+// A resource adds a [Spec] of what it may be sorted by, and conditions of its own.
+package list
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+// Params are the query parameters of every list; embed it in the input of the operation.
+// The resource adds `Sort string` with the enum of its sorts, and its filters.
+type Params struct {
+	Page         int         `query:"page" minimum:"1" maximum:"2147483647" doc:"from 1; not together with cursor"`
+	PageSize     int         `query:"pageSize" minimum:"1" maximum:"200" default:"50"`
+	Search       string      `query:"search" minLength:"1" maxLength:"200" doc:"case-insensitive text search"`
+	Order        string      `query:"order" enum:"asc,desc" doc:"default asc when sort is given, else desc"`
+	Cursor       string      `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before; total comes only with withTotal=true"`
+	WithTotal    bool        `query:"withTotal" doc:"also count when reading by cursor"`
+	UpdatedSince *wire.Time  `query:"updatedSince" doc:"records changed at or after the instant, oldest change first; X-Sync-Watermark has the next value"`
+	IDs          []uuid.UUID `query:"ids" maxItems:"100" doc:"comma list of ids"`
+	Fields       []string    `query:"fields" maxItems:"100" doc:"comma list of top-level fields; id always comes"`
+}
+
+// Sort is one order that a list offers. The column may be an expression.
+type Sort struct {
+	Column   string
+	Type     string // SQL type of the column, to read it back from a cursor: TEXT, BIGINT, TIMESTAMPTZ, DECIMAL
+	Nullable bool   // null values come last, in both directions
+}
+
+// Spec is what a resource allows. Table and columns of a query with joins are qualified, as ID and Company are.
+type Spec struct {
+	From    string // table, with joins if any
+	Columns string // of the SELECT
+	Company string // default company_id
+	ID      string // default id
+	Updated string // default updated_at
+	Sorts   map[string]Sort
+	Default string // name of the sort without sort=, descending; default createdAt
+}
+
+// Page is the envelope of a list (specification, section 1).
+type Page[T any] struct {
+	Items      []T     `json:"items"`
+	Total      *int64  `json:"total,omitempty" doc:"all records that match; absent when reading by cursor without withTotal"`
+	Page       *int    `json:"page,omitempty" doc:"absent when reading by cursor"`
+	PageSize   int     `json:"pageSize"`
+	NextCursor *string `json:"nextCursor" nullable:"true" doc:"cursor of the next page; null at the end"`
+
+	fields    []string
+	Watermark string `json:"-"` // value of X-Sync-Watermark, when updatedSince was given
+}
+
+// Query collects the conditions of one list request.
+type Query struct {
+	spec   Spec
+	params Params
+	sort   string
+	desc   bool
+	where  []string
+	args   []any
+	own    int // number of args that belong to the conditions, not to the cursor or the page
+	now    time.Time
+}
+
+// New starts the query of a company's list. sort is the resource's own parameter.
+func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
+	spec.Company, spec.ID = orDefault(spec.Company, "company_id"), orDefault(spec.ID, "id")
+	spec.Updated, spec.Default = orDefault(spec.Updated, "updated_at"), orDefault(spec.Default, "createdAt")
+	q := &Query{spec: spec, params: p, sort: orDefault(sort, spec.Default), now: time.Now()}
+	q.desc = p.Order == "desc" || (p.Order == "" && sort == "")
+	q.Where(spec.Company+" = ?", company)
+	if len(p.IDs) > 0 {
+		q.Where(spec.ID+" = ANY(?::UUID[])", p.IDs)
+	}
+	if p.UpdatedSince != nil {
+		q.sort, q.desc = "updatedAt", false
+		q.spec.Sorts = map[string]Sort{"updatedAt": {Column: spec.Updated, Type: "TIMESTAMPTZ"}}
+		q.Where(spec.Updated+" >= ?", p.UpdatedSince.Std())
+	}
+	var faults fault.Fields
+	if p.Cursor != "" && p.Page != 0 {
+		faults.Add("cursor", fault.Conflict, "cannot be combined with page; send one of them")
+	}
+	return q, faults.Err()
+}
+
+func orDefault(s, def string) string {
+	if s == "" {
+		return def
+	}
+	return s
+}
+
+// Where adds a condition; each ? stands for the next argument.
+func (q *Query) Where(condition string, args ...any) {
+	var b strings.Builder
+	for part, rest := "", condition; ; {
+		var more bool
+		part, rest, more = strings.Cut(rest, "?")
+		b.WriteString(part)
+		if !more {
+			break
+		}
+		q.args = append(q.args, args[0])
+		args = args[1:]
+		b.WriteString("$" + strconv.Itoa(len(q.args)))
+	}
+	q.where = append(q.where, b.String())
+}
+
+// Search adds the text search over the resource's search_text column, if the client searches.
+func (q *Query) Search(column string) {
+	if q.params.Search == "" {
+		return
+	}
+	patterns := likePatterns(q.params.Search)
+	if len(patterns) == 1 {
+		q.Where(column+" LIKE ?", patterns[0])
+		return
+	}
+	q.Where("("+column+" LIKE ? OR "+column+" LIKE ?)", patterns[0], patterns[1])
+}
+
+// In adds an any-of filter for a comma list, if one was sent.
+func (q *Query) In(column string, values []string) {
+	if len(values) > 0 {
+		q.Where(column+" = ANY(?::TEXT[])", values)
+	}
+}
+
+// Equal adds a filter by id, if one was sent.
+func (q *Query) Equal(column string, id *uuid.UUID) {
+	if id != nil {
+		q.Where(column+" = ?", *id)
+	}
+}
+
+// Between adds a filter by an inclusive interval; an upside-down interval is a fault of the named parameters.
+func (q *Query) Between(column, fromName string, from *From, toName string, to *To) error {
+	if from != nil && to != nil && time.Time(*from).After(time.Time(*to)) {
+		return fault.Invalid(fault.Field{Field: fromName, Code: fault.Conflict, Message: fromName + ": must not be after " + toName})
+	}
+	if from != nil {
+		q.Where(column+" >= ?", time.Time(*from))
+	}
+	if to != nil {
+		q.Where(column+" <= ?", time.Time(*to))
+	}
+	return nil
+}
+
+// Fetch runs the query: the page and, where it is asked for, the count, in one round trip.
+// targets gives the destinations of Spec.Columns in a record.
+func Fetch[T any](ctx context.Context, d db.Querier, q *Query, targets func(*T) []any) (*Page[T], error) {
+	if err := checkFields[T](q.params.Fields); err != nil {
+		return nil, err
+	}
+	count := `SELECT count(*) FROM ` + q.spec.From + ` WHERE ` + strings.Join(q.where, " AND ")
+	countArgs := slices.Clone(q.args)
+	sql, err := q.pageSQL()
+	if err != nil {
+		return nil, err
+	}
+	page := &Page[T]{PageSize: q.params.PageSize, Items: []T{}, fields: q.params.Fields}
+	batch := &pgx.Batch{}
+	var last lastRow
+	batch.Queue(sql, q.args...).Query(func(rows pgx.Rows) (err error) {
+		page.Items, last, err = collect(rows, q.params.PageSize, targets)
+		return err
+	})
+	if q.params.Cursor == "" || q.params.WithTotal {
+		page.Total = new(int64)
+		batch.Queue(count, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(page.Total) })
+	}
+	if err := d.SendBatch(ctx, batch).Close(); err != nil {
+		return nil, fmt.Errorf("read page of %s: %w", q.spec.From, err)
+	}
+	q.finish(page.envelope(), last)
+	return page, nil
+}
+
+// envelope is the part of a page that does not depend on its records.
+type envelope struct {
+	page       **int
+	nextCursor **string
+	watermark  *string
+}
+
+func (p *Page[T]) envelope() envelope { return envelope{&p.Page, &p.NextCursor, &p.Watermark} }
+
+func (q *Query) finish(e envelope, last lastRow) {
+	if q.params.Cursor == "" {
+		n := max(q.params.Page, 1)
+		*e.page = &n
+	}
+	if last.more {
+		c := q.cursorAt(last)
+		*e.nextCursor = &c
+	}
+	if q.params.UpdatedSince != nil {
+		// Transactions that are still open may carry an older instant: the next read overlaps by 15 s.
+		*e.watermark = wire.At(q.now.Add(-15 * time.Second)).String()
+	}
+}
+
+// lastRow is where the page ends.
+type lastRow struct {
+	more bool
+	id   uuid.UUID
+	sort *string
+}
+
+func collect[T any](rows pgx.Rows, size int, targets func(*T) []any) ([]T, lastRow, error) {
+	items := make([]T, 0, min(size, 64))
+	var end, row lastRow
+	for rows.Next() {
+		var item T
+		if err := rows.Scan(append(targets(&item), &row.id, &row.sort)...); err != nil {
+			return nil, end, fmt.Errorf("read row of list: %w", err)
+		}
+		if len(items) == size {
+			end.more = true
+			continue
+		}
+		end.id, end.sort = row.id, row.sort
+		items = append(items, item)
+	}
+	return items, end, rows.Err()
+}
+
+// pageSQL is the SELECT of the page: one row more than a page, to know whether there is a next one.
+func (q *Query) pageSQL() (string, error) {
+	s, ok := q.spec.Sorts[q.sort]
+	if !ok {
+		return "", fault.Invalid(fault.Field{Field: "sort", Code: fault.Enum, Message: "sort: " + q.sort + " is not one of the sorts of this list"})
+	}
+	q.own = len(q.args)
+	where := q.where
+	if q.params.Cursor != "" {
+		after, err := q.afterCursor(s)
+		if err != nil {
+			return "", err
+		}
+		where = append(slices.Clone(where), after)
+	}
+	dir := "ASC"
+	if q.desc {
+		dir = "DESC"
+	}
+	order := fmt.Sprintf("%s %s NULLS LAST, %s %s", s.Column, dir, q.spec.ID, dir)
+	if !s.Nullable {
+		order = fmt.Sprintf("%s %s, %s %s", s.Column, dir, q.spec.ID, dir) // an index serves it
+	}
+	sql := fmt.Sprintf("SELECT %s, %s, (%s)::TEXT FROM %s WHERE %s ORDER BY %s LIMIT %d",
+		q.spec.Columns, q.spec.ID, s.Column, q.spec.From, strings.Join(where, " AND "), order, q.params.PageSize+1)
+	if q.params.Page > 1 {
+		q.args = append(q.args, int64(q.params.Page-1)*int64(q.params.PageSize))
+		sql += fmt.Sprintf(" OFFSET $%d", len(q.args))
+	}
+	return sql, nil
+}
+
+// MarshalJSON writes only the fields that the client selected.
+func (p Page[T]) MarshalJSON() ([]byte, error) {
+	type plain Page[T]
+	if len(p.fields) == 0 {
+		return json.Marshal(plain(p))
+	}
+	items := make([]map[string]json.RawMessage, len(p.Items))
+	for i, item := range p.Items {
+		raw, err := json.Marshal(item)
+		if err != nil {
+			return nil, fmt.Errorf("write list item: %w", err)
+		}
+		var all map[string]json.RawMessage
+		if err := json.Unmarshal(raw, &all); err != nil {
+			return nil, fmt.Errorf("select fields of list item: %w", err)
+		}
+		items[i] = map[string]json.RawMessage{"id": all["id"]}
+		for _, name := range p.fields {
+			if v, ok := all[name]; ok {
+				items[i][name] = v
+			}
+		}
+	}
+	return json.Marshal(struct {
+		Items      []map[string]json.RawMessage `json:"items"`
+		Total      *int64                       `json:"total,omitempty"`
+		Page       *int                         `json:"page,omitempty"`
+		PageSize   int                          `json:"pageSize"`
+		NextCursor *string                      `json:"nextCursor"`
+	}{items, p.Total, p.Page, p.PageSize, p.NextCursor})
+}
+
+// Headers are the headers of the answer that carries the page.
+func (p *Page[T]) Headers() map[string]string {
+	if p.Watermark == "" {
+		return nil
+	}
+	return map[string]string{"X-Sync-Watermark": p.Watermark}
+}
+
+func checkFields[T any](fields []string) error {
+	if len(fields) == 0 {
+		return nil
+	}
+	known := map[string]bool{}
+	addFields(reflect.TypeFor[T](), known)
+	var faults fault.Fields
+	for _, f := range fields {
+		if !known[f] {
+			faults.Add("fields", fault.Enum, "%s is not a field of this record", f)
+		}
+	}
+	return faults.Err()
+}
+
+func addFields(t reflect.Type, known map[string]bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct {
+			addFields(f.Type, known)
+			continue
+		}
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
+			known[name] = true
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package list
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/unicode/norm"
+)
+
+// SearchText is the normalised text of a record that search= looks through: one line per field.
+// Phones are added a second time by digits only.
+func SearchText(fields []string, phones ...string) string {
+	lines := make([]string, 0, len(fields)+len(phones))
+	for _, f := range append(fields, phones...) {
+		if f != "" {
+			lines = append(lines, normalise(f))
+		}
+	}
+	for _, p := range phones {
+		if d := Digits(p); d != "" && d != p {
+			lines = append(lines, d)
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// likePatterns are the LIKE patterns of what a client searches for: the text, and the digits of what may be a phone.
+func likePatterns(search string) []string {
+	text := normalise(strings.TrimSpace(search))
+	patterns := []string{likeEscape(text)}
+	if digits := Digits(text); digits != text && len(digits) >= 3 && strings.Trim(text, "+()-. 0123456789") == "" {
+		patterns = append(patterns, likeEscape(digits))
+	}
+	return patterns
+}
+
+func likeEscape(text string) string {
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
+}
+
+func normalise(s string) string {
+	return strings.ReplaceAll(strings.ToLower(norm.NFKC.String(s)), "ё", "е")
+}
+
+// Digits keeps the digits of a phone number.
+func Digits(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsDigit(r) {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// From is the lower bound of an interval filter: an instant, or a day that counts from its first moment.
+type From time.Time
+
+// UnmarshalText reads RFC 3339 or YYYY-MM-DD.
+func (f *From) UnmarshalText(b []byte) error {
+	t, _, err := parseBound(string(b))
+	*f = From(t)
+	return err
+}
+
+// Schema implements [huma.SchemaProvider].
+func (From) Schema(huma.Registry) *huma.Schema {
+	return boundSchema("a day counts from its first moment, UTC")
+}
+
+// To is the upper bound of an interval filter, inclusive: an instant, or a day that counts to its last millisecond.
+type To time.Time
+
+// UnmarshalText reads RFC 3339 or YYYY-MM-DD.
+func (t *To) UnmarshalText(b []byte) error {
+	v, day, err := parseBound(string(b))
+	if day {
+		v = v.Add(24*time.Hour - time.Millisecond)
+	}
+	*t = To(v)
+	return err
+}
+
+// Schema implements [huma.SchemaProvider].
+func (To) Schema(huma.Registry) *huma.Schema {
+	return boundSchema("a day counts to its last millisecond, UTC")
+}
+
+func boundSchema(doc string) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Description: "RFC 3339 date-time or YYYY-MM-DD; " + doc, Examples: []any{"2026-11-20"}}
+}
+
+func parseBound(s string) (t time.Time, day bool, err error) {
+	if t, err = time.Parse(time.DateOnly, s); err == nil {
+		return t, true, nil
+	}
+	if t, err = time.Parse(time.RFC3339, s); err != nil {
+		return t, false, fmt.Errorf("must be an RFC 3339 date-time such as 2026-11-20T09:30:00Z, or a date YYYY-MM-DD")
+	}
+	return t.UTC(), false, nil
+}

@@ -1,0 +1,31 @@
+package catalog
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/event"
+)
+
+// Names of the events of this domain.
+const (
+	eventCategoryCreated = "category.created"
+	eventCategoryUpdated = "category.updated"
+	eventCategoryDeleted = "category.deleted"
+)
+
+// changed is what the events of an update add to the record.
+type changed struct {
+	ChangedFields []string `json:"changedFields"`
+}
+
+type categoryUpdated struct {
+	Category
+	changed
+}
+
+// Events are the events that this domain raises (specification, section 6).
+func Events() []event.Type {
+	return []event.Type{
+		event.Of[Category](eventCategoryCreated, component, scope, "A category was created."),
+		event.Of[categoryUpdated](eventCategoryUpdated, component, scope, "A category was changed; changedFields names what."),
+		event.Of[Category](eventCategoryDeleted, component, scope, "A category was deleted; data is its last state."),
+	}
+}
