@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"math/big"
 	"net/mail"
 	"net/url"
@@ -172,9 +173,6 @@ func badFormat(format, text string) string {
 
 func (c *checker) number(path string, s *huma.Schema, v any) any {
 	num, ok := v.(json.Number)
-	if f, isDefault := v.(float64); isDefault {
-		num, ok = json.Number(trimFloat(f)), true
-	}
 	if !ok {
 		c.wrongType(path, "a number", v)
 		return v
@@ -192,8 +190,8 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 	switch {
 	case s.Type == huma.TypeInteger && decimals > 0:
 		c.faults.Add(path, fault.Step, "must be a whole number")
-	case s.MultipleOf != nil && decimals > stepDecimals(*s.MultipleOf):
-		c.faults.Add(path, fault.Step, "must have at most %d decimals", stepDecimals(*s.MultipleOf))
+	case decimals > allowedDecimals(s):
+		c.faults.Add(path, fault.Step, "must have at most %d decimals", allowedDecimals(s))
 	case s.Minimum != nil && f < *s.Minimum:
 		c.faults.Add(path, fault.Min, "must be at least %s", trimFloat(*s.Minimum))
 	case s.ExclusiveMinimum != nil && f <= *s.ExclusiveMinimum:
@@ -208,8 +206,13 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 
 func trimFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// stepDecimals is the number of decimals of a step such as 0.001.
-func stepDecimals(step float64) int { return fraction(trimFloat(step)) }
+// allowedDecimals is the schema's own limit; without one only the length of the number is bounded.
+func allowedDecimals(s *huma.Schema) int {
+	if n, ok := s.Extensions["x-decimals"].(int); ok {
+		return n
+	}
+	return math.MaxInt
+}
 
 // fraction counts the decimals of a plain decimal.
 func fraction(text string) int {
@@ -281,13 +284,32 @@ func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
 	}
 	for name, p := range s.Properties {
 		if _, sent := obj[name]; !sent && p.Default != nil {
-			obj[name], c.changed = p.Default, true
+			obj[name], c.changed = defaultOf(p), true
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		obj[name] = c.property(join(path, name), s, name, obj[name], depth)
 	}
 	return obj
+}
+
+var defaults sync.Map // *huma.Schema → its default as read from JSON; the set of schemas is fixed
+
+// defaultOf is the default of a schema in the form that the body would have it.
+func defaultOf(s *huma.Schema) any {
+	if v, ok := defaults.Load(s); ok {
+		return v
+	}
+	raw, err := json.Marshal(s.Default)
+	if err != nil {
+		panic(err) // a default comes from a tag
+	}
+	v, err := parseJSON(raw)
+	if err != nil {
+		panic(err)
+	}
+	defaults.Store(s, v)
+	return v
 }
 
 func (c *checker) property(path string, s *huma.Schema, name string, v any, depth int) any {

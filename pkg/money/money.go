@@ -137,12 +137,17 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &low, Maximum: &high}
 }
 
-// Schema implements [huma.SchemaProvider]. The limit to three decimals is not in the schema:
-// multipleOf is computed in binary floating point by most validators and refuses 0.3.
-func (Qty) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeNumber} }
+// decimals says in a schema how many decimals a number may have. It is an extension because most
+// validators compute multipleOf in binary floating point and refuse 0.3.
+func decimals(n int) map[string]any { return map[string]any{"x-decimals": n} }
+
+// Schema implements [huma.SchemaProvider].
+func (Qty) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeNumber, Extensions: decimals(3)}
+}
 
 // Schema implements [huma.SchemaProvider].
 func (Percent) Schema(huma.Registry) *huma.Schema {
 	low, high := 0.0, 100.0
-	return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high}
+	return &huma.Schema{Type: huma.TypeNumber, Minimum: &low, Maximum: &high, Extensions: decimals(2)}
 }
