@@ -1,0 +1,289 @@
+package company
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// clock is a time that a test moves.
+type clock struct{ at time.Time }
+
+func (c *clock) now() time.Time { return c.at }
+
+func setup(t *testing.T) (*Service, *clock) {
+	t.Helper()
+	c := &clock{at: time.Date(2026, 11, 20, 9, 30, 0, 123_456_000, time.UTC)}
+	return New(Config{DB: dbtest.Open(t), Now: c.now}), c
+}
+
+func create(t *testing.T, s *Service, in NewCompany) Company {
+	t.Helper()
+	orElse(&in.Name, "Nordic Tools")
+	c, err := s.Create(t.Context(), in)
+	require.NoError(t, err)
+	return c
+}
+
+// facts are the outbox rows of a company.
+type fact struct {
+	Topic, Event, AggType string
+	AggID                 uuid.UUID
+	Version, Pos          int64
+	Payload               []byte
+}
+
+func facts(t *testing.T, d *db.DB, company tenant.ID) []fact {
+	t.Helper()
+	rows, err := d.Query(t.Context(),
+		`SELECT topic, event, agg_type, agg_id, agg_version, pos, payload FROM outbox WHERE company_id = $1 ORDER BY pos, id`, company)
+	require.NoError(t, err)
+	list, err := pgx.CollectRows(rows, pgx.RowToStructByPos[fact])
+	require.NoError(t, err)
+	return list
+}
+
+func requireFault(t *testing.T, err error, status int, code string) *fault.Error {
+	t.Helper()
+	f, ok := fault.As(err)
+	require.Truef(t, ok, "want fault %s, got %v", code, err)
+	require.Equal(t, code, f.Code)
+	require.Equal(t, status, f.Status)
+	return f
+}
+
+func TestCreateCompany(t *testing.T) {
+	t.Parallel()
+	s, clock := setup(t)
+	c := create(t, s, NewCompany{Name: "  Harbour Café ", Components: []string{"orders", "cashier"}})
+	got, err := s.Get(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, c, got)
+	require.Equal(t, "Harbour Café", got.Name)
+	require.Equal(t, "standard", got.Plan)
+	require.Equal(t, "c1", got.Cell)
+	require.Equal(t, access.StockAllowNegative, got.StockPolicy)
+	require.Equal(t, []string{"core", "catalog", "calendar", "messenger", "orders", "cashier"}, got.Components)
+	require.Equal(t, clock.at, got.CreatedAt.Std())
+
+	branches, err := s.Branches(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Len(t, branches, 1)
+	require.True(t, branches[0].IsDefault)
+	require.Equal(t, "Main", branches[0].Name)
+
+	_, err = s.Create(t.Context(), NewCompany{ID: c.ID, Name: "Again"})
+	requireFault(t, err, 409, "COMPANY_EXISTS")
+}
+
+func TestCreateCompanyNamesAllFaults(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	_, err := s.Create(t.Context(), NewCompany{
+		Plan: "gold", Currency: "usd", CountryPrefix: "49", TimeZone: "Mars/Base", StockPolicy: "maybe", Components: []string{"payroll"},
+	})
+	f := requireFault(t, err, 400, "VALIDATION_ERROR")
+	var fields []string
+	for _, field := range f.Fields {
+		fields = append(fields, field.Field)
+	}
+	require.Equal(t, []string{"plan", "components", "name", "currency", "countryPrefix", "timeZone", "stockPolicy"}, fields)
+}
+
+func TestArchiveTwiceChangesOnce(t *testing.T) {
+	t.Parallel()
+	s, clock := setup(t)
+	c := create(t, s, NewCompany{})
+	clock.at = clock.at.Add(time.Second)
+	first, err := s.Archive(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, Archived, first.Status)
+	require.EqualValues(t, 2, first.Version)
+	again, err := s.Archive(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, again.Version)
+	back, err := s.Unarchive(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Nil(t, back.ArchivedAt)
+	require.EqualValues(t, 3, back.Version)
+
+	list := facts(t, s.db, c.ID)
+	require.Len(t, list, 2)
+	for i, f := range list {
+		require.Equal(t, topics.AuthInvalidations, f.Topic)
+		require.EqualValues(t, i+2, f.Version)
+		require.JSONEq(t, `{"companyId":"`+c.ID.String()+`"}`, string(f.Payload))
+	}
+	require.Greater(t, list[1].Pos, list[0].Pos, "positions grow although the clock stands still")
+}
+
+func TestPlansAndSettings(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	c := create(t, s, NewCompany{})
+	got, err := s.SetPlan(t.Context(), c.ID, "free")
+	require.NoError(t, err)
+	require.Equal(t, "free", got.Plan)
+	_, err = s.SetPlan(t.Context(), c.ID, "gold")
+	requireFault(t, err, 400, "VALIDATION_ERROR")
+
+	block, percent, capped := access.StockBlock, int32(250), new(int32)
+	*capped = 7
+	got, err = s.Configure(t.Context(), c.ID, Settings{StockPolicy: &block, AccrualPercentBP: &percent, MaxInFlight: &capped})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, got.Version)
+	read, err := s.Get(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, got, read)
+
+	same, err := s.Configure(t.Context(), c.ID, Settings{StockPolicy: &block, MaxInFlight: &capped})
+	require.NoError(t, err)
+	require.EqualValues(t, 3, same.Version, "nothing differs")
+
+	var none *int32
+	got, err = s.Configure(t.Context(), c.ID, Settings{MaxInFlight: &none})
+	require.NoError(t, err)
+	require.Nil(t, got.MaxInFlight)
+
+	bad := int32(10_001)
+	_, err = s.Configure(t.Context(), c.ID, Settings{AccrualPercentBP: &bad})
+	requireFault(t, err, 400, "VALIDATION_ERROR")
+	_, err = s.Configure(t.Context(), tenant.NewID(), Settings{AccrualPercentBP: &percent})
+	requireFault(t, err, 404, "COMPANY_NOT_FOUND")
+}
+
+func TestComponents(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	c := create(t, s, NewCompany{Components: []string{}})
+	for _, alias := range []string{"core", "catalog", "calendar", "messenger"} {
+		_, err := s.SetComponent(t.Context(), c.ID, alias, false)
+		requireFault(t, err, 400, "VALIDATION_ERROR")
+	}
+	on, err := s.SetComponent(t.Context(), c.ID, "deals", true)
+	require.NoError(t, err)
+	require.Contains(t, on.Components, "deals")
+	require.EqualValues(t, 2, on.Version)
+	on, err = s.SetComponent(t.Context(), c.ID, "deals", true)
+	require.NoError(t, err)
+	require.EqualValues(t, 2, on.Version)
+	off, err := s.SetComponent(t.Context(), c.ID, "deals", false)
+	require.NoError(t, err)
+	require.NotContains(t, off.Components, "deals")
+	read, err := s.Get(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Equal(t, off, read)
+	require.Len(t, facts(t, s.db, c.ID), 2)
+}
+
+func TestListCompanies(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	tag := uuid.NewString()
+	var ids []string
+	for _, name := range []string{"Alpha 100% ", "Beta_1 ", "Gamma "} {
+		ids = append(ids, create(t, s, NewCompany{Name: name + tag}).ID.String())
+	}
+	found, err := s.List(t.Context(), Filter{Search: tag, Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	rest, err := s.List(t.Context(), Filter{Search: tag, After: found[1].ID, Limit: 2})
+	require.NoError(t, err)
+	require.Len(t, rest, 1)
+	require.ElementsMatch(t, ids, []string{found[0].ID.String(), found[1].ID.String(), rest[0].ID.String()})
+
+	wild, err := s.List(t.Context(), Filter{Search: "100% " + tag})
+	require.NoError(t, err)
+	require.Len(t, wild, 1, "a percent sign is only a percent sign")
+	wild, err = s.List(t.Context(), Filter{Search: "BETA_1 " + tag})
+	require.NoError(t, err)
+	require.Len(t, wild, 1)
+	_, err = s.List(t.Context(), Filter{Limit: 201, Status: "gone"})
+	require.Len(t, requireFault(t, err, 400, "VALIDATION_ERROR").Fields, 2)
+}
+
+func TestBranches(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	c, other := create(t, s, NewCompany{}), create(t, s, NewCompany{})
+	b, err := s.CreateBranch(t.Context(), c.ID, "Airport")
+	require.NoError(t, err)
+	closed, err := s.SetBranchActive(t.Context(), c.ID, b.ID, false)
+	require.NoError(t, err)
+	require.False(t, closed.IsActive)
+	require.EqualValues(t, 2, closed.Version)
+	list, err := s.Branches(t.Context(), c.ID)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	require.Equal(t, closed, list[1])
+
+	_, err = s.SetBranchActive(t.Context(), c.ID, list[0].ID, false)
+	requireFault(t, err, 409, "BRANCH_IS_DEFAULT")
+	_, err = s.SetBranchActive(t.Context(), other.ID, b.ID, true)
+	requireFault(t, err, 404, "BRANCH_NOT_FOUND")
+	_, err = s.CreateBranch(t.Context(), c.ID, " ")
+	requireFault(t, err, 400, "VALIDATION_ERROR")
+	_, err = s.CreateBranch(t.Context(), tenant.NewID(), "Nowhere")
+	requireFault(t, err, 404, "COMPANY_NOT_FOUND")
+}
+
+func TestUsersRaiseEvents(t *testing.T) {
+	t.Parallel()
+	s, clock := setup(t)
+	c, other := create(t, s, NewCompany{}), create(t, s, NewCompany{})
+	by := newID()
+	u, err := s.InviteUser(t.Context(), c.ID, Invitation{Email: " Anna@Example.com", Name: "Anna", By: by})
+	require.NoError(t, err)
+	require.Equal(t, "anna@example.com", *u.Email)
+	_, err = s.InviteUser(t.Context(), c.ID, Invitation{Email: "ANNA@example.com"})
+	requireFault(t, err, 409, "USER_EMAIL_TAKEN")
+	_, err = s.InviteUser(t.Context(), other.ID, Invitation{Email: "anna@example.com"})
+	require.NoError(t, err, "another company may know the same person")
+	_, err = s.InviteUser(t.Context(), c.ID, Invitation{Email: "anna"})
+	requireFault(t, err, 400, "VALIDATION_ERROR")
+
+	_, err = s.ActivateUser(t.Context(), other.ID, u.ID, uuid.Nil)
+	requireFault(t, err, 404, "USER_NOT_FOUND")
+	clock.at = clock.at.Add(-time.Hour) // a node whose clock is behind
+	_, err = s.ActivateUser(t.Context(), c.ID, u.ID, uuid.Nil)
+	require.NoError(t, err)
+	_, err = s.ActivateUser(t.Context(), c.ID, u.ID, uuid.Nil)
+	require.NoError(t, err)
+	blocked, err := s.BlockUser(t.Context(), c.ID, u.ID, by)
+	require.NoError(t, err)
+	require.EqualValues(t, 3, blocked.Version)
+
+	list := facts(t, s.db, c.ID)
+	require.Len(t, list, 3)
+	for i, want := range []struct{ event, status, actor string }{
+		{"user.invited", UserInvited, by.String()}, {"user.activated", UserActive, "system"}, {"user.blocked", UserBlocked, by.String()},
+	} {
+		require.Equal(t, want.event, list[i].Event)
+		require.Equal(t, topics.Events, list[i].Topic)
+		require.EqualValues(t, i+1, list[i].Version)
+		var body struct {
+			Event, ActorID string
+			Data           UserData
+		}
+		require.NoError(t, json.Unmarshal(list[i].Payload, &body))
+		require.Equal(t, want.event, body.Event)
+		require.Equal(t, want.actor, body.ActorID)
+		require.Equal(t, want.status, body.Data.Status)
+		require.Equal(t, c.ID, body.Data.CompanyID)
+		require.Equal(t, u.ID, body.Data.ID)
+	}
+}
