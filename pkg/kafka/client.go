@@ -5,6 +5,7 @@ package kafka
 import (
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -14,12 +15,18 @@ import (
 type Config struct {
 	Brokers  []string // host:port
 	ClientID string   // shown by the brokers, such as tradegrid-relay
+	TLS      TLS
+	SASL     SASL
 	Log      *slog.Logger
 }
 
 // NewClient makes a client that produces without loss: acknowledged by all in-sync replicas, idempotent,
 // in order. Options of the caller come last and win.
 func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
+	secure, err := cfg.security()
+	if err != nil {
+		return nil, fmt.Errorf("make kafka client: %w", err)
+	}
 	base := []kgo.Opt{
 		kgo.SeedBrokers(cfg.Brokers...),
 		kgo.ClientID(cfg.ClientID),
@@ -33,7 +40,7 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		// Topics come from `topics apply` only.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 	}
-	client, err := kgo.NewClient(append(base, opts...)...)
+	client, err := kgo.NewClient(slices.Concat(base, secure, opts)...)
 	if err != nil {
 		return nil, fmt.Errorf("make kafka client: %w", err)
 	}

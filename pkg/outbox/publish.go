@@ -90,7 +90,7 @@ func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, erro
 			continue
 		}
 		wg.Add(1)
-		r.client.Produce(ctx, record(&rows[i]), func(_ *kgo.Record, err error) {
+		r.client.Produce(ctx, kafkaRecord(&rows[i]), func(_ *kgo.Record, err error) {
 			errs[i] = err
 			if err != nil && !isPoison(err) {
 				failed.Store(true)
@@ -150,7 +150,7 @@ func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error
 func (r *Relay) produceAlone(ctx context.Context, m *row) error {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()
-	return r.client.ProduceSync(ctx, record(m)).FirstErr()
+	return r.client.ProduceSync(ctx, kafkaRecord(m)).FirstErr()
 }
 
 func topicAt(rows []row, pos int64) string {
@@ -176,8 +176,8 @@ func isPoison(err error) bool {
 	return false
 }
 
-// record is the row as the topic gets it; the trace context stays the one of the request that made the fact.
-func record(m *row) *kgo.Record {
+// kafkaRecord is the row as the topic gets it; the trace context stays the one of the request that made the fact.
+func kafkaRecord(m *row) *kgo.Record {
 	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: make([]kgo.RecordHeader, 0, 12)}
 	if len(m.Payload) > 0 { // else a tombstone
 		rec.Value = m.Payload

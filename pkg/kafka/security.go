@@ -1,0 +1,153 @@
+package kafka
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/sasl"
+	"github.com/twmb/franz-go/pkg/sasl/plain"
+	"github.com/twmb/franz-go/pkg/sasl/scram"
+)
+
+// TLS says how connections to the brokers are encrypted and how this client proves itself.
+type TLS struct {
+	Enabled    bool
+	CAFile     string // PEM certificates to trust; empty = those of the system
+	CertFile   string // PEM certificate of this client (mutual TLS); together with KeyFile
+	KeyFile    string // PEM key of the certificate
+	ServerName string // name that the brokers' certificates must have; empty = the host that is dialled
+}
+
+// SASL says who this client is. The mechanism is plain, scram-sha-256 or scram-sha-512; empty = no SASL.
+type SASL struct {
+	Mechanism    string
+	Username     string
+	Password     string
+	PasswordFile string // file that holds the password, in place of Password
+}
+
+// Validate reports every setting that cannot work, by the name of its flag.
+func (c Config) Validate() error {
+	var errs []error
+	if len(c.Brokers) == 0 {
+		errs = append(errs, errors.New("--kafka-brokers is required: give at least one host:port"))
+	}
+	for _, b := range c.Brokers {
+		if _, port, err := net.SplitHostPort(b); err != nil || port == "" {
+			errs = append(errs, fmt.Errorf("--kafka-brokers %q must be host:port", b))
+		}
+	}
+	_, tlsErr := c.TLS.config()
+	_, saslErr := c.SASL.mechanism()
+	return errors.Join(append(errs, tlsErr, saslErr)...)
+}
+
+// security turns the settings into options of a client.
+func (c Config) security() ([]kgo.Opt, error) {
+	var opts []kgo.Opt
+	conf, err := c.TLS.config()
+	if err != nil {
+		return nil, err
+	}
+	if conf != nil {
+		opts = append(opts, kgo.DialTLSConfig(conf))
+	}
+	mechanism, err := c.SASL.mechanism()
+	if err != nil {
+		return nil, err
+	}
+	if mechanism != nil {
+		opts = append(opts, kgo.SASL(mechanism))
+	}
+	return opts, nil
+}
+
+// config is nil when connections are not encrypted.
+func (t TLS) config() (*tls.Config, error) {
+	if !t.Enabled {
+		if t != (TLS{}) {
+			return nil, errors.New("--kafka-tls must be set when other --kafka-tls-… flags are")
+		}
+		return nil, nil
+	}
+	conf := &tls.Config{MinVersion: tls.VersionTLS12, ServerName: t.ServerName}
+	var errs []error
+	if t.CAFile != "" {
+		pem, err := os.ReadFile(t.CAFile)
+		conf.RootCAs = x509.NewCertPool()
+		switch {
+		case err != nil:
+			errs = append(errs, fmt.Errorf("--kafka-tls-ca-file: %w", err))
+		case !conf.RootCAs.AppendCertsFromPEM(pem):
+			errs = append(errs, fmt.Errorf("--kafka-tls-ca-file %s holds no PEM certificate", t.CAFile))
+		}
+	}
+	switch {
+	case (t.CertFile == "") != (t.KeyFile == ""):
+		errs = append(errs, errors.New("--kafka-tls-cert-file and --kafka-tls-key-file must be set together"))
+	case t.CertFile != "":
+		if _, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile); err != nil {
+			errs = append(errs, fmt.Errorf("--kafka-tls-cert-file, --kafka-tls-key-file: %w", err))
+		}
+		// Read at each connection, so that a renewed certificate needs no restart.
+		conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
+			cert, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile)
+			return &cert, err
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return conf, nil
+}
+
+// mechanism is nil without SASL.
+func (s SASL) mechanism() (sasl.Mechanism, error) {
+	if s.Mechanism == "" {
+		if s != (SASL{}) {
+			return nil, errors.New("--kafka-sasl-mechanism must be set when other --kafka-sasl-… flags are: plain, scram-sha-256 or scram-sha-512")
+		}
+		return nil, nil
+	}
+	password, err := s.password()
+	if s.Username == "" {
+		err = errors.Join(err, errors.New("--kafka-sasl-username is required with --kafka-sasl-mechanism"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch s.Mechanism {
+	case "plain":
+		return plain.Auth{User: s.Username, Pass: password}.AsMechanism(), nil
+	case "scram-sha-256":
+		return scram.Auth{User: s.Username, Pass: password}.AsSha256Mechanism(), nil
+	case "scram-sha-512":
+		return scram.Auth{User: s.Username, Pass: password}.AsSha512Mechanism(), nil
+	}
+	return nil, fmt.Errorf("--kafka-sasl-mechanism %q must be plain, scram-sha-256 or scram-sha-512", s.Mechanism)
+}
+
+func (s SASL) password() (string, error) {
+	switch {
+	case s.Password != "" && s.PasswordFile != "":
+		return "", errors.New("--kafka-sasl-password and --kafka-sasl-password-file exclude each other")
+	case s.Password != "":
+		return s.Password, nil
+	case s.PasswordFile == "":
+		return "", errors.New("--kafka-sasl-password or --kafka-sasl-password-file is required with --kafka-sasl-mechanism")
+	}
+	b, err := os.ReadFile(s.PasswordFile)
+	if err != nil {
+		return "", fmt.Errorf("--kafka-sasl-password-file: %w", err)
+	}
+	if len(strings.TrimSpace(string(b))) == 0 {
+		return "", fmt.Errorf("--kafka-sasl-password-file %s is empty", s.PasswordFile)
+	}
+	return strings.TrimRight(string(b), "\r\n"), nil
+}

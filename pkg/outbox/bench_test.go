@@ -1,0 +1,90 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// BenchmarkRelay drains an outbox of 1 KB rows that 64 companies filled beforehand.
+func BenchmarkRelay(b *testing.B) {
+	const rows = 40_000
+	for b.Loop() {
+		b.StopTimer()
+		g := setup(b)
+		preload(g, rows)
+		r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
+		require.NoError(b, err)
+		b.StartTimer()
+		start := time.Now()
+		stop := g.run(r)
+		require.Eventually(b, func() bool {
+			var any bool
+			require.NoError(b, g.db.QueryRow(b.Context(), "SELECT EXISTS (SELECT 1 FROM outbox)").Scan(&any))
+			return !any
+		}, 2*time.Minute, 20*time.Millisecond)
+		b.ReportMetric(rows/time.Since(start).Seconds(), "rows/s")
+		b.StopTimer()
+		stop()
+		b.StartTimer()
+	}
+}
+
+func preload(g *rig, n int) {
+	var companies []tenant.ID
+	for range 64 {
+		companies = append(companies, tenant.NewID())
+	}
+	payload := fmt.Appendf(nil, "%01000d", 0)
+	base := time.Now().Add(-time.Minute).UnixMicro()
+	_, err := g.db.Pool().CopyFrom(g.t.Context(), pgx.Identifier{"outbox"},
+		[]string{"bucket", "pos", "id", "company_id", "topic", "key", "event", "agg_type", "agg_id", "agg_version", "payload", "traceparent", "tracestate", "created_at"},
+		pgx.CopyFromSlice(n, func(i int) ([]any, error) {
+			c := companies[i%len(companies)]
+			return []any{Bucket(c), base + int64(i), uuid.Must(uuid.NewV7()), c, topics.Events, c.String(), "order.updated", "order",
+				uuid.New(), int64(1), payload, "", "", time.Now()}, nil
+		}))
+	require.NoError(g.t, err)
+}
+
+// BenchmarkRelayLatency measures from the commit of one row to its acknowledgement, on an idle system.
+func BenchmarkRelayLatency(b *testing.B) {
+	for _, nudge := range []bool{true, false} {
+		b.Run(fmt.Sprintf("nudge=%t", nudge), func(b *testing.B) {
+			g := setup(b)
+			acked := make(chan time.Time, 1)
+			r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
+			require.NoError(b, err)
+			r.hooks.afterAck = func(int32) error { acked <- time.Now(); return nil }
+			stop := g.run(r)
+			require.Eventually(b, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
+			c := company()
+			var took []time.Duration
+			for b.Loop() {
+				m := message(uuid.New(), 1, nowMicro())
+				require.NoError(b, g.db.RunTx(b.Context(), "bench", func(ctx context.Context, tx *db.Tx) error {
+					return Append(ctx, tx, c, m)
+				}))
+				start := time.Now()
+				if nudge {
+					r.Nudge(c)
+				}
+				took = append(took, (<-acked).Sub(start))
+			}
+			stop()
+			slices.Sort(took)
+			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
+		})
+	}
+}
