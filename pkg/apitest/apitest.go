@@ -36,7 +36,7 @@ type Server struct {
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
-	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: &ratelimit.Limiter{}, Release: "test"})
+	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test"})
 	for _, r := range register {
 		r(s.API)
 	}

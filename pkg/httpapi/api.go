@@ -63,6 +63,8 @@ type API struct {
 	ops  []Op
 	keys keyStore
 	log  *slog.Logger
+
+	failures *ratelimit.Failures // calls without a valid token, by address
 }
 
 // Op declares one operation.
@@ -108,7 +110,7 @@ func New(cfg Config) *API {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{cfg: cfg, log: cfg.Log, keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}}
+	a := &API{cfg: cfg, log: cfg.Log, keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage:   true,
 		Immutable:               true, // values outlive the handler in group commits and caches

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"fmt"
-	"math"
 	"mime"
 	"net/http"
 	"strconv"
@@ -88,8 +87,9 @@ func (r *request) authenticate(ctx context.Context) error {
 		return nil
 	}
 	if f, ok := fault.As(err); ok && f.Status == http.StatusUnauthorized {
-		if !r.api.cfg.Limiter.AllowFailure(ip) {
-			return rateFault(ratelimit.Decision{Limit: 30, RetryAfterSeconds: 60}, "too many calls without a valid token from this address")
+		if d := r.api.failures.Fail(ip); !d.OK {
+			rateLimited.WithLabelValues("failures").Inc()
+			return rateFault(d, "too many calls without a valid token from this address")
 		}
 		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
 	}
@@ -126,19 +126,23 @@ func rateFault(d ratelimit.Decision, why string) error {
 	return &fault.Error{
 		Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
 		Message: fmt.Sprintf("%s; wait %d s and repeat", why, wait),
-		Meta:    map[string]any{"limit": d.Limit, "windowSeconds": d.WindowSeconds, "retryAfter": wait},
+		Meta:    map[string]any{"limit": d.Limit, "windowSeconds": rateWindow, "retryAfter": wait},
 	}
 }
 
+// rateWindow is the window, in seconds, that the quota of RateLimit-Policy counts for.
+const rateWindow = 60
+
 func (r *request) rateHeaders(d ratelimit.Decision) {
-	if d.Limit == 0 {
-		d.Limit, d.Remaining = math.MaxInt32, math.MaxInt32 // a tier without a limit
+	quota := int(r.call.Rate.RefillPerSecond * rateWindow)
+	if d.Unlimited {
+		quota = d.Limit
 	}
 	r.fc.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
 	r.fc.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
 	r.fc.Set("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))
-	r.fc.Set("RateLimit-Policy", fmt.Sprintf(`"default";q=%d;w=%d`, d.Quota, d.WindowSeconds))
-	r.fc.Set("RateLimit", fmt.Sprintf(`"default";r=%d;t=%d`, d.Remaining, d.ResetSeconds))
+	r.fc.Set("RateLimit-Policy", `"default";q=`+strconv.Itoa(quota)+`;w=`+strconv.Itoa(rateWindow))
+	r.fc.Set("RateLimit", `"default";r=`+strconv.Itoa(d.Remaining)+`;t=`+strconv.Itoa(d.ResetSeconds))
 }
 
 func (r *request) plan(context.Context) error {
