@@ -1,0 +1,207 @@
+package ratelimit
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const (
+	exchangeEvery = time.Second
+	nudgedAfter   = 100 * time.Millisecond // shortest time between two exchanges
+	activeFor     = 5 * time.Second        // a token seen in this time takes part in an exchange
+	staleAfter    = 3 * time.Second        // without an exchange: shares become equal
+	sweepEvery    = 30                     // exchanges
+)
+
+// Demand is what is asked of one node for one token, in thousandths of a request per second.
+type Demand struct {
+	Company tenant.ID
+	Token   uuid.UUID
+	Milli   int64
+}
+
+// Others is what is asked of the other nodes for one token.
+type Others struct {
+	Nodes int   // that see the token
+	Milli int64 // their sum
+}
+
+// Peers is what a node learns in an exchange.
+type Peers struct {
+	Nodes  int // live ones, this one included
+	Others map[uuid.UUID]Others
+}
+
+// Leases is where nodes tell each other what is asked of them.
+type Leases interface {
+	// Exchange leaves the demand of a node and returns that of the others. An empty list still says that the node lives.
+	Exchange(ctx context.Context, node string, mine []Demand) (Peers, error)
+	// Leave takes back what the node left for these tokens; the zero Demand stands for the node itself.
+	Leave(ctx context.Context, node string, gone []Demand) error
+}
+
+// Run exchanges leases until ctx ends, about once a second and sooner for a token that is new here.
+// A node that is alone only drops what is idle.
+func (l *Limiter) Run(ctx context.Context) error {
+	ticker := time.NewTicker(exchangeEvery)
+	defer ticker.Stop()
+	for {
+		l.Exchange(ctx)
+		select {
+		case <-ctx.Done():
+			l.leave(ctx)
+			return nil
+		case <-time.After(nudgedAfter):
+		}
+		select {
+		case <-ctx.Done():
+			l.leave(ctx)
+			return nil
+		case <-ticker.C:
+		case <-l.nudge:
+		}
+	}
+}
+
+// Exchange tells the other nodes what is asked of this one, and takes the shares that follow.
+// Run calls it; a failure only means that shares stay, and become equal when it lasts.
+func (l *Limiter) Exchange(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	now := l.cfg.Now()
+	mine, gone := l.collect(now)
+	if l.ticks++; l.ticks%sweepEvery == 0 {
+		l.dropIdleGauges()
+	}
+	if l.cfg.Leases == nil {
+		return
+	}
+	if l.nodes.Load() == 1 {
+		mine, gone = nil, nil // alone: it is enough to live
+	}
+	ctx, cancel := context.WithTimeout(ctx, staleAfter)
+	defer cancel()
+	peers, err := l.cfg.Leases.Exchange(ctx, l.cfg.Node, mine)
+	if err == nil && len(gone) > 0 {
+		err = l.cfg.Leases.Leave(ctx, l.cfg.Node, gone)
+	}
+	if err != nil {
+		l.fallBack(ctx, err, now)
+		return
+	}
+	exchanges.WithLabelValues("ok").Inc()
+	l.syncedAt = now
+	l.nodes.Store(int64(max(1, peers.Nodes)))
+	l.apply(mine, peers, now)
+}
+
+// fallBack takes equal parts when the others' demand has been unknown for too long.
+func (l *Limiter) fallBack(ctx context.Context, err error, now time.Time) {
+	exchanges.WithLabelValues("error").Inc()
+	if ctx.Err() == nil {
+		l.cfg.Log.WarnContext(ctx, "rate leases not exchanged", "error", err)
+	}
+	if now.Sub(l.syncedAt) < staleAfter {
+		return
+	}
+	even := 1 / float64(l.nodes.Load())
+	l.each(func(_ uuid.UUID, b *bucket) bool {
+		b.settle(now)
+		b.share = even
+		return true
+	})
+}
+
+// collect measures the demand of each token, lists those in use, and drops and lists those that are idle.
+func (l *Limiter) collect(now time.Time) (mine, gone []Demand) {
+	l.each(func(token uuid.UUID, b *bucket) bool {
+		b.settle(now)
+		b.measure(now)
+		d := Demand{Company: b.company, Token: token, Milli: int64(b.demand * 1000)}
+		switch {
+		case b.idle(now):
+			gone = append(gone, d)
+			return false
+		case now.Sub(b.seen) <= activeFor:
+			mine = append(mine, d)
+		}
+		return true
+	})
+	return mine, gone
+}
+
+// measure follows a rise of the demand at once and a fall by halves.
+func (b *bucket) measure(now time.Time) {
+	elapsed := now.Sub(b.window).Seconds()
+	if elapsed < 1 {
+		b.demand = max(b.demand, b.asked)
+		return
+	}
+	rate := b.asked / elapsed
+	b.demand = max(rate, (b.demand+rate)/2)
+	b.asked, b.window = 0, now
+}
+
+func (l *Limiter) apply(mine []Demand, peers Peers, now time.Time) {
+	for _, d := range mine {
+		shard := &l.bucket[d.Token[15]%shards]
+		shard.mu.Lock()
+		if b := shard.of[d.Token]; b != nil {
+			b.setShare(d.Milli, peers.Others[d.Token], now)
+		}
+		shard.mu.Unlock()
+	}
+}
+
+// setShare divides the budget by demand. Every node that sees the token has a floor of a twentieth of the refill
+// in the division, so that one whose demand was nothing can still begin.
+func (b *bucket) setShare(mine int64, others Others, now time.Time) {
+	b.settle(now)
+	before := b.share
+	floor := b.refill * 1000 / 20
+	own := float64(mine) + floor
+	b.share = own / (own + float64(others.Milli) + float64(others.Nodes)*floor)
+	if !b.synced && others.Nodes == 0 {
+		// Nobody else sees the token: the part that was held back for others is this node's.
+		b.tokens += b.limit * (b.share - before)
+	}
+	b.synced = true
+	b.tokens = min(b.tokens, b.limit*b.share)
+}
+
+// each visits every bucket under the lock of its shard; false drops it.
+func (l *Limiter) each(visit func(uuid.UUID, *bucket) bool) {
+	for i := range l.bucket {
+		shard := &l.bucket[i]
+		shard.mu.Lock()
+		for token, b := range shard.of {
+			if !visit(token, b) {
+				delete(shard.of, token)
+			}
+		}
+		shard.mu.Unlock()
+	}
+}
+
+// leave lets the other nodes have this one's part at once, and not only when its leases are over.
+func (l *Limiter) leave(ctx context.Context) {
+	if l.cfg.Leases == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), staleAfter)
+	defer cancel()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var all []Demand
+	l.each(func(token uuid.UUID, b *bucket) bool {
+		all = append(all, Demand{Company: b.company, Token: token})
+		return true
+	})
+	if err := l.cfg.Leases.Leave(ctx, l.cfg.Node, append(all, Demand{})); err != nil {
+		l.cfg.Log.WarnContext(ctx, "rate leases not given back", "error", err)
+	}
+}

@@ -1,0 +1,56 @@
+package ratelimit
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+)
+
+const (
+	failureBurst  = 30
+	failureRefill = 0.5 // per second: 30 a minute
+	failureHosts  = 100_000
+)
+
+// Failures bounds the calls without a valid token: 30 a minute for each address. It never stands in the way of a
+// caller with a valid one. An IPv6 host has a whole /64 to choose from, so that counts as one address.
+type Failures struct {
+	now func() time.Time
+	mu  sync.Mutex
+	of  *simplelru.LRU[netip.Addr, *bucket] // the oldest make room for new ones
+}
+
+// NewFailures makes a limiter of failures; now nil is time.Now.
+func NewFailures(now func() time.Time) *Failures {
+	if now == nil {
+		now = time.Now
+	}
+	hosts, _ := simplelru.NewLRU[netip.Addr, *bucket](failureHosts, nil) // fails only on a size below 1
+	return &Failures{now: now, of: hosts}
+}
+
+// Fail counts a failure. When the decision is not OK, it is to be answered with 429 in place of its own status.
+func (f *Failures) Fail(ip netip.Addr) Decision {
+	now, addr := f.now(), host(ip)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b, ok := f.of.Get(addr)
+	if !ok {
+		b = &bucket{limit: failureBurst, refill: failureRefill, share: 1, tokens: failureBurst, at: now}
+		f.of.Add(addr, b)
+	}
+	b.settle(now)
+	return b.take(1, now)
+}
+
+func host(ip netip.Addr) netip.Addr {
+	ip = ip.Unmap().WithZone("")
+	if ip.Is6() {
+		if p, err := ip.Prefix(64); err == nil {
+			return p.Addr()
+		}
+	}
+	return ip
+}

@@ -1,0 +1,77 @@
+package ratelimit
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+type gaugeShard struct {
+	mu sync.Mutex
+	of map[tenant.ID]*gauge
+}
+
+// gauge counts the requests of a company that run on this node.
+type gauge struct {
+	n       atomic.Int64
+	release func() // made once, so that a request allocates nothing
+}
+
+// Acquire counts a request of the caller's company as running, unless there are too many. The caller must call
+// release exactly once when the request is over. The cap is shared between the nodes like the rate of the token.
+func (l *Limiter) Acquire(p *access.Principal) (release func(), ok bool) {
+	limit := l.inFlightCap(p)
+	shard := &l.gauge[p.Company[15]%shards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	g := shard.of[p.Company]
+	if g == nil {
+		g = &gauge{}
+		g.release = func() { g.n.Add(-1) }
+		shard.of[p.Company] = g
+	}
+	if g.n.Load() >= limit {
+		return nil, false
+	}
+	g.n.Add(1)
+	return g.release, true
+}
+
+func (l *Limiter) inFlightCap(p *access.Principal) int64 {
+	if p.Rate.InFlight <= 0 {
+		return math.MaxInt64
+	}
+	nodes := l.nodes.Load()
+	if nodes <= 1 {
+		return int64(p.Rate.InFlight)
+	}
+	return int64(math.Ceil(float64(p.Rate.InFlight) * l.shareOf(p, 1/float64(nodes))))
+}
+
+func (l *Limiter) shareOf(p *access.Principal, unknown float64) float64 {
+	shard := &l.bucket[p.TokenID[15]%shards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if b := shard.of[p.TokenID]; b != nil {
+		return b.share
+	}
+	return unknown
+}
+
+// dropIdleGauges keeps the map as small as the number of companies that are at work.
+func (l *Limiter) dropIdleGauges() {
+	for i := range l.gauge {
+		shard := &l.gauge[i]
+		shard.mu.Lock()
+		for company, g := range shard.of {
+			// Counting up needs the lock, so a gauge at 0 has no user.
+			if g.n.Load() == 0 {
+				delete(shard.of, company)
+			}
+		}
+		shard.mu.Unlock()
+	}
+}
