@@ -97,6 +97,9 @@ func (l *Limiter) Exchange(ctx context.Context) {
 	l.syncedAt = now
 	l.nodes.Store(int64(max(1, peers.Nodes)))
 	l.apply(mine, peers, now)
+	if l.nodes.Load() == 1 {
+		l.setAll(1, now) // also for tokens that nobody asks for right now
+	}
 }
 
 // fallBack takes equal parts when the others' demand has been unknown for too long.
@@ -108,10 +111,13 @@ func (l *Limiter) fallBack(ctx context.Context, err error, now time.Time) {
 	if now.Sub(l.syncedAt) < staleAfter {
 		return
 	}
-	even := 1 / float64(l.nodes.Load())
+	l.setAll(1/float64(l.nodes.Load()), now)
+}
+
+func (l *Limiter) setAll(share float64, now time.Time) {
 	l.each(func(_ uuid.UUID, b *bucket) bool {
 		b.settle(now)
-		b.share = even
+		b.share = share
 		return true
 	})
 }

@@ -67,6 +67,16 @@ func New(cfg Config) *Limiter {
 	return l
 }
 
+// Decision is the answer to a request, with what its headers need.
+type Decision struct {
+	OK                bool
+	Unlimited         bool // the token has no limit; the numbers say so by being very large
+	Limit             int  // burst
+	Remaining         int  // requests that would be let through at once on this node
+	ResetSeconds      int  // until the bucket is full
+	RetryAfterSeconds int  // ≥ 1 when not OK
+}
+
 type bucketShard struct {
 	mu sync.Mutex
 	of map[uuid.UUID]*bucket
@@ -92,7 +102,7 @@ type bucket struct {
 // The cost is 1, and for a batch of n one per ten, rounded up.
 func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	if p.Rate.Unlimited {
-		return Decision{OK: true, Unlimited: true, Limit: math.MaxInt32, Remaining: math.MaxInt32, Quota: math.MaxInt32, WindowSeconds: window}
+		return Decision{OK: true, Unlimited: true, Limit: math.MaxInt32, Remaining: math.MaxInt32}
 	}
 	now := l.cfg.Now()
 	shard := &l.bucket[p.TokenID[15]%shards]
@@ -106,6 +116,17 @@ func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	b.settle(now)
 	b.limit, b.refill = float64(p.Rate.Limit), p.Rate.RefillPerSecond
 	return b.take(float64(cost), now)
+}
+
+// Refund gives back the cost of a request that was let through by Allow and refused for another reason
+// of this package: a 429 costs nothing.
+func (l *Limiter) Refund(p *access.Principal, cost int) {
+	shard := &l.bucket[p.TokenID[15]%shards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if b := shard.of[p.TokenID]; b != nil {
+		b.tokens = min(b.tokens+float64(cost), b.limit*b.share)
+	}
 }
 
 // newBucket starts with an even part: nobody knows yet whether other nodes see the token too.
@@ -139,7 +160,7 @@ func (b *bucket) take(cost float64, now time.Time) Decision {
 	b.tokens = min(b.tokens, b.limit*b.share)
 	// What costs more than the bucket can ever hold waits for a full one and leaves a debt.
 	need := min(cost, b.limit*b.share)
-	d := Decision{Limit: int(b.limit), Quota: int(b.refill * window), WindowSeconds: window, OK: b.tokens+epsilon >= need}
+	d := Decision{Limit: int(b.limit), OK: b.tokens+epsilon >= need}
 	if d.OK {
 		b.tokens -= cost
 	} else {
