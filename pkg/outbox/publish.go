@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -25,6 +26,9 @@ var (
 	errLeaseOver = errors.New("lease ended before the batch was sent")
 	errHeldBack  = errors.New("held back because an earlier row of the batch failed")
 )
+
+// legalTopic is what Kafka accepts as the name of a topic.
+var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
 // batch is what became of the rows of one publication.
 type batch struct {
@@ -89,6 +93,10 @@ func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, erro
 			errs[i] = errHeldBack
 			continue
 		}
+		if !legalTopic.MatchString(rows[i].Topic) {
+			errs[i] = kerr.InvalidTopicException // brokers do not tell it from a topic that is missing
+			continue
+		}
 		wg.Add(1)
 		r.client.Produce(ctx, kafkaRecord(&rows[i]), func(_ *kgo.Record, err error) {
 			errs[i] = err
@@ -148,6 +156,9 @@ func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error
 }
 
 func (r *Relay) produceAlone(ctx context.Context, m *row) error {
+	if !legalTopic.MatchString(m.Topic) {
+		return kerr.InvalidTopicException
+	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()
 	return r.client.ProduceSync(ctx, kafkaRecord(m)).FirstErr()

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -129,8 +130,18 @@ type hooks struct {
 	afterAck      func(bucket int32) error
 }
 
-// NewRelay makes a relay that publishes through client, which must be made by [kafka.NewClient]
-// (acknowledged by all replicas, idempotent).
+// NewClient makes the client that a relay publishes through.
+func NewClient(cfg kafka.Config) (*kgo.Client, error) {
+	return kafka.NewClient(cfg,
+		// A record without an answer is given up after the time of its batch and sent again from the outbox. That may
+		// repeat it, which relays are allowed; waiting for ever would hold its bucket.
+		kgo.AllowIdempotentProduceCancellation(),
+		// The buckets of partitions without a leader must not use up the buffer of the others.
+		kgo.MaxBufferedRecords(100_000),
+	)
+}
+
+// NewRelay makes a relay that publishes through client; see [NewClient].
 func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err

@@ -5,19 +5,20 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/topics"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -56,7 +57,10 @@ func (g *rig) relay(node string, change ...func(*Relay)) *Relay {
 	if testing.Verbose() {
 		cfg.Log = slog.New(slog.NewTextHandler(g.t.Output(), nil))
 	}
-	r, err := NewRelay(g.db, g.client(), cfg)
+	client, err := NewClient(kafka.Config{Brokers: g.brokers, ClientID: node})
+	require.NoError(g.t, err)
+	g.t.Cleanup(client.Close)
+	r, err := NewRelay(g.db, client, cfg)
 	require.NoError(g.t, err)
 	for _, f := range change {
 		f(r)
@@ -143,6 +147,56 @@ func (g *rig) records(topic string) []seen {
 	return out
 }
 
+// ends is the number of records in a topic from which nothing was removed.
+func (g *rig) ends(topic string) (n int64) {
+	g.t.Helper()
+	offsets, err := kadm.NewClient(g.client()).ListEndOffsets(g.t.Context(), topic)
+	require.NoError(g.t, err)
+	offsets.Each(func(o kadm.ListedOffset) { n += o.Offset })
+	return n
+}
+
+// versions gives the versions of a record in the order of their first publication, and the number of repetitions.
+func versions(all []seen, record uuid.UUID) (first []string, repeated int) {
+	known := make(map[string]bool)
+	for _, s := range all {
+		if s.record != record.String() {
+			continue
+		}
+		if known[s.id] {
+			repeated++
+			continue
+		}
+		known[s.id] = true
+		first = append(first, s.version)
+	}
+	return first, repeated
+}
+
+// history is n facts of one record.
+func history(record uuid.UUID, from, to int) (out []Message, want []string) {
+	pos := nowMicro()
+	for v := from; v <= to; v++ {
+		out = append(out, message(record, int64(v), pos+int64(v)))
+		want = append(want, strconv.Itoa(v))
+	}
+	return out, want
+}
+
+// logged gives the versions of a company's events in the order of the log, whose positions must grow.
+func (g *rig) logged(c tenant.ID) (out []string) {
+	g.t.Helper()
+	entries, err := ReadLog(g.t.Context(), g.db, c, 0, 10_000, LogFilter{})
+	require.NoError(g.t, err)
+	last := int64(0)
+	for _, e := range entries {
+		require.Greater(g.t, e.Seq, last)
+		last = e.Seq
+		out = append(out, strconv.FormatInt(e.AggVersion, 10))
+	}
+	return out
+}
+
 func header(r *kgo.Record, key string) string {
 	for _, h := range r.Headers {
 		if h.Key == key {
@@ -153,5 +207,3 @@ func header(r *kgo.Record, key string) string {
 }
 
 func company() tenant.ID { return tenant.NewID() }
-
-var _ = topics.Events

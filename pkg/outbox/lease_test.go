@@ -1,0 +1,126 @@
+package outbox
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+func TestRelaysShareTheBucketsFairly(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	a, b, c := g.relay("a"), g.relay("b"), g.relay("c")
+	var frozen atomic.Bool
+	c.hooks.skipRenewal = frozen.Load
+	share := func(of map[*Relay]int) {
+		t.Helper()
+		require.Eventually(t, func() bool {
+			sum := 0
+			for r, most := range of {
+				n := r.Owned()
+				if n > most || n < most-2 {
+					return false
+				}
+				sum += n
+			}
+			return sum == Buckets
+		}, eventually, 5*time.Millisecond)
+	}
+	stopA := g.run(a)
+	share(map[*Relay]int{a: 256})
+	g.run(b)
+	share(map[*Relay]int{a: 128, b: 128})
+	g.run(c)
+	share(map[*Relay]int{a: 86, b: 86, c: 86})
+	stopA()
+	require.Zero(t, a.Owned())
+	share(map[*Relay]int{b: 128, c: 128})
+	frozen.Store(true)
+	share(map[*Relay]int{b: 256, c: 0})
+	frozen.Store(false)
+	share(map[*Relay]int{b: 128, c: 128})
+}
+
+// The database never says that a bucket has two owners, and the owner stops before the lease ends.
+func TestOwnershipEndsBeforeTheLease(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	r := g.relay("a")
+	var frozen atomic.Bool
+	r.hooks.skipRenewal = frozen.Load
+	g.run(r)
+	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
+	frozen.Store(true)
+	require.Eventually(t, func() bool { return r.Owned() == 0 }, eventually, time.Millisecond)
+	var left int
+	require.NoError(t, g.db.QueryRow(t.Context(), "SELECT count(*) FROM outbox_leases WHERE expires_at > now()").Scan(&left))
+	require.Equal(t, Buckets, left, "the relay stopped while its leases still held")
+}
+
+func TestStoppedRelayLeavesNothingBehind(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	r := g.relay("a")
+	stop := g.run(r)
+	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
+	stop()
+	require.Zero(t, g.count("relay_members"))
+	require.Zero(t, g.count("outbox_leases WHERE owner <> '' OR expires_at > now()"))
+}
+
+func TestConfigNamesTheFlags(t *testing.T) {
+	t.Parallel()
+	for flag, cfg := range map[string]RelayConfig{
+		"--relay-renew":        {Renew: 4 * time.Second},
+		"--relay-lease-margin": {LeaseMargin: 6 * time.Second},
+		"--relay-tick-min":     {TickMin: time.Second},
+		"--relay-batch-size":   {BatchSize: 5000},
+		"--relay-parallel":     {Parallel: 1000},
+		"--relay-lookback":     {Lookback: -1},
+		"--relay-full-sweep":   {FullSweep: -1},
+		"--event-retention":    {EventRetention: time.Second},
+	} {
+		require.ErrorContains(t, cfg.Validate(), flag)
+	}
+	require.NoError(t, RelayConfig{}.Validate())
+}
+
+func TestHousekeepingDeletesOnlyWhatIsOver(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	if g.db.Dialect() != db.PostgreSQL {
+		t.Skip("CockroachDB deletes by row-level TTL")
+	}
+	ctx := t.Context()
+	old, fresh := time.Now().Add(-40*day), time.Now().Add(day)
+	c := company()
+	for i := range 1500 {
+		_, err := g.db.Exec(ctx, "INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)", uuid.New(), old.Add(time.Duration(i)*time.Second))
+		require.NoError(t, err)
+	}
+	for i, expires := range []time.Time{old, fresh} {
+		_, err := g.db.Exec(ctx, "INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)", uuid.New(), expires)
+		require.NoError(t, err)
+		_, err = g.db.Exec(ctx, "INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at) VALUES ($1, $2, '', 1, $2, $3, $3)", c, uuid.New(), expires)
+		require.NoError(t, err)
+		_, err = g.db.Exec(ctx, "INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at) VALUES ($1, $2, $3, 'x', 'x', $3, 1, '', $4, $4)", c, i+1, uuid.New(), expires)
+		require.NoError(t, err)
+		_, err = g.db.Exec(ctx, "INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at) VALUES ($1, $2, 'n', 1, $3)", c, uuid.New(), expires)
+		require.NoError(t, err)
+		for _, state := range []int{0, 2} {
+			_, err = g.db.Exec(ctx, `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
+				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
+			require.NoError(t, err)
+		}
+	}
+	g.run(g.relay("a", func(r *Relay) { r.cfg.Housekeeping = 20 * time.Millisecond }))
+	for table, left := range map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "deliveries": 3} {
+		require.Eventually(t, func() bool { return g.count(table+" WHERE true") <= left }, eventually, 10*time.Millisecond, table)
+		require.Equal(t, left, g.count(table), table)
+	}
+}
