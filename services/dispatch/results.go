@@ -1,0 +1,387 @@
+package dispatch
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+// ResultsConfig says how results are gathered. Zero values take the defaults named beside the fields.
+type ResultsConfig struct {
+	Linger  time.Duration // longest wait for others; 50 ms
+	Batch   int           // rows per transaction; 500
+	Limit   int           // results that may wait before the sender takes no more work; 20 000
+	ShowAge time.Duration // attempts longer than this are stored as delivering; 250 ms
+}
+
+func (c *ResultsConfig) setDefaults() {
+	c.Linger = orDefault(c.Linger, 50*time.Millisecond)
+	c.Batch = orDefault(c.Batch, 500)
+	c.Limit = orDefault(c.Limit, 20_000)
+	c.ShowAge = orDefault(c.ShowAge, 250*time.Millisecond)
+}
+
+// result is what is to be stored of a delivery.
+type result struct {
+	key       receiverKey
+	delivery  uuid.UUID
+	state     int16
+	attempt   int16 // attempts made so far
+	most      int16 // the row is changed only if its attempt is at most this
+	next      *time.Time
+	completed *time.Time
+	err       *string
+
+	tried   bool // an attempt was made; what follows describes it
+	started time.Time
+	took    time.Duration
+	code    *int32
+	body    []byte
+
+	stored func() // called once the result is in the database; may be nil
+}
+
+func (r *result) durationMS() *int32 {
+	if !r.tried {
+		return nil
+	}
+	ms := int32(min(r.took.Milliseconds(), 1<<30))
+	return &ms
+}
+
+// results writes what happened to deliveries in batches. Adding never blocks and never drops: when the
+// database is slow or gone, the sender is told to take no more work.
+type results struct {
+	cfg ResultsConfig
+	db  *db.DB
+	log *slog.Logger
+	now func() time.Time
+
+	mu       sync.Mutex
+	queue    []*result
+	breakers map[receiverKey]breakerChange
+	room     chan struct{} // not nil while there is none; closed when there is
+	wake     chan struct{}
+	full     chan struct{}
+	moved    bool // histories may have been written by another process
+
+	// Only the writing goroutine touches the rest.
+	seqs map[receiverKey]int64     // last number in a subscription's history
+	last map[receiverKey]lastTimes // what webhook_subscriptions was told last
+}
+
+type lastTimes struct{ success, failure time.Time }
+
+// maxKnown bounds the memory of what was written before; beyond it all of it is read anew.
+const maxKnown = 200_000
+
+func newResults(cfg ResultsConfig, d *db.DB, log *slog.Logger, now func() time.Time) *results {
+	return &results{
+		cfg: cfg, db: d, log: log, now: now, breakers: map[receiverKey]breakerChange{},
+		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
+		seqs: map[receiverKey]int64{}, last: map[receiverKey]lastTimes{},
+	}
+}
+
+// add takes a result. It does not block: it is called from the producer's callbacks.
+func (r *results) add(res *result) {
+	r.mu.Lock()
+	r.queue = append(r.queue, res)
+	n := len(r.queue)
+	if n >= r.cfg.Limit && r.room == nil {
+		r.room = make(chan struct{})
+	}
+	r.mu.Unlock()
+	if n == 1 {
+		signal(r.wake)
+	}
+	if n >= r.cfg.Batch {
+		signal(r.full)
+	}
+}
+
+// addBreaker takes a change of a receiver's breaker; a later one of the same receiver replaces it.
+func (r *results) addBreaker(key receiverKey, c breakerChange) {
+	r.mu.Lock()
+	r.breakers[key] = c
+	r.mu.Unlock()
+	signal(r.wake)
+}
+
+func signal(ch chan struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// blocked is nil when there is room, else closed when there is again.
+func (r *results) blocked() <-chan struct{} {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.room
+}
+
+// run writes until ctx is done, then writes what is left as long as the database takes it.
+func (r *results) run(ctx context.Context) {
+	linger := time.NewTimer(0)
+	defer linger.Stop()
+	for ctx.Err() == nil {
+		select {
+		case <-r.wake:
+		case <-r.full:
+		case <-ctx.Done():
+		}
+		linger.Reset(r.cfg.Linger)
+		select {
+		case <-linger.C:
+		case <-r.full:
+		case <-ctx.Done():
+		}
+		r.flush(context.WithoutCancel(ctx), ctx.Done())
+	}
+	r.flush(context.WithoutCancel(ctx), ctx.Done())
+}
+
+// flush writes what is queued. A batch is tried again until it is written; after stop only a few times.
+func (r *results) flush(ctx context.Context, stop <-chan struct{}) {
+	for {
+		batch, changes := r.take()
+		if len(batch) == 0 && len(changes) == 0 {
+			return
+		}
+		if !r.store(ctx, batch, changes, stop) {
+			return
+		}
+		for _, res := range batch {
+			if res.stored != nil {
+				res.stored()
+			}
+		}
+	}
+}
+
+// take removes the next batch. It never holds two results of one delivery: a statement must not touch a row twice.
+func (r *results) take() ([]*result, map[receiverKey]breakerChange) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	changes := r.breakers
+	r.breakers = map[receiverKey]breakerChange{}
+	seen := make(map[uuid.UUID]struct{}, min(len(r.queue), r.cfg.Batch))
+	n := 0
+	for n < len(r.queue) && n < r.cfg.Batch {
+		id := r.queue[n].delivery
+		if _, twice := seen[id]; twice {
+			break
+		}
+		seen[id] = struct{}{}
+		n++
+	}
+	batch := slices.Clone(r.queue[:n])
+	clear(r.queue[:n])
+	if r.queue = r.queue[n:]; len(r.queue) == 0 {
+		r.queue = nil
+	}
+	if r.room != nil && len(r.queue) < r.cfg.Limit/2 {
+		close(r.room)
+		r.room = nil
+	}
+	resultsBuffered.Set(float64(len(r.queue)))
+	return batch, changes
+}
+
+func (r *results) store(ctx context.Context, batch []*result, changes map[receiverKey]breakerChange, stop <-chan struct{}) bool {
+	pause := 50 * time.Millisecond
+	for try := 1; ; try++ {
+		err := r.write(ctx, batch, changes)
+		if err == nil {
+			return true
+		}
+		r.log.WarnContext(ctx, "results not written", "rows", len(batch), "try", try, "error", err)
+		select {
+		case <-stop:
+			if try >= 3 {
+				return false // offsets stay where they are: the next owner does this part again
+			}
+		case <-time.After(pause):
+			pause = min(pause*2, 2*time.Second)
+		}
+	}
+}
+
+// write stores one batch in one transaction. Running it again changes nothing.
+func (r *results) write(ctx context.Context, batch []*result, changes map[receiverKey]breakerChange) error {
+	// All writers of these rows lock them in this order.
+	slices.SortFunc(batch, func(a, b *result) int {
+		return cmp.Or(bytes.Compare(a.key.company[:], b.key.company[:]), bytes.Compare(a.key.id[:], b.key.id[:]), bytes.Compare(a.delivery[:], b.delivery[:]))
+	})
+	var rows deliveryColumns
+	for _, res := range batch {
+		rows.add(res)
+	}
+	history, seqs, err := r.history(ctx, batch)
+	if err != nil {
+		return err
+	}
+	now := r.now().UTC().Truncate(time.Microsecond)
+	last := r.lastTimes(batch)
+	err = r.db.RunTx(ctx, "dispatch.results", func(_ context.Context, tx *db.Tx) error {
+		updateDeliveries(tx, &rows, now)
+		upsertAttempts(tx, history)
+		last.update(tx)
+		updateBreakers(tx, changes)
+		return nil
+	}, db.ReadCommitted(), db.Repeatable())
+	if err != nil {
+		return err
+	}
+	for key, seq := range seqs {
+		r.seqs[key] = seq
+	}
+	for i, key := range last.keys {
+		r.last[key] = last.times[i]
+	}
+	return nil
+}
+
+// history numbers the attempts of a batch. The last 100 of a subscription are kept; more would meet themselves in the ring.
+func (r *results) history(ctx context.Context, batch []*result) (*attemptColumns, map[receiverKey]int64, error) {
+	tried := map[receiverKey][]*result{}
+	for _, res := range batch {
+		if res.tried {
+			tried[res.key] = append(tried[res.key], res)
+		}
+	}
+	if err := r.knowSeqs(ctx, tried); err != nil {
+		return nil, nil, err
+	}
+	rows, ends := &attemptColumns{}, make(map[receiverKey]int64, len(tried))
+	for _, key := range sortedKeys(tried) {
+		attempts := tried[key]
+		slices.SortStableFunc(attempts, func(a, b *result) int { return a.started.Compare(b.started) })
+		attempts = attempts[max(0, len(attempts)-ringSize):]
+		seq := r.seqs[key]
+		for _, res := range attempts {
+			seq++
+			rows.add(res, seq)
+		}
+		ends[key] = seq
+	}
+	return rows, ends, nil
+}
+
+func sortedKeys[T any](m map[receiverKey]T) []receiverKey {
+	keys := make([]receiverKey, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b receiverKey) int {
+		return cmp.Or(bytes.Compare(a.company[:], b.company[:]), bytes.Compare(a.id[:], b.id[:]))
+	})
+	return keys
+}
+
+// knowSeqs reads the ends of histories that are new to this writer.
+func (r *results) knowSeqs(ctx context.Context, tried map[receiverKey][]*result) error {
+	if r.takeMoved() || len(r.seqs) > maxKnown {
+		clear(r.seqs)
+		clear(r.last)
+	}
+	var unknown []receiverKey
+	for key := range tried {
+		if _, ok := r.seqs[key]; !ok {
+			unknown = append(unknown, key)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	found, err := selectSeqs(ctx, r.db, unknown)
+	if err != nil {
+		return err
+	}
+	for _, key := range unknown {
+		r.seqs[key] = found[key]
+	}
+	return nil
+}
+
+// forget makes the writer read the ends of histories anew, after another process may have written them.
+func (r *results) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.moved = true
+}
+
+// takeMoved tells once whether forget was called.
+func (r *results) takeMoved() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	moved := r.moved
+	r.moved = false
+	return moved
+}
+
+// lastColumns is what the subscriptions are told.
+type lastColumns struct {
+	keys      []receiverKey
+	times     []lastTimes
+	companies []uuid.UUID
+	ids       []uuid.UUID
+	successes []*time.Time
+	failures  []*time.Time
+}
+
+func (c *lastColumns) update(tx *db.Tx) {
+	if len(c.keys) > 0 {
+		tx.Queue(sqlUpdateLastTimes, c.companies, c.ids, c.successes, c.failures)
+	}
+}
+
+// lastTimes finds the subscriptions whose last success or failure is news. One that was told less than a
+// second ago is left alone: under load its row would be written with every batch.
+func (r *results) lastTimes(batch []*result) *lastColumns {
+	newest := map[receiverKey]lastTimes{}
+	for _, res := range batch {
+		if !res.tried {
+			continue
+		}
+		t, at := newest[res.key], res.started.Add(res.took).UTC().Truncate(time.Microsecond)
+		switch {
+		case res.state == stateSuccess && at.After(t.success):
+			t.success = at
+		case res.state != stateSuccess && at.After(t.failure):
+			t.failure = at
+		}
+		newest[res.key] = t
+	}
+	c := &lastColumns{}
+	for _, key := range sortedKeys(newest) {
+		c.add(key, newest[key], r.last[key])
+	}
+	return c
+}
+
+func (c *lastColumns) add(key receiverKey, t, told lastTimes) {
+	var success, failure *time.Time
+	if t.success.Sub(told.success) >= time.Second {
+		success, told.success = &t.success, t.success
+	}
+	if t.failure.Sub(told.failure) >= time.Second {
+		failure, told.failure = &t.failure, t.failure
+	}
+	if success == nil && failure == nil {
+		return
+	}
+	c.keys, c.times = append(c.keys, key), append(c.times, told)
+	c.companies, c.ids = append(c.companies, uuid.UUID(key.company)), append(c.ids, key.id)
+	c.successes, c.failures = append(c.successes, success), append(c.failures, failure)
+}

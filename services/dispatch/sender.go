@@ -1,0 +1,483 @@
+package dispatch
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/egress"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// SenderGroup is the consumer group of the senders.
+const SenderGroup = "tradegrid-sender"
+
+// SenderConfig says how deliveries are sent. Zero values take the defaults of the parts.
+type SenderConfig struct {
+	Client     kafka.Config
+	Group      string // SenderGroup
+	InstanceID string // static membership of the group
+	Opts       []kgo.Opt
+
+	Lanes   LaneConfig
+	Breaker BreakerConfig
+	Retry   RetryConfig
+	Results ResultsConfig
+	Egress  egress.Config
+
+	PropagateTrace bool // send traceparent to receivers; off outside development: it tells third parties internal ids
+	Seen           int  // deliveries whose last attempt is remembered; 100 000
+	Tracer         trace.TracerProvider
+	Log            *slog.Logger
+}
+
+func (c *SenderConfig) setDefaults() {
+	if c.Group == "" {
+		c.Group = SenderGroup
+	}
+	c.Lanes.setDefaults()
+	c.Breaker.setDefaults()
+	c.Retry.setDefaults()
+	c.Results.setDefaults()
+	if c.Egress.MaxConnsPerHost == 0 {
+		// A request never waits for a connection: the lanes have let it through.
+		c.Egress.MaxConnsPerHost = 2 * c.Lanes.PerHost
+	}
+	if c.Tracer == nil {
+		c.Tracer = otel.GetTracerProvider()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+}
+
+// Sender makes the attempts of deliveries. The records of a subscription come to one process, so the queue,
+// the breaker and the limits of a receiver are exact and need no coordination.
+//
+// The order of what follows an attempt is its safety: the next attempt is in Kafka before this one is
+// recorded, and it is recorded before its record is finished. A crash in between repeats a step, and the
+// repeat is recognised by the number of the attempt.
+type Sender struct {
+	cfg       SenderConfig
+	db        *db.DB
+	client    *kgo.Client
+	receivers Receivers
+	dead      *DeadLetters
+	egress    *egress.Client
+	sched     *scheduler
+	results   *results
+	seen      *seen
+	checks    chan check
+	tracer    trace.Tracer
+	log       *slog.Logger
+	now       func() time.Time
+	work      context.Context // of attempts; ends after the drain
+
+	mu          sync.Mutex
+	assignments map[<-chan struct{}]*assignment
+}
+
+// NewSender makes a sender. The client produces retries, parked deliveries and dead letters.
+func NewSender(cfg SenderConfig, d *db.DB, client *kgo.Client, receivers Receivers) *Sender {
+	cfg.setDefaults()
+	return &Sender{
+		cfg: cfg, db: d, client: client, receivers: receivers, dead: NewDeadLetters(client), egress: egress.New(cfg.Egress),
+		sched: newScheduler(cfg.Lanes, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
+		seen: newSeen(cfg.Seen), checks: make(chan check, 1000), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"),
+		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
+	}
+}
+
+// Run sends until ctx is done. Then it takes no more work, ends the requests under way, stores their results
+// and returns, within the drain time of the consumer.
+func (s *Sender) Run(ctx context.Context) error {
+	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	s.work = work
+	var background sync.WaitGroup
+	background.Go(func() { s.results.run(work) })
+	background.Go(func() { s.checkLoop(work) })
+	background.Go(func() { s.tickLoop(work) })
+	err := kafka.Consume(ctx, kafka.ConsumerConfig{
+		Client: s.cfg.Client, Group: s.cfg.Group, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
+		Handle: s.handle, Opts: s.cfg.Opts,
+	})
+	cancel()
+	background.Wait()
+	s.egress.Close()
+	if err != nil {
+		return fmt.Errorf("send deliveries: %w", err)
+	}
+	return nil
+}
+
+// handle takes one record. It blocks its partition while results cannot be stored.
+func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
+	msg, err := webhook.DecodeMessage(rec.Record)
+	if err != nil {
+		s.poison(ctx, rec, err)
+		return
+	}
+	for room := s.results.blocked(); room != nil; room = s.results.blocked() {
+		select {
+		case <-room:
+		case <-rec.Stopping():
+			rec.Drop()
+			return
+		}
+	}
+	j := &job{rec: rec, msg: msg, from: s.assignment(rec)}
+	if needed := !s.surelyNew(j); needed || j.from.checking.Load() > 0 {
+		j.from.checking.Add(1)
+		select {
+		case s.checks <- check{j, needed}:
+		case <-rec.Stopping():
+			j.from.checking.Add(-1)
+			rec.Drop()
+		}
+		return
+	}
+	s.admit(j)
+}
+
+// poison keeps a record that no attempt can be made of where people see it; the partition goes on.
+func (s *Sender) poison(ctx context.Context, rec *kafka.Record, cause error) {
+	s.log.ErrorContext(ctx, "delivery record not understood", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
+	for {
+		err := s.dead.Record(ctx, topics.DeliveriesDead, rec.Record, DeadDecode, cause)
+		if err == nil {
+			rec.Done()
+			return
+		}
+		s.log.WarnContext(ctx, "dead letter not written", "error", err)
+		select {
+		case <-rec.Stopping():
+			rec.Drop()
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// assignment finds the period to which a record belongs, and looks after its end.
+func (s *Sender) assignment(rec *kafka.Record) *assignment {
+	stopping := rec.Stopping()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if a, ok := s.assignments[stopping]; ok {
+		return a
+	}
+	a := &assignment{stopping: stopping, since: s.now()}
+	s.assignments[stopping] = a
+	s.results.forget()
+	go s.release(a)
+	return a
+}
+
+// release gives back what has not begun when a partition moves away.
+func (s *Sender) release(a *assignment) {
+	<-a.stopping
+	s.mu.Lock()
+	delete(s.assignments, a.stopping)
+	s.mu.Unlock()
+	for _, j := range s.sched.take(func(j *job) bool { return j.from == a }) {
+		j.rec.Drop()
+	}
+	for _, l := range s.sched.disown(a) {
+		l.breaker.forget()
+	}
+}
+
+// admit puts a job into its lane, or parks it when the lane is full.
+func (s *Sender) admit(j *job) {
+	run, created, full := s.sched.enqueue(j)
+	if created {
+		go s.open(j.lane)
+	}
+	if full {
+		s.conclude(j, nil, nil, situation{finding: laneFull})
+	}
+	s.start(run)
+}
+
+// open makes a new lane ready: with the host and the breaker of its receiver.
+func (s *Sender) open(l *lane) {
+	r, err := s.receiver(l.receiverKey, l.from.stopping)
+	if err != nil {
+		return // the partition is stopping and the lane has been emptied
+	}
+	host, opens, until := "", 0, time.Time{}
+	if r != nil {
+		host, opens, until = r.URL.Host, r.BreakerOpens, r.BreakerOpenUntil
+	}
+	b := newBreaker(s.cfg.Breaker, opens, until, s.now(), func(c breakerChange) { s.results.addBreaker(l.receiverKey, c) })
+	run, ok := s.sched.ready(l, host, b)
+	if !ok {
+		b.forget()
+	}
+	s.start(run)
+}
+
+// receiver asks for a receiver until there is an answer; it fails only when the partition stops.
+func (s *Sender) receiver(key receiverKey, stopping <-chan struct{}) (*Receiver, error) {
+	pause := 50 * time.Millisecond
+	for {
+		r, err := s.receivers.Receiver(s.work, key.company, key.id)
+		if err == nil {
+			return r, nil
+		}
+		s.log.WarnContext(s.work, "receiver not read", "company_id", key.company, "subscription_id", key.id, "error", err)
+		select {
+		case <-stopping:
+			return nil, err
+		case <-time.After(pause):
+			pause = min(pause*2, 2*time.Second)
+		}
+	}
+}
+
+func (s *Sender) start(run []*job) {
+	for _, j := range run {
+		go s.runJobs(j)
+	}
+}
+
+// runJobs does one job after the other: a warm goroutine costs less than a new one.
+func (s *Sender) runJobs(j *job) {
+	for j != nil {
+		s.process(j)
+		run := s.sched.finish(j)
+		if j = nil; len(run) > 0 {
+			j = run[0]
+			s.start(run[1:])
+		}
+	}
+}
+
+// process does what is to be done with a job whose turn has come.
+func (s *Sender) process(j *job) {
+	if j.from.stopped() {
+		j.rec.Drop()
+		return
+	}
+	r, err := s.receiver(j.lane.receiverKey, j.from.stopping)
+	if err != nil {
+		j.rec.Drop()
+		return
+	}
+	if blocked, f := inspect(j.msg, r, s.now()); blocked {
+		s.conclude(j, r, nil, situation{finding: f})
+		return
+	}
+	s.sched.rehost(j.lane, r.URL.Host)
+	before, ok := s.seen.claim(j)
+	if !ok {
+		duplicatesDropped.WithLabelValues("sender").Inc()
+		j.rec.Done()
+		return
+	}
+	leave, until, ok := j.lane.breaker.allow()
+	if !ok {
+		s.seen.release(j.msg.DeliveryID, before)
+		s.conclude(j, r, nil, situation{finding: breakerOpen, restEnds: until})
+		return
+	}
+	a := s.attempt(s.work, j, r)
+	leave(a.outcome())
+	if a.aborted {
+		s.seen.release(j.msg.DeliveryID, before)
+		j.rec.Drop()
+		return
+	}
+	failpoint.Hit("sender.after_2xx")
+	j.took, j.failed = a.took, a.err != ""
+	s.conclude(j, r, a, situation{finding: a.finding(), status: a.status, retryAfter: a.retryAfter})
+}
+
+// outcome is what the breaker is told.
+func (a *attempted) outcome() error {
+	switch {
+	case a.aborted:
+		return errAborted
+	case a.err != "":
+		return errFailed
+	}
+	return nil
+}
+
+// inspect finds reasons not to make an attempt that have nothing to do with the receiver's health.
+func inspect(m *webhook.Message, r *Receiver, now time.Time) (blocked bool, f finding) {
+	switch {
+	case !now.Before(m.ExpiresAt):
+		return true, expired
+	case r == nil:
+		return true, deleted
+	case r.Paused && !m.IsTest: // who sends a test wants to see it
+		return true, paused
+	}
+	return false, 0
+}
+
+// conclude does what was decided: first what must be in Kafka, then the result, then the record is done.
+func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
+	m := j.msg
+	sit.attempt, sit.parks, sit.now = m.Attempt, m.Parks, s.now()
+	d := s.cfg.Retry.decide(sit)
+	if d.verdict == park && !s.sched.park(j.lane, s.cfg.Retry.MaxParked) {
+		d.verdict = parkInStore
+	}
+	switch {
+	case a != nil:
+		s.observe(s.work, j, r, a, d)
+	case d.verdict == park || d.verdict == parkInStore:
+		laneParked.WithLabelValues(sit.finding.String()).Inc()
+	}
+	res := s.result(j, a, d, sit.now)
+	switch d.verdict {
+	case success:
+		s.seen.close(j)
+		s.results.add(res)
+	case parkInStore:
+		s.results.add(res)
+	case retry, park:
+		next := *m
+		next.NotBefore = *res.next
+		if d.verdict == park {
+			next.Parks++
+		} else {
+			next.Attempt, next.Parks = m.Attempt+1, 0
+		}
+		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
+			failpoint.Hit("sender.retry_produced")
+			s.results.add(res)
+		})
+	case dead:
+		s.bury(j, sit.finding, res)
+	}
+}
+
+// result describes a decision to the database.
+func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result {
+	n := int16(j.msg.Attempt)
+	res := &result{
+		key: receiverKey{j.msg.Company, j.msg.SubscriptionID}, delivery: j.msg.DeliveryID,
+		state: statePending, attempt: n - 1, most: n - 1, stored: j.rec.Done,
+	}
+	if a != nil {
+		res.attempt, res.tried, res.started, res.took, res.body = n, true, a.at.UTC().Truncate(time.Microsecond), a.took, a.body
+		if a.status != 0 {
+			code := int32(a.status)
+			res.code = &code
+		}
+		if a.err != "" {
+			res.err = &a.err
+		}
+	}
+	moment := now.UTC().Truncate(time.Millisecond)
+	switch d.verdict {
+	case success:
+		// Also when a worker that lost the partition has recorded a failure of this attempt meanwhile.
+		res.state, res.most, res.completed = stateSuccess, math.MaxInt16, &moment
+	case dead:
+		res.state, res.most, res.completed = stateFailed, math.MaxInt16, &moment
+		if d.reason != "" {
+			res.err = &d.reason
+		}
+	case retry, park:
+		due := moment.Add(d.wait).Truncate(time.Millisecond)
+		res.next = &due
+	case parkInStore: // without a time: it waits for its receiver
+	}
+	return res
+}
+
+// produce writes a record and calls then once the brokers have it. It tries until the partition stops.
+func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
+	s.client.Produce(s.work, rec, func(_ *kgo.Record, err error) {
+		if err == nil {
+			then()
+			return
+		}
+		s.log.WarnContext(s.work, "delivery not put on its delay line", "topic", rec.Topic, "delivery_id", j.msg.DeliveryID, "error", err)
+		again := *rec
+		time.AfterFunc(time.Second, func() {
+			if j.from.stopped() {
+				j.rec.Drop()
+				return
+			}
+			s.produce(j, &kgo.Record{Topic: again.Topic, Key: again.Key, Value: again.Value, Headers: again.Headers}, then)
+		})
+	})
+}
+
+// bury keeps a delivery that is given up as a dead letter, then records the end.
+func (s *Sender) bury(j *job, f finding, res *result) {
+	reason := DeadAttempts
+	switch f {
+	case expired:
+		reason = DeadTTL
+	case deleted:
+		reason = DeadDeleted
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused:
+	}
+	for {
+		err := s.dead.Delivery(s.work, j.msg, reason, deref(res.err))
+		if err == nil {
+			s.seen.close(j)
+			s.results.add(res)
+			return
+		}
+		s.log.WarnContext(s.work, "dead letter not written", "delivery_id", j.msg.DeliveryID, "error", err)
+		select {
+		case <-j.from.stopping:
+			j.rec.Drop()
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// tickLoop does what depends on time alone.
+func (s *Sender) tickLoop(ctx context.Context) {
+	tick := time.NewTicker(min(100*time.Millisecond, s.cfg.Lanes.Wait/4))
+	defer tick.Stop()
+	evicted := s.now()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.showLongRunning()
+		if s.results.blocked() == nil { // else waiting is not the receiver's fault
+			for _, j := range s.sched.overdue() {
+				s.conclude(j, nil, nil, situation{finding: laneWaited})
+			}
+		}
+		if now := s.now(); now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
+			evicted = now
+			for _, l := range s.sched.evict() {
+				l.breaker.forget()
+			}
+		}
+	}
+}
+
+// showLongRunning stores attempts that take long as under way, so that an operator sees them.
+func (s *Sender) showLongRunning() {
+	for _, j := range s.sched.longRunning(s.now().Add(-s.cfg.Results.ShowAge)) {
+		n := int16(j.msg.Attempt)
+		s.results.add(&result{key: j.lane.receiverKey, delivery: j.msg.DeliveryID, state: stateDelivering, attempt: n - 1, most: n - 1})
+	}
+}

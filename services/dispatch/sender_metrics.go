@@ -1,0 +1,35 @@
+package dispatch
+
+import "github.com/prometheus/client_golang/prometheus"
+
+var (
+	deliveryTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_delivery_total", Help: "Attempts made, by result (success, retry, failed) and number of the attempt.",
+	}, []string{"result", "attempt"})
+	deliveryLatency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later).",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120, 600, 3600, 21600, 86400},
+	}, []string{"attempt"})
+	deliveryInflight = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers that are under way.",
+	})
+	laneParked = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_lane_parked", Help: "Deliveries put off without an attempt, by reason.",
+	}, []string{"reason"})
+	breakerState = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_breaker_state", Help: "Receivers known to this process, by state of their breaker.",
+	}, []string{"state"})
+	breakerTransitions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_breaker_transitions_total", Help: "Changes of breakers, by the state they went to.",
+	}, []string{"to"})
+	resultsBuffered = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_delivery_results_buffered", Help: "Results that wait to be written to the database.",
+	})
+)
+
+// senderMetrics are the collectors of the sender.
+func senderMetrics() []prometheus.Collector {
+	return []prometheus.Collector{
+		deliveryTotal, deliveryLatency, deliveryInflight, laneParked, breakerState, breakerTransitions, resultsBuffered,
+	}
+}
