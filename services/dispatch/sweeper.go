@@ -1,0 +1,419 @@
+package dispatch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// SweeperConfig says what the sweeper takes for lost. Zero values take the defaults named beside the fields.
+type SweeperConfig struct {
+	Kafka       kafka.Config
+	Owner       string        // unique name of this process; required
+	Lease       time.Duration // after a crash another process takes over this much later; 15 s
+	Every       time.Duration // pause between two passes; 5 s
+	Grace       time.Duration // a delivery in Kafka that is overdue by this is put in again; 10 min
+	ParkGrace   time.Duration // the same for one that waits in the database; 2 s
+	Abandoned   time.Duration // an attempt that shows no result for this long has lost its worker; 60 s
+	ExpireGrace time.Duration // the sender gets this long to notice the end of a time to live itself; 1 min
+	Page        int           // rows per statement; 500
+	Burst       int           // deliveries per receiver and pass; 500
+	Probe       int           // the same while its breaker is not closed; 3
+	MaxAttempts int           // 7
+
+	DisableEvery  time.Duration // pause between two looks for receivers that failed for days; 10 min
+	DisableAfter  time.Duration // how long a receiver may fail; 5 days
+	DisableFailed int           // failed deliveries in that time; 20
+	DisableNever  bool
+
+	Log *slog.Logger
+}
+
+func (c *SweeperConfig) setDefaults() {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Lease = orDefault(c.Lease, 15*time.Second)
+	c.Every = orDefault(c.Every, 5*time.Second)
+	c.Grace = orDefault(c.Grace, 10*time.Minute)
+	c.ParkGrace = orDefault(c.ParkGrace, 2*time.Second)
+	c.Abandoned = orDefault(c.Abandoned, time.Minute)
+	c.ExpireGrace = orDefault(c.ExpireGrace, time.Minute)
+	c.Page = orDefault(c.Page, 500)
+	c.Burst = orDefault(c.Burst, 500)
+	c.Probe = orDefault(c.Probe, 3)
+	c.MaxAttempts = orDefault(c.MaxAttempts, 7)
+	c.DisableEvery = orDefault(c.DisableEvery, 10*time.Minute)
+	c.DisableAfter = orDefault(c.DisableAfter, 5*24*time.Hour)
+	c.DisableFailed = orDefault(c.DisableFailed, 20)
+}
+
+// Sweeper looks after open deliveries that nothing in Kafka moves any more: those that wait in the database
+// until their receiver takes them again, those that Kafka lost, those whose worker died, and those whose
+// time is over. One process at a time does it; two would do no harm, because repeats are recognised.
+type Sweeper struct {
+	cfg    SweeperConfig
+	db     *db.DB
+	client *kgo.Client
+	out    producer
+	dead   *DeadLetters
+	lease  *lease
+	now    func() time.Time
+	nudges chan receiverKey // subscriptions that changed
+}
+
+// NewSweeper connects to the brokers; Run does the rest.
+func NewSweeper(d *db.DB, cfg SweeperConfig) (*Sweeper, error) {
+	cfg.setDefaults()
+	if cfg.Owner == "" {
+		return nil, errors.New("sweeper: the owner is required, a name that no other process has")
+	}
+	client, err := kafka.NewClient(cfg.Kafka)
+	if err != nil {
+		return nil, fmt.Errorf("sweeper: %w", err)
+	}
+	return &Sweeper{
+		cfg: cfg, db: d, client: client, out: client, dead: NewDeadLetters(client), now: time.Now,
+		lease:  &lease{db: d, name: "sweeper", owner: cfg.Owner, ttl: cfg.Lease, now: time.Now},
+		nudges: make(chan receiverKey, 1000),
+	}, nil
+}
+
+// Run sweeps until ctx is done, while this process holds the lease.
+func (s *Sweeper) Run(ctx context.Context) error {
+	defer s.client.Close()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return kafka.Tail(ctx, s.cfg.Kafka, nil, s.subscriptionChanged, topics.Subscriptions)
+	})
+	group.Go(func() error {
+		s.loop(ctx)
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+		defer cancel()
+		if err := s.lease.release(last); err != nil {
+			s.cfg.Log.WarnContext(ctx, "sweeper lease not released, it runs out by itself", "error", err)
+		}
+		return nil
+	})
+	return group.Wait()
+}
+
+// subscriptionChanged asks for a look at a subscription, which may take deliveries again. A nudge
+// that finds no room is no loss: the next pass sees the same.
+func (s *Sweeper) subscriptionChanged(rec *kgo.Record) {
+	key, err := subscriptionKey(rec.Key)
+	if err != nil {
+		return // the router has said so
+	}
+	select {
+	case s.nudges <- key:
+	default:
+	}
+}
+
+func (s *Sweeper) loop(ctx context.Context) {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	var disabledAt time.Time
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case key := <-s.nudges:
+			err = s.ifHeld(ctx, func() error { return s.sweepOne(ctx, key) })
+		case <-pause.C:
+			began := s.now()
+			more := false
+			err = s.ifHeld(ctx, func() (err error) {
+				more, err = s.pass(ctx)
+				if err == nil && !s.cfg.DisableNever && began.Sub(disabledAt) >= s.cfg.DisableEvery {
+					disabledAt = began
+					err = s.disableFailing(ctx)
+				}
+				return err
+			})
+			// A pass over very many open deliveries must not load the database all the time.
+			next := max(s.cfg.Every, 5*s.now().Sub(began))
+			if more {
+				next = min(next, max(s.cfg.Every/5, 2*s.now().Sub(began)))
+			}
+			pause.Reset(next)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Log.WarnContext(ctx, "sweep failed", "error", err)
+		}
+	}
+}
+
+func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
+	held, err := s.lease.hold(ctx)
+	if !held || err != nil {
+		return err
+	}
+	return do()
+}
+
+func (s *Sweeper) cutoffs() cutoffs {
+	now := s.now().UTC().Truncate(time.Microsecond)
+	return cutoffs{now: now, overdue: now.Add(-s.cfg.Grace), parked: now.Add(-s.cfg.ParkGrace), abandoned: now.Add(-s.cfg.Abandoned)}
+}
+
+// pass goes once over the open deliveries of all receivers. It reports more when a receiver has more than
+// it was given.
+func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
+	began := s.now()
+	w := &walk{at: start(), cutoffs: s.cutoffs()}
+	for {
+		end, err := s.page(ctx, w)
+		if err != nil {
+			return w.more, err
+		}
+		if end {
+			break
+		}
+		if held, err := s.lease.hold(ctx); !held || err != nil {
+			return w.more, err
+		}
+	}
+	sweeperSeconds.Observe(s.now().Sub(began).Seconds())
+	return w.more, s.measure(ctx)
+}
+
+// sweepOne looks at one receiver, at once: it has just changed.
+func (s *Sweeper) sweepOne(ctx context.Context, key receiverKey) error {
+	w := &walk{at: before(key), cutoffs: s.cutoffs(), only: &key}
+	w.parked = w.now
+	_, err := s.page(ctx, w)
+	return err
+}
+
+func (s *Sweeper) measure(ctx context.Context) error {
+	oldest, err := selectOldest(ctx, s.db)
+	if err != nil {
+		return err
+	}
+	for _, tier := range []string{"healthy", "blocked"} {
+		age := 0.0
+		if at, ok := oldest[tier]; ok {
+			age = max(s.now().Sub(at).Seconds(), 0)
+		}
+		oldestUndelivered.WithLabelValues(tier).Set(age)
+	}
+	return nil
+}
+
+// walk is the state of a pass.
+type walk struct {
+	cutoffs
+	at    cursor
+	only  *receiverKey
+	given int // deliveries of the receiver at the cursor that were put in
+	more  bool
+}
+
+// page handles the rows after the cursor. It reports the end of the walk.
+func (s *Sweeper) page(ctx context.Context, w *walk) (end bool, err error) {
+	rows, err := selectOpen(ctx, s.db, w.at, w.cutoffs, s.cfg.Page)
+	if err != nil || len(rows) == 0 {
+		return true, err
+	}
+	gates, err := selectGates(ctx, s.db, rows)
+	if err != nil {
+		return true, err
+	}
+	var todo todo
+	skip := receiverKey{}
+	for _, v := range rows {
+		if w.only != nil && v.key != *w.only {
+			end = true
+			break
+		}
+		if v.key == skip {
+			continue
+		}
+		if v.key != w.at.key {
+			w.given = 0
+		}
+		w.at = cursor{v.key, v.id}
+		g, exists := gates[v.key]
+		if s.sort(v, g, exists, w, &todo) {
+			skip, w.at = v.key, afterAll(v.key)
+		}
+	}
+	return end || len(rows) < s.cfg.Page, s.do(ctx, &todo, w.now)
+}
+
+// todo is what a page asks for.
+type todo struct {
+	inject []*openDelivery
+	park   []*openDelivery // abandoned, and the receiver takes nothing
+	close  []*openDelivery
+	why    []ending // of close
+}
+
+type ending struct{ reason, text string }
+
+// sort decides about one row. It reports done when nothing more is to be done for its receiver in this pass.
+func (s *Sweeper) sort(v *openDelivery, g gate, exists bool, w *walk, to *todo) (done bool) {
+	abandoned := v.state == stateDelivering && v.updatedAt.Before(w.abandoned)
+	end := ending{}
+	switch grace := s.expireGrace(v); {
+	case !exists:
+		end = ending{DeadDeleted, "subscription deleted"}
+	case !v.expires.After(w.now.Add(-grace)):
+		end = ending{DeadTTL, "ttl expired"}
+	case int(v.attempt) >= s.cfg.MaxAttempts && (abandoned || v.state == statePending):
+		end = ending{DeadAttempts, "the last attempt ended without a result"}
+	}
+	switch {
+	case end.reason != "":
+		to.close, to.why = append(to.close, v), append(to.why, end)
+		return false
+	case v.state == stateDelivering && !abandoned:
+		return false // its worker is at it
+	case !v.expires.After(w.now):
+		return false // the sender is about to notice
+	}
+	if !g.takes || g.restEnds.After(w.now) {
+		if abandoned {
+			to.park = append(to.park, v)
+			return false
+		}
+		return true
+	}
+	limit := s.cfg.Burst
+	if g.resting {
+		limit = s.cfg.Probe
+	}
+	if w.given >= limit {
+		w.more = w.more || !g.resting
+		return true
+	}
+	w.given++
+	to.inject = append(to.inject, v)
+	return false
+}
+
+// expireGrace is how long after its time a row is left to the sender. What waits in the database is known to
+// no sender.
+func (s *Sweeper) expireGrace(v *openDelivery) time.Duration {
+	if v.state == statePending && v.next == nil {
+		return 0
+	}
+	return s.cfg.ExpireGrace
+}
+
+// bodiesAtATime bounds the memory for bodies of up to 256 KiB.
+const bodiesAtATime = 100
+
+func (s *Sweeper) do(ctx context.Context, t *todo, now time.Time) error {
+	if err := reopen(ctx, s.db, t.park, nil, now); err != nil {
+		return err
+	}
+	for len(t.close) > 0 {
+		n := min(len(t.close), bodiesAtATime)
+		if err := s.closeAll(ctx, t.close[:n], t.why[:n], now); err != nil {
+			return err
+		}
+		t.close, t.why = t.close[n:], t.why[n:]
+	}
+	for len(t.inject) > 0 {
+		n := min(len(t.inject), bodiesAtATime)
+		if err := s.inject(ctx, t.inject[:n], now); err != nil {
+			return err
+		}
+		t.inject = t.inject[n:]
+	}
+	return nil
+}
+
+// inject puts deliveries in again, and notes it once the brokers have them.
+func (s *Sweeper) inject(ctx context.Context, rows []*openDelivery, now time.Time) error {
+	bodies, err := selectBodies(ctx, s.db, rows)
+	if err != nil {
+		return err
+	}
+	var records []*kgo.Record
+	var sent, gone []*openDelivery
+	for _, v := range rows {
+		body, ok := bodies[v.id]
+		switch {
+		case ok:
+			sent, records = append(sent, v), append(records, v.message(body).Record(topics.Deliveries))
+		case now.Sub(v.createdAt) > time.Hour:
+			gone = append(gone, v)
+		default:
+			// The relay writes the event log after it has published: the body is about to come.
+		}
+	}
+	if err := s.out.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return fmt.Errorf("put %d deliveries in again: %w", len(records), err)
+	}
+	if err := reopen(ctx, s.db, sent, &now, now); err != nil {
+		return err
+	}
+	for _, v := range sent {
+		sweeperReinjected.WithLabelValues(v.cause()).Inc()
+	}
+	if len(sent) > 0 {
+		s.cfg.Log.InfoContext(ctx, "deliveries put in again", "count", len(sent), "company_id", sent[0].key.company, "subscription_id", sent[0].key.id)
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	why := make([]ending, len(gone))
+	for i := range why {
+		why[i] = ending{DeadTTL, "the event is no longer in the event log"}
+	}
+	return s.closeAll(ctx, gone, why, now)
+}
+
+func (v *openDelivery) cause() string {
+	switch {
+	case v.state == stateDelivering:
+		return "abandoned"
+	case v.next == nil:
+		return "parked"
+	default:
+		return "overdue"
+	}
+}
+
+// message asks for the next attempt, now, in a trace of its own: the request is long over.
+func (v *openDelivery) message(body []byte) *webhook.Message {
+	return &webhook.Message{
+		Company: v.key.company, DeliveryID: v.id, SubscriptionID: v.key.id, Event: v.event, EventID: v.eventID,
+		Attempt: int(v.attempt) + 1, ExpiresAt: v.expires, CommittedAt: v.createdAt, IsTest: v.isTest, Body: body,
+	}
+}
+
+// closeAll writes the dead letters first: a crash repeats them, and loses none.
+func (s *Sweeper) closeAll(ctx context.Context, rows []*openDelivery, why []ending, now time.Time) error {
+	bodies, err := selectBodies(ctx, s.db, rows)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(rows))
+	for i, v := range rows {
+		texts[i] = why[i].text
+		if err := s.dead.Delivery(ctx, v.message(bodies[v.id]), why[i].reason, why[i].text); err != nil {
+			return err
+		}
+	}
+	if err := closeFailed(ctx, s.db, rows, texts, now); err != nil {
+		return err
+	}
+	sweeperExpired.Add(float64(len(rows)))
+	return nil
+}

@@ -1,0 +1,92 @@
+package dispatch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// sqlSelectFailing finds receivers that had no success since $1, over all companies, and whose failed deliveries since
+// then number at least $3. Delivery ids sort by age: those from $2 on may have failed since $1.
+const sqlSelectFailing = `SELECT w.company_id, w.id FROM webhook_subscriptions AS w
+WHERE w.is_active AND w.status = 'active' AND w.last_failure_at >= $1 AND COALESCE(w.last_success_at, w.created_at) < $1
+ AND (
+  SELECT count(*) FROM deliveries AS d
+  WHERE d.company_id = w.company_id AND d.subscription_id = w.id AND d.id >= $2 AND d.state = 3 AND d.completed_at >= $1 AND NOT d.is_test) >= $3
+ORDER BY w.company_id, w.id LIMIT 1000`
+
+const sqlDisable = `UPDATE webhook_subscriptions SET status = 'disabled', disabled_reason = $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
+WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_success_at, created_at) < $6 RETURNING version, ev_pos`
+
+// oldestID is the smallest delivery id of a moment.
+func oldestID(at time.Time) uuid.UUID {
+	var id uuid.UUID
+	for i, ms := 0, at.UnixMilli(); i < 6; i++ {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	return id
+}
+
+// disableFailing takes receivers out of service that nobody has looked after for days. Their events stay in
+// the event log.
+func (s *Sweeper) disableFailing(ctx context.Context) error {
+	now := s.now().UTC().Truncate(time.Microsecond)
+	since := now.Add(-s.cfg.DisableAfter)
+	rows, err := s.db.Query(ctx, sqlSelectFailing, since, oldestID(since.Add(-48*time.Hour)), s.cfg.DisableFailed)
+	if err != nil {
+		return fmt.Errorf("read failing receivers: %w", err)
+	}
+	keys, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (key receiverKey, err error) {
+		return key, r.Scan(&key.company, &key.id)
+	})
+	if err != nil {
+		return fmt.Errorf("read failing receivers: %w", err)
+	}
+	for _, key := range keys {
+		if err := s.disable(ctx, key, since, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweeper) disable(ctx context.Context, key receiverKey, since, now time.Time) error {
+	reason := fmt.Sprintf("no success and at least %d failed deliveries since %s", s.cfg.DisableFailed, since.Format(time.RFC3339))
+	payload, err := json.Marshal(map[string]any{"companyId": key.company, "id": key.id, "deleted": false})
+	if err != nil {
+		return fmt.Errorf("disable subscription %s: %w", key.id, err)
+	}
+	id := uuid.Must(uuid.NewV7())
+	disabled := false
+	err = s.db.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
+		m := outbox.Message{
+			ID: id, Topic: topics.Subscriptions, Key: key.company.String() + "/" + key.id.String(), Name: "webhook.subscription.disabled",
+			AggType: "webhook_subscription", AggID: key.id, Payload: payload, CreatedAt: now,
+		}
+		err := tx.QueryRow(ctx, sqlDisable, key.company, key.id, reason, now.UnixMicro(), now, since).Scan(&m.Version, &m.Pos)
+		if disabled = err == nil; !disabled {
+			if errors.Is(err, pgx.ErrNoRows) {
+				return nil // it had a success, or somebody changed it
+			}
+			return err
+		}
+		return outbox.Append(ctx, tx, key.company, m)
+	})
+	if err != nil {
+		return fmt.Errorf("disable subscription %s: %w", key.id, err)
+	}
+	if disabled {
+		subscriptionsDisabled.Inc()
+		s.cfg.Log.WarnContext(ctx, "subscription disabled", "company_id", key.company, "subscription_id", key.id, "reason", reason)
+	}
+	return nil
+}
