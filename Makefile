@@ -1,0 +1,76 @@
+# Every target says what it is for in the comment behind it: `make help` prints them.
+SHELL       := /bin/bash -o pipefail
+GO          ?= go
+RELEASE     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+STATE       ?= .tradegrid
+BIN         := bin/tradegrid
+GOTESTSUM   := $(GO) run gotest.tools/gotestsum@v1.13.0 --format pkgname-and-test-fails --format-hide-empty-pkg
+GOLANGCI    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+WITHDB      := $(GO) run ./pkg/dbtest/withdb
+PACKAGES    ?= ./...
+BENCHTIME   ?= 3s
+CHAOS       ?= 0.2
+
+.PHONY: help
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-12s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## build the one binary into bin/
+	$(GO) build -ldflags "-X main.release=$(RELEASE)" -o $(BIN) ./cmd/tradegrid
+
+.PHONY: dev
+dev: build ## run everything with a demo company until Ctrl-C
+	@$(BIN) dev --state $(STATE) $(DEVFLAGS)
+
+.PHONY: demo
+demo: build ## the same with an end: place one order, see its webhook arrive, stop
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(BIN) dev --demo --state "$$dir" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --receiver-listen 127.0.0.1:0 $(DEVFLAGS)
+
+.PHONY: test
+test: ## run all tests against an embedded database and broker
+	$(WITHDB) $(GOTESTSUM) -- $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: test-chaos
+test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) -- -count=1 ./services/... ./pkg/httpapi/... ./pkg/numbering/...
+
+.PHONY: test-race
+test-race: ## run the tests of the concurrent parts under the race detector
+	$(WITHDB) $(GOTESTSUM) -- -race -count=1 ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/...
+
+.PHONY: dialect
+dialect: ## check every SQL statement for CockroachDB and PostgreSQL
+	@log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && export TRADEGRID_SQL_LOG="$$log" && \
+	  $(WITHDB) sh -c '$(GO) test -count=1 ./services/... ./pkg/httpapi/... ./pkg/outbox/... ./pkg/numbering/... >/dev/null && cd tests/dialect && $(GO) test -count=1 ./...'
+
+.PHONY: schemas
+schemas: build ## write the API description and the event schemas into schemas/
+	$(BIN) openapi --write schemas
+
+.PHONY: schemas-check
+schemas-check: build ## fail when schemas/ differs from what the code says
+	$(BIN) openapi --check schemas
+
+.PHONY: lint
+lint: ## static checks
+	$(GOLANGCI) run
+	$(GO) mod verify >/dev/null
+
+.PHONY: fmt
+fmt: ## format the code
+	$(GOLANGCI) fmt
+
+.PHONY: rest
+rest: lint schemas-check dialect test-chaos test-race demo ## what `check` runs beside the tests
+
+.PHONY: check
+check: test rest ## everything that CI runs
+
+.PHONY: bench
+bench: ## the figures of the README's performance section
+	$(WITHDB) --durable $(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
+
+.PHONY: clean
+clean: ## remove what the build and `make dev` leave
+	rm -rf bin $(STATE)

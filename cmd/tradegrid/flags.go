@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
+)
+
+// DatabaseFlags say where the database is.
+type DatabaseFlags struct {
+	DatabaseURL       string `help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full." required:"" placeholder:"URL"`
+	DatabaseConns     int32  `help:"Most connections of this process; all processes together about 4 per core of the database." default:"16"`
+	DatabaseSavepoint bool   `help:"On CockroachDB: retry by savepoint, as its client library does, in place of whole transactions."`
+}
+
+func (f DatabaseFlags) open(ctx context.Context, log *slog.Logger, t *telemetry.Telemetry) (*db.DB, error) {
+	d, err := db.Open(ctx, db.Config{
+		URL: f.DatabaseURL, MaxConns: f.DatabaseConns, SavepointRetry: f.DatabaseSavepoint, Log: log, Tracer: t.Provider,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--database-url: %w", err)
+	}
+	t.Ready("database", func(ctx context.Context) error { return d.Pool().Ping(ctx) })
+	return d, nil
+}
+
+// KafkaFlags say where the brokers are.
+type KafkaFlags struct {
+	KafkaBrokers      []string `help:"Brokers, as host:port,host:port." required:"" placeholder:"HOST:PORT"`
+	KafkaTLS          bool     `name:"kafka-tls" help:"Encrypt connections to the brokers."`
+	KafkaCAFile       string   `name:"kafka-ca-file" help:"PEM certificates that sign the brokers'; default: those of the system." type:"existingfile"`
+	KafkaCertFile     string   `help:"PEM certificate of this client." type:"existingfile"`
+	KafkaKeyFile      string   `help:"PEM key of the certificate." type:"existingfile"`
+	KafkaSASL         string   `name:"kafka-sasl" help:"SASL mechanism; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
+	KafkaUsername     string   `help:"SASL user."`
+	KafkaPasswordFile string   `help:"File with the SASL password." type:"existingfile"`
+}
+
+func (f KafkaFlags) config(role string, log *slog.Logger) (kafka.Config, error) {
+	cfg := kafka.Config{
+		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Log: log,
+		TLS:  kafka.TLS{Enabled: f.KafkaTLS, CAFile: f.KafkaCAFile, CertFile: f.KafkaCertFile, KeyFile: f.KafkaKeyFile},
+		SASL: kafka.SASL{Mechanism: f.KafkaSASL, Username: f.KafkaUsername, PasswordFile: f.KafkaPasswordFile},
+	}
+	return cfg, cfg.Validate()
+}
+
+// OpsFlags say what the process tells of itself, and where.
+type OpsFlags struct {
+	OpsListen    string  `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
+	OTLPEndpoint string  `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: nowhere." placeholder:"URL"`
+	TraceSample  float64 `help:"Share of new traces that are kept, 0 to 1." default:"0.05"`
+}
+
+func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metrics ...[]prometheus.Collector) (*telemetry.Telemetry, error) {
+	var all []prometheus.Collector
+	for _, m := range metrics {
+		all = append(all, m...)
+	}
+	return telemetry.Start(ctx, telemetry.Config{
+		Service: "tradegrid-" + role, Release: release, Endpoint: f.OTLPEndpoint, Sample: f.TraceSample, Metrics: all, Log: log,
+	})
+}
+
+// serve answers the operators' requests in the group until its context ends, and returns where.
+func (f OpsFlags) serve(ctx context.Context, g *errgroup.Group, t *telemetry.Telemetry) (string, error) {
+	ln, err := listen(ctx, "--ops-listen", f.OpsListen)
+	if err != nil {
+		return "", err
+	}
+	g.Go(func() error { return t.Serve(ctx, ln) })
+	return "http://" + ln.Addr().String(), nil
+}
+
+func listen(ctx context.Context, flag, address string) (net.Listener, error) {
+	ln, err := (&net.ListenConfig{}).Listen(ctx, "tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
+	}
+	return ln, nil
+}

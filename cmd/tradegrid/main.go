@@ -1,0 +1,84 @@
+// Command tradegrid is the whole platform: one binary whose subcommands are the roles.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+)
+
+// release is set by the build: -ldflags "-X main.release=1.2.3".
+var release = "dev"
+
+// CLI lists the roles and what all of them have in common.
+type CLI struct {
+	LogLevel  slog.Level `help:"Least level that is logged: debug, info, warn or error." default:"info"`
+	LogFormat string     `help:"How lines are written." enum:"text,json" default:"text"`
+
+	Dev        DevCmd           `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
+	API        APICmd           `cmd:"" name:"api" help:"Serve the external REST API."`
+	Relay      RelayCmd         `cmd:"" help:"Publish the outbox to Kafka."`
+	Dispatcher DispatcherCmd    `cmd:"" help:"Route events to subscriptions and deliver webhooks."`
+	Migrate    MigrateCmd       `cmd:"" help:"Bring the database to the schema of this release."`
+	Topics     TopicsCmd        `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
+	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
+	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
+	Openapi    OpenapiCmd       `cmd:"" help:"Write the API description and the event schemas."`
+	Version    kong.VersionFlag `help:"Print the release and exit."`
+}
+
+func main() {
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run is main without the process: it returns the exit code.
+func run(args []string, stdout, stderr io.Writer) int {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	var cli CLI
+	code := 0
+	parser, err := kong.New(&cli,
+		kong.Name("tradegrid"),
+		kong.Description("A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name."),
+		kong.DefaultEnvars("TRADEGRID"),
+		kong.Vars{"version": release},
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(c int) { code = c }),
+		kong.UsageOnError(),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
+	)
+	if err != nil {
+		panic(err) // the struct above is wrong
+	}
+	kctx, err := parser.Parse(args)
+	if err != nil {
+		parser.FatalIfErrorf(err)
+		return max(code, 2)
+	}
+	if kctx.Selected() == nil {
+		return code // help or version was printed
+	}
+	log := newLogger(stderr, cli.LogLevel, cli.LogFormat)
+	kctx.BindTo(ctx, (*context.Context)(nil))
+	kctx.BindTo(stdout, (*io.Writer)(nil))
+	if err := kctx.Run(log); err != nil && !errors.Is(err, context.Canceled) {
+		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
+		return 1
+	}
+	return 0
+}
+
+func newLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+	opts := &slog.HandlerOptions{Level: level}
+	if format == "json" {
+		return slog.New(slog.NewJSONHandler(w, opts))
+	}
+	return slog.New(slog.NewTextHandler(w, opts))
+}
