@@ -1,0 +1,271 @@
+// Package numbering gives documents their gap-free numbers: 1, 2, 3 … per company and kind. The number is taken
+// in the transaction that stores the document, so a document that is not stored takes none.
+//
+// A counter row admits one transaction at a time. So that this does not bound a busy company to one document per
+// commit, the documents that arrive while a transaction is in flight are committed together in the next one.
+package numbering
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Member stores one document under its number. It may run several times, each time perhaps with another number;
+// the last run is the one that counts. It touches only the transaction and its own result, and it only queues
+// writes: reads belong before, because they would hold up all documents of the company.
+type Member func(ctx context.Context, tx *db.Tx, number int64) error
+
+// Config says how documents are committed together. Only DB is required.
+type Config struct {
+	DB         *db.DB
+	MaxBatch   int           // documents of one transaction; default 64
+	MaxWaiting int           // documents of one company and kind that may wait; default 1000
+	Timeout    time.Duration // of one transaction with its repeats; default 25 s
+
+	// Serializable raises the isolation. The default, READ COMMITTED, is enough: members do not read, and all
+	// that they write follows the counter row, whose lock admits one transaction of a company and kind at a time.
+	// Under SERIALIZABLE every transaction that waited for that lock on another node would have to start again.
+	Serializable bool
+}
+
+// Committer commits the documents of all companies. Use one per process and database.
+type Committer struct {
+	cfg    Config
+	mu     sync.Mutex
+	queues map[key]*queue
+}
+
+type key struct {
+	company tenant.ID
+	kind    string
+}
+
+// queue exists while a transaction of its key is in flight.
+type queue struct{ waiting []*entry }
+
+// entry is one caller of [Committer.Do].
+type entry struct {
+	ctx    context.Context
+	member Member
+	opts   []db.Option
+	done   chan error // of capacity 1
+}
+
+// New makes a committer.
+func New(cfg Config) *Committer {
+	if cfg.MaxBatch <= 0 {
+		cfg.MaxBatch = 64
+	}
+	if cfg.MaxWaiting <= 0 {
+		cfg.MaxWaiting = 1000
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = 25 * time.Second
+	}
+	return &Committer{cfg: cfg, queues: map[key]*queue{}}
+}
+
+var errFull = &fault.Error{
+	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
+	Message: "too many documents of this company wait to be stored; nothing was stored, repeat in a second",
+}
+
+// Do stores one document with the next number of the company and kind. It returns once the document is committed
+// or refused; the error is the member's own. A caller whose ctx ends while it waits leaves the queue; one whose
+// transaction is running waits for its outcome. Of opts, the fact that tells whether a commit has happened is used
+// where the document is committed alone.
+func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("take a %s number: %w", kind, err)
+	}
+	k := key{company, kind}
+	e := &entry{ctx: ctx, member: member, opts: opts, done: make(chan error, 1)}
+	c.mu.Lock()
+	q := c.queues[k]
+	if q == nil {
+		c.queues[k] = &queue{}
+		c.mu.Unlock()
+		c.run(k, []*entry{e})
+		c.next(k)
+		return <-e.done
+	}
+	if len(q.waiting) >= c.cfg.MaxWaiting {
+		c.mu.Unlock()
+		return errFull
+	}
+	q.waiting = append(q.waiting, e)
+	c.mu.Unlock()
+	return c.wait(k, e)
+}
+
+// next hands the key to whoever waits: in the background, so that the first caller gets its answer at once.
+func (c *Committer) next(k key) {
+	if batch := c.take(k); batch != nil {
+		go func() {
+			for ; batch != nil; batch = c.take(k) {
+				c.run(k, batch)
+			}
+		}()
+	}
+}
+
+// take removes the next batch from the queue; nil when nobody waits, and then the queue is gone.
+func (c *Committer) take(k key) []*entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := c.queues[k]
+	if len(q.waiting) == 0 {
+		delete(c.queues, k)
+		return nil
+	}
+	n := min(len(q.waiting), c.cfg.MaxBatch)
+	batch := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	return batch
+}
+
+func (c *Committer) wait(k key, e *entry) error {
+	select {
+	case err := <-e.done:
+		return err
+	case <-e.ctx.Done():
+	}
+	if c.leave(k, e) {
+		return fmt.Errorf("wait for a %s number: %w", k.kind, e.ctx.Err())
+	}
+	return <-e.done
+}
+
+// leave removes a waiting entry; false when its transaction has started.
+func (c *Committer) leave(k key, e *entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := c.queues[k]
+	if q == nil {
+		return false
+	}
+	i := slices.Index(q.waiting, e)
+	if i < 0 {
+		return false
+	}
+	q.waiting = slices.Delete(q.waiting, i, i+1)
+	return true
+}
+
+// run commits a batch and tells every member its outcome. A batch that a member spoils is rolled back and run
+// again in halves, until the one that is at fault stands alone and gets its error.
+func (c *Committer) run(k key, batch []*entry) {
+	spoiled, err := c.commit(k, batch)
+	if err != nil && spoiled && len(batch) > 1 {
+		half := len(batch) / 2
+		c.run(k, batch[:half])
+		c.run(k, batch[half:])
+		return
+	}
+	for _, e := range batch {
+		e.done <- err
+	}
+}
+
+const sqlTakeNumbers = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3)
+ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING n`
+
+// commit runs one transaction for the batch. spoiled tells that a member or its writes failed, which leaves the
+// others a chance without it; any other failure is everybody's.
+func (c *Committer) commit(k key, batch []*entry) (spoiled bool, err error) {
+	ctx, end := c.begin(k, batch)
+	defer end()
+	var inMembers bool
+	err = c.cfg.DB.RunTx(ctx, "numbering."+k.kind, func(ctx context.Context, tx *db.Tx) error {
+		inMembers = false
+		var last int64
+		if err := tx.QueryRow(ctx, sqlTakeNumbers, k.company, k.kind, len(batch)).Scan(&last); err != nil {
+			return fmt.Errorf("take %s numbers: %w", k.kind, err)
+		}
+		inMembers = true
+		first := last - int64(len(batch)) + 1
+		for i, e := range batch {
+			if err := e.store(ctx, tx, first+int64(i)); err != nil {
+				return err
+			}
+		}
+		if len(batch) == 1 {
+			return nil
+		}
+		// Sent here and not by the transaction, so that a failed write is told from a failed commit.
+		if err := tx.Flush(ctx); err != nil {
+			return err
+		}
+		inMembers = false
+		return nil
+	}, c.options(batch)...)
+	spoiled = inMembers && !errors.Is(err, db.ErrBusy) && ctx.Err() == nil
+	return spoiled, err
+}
+
+// options of a batch leave out what its members brought: the marker row of the transaction tells the fate of all.
+func (c *Committer) options(batch []*entry) []db.Option {
+	var opts []db.Option
+	if !c.cfg.Serializable {
+		opts = append(opts, db.ReadCommitted())
+	}
+	if len(batch) == 1 {
+		opts = append(opts, batch[0].opts...)
+	}
+	return opts
+}
+
+// begin gives the transaction a context of its own, since no member's end may end the others, and links
+// the spans of the members with that of the batch.
+func (c *Committer) begin(k key, batch []*entry) (context.Context, func()) {
+	groupCommitSize.Observe(float64(len(batch)))
+	if len(batch) == 1 {
+		return context.WithTimeout(context.WithoutCancel(batch[0].ctx), c.cfg.Timeout)
+	}
+	links := make([]trace.Link, len(batch))
+	for i, e := range batch {
+		links[i] = trace.LinkFromContext(e.ctx)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Timeout)
+	ctx, span := otel.Tracer("tradegrid/numbering").Start(ctx, "group commit "+k.kind, trace.WithLinks(links...),
+		trace.WithAttributes(attribute.Int("tradegrid.group_commit.size", len(batch)), attribute.String("app.company.id", k.company.String())))
+	for _, e := range batch {
+		trace.SpanFromContext(e.ctx).AddLink(trace.Link{SpanContext: span.SpanContext()})
+	}
+	return ctx, func() {
+		span.End()
+		cancel()
+	}
+}
+
+// store runs the member. A panic must not take the other members, or the queue, with it.
+func (e *entry) store(ctx context.Context, tx *db.Tx, number int64) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("store document: panic: %v", p)
+		}
+	}()
+	return e.member(memberContext{Context: ctx, values: e.ctx}, tx, number)
+}
+
+// memberContext ends with the transaction and carries the values of the caller, its trace above all.
+type memberContext struct {
+	context.Context //nolint:containedctx // it is a context
+	values          context.Context
+}
+
+// Value implements [context.Context].
+func (c memberContext) Value(k any) any { return c.values.Value(k) }
