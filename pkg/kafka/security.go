@@ -72,7 +72,7 @@ func (c Config) security() ([]kgo.Opt, error) {
 func (t TLS) config() (*tls.Config, error) {
 	if !t.Enabled {
 		if t != (TLS{}) {
-			return nil, errors.New("--kafka-tls must be set when other --kafka-tls-… flags are")
+			return nil, errors.New("--kafka-tls must be set when --kafka-ca-file, --kafka-cert-file or --kafka-key-file is")
 		}
 		return nil, nil
 	}
@@ -83,17 +83,17 @@ func (t TLS) config() (*tls.Config, error) {
 		conf.RootCAs = x509.NewCertPool()
 		switch {
 		case err != nil:
-			errs = append(errs, fmt.Errorf("--kafka-tls-ca-file: %w", err))
+			errs = append(errs, fmt.Errorf("--kafka-ca-file: %w", err))
 		case !conf.RootCAs.AppendCertsFromPEM(pem):
-			errs = append(errs, fmt.Errorf("--kafka-tls-ca-file %s holds no PEM certificate", t.CAFile))
+			errs = append(errs, fmt.Errorf("--kafka-ca-file %s holds no PEM certificate", t.CAFile))
 		}
 	}
 	switch {
 	case (t.CertFile == "") != (t.KeyFile == ""):
-		errs = append(errs, errors.New("--kafka-tls-cert-file and --kafka-tls-key-file must be set together"))
+		errs = append(errs, errors.New("--kafka-cert-file and --kafka-key-file must be set together"))
 	case t.CertFile != "":
 		if _, err := tls.LoadX509KeyPair(t.CertFile, t.KeyFile); err != nil {
-			errs = append(errs, fmt.Errorf("--kafka-tls-cert-file, --kafka-tls-key-file: %w", err))
+			errs = append(errs, fmt.Errorf("--kafka-cert-file, --kafka-key-file: %w", err))
 		}
 		// Read at each connection, so that a renewed certificate needs no restart.
 		conf.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) {
@@ -111,13 +111,13 @@ func (t TLS) config() (*tls.Config, error) {
 func (s SASL) mechanism() (sasl.Mechanism, error) {
 	if s.Mechanism == "" {
 		if s != (SASL{}) {
-			return nil, errors.New("--kafka-sasl-mechanism must be set when other --kafka-sasl-… flags are: plain, scram-sha-256 or scram-sha-512")
+			return nil, errors.New("--kafka-sasl must be set when --kafka-username or a password is given: plain, scram-sha-256 or scram-sha-512")
 		}
 		return nil, nil
 	}
 	password, err := s.password()
 	if s.Username == "" {
-		err = errors.Join(err, errors.New("--kafka-sasl-username is required with --kafka-sasl-mechanism"))
+		err = errors.Join(err, errors.New("--kafka-username is required with --kafka-sasl"))
 	}
 	if err != nil {
 		return nil, err
@@ -130,24 +130,24 @@ func (s SASL) mechanism() (sasl.Mechanism, error) {
 	case "scram-sha-512":
 		return scram.Auth{User: s.Username, Pass: password}.AsSha512Mechanism(), nil
 	}
-	return nil, fmt.Errorf("--kafka-sasl-mechanism %q must be plain, scram-sha-256 or scram-sha-512", s.Mechanism)
+	return nil, fmt.Errorf("--kafka-sasl %q must be plain, scram-sha-256 or scram-sha-512", s.Mechanism)
 }
 
 func (s SASL) password() (string, error) {
 	switch {
 	case s.Password != "" && s.PasswordFile != "":
-		return "", errors.New("--kafka-sasl-password and --kafka-sasl-password-file exclude each other")
+		return "", errors.New("a Kafka password and --kafka-password-file exclude each other")
 	case s.Password != "":
 		return s.Password, nil
 	case s.PasswordFile == "":
-		return "", errors.New("--kafka-sasl-password or --kafka-sasl-password-file is required with --kafka-sasl-mechanism")
+		return "", errors.New("--kafka-password-file is required with --kafka-sasl")
 	}
 	b, err := os.ReadFile(s.PasswordFile)
 	if err != nil {
-		return "", fmt.Errorf("--kafka-sasl-password-file: %w", err)
+		return "", fmt.Errorf("--kafka-password-file: %w", err)
 	}
 	if len(strings.TrimSpace(string(b))) == 0 {
-		return "", fmt.Errorf("--kafka-sasl-password-file %s is empty", s.PasswordFile)
+		return "", fmt.Errorf("--kafka-password-file %s is empty", s.PasswordFile)
 	}
 	return strings.TrimRight(string(b), "\r\n"), nil
 }

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+)
+
+// RelayCmd publishes the outbox to Kafka.
+type RelayCmd struct {
+	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a relay owns a bucket without renewing: others wait so long after a crash." default:"5s"`
+	RelayLeaseMargin    time.Duration `help:"How long before the end of a lease its owner stops using it; more than the clocks of the database nodes differ." default:"1s"`
+	RelayRenew          time.Duration `help:"Time between renewals." default:"1s"`
+	RelayTickMin        time.Duration `help:"Time between looks at the outbox while there is traffic." default:"5ms"`
+	RelayTickMax        time.Duration `help:"Time between looks at the outbox when it is quiet." default:"200ms"`
+	RelayBatchSize      int           `help:"Rows of one bucket that are published together." default:"500"`
+	RelayParallel       int           `help:"Buckets worked on at the same time; each needs a connection to the database." default:"8"`
+	RelayLookback       time.Duration `help:"How far behind the newest position scans begin; longer than any transaction." default:"120s"`
+	RelayFullSweep      time.Duration `help:"Time between scans of whole buckets." default:"30s"`
+	RelayPublishTimeout time.Duration `help:"How long a batch waits for Kafka before its rows are sent again." default:"10s"`
+	EventRetention      time.Duration `help:"How long GET /events, redelivery and replay find an event." default:"720h"`
+	DatabaseFlags
+	KafkaFlags
+	OpsFlags
+}
+
+func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
+	return outbox.RelayConfig{
+		Node: nodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
+		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
+		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, Log: log,
+	}
+}
+
+// Run relays until the context ends, then finishes what is under way and gives the leases back.
+func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger) error {
+	cfg := c.relay(log)
+	broker, err := c.config("relay", log)
+	if err = errors.Join(err, cfg.Validate()); err != nil {
+		return err
+	}
+	t, err := c.start(ctx, "relay", log, db.Metrics(), outbox.Metrics())
+	if err != nil {
+		return err
+	}
+	defer t.Stop(ctx)
+	d, err := c.open(ctx, log, t)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	client, err := outbox.NewClient(broker)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	t.Ready("kafka", func(ctx context.Context) error { return client.Ping(ctx) })
+	relay, err := outbox.NewRelay(d, client, cfg)
+	if err != nil {
+		return err
+	}
+	g, ctx := errgroup.WithContext(ctx)
+	ops, err := c.serve(ctx, g, t)
+	if err != nil {
+		return fmt.Errorf("serve operations: %w", err)
+	}
+	g.Go(func() error { return relay.Run(ctx) })
+	log.Info("relay running", "node", cfg.Node, "ops", ops)
+	return g.Wait()
+}

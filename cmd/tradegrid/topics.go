@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// TopicsCmd compares the topics of a cluster with their declaration.
+type TopicsCmd struct {
+	Apply TopicsApplyCmd `cmd:"" help:"Make missing topics, add partitions and set what differs. Nothing is deleted."`
+	Diff  TopicsDiffCmd  `cmd:"" help:"Show what apply would do; ends with an error when something differs."`
+}
+
+// TopicsFlags say which cluster and which sizes are meant.
+type TopicsFlags struct {
+	Local       bool  `help:"Partition counts for one broker on a developer's machine, and one replica."`
+	Replication int16 `help:"Replicas of each partition; from 3 on, two must acknowledge." default:"3"`
+	JSON        bool  `name:"json" help:"Write the differences as JSON."`
+	KafkaFlags
+}
+
+// TopicsApplyCmd brings a cluster to the declaration.
+type TopicsApplyCmd struct{ TopicsFlags }
+
+// TopicsDiffCmd only compares.
+type TopicsDiffCmd struct{ TopicsFlags }
+
+// errTopicsDiffer makes `topics diff` usable as a check in pipelines.
+var errTopicsDiffer = errors.New("the cluster differs from the declaration; `tradegrid topics apply` mends what can be mended")
+
+// topicsTimeout bounds one comparison or application.
+const topicsTimeout = 2 * time.Minute
+
+// Run applies the declaration and writes what was done.
+func (c *TopicsApplyCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
+	changes, err := c.with(ctx, log, kafka.Apply)
+	return errors.Join(c.write(out, changes), err)
+}
+
+// Run writes the differences and fails when there are any.
+func (c *TopicsDiffCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
+	changes, err := c.with(ctx, log, kafka.Diff)
+	if err == nil && len(changes) > 0 {
+		err = errTopicsDiffer
+	}
+	return errors.Join(c.write(out, changes), err)
+}
+
+type topicsAction func(context.Context, *kadm.Client, []topics.Topic, int16) ([]kafka.Change, error)
+
+func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsAction) ([]kafka.Change, error) {
+	want, replication := topics.All(), f.Replication
+	if f.Local {
+		want, replication = topics.Local(), 1
+	}
+	if replication < 1 {
+		return nil, fmt.Errorf("--replication %d must be at least 1", replication)
+	}
+	cfg, err := f.config("topics", log)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kafka.NewClient(cfg)
+	if err != nil {
+		return nil, err
+	}
+	defer client.Close()
+	ctx, cancel := context.WithTimeout(ctx, topicsTimeout)
+	defer cancel()
+	return act(ctx, kadm.NewClient(client), want, replication)
+}
+
+func (f TopicsFlags) write(out io.Writer, changes []kafka.Change) error {
+	if f.JSON {
+		if changes == nil {
+			changes = []kafka.Change{}
+		}
+		return json.NewEncoder(out).Encode(changes)
+	}
+	for _, c := range changes {
+		if _, err := fmt.Fprintln(out, c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
