@@ -35,7 +35,7 @@ type Company struct {
 	AccrualPercentBP int32      `json:"accrualPercentBp"` // loyalty points earned, basis points of the total
 	TimeZone         string     `json:"timeZone"`
 	MaxInFlight      *int32     `json:"maxInFlight"` // null = the plan's
-	Components       []string   `json:"components"`  // that are on; filled for single companies only
+	Components       []string   `json:"components"`  // that are on
 	Version          int64      `json:"version"`
 	CreatedAt        wire.Time  `json:"createdAt"`
 	UpdatedAt        wire.Time  `json:"updatedAt"`

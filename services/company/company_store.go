@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -25,8 +26,9 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $
 FROM companies AS c WHERE c.id = $1`
 
 	sqlSelectCompanies = `SELECT id, name, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp,
-  time_zone, max_in_flight, version, ev_pos, created_at, updated_at, archived_at, CAST(NULL AS TEXT[]) AS components
-FROM companies WHERE id > $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR search_text LIKE $3) ORDER BY id LIMIT $4`
+  time_zone, max_in_flight, version, ev_pos, created_at, updated_at, archived_at,
+  ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
+FROM companies AS c WHERE id > $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR search_text LIKE $3) ORDER BY id LIMIT $4`
 
 	sqlUpdateCompany = `UPDATE companies SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
   stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, max_in_flight = $13, version = version + 1, ev_pos = $14,
@@ -42,10 +44,10 @@ ON CONFLICT (company_id, component) DO UPDATE SET enabled = excluded.enabled, up
 var errMoved = errors.New("the record changed while it was being changed")
 
 func scanCompany(row pgx.CollectableRow) (c Company, err error) {
-	var on []string
+	var on []string // those that are always on may have no row
 	err = row.Scan(&c.ID, &c.Name, &c.Status, &c.Plan, &c.IsTest, &c.Cell, &c.HomeRegion, &c.Currency, &c.CountryPrefix, &c.StockPolicy,
 		&c.AccrualPercentBP, &c.TimeZone, &c.MaxInFlight, &c.Version, &c.evPos, &c.CreatedAt, &c.UpdatedAt, &c.ArchivedAt, &on)
-	c.Components = on
+	c.Components = access.ComponentSet(on...).List()
 	return c, err
 }
 

@@ -204,6 +204,7 @@ func TestListCompanies(t *testing.T) {
 	rest, err := s.List(t.Context(), Filter{Search: tag, After: found[1].ID, Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
+	require.Equal(t, access.AllComponents(), rest[0].Components)
 	require.ElementsMatch(t, ids, []string{found[0].ID.String(), found[1].ID.String(), rest[0].ID.String()})
 
 	wild, err := s.List(t.Context(), Filter{Search: "100% " + tag})

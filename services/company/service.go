@@ -74,13 +74,7 @@ func (s *Service) Create(ctx context.Context, in NewCompany) (Company, error) {
 
 // Get reads one company with its components.
 func (s *Service) Get(ctx context.Context, id tenant.ID) (Company, error) {
-	return completed(getCompany(ctx, s.db, id))
-}
-
-// completed adds the components that are on without a row.
-func completed(c Company, err error) (Company, error) {
-	c.Components = access.ComponentSet(c.Components...).List()
-	return c, err
+	return getCompany(ctx, s.db, id)
 }
 
 // List reads a page of companies in the order of their ids.
@@ -160,7 +154,7 @@ func (s *Service) SetComponent(ctx context.Context, id tenant.ID, alias string, 
 	now := s.now()
 	var c Company
 	err := s.db.RunTx(ctx, "company.component", func(ctx context.Context, tx *db.Tx) (err error) {
-		if c, err = completed(getCompany(ctx, tx, id)); err != nil {
+		if c, err = getCompany(ctx, tx, id); err != nil {
 			return err
 		}
 		if access.ComponentSet(c.Components...).Has(alias) == enabled {
@@ -194,7 +188,7 @@ func (s *Service) change(ctx context.Context, name string, id tenant.ID, fn func
 	now := s.now()
 	var c Company
 	err := s.db.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) (err error) {
-		if c, err = completed(getCompany(ctx, tx, id)); err != nil {
+		if c, err = getCompany(ctx, tx, id); err != nil {
 			return err
 		}
 		changed, err := fn(&c, now)

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+	"unicode"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// AdminCmd creates and changes companies and who may act for them.
+type AdminCmd struct {
+	DatabaseURL string `help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full." required:"" placeholder:"URL"`
+	JSON        bool   `name:"json" help:"Write JSON in place of a table."`
+	Cell        string `help:"Cell of new companies: two letters or digits." default:"c1"`
+
+	Company struct {
+		Create    companyCreateCmd    `cmd:"" help:"Create a company with its default branch."`
+		List      companyListCmd      `cmd:"" help:"List companies in the order of their ids."`
+		Show      companyShowCmd      `cmd:"" help:"Show one company."`
+		Archive   companyArchiveCmd   `cmd:"" help:"Close a company to the API."`
+		Unarchive companyUnarchiveCmd `cmd:"" help:"Open an archived company again."`
+		Plan      companyPlanCmd      `cmd:"" help:"Move a company to another plan."`
+		Component companyComponentCmd `cmd:"" help:"Enable or disable a component of a company."`
+		Settings  companySettingsCmd  `cmd:"" help:"Change settings of a company."`
+	} `cmd:"" help:"Companies."`
+	Token struct {
+		Issue  tokenIssueCmd  `cmd:"" help:"Issue a token; its text is shown this once."`
+		List   tokenListCmd   `cmd:"" help:"List the tokens of a company."`
+		Revoke tokenRevokeCmd `cmd:"" help:"End a token at once."`
+		Rotate tokenRotateCmd `cmd:"" help:"Give a token a new secret; its text is shown this once."`
+	} `cmd:"" help:"API tokens."`
+	Branch struct {
+		Create branchCreateCmd `cmd:"" help:"Add a branch."`
+		List   branchListCmd   `cmd:"" help:"List the branches of a company."`
+	} `cmd:"" help:"Branches."`
+	User struct {
+		Invite   userInviteCmd   `cmd:"" help:"Invite a user."`
+		Activate userActivateCmd `cmd:"" help:"Let a user work."`
+		Block    userBlockCmd    `cmd:"" help:"Keep a user out."`
+		List     userListCmd     `cmd:"" help:"List the users of a company."`
+	} `cmd:"" help:"Users."`
+}
+
+// admin is what a subcommand works with.
+type admin struct {
+	*company.Service
+
+	out    io.Writer
+	asJSON bool
+}
+
+// AfterApply checks what no subcommand would.
+func (c *AdminCmd) AfterApply() error {
+	if err := company.CheckCell(c.Cell); err != nil {
+		return fmt.Errorf("--cell: %w", err)
+	}
+	return nil
+}
+
+// do opens the database, runs the subcommand, and names the flags at fault.
+func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run func(admin) error) error {
+	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConns: 2, Log: log})
+	if err != nil {
+		return fmt.Errorf("--database-url: %w", err)
+	}
+	defer d.Close()
+	s := company.New(company.Config{DB: d, Log: log, Cell: c.Cell})
+	return flagFault(run(admin{s, out, c.JSON}))
+}
+
+// notFoundFlags are the flags that name a record.
+var notFoundFlags = map[string]string{
+	"COMPANY_NOT_FOUND": "--company", "TOKEN_NOT_FOUND": "--token", "USER_NOT_FOUND": "--user", "USER_EMAIL_TAKEN": "--email",
+}
+
+// flagFault says a fault in terms of the command line.
+func flagFault(err error) error {
+	f, ok := fault.As(err)
+	if !ok {
+		return err
+	}
+	if flag, ok := notFoundFlags[f.Code]; ok {
+		return fmt.Errorf("%s: %s", flag, f.Message)
+	}
+	if len(f.Fields) == 0 {
+		return errors.New(f.Message)
+	}
+	all := make([]error, len(f.Fields))
+	for i, field := range f.Fields {
+		all[i] = errors.New(flagOf(field.Field) + strings.TrimPrefix(field.Message, field.Field))
+	}
+	return errors.Join(all...)
+}
+
+// flagOf turns a field such as ipAllowlist[1] into its flag.
+func flagOf(field string) string {
+	if field == "customRate" {
+		return "--rate-refill, --rate-burst, --rate-in-flight"
+	}
+	field, _, _ = strings.Cut(field, "[")
+	var b strings.Builder
+	for _, r := range field {
+		if unicode.IsUpper(r) {
+			b.WriteByte('-')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return "--" + b.String()
+}
+
+// write shows v as JSON, or the rows as a table under the head.
+func (a admin) write(v any, head string, rows ...[]any) error {
+	if a.asJSON {
+		enc := json.NewEncoder(a.out)
+		enc.SetIndent("", "  ")
+		return enc.Encode(v)
+	}
+	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, strings.ReplaceAll(head, " ", "\t"))
+	for _, row := range rows {
+		for i, cell := range row {
+			if i > 0 {
+				fmt.Fprint(w, "\t")
+			}
+			fmt.Fprint(w, show(cell))
+		}
+		fmt.Fprintln(w)
+	}
+	return w.Flush()
+}
+
+func show(cell any) string {
+	switch v := cell.(type) {
+	case *string:
+		if v == nil {
+			return "-"
+		}
+		return *v
+	case *wire.Time:
+		if v == nil {
+			return "-"
+		}
+		return v.String()
+	case []string:
+		return cmp.Or(strings.Join(v, ","), "-")
+	}
+	return cmp.Or(fmt.Sprint(cell), "-")
+}
+
+func (a admin) companies(v any, list ...company.Company) error {
+	rows := make([][]any, len(list))
+	for i, c := range list {
+		rows[i] = []any{c.ID, c.Name, c.Status, c.Plan, c.IsTest, c.Currency, c.StockPolicy, c.Components}
+	}
+	return a.write(v, "ID NAME STATUS PLAN TEST CURRENCY STOCK-POLICY COMPONENTS", rows...)
+}
+
+func (a admin) company(c company.Company, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.companies(c, c)
+}
+
+type companyCreateCmd struct {
+	Name          string    `help:"Name." required:""`
+	ID            tenant.ID `help:"Id; a random one when absent." placeholder:"UUID"`
+	Plan          string    `help:"Plan: free, standard, business or enterprise." default:"standard"`
+	Test          bool      `help:"A test company: its tokens begin with svc_test_."`
+	HomeRegion    string    `help:"Region of its data."`
+	Currency      string    `help:"ISO 4217." default:"USD"`
+	CountryPrefix string    `help:"Country calling code of phone numbers." default:"+1"`
+	TimeZone      string    `help:"IANA name." default:"UTC"`
+	StockPolicy   string    `help:"allow_negative or block." default:"allow_negative"`
+	Components    []string  `help:"Components to enable; all when absent."`
+	BranchName    string    `help:"Name of the default branch." default:"Main"`
+}
+
+func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.company(a.Create(ctx, company.NewCompany{
+			ID: c.ID, Name: c.Name, Plan: c.Plan, IsTest: c.Test, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix,
+			TimeZone: c.TimeZone, StockPolicy: c.StockPolicy, Components: c.Components, BranchName: c.BranchName,
+		}))
+	})
+}
+
+type companyListCmd struct {
+	Search string    `help:"Part of the name."`
+	Status string    `help:"active or archived."`
+	After  tenant.ID `help:"Last id of the page before." placeholder:"UUID"`
+	Limit  int       `help:"At most so many." default:"50"`
+}
+
+func (c *companyListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		list, err := a.List(ctx, company.Filter{Search: c.Search, Status: c.Status, After: c.After, Limit: c.Limit})
+		if err != nil {
+			return err
+		}
+		return a.companies(list, list...)
+	})
+}
+
+// ofCompany is the flag of all subcommands about one company.
+type ofCompany struct {
+	Company tenant.ID `help:"Id of the company." required:"" placeholder:"UUID"`
+}
+
+type companyShowCmd struct{ ofCompany }
+
+func (c *companyShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Get(ctx, c.Company)) })
+}
+
+type companyArchiveCmd struct{ ofCompany }
+
+func (c *companyArchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Archive(ctx, c.Company)) })
+}
+
+type companyUnarchiveCmd struct{ ofCompany }
+
+func (c *companyUnarchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Unarchive(ctx, c.Company)) })
+}
+
+type companyPlanCmd struct {
+	ofCompany
+	Plan string `help:"free, standard, business or enterprise." required:""`
+}
+
+func (c *companyPlanCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.company(a.SetPlan(ctx, c.Company, c.Plan)) })
+}
+
+type companyComponentCmd struct {
+	ofCompany
+	Component string `help:"Alias, such as deals." required:""`
+	Enable    bool   `help:"Switch it on." xor:"switch" required:""`
+	Disable   bool   `help:"Switch it off." xor:"switch" required:""`
+}
+
+func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.company(a.SetComponent(ctx, c.Company, c.Component, c.Enable)) })
+}
+
+type companySettingsCmd struct {
+	ofCompany
+	Name             *string `help:"Name."`
+	HomeRegion       *string `help:"Region of its data."`
+	Currency         *string `help:"ISO 4217."`
+	CountryPrefix    *string `help:"Country calling code of phone numbers."`
+	TimeZone         *string `help:"IANA name."`
+	StockPolicy      *string `help:"allow_negative or block."`
+	AccrualPercentBP *int32  `name:"accrual-percent-bp" help:"Loyalty points earned, in basis points of the total."`
+	MaxInFlight      *int32  `help:"Requests at the same time; 0 takes the cap of the plan."`
+}
+
+func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	change := company.Settings{
+		Name: c.Name, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix, TimeZone: c.TimeZone,
+		StockPolicy: c.StockPolicy, AccrualPercentBP: c.AccrualPercentBP,
+	}
+	if c.MaxInFlight != nil {
+		limit := c.MaxInFlight
+		if *limit == 0 {
+			limit = nil
+		}
+		change.MaxInFlight = &limit
+	}
+	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Configure(ctx, c.Company, change)) })
+}

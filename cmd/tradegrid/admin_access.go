@@ -1,0 +1,213 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+func (a admin) tokens(v any, list ...company.Token) error {
+	rows := make([][]any, len(list))
+	for i, t := range list {
+		rows[i] = []any{t.ID, t.Name, t.Prefix, t.Scopes, t.RateTier, t.ExpiresAt, t.LastUsedAt, t.RevokedAt}
+	}
+	return a.write(v, "ID NAME PREFIX SCOPES TIER EXPIRES LAST-USED REVOKED", rows...)
+}
+
+func (a admin) issued(t company.Issued, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.write(t, "ID NAME SCOPES TIER EXPIRES TOKEN", []any{t.ID, t.Name, t.Scopes, t.RateTier, t.ExpiresAt, t.Text})
+}
+
+type tokenIssueCmd struct {
+	ofCompany
+	Name         string   `help:"Name: who uses the token." required:""`
+	Scopes       []string `help:"Scopes, such as orders:write,catalog:read." required:""`
+	Lifetime     lifetime `help:"Until it expires, such as 365d or 36h, or never." default:"365d"`
+	IPAllowlist  []string `name:"ip-allowlist" help:"Addresses or CIDR ranges that may use it; any when absent."`
+	RateTier     string   `help:"standard, high or custom." default:"standard"`
+	RateRefill   float64  `help:"Tier custom: requests per second in the long run; 0 = unlimited."`
+	RateBurst    int32    `help:"Tier custom: requests at once after a pause; 0 = unlimited."`
+	RateInFlight int32    `help:"Tier custom: requests of the company at the same time; 0 = unlimited."`
+}
+
+func (c *tokenIssueCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	in := company.NewToken{
+		Name: c.Name, Scopes: c.Scopes, Lifetime: time.Duration(c.Lifetime), NeverExpires: c.Lifetime == never, IPAllowlist: c.IPAllowlist,
+		RateTier:   c.RateTier,
+		CustomRate: company.CustomRate{RefillMilli: int64(math.Round(c.RateRefill * 1000)), Burst: c.RateBurst, InFlight: c.RateInFlight},
+	}
+	return all.do(ctx, out, log, func(a admin) error { return a.issued(a.IssueToken(ctx, c.Company, in)) })
+}
+
+// lifetime is a time in days, 365d, or as a Go duration; never is its own value.
+type lifetime time.Duration
+
+const never = lifetime(math.MaxInt64)
+
+// UnmarshalText reads the flag.
+func (l *lifetime) UnmarshalText(b []byte) error {
+	text := string(b)
+	if text == "never" {
+		*l = never
+		return nil
+	}
+	if days, ok := strings.CutSuffix(text, "d"); ok {
+		if n, err := strconv.ParseUint(days, 10, 16); err == nil {
+			*l = lifetime(n) * lifetime(24*time.Hour)
+			return nil
+		}
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return fmt.Errorf("%q is not a time: use days such as 365d, hours such as 36h, or never", text)
+	}
+	*l = lifetime(d)
+	return nil
+}
+
+type tokenListCmd struct {
+	ofCompany
+	Revoked bool `help:"Revoked ones too."`
+}
+
+func (c *tokenListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		list, err := a.Tokens(ctx, c.Company, c.Revoked)
+		if err != nil {
+			return err
+		}
+		return a.tokens(list, list...)
+	})
+}
+
+type ofToken struct {
+	ofCompany
+	Token uuid.UUID `help:"Id of the token." required:"" placeholder:"UUID"`
+}
+
+type tokenRevokeCmd struct{ ofToken }
+
+func (c *tokenRevokeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		t, err := a.RevokeToken(ctx, c.Company, c.Token)
+		if err != nil {
+			return err
+		}
+		return a.tokens(t, t)
+	})
+}
+
+type tokenRotateCmd struct {
+	ofToken
+	Overlap lifetime `help:"How long the old secret stays valid: 0s to 7d." default:"24h"`
+}
+
+func (c *tokenRotateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.issued(a.RotateToken(ctx, c.Company, c.Token, time.Duration(c.Overlap))) })
+}
+
+func (a admin) branches(v any, list ...company.Branch) error {
+	rows := make([][]any, len(list))
+	for i, b := range list {
+		rows[i] = []any{b.ID, b.Name, b.IsActive, b.IsDefault}
+	}
+	return a.write(v, "ID NAME ACTIVE DEFAULT", rows...)
+}
+
+type branchCreateCmd struct {
+	ofCompany
+	Name string `help:"Name." required:""`
+}
+
+func (c *branchCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		b, err := a.CreateBranch(ctx, c.Company, c.Name)
+		if err != nil {
+			return err
+		}
+		return a.branches(b, b)
+	})
+}
+
+type branchListCmd struct{ ofCompany }
+
+func (c *branchListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		list, err := a.Branches(ctx, c.Company)
+		if err != nil {
+			return err
+		}
+		return a.branches(list, list...)
+	})
+}
+
+func (a admin) users(v any, list ...company.User) error {
+	rows := make([][]any, len(list))
+	for i, u := range list {
+		rows[i] = []any{u.ID, u.Name, u.Email, u.Status, u.Role, u.IsTechnical}
+	}
+	return a.write(v, "ID NAME EMAIL STATUS ROLE TECHNICAL", rows...)
+}
+
+func (a admin) user(u company.User, err error) error {
+	if err != nil {
+		return err
+	}
+	return a.users(u, u)
+}
+
+type userInviteCmd struct {
+	ofCompany
+	Email string `help:"Email address." required:""`
+	Name  string `help:"Name."`
+	Role  string `help:"Role."`
+}
+
+func (c *userInviteCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	in := company.Invitation{Email: c.Email, Name: c.Name, Role: c.Role}
+	return all.do(ctx, out, log, func(a admin) error { return a.user(a.InviteUser(ctx, c.Company, in)) })
+}
+
+type ofUser struct {
+	ofCompany
+	User uuid.UUID `help:"Id of the user." required:"" placeholder:"UUID"`
+}
+
+type userActivateCmd struct{ ofUser }
+
+func (c *userActivateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.user(a.ActivateUser(ctx, c.Company, c.User, uuid.Nil)) })
+}
+
+type userBlockCmd struct{ ofUser }
+
+func (c *userBlockCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error { return a.user(a.BlockUser(ctx, c.Company, c.User, uuid.Nil)) })
+}
+
+type userListCmd struct {
+	ofCompany
+	Technical bool `help:"The users of tokens too."`
+}
+
+func (c *userListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		list, err := a.Users(ctx, c.Company, c.Technical)
+		if err != nil {
+			return err
+		}
+		return a.users(list, list...)
+	})
+}

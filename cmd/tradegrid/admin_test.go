@@ -1,0 +1,136 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/netip"
+	"os"
+	"testing"
+
+	"github.com/alecthomas/kong"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// runAdmin runs one command line and returns what it wrote.
+func runAdmin(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	var cli struct{ Admin AdminCmd }
+	var out bytes.Buffer
+	parser, err := kong.New(&struct {
+		Admin *AdminCmd `cmd:""`
+	}{&cli.Admin}, kong.Exit(func(int) {}))
+	require.NoError(t, err)
+	kctx, err := parser.Parse(append([]string{"admin", "--database-url", dbtest.URL(t)}, args...))
+	if err != nil {
+		return "", err
+	}
+	kctx.BindTo(t.Context(), (*context.Context)(nil))
+	kctx.BindTo(&out, (*io.Writer)(nil))
+	err = kctx.Run(slog.New(slog.DiscardHandler))
+	return out.String(), err
+}
+
+// adminJSON runs a command line that must succeed and reads its answer.
+func adminJSON[T any](t *testing.T, args ...string) (v T) {
+	t.Helper()
+	out, err := runAdmin(t, append(args, "--json")...)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal([]byte(out), &v))
+	return v
+}
+
+func TestAdminFromCompanyToToken(t *testing.T) {
+	t.Parallel()
+	c := adminJSON[company.Company](t, "company", "create", "--name", "Nordic Tools", "--test", "--components", "orders,deals")
+	of := "--company=" + c.ID.String()
+	require.Equal(t, []string{"core", "catalog", "calendar", "messenger", "orders", "deals"}, c.Components)
+	c = adminJSON[company.Company](t, "company", "component", of, "--component=deals", "--disable")
+	require.NotContains(t, c.Components, "deals")
+	c = adminJSON[company.Company](t, "company", "plan", of, "--plan=business")
+	require.Equal(t, "business", c.Plan)
+	c = adminJSON[company.Company](t, "company", "settings", of, "--stock-policy=block", "--max-in-flight=9")
+	require.EqualValues(t, 9, *c.MaxInFlight)
+	c = adminJSON[company.Company](t, "company", "settings", of, "--max-in-flight=0")
+	require.Nil(t, c.MaxInFlight)
+	require.Equal(t, "archived", adminJSON[company.Company](t, "company", "archive", of).Status)
+	require.Equal(t, "active", adminJSON[company.Company](t, "company", "unarchive", of).Status)
+
+	issued := adminJSON[company.Issued](t, "token", "issue", of, "--name=shop", "--scopes=orders:write,catalog:read",
+		"--lifetime=never", "--rate-tier=custom", "--rate-refill=0.5", "--rate-burst=3", "--rate-in-flight=2")
+	require.Nil(t, issued.ExpiresAt)
+	s := company.New(company.Config{DB: dbtest.Open(t)})
+	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"))
+	require.NoError(t, err)
+	require.InDelta(t, 0.5, p.Rate.RefillPerSecond, 1e-9)
+	rotated := adminJSON[company.Issued](t, "token", "rotate", of, "--token="+issued.ID.String(), "--overlap=2d")
+	require.NotEqual(t, issued.Text, rotated.Text)
+	require.NotNil(t, adminJSON[company.Token](t, "token", "revoke", of, "--token="+issued.ID.String()).RevokedAt)
+	require.Empty(t, adminJSON[[]company.Token](t, "token", "list", of))
+	require.Len(t, adminJSON[[]company.Token](t, "token", "list", of, "--revoked"), 1)
+
+	adminJSON[company.Branch](t, "branch", "create", of, "--name=Airport")
+	require.Len(t, adminJSON[[]company.Branch](t, "branch", "list", of), 2)
+	u := adminJSON[company.User](t, "user", "invite", of, "--email=anna@example.com")
+	require.Equal(t, "active", adminJSON[company.User](t, "user", "activate", of, "--user="+u.ID.String()).Status)
+	require.Equal(t, "blocked", adminJSON[company.User](t, "user", "block", of, "--user="+u.ID.String()).Status)
+	require.Len(t, adminJSON[[]company.User](t, "user", "list", of), 1)
+	require.Len(t, adminJSON[[]company.User](t, "user", "list", of, "--technical"), 2)
+}
+
+func TestAdminWritesATable(t *testing.T) {
+	t.Parallel()
+	out, err := runAdmin(t, "company", "create", "--name", "Table Makers")
+	require.NoError(t, err)
+	require.Regexp(t, `(?m)^ID +NAME +STATUS +PLAN`, out)
+	require.Regexp(t, `(?m)^[0-9a-f-]{36} +Table Makers +active +standard +false +USD`, out)
+	tag := uuid.NewString()
+	c := adminJSON[company.Company](t, "company", "create", "--name", tag)
+	out, err = runAdmin(t, "company", "list", "--search", tag)
+	require.NoError(t, err)
+	require.Contains(t, out, c.ID.String())
+	out, err = runAdmin(t, "token", "issue", "--company", c.ID.String(), "--name=x", "--scopes=*:read")
+	require.NoError(t, err)
+	require.Regexp(t, `svc_live_c1\w{6}_\w{40}`, out)
+}
+
+func TestAdminNamesTheFlag(t *testing.T) {
+	t.Parallel()
+	c := adminJSON[company.Company](t, "company", "create", "--name", "Faults")
+	of := "--company=" + c.ID.String()
+	rows := []struct {
+		want string
+		args []string
+	}{
+		{"--plan: unknown plan", []string{"company", "plan", of, "--plan=gold"}},
+		{"--currency: ", []string{"company", "create", "--name=x", "--currency=usd"}},
+		{"--component: core is part", []string{"company", "component", of, "--component=core", "--disable"}},
+		{"--enable", []string{"company", "component", of, "--component=deals"}},
+		{"--company: no company", []string{"company", "archive", "--company=" + uuid.NewString()}},
+		{"--company", []string{"company", "archive", "--company=7"}},
+		{"--scopes: unknown scope", []string{"token", "issue", of, "--name=x", "--scopes=orders:eat"}},
+		{"--lifetime: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=1h"}},
+		{"--lifetime: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=soon"}},
+		{"--ip-allowlist: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--ip-allowlist=here"}},
+		{"--rate-burst", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--rate-burst=5"}},
+		{"--accrual-percent-bp: ", []string{"company", "settings", of, "--accrual-percent-bp=20000"}},
+		{"--token: no token", []string{"token", "revoke", of, "--token=" + uuid.NewString()}},
+		{"--user: no user", []string{"user", "block", of, "--user=" + uuid.NewString()}},
+		{"--email: ", []string{"user", "invite", of, "--email=x"}},
+		{"--limit: ", []string{"company", "list", "--limit=500"}},
+		{"--cell: ", []string{"--cell=c_", "company", "list"}},
+		{"--database-url: ", []string{"--database-url=postgres://127.0.0.1:1/x?connect_timeout=2", "company", "list"}},
+	}
+	for _, row := range rows {
+		_, err := runAdmin(t, row.args...)
+		require.ErrorContains(t, err, row.want, "%v", row.args)
+	}
+}
