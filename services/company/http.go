@@ -18,7 +18,7 @@ func (s *Service) Register(api *httpapi.API) {
 	section := httpapi.Section{Tag: "Company", Scope: "company", Component: "core"}
 	httpapi.Register(api, section.Op(http.MethodGet, "/branches", "listBranches", "List all branches", 200), s.httpListBranches)
 	httpapi.Register(api, section.Op(http.MethodGet, "/users", "listUsers", "List all users", 200), s.httpListUsers)
-	section.Scope = "" // every token may ask about itself
+	section.Scope, section.Component = "", "" // every token may ask about itself
 	httpapi.Register(api, section.Op(http.MethodGet, "/token", "getToken", "Read what the caller's token is and may do", 200), s.httpGetToken)
 }
 
