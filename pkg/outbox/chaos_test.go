@@ -65,7 +65,7 @@ func drawPlan(t *rapid.T) plan {
 // commit order, and the log has each event once, in that order, without a position that a reader could skip.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	runs := 5
+	runs := 3
 	if testing.Short() {
 		runs = 1
 	}

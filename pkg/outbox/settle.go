@@ -16,7 +16,9 @@ import (
 )
 
 const (
-	sqlLockHead = `SELECT n FROM event_log_heads WHERE bucket = $1 FOR UPDATE`
+	// A relay that is frozen in the middle must not hold its bucket from its successor for longer than its lease.
+	sqlBoundIdle = `SET LOCAL idle_in_transaction_session_timeout = 5000`
+	sqlLockHead  = `SELECT n FROM event_log_heads WHERE bucket = $1 FOR UPDATE`
 	// The range of positions gives every planner the same plan: a scan of just that part of the key.
 	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
 AND (pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i)) RETURNING pos, id`
@@ -106,10 +108,14 @@ func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[p
 		at[i], ids[i] = rows[i].Pos, rows[i].ID
 	}
 	batch := &pgx.Batch{}
+	batch.Queue(sqlBoundIdle)
 	batch.Queue(sqlLockHead, bucket)
 	batch.Queue(sqlDeleteRows, bucket, rows[0].Pos, rows[len(rows)-1].Pos, at, ids)
 	res := tx.SendBatch(ctx, batch)
 	defer func() { _ = res.Close() }() // an error of it is that of the statement before
+	if _, err := res.Exec(); err != nil {
+		return nil, fmt.Errorf("bound idle time: %w", err)
+	}
 	var n int64
 	if err := res.QueryRow().Scan(&n); err != nil {
 		return nil, fmt.Errorf("lock head of the event log: %w", err)
