@@ -75,9 +75,33 @@ type limiter struct {
 	used    int
 	lanes   int // that refer to it
 	waiting []*lane
+
+	progress time.Time // when something began or ended last, while jobs run
 }
 
 func (l *limiter) full() bool { return l.used >= l.limit }
+
+// take uses a slot.
+func (l *limiter) take(now time.Time) {
+	if l.used == 0 {
+		l.progress = now
+	}
+	l.used++
+}
+
+// release gives a slot back.
+func (l *limiter) release(now time.Time) {
+	l.used--
+	l.progress = now
+}
+
+// stuck reports whether all slots are taken and none has become free for a while.
+func (l *limiter) stuck(now time.Time) bool {
+	return l != nil && l.full() && now.Sub(l.progress) > stuckAfter
+}
+
+// stuckAfter is how long nothing may end before the rest of a queue is not expected to move soon.
+const stuckAfter = time.Second
 
 // lane is the queue of one receiver.
 type lane struct {
@@ -100,11 +124,15 @@ type lane struct {
 	parked   int // on delay lines, as far as this process knows
 }
 
+// sick reports whether the receiver, its host or its company do not take what is sent to them.
+func (l *lane) sick(now time.Time) bool {
+	return l.failures > 0 || (l.used > 0 && now.Sub(l.progress) > stuckAfter) || l.host.stuck(now) || l.company.stuck(now)
+}
+
 // room is how much may wait: as much as the receiver can be expected to take within the longest wait.
 func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
-	stuck := l.used > 0 && now.Sub(l.progress) > time.Second
 	switch {
-	case l.failures > 0 || stuck:
+	case l.sick(now):
 		return cfg.Queue, cfg.QueueBytes
 	case l.average == 0:
 		return cfg.Burst, cfg.BurstBytes
@@ -127,12 +155,18 @@ type scheduler struct {
 	hosts     map[string]*limiter
 	companies map[tenant.ID]*limiter
 	total     limiter
+
+	ended   int     // jobs since the last measure
+	rate    float64 // jobs per second that this process gets done
+	allowed int     // jobs that may still be queued until the next measure
+	more    chan struct{}
 }
 
 func newScheduler(cfg LaneConfig, now func() time.Time) *scheduler {
 	return &scheduler{
 		cfg: cfg, now: now, lanes: map[receiverKey]*lane{}, backlog: map[*lane]struct{}{}, running: map[*job]struct{}{},
 		hosts: map[string]*limiter{}, companies: map[tenant.ID]*limiter{}, total: limiter{limit: cfg.Total},
+		allowed: minBacklog, more: make(chan struct{}),
 	}
 }
 
@@ -154,7 +188,43 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	l.queue = append(l.queue, j)
 	l.bytes += size
 	s.backlog[l] = struct{}{}
+	s.allowed--
 	return s.pump(l, nil), created, false
+}
+
+// minBacklog is how many jobs may always wait for receivers that take them.
+const minBacklog = 2000
+
+// measure finds out how much work may be taken until the next call: what this process gets done within
+// part of the longest wait. Without that, a long backlog in Kafka would fill the lanes and be parked although
+// no receiver is slow. What waits for sick receivers does not count: it must not hold up the others.
+func (s *scheduler) measure(since time.Duration) {
+	now := s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.rate += (float64(s.ended)/since.Seconds() - s.rate) / 4
+	s.ended = 0
+	queued := 0
+	for l := range s.backlog {
+		if !l.sick(now) {
+			queued += len(l.queue)
+		}
+	}
+	s.allowed = max(minBacklog, int(s.rate*s.cfg.Wait.Seconds()*0.4)) - queued
+	if s.allowed > 0 {
+		close(s.more)
+		s.more = make(chan struct{})
+	}
+}
+
+// overloaded is nil while work may be taken, else closed when that may have changed.
+func (s *scheduler) overloaded() <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.allowed > 0 {
+		return nil
+	}
+	return s.more
 }
 
 func (s *scheduler) lane(key receiverKey, from *assignment) (l *lane, created bool) {
@@ -226,7 +296,7 @@ func (s *scheduler) pump(l *lane, run []*job) []*job {
 
 // next starts one job of a lane, or makes the lane wait for what it lacks.
 func (s *scheduler) next(l *lane) *job {
-	if !l.ready || len(l.queue) == 0 || l.used >= s.cfg.PerReceiver || l.waitingOn != nil {
+	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
 		return nil
 	}
 	for _, lim := range [...]*limiter{l.host, l.company, &s.total} {
@@ -235,17 +305,26 @@ func (s *scheduler) next(l *lane) *job {
 			return nil
 		}
 	}
-	j := s.pop(l)
+	j, now := s.pop(l), s.now()
 	j.host = l.host
 	if l.used == 0 {
-		l.progress = s.now()
+		l.progress = now
 	}
 	l.used++
-	l.host.used++
-	l.company.used++
-	s.total.used++
+	l.host.take(now)
+	l.company.take(now)
+	s.total.take(now)
 	s.running[j] = struct{}{}
 	return j
+}
+
+// perReceiver is smaller for a failing receiver while slots are scarce: many of them together must not
+// take what the healthy ones need.
+func (s *scheduler) perReceiver(l *lane) int {
+	if l.failures > 0 && s.total.used*2 > s.total.limit {
+		return 1
+	}
+	return s.cfg.PerReceiver
 }
 
 func wait(l *lane, lim *limiter) {
@@ -273,9 +352,10 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	delete(s.running, j)
 	l := j.lane
 	l.used--
-	j.host.used--
-	l.company.used--
-	s.total.used--
+	j.host.release(now)
+	l.company.release(now)
+	s.total.release(now)
+	s.ended++
 	l.progress, l.lastUsed = now, now
 	l.learn(j)
 	for _, lim := range [...]*limiter{j.host, l.company, &s.total} {

@@ -122,14 +122,15 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// handle takes one record. It blocks its partition while results cannot be stored.
+// handle takes one record. It blocks its partition while results cannot be stored, and while more work waits
+// for healthy receivers than this process gets done in time.
 func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	msg, err := webhook.DecodeMessage(rec.Record)
 	if err != nil {
 		s.poison(ctx, rec, err)
 		return
 	}
-	for room := s.results.blocked(); room != nil; room = s.results.blocked() {
+	for room := s.blocked(); room != nil; room = s.blocked() {
 		select {
 		case <-room:
 		case <-rec.Stopping():
@@ -149,6 +150,14 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 		return
 	}
 	s.admit(j)
+}
+
+// blocked is nil while the sender can take work, else closed when that may have changed.
+func (s *Sender) blocked() <-chan struct{} {
+	if room := s.results.blocked(); room != nil {
+		return room
+	}
+	return s.sched.overloaded()
 }
 
 // poison keeps a record that no attempt can be made of where people see it; the partition goes on.
@@ -452,20 +461,23 @@ func (s *Sender) bury(j *job, f finding, res *result) {
 func (s *Sender) tickLoop(ctx context.Context) {
 	tick := time.NewTicker(min(100*time.Millisecond, s.cfg.Lanes.Wait/4))
 	defer tick.Stop()
-	evicted := s.now()
+	evicted, measured := s.now(), s.now()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 		}
+		now := s.now()
+		s.sched.measure(now.Sub(measured))
+		measured = now
 		s.showLongRunning()
 		if s.results.blocked() == nil { // else waiting is not the receiver's fault
 			for _, j := range s.sched.overdue() {
 				s.conclude(j, nil, nil, situation{finding: laneWaited})
 			}
 		}
-		if now := s.now(); now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
+		if now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
 			evicted = now
 			for _, l := range s.sched.evict() {
 				l.breaker.forget()

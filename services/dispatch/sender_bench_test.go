@@ -1,0 +1,212 @@
+package dispatch
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/schemas/sql"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// durableDB is a database that loses nothing, unlike the one of the tests: benchmarks measure with fsync on.
+func durableDB(b *testing.B) *db.DB {
+	b.Helper()
+	dir, err := os.MkdirTemp("", "tradegrid-bench-")
+	require.NoError(b, err)
+	require.NoError(b, os.Chmod(dir, 0o711))
+	ctx := context.Background()
+	pg, err := embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: dir})
+	require.NoError(b, err)
+	d, err := db.Open(ctx, db.Config{URL: pg.URL("tradegrid"), MaxConns: 8})
+	require.NoError(b, err)
+	b.Cleanup(func() {
+		d.Close()
+		require.NoError(b, pg.Stop(ctx))
+		require.NoError(b, os.RemoveAll(dir))
+	})
+	_, err = migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), nil)
+	require.NoError(b, err)
+	return d
+}
+
+// produceAll is produce without waiting for each.
+func (rig *senderRig) produceAll(messages []*webhook.Message) {
+	for _, m := range messages {
+		rig.client.Produce(context.Background(), m.Record(topics.Deliveries), func(_ *kgo.Record, err error) {
+			if err != nil {
+				rig.t.Error(err)
+			}
+		})
+	}
+	require.NoError(rig.t, rig.client.Flush(context.Background()))
+}
+
+func discard(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	w.WriteHeader(http.StatusOK)
+}
+
+// BenchmarkSender drains preloaded records of 100 subscriptions to one local receiver; the time includes the
+// results in the database. Run it with -benchtime=50000x.
+func BenchmarkSender(b *testing.B) {
+	d := durableDB(b)
+	rig := newSenderRig(b, d, nil)
+	rig.stop()
+	hook := httptest.NewServer(http.HandlerFunc(discard))
+	b.Cleanup(hook.Close)
+	const receivers = 100
+	all := make([]*webhook.Message, 0, b.N)
+	for i := range receivers {
+		sub, _ := rig.subscribe(hook.URL)
+		n := b.N / receivers
+		if i < b.N%receivers {
+			n++
+		}
+		all = append(all, rig.messages(sub, n)...)
+	}
+	// The records of all receivers are mixed, as they would arrive.
+	slices.SortFunc(all, func(x, y *webhook.Message) int { return slices.Compare(x.EventID[8:], y.EventID[8:]) })
+	rig.produceAll(all)
+	b.ResetTimer()
+	rig.run(quickConfig(rig.brokers))
+	start := time.Now()
+	for rig.count(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, rig.company) < b.N {
+		if time.Since(start) > 2*time.Minute {
+			b.Fatalf("only %d of %d after %v", rig.count(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, rig.company), b.N, time.Since(start))
+		}
+		<-time.After(20 * time.Millisecond)
+	}
+	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "deliveries/s")
+	b.StopTimer()
+	rig.stop()
+}
+
+// BenchmarkSenderLatency measures single deliveries on an idle system, from the producer to the receiver.
+func BenchmarkSenderLatency(b *testing.B) {
+	rig := newSenderRig(b, durableDB(b), nil)
+	arrived := make(chan time.Time, 1)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		discard(w, r)
+		arrived <- time.Now()
+	}))
+	b.Cleanup(hook.Close)
+	sub, _ := rig.subscribe(hook.URL)
+	messages := rig.messages(sub, b.N+1)
+	rig.produce(messages[b.N]) // until the group is formed
+	<-arrived
+	took := make([]time.Duration, b.N)
+	b.ResetTimer()
+	for i, m := range messages[:b.N] {
+		start := time.Now()
+		rig.produce(m)
+		took[i] = (<-arrived).Sub(start)
+	}
+	reportPercentiles(b, took, "")
+}
+
+func reportPercentiles(b *testing.B, took []time.Duration, label string) (p99 time.Duration) {
+	b.Helper()
+	slices.Sort(took)
+	at := func(p int) time.Duration { return took[min(len(took)*p/100, len(took)-1)] }
+	b.ReportMetric(float64(at(50).Microseconds())/1000, label+"p50-ms")
+	b.ReportMetric(float64(at(99).Microseconds())/1000, label+"p99-ms")
+	return at(99)
+}
+
+// BenchmarkIsolation sends at a steady rate to ten healthy receivers, first alone and then with one that
+// hangs, one that drips and one that fails beside them, and compares the healthy ones. Run it with -benchtime=1x.
+func BenchmarkIsolation(b *testing.B) {
+	d := durableDB(b)
+	const healthy, seconds, perSecond = 10, 15, 20
+	arm := func(sick ...http.HandlerFunc) []time.Duration {
+		rig := newSenderRig(b, d, func(c *SenderConfig) { c.Egress.Timeout = 10 * time.Second; c.Breaker = BreakerConfig{} })
+		var mu sync.Mutex
+		sent := map[string]time.Time{}
+		var took []time.Duration
+		var got atomic.Int64
+		good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			discard(w, r)
+			mu.Lock()
+			if at, ok := sent[r.Header.Get(webhook.HeaderDeliveryID)]; ok {
+				took = append(took, time.Since(at))
+			}
+			mu.Unlock()
+			got.Add(1)
+		}))
+		defer good.Close()
+		var subs []uuid.UUID
+		for range healthy {
+			sub, _ := rig.subscribe(good.URL)
+			subs = append(subs, sub)
+		}
+		for _, h := range sick {
+			s := httptest.NewServer(h)
+			defer s.Close()
+			defer s.CloseClientConnections()
+			sub, _ := rig.subscribe(s.URL)
+			subs = append(subs, sub)
+		}
+		rounds := make([][]*webhook.Message, seconds*perSecond)
+		for _, sub := range subs {
+			for i, m := range rig.messages(sub, len(rounds)) {
+				rounds[i] = append(rounds[i], m)
+			}
+		}
+		warm := rig.messages(subs[0], 1)
+		rig.produce(warm...)
+		rig.eventually(func() bool { return got.Load() == 1 }, "group formed")
+		tick := time.NewTicker(time.Second / perSecond)
+		defer tick.Stop()
+		for _, round := range rounds {
+			<-tick.C
+			now := time.Now()
+			mu.Lock()
+			for _, m := range round {
+				sent[m.DeliveryID.String()] = now
+			}
+			mu.Unlock()
+			rig.produceAll(round)
+		}
+		rig.eventually(func() bool { return got.Load() >= int64(healthy*len(rounds)+1) }, "healthy ones complete")
+		rig.stop()
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(took)
+	}
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		<-r.Context().Done()
+	}
+	drip := func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body)
+		tick := time.NewTicker(100 * time.Millisecond)
+		defer tick.Stop()
+		for r.Context().Err() == nil {
+			_, _ = w.Write([]byte("."))
+			_ = http.NewResponseController(w).Flush()
+			<-tick.C
+		}
+	}
+	b.ResetTimer()
+	for range b.N {
+		base := reportPercentiles(b, arm(), "base-")
+		with := reportPercentiles(b, arm(hang, drip, status(500)), "beside-")
+		b.ReportMetric(float64(with)/float64(base), "p99-ratio")
+	}
+}
