@@ -48,15 +48,16 @@ const day = 24 * time.Hour
 
 // All lists every topic with the sizes of a production cluster.
 func All() []Topic {
-	all := []Topic{
+	lines := Lines()
+	all := append(make([]Topic, 0, 6+len(lines)), []Topic{
 		{Name: Events, Key: "companyId", Partitions: 256, Retention: 3 * day},
 		{Name: Deliveries, Key: "subscriptionId", Partitions: 512, Retention: 2 * day},
 		{Name: DeliveriesDead, Key: "subscriptionId", Partitions: 32, Retention: 30 * day},
 		{Name: EventsDead, Key: "companyId", Partitions: 32, Retention: 30 * day},
 		{Name: Subscriptions, Key: "companyId/subscriptionId", Partitions: 32, Compact: true},
 		{Name: AuthInvalidations, Key: "companyId", Partitions: 8, Retention: time.Hour},
-	}
-	for i, line := range Lines() {
+	}...)
+	for i, line := range lines {
 		partitions := int32(32)
 		if i < 2 {
 			partitions = 64 // the first tiers carry nearly all retries

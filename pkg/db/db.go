@@ -97,7 +97,7 @@ func configurePool(pc *pgxpool.Config, cfg Config) {
 	case cfg.QueryTracer != nil:
 		pc.ConnConfig.Tracer = cfg.QueryTracer
 	case cfg.Tracer != nil:
-		pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(cfg.Tracer), otelpgx.WithTrimSQLInSpanName(), otelpgx.WithDisableSQLStatementInAttributes())
+		pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(cfg.Tracer), otelpgx.WithDisableSQLStatementInAttributes())
 	}
 	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		pgxuuid.Register(c.TypeMap())

@@ -56,8 +56,10 @@ var ErrBusy = &fault.Error{
 	Message: "the database is too busy to take this change; nothing was stored, try again",
 }
 
-const sqlInsertMarker = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
-const sqlSelectMarker = `SELECT EXISTS (SELECT 1 FROM tx_markers WHERE id = $1)`
+const (
+	sqlInsertMarker = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
+	sqlSelectMarker = `SELECT EXISTS (SELECT 1 FROM tx_markers WHERE id = $1)`
+)
 
 // RunTx runs fn in a transaction and commits it. When the database asks for a retry, the whole of fn
 // runs again in a new transaction, at most 12 times and not past the deadline of ctx; so fn touches only
@@ -156,7 +158,8 @@ func (d *DB) runOnce(ctx context.Context, o txOptions, fn func(context.Context, 
 	}
 	tx := &Tx{tx: ptx, inject: d.cfg.Inject}
 	if err := runBody(ctx, tx, fn); err != nil {
-		return errors.Join(err, d.rollback(ctx, ptx))
+		d.rollback(ctx, ptx)
+		return err
 	}
 	return d.commit(ctx, ptx)
 }
@@ -174,7 +177,8 @@ func runBody(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) e
 
 func (d *DB) commit(ctx context.Context, ptx pgx.Tx) error {
 	if err := d.injectAt(ctx, BeforeCommit); err != nil {
-		return errors.Join(err, d.rollback(ctx, ptx))
+		d.rollback(ctx, ptx)
+		return err
 	}
 	if err := ptx.Commit(ctx); err != nil {
 		if outcomeUnknown(err) {
@@ -197,13 +201,12 @@ func (d *DB) runSavepoint(ctx context.Context, o txOptions, fn func(context.Cont
 }
 
 // rollback always ends the transaction, also when ctx is over: a connection must not go back half open.
-func (d *DB) rollback(ctx context.Context, ptx pgx.Tx) error {
+func (d *DB) rollback(ctx context.Context, ptx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	if err := ptx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
 		d.log.DebugContext(ctx, "rollback failed", "error", err)
 	}
-	return nil
 }
 
 func (d *DB) injectAt(ctx context.Context, p Point) error {
@@ -264,7 +267,7 @@ func sqlState(err error) string {
 // pause waits with full jitter; it reports false when the deadline comes first.
 func pause(ctx context.Context, try int) bool {
 	limit := min(backoffCap, backoffBase<<min(try, 10))
-	t := time.NewTimer(rand.N(limit) + time.Millisecond)
+	t := time.NewTimer(rand.N(limit) + time.Millisecond) //nolint:gosec // jitter, not a secret
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

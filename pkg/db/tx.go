@@ -121,18 +121,13 @@ func (t *Tx) Flush(ctx context.Context) error {
 	res := t.tx.SendBatch(ctx, b)
 	for _, q := range queue {
 		if err := q.finish(res); err != nil {
-			return errors.Join(err, closeQuietly(res))
+			_ = res.Close() // its error only repeats this one
+			return err
 		}
 	}
 	if err := res.Close(); err != nil {
 		return fmt.Errorf("finish batch of writes: %w", err)
 	}
-	return nil
-}
-
-// closeQuietly ends a failed batch; its error only repeats the one that is returned already.
-func closeQuietly(res pgx.BatchResults) error {
-	_ = res.Close()
 	return nil
 }
 

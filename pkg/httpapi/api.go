@@ -127,7 +127,7 @@ func New(cfg Config) *API {
 		EnableIPValidation:      true,
 	})
 	a.app.Use(a.around)
-	a.huma = humafiber.NewWithGroup(a.app, a.app.Group(BasePath), description(cfg.Release))
+	a.huma = humafiber.NewWithGroup(a.app, a.app.Group(BasePath), description())
 	a.mountDocs()
 	return a
 }

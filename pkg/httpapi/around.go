@@ -31,12 +31,16 @@ func (a *API) around(fc *fiber.Ctx) (err error) {
 	}
 	fc.Set(headerRequestID, id)
 	fc.Set("X-Api-Release", a.cfg.Release)
-	span := startSpan(fc)
+	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
+	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
+	defer span.End()
+	fc.SetUserContext(ctx)
 	defer func() {
 		if p := recover(); p != nil {
 			a.fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
-		endSpan(fc, span, start)
+		measure(fc, span, start)
 	}()
 	if err := fc.Next(); err != nil {
 		return a.routeError(fc, err)
@@ -46,22 +50,14 @@ func (a *API) around(fc *fiber.Ctx) (err error) {
 
 func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
 
-func startSpan(fc *fiber.Ctx) trace.Span {
-	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
-	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
-		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
-	fc.SetUserContext(ctx)
-	return span
-}
-
-func endSpan(fc *fiber.Ctx, span trace.Span, start time.Time) {
+// measure records how the request ended.
+func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
 	status, route := fc.Response().StatusCode(), fc.Route().Path
 	span.SetName(fc.Method() + " " + route)
 	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, http.StatusText(status))
 	}
-	span.End()
 	requestDuration.WithLabelValues(fc.Method(), route, strconv.Itoa(status)).Observe(time.Since(start).Seconds())
 }
 

@@ -262,8 +262,10 @@ func parseVersion(text string) (*int64, error) {
 	}
 	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
 	if err != nil {
-		return nil, fault.Invalid(fault.Field{Field: "If-Match", Code: fault.Format,
-			Message: `If-Match: must be the ETag of the record, such as "3"`})
+		return nil, fault.Invalid(fault.Field{
+			Field: "If-Match", Code: fault.Format,
+			Message: `If-Match: must be the ETag of the record, such as "3"`,
+		})
 	}
 	return &v, nil
 }

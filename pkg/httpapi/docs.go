@@ -15,7 +15,7 @@ import (
 )
 
 // description is the frame of the API description; operations add themselves on registration.
-func description(release string) huma.Config {
+func description() huma.Config {
 	// Arrays are never null on the wire, in either direction.
 	huma.DefaultArrayNullable = false
 	return huma.Config{

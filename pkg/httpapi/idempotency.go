@@ -94,8 +94,10 @@ func (r *request) idempotencyKey() (uuid.UUID, error) {
 		return key, err
 	}
 	if other, err := parseKey("Idempotency-Key", alias); err != nil || other != key {
-		return uuid.Nil, fault.Invalid(fault.Field{Field: "Idempotency-Key", Code: fault.Conflict,
-			Message: "Idempotency-Key: differs from X-Idempotency-Key; send one of them"})
+		return uuid.Nil, fault.Invalid(fault.Field{
+			Field: "Idempotency-Key", Code: fault.Conflict,
+			Message: "Idempotency-Key: differs from X-Idempotency-Key; send one of them",
+		})
 	}
 	return key, nil
 }

@@ -137,7 +137,7 @@ var patterns sync.Map // string → *regexp.Regexp; the set of patterns is fixed
 
 func pattern(p string) *regexp.Regexp {
 	if re, ok := patterns.Load(p); ok {
-		return re.(*regexp.Regexp) //nolint:forcetypeassert // only this function stores
+		return re.(*regexp.Regexp) //nolint:errcheck // only this function stores, and only this type
 	}
 	re := regexp.MustCompile(p)
 	patterns.Store(p, re)

@@ -43,8 +43,10 @@ func (q *Query) digest() string {
 
 // afterCursor is the condition for the records behind the cursor, in the order of the list.
 func (q *Query) afterCursor(s Sort) (string, error) {
-	bad := fault.Invalid(fault.Field{Field: "cursor", Code: fault.Format,
-		Message: "cursor: does not belong to this list with these filters and this order; start again without it"})
+	bad := fault.Invalid(fault.Field{
+		Field: "cursor", Code: fault.Format,
+		Message: "cursor: does not belong to this list with these filters and this order; start again without it",
+	})
 	raw, err := base64.RawURLEncoding.DecodeString(q.params.Cursor)
 	if err != nil {
 		return "", bad

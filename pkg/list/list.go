@@ -110,16 +110,13 @@ func orDefault(s, def string) string {
 // Where adds a condition; each ? stands for the next argument.
 func (q *Query) Where(condition string, args ...any) {
 	var b strings.Builder
-	for part, rest := "", condition; ; {
-		var more bool
-		part, rest, more = strings.Cut(rest, "?")
-		b.WriteString(part)
-		if !more {
-			break
-		}
-		q.args = append(q.args, args[0])
-		args = args[1:]
+	first, rest, _ := strings.Cut(condition, "?")
+	b.WriteString(first)
+	for _, arg := range args {
+		q.args = append(q.args, arg)
 		b.WriteString("$" + strconv.Itoa(len(q.args)))
+		first, rest, _ = strings.Cut(rest, "?")
+		b.WriteString(first)
 	}
 	q.where = append(q.where, b.String())
 }
