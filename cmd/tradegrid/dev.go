@@ -1,0 +1,300 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/schemas/sql"
+	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// DevCmd runs all roles in one process on embedded defaults.
+type DevCmd struct {
+	State          string   `help:"Folder that keeps database and broker between runs." default:".tradegrid" type:"path"`
+	Fresh          bool     `help:"Start over: throw away what the folder keeps."`
+	Demo           bool     `help:"Stop after the first order's webhook; the exit code tells whether it arrived and verified."`
+	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
+	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
+	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
+	DatabaseURL    string   `help:"Database to use in place of an embedded one." placeholder:"URL"`
+	KafkaBrokers   []string `help:"Brokers to use in place of an embedded one." placeholder:"HOST:PORT"`
+	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: into the debug log." placeholder:"URL"`
+	TraceSample    float64  `help:"Share of new traces that are kept, 0 to 1." default:"1"`
+}
+
+// devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
+type devInfo struct {
+	BaseURL      string   `json:"baseUrl"`
+	MetricsURL   string   `json:"metricsUrl"`
+	CompanyID    string   `json:"companyId"`
+	Token        string   `json:"token"`        // all scopes, no rate limit
+	Token2       string   `json:"token2"`       // another company
+	NarrowToken  string   `json:"narrowToken"`  // catalog:read only
+	LimitedToken string   `json:"limitedToken"` // standard rate
+	ReceiverURL  string   `json:"receiverUrl"`
+	DatabaseURL  string   `json:"databaseUrl"`
+	KafkaBrokers []string `json:"kafkaBrokers"`
+}
+
+// devServers are the listeners of one run, open before anything is announced.
+type devServers struct{ api, receiver, ops net.Listener }
+
+// Run starts everything, places one order, and goes on until the context ends.
+func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
+	ls, err := c.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer ls.close()
+	if err := c.prepareState(); err != nil {
+		return err
+	}
+	backends, err := c.startBackends(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, backends.stop()) }()
+	t, err := telemetry.Start(ctx, telemetry.Config{
+		Service: "tradegrid-dev", Release: release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: allMetrics(), Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	defer t.Stop(ctx)
+	d, err := db.Open(ctx, db.Config{URL: backends.databaseURL, MaxConns: 32, Tracer: t.Provider, Log: log})
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return c.runRoles(ctx, log, out, ls, backends, t, d)
+}
+
+func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, t *telemetry.Telemetry, d *db.DB) error {
+	broker := kafka.Config{Brokers: b.brokers, ClientID: "tradegrid-dev", Log: log}
+	if err := prepare(ctx, d, broker, log); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	hooks := receiver.New(receiver.Config{})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Log: log})
+	c.serve(ctx, g, ls, t, hooks, all, d, log)
+	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
+		stop()
+		return errors.Join(err, g.Wait())
+	}
+	info := devInfo{
+		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
+		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
+	}
+	g.Go(func() error {
+		err := c.show(ctx, out, &demo{info: &info, domains: all, state: c.State, log: log})
+		if c.Demo || err != nil {
+			stop()
+		}
+		return err
+	})
+	g.Go(func() error {
+		select {
+		case <-b.lost():
+			return errors.New("the embedded database ended by itself; its log is in " + filepath.Join(c.State, "postgres", "postgres.log"))
+		case <-ctx.Done():
+			return nil
+		}
+	})
+	return g.Wait()
+}
+
+// serve answers on the three listeners until ctx ends.
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, t *telemetry.Telemetry, hooks *receiver.Server, all *domains, d *db.DB, log *slog.Logger) {
+	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
+	all.register(api)
+	g.Go(func() error { return api.Serve(ctx, ls.api) })
+	g.Go(func() error { return all.company.Run(ctx) })
+	g.Go(func() error { return t.Serve(ctx, ls.ops) })
+	g.Go(func() error {
+		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
+		context.AfterFunc(ctx, func() {
+			hooks.Close()
+			_ = srv.Close() // a receiver owes nobody a drain
+		})
+		if err := srv.Serve(ls.receiver); !errors.Is(err, http.ErrServerClosed) {
+			return fmt.Errorf("serve receiver: %w", err)
+		}
+		return nil
+	})
+}
+
+// startDelivery runs relay and dispatcher in the group.
+func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) error {
+	client, err := outbox.NewClient(broker)
+	if err != nil {
+		return err
+	}
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), Log: log})
+	if err != nil {
+		client.Close()
+		return err
+	}
+	g.Go(func() error {
+		defer client.Close()
+		return relay.Run(ctx)
+	})
+	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
+	return startDispatcher(ctx, g, d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true}, log)
+}
+
+// prepare brings database and broker to what this release needs.
+func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logger) error {
+	if _, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), log); err != nil {
+		return err
+	}
+	client, err := kafka.NewClient(broker)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	if _, err := kafka.Apply(ctx, kadm.NewClient(client), topics.Local(), 1); err != nil {
+		return fmt.Errorf("make topics: %w", err)
+	}
+	return nil
+}
+
+func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
+	for _, l := range []struct {
+		to            *net.Listener
+		flag, address string
+	}{{&ls.api, "--listen", c.Listen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
+		if *l.to, err = listen(ctx, l.flag, l.address); err != nil {
+			ls.close()
+			return ls, fmt.Errorf("%w; choose another address, port 0 picks a free one", err)
+		}
+	}
+	return ls, nil
+}
+
+func (ls devServers) close() {
+	for _, l := range []net.Listener{ls.api, ls.receiver, ls.ops} {
+		if l != nil {
+			_ = l.Close() // its server may have closed it
+		}
+	}
+}
+
+func (c *DevCmd) prepareState() error {
+	if err := os.MkdirAll(c.State, 0o755); err != nil { //nolint:gosec // the database's own user must pass through
+		return fmt.Errorf("--state: %w", err)
+	}
+	if c.Fresh {
+		if err := os.Remove(filepath.Join(c.State, seedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("--fresh: %w", err)
+		}
+	}
+	return nil
+}
+
+// backends are the database and the broker of this run.
+type backends struct {
+	databaseURL string
+	brokers     []string
+	postgres    *embedded.Postgres
+	kafka       *embedded.Kafka
+}
+
+func (c *DevCmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backends, err error) {
+	b := &backends{databaseURL: c.DatabaseURL, brokers: c.KafkaBrokers}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, b.stop())
+		}
+	}()
+	if b.databaseURL == "" {
+		b.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: filepath.Join(c.State, "postgres"), Fresh: c.Fresh, Log: log})
+		if err != nil {
+			return nil, err
+		}
+		b.databaseURL = b.postgres.URL("")
+	}
+	if len(b.brokers) > 0 {
+		return b, nil
+	}
+	dir := filepath.Join(c.State, "kafka")
+	if c.Fresh {
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, fmt.Errorf("--fresh: %w", err)
+		}
+	}
+	if b.kafka, err = embedded.StartKafka(embedded.KafkaConfig{Dir: dir, Log: log}); err != nil {
+		return nil, err
+	}
+	b.brokers = b.kafka.Brokers()
+	return b, nil
+}
+
+// lost is closed when the embedded database ends by itself; nil when there is none.
+func (b *backends) lost() <-chan struct{} {
+	if b.postgres == nil {
+		return nil
+	}
+	return b.postgres.Done()
+}
+
+func (b *backends) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if b.kafka != nil {
+		b.kafka.Close()
+	}
+	if b.postgres != nil {
+		return b.postgres.Stop(ctx)
+	}
+	return nil
+}
+
+// show seeds the demo company, places the first order, prints the banner, and keeps dev.json until ctx ends.
+func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
+	if err := dm.seed(ctx); err != nil {
+		return fmt.Errorf("make the demo company: %w", err)
+	}
+	arrival, err := dm.placeOrder(ctx)
+	if err != nil {
+		return fmt.Errorf("place the first order: %w", err)
+	}
+	path := filepath.Join(c.State, "dev.json")
+	raw, err := json.MarshalIndent(dm.info, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write dev.json: %w", err)
+	}
+	if err := os.WriteFile(path, raw, 0o600); err != nil {
+		return fmt.Errorf("write dev.json: %w", err)
+	}
+	defer func() { _ = os.Remove(path) }() // the next start writes it anew
+	dm.banner(out, arrival)
+	if c.Demo {
+		return nil
+	}
+	<-ctx.Done()
+	return nil
+}

@@ -1,0 +1,285 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// seedFile keeps what the database does not know any more, such as the texts of tokens.
+const seedFile = "demo.json"
+
+// seeded is the demo company as it was made at the first start.
+type seeded struct {
+	CompanyID      tenant.ID `json:"companyId"`
+	Token          string    `json:"token"`
+	Token2         string    `json:"token2"`
+	NarrowToken    string    `json:"narrowToken"`
+	LimitedToken   string    `json:"limitedToken"`
+	ProductID      string    `json:"productId"`
+	ClientID       string    `json:"clientId"`
+	SubscriptionID string    `json:"subscriptionId"`
+	Secret         string    `json:"secret"`
+	HookURL        string    `json:"hookUrl"`
+}
+
+// demo is the company that a person's first five minutes are spent with.
+type demo struct {
+	info    *devInfo
+	domains *domains
+	state   string
+	log     *slog.Logger
+	seeded
+}
+
+// arrival tells how the webhook of the first order arrived.
+type arrival struct {
+	Number   int64
+	Total    int64
+	OrderID  string
+	Delivery struct {
+		ID       string          `json:"id"`
+		Event    string          `json:"event"`
+		Attempt  int             `json:"attempt"`
+		Verified bool            `json:"verified"`
+		Body     json.RawMessage `json:"body"`
+	}
+	Took time.Duration // from the request to the webhook's arrival
+}
+
+// seed makes the company once and finds it again at later starts.
+func (dm *demo) seed(ctx context.Context) error {
+	path := filepath.Join(dm.state, seedFile)
+	raw, err := os.ReadFile(path) //nolint:gosec // the operator names the folder
+	switch {
+	case err == nil:
+		if err := json.Unmarshal(raw, &dm.seeded); err != nil {
+			return fmt.Errorf("read %s (start over with --fresh): %w", path, err)
+		}
+	case !errors.Is(err, os.ErrNotExist):
+		return err
+	default:
+		if err := dm.make(ctx); err != nil {
+			return err
+		}
+	}
+	dm.info.CompanyID, dm.info.Token, dm.info.Token2 = dm.CompanyID.String(), dm.Token, dm.Token2
+	dm.info.NarrowToken, dm.info.LimitedToken = dm.NarrowToken, dm.LimitedToken
+	if err := dm.subscribe(ctx); err != nil {
+		return err
+	}
+	if raw, err = json.MarshalIndent(dm.seeded, "", "  "); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return os.WriteFile(path, raw, 0o600)
+}
+
+func (dm *demo) make(ctx context.Context) error {
+	co, err := dm.domains.company.Create(ctx, company.NewCompany{Name: "Demo Trading", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", BranchName: "Centre"})
+	if err != nil {
+		return err
+	}
+	dm.CompanyID = co.ID
+	for _, name := range []string{"North", "South"} { // spare branches, for more warehouses
+		if _, err := dm.domains.company.CreateBranch(ctx, co.ID, name); err != nil {
+			return err
+		}
+	}
+	if err := dm.issueTokens(ctx); err != nil {
+		return err
+	}
+	return dm.stockUp(ctx)
+}
+
+func (dm *demo) issueTokens(ctx context.Context) error {
+	other, err := dm.domains.company.Create(ctx, company.NewCompany{Name: "Other Company", Plan: "business", IsTest: true})
+	if err != nil {
+		return err
+	}
+	for _, t := range []struct {
+		to      *string
+		company tenant.ID
+		token   company.NewToken
+	}{
+		{&dm.Token, dm.CompanyID, company.NewToken{Name: "demo", Scopes: []string{"*:write"}, RateTier: company.TierCustom}},
+		{&dm.Token2, other.ID, company.NewToken{Name: "other company", Scopes: []string{"*:write"}, RateTier: company.TierCustom}},
+		{&dm.NarrowToken, dm.CompanyID, company.NewToken{Name: "narrow", Scopes: []string{"catalog:read"}}},
+		{&dm.LimitedToken, dm.CompanyID, company.NewToken{Name: "limited", Scopes: []string{"*:write"}}},
+	} {
+		issued, err := dm.domains.company.IssueToken(ctx, t.company, t.token)
+		if err != nil {
+			return fmt.Errorf("issue token %s: %w", t.token.Name, err)
+		}
+		*t.to = issued.Text
+	}
+	return nil
+}
+
+// stockUp fills catalog, warehouse and clients through the API, as an integration would.
+func (dm *demo) stockUp(ctx context.Context) error {
+	var category, record struct {
+		ID string `json:"id"`
+	}
+	if err := dm.call(ctx, http.MethodPost, "/catalog/categories", map[string]any{"name": "Coffee", "prefix": "CF"}, &category); err != nil {
+		return err
+	}
+	warehouse, err := dm.domains.demoWarehouse(ctx, dm.CompanyID)
+	if err != nil {
+		return err
+	}
+	for i, p := range []map[string]any{
+		{"name": "Espresso beans 1 kg", "price": 1890, "cost": 1100, "hasStock": true},
+		{"name": "Filter papers", "price": 450, "cost": 180, "hasStock": true},
+		{"name": "Hand grinder", "price": 6900, "cost": 4100, "hasStock": true},
+	} {
+		p["categoryId"] = category.ID
+		if err := dm.call(ctx, http.MethodPost, "/catalog/products", p, &record); err != nil {
+			return err
+		}
+		if i == 0 {
+			dm.ProductID = record.ID
+		}
+		if err := dm.domains.demoStock(ctx, dm.CompanyID, warehouse, uuid.MustParse(record.ID), 1000); err != nil {
+			return err
+		}
+	}
+	client := map[string]any{"kind": "individual", "displayName": "Erika Example", "phone": "+49 30 5550100", "email": "erika@example.com"}
+	if err := dm.call(ctx, http.MethodPost, "/clients", client, &record); err != nil {
+		return err
+	}
+	dm.ClientID = record.ID
+	return nil
+}
+
+// subscribe points the company's subscription at the receiver of this run.
+func (dm *demo) subscribe(ctx context.Context) error {
+	hook := dm.info.ReceiverURL + "/hook/demo"
+	if dm.SubscriptionID == "" {
+		var made struct{ ID, Secret string }
+		if err := dm.call(ctx, http.MethodPost, "/webhooks/subscriptions", map[string]any{"name": "demo", "url": hook, "events": []string{"*"}}, &made); err != nil {
+			return err
+		}
+		dm.SubscriptionID, dm.Secret = made.ID, made.Secret
+	} else if dm.HookURL != hook {
+		if err := dm.call(ctx, http.MethodPatch, "/webhooks/subscriptions/"+dm.SubscriptionID, map[string]any{"url": hook}, nil); err != nil {
+			return err
+		}
+	}
+	dm.HookURL = hook
+	return dm.send(ctx, http.MethodPost, dm.info.ReceiverURL+"/secrets/demo", "", map[string]any{"secret": dm.Secret}, nil)
+}
+
+func (dm *demo) orderBody() map[string]any {
+	return map[string]any{"customerId": dm.ClientID, "items": []map[string]any{{"refId": dm.ProductID, "qty": 2}}}
+}
+
+// placeOrder places an order and waits for its webhook. The error says which of the two did not happen.
+func (dm *demo) placeOrder(ctx context.Context) (*arrival, error) {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var a arrival
+	var order struct {
+		ID            string
+		Number, Total int64
+	}
+	start := time.Now()
+	if err := dm.call(ctx, http.MethodPost, "/orders", dm.orderBody(), &order); err != nil {
+		return nil, err
+	}
+	a.OrderID, a.Number, a.Total = order.ID, order.Number, order.Total
+	query := url.Values{"event": {"order.created"}, "dataId": {order.ID}, "timeout": {"20s"}}
+	if err := dm.send(ctx, http.MethodGet, dm.info.ReceiverURL+"/wait/demo?"+query.Encode(), "", nil, &a.Delivery); err != nil {
+		return nil, fmt.Errorf("the order was stored, its webhook did not arrive: %w", err)
+	}
+	a.Took = time.Since(start)
+	if !a.Delivery.Verified {
+		return nil, errors.New("the webhook arrived, its signature did not verify")
+	}
+	return &a, nil
+}
+
+// call sends a request to the API as the demo company.
+func (dm *demo) call(ctx context.Context, method, path string, body, out any) error {
+	return dm.send(ctx, method, dm.info.BaseURL+path, dm.Token, body, out)
+}
+
+func (dm *demo) send(ctx context.Context, method, address, token string, body, out any) error {
+	raw, err := json.Marshal(body)
+	if err != nil {
+		return fmt.Errorf("write request: %w", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(raw))
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, address, err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+		req.Header.Set("X-Idempotency-Key", uuid.NewString())
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = res.Body.Close() }()
+	answer, err := io.ReadAll(res.Body)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", method, address, err)
+	}
+	if res.StatusCode >= http.StatusMultipleChoices {
+		return fmt.Errorf("%s %s answered %d: %s", method, address, res.StatusCode, answer)
+	}
+	if out == nil || len(answer) == 0 {
+		return nil
+	}
+	return json.Unmarshal(answer, out)
+}
+
+// banner shows a person what runs, what just happened, and how to do it again.
+func (dm *demo) banner(out io.Writer, a *arrival) {
+	body, err := json.Marshal(dm.orderBody())
+	if err != nil {
+		panic(err) // a map of strings and numbers
+	}
+	fmt.Fprintf(out, `
+Tradegrid is running.
+
+  API          %s
+  Description  %s/docs
+  Receiver     %s/report/demo
+  Metrics      %s
+  Token        %s
+
+  Order %d over %d.%02d EUR was placed, and its webhook %s arrived and verified after %s.
+
+Do it again:
+
+  curl -sS %s/orders \
+    -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' \
+    -d '%s'
+
+See what the receiver got:
+
+  curl -sS '%s/deliveries/demo?limit=1'
+
+%s
+`, dm.info.BaseURL, dm.info.BaseURL, dm.info.ReceiverURL, dm.info.MetricsURL, dm.Token,
+		a.Number, a.Total/100, a.Total%100, a.Delivery.Event, a.Took.Round(time.Millisecond),
+		dm.info.BaseURL, dm.Token, strings.ReplaceAll(string(body), "'", `'\''`), dm.info.ReceiverURL,
+		"URLs and tokens for scripts are in "+filepath.Join(dm.state, "dev.json")+". Stop with Ctrl-C; the data stays.")
+}

@@ -1,0 +1,115 @@
+package event
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+const definitions = "#/$defs/"
+
+// Schema is the JSON Schema of the whole envelope of the event, as receivers get it.
+func (t Type) Schema() ([]byte, error) {
+	data, defs := t.dataSchema()
+	return indented(map[string]any{
+		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": t.Name, "description": t.Description, "type": "object",
+		"required": []string{"event", "companyId", "occurredAt", "actorId", "data", "eventId"},
+		"properties": map[string]any{
+			"event":      map[string]any{"const": t.Name},
+			"companyId":  map[string]any{"type": "string", "format": "uuid"},
+			"occurredAt": map[string]any{"type": "string", "format": "date-time"},
+			"actorId":    map[string]any{"type": "string", "description": "user or token user, or the word system"},
+			"data":       data,
+			"eventId":    map[string]any{"type": "string", "format": "uuid", "description": "same for all subscriptions, attempts and redeliveries"},
+		},
+		"$defs": defs,
+	})
+}
+
+// Example is an envelope of the event that satisfies its schema: the same bytes for the same types.
+func (t Type) Example() ([]byte, error) {
+	registry := huma.NewMapRegistry(definitions, huma.DefaultSchemaNamer)
+	data := registry.Schema(t.Data, true, t.Name)
+	return indented(map[string]any{
+		"event": t.Name, "companyId": sampleUUID, "occurredAt": sampleTime, "actorId": sampleUUID, "eventId": sampleUUID,
+		"data": sample(registry, data, "", 0),
+	})
+}
+
+func (t Type) dataSchema() (*huma.Schema, map[string]*huma.Schema) {
+	registry := huma.NewMapRegistry(definitions, huma.DefaultSchemaNamer)
+	return registry.Schema(t.Data, true, t.Name), registry.Map()
+}
+
+func indented(v any) ([]byte, error) {
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("write schema: %w", err)
+	}
+	return append(raw, '\n'), nil
+}
+
+const (
+	sampleUUID = "0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"
+	sampleTime = "2026-11-20T09:30:00.000Z"
+)
+
+// sample makes a value that satisfies the schema.
+func sample(r huma.Registry, s *huma.Schema, name string, depth int) any {
+	for s.Ref != "" {
+		s = r.SchemaFromRef(s.Ref)
+	}
+	switch {
+	case len(s.Examples) > 0:
+		return s.Examples[0]
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case depth > 6:
+		return nil
+	}
+	switch s.Type {
+	case huma.TypeObject:
+		return sampleObject(r, s, depth)
+	case huma.TypeArray:
+		return []any{sample(r, s.Items, name, depth+1)}
+	case huma.TypeInteger, huma.TypeNumber:
+		if s.Minimum != nil && *s.Minimum > 0 {
+			return *s.Minimum
+		}
+		return 1
+	case huma.TypeBoolean:
+		return false
+	case huma.TypeString:
+		return sampleText(s.Format, name)
+	}
+	return nil
+}
+
+func sampleObject(r huma.Registry, s *huma.Schema, depth int) any {
+	out := map[string]any{}
+	if of, ok := s.AdditionalProperties.(*huma.Schema); ok {
+		out["en"] = sample(r, of, "en", depth+1)
+	}
+	for name, p := range s.Properties {
+		if slices.Contains(s.Required, name) {
+			out[name] = sample(r, p, name, depth+1)
+		}
+	}
+	return out
+}
+
+func sampleText(format, name string) string {
+	switch format {
+	case "uuid":
+		return sampleUUID
+	case "date-time":
+		return sampleTime
+	case "date":
+		return sampleTime[:len("2026-11-20")]
+	case "email":
+		return "name@example.com"
+	}
+	return name
+}
