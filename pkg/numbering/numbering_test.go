@@ -269,10 +269,13 @@ func BenchmarkOneCompany(b *testing.B) {
 	d, company := setup(b), tenant.NewID()
 	c := numbering.New(numbering.Config{DB: d})
 	b.SetParallelism(32)
+	b.ResetTimer() // the server of the database has started
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
 			var n int64
 			require.NoError(b, c.Do(b.Context(), company, "document", document(company, nil, &n), nil))
 		}
 	})
+	b.StopTimer()
+	require.Equal(b, upTo(b.N), numbers(b, d, company), "every document that was counted is stored")
 }
