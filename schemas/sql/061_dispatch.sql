@@ -12,3 +12,6 @@ CREATE TABLE IF NOT EXISTS job_leases (
 INSERT INTO job_leases (name, owner, epoch, expires_at)
 SELECT 'sweeper', '', 0, TIMESTAMPTZ '2000-01-01 00:00:00Z'
 ON CONFLICT (name) DO NOTHING;
+
+-- Attempts under way that take long enough to be shown; few at any time.
+CREATE INDEX IF NOT EXISTS deliveries_delivering_idx ON deliveries (company_id, subscription_id, id) WHERE state = 1;

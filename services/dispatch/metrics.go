@@ -30,8 +30,11 @@ var (
 		Buckets: []float64{.005, .01, .05, .1, .5, 1, 5, 30, 120, 600, 3600},
 	}, []string{"line"})
 	sweeperReinjected = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_sweeper_reinjected_total", Help: "Open deliveries that the sweeper put in again, by cause (parked, overdue, abandoned).",
+		Name: "tradegrid_sweeper_reinjected_total", Help: "Open deliveries that the sweeper put in again, by cause (parked, overdue).",
 	}, []string{"cause"})
+	sweeperReleased = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_sweeper_released_total", Help: "Attempts that were taken from workers that died.",
+	})
 	sweeperExpired = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_sweeper_expired_total", Help: "Deliveries that the sweeper closed, because their time to live or their attempts were used up.",
 	})
@@ -50,6 +53,6 @@ var (
 func Metrics() []prometheus.Collector {
 	return slices.Concat(senderMetrics(), []prometheus.Collector{
 		dlqTotal, duplicatesDropped, routedEvents, routedDeliveries, routerRetries, delayDepth, delayLate,
-		sweeperReinjected, sweeperExpired, sweeperSeconds, oldestUndelivered, subscriptionsDisabled,
+		sweeperReinjected, sweeperReleased, sweeperExpired, sweeperSeconds, oldestUndelivered, subscriptionsDisabled,
 	})
 }

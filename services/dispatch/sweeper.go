@@ -174,6 +174,11 @@ func (s *Sweeper) cutoffs() cutoffs {
 func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	began := s.now()
 	w := &walk{at: start(), cutoffs: s.cutoffs()}
+	released, err := release(ctx, s.db, w.abandoned)
+	if err != nil {
+		return false, err
+	}
+	sweeperReleased.Add(float64(released))
 	for {
 		end, err := s.page(ctx, w)
 		if err != nil {
@@ -257,7 +262,6 @@ func (s *Sweeper) page(ctx context.Context, w *walk) (end bool, err error) {
 // todo is what a page asks for.
 type todo struct {
 	inject []*openDelivery
-	park   []*openDelivery // abandoned, and the receiver takes nothing
 	close  []*openDelivery
 	why    []ending // of close
 }
@@ -266,30 +270,25 @@ type ending struct{ reason, text string }
 
 // sort decides about one row. It reports done when nothing more is to be done for its receiver in this pass.
 func (s *Sweeper) sort(v *openDelivery, g gate, exists bool, w *walk, to *todo) (done bool) {
-	abandoned := v.state == stateDelivering && v.updatedAt.Before(w.abandoned)
 	end := ending{}
 	switch grace := s.expireGrace(v); {
 	case !exists:
 		end = ending{DeadDeleted, "subscription deleted"}
 	case !v.expires.After(w.now.Add(-grace)):
 		end = ending{DeadTTL, "ttl expired"}
-	case int(v.attempt) >= s.cfg.MaxAttempts && (abandoned || v.state == statePending):
+	case int(v.attempt) >= s.cfg.MaxAttempts && v.state == statePending:
 		end = ending{DeadAttempts, "the last attempt ended without a result"}
 	}
 	switch {
 	case end.reason != "":
 		to.close, to.why = append(to.close, v), append(to.why, end)
 		return false
-	case v.state == stateDelivering && !abandoned:
+	case v.state == stateDelivering:
 		return false // its worker is at it
 	case !v.expires.After(w.now):
 		return false // the sender is about to notice
 	}
 	if !g.takes || g.restEnds.After(w.now) {
-		if abandoned {
-			to.park = append(to.park, v)
-			return false
-		}
 		return true
 	}
 	limit := s.cfg.Burst
@@ -318,9 +317,6 @@ func (s *Sweeper) expireGrace(v *openDelivery) time.Duration {
 const bodiesAtATime = 100
 
 func (s *Sweeper) do(ctx context.Context, t *todo, now time.Time) error {
-	if err := reopen(ctx, s.db, t.park, nil, now); err != nil {
-		return err
-	}
 	for len(t.close) > 0 {
 		n := min(len(t.close), bodiesAtATime)
 		if err := s.closeAll(ctx, t.close[:n], t.why[:n], now); err != nil {
@@ -360,7 +356,7 @@ func (s *Sweeper) inject(ctx context.Context, rows []*openDelivery, now time.Tim
 	if err := s.out.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("put %d deliveries in again: %w", len(records), err)
 	}
-	if err := reopen(ctx, s.db, sent, &now, now); err != nil {
+	if err := reopen(ctx, s.db, sent, now); err != nil {
 		return err
 	}
 	for _, v := range sent {
@@ -380,14 +376,10 @@ func (s *Sweeper) inject(ctx context.Context, rows []*openDelivery, now time.Tim
 }
 
 func (v *openDelivery) cause() string {
-	switch {
-	case v.state == stateDelivering:
-		return "abandoned"
-	case v.next == nil:
+	if v.next == nil {
 		return "parked"
-	default:
-		return "overdue"
 	}
+	return "overdue"
 }
 
 // message asks for the next attempt, now, in a trace of its own: the request is long over.

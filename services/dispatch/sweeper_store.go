@@ -17,8 +17,13 @@ import (
 const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at
 FROM deliveries
 WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
- AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6) OR (state = 1 AND updated_at < $7))
-ORDER BY company_id, subscription_id, id LIMIT $8`
+ AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6))
+ORDER BY company_id, subscription_id, id LIMIT $7`
+
+// sqlRelease takes attempts, of all companies, from workers that died: the attempt counts, the delivery waits in the database.
+const sqlRelease = `UPDATE deliveries SET state = 0, next_attempt_at = NULL
+WHERE state = 1 AND updated_at < $1 AND (company_id, subscription_id, id) IN (
+ SELECT company_id, subscription_id, id FROM deliveries WHERE state = 1 AND updated_at < $1 ORDER BY company_id, subscription_id, id LIMIT 1000)`
 
 const sqlSelectBlocked = `SELECT w.company_id, w.id, w.is_active, w.status, w.breaker_open_until, w.breaker_opens
 FROM unnest($1::UUID[], $2::UUID[]) AS u(c, s) JOIN webhook_subscriptions AS w ON w.company_id = u.c AND w.id = u.s`
@@ -28,10 +33,10 @@ FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
 JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i
 LEFT JOIN events AS e ON e.company_id = d.company_id AND e.id = d.event_id`
 
-const sqlReopen = `UPDATE deliveries SET state = 0, next_attempt_at = $5, updated_at = $6
+const sqlReopen = `UPDATE deliveries SET next_attempt_at = $5, updated_at = $5
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[]) AS u(c, s, i, a)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state < 2 AND deliveries.attempt = u.a`
+ AND deliveries.state = 0 AND deliveries.attempt = u.a`
 
 const sqlCloseFailed = `UPDATE deliveries SET state = 3, error = u.err, next_attempt_at = NULL, completed_at = $6, updated_at = $6
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::TEXT[]) AS u(c, s, i, a, err)
@@ -78,7 +83,7 @@ type cursor struct {
 }
 
 func selectOpen(ctx context.Context, q db.Querier, after cursor, at cutoffs, limit int) ([]*openDelivery, error) {
-	rows, err := q.Query(ctx, sqlSelectOpen, after.key.company, after.key.id, after.id, at.now, at.overdue, at.parked, at.abandoned, limit)
+	rows, err := q.Query(ctx, sqlSelectOpen, after.key.company, after.key.id, after.id, at.now, at.overdue, at.parked, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read open deliveries: %w", err)
 	}
@@ -155,14 +160,27 @@ func selectBodies(ctx context.Context, q db.Querier, rows []*openDelivery) (map[
 	return bodies, nil
 }
 
-// reopen notes when the deliveries were put in again, or that they wait in the database (next is nil).
-func reopen(ctx context.Context, d *db.DB, rows []*openDelivery, next *time.Time, now time.Time) error {
+// release gives deliveries back whose worker shows no result since the moment given.
+func release(ctx context.Context, d *db.DB, before time.Time) (n int64, err error) {
+	err = d.RunTx(ctx, "sweeper.release", func(ctx context.Context, tx *db.Tx) error {
+		tag, err := tx.Exec(ctx, sqlRelease, before)
+		n = tag.RowsAffected()
+		return err
+	}, db.ReadCommitted(), db.Repeatable())
+	if err != nil {
+		return 0, fmt.Errorf("release abandoned deliveries: %w", err)
+	}
+	return n, nil
+}
+
+// reopen notes when the deliveries were put in again.
+func reopen(ctx context.Context, d *db.DB, rows []*openDelivery, now time.Time) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	companies, subs, ids, attempts := columns(rows)
 	err := d.RunTx(ctx, "sweeper.reopen", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(sqlReopen, companies, subs, ids, attempts, next, now)
+		tx.Queue(sqlReopen, companies, subs, ids, attempts, now)
 		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil {

@@ -1,0 +1,127 @@
+package dispatch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// delayLines starts a dispatcher's delay lines; they need no database.
+func (p *pipe) delayLines(lines []topics.Line, window int) (stop func()) {
+	p.t.Helper()
+	d, err := NewDelayLines(DelayConfig{Kafka: p.cfg, Lines: lines, Window: window, Retry: 20 * time.Millisecond})
+	require.NoError(p.t, err)
+	return p.run(d.Run)
+}
+
+func delayed(sub uuid.UUID, n int, notBefore time.Time) *webhook.Message {
+	return &webhook.Message{
+		Company: [16]byte{1}, DeliveryID: uuid.New(), SubscriptionID: sub, Event: "order.created", EventID: uuid.New(), Attempt: 2,
+		NotBefore: notBefore, ExpiresAt: time.Now().Add(time.Hour), Parks: 1, Body: fmt.Appendf(nil, `{"n":%d}`, n),
+	}
+}
+
+// Jitter disturbs the order of due times within a line; each record leaves when it is due, whatever its place.
+func TestDelayLineHandsOnWhenDue(t *testing.T) {
+	t.Parallel()
+	const total = 200
+	p := newPipe(t, nil)
+	line := topics.Line{Topic: topics.Lines()[0].Topic, Delay: time.Second}
+	arrived := p.collect(topics.Deliveries)
+	p.delayLines([]topics.Line{line}, 0)
+	sub, begin := uuid.New(), time.Now()
+	records := make([]*kgo.Record, total)
+	for i := range records {
+		records[i] = delayed(sub, i, begin.Add(500*time.Millisecond+rand.N(time.Second))).Record(line.Topic)
+	}
+	p.produce(records...)
+	var last time.Time
+	for _, r := range p.eventually(arrived, total) {
+		m := p.decode(r)
+		require.False(t, r.Timestamp.Before(m.NotBefore), "handed on %v early", m.NotBefore.Sub(r.Timestamp))
+		require.Less(t, r.Timestamp.Sub(m.NotBefore), time.Second)
+		require.False(t, m.NotBefore.Before(last.Add(-5*time.Millisecond)), "due times ascend")
+		last = m.NotBefore
+		require.Equal(t, 2, m.Attempt)
+		require.Equal(t, sub.String(), string(r.Key))
+	}
+}
+
+func TestDelayLineWithoutTimeWaitsForItsDelay(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, nil)
+	line := topics.Line{Topic: topics.Lines()[1].Topic, Delay: 400 * time.Millisecond}
+	arrived := p.collect(topics.Deliveries)
+	p.delayLines([]topics.Line{line}, 0)
+	begin := time.Now()
+	p.produce(delayed(uuid.New(), 0, time.Time{}).Record(line.Topic))
+	r := p.eventually(arrived, 1)[0]
+	require.GreaterOrEqual(t, r.Timestamp.Sub(begin.Truncate(time.Millisecond)), line.Delay)
+}
+
+// A record far in the future must not hold back others of its partition, and the window bounds the memory.
+func TestDelayLineWithFullWindowKeepsMoving(t *testing.T) {
+	t.Parallel()
+	const total = 400
+	p := newPipe(t, nil)
+	line := topics.Lines()[0]
+	arrived := p.collect(topics.Deliveries)
+	p.delayLines([]topics.Line{line}, 50)
+	sub, begin := uuid.New(), time.Now()
+	records := make([]*kgo.Record, total)
+	for i := range records {
+		records[i] = delayed(sub, i, begin.Add(200*time.Millisecond)).Record(line.Topic)
+	}
+	p.produce(records...)
+	p.eventually(arrived, total)
+	require.Len(t, arrived(), total)
+}
+
+func TestDelayLineSurvivesItsOwner(t *testing.T) {
+	t.Parallel()
+	const total = 300
+	p := newPipe(t, nil)
+	lines := topics.Lines()[:2]
+	arrived := p.collect(topics.Deliveries)
+	stop := p.delayLines(lines, 0)
+	begin := time.Now()
+	records := make([]*kgo.Record, total)
+	for i := range records {
+		records[i] = delayed(uuid.New(), i, begin.Add(rand.N(2*time.Second))).Record(lines[i%2].Topic)
+	}
+	p.produce(records...)
+	p.eventually(arrived, total/4)
+	stop()
+	p.delayLines(lines, 0)
+	require.Eventually(t, func() bool {
+		got := map[uuid.UUID]bool{}
+		for _, r := range arrived() {
+			got[p.decode(r).DeliveryID] = true
+		}
+		return len(got) == total
+	}, 20*time.Second, 5*time.Millisecond)
+	// What left out of turn, before an older record of its partition, leaves once more; the sender knows it by its attempt.
+	require.Less(t, len(arrived()), 2*total)
+}
+
+func TestDelayLineBuriesWhatHasNoTime(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, nil)
+	line := topics.Lines()[0]
+	arrived, buried := p.collect(topics.Deliveries), p.collect(topics.DeliveriesDead)
+	p.delayLines([]topics.Line{line}, 0)
+	sub := uuid.New()
+	broken := delayed(sub, 0, time.Now()).Record(line.Topic)
+	setHeader("not_before", "soon")(broken)
+	p.produce(broken, delayed(sub, 1, time.Now()).Record(line.Topic))
+	p.eventually(arrived, 1)
+	p.eventually(buried, 1)
+}

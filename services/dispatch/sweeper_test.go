@@ -1,0 +1,312 @@
+package dispatch
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// row is an open delivery for the tests of the sweeper; times are ages.
+type row struct {
+	sub      uuid.UUID
+	state    int16
+	attempt  int16
+	due      time.Duration // ago; parked = none
+	parked   bool
+	updated  time.Duration
+	created  time.Duration
+	left     time.Duration // to live; default 1 h
+	noBody   bool
+	ownBody  bool
+	expected string
+}
+
+func (p *pipe) insert(r row) uuid.UUID {
+	p.t.Helper()
+	now := time.Now().UTC()
+	if r.left == 0 {
+		r.left = time.Hour
+	}
+	created := now.Add(-max(r.created, r.updated, r.due))
+	event := uuid.Must(uuid.NewV7())
+	id := webhook.DeliveryID(event, r.sub, 0)
+	var next *time.Time
+	if !r.parked {
+		at := now.Add(-r.due)
+		next = &at
+	}
+	var payload []byte
+	switch {
+	case r.ownBody:
+		payload = []byte(`{"from":"payload"}`)
+	case !r.noBody:
+		p.exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, $4, $5, $6)`, p.company, now.UnixNano(), event, []byte(`{"from":"log"}`), created, now.Add(time.Hour))
+	}
+	p.exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, payload, created_at, updated_at)
+VALUES ($1, $2, $3, $4, 'order.created', $5, $6, $7, $8, false, $9, $10, $11)`,
+		p.company, r.sub, id, event, r.state, r.attempt, next, now.Add(r.left), payload, created, now.Add(-r.updated))
+	return id
+}
+
+func (p *pipe) sweeper(owner string, change func(*SweeperConfig)) *Sweeper {
+	p.t.Helper()
+	cfg := SweeperConfig{Kafka: p.cfg, Owner: owner, DisableNever: true}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := NewSweeper(p.db, cfg)
+	require.NoError(p.t, err)
+	p.t.Cleanup(s.client.Close)
+	return s
+}
+
+type sweptRow struct {
+	state   int16
+	attempt int16
+	next    *time.Time
+	err     *string
+}
+
+func (p *pipe) row(id uuid.UUID) (r sweptRow) {
+	p.t.Helper()
+	require.NoError(p.t, p.db.QueryRow(context.Background(), `SELECT state, attempt, next_attempt_at, error FROM deliveries WHERE company_id = $1 AND id = $2`,
+		p.company, id).Scan(&r.state, &r.attempt, &r.next, &r.err))
+	return r
+}
+
+func TestSweeperDecisions(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, dbtest.OpenNew(t))
+	active, paused, resting, gone := p.subscribe(), p.subscribe(), p.subscribe(), uuid.Must(uuid.NewV7())
+	p.set(paused, "status = 'paused'")
+	p.set(resting, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
+	const long, short = 11 * time.Minute, 5 * time.Second
+	rows := map[string]row{
+		"overdue in Kafka":               {sub: active, due: long, updated: long, expected: "inject"},
+		"overdue retry":                  {sub: active, due: long, updated: long, attempt: 3, expected: "inject"},
+		"due lately":                     {sub: active, due: time.Minute, updated: time.Minute, expected: "leave"},
+		"due later":                      {sub: active, due: -time.Minute, expected: "leave"},
+		"parked, receiver takes again":   {sub: active, parked: true, updated: short, expected: "inject"},
+		"parked this moment":             {sub: active, parked: true, updated: 0, expected: "leave"},
+		"body in the row":                {sub: active, parked: true, updated: short, ownBody: true, expected: "inject"},
+		"worker died":                    {sub: active, state: stateDelivering, attempt: 2, updated: 2 * time.Minute, parked: true, expected: "inject"},
+		"worker at it":                   {sub: active, state: stateDelivering, attempt: 2, updated: short, parked: true, expected: "leave"},
+		"worker died in the last one":    {sub: active, state: stateDelivering, attempt: 7, updated: 2 * time.Minute, parked: true, expected: "dead"},
+		"time to live over":              {sub: active, parked: true, updated: short, left: -time.Second, expected: "dead"},
+		"just over, left to the sender":  {sub: active, due: short, left: -time.Second, expected: "leave"},
+		"over for long":                  {sub: active, due: short, left: -2 * time.Minute, expected: "dead"},
+		"event not in the log yet":       {sub: active, parked: true, updated: short, noBody: true, expected: "leave"},
+		"event not in the log any more":  {sub: active, parked: true, updated: short, created: 2 * time.Hour, noBody: true, expected: "dead"},
+		"paused":                         {sub: paused, parked: true, updated: long, expected: "leave"},
+		"paused, overdue":                {sub: paused, due: long, updated: long, expected: "leave"},
+		"paused, time to live over":      {sub: paused, parked: true, updated: long, left: -time.Second, expected: "dead"},
+		"breaker open":                   {sub: resting, parked: true, updated: long, expected: "leave"},
+		"breaker open, worker died":      {sub: resting, state: stateDelivering, attempt: 1, updated: long, due: 0, expected: "park"},
+		"subscription is gone":           {sub: gone, parked: true, updated: short, expected: "dead"},
+		"subscription is gone, unparked": {sub: gone, due: long, updated: long, expected: "dead"},
+	}
+	ids := map[uuid.UUID]string{}
+	byName := map[string]uuid.UUID{}
+	injects, deaths := 0, 0
+	for name, r := range rows {
+		id := p.insert(r)
+		ids[id], byName[name] = name, id
+		switch r.expected {
+		case "inject":
+			injects++
+		case "dead":
+			deaths++
+		}
+	}
+	sent, buried := p.collect(topics.Deliveries), p.collect(topics.DeliveriesDead)
+	s := p.sweeper("a", func(c *SweeperConfig) { c.Page = 4 })
+	_, err := s.pass(t.Context())
+	require.NoError(t, err)
+
+	for _, rec := range p.eventually(sent, injects) {
+		m := p.decode(rec)
+		name := ids[m.DeliveryID]
+		require.Equal(t, "inject", rows[name].expected, name)
+		require.EqualValues(t, rows[name].attempt+1, m.Attempt, name)
+		require.Equal(t, rows[name].ownBody, strings.Contains(string(m.Body), "payload"), name)
+	}
+	require.Len(t, sent(), injects)
+	require.Len(t, p.eventually(buried, deaths), deaths)
+	for name, r := range rows {
+		got := p.row(byName[name])
+		require.Equal(t, r.attempt, got.attempt, name)
+		switch r.expected {
+		case "inject":
+			require.Equal(t, statePending, got.state, name)
+			require.WithinDuration(t, time.Now(), *got.next, time.Minute, name)
+		case "dead":
+			require.Equal(t, stateFailed, got.state, name)
+			require.NotNil(t, got.err, name)
+		case "park":
+			require.Equal(t, statePending, got.state, name)
+			require.Nil(t, got.next, name)
+		case "leave":
+			require.Equal(t, r.state, got.state, name)
+			require.Equal(t, r.parked, got.next == nil, name)
+		}
+	}
+	require.Equal(t, "ttl expired", *p.row(byName["time to live over"]).err)
+	require.Equal(t, "subscription deleted", *p.row(byName["subscription is gone"]).err)
+
+	_, err = s.pass(t.Context())
+	require.NoError(t, err)
+	require.Len(t, sent(), injects, "what was put in is not put in again")
+}
+
+func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
+	t.Parallel()
+	const backlog, burst = 60, 25
+	p := newPipe(t, dbtest.OpenNew(t))
+	big, small, resting := p.subscribe(), p.subscribe(), p.subscribe()
+	p.set(resting, "breaker_opens = 1, breaker_open_until = $3", time.Now().Add(-time.Second))
+	var order []uuid.UUID
+	for range backlog {
+		order = append(order, p.insert(row{sub: big, parked: true, updated: time.Minute}))
+		p.insert(row{sub: resting, parked: true, updated: time.Minute})
+	}
+	p.insert(row{sub: small, parked: true, updated: time.Minute})
+	sent := p.collect(topics.Deliveries)
+	s := p.sweeper("a", func(c *SweeperConfig) { c.Page, c.Burst, c.Probe = 10, burst, 2 })
+
+	more, err := s.pass(t.Context())
+	require.NoError(t, err)
+	require.True(t, more)
+	by := map[string][]uuid.UUID{}
+	for _, r := range p.eventually(sent, burst+2+1) {
+		by[string(r.Key)] = append(by[string(r.Key)], p.decode(r).DeliveryID)
+	}
+	require.Len(t, by[big.String()], burst)
+	require.Len(t, by[small.String()], 1)
+	require.Len(t, by[resting.String()], 2, "a resting receiver gets probes only")
+	oldest := map[uuid.UUID]bool{}
+	for _, id := range order[:burst+5] { // ids of one millisecond have no order
+		oldest[id] = true
+	}
+	for _, id := range by[big.String()] {
+		require.True(t, oldest[id], "oldest first")
+	}
+	for more {
+		more, err = s.pass(t.Context())
+		require.NoError(t, err)
+	}
+	require.Equal(t, 0, p.count("subscription_id = '"+big.String()+"' AND next_attempt_at IS NULL"))
+}
+
+func TestSweeperReactsToAResumedSubscription(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, dbtest.OpenNew(t))
+	sub := p.subscribe()
+	p.set(sub, "status = 'paused'")
+	id := p.insert(row{sub: sub, parked: true})
+	sent := p.collect(topics.Deliveries)
+	s := p.sweeper("a", func(c *SweeperConfig) { c.Every = time.Hour })
+	p.run(s.Run)
+	require.Eventually(t, func() bool { // until the sweeper listens
+		p.set(sub, "status = 'active'")
+		p.produce(&kgo.Record{Topic: topics.Subscriptions, Key: []byte(p.company.String() + "/" + sub.String()), Value: []byte(`{}`)})
+		return len(sent()) > 0
+	}, 20*time.Second, 50*time.Millisecond)
+	require.Equal(t, id, p.decode(sent()[0]).DeliveryID)
+}
+
+func TestSweeperLeaseHasOneOwner(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	now := time.Now()
+	clock := func() time.Time { return now }
+	a := &lease{db: d, name: "sweeper", owner: "a", ttl: 300 * time.Millisecond, now: clock}
+	b := &lease{db: d, name: "sweeper", owner: "b", ttl: 300 * time.Millisecond, now: clock}
+	holds := func(l *lease) bool {
+		held, err := l.hold(t.Context())
+		require.NoError(t, err)
+		return held
+	}
+	require.True(t, holds(a))
+	require.False(t, holds(b))
+	require.True(t, holds(a), "without asking again")
+	require.NoError(t, a.release(t.Context()))
+	require.Eventually(t, func() bool { return holds(b) }, 5*time.Second, 5*time.Millisecond)
+	// b dies: its lease runs out by the clock of the database, whatever the clocks of the processes say.
+	require.Eventually(t, func() bool { return holds(a) }, 5*time.Second, 20*time.Millisecond)
+	now = now.Add(time.Hour)
+	require.False(t, holds(b))
+}
+
+func TestSweeperDisablesWhatFailsForDays(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, dbtest.OpenNew(t))
+	day := 24 * time.Hour
+	now := time.Now().UTC()
+	fail := func(sub uuid.UUID, n int, isTest bool) {
+		for i := range n {
+			at := now.Add(-time.Duration(i) * time.Hour)
+			id := oldestID(at)
+			copy(id[8:], uuid.NewString())
+			p.exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
+VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, p.company, sub, id, at, isTest)
+		}
+	}
+	failing := p.subscribe()
+	p.set(failing, "created_at = $3, last_failure_at = $4", now.Add(-6*day), now)
+	fail(failing, 20, false)
+	few := p.subscribe()
+	p.set(few, "created_at = $3, last_failure_at = $4", now.Add(-6*day), now)
+	fail(few, 19, false)
+	fail(few, 5, true)
+	works := p.subscribe()
+	p.set(works, "created_at = $3, last_failure_at = $4, last_success_at = $5", now.Add(-6*day), now, now.Add(-4*day))
+	fail(works, 30, false)
+	young := p.subscribe()
+	p.set(young, "created_at = $3, last_failure_at = $4", now.Add(-2*day), now)
+	fail(young, 30, false)
+
+	s := p.sweeper("a", nil)
+	require.NoError(t, s.disableFailing(t.Context()))
+	require.NoError(t, s.disableFailing(t.Context()))
+	status := func(sub uuid.UUID) (status string, reason *string, version int64) {
+		require.NoError(t, p.db.QueryRow(t.Context(), `SELECT status, disabled_reason, version FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`,
+			p.company, sub).Scan(&status, &reason, &version))
+		return status, reason, version
+	}
+	got, reason, version := status(failing)
+	require.Equal(t, "disabled", got)
+	require.Contains(t, *reason, "at least 20 failed deliveries")
+	require.EqualValues(t, 2, version)
+	for _, sub := range []uuid.UUID{few, works, young} {
+		got, _, _ = status(sub)
+		require.Equal(t, "active", got)
+	}
+	var keys []string
+	rows, err := p.db.Query(t.Context(), `SELECT key FROM outbox WHERE company_id = $1 AND topic = $2`, p.company, topics.Subscriptions)
+	require.NoError(t, err)
+	for rows.Next() {
+		var key string
+		require.NoError(t, rows.Scan(&key))
+		keys = append(keys, key)
+	}
+	require.NoError(t, rows.Err())
+	require.Equal(t, []string{p.company.String() + "/" + failing.String()}, keys)
+	require.NotEqual(t, tenant.ID{}, p.company)
+}
+
+func TestSweeperNeedsAnOwner(t *testing.T) {
+	t.Parallel()
+	_, err := NewSweeper(nil, SweeperConfig{})
+	require.ErrorContains(t, err, "owner")
+}
