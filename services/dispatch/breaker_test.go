@@ -1,0 +1,113 @@
+package dispatch
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// breakerRig drives a breaker on the clock of a synctest bubble.
+type breakerRig struct {
+	t       *testing.T
+	b       *breaker
+	changes []breakerChange
+}
+
+func newBreakerRig(t *testing.T, opens int, until time.Time) *breakerRig {
+	t.Helper()
+	var cfg BreakerConfig
+	cfg.setDefaults()
+	rig := &breakerRig{t: t}
+	rig.b = newBreaker(cfg, opens, until, time.Now(), func(c breakerChange) { rig.changes = append(rig.changes, c) })
+	t.Cleanup(rig.b.forget)
+	return rig
+}
+
+func (r *breakerRig) attempt(outcome error) {
+	r.t.Helper()
+	done, _, ok := r.b.allow()
+	require.True(r.t, ok)
+	done(outcome)
+}
+
+func (r *breakerRig) refused() time.Time {
+	r.t.Helper()
+	_, until, ok := r.b.allow()
+	require.False(r.t, ok)
+	return until
+}
+
+func TestBreakerRestsDouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerRig(t, 0, time.Time{})
+		for range 9 {
+			r.attempt(errFailed)
+		}
+		r.attempt(nil) // consecutive ones count
+		for range 9 {
+			r.attempt(errFailed)
+		}
+		r.attempt(errAborted) // neither here nor there
+		r.attempt(errFailed)
+		for i, rest := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
+			rest *= time.Second
+			require.Equal(t, time.Now().Add(rest), r.refused(), "rest %d", i)
+			require.Equal(t, breakerChange{open: true, until: time.Now().Add(rest), opens: i + 1}, r.changes[i])
+			<-time.After(rest - time.Millisecond)
+			r.refused()
+			<-time.After(2 * time.Millisecond)
+			done, _, ok := r.b.allow()
+			require.True(t, ok, "a probe after rest %d", i)
+			require.Zero(t, r.refused(), "one probe at a time")
+			done(errFailed)
+		}
+		<-time.After(10*time.Minute + time.Millisecond)
+		r.attempt(errAborted) // a probe that was given up makes room for another
+		r.attempt(nil)
+		require.True(t, r.b.closed())
+		require.Equal(t, breakerChange{}, r.changes[len(r.changes)-1])
+		for range 10 {
+			r.attempt(errFailed)
+		}
+		require.Equal(t, time.Now().Add(30*time.Second), r.refused(), "starts over")
+	})
+}
+
+func TestBreakerIgnoresWhatBeganBeforeItOpened(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerRig(t, 0, time.Time{})
+		early, _, ok := r.b.allow()
+		require.True(t, ok)
+		for range 10 {
+			r.attempt(errFailed)
+		}
+		early(nil)
+		r.refused()
+		require.Len(t, r.changes, 1)
+	})
+}
+
+func TestBreakerIsTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(time.Minute)
+		open := newBreakerRig(t, 2, until)
+		require.Equal(t, until, open.refused())
+		<-time.After(time.Minute + time.Millisecond)
+		open.attempt(errFailed)
+		require.Equal(t, 3, open.changes[0].opens)
+		require.Equal(t, time.Now().Add(2*time.Minute), open.refused())
+
+		over := newBreakerRig(t, 2, time.Now().Add(-time.Hour))
+		<-time.After(time.Millisecond)
+		probe, _, ok := over.b.allow()
+		require.True(t, ok)
+		over.refused() // no burst
+		probe(nil)
+		require.True(t, over.b.closed())
+	})
+}
