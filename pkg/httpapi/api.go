@@ -196,7 +196,9 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope")
 	}
+	o.bind = newBinder(a.huma.OpenAPI().Components.Schemas, reflect.TypeFor[I]())
 	ho := a.describe(op)
+	o.bind.describe(&ho)
 	run := func(ctx context.Context, r *request) (*answer, error) {
 		in := new(I)
 		if err := o.bind.bind(r, reflect.ValueOf(in).Elem()); err != nil {
@@ -210,11 +212,10 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	}
 	ho.Middlewares = huma.Middlewares{func(hc huma.Context, _ func(huma.Context)) { a.serve(humafiber.Unwrap(hc), o, run) }}
 	if op.Status == http.StatusNoContent {
-		huma.Register(a.huma, ho, func(context.Context, *I) (*struct{}, error) { return nil, errUnreachable })
+		huma.Register(a.huma, ho, func(context.Context, *struct{}) (*struct{}, error) { return nil, errUnreachable })
 	} else {
-		huma.Register(a.huma, ho, func(context.Context, *I) (*described[T], error) { return nil, errUnreachable })
+		huma.Register(a.huma, ho, func(context.Context, *struct{}) (*described[T], error) { return nil, errUnreachable })
 	}
-	o.bind = newBinder(a.huma.OpenAPI().Components.Schemas, reflect.TypeFor[I]())
 	a.ops = append(a.ops, op)
 }
 

@@ -114,6 +114,7 @@ func (r *request) limit(context.Context) error {
 	}
 	release, ok := r.api.cfg.Limiter.Acquire(r.call.Principal)
 	if !ok {
+		r.api.cfg.Limiter.Refund(r.call.Principal, 1) // a refused request consumes nothing
 		rateLimited.WithLabelValues("in_flight").Inc()
 		return rateFault(ratelimit.Decision{Limit: d.Limit, RetryAfterSeconds: 1}, "the company has too many requests in flight")
 	}
