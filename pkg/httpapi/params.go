@@ -1,0 +1,31 @@
+package httpapi
+
+import (
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+)
+
+// describe adds the parameters and the body of the operation to its description. The binder does it, and not huma,
+// because only the binder has optional parameters as pointers.
+func (b *binder) describe(ho *huma.Operation) {
+	for _, p := range b.params {
+		ho.Parameters = append(ho.Parameters, &huma.Param{
+			Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path", Schema: p.schema, Explode: b.explode(p),
+		})
+	}
+	if b.body != nil {
+		ho.RequestBody = &huma.RequestBody{
+			Required: !b.bodyOpt,
+			Content:  map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: b.schema}},
+		}
+	}
+}
+
+// explode says that a list is sent as one parameter with commas.
+func (b *binder) explode(p param) *bool {
+	if p.in != "query" || p.schema.Type != huma.TypeArray {
+		return nil
+	}
+	no := false
+	return &no
+}
