@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/google/uuid"
@@ -84,7 +85,7 @@ func (s *Service) Category(ctx context.Context, company tenant.ID, id uuid.UUID)
 // CreateCategory adds a category. An unknown parent is 404; a tree that would be too deep is 409.
 func (s *Service) CreateCategory(ctx context.Context, tx *db.Tx, by access.Caller, in CategoryInput) (Category, error) {
 	c := Category{
-		ID: record.NewID(), CompanyID: by.Company, ParentID: in.ParentID, Name: in.Name, Icon: in.Icon,
+		ID: record.NewID(), CompanyID: by.Company, ParentID: in.ParentID, Name: in.Name, Icon: cmp.Or(in.Icon, "folder"),
 		Color: in.Color, Bg: in.Bg, SortOrder: in.SortOrder, Prefix: in.Prefix, Meta: record.New(s.now()),
 	}
 	if err := lockTree(ctx, tx, by.Company); err != nil {

@@ -19,7 +19,7 @@ const categoryColumns = `c.company_id, c.id, c.parent_id, c.name, c.icon, c.colo
 c.version, c.ev_pos, c.created_at, c.updated_at`
 
 func categoryTargets(c *Category) []any {
-	return append([]any{&c.CompanyID, &c.ID, &c.ParentID, &c.Name, &c.Icon, &c.Color, &c.Bg, &c.SortOrder, &c.Prefix, &c.ProductsCount}, c.Meta.Targets()...)
+	return append([]any{&c.CompanyID, &c.ID, &c.ParentID, &c.Name, &c.Icon, &c.Color, &c.Bg, &c.SortOrder, &c.Prefix, &c.ProductsCount}, c.Targets()...)
 }
 
 const sqlSelectCategories = `SELECT ` + categoryColumns + ` FROM categories c WHERE c.company_id = $1`

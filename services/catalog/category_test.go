@@ -16,7 +16,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 func setup(t *testing.T) *apitest.Client {
 	t.Helper()
 	d := dbtest.Open(t)
-	return apitest.New(t, d, catalog.New(d).Register).Company()
+	return apitest.New(t, d, catalog.New(d, catalog.Neighbours{}).Register).Company()
 }
 
 func TestCategoryLife(t *testing.T) {

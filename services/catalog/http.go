@@ -19,6 +19,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Register(api, section.Op(http.MethodGet, "/catalog/categories/{id}", "getCategory", "Read a category", 200), s.httpGetCategory)
 	httpapi.Register(api, section.Op(http.MethodPatch, "/catalog/categories/{id}", "updateCategory", "Change a category", 200), s.httpUpdateCategory)
 	httpapi.Register(api, section.Op(http.MethodDelete, "/catalog/categories/{id}", "deleteCategory", "Delete a category", 204), s.httpDeleteCategory)
+	s.registerProducts(api, section)
 }
 
 type listCategoriesRequest struct{ httpapi.Call }

@@ -1,5 +1,5 @@
 // Package catalog holds what a company sells: products, the categories they lie in, and units.
-// Stock is not part of it; see package warehouse.
+// Stock and suppliers are not part of it; see package warehouse.
 package catalog
 
 import (
@@ -15,9 +15,19 @@ const (
 
 // Service is the catalog of all companies.
 type Service struct {
-	db  *db.DB
-	now func() time.Time
+	db        *db.DB
+	stock     Stock
+	suppliers Suppliers
+	now       func() time.Time
+}
+
+// Neighbours is what the catalog asks other domains.
+type Neighbours struct {
+	Stock     Stock     // nil = no product has any
+	Suppliers Suppliers // nil = there are none
 }
 
 // New makes the service.
-func New(d *db.DB) *Service { return &Service{db: d, now: time.Now} }
+func New(d *db.DB, n Neighbours) *Service {
+	return &Service{db: d, stock: n.Stock, suppliers: n.Suppliers, now: time.Now}
+}

@@ -1,0 +1,107 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const unitPieces = "pcs"
+
+// Unit is a unit of measure: one that every company has, or one of the company's own.
+type Unit struct {
+	ID        uuid.UUID         `json:"id" format:"uuid"`
+	CompanyID *tenant.ID        `json:"companyId" format:"uuid" nullable:"true" doc:"null = built in"`
+	Code      string            `json:"code"`
+	Name      string            `json:"name"`
+	NameI18n  map[string]string `json:"nameI18n"`
+	ShortName string            `json:"shortName"`
+	Precision int16             `json:"precision" minimum:"0" maximum:"3" doc:"decimals of a quantity"`
+	IsActive  bool              `json:"isActive"`
+}
+
+// UnitInput describes a unit of a company's own.
+type UnitInput struct {
+	Code      string            `json:"code" pattern:"^[a-z0-9_]{1,16}$" patternDescription:"1 to 16 of a-z, 0-9 and _"`
+	Name      string            `json:"name" minLength:"1" maxLength:"255"`
+	NameI18n  map[string]string `json:"nameI18n,omitempty" maxProperties:"30"`
+	ShortName string            `json:"shortName" minLength:"1" maxLength:"16"`
+	Precision int16             `json:"precision,omitempty" minimum:"0" maximum:"3"`
+}
+
+// builtInUnits are the same for every company and never change their ids.
+var builtInUnits = []Unit{ //nolint:gochecknoglobals // a constant table
+	builtIn(1, unitPieces, "Piece", "pcs", 0),
+	builtIn(2, "kg", "Kilogram", "kg", 3),
+	builtIn(3, "g", "Gram", "g", 0),
+	builtIn(4, "l", "Litre", "l", 3),
+	builtIn(5, "ml", "Millilitre", "ml", 0),
+	builtIn(6, "m", "Metre", "m", 3),
+	builtIn(7, "m2", "Square metre", "m²", 3),
+	builtIn(8, "h", "Hour", "h", 2),
+	builtIn(9, "min", "Minute", "min", 0),
+	builtIn(10, "pack", "Pack", "pack", 0),
+}
+
+// builtIn gives the n-th unit an id in the form of a UUIDv7 of the year 1970, which no record can have.
+func builtIn(n byte, code, name, short string, precision int16) Unit {
+	id := uuid.MustParse("00000000-0000-7000-8000-000000000000")
+	id[15] = n
+	return Unit{ID: id, Code: code, Name: name, NameI18n: map[string]string{}, ShortName: short, Precision: precision, IsActive: true}
+}
+
+// Units lists the built-in units and then the company's own by code.
+func (s *Service) Units(ctx context.Context, company tenant.ID) ([]Unit, error) {
+	rows, err := s.db.Query(ctx, sqlSelectUnits, company)
+	if err != nil {
+		return nil, fmt.Errorf("select units: %w", err)
+	}
+	own, err := pgx.CollectRows(rows, db.RowTo(unitTargets))
+	if err != nil {
+		return nil, fmt.Errorf("read units: %w", err)
+	}
+	return slices.Concat(builtInUnits, own), nil
+}
+
+// CreateUnit adds a unit of the company's own; a code in use is 409 UNIT_CODE_TAKEN.
+func (s *Service) CreateUnit(_ context.Context, tx *db.Tx, by access.Caller, in UnitInput) (Unit, error) {
+	var faults fault.Fields
+	u := Unit{
+		ID: record.NewID(), CompanyID: &by.Company, Code: in.Code, Name: in.Name, ShortName: in.ShortName, Precision: in.Precision,
+		NameI18n: translations(&faults, "nameI18n", in.NameI18n, maxName), IsActive: true,
+	}
+	if err := faults.Err(); err != nil {
+		return Unit{}, err
+	}
+	taken := fault.StateConflict("UNIT_CODE_TAKEN", "code: there is a unit %s already; choose another code", in.Code)
+	if slices.ContainsFunc(builtInUnits, func(b Unit) bool { return b.Code == in.Code }) {
+		return Unit{}, taken
+	}
+	insertUnit(tx, u, record.New(s.now()), taken)
+	return u, nil
+}
+
+const unitColumns = `id, company_id, code, name, name_i18n, short_name, decimals, is_active`
+
+const sqlSelectUnits = `SELECT ` + unitColumns + ` FROM units WHERE company_id = $1 ORDER BY code`
+
+func unitTargets(u *Unit) []any {
+	return []any{&u.ID, &u.CompanyID, &u.Code, &u.Name, &u.NameI18n, &u.ShortName, &u.Precision, &u.IsActive}
+}
+
+const sqlInsertUnit = `INSERT INTO units (company_id, id, code, name, name_i18n, short_name, decimals, is_active, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+
+func insertUnit(tx *db.Tx, u Unit, m record.Meta, taken error) {
+	tx.Queue(sqlInsertUnit, u.CompanyID, u.ID, u.Code, u.Name, u.NameI18n, u.ShortName, u.Precision, u.IsActive, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt).
+		OnConstraint("units_code_key", taken)
+}
