@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -87,4 +88,35 @@ func BenchmarkRelayLatency(b *testing.B) {
 			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 		})
 	}
+}
+
+// BenchmarkRelaySteady measures the latency from commit to log while 16 writers of 200 companies commit single
+// rows as fast as they can.
+func BenchmarkRelaySteady(b *testing.B) {
+	g := setup(b)
+	r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
+	require.NoError(b, err)
+	var turns atomic.Int64
+	r.hooks.afterAck = func(int32) error { turns.Add(1); return nil }
+	g.run(r)
+	var companies []tenant.ID
+	for range 200 {
+		companies = append(companies, tenant.NewID())
+	}
+	var rows atomic.Int64
+	start := time.Now()
+	b.SetParallelism(8)
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			c := companies[rows.Add(1)%200]
+			m := message(uuid.New(), 1, nowMicro())
+			if err := g.db.RunTx(b.Context(), "bench", func(ctx context.Context, tx *db.Tx) error { return Append(ctx, tx, c, m) }, db.Repeatable()); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+	b.ReportMetric(float64(rows.Load())/time.Since(start).Seconds(), "rows/s")
+	g.drained()
+	b.ReportMetric(float64(rows.Load())/time.Since(start).Seconds(), "drained-rows/s")
+	b.ReportMetric(float64(rows.Load())/float64(turns.Load()), "rows/turn")
 }

@@ -22,6 +22,9 @@ var (
 	repeated = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_outbox_repeated_total", Help: "Rows that were published here but deleted by another relay.",
 	})
+	stragglers = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_outbox_stragglers_total", Help: "Rows behind the lookback, found by full sweeps only: their order is not sure.",
+	})
 	deadRows = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_outbox_dead_total", Help: "Rows moved to outbox_dead because Kafka will never take them, by topic.",
 	}, []string{"topic"})
@@ -42,7 +45,7 @@ var (
 // Metrics are the collectors of this package, to be registered once per process.
 func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{
-		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, deadRows, batchSize,
+		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, batchSize,
 		relayLeases, relayTakeovers, housekeepingRows,
 	}
 }

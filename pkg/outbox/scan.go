@@ -58,6 +58,7 @@ func (r *Relay) schedule(ctx, work context.Context) {
 			return
 		case <-r.wake:
 		case <-timer.C:
+			start := time.Now()
 			found, err := r.probe(ctx)
 			switch {
 			case err != nil && ctx.Err() == nil:
@@ -68,7 +69,8 @@ func (r *Relay) schedule(ctx, work context.Context) {
 			case time.Since(active) > activeFor:
 				tick = min(2*tick, r.cfg.TickMax)
 			}
-			timer.Reset(tick)
+			// Where an old snapshot keeps dead rows in the index, looking takes long: then it is done less often.
+			timer.Reset(max(tick, 2*time.Since(start)))
 		}
 		r.launch(work)
 	}
@@ -230,6 +232,7 @@ func (r *Relay) turn(ctx context.Context, p *part, s *slot) (more bool, err erro
 		r.advance(p, v, &batch{})
 		return false, nil
 	}
+	r.countStragglers(ctx, p, v)
 	b, err := r.publish(ctx, p, v.rows, s)
 	if err != nil {
 		return false, err
@@ -244,7 +247,8 @@ func (r *Relay) turn(ctx context.Context, p *part, s *slot) (more bool, err erro
 // view is one scan of a bucket.
 type view struct {
 	at    time.Time
-	low   int64
+	low   int64 // 0 in a full sweep
+	bound int64 // where the scan would have begun without a sweep
 	sweep bool
 	limit int
 	rows  []row
@@ -256,11 +260,26 @@ func (v *view) full() bool { return len(v.rows) == v.limit }
 func (r *Relay) view(p *part) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := view{at: time.Now(), low: p.low, limit: p.limit}
+	v := view{at: time.Now(), low: p.low, bound: p.low, limit: p.limit}
 	if !v.at.Before(p.nextSweep) {
 		v.low, v.sweep = 0, true
 	}
 	return v
+}
+
+// countStragglers tells of rows that only a full sweep could find: a transaction was open for longer than the lookback, or
+// a clock is that wrong. A later change of the same record may have been published before them.
+func (r *Relay) countStragglers(ctx context.Context, p *part, v view) {
+	n := 0
+	for i := range v.rows {
+		if v.rows[i].Pos < v.bound {
+			n++
+		}
+	}
+	if n > 0 {
+		stragglers.Add(float64(n))
+		r.log.WarnContext(ctx, "outbox rows older than the lookback", "bucket", p.bucket, "rows", n, "first_event_id", v.rows[0].ID)
+	}
 }
 
 // advance moves the lower bound of scans up to what may still be there, and fits the size of the next batch.
