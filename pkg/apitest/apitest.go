@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -36,7 +37,7 @@ type Server struct {
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
-	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test"})
+	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	for _, r := range register {
 		r(s.API)
 	}

@@ -32,7 +32,7 @@ type Params struct {
 	Cursor       string      `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before; total comes only with withTotal=true"`
 	WithTotal    bool        `query:"withTotal" doc:"also count when reading by cursor"`
 	UpdatedSince *wire.Time  `query:"updatedSince" doc:"records changed at or after the instant, oldest change first; X-Sync-Watermark has the next value"`
-	IDs          []uuid.UUID `query:"ids" maxItems:"100" doc:"comma list of ids"`
+	IDs          []uuid.UUID `query:"ids" format:"uuid" maxItems:"100" doc:"comma list of ids"`
 	Fields       []string    `query:"fields" maxItems:"100" doc:"comma list of top-level fields; id always comes"`
 }
 
@@ -264,7 +264,8 @@ func (q *Query) pageSQL() (string, error) {
 	if !s.Nullable {
 		order = fmt.Sprintf("%s %s, %s %s", s.Column, dir, q.spec.ID, dir) // an index serves it
 	}
-	sql := fmt.Sprintf("SELECT %s, %s, (%s)::TEXT FROM %s WHERE %s ORDER BY %s LIMIT %d",
+	// The aliases keep the names in ORDER BY from meaning two columns of the SELECT.
+	sql := fmt.Sprintf("SELECT %s, %s AS cursor_id, (%s)::TEXT AS cursor_value FROM %s WHERE %s ORDER BY %s LIMIT %d",
 		q.spec.Columns, q.spec.ID, s.Column, q.spec.From, strings.Join(where, " AND "), order, q.params.PageSize+1)
 	if q.params.Page > 1 {
 		q.args = append(q.args, int64(q.params.Page-1)*int64(q.params.PageSize))

@@ -1,0 +1,32 @@
+package apitest
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+const sqlSelectEvents = `SELECT payload FROM outbox WHERE bucket = $1 AND company_id = $2 AND topic = $3 ORDER BY pos, id`
+
+// Events are the events of the company that wait in the outbox, in the order of their positions.
+// Where no relay runs, these are all that were raised.
+func Events(t testing.TB, d *db.DB, company tenant.ID) []webhook.Envelope {
+	t.Helper()
+	rows, err := d.Query(t.Context(), sqlSelectEvents, outbox.Bucket(company), company, topics.Events)
+	require.NoError(t, err)
+	payloads, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	require.NoError(t, err)
+	events := make([]webhook.Envelope, len(payloads))
+	for i, p := range payloads {
+		require.NoError(t, json.Unmarshal(p, &events[i]))
+	}
+	return events
+}
