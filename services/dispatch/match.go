@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strconv"
 	"time"
 
@@ -120,13 +119,7 @@ func (e *incoming) actor() string {
 // active is a matter of the company and asked once per event.
 func (s *subscription) matches(e *incoming) bool {
 	return webhook.MatchAny(s.patterns, e.kind.Name) &&
-		s.sees(e.kind.Scope) &&
+		s.scopes.Allows(e.kind.Scope, false) &&
 		!(s.excludeOwn && e.actor() == s.ownActor.String()) &&
 		s.filter.Match(e.doc)
-}
-
-// sees reports whether the subscription may read the resource. It holds what its creator could read, as scopes
-// (orders:read) or as plain resources (orders); * stands for every one.
-func (s *subscription) sees(resource string) bool {
-	return s.scopes.Allows(resource, false) || slices.Contains(s.scopes, resource) || slices.Contains(s.scopes, "*")
 }

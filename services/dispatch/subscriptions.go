@@ -157,3 +157,9 @@ func companiesOf(events []*incoming) []tenant.ID {
 	slices.SortFunc(companies, func(a, b tenant.ID) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(companies)
 }
+
+// SubscriptionKey reads the key of a record on topics.Subscriptions.
+func SubscriptionKey(key []byte) (company tenant.ID, id uuid.UUID, err error) {
+	k, err := subscriptionKey(key)
+	return k.company, k.id, err
+}

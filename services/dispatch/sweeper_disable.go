@@ -15,17 +15,17 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// sqlSelectFailing finds receivers that had no success since $1, over all companies, and whose failed deliveries since
+// sqlSelectFailing finds receivers that had no success since $1 and were not enabled by hand, over all companies, and whose failed deliveries since
 // then number at least $3. Delivery ids sort by age: those from $2 on may have failed since $1.
 const sqlSelectFailing = `SELECT w.company_id, w.id FROM webhook_subscriptions AS w
-WHERE w.is_active AND w.status = 'active' AND w.last_failure_at >= $1 AND COALESCE(w.last_success_at, w.created_at) < $1
+WHERE w.is_active AND w.status = 'active' AND w.last_failure_at >= $1 AND COALESCE(w.last_success_at, w.created_at) < $1 AND COALESCE(w.enabled_at, w.created_at) < $1
  AND (
   SELECT count(*) FROM deliveries AS d
   WHERE d.company_id = w.company_id AND d.subscription_id = w.id AND d.id >= $2 AND d.state = 3 AND d.completed_at >= $1 AND NOT d.is_test) >= $3
 ORDER BY w.company_id, w.id LIMIT 1000`
 
 const sqlDisable = `UPDATE webhook_subscriptions SET status = 'disabled', disabled_reason = $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
-WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_success_at, created_at) < $6 RETURNING version, ev_pos`
+WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_success_at, created_at) < $6 AND COALESCE(enabled_at, created_at) < $6 RETURNING version, ev_pos`
 
 // oldestID is the smallest delivery id of a moment.
 func oldestID(at time.Time) uuid.UUID {

@@ -276,6 +276,10 @@ VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, p.company, 
 	p.set(young, "created_at = $3, last_failure_at = $4", now.Add(-2*day), now)
 	fail(young, 30, false)
 
+	enabled := p.subscribe()
+	p.set(enabled, "created_at = $3, last_failure_at = $4, enabled_at = $4", now.Add(-6*day), now)
+	fail(enabled, 30, false)
+
 	s := p.sweeper("a", nil)
 	require.NoError(t, s.disableFailing(t.Context()))
 	require.NoError(t, s.disableFailing(t.Context()))
@@ -288,7 +292,7 @@ VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, p.company, 
 	require.Equal(t, "disabled", got)
 	require.Contains(t, *reason, "at least 20 failed deliveries")
 	require.EqualValues(t, 2, version)
-	for _, sub := range []uuid.UUID{few, works, young} {
+	for _, sub := range []uuid.UUID{few, works, young, enabled} {
 		got, _, _ = status(sub)
 		require.Equal(t, "active", got)
 	}

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/egress"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/dispatch"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// DispatcherCmd routes events to subscriptions and delivers webhooks.
+type DispatcherCmd struct {
+	Roles            []string        `help:"What this process does: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
+	StaticMembership bool            `help:"Stay a member of the consumer groups over a restart, under the host name: for stateful sets."`
+	DeliveryTTL      time.Duration   `name:"delivery-ttl" help:"Time to live of a delivery." default:"22h"`
+	MaxAttempts      int             `help:"Attempts of a delivery." default:"7"`
+	RetryDelays      []time.Duration `help:"Waits of the 7 delay lines, ascending; line n follows failed attempt n, the last is the longest wait that a Retry-After may ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
+	AttemptTimeout   time.Duration   `help:"Time for one request to a receiver as a whole." default:"10s"`
+	ReceiverInFlight int             `help:"Requests to one receiver at a time." default:"4"`
+	HostInFlight     int             `help:"Requests to one host at a time." default:"16"`
+	CompanyInFlight  int             `help:"Requests for one company at a time." default:"64"`
+	InFlight         int             `help:"Requests at a time." default:"4000"`
+	BreakerFailures  int             `help:"Failed attempts in a row after which a receiver rests." default:"10"`
+	BreakerOpen      time.Duration   `help:"First rest of a receiver; each one in a row is twice as long." default:"30s"`
+	BreakerMaxOpen   time.Duration   `help:"Longest rest of a receiver." default:"10m"`
+	SweepEvery       time.Duration   `help:"Time between two looks for deliveries that nothing moves any more." default:"5s"`
+	SweepGrace       time.Duration   `help:"How long a delivery may be overdue in Kafka before it is put in again." default:"10m"`
+	DisableAfter     time.Duration   `help:"A receiver without success for this long is disabled; 0 = never." default:"120h"`
+	DisableFailed    int             `help:"Failed deliveries that it takes as well." default:"20"`
+	AllowInsecure    bool            `help:"Let http:// and private addresses through. For development only."`
+	PropagateTrace   bool            `help:"Send traceparent to receivers. It tells them internal ids."`
+	DatabaseFlags
+	KafkaFlags
+	OpsFlags
+}
+
+// dispatcherOptions say how the dispatcher works. Zero values take the defaults of package dispatch.
+type dispatcherOptions struct {
+	Roles          []string // all when empty
+	InstanceID     string
+	TTL            time.Duration
+	Lines          []topics.Line
+	MaxAttempts    int
+	Timeout        time.Duration
+	Lanes          dispatch.LaneConfig
+	Breaker        dispatch.BreakerConfig
+	SweepEvery     time.Duration
+	SweepGrace     time.Duration
+	DisableAfter   time.Duration // negative = never
+	DisableFailed  int
+	AllowInsecure  bool
+	PropagateTrace bool
+}
+
+// AfterApply checks what the flags mean together.
+func (c *DispatcherCmd) AfterApply() error {
+	if n := len(topics.Lines()); len(c.RetryDelays) != n {
+		return fmt.Errorf("--retry-delays: give %d waits, one for each delay line, not %d", n, len(c.RetryDelays))
+	}
+	if c.RetryDelays[0] <= 0 || !slices.IsSorted(c.RetryDelays) {
+		return errors.New("--retry-delays: the waits must be above 0 and ascend")
+	}
+	for flag, v := range map[string]int64{
+		"--delivery-ttl": int64(c.DeliveryTTL), "--max-attempts": int64(c.MaxAttempts), "--attempt-timeout": int64(c.AttemptTimeout),
+		"--receiver-in-flight": int64(c.ReceiverInFlight), "--host-in-flight": int64(c.HostInFlight), "--company-in-flight": int64(c.CompanyInFlight),
+		"--in-flight": int64(c.InFlight), "--breaker-failures": int64(c.BreakerFailures), "--breaker-open": int64(c.BreakerOpen),
+		"--breaker-max-open": int64(c.BreakerMaxOpen), "--sweep-every": int64(c.SweepEvery), "--sweep-grace": int64(c.SweepGrace),
+		"--disable-failed": int64(c.DisableFailed),
+	} {
+		if v <= 0 {
+			return fmt.Errorf("%s: must be above 0", flag)
+		}
+	}
+	return nil
+}
+
+func (c *DispatcherCmd) options() (dispatcherOptions, error) {
+	o := dispatcherOptions{
+		Roles: c.Roles, TTL: c.DeliveryTTL, Lines: topics.Lines(), MaxAttempts: c.MaxAttempts, Timeout: c.AttemptTimeout,
+		Lanes: dispatch.LaneConfig{
+			PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight,
+		},
+		Breaker:    dispatch.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
+		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
+		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace,
+	}
+	if o.DisableAfter == 0 {
+		o.DisableAfter = -1
+	}
+	for i := range o.Lines {
+		o.Lines[i].Delay = c.RetryDelays[i]
+	}
+	if c.StaticMembership {
+		host, err := os.Hostname()
+		if err != nil {
+			return o, fmt.Errorf("--static-membership: the host has no name: %w", err)
+		}
+		o.InstanceID = host
+	}
+	return o, nil
+}
+
+// Run dispatches until the context ends and what is under way is finished.
+func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger) error {
+	opts, err := c.options()
+	broker, brokerErr := c.config("dispatcher", log)
+	if err = errors.Join(err, brokerErr); err != nil {
+		return err
+	}
+	t, err := c.start(ctx, "dispatcher", log, db.Metrics(), dispatch.Metrics(), kafka.ConsumerMetrics())
+	if err != nil {
+		return err
+	}
+	defer t.Stop(ctx)
+	d, err := c.open(ctx, log, t)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	probe, err := kafka.NewClient(broker)
+	if err != nil {
+		return err
+	}
+	defer probe.Close()
+	t.Ready("kafka", probe.Ping)
+	all := newDomains(d, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	g, ctx := errgroup.WithContext(ctx)
+	ops, err := c.serve(ctx, g, t)
+	if err != nil {
+		return fmt.Errorf("serve operations: %w", err)
+	}
+	if err := startDispatcher(ctx, g, d, broker, all, opts, log); err != nil {
+		return err
+	}
+	log.Info("dispatcher running", "roles", opts.Roles, "ops", ops)
+	return g.Wait()
+}
+
+// startDispatcher makes the roles and runs them in the group.
+func startDispatcher(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, o dispatcherOptions, log *slog.Logger) error {
+	var runs []func(context.Context) error
+	for _, role := range []struct {
+		name string
+		make func() (func(context.Context) error, error)
+	}{
+		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
+		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, log) }},
+		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
+		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, log) }},
+	} {
+		if len(o.Roles) > 0 && !slices.Contains(o.Roles, role.name) {
+			continue
+		}
+		run, err := role.make()
+		if err != nil {
+			return fmt.Errorf("start %s: %w", role.name, err)
+		}
+		runs = append(runs, run)
+	}
+	for _, run := range runs {
+		g.Go(func() error { return run(ctx) })
+	}
+	return nil
+}
+
+// moduleAge is how long an unannounced change of a company's components stays unseen.
+const moduleAge = 5 * time.Second
+
+func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
+	modules := dispatch.NewModules(moduleAge, func(ctx context.Context, id tenant.ID) (access.Components, error) {
+		return componentsOf(ctx, all.company, id)
+	})
+	r, err := dispatch.NewRouter(d, all.events, modules, dispatch.RouterConfig{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return r.Run, nil
+}
+
+// componentsOf reads what a company has. One that is not known any more has everything: what it raised while
+// it existed is still delivered.
+func componentsOf(ctx context.Context, companies *company.Service, id tenant.ID) (access.Components, error) {
+	c, err := companies.Get(ctx, id)
+	if fault.Is(err, "COMPANY_NOT_FOUND") {
+		return access.ComponentSet(access.AllComponents()...), nil
+	}
+	return access.ComponentSet(c.Components...), err
+}
+
+func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+	client, err := kafka.NewClient(broker)
+	if err != nil {
+		return nil, err
+	}
+	receivers := dispatch.NewReceiverCache(d, 0)
+	s := dispatch.NewSender(dispatch.SenderConfig{
+		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
+		Retry:          dispatch.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},
+		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout},
+		PropagateTrace: o.PropagateTrace, Log: log,
+	}, d, client, receivers)
+	return func(ctx context.Context) error {
+		defer client.Close()
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return s.Run(ctx) })
+		g.Go(func() error {
+			return kafka.Tail(ctx, broker, nil, func(r *kgo.Record) {
+				company, id, err := dispatch.SubscriptionKey(r.Key)
+				if err != nil {
+					log.WarnContext(ctx, "change of a subscription is not understood", "error", err)
+					return
+				}
+				receivers.Invalidate(company, id)
+			}, topics.Subscriptions)
+		})
+		return g.Wait()
+	}, nil
+}
+
+func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+	l, err := dispatch.NewDelayLines(dispatch.DelayConfig{Kafka: broker, InstanceID: o.InstanceID, Lines: o.Lines, Log: log})
+	if err != nil {
+		return nil, err
+	}
+	return l.Run, nil
+}
+
+func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+	s, err := dispatch.NewSweeper(d, dispatch.SweeperConfig{
+		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts,
+		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Log: log,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.Run, nil
+}
