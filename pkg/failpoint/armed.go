@@ -1,4 +1,4 @@
-//go:build failpoint
+//go:build failpoint && linux
 
 // Package failpoint marks the places where a test may kill or freeze a process. This build obeys
 // TRADEGRID_FAILPOINT: "name" kills the process at the first hit, "name:stop" freezes it, "name@3" waits for the third hit.
@@ -6,10 +6,12 @@ package failpoint
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 )
 
 var (
@@ -19,14 +21,14 @@ var (
 
 type point struct {
 	name   string
-	signal syscall.Signal
+	signal unix.Signal
 	at     int64
 }
 
 func parse(s string) point {
-	p := point{signal: syscall.SIGKILL, at: 1}
+	p := point{signal: unix.SIGKILL, at: 1}
 	if s, ok := strings.CutSuffix(s, ":stop"); ok {
-		p.signal = syscall.SIGSTOP
+		p.signal = unix.SIGSTOP
 		p.name = s
 	} else {
 		p.name = s
@@ -40,10 +42,14 @@ func parse(s string) point {
 
 // Hit ends or freezes the process when the name is armed.
 func Hit(name string) {
-	if name == armed.name && hits.Add(1) == armed.at {
-		_ = syscall.Kill(os.Getpid(), armed.signal)
-		if armed.signal == syscall.SIGKILL {
-			select {} // nothing may happen after the point
-		}
+	if name != armed.name || hits.Add(1) != armed.at {
+		return
+	}
+	// Sent to this very thread, so that it does not run on until another one has taken the signal.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), armed.signal)
+	if armed.signal == unix.SIGKILL {
+		select {} // nothing may happen after the point
 	}
 }

@@ -1,4 +1,4 @@
-//go:build !failpoint
+//go:build !failpoint || !linux
 
 // Package failpoint marks the places where a test may kill or freeze a process. In ordinary builds it does
 // nothing; only a binary built with the tag "failpoint" obeys the environment.
