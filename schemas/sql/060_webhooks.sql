@@ -73,3 +73,21 @@ CREATE TABLE IF NOT EXISTS delivery_attempts (
     started_at      TIMESTAMPTZ NOT NULL,
     CONSTRAINT delivery_attempts_pkey PRIMARY KEY (company_id, subscription_id, ring)
 );
+
+-- A company's subscriptions are counted and compared under the lock of its row.
+CREATE TABLE IF NOT EXISTS webhook_companies (
+    company_id UUID NOT NULL,
+    changes    BIGINT NOT NULL,
+    CONSTRAINT webhook_companies_pkey PRIMARY KEY (company_id)
+);
+
+-- When a person took a disabled subscription into service again: failures before it do not count any more.
+ALTER TABLE webhook_subscriptions ADD COLUMN IF NOT EXISTS enabled_at TIMESTAMPTZ;
+
+-- Redeliveries of one event to one subscription are numbered from 1; their ids follow from the number.
+ALTER TABLE deliveries ADD COLUMN IF NOT EXISTS redelivery_no INT4 NOT NULL DEFAULT 0;
+
+-- The history by time reads ids, which hold the time of the event, and these rows, which are younger than their event.
+CREATE INDEX IF NOT EXISTS deliveries_again_idx ON deliveries (company_id, subscription_id, created_at, id) WHERE redelivery_no > 0;
+
+CREATE INDEX IF NOT EXISTS deliveries_failed_idx ON deliveries (company_id, subscription_id, id) WHERE state = 3;

@@ -1,0 +1,55 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/jackc/pgx/v5/pgtype"
+)
+
+// Object is a JSON object of free content, as its text. As a column it is read through a cast to TEXT.
+type Object string
+
+// MarshalJSON implements [json.Marshaler].
+func (o Object) MarshalJSON() ([]byte, error) {
+	if o == "" {
+		return []byte("null"), nil
+	}
+	return []byte(o), nil
+}
+
+// UnmarshalJSON implements [json.Unmarshaler]: the text is kept as it came.
+func (o *Object) UnmarshalJSON(b []byte) error {
+	*o = Object(b)
+	return nil
+}
+
+// ScanText lets pgx decode the value; it comes out in its canonical form.
+func (o *Object) ScanText(v pgtype.Text) error {
+	*o = Object(v.String).Canonical()
+	return nil
+}
+
+// Schema implements [huma.SchemaProvider].
+func (Object) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
+}
+
+// Canonical is the same object with sorted keys and without spaces, so that equal ones have equal texts. Strings
+// come out as valid UTF-8, numbers as they were written. A text that is not JSON stays as it is.
+func (o Object) Canonical() Object {
+	dec := json.NewDecoder(bytes.NewReader([]byte(o)))
+	dec.UseNumber()
+	var v any
+	if dec.Decode(&v) != nil {
+		return o
+	}
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if enc.Encode(v) != nil {
+		return o
+	}
+	return Object(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+}

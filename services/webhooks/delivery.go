@@ -1,0 +1,206 @@
+package webhooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// historySize is how many deliveries of a subscription its history shows (specification, section 6).
+const historySize = 100
+
+// states are the names of a delivery's states, by their number in the database.
+var states = [...]string{"pending", "delivering", "success", "failed"}
+
+// DeliveryRecord is the sending of one event to one subscription.
+type DeliveryRecord struct {
+	ID             uuid.UUID  `json:"id" format:"uuid"`
+	SubscriptionID uuid.UUID  `json:"subscriptionId" format:"uuid"`
+	EventID        uuid.UUID  `json:"eventId" format:"uuid"`
+	Event          string     `json:"event"`
+	Status         string     `json:"status" enum:"pending,delivering,success,failed"`
+	Attempt        int        `json:"attempt" doc:"attempts made so far"`
+	MaxAttempts    int        `json:"maxAttempts"`
+	NextAttemptAt  *wire.Time `json:"nextAttemptAt" nullable:"true"`
+	ExpiresAt      *wire.Time `json:"expiresAt" nullable:"true" doc:"no attempt is made after it"`
+	HTTPCode       *int       `json:"httpCode" nullable:"true" doc:"of the last attempt"`
+	ResponseBody   *string    `json:"responseBody" nullable:"true" doc:"of the last attempt, at most 2 KiB"`
+	ErrorMessage   *string    `json:"errorMessage" nullable:"true"`
+	DurationMs     *int       `json:"durationMs" nullable:"true" doc:"of the last attempt"`
+	IsTest         bool       `json:"isTest"`
+	RedeliveryOfID *uuid.UUID `json:"redeliveryOfId" format:"uuid" nullable:"true"`
+	CreatedAt      wire.Time  `json:"createdAt"`
+	CompletedAt    *wire.Time `json:"completedAt" nullable:"true"`
+
+	redeliveryNo int
+	payload      []byte // only where the event log has no body
+}
+
+// RecordID is the last segment of the delivery's address.
+func (d DeliveryRecord) RecordID() string { return d.ID.String() }
+
+// DeliveryDetail is a delivery with what was sent and what came of it.
+type DeliveryDetail struct {
+	DeliveryRecord
+	Payload  json.RawMessage   `json:"payload" doc:"the envelope; null when the log no longer has it, or the token may not read the event"`
+	Attempts []DeliveryAttempt `json:"attempts" doc:"those among the last 100 attempts of the subscription, oldest first"`
+}
+
+// DeliveryAttempt is one request to the receiver.
+type DeliveryAttempt struct {
+	Attempt      int       `json:"attempt" doc:"from 1"`
+	StartedAt    wire.Time `json:"startedAt"`
+	HTTPCode     *int      `json:"httpCode" nullable:"true"`
+	ErrorMessage *string   `json:"errorMessage" nullable:"true"`
+	DurationMs   int       `json:"durationMs"`
+}
+
+// Deliveries lists the last 100 deliveries of a subscription, newest first; status narrows them, "" does not.
+func (s *Service) Deliveries(ctx context.Context, company tenant.ID, subscription uuid.UUID, status string) (*list.Page[DeliveryRecord], error) {
+	if _, err := s.Subscription(ctx, company, subscription); err != nil {
+		return nil, err
+	}
+	items, err := s.selectHistory(ctx, company, subscription, status)
+	if err != nil {
+		return nil, err
+	}
+	total, page := int64(len(items)), 1
+	return &list.Page[DeliveryRecord]{Items: items, Total: &total, Page: &page, PageSize: historySize}, nil
+}
+
+// Delivery reads one delivery, also of a subscription that is gone.
+func (s *Service) Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (DeliveryDetail, error) {
+	d, err := s.selectDelivery(ctx, s.db, by.Company, id)
+	if err != nil {
+		return DeliveryDetail{}, err
+	}
+	detail := DeliveryDetail{DeliveryRecord: d}
+	if detail.Attempts, err = selectAttempts(ctx, s.db, by.Company, d); err != nil {
+		return detail, err
+	}
+	if !d.IsTest && !s.mayRead(by, d.Event) {
+		return detail, nil
+	}
+	detail.Payload, err = body(ctx, s.db, by.Company, d)
+	if errors.Is(err, outbox.ErrNotLogged) {
+		err = nil
+	}
+	return detail, err
+}
+
+// body gives the frozen bytes of a delivery.
+func body(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) ([]byte, error) {
+	if d.payload != nil {
+		return d.payload, nil
+	}
+	entry, err := outbox.LogEvent(ctx, q, company, d.EventID)
+	return entry.Body, err
+}
+
+// TestStarted names the delivery of a test message.
+type TestStarted struct {
+	DeliveryID uuid.UUID `json:"deliveryId" format:"uuid"`
+}
+
+// SendTest sends a test message to a subscription, whatever its events and filter. It names the given event, or
+// webhook.test when that is empty, and carries nothing but {"test": true}.
+func (s *Service) SendTest(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, name string) (TestStarted, error) {
+	if name == "" {
+		name = eventTest
+	}
+	if err := s.checkEvent("event", name); err != nil {
+		return TestStarted{}, err
+	}
+	sub, err := selectSubscription(ctx, tx, by.Company, id)
+	if err != nil {
+		return TestStarted{}, err
+	}
+	if err := by.Expect(sub.Version); err != nil {
+		return TestStarted{}, err
+	}
+	data, err := json.Marshal(testData{Test: true})
+	if err != nil {
+		return TestStarted{}, fmt.Errorf("write test message: %w", err)
+	}
+	now, eventID := s.now(), record.NewID()
+	frozen, err := webhook.Envelope{
+		Event: name, CompanyID: by.Company, OccurredAt: now, ActorID: by.Actor.String(), Data: data, EventID: eventID.String(),
+	}.Freeze()
+	if err != nil {
+		return TestStarted{}, err
+	}
+	d := s.newDelivery(sub.ID, eventID, name, 0, now)
+	d.IsTest, d.payload = true, frozen
+	insertDelivery(tx, by.Company, d, now)
+	return TestStarted{DeliveryID: d.ID}, send(ctx, tx, by.Company, d, frozen, now)
+}
+
+// Redeliver sends the bytes of a delivery once more, to where its subscription points now, as a delivery of its own.
+func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (DeliveryRecord, error) {
+	old, err := s.selectDelivery(ctx, tx, by.Company, id)
+	if err != nil {
+		return DeliveryRecord{}, err
+	}
+	// The lock gives each redelivery a number of its own.
+	sub, err := lockSubscription(ctx, tx, by.Company, old.SubscriptionID)
+	if err != nil {
+		return DeliveryRecord{}, err
+	}
+	frozen, err := body(ctx, tx, by.Company, old)
+	if errors.Is(err, outbox.ErrNotLogged) {
+		missing := fault.NotFound("EVENT", old.EventID.String())
+		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %d days", old.EventID, s.retention/(24*time.Hour))
+		return DeliveryRecord{}, missing
+	}
+	if err != nil {
+		return DeliveryRecord{}, err
+	}
+	number, err := selectLastRedelivery(ctx, tx, by.Company, old)
+	if err != nil {
+		return DeliveryRecord{}, err
+	}
+	now := s.now()
+	d := s.newDelivery(sub.ID, old.EventID, old.Event, number+1, now)
+	d.IsTest, d.payload, d.RedeliveryOfID = old.IsTest, old.payload, &old.ID
+	insertDelivery(tx, by.Company, d, now)
+	return d, send(ctx, tx, by.Company, d, frozen, now)
+}
+
+func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, redelivery int, now time.Time) DeliveryRecord {
+	at, expires := wire.At(now), wire.At(now.Add(s.ttl))
+	return DeliveryRecord{
+		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
+		Status: states[0], MaxAttempts: s.attempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
+	}
+}
+
+// send hands a delivery to the senders, in the transaction that writes its row.
+func send(ctx context.Context, tx *db.Tx, company tenant.ID, d DeliveryRecord, frozen []byte, now time.Time) error {
+	m := webhook.Message{
+		Company: company, DeliveryID: d.ID, SubscriptionID: d.SubscriptionID, Event: d.Event, EventID: d.EventID, Attempt: 1,
+		ExpiresAt: d.ExpiresAt.Std(), CommittedAt: now, IsTest: d.IsTest, Body: frozen,
+	}
+	payload, err := m.OutboxPayload()
+	if err != nil {
+		return err
+	}
+	return outbox.Append(ctx, tx, company, outbox.Message{
+		ID: d.ID, Topic: topics.Deliveries, Key: d.SubscriptionID.String(), Name: d.Event, AggType: "webhook_delivery", AggID: d.ID,
+		Version: 1, Pos: now.UnixMicro(), Payload: payload, CreatedAt: now,
+	})
+}

@@ -1,0 +1,159 @@
+package webhooks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const deliveryColumns = `id, subscription_id, event_id, event, state, attempt, next_attempt_at, expires_at, http_code, response_body, error,
+duration_ms, is_test, redelivery_of, payload, created_at, completed_at, redelivery_no`
+
+func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err error) {
+	var state int16
+	var answer []byte
+	err = row.Scan(&d.ID, &d.SubscriptionID, &d.EventID, &d.Event, &state, &d.Attempt, &d.NextAttemptAt, &d.ExpiresAt, &d.HTTPCode,
+		&answer, &d.ErrorMessage, &d.DurationMs, &d.IsTest, &d.RedeliveryOfID, &d.payload, &d.CreatedAt, &d.CompletedAt, &d.redeliveryNo)
+	if err != nil {
+		return d, err
+	}
+	d.Status, d.MaxAttempts = states[state], s.attempts
+	if answer != nil {
+		text := strings.ToValidUTF8(string(answer), "\uFFFD")
+		d.ResponseBody = &text
+	}
+	return d, nil
+}
+
+const sqlSelectDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = $1 AND id = $2`
+
+func (s *Service) selectDelivery(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (DeliveryRecord, error) {
+	rows, err := q.Query(ctx, sqlSelectDelivery, company, id)
+	if err != nil {
+		return DeliveryRecord{}, fmt.Errorf("select delivery: %w", err)
+	}
+	d, err := pgx.CollectExactlyOneRow(rows, s.scanDelivery)
+	if db.IsNoRows(err) {
+		return d, fault.NotFound("WEBHOOK_DELIVERY", id.String())
+	}
+	if err != nil {
+		return d, fmt.Errorf("read delivery: %w", err)
+	}
+	return d, nil
+}
+
+// The ids of a subscription's deliveries sort by the time of their events. A redelivery is younger than its event: those are
+// read by their own time, and the two lists are merged.
+const (
+	sqlLatest = `SELECT ` + deliveryColumns + ` FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT $3`
+	sqlLatestOpen = `SELECT ` + deliveryColumns + ` FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND state < 2 AND state = $4 ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT $3`
+	sqlLatestSuccess = `SELECT ` + deliveryColumns + ` FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND state = 2 ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT $3`
+	sqlLatestFailed = `SELECT ` + deliveryColumns + ` FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND state = 3 ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT $3`
+	sqlLatestAgain = `SELECT ` + deliveryColumns + ` FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND redelivery_no > 0 AND ($4::INT2 IS NULL OR state = $4::INT2)
+ORDER BY company_id DESC, subscription_id DESC, created_at DESC, id DESC LIMIT $3`
+)
+
+// latest picks the statement that an index serves.
+func latest(state *int16) string {
+	switch {
+	case state == nil:
+		return sqlLatest
+	case *state < 2:
+		return sqlLatestOpen
+	case *state == 2:
+		return sqlLatestSuccess
+	default:
+		return sqlLatestFailed
+	}
+}
+
+func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscription uuid.UUID, status string) ([]DeliveryRecord, error) {
+	var state *int16
+	if i := slices.Index(states[:], status); i >= 0 {
+		n := int16(i)
+		state = &n
+	}
+	args := []any{company, subscription, historySize}
+	if state != nil && *state < 2 {
+		args = append(args, *state)
+	}
+	all, err := s.collectDeliveries(ctx, latest(state), args...)
+	if err != nil {
+		return nil, err
+	}
+	again, err := s.collectDeliveries(ctx, sqlLatestAgain, company, subscription, historySize, state)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, again...)
+	slices.SortFunc(all, func(a, b DeliveryRecord) int {
+		return cmp.Or(b.CreatedAt.Std().Compare(a.CreatedAt.Std()), strings.Compare(b.ID.String(), a.ID.String()))
+	})
+	all = slices.CompactFunc(all, func(a, b DeliveryRecord) bool { return a.ID == b.ID })
+	return all[:min(len(all), historySize)], nil
+}
+
+func (s *Service) collectDeliveries(ctx context.Context, sql string, args ...any) ([]DeliveryRecord, error) {
+	rows, err := s.db.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("select deliveries: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, s.scanDelivery)
+	if err != nil {
+		return nil, fmt.Errorf("read deliveries: %w", err)
+	}
+	return all, nil
+}
+
+const sqlSelectAttempts = `SELECT attempt, started_at, http_code, error, duration_ms FROM delivery_attempts
+WHERE company_id = $1 AND subscription_id = $2 AND delivery_id = $3 ORDER BY seq`
+
+func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) ([]DeliveryAttempt, error) {
+	rows, err := q.Query(ctx, sqlSelectAttempts, company, d.SubscriptionID, d.ID)
+	if err != nil {
+		return nil, fmt.Errorf("select attempts: %w", err)
+	}
+	attempts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DeliveryAttempt])
+	if err != nil {
+		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	return attempts, nil
+}
+
+// The deliveries of one event lie together: their ids begin with its time.
+const sqlSelectLastRedelivery = `SELECT COALESCE(max(redelivery_no), 0) FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND id BETWEEN $3 AND $4 AND event_id = $5`
+
+func selectLastRedelivery(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) (n int, err error) {
+	from, to := uuid.Nil, uuid.Max
+	copy(from[:6], d.EventID[:])
+	copy(to[:6], d.EventID[:])
+	if err := q.QueryRow(ctx, sqlSelectLastRedelivery, company, d.SubscriptionID, from, to, d.EventID).Scan(&n); err != nil {
+		return 0, fmt.Errorf("select last redelivery: %w", err)
+	}
+	return n, nil
+}
+
+const sqlInsertDelivery = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at,
+is_test, redelivery_of, redelivery_no, payload, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, $8, $9, $10, $11, $12, $12)`
+
+func insertDelivery(tx *db.Tx, company tenant.ID, d DeliveryRecord, now time.Time) {
+	tx.Queue(sqlInsertDelivery, company, d.SubscriptionID, d.ID, d.EventID, d.Event, d.NextAttemptAt, d.ExpiresAt,
+		d.IsTest, d.RedeliveryOfID, d.redeliveryNo, d.payload, now)
+}

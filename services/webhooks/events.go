@@ -1,0 +1,89 @@
+package webhooks
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+)
+
+const eventTest = "webhook.test"
+
+// testData is what a test message carries, whatever event it names.
+type testData struct {
+	Test bool `json:"test" doc:"always true"`
+}
+
+// Events are the events that belong to this domain. A test message goes to its one receiver only, not to the event log.
+func Events() []event.Type {
+	return []event.Type{event.Of[testData](eventTest, component, scopeWebhooks, "A test message that a person asked for.")}
+}
+
+// EventType describes one event that subscriptions may name.
+type EventType struct {
+	Event       string `json:"event"`
+	Module      string `json:"module" doc:"component that must be enabled for the company"`
+	Description string `json:"description"`
+	SchemaRef   string `json:"schemaRef" doc:"JSON Schema of the envelope, relative to the schemas of the platform"`
+}
+
+// EventTypes lists every event by name.
+func (s *Service) EventTypes() []EventType {
+	types := s.events.All()
+	list := make([]EventType, len(types))
+	for i, t := range types {
+		list[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".json"}
+	}
+	return list
+}
+
+// checkPatterns checks names and wildcards of events and leaves out repeats. Each must stand for at least one event.
+func (s *Service) checkPatterns(faults *fault.Fields, field string, names []string) []webhook.EventPattern {
+	var patterns []webhook.EventPattern
+	for i, name := range names {
+		at := field + "[" + strconv.Itoa(i) + "]"
+		p, err := webhook.ParseEventPattern(name)
+		switch {
+		case err != nil:
+			faults.Add(at, fault.Format, "%s", err.Error())
+		case len(s.matching(p)) == 0:
+			faults.Add(at, fault.Enum, "%s is not an event, nor a prefix of one; GET /webhooks/event-types lists them", name)
+		case !slices.Contains(patterns, p):
+			patterns = append(patterns, p)
+		}
+	}
+	return patterns
+}
+
+// matching lists the events that any of the patterns stands for.
+func (s *Service) matching(patterns ...webhook.EventPattern) (types []event.Type) {
+	for _, t := range s.events.All() {
+		if webhook.MatchAny(patterns, t.Name) {
+			types = append(types, t)
+		}
+	}
+	return types
+}
+
+// mayRead reports whether the caller may see what an event of the name carries. One that this binary does not know is
+// shown to those who may read everything.
+func (s *Service) mayRead(by access.Caller, name string) bool {
+	t, known := s.events.Lookup(name)
+	if !known {
+		return by.Allows("*", false)
+	}
+	return by.Allows(t.Scope, false)
+}
+
+// checkEvent refuses what is not the exact name of an event.
+func (s *Service) checkEvent(field, name string) error {
+	if _, known := s.events.Lookup(name); known {
+		return nil
+	}
+	return fault.Invalid(fault.Field{Field: field, Code: fault.Enum,
+		Message: fmt.Sprintf("%s: %s is not an event; GET /webhooks/event-types lists them", field, name)})
+}

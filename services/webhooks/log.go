@@ -1,0 +1,135 @@
+package webhooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+// EventEnvelope is the body of an event, as webhooks carry it (specification, section 6).
+type EventEnvelope struct {
+	Event      string          `json:"event"`
+	CompanyID  tenant.ID       `json:"companyId" format:"uuid"`
+	OccurredAt wire.Time       `json:"occurredAt"`
+	ActorID    string          `json:"actorId" doc:"who made the change; system for the platform itself"`
+	Data       json.RawMessage `json:"data" doc:"the record as it stood after the change"`
+	EventID    uuid.UUID       `json:"eventId" format:"uuid"`
+}
+
+// EventPage is a part of the event log, oldest first.
+type EventPage struct {
+	Items      []EventEnvelope `json:"items"`
+	NextCursor string          `json:"nextCursor" doc:"where to go on, also at the end of the log: poll with it"`
+	HasMore    bool            `json:"hasMore" doc:"false = the end of the log was reached"`
+}
+
+// LogQuery says what of the event log is wanted. Zero values do not narrow.
+type LogQuery struct {
+	Cursor   string
+	Limit    int
+	Events   []string // names and wildcards
+	From, To time.Time
+	EntityID uuid.UUID
+}
+
+// Log reads the events that the caller may see, in the order of their commits, as JSON of an [EventPage]. The envelopes are
+// the bytes that receivers get. A cursor behind which events may have been removed is 410 EVENTS_CURSOR_EXPIRED.
+func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byte, error) {
+	now := s.now()
+	cursor, err := parseCursor(in.Cursor)
+	if err != nil {
+		return nil, err
+	}
+	names, all, err := s.readable(by, in.Events)
+	if err != nil {
+		return nil, err
+	}
+	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
+		return nil, fault.Invalid(fault.Field{Field: "dateFrom", Code: fault.Conflict, Message: "dateFrom: must not be after dateTo"})
+	}
+	if cursor.Expired(now, s.retention) {
+		return nil, fault.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
+			fmt.Sprintf("events behind the cursor are no longer kept (%d days): read the records themselves again, then start without a cursor", s.retention/(24*time.Hour)))
+	}
+	var entries []outbox.LogEntry
+	if all || len(names) > 0 {
+		filter := outbox.LogFilter{Events: names, From: in.From, To: in.To, EntityID: in.EntityID}
+		if entries, err = outbox.ReadLog(ctx, s.db, by.Company, cursor.After, in.Limit+1, filter); err != nil {
+			return nil, err
+		}
+	}
+	more := len(entries) > in.Limit
+	entries = entries[:min(len(entries), in.Limit)]
+	return writePage(entries, cursor.Next(entries, more, now), more), nil
+}
+
+// readable lists the names of the events that are wanted and that the caller may see. all means that no list is
+// needed, which also shows events that only a newer binary knows.
+func (s *Service) readable(by access.Caller, wanted []string) (names []string, all bool, err error) {
+	var faults fault.Fields
+	patterns := s.checkPatterns(&faults, "events", wanted)
+	if err := faults.Err(); err != nil {
+		return nil, false, err
+	}
+	if len(wanted) == 0 {
+		if by.Allows("*", false) {
+			return nil, true, nil
+		}
+		patterns = []webhook.EventPattern{webhook.Any}
+	}
+	for _, t := range s.matching(patterns...) {
+		if by.Allows(t.Scope, false) {
+			names = append(names, t.Name)
+		}
+	}
+	return names, false, nil
+}
+
+// LoggedEvent gives the bytes of one event. One that the caller may not read is not confirmed to exist.
+func (s *Service) LoggedEvent(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error) {
+	entry, err := outbox.LogEvent(ctx, s.db, by.Company, id)
+	if errors.Is(err, outbox.ErrNotLogged) || (err == nil && !s.mayRead(by, entry.Event)) {
+		return nil, fault.NotFound("EVENT", id.String())
+	}
+	return entry.Body, err
+}
+
+// writePage puts the envelopes into the page byte for byte.
+func writePage(entries []outbox.LogEntry, next outbox.Cursor, more bool) []byte {
+	bodies := make([][]byte, len(entries))
+	for i := range entries {
+		bodies[i] = entries[i].Body
+	}
+	page := append([]byte(`{"items":[`), bytes.Join(bodies, []byte(","))...)
+	return fmt.Appendf(page, `],"nextCursor":%q,"hasMore":%t}`, cursorText(next), more)
+}
+
+func cursorText(c outbox.Cursor) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(c.String()))
+}
+
+func parseCursor(text string) (outbox.Cursor, error) {
+	plain, err := base64.RawURLEncoding.DecodeString(text)
+	if err == nil {
+		var c outbox.Cursor
+		if c, err = outbox.ParseCursor(string(plain)); err == nil {
+			return c, nil
+		}
+	}
+	return outbox.Cursor{}, fault.Invalid(fault.Field{Field: "cursor", Code: fault.Format,
+		Message: "cursor: is not one that this log gave out; start again without it"})
+}
