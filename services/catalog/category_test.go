@@ -1,23 +1,12 @@
 package catalog_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/apitest"
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/services/catalog"
 )
-
-func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
-
-func setup(t *testing.T) *apitest.Client {
-	t.Helper()
-	d := dbtest.Open(t)
-	return apitest.New(t, d, catalog.New(d, catalog.Neighbours{}).Register).Company()
-}
 
 func TestCategoryLife(t *testing.T) {
 	t.Parallel()

@@ -1,0 +1,51 @@
+package catalog_test
+
+import (
+	"encoding/json"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/services/catalog"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// setup gives a caller of a fresh company.
+func setup(t *testing.T) *apitest.Client {
+	t.Helper()
+	d := dbtest.Open(t)
+	return apitest.New(t, d, catalog.New(d, catalog.Neighbours{}).Register).Company()
+}
+
+// raised is an event in the outbox.
+type raised struct {
+	name string
+	data map[string]any
+}
+
+type raisedEvents []raised
+
+func (e raisedEvents) names() []string {
+	names := []string{}
+	for _, r := range e {
+		names = append(names, r.name)
+	}
+	return names
+}
+
+// events are the events of the caller's company, in the order of their positions.
+func events(t *testing.T, c *apitest.Client) raisedEvents {
+	t.Helper()
+	var all raisedEvents
+	for _, e := range apitest.Events(t, dbtest.Open(t), c.Principal.Company) {
+		require.Equal(t, c.Principal.Actor.String(), e.ActorID)
+		r := raised{name: e.Event}
+		require.NoError(t, json.Unmarshal(e.Data, &r.data))
+		all = append(all, r)
+	}
+	return all
+}
