@@ -51,15 +51,17 @@ func (p *pipe) router(change func(*Router)) (stop func()) {
 }
 
 // run runs a role until stop is called or the test ends.
-func (p *pipe) run(role func(context.Context) error) (stop func()) {
+func (p *pipe) run(role func(context.Context) error) (stop func()) { return p.runFor(p.t, role) }
+
+func (p *pipe) runFor(t testing.TB, role func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- role(ctx) }()
 	stop = sync.OnceFunc(func() {
 		cancel()
-		require.NoError(p.t, <-done)
+		require.NoError(t, <-done)
 	})
-	p.t.Cleanup(stop)
+	t.Cleanup(stop)
 	return stop
 }
 

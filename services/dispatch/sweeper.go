@@ -70,6 +70,8 @@ type Sweeper struct {
 	lease  *lease
 	now    func() time.Time
 	nudges chan receiverKey // subscriptions that changed
+
+	expiredAt time.Time // when all open deliveries were last looked at for the end of their time
 }
 
 // NewSweeper connects to the brokers; Run does the rest.
@@ -173,26 +175,37 @@ func (s *Sweeper) cutoffs() cutoffs {
 // it was given.
 func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	began := s.now()
-	w := &walk{at: start(), cutoffs: s.cutoffs()}
-	released, err := release(ctx, s.db, w.abandoned)
+	at := s.cutoffs()
+	released, err := release(ctx, s.db, at.abandoned)
 	if err != nil {
 		return false, err
 	}
 	sweeperReleased.Add(float64(released))
-	for {
-		end, err := s.page(ctx, w)
-		if err != nil {
+	w := &walk{at: start(), cutoffs: at}
+	if err := s.walk(ctx, w); err != nil {
+		return w.more, err
+	}
+	if began.Sub(s.expiredAt) >= s.cfg.ExpireGrace {
+		// Behind a receiver that takes nothing, the walk above sees the oldest only.
+		if err := s.walk(ctx, &walk{at: start(), cutoffs: cutoffs{now: at.now}}); err != nil {
 			return w.more, err
 		}
-		if end {
-			break
-		}
-		if held, err := s.lease.hold(ctx); !held || err != nil {
-			return w.more, err
-		}
+		s.expiredAt = began
 	}
 	sweeperSeconds.Observe(s.now().Sub(began).Seconds())
 	return w.more, s.measure(ctx)
+}
+
+// walk takes page after page, as long as this process holds the lease.
+func (s *Sweeper) walk(ctx context.Context, w *walk) error {
+	for {
+		if end, err := s.page(ctx, w); end || err != nil {
+			return err
+		}
+		if held, err := s.lease.hold(ctx); !held || err != nil {
+			return err
+		}
+	}
 }
 
 // sweepOne looks at one receiver, at once: it has just changed.
