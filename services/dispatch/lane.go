@@ -391,9 +391,12 @@ func (l *lane) learn(j *job) {
 	}
 }
 
-// overdue takes out the jobs that have waited too long.
-func (s *scheduler) overdue() (out []*job) {
+// overdue takes out the jobs that have waited too long. Time before the moment given does not count.
+func (s *scheduler) overdue(since time.Time) (out []*job) {
 	limit := s.now().Add(-s.cfg.Wait)
+	if since.After(limit) {
+		return nil
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.backlog {

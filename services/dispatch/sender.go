@@ -461,7 +461,7 @@ func (s *Sender) bury(j *job, f finding, res *result) {
 func (s *Sender) tickLoop(ctx context.Context) {
 	tick := time.NewTicker(min(100*time.Millisecond, s.cfg.Lanes.Wait/4))
 	defer tick.Stop()
-	evicted, measured := s.now(), s.now()
+	evicted, measured, heldUp := s.now(), s.now(), time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -472,10 +472,11 @@ func (s *Sender) tickLoop(ctx context.Context) {
 		s.sched.measure(now.Sub(measured))
 		measured = now
 		s.showLongRunning()
-		if s.results.blocked() == nil { // else waiting is not the receiver's fault
-			for _, j := range s.sched.overdue() {
-				s.conclude(j, nil, nil, situation{finding: laneWaited})
-			}
+		if s.results.blocked() != nil {
+			heldUp = now // waiting is not the receiver's fault
+		}
+		for _, j := range s.sched.overdue(heldUp) {
+			s.conclude(j, nil, nil, situation{finding: laneWaited})
 		}
 		if now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
 			evicted = now
