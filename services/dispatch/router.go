@@ -28,13 +28,14 @@ import (
 // RouterConfig says how events become deliveries. Zero values take the defaults named beside the fields.
 type RouterConfig struct {
 	Kafka      kafka.Config
-	Group      string        // tradegrid-router
-	InstanceID string        // of the group's static membership; empty = none
-	TTL        time.Duration // time to live of a delivery; 22 h
-	CacheTTL   time.Duration // longest time that an unannounced change of a subscription stays unseen; 5 s
-	CacheSize  int           // companies whose subscriptions are held; 100 000
-	Batch      int           // events per step; 500
-	Backoff    time.Duration // first pause after a failed step, doubling up to 64 times that; 50 ms
+	Group      string               // tradegrid-router
+	InstanceID string               // of the group's static membership; empty = none
+	TTL        time.Duration        // time to live of a delivery; 22 h
+	CacheTTL   time.Duration        // longest time that an unannounced change of a subscription stays unseen; 5 s
+	CacheSize  int                  // companies whose subscriptions are held; 100 000
+	Batch      int                  // events per step; 500
+	Backoff    time.Duration        // first pause after a failed step, doubling up to 64 times that; 50 ms
+	Tracer     trace.TracerProvider // the global one
 	Log        *slog.Logger
 }
 
@@ -44,6 +45,9 @@ func (c *RouterConfig) setDefaults() {
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Tracer == nil {
+		c.Tracer = otel.GetTracerProvider()
 	}
 	c.TTL = orDefault(c.TTL, 22*time.Hour)
 	c.CacheTTL = orDefault(c.CacheTTL, 5*time.Second)
@@ -183,7 +187,7 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 	carrier := propagation.MapCarrier{"traceparent": e.traceParent, "tracestate": e.traceState}
 	ctx = propagation.TraceContext{}.Extract(ctx, carrier)
-	_, span := otel.Tracer("tradegrid/dispatch").Start(ctx, "process "+topics.Events, trace.WithSpanKind(trace.SpanKindConsumer),
+	_, span := r.cfg.Tracer.Tracer("tradegrid/dispatch").Start(ctx, "process "+topics.Events, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(
 			attribute.String("messaging.system", "kafka"),
 			attribute.String("messaging.operation.name", "process"),

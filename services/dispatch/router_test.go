@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -319,4 +321,27 @@ func TestRouterDeathBetweenInsertAndProduceLosesNothing(t *testing.T) {
 		require.Equal(t, 1, n)
 	}
 	require.Equal(t, events, p.count("true"))
+}
+
+func TestRouterBelongsToTheTraceOfTheRequest(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, dbtest.Open(t))
+	p.subscribe()
+	sent := p.collect(topics.Deliveries)
+	spans := tracetest.NewSpanRecorder()
+	r, err := NewRouter(p.db, testRegistry(), testModules, RouterConfig{
+		Kafka: p.cfg, Tracer: sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans)),
+	})
+	require.NoError(t, err)
+	stop := p.run(r.Run)
+	e := newTestEvent(p.company, "order.created")
+	e.trace = testTrace
+	p.produce(e.record(t))
+	require.Equal(t, testTrace, p.decode(p.eventually(sent, 1)[0]).TraceParent)
+	stop()
+	require.Len(t, spans.Ended(), 1)
+	span := spans.Ended()[0]
+	require.Equal(t, "process "+topics.Events, span.Name())
+	require.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", span.SpanContext().TraceID().String())
+	require.Equal(t, "00f067aa0ba902b7", span.Parent().SpanID().String())
 }
