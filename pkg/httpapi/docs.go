@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
@@ -14,10 +15,13 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 )
 
+// arraysAreNeverNull holds for the wire in both directions. The setting belongs to the process and is made
+// once, because APIs may be made side by side.
+var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
+
 // description is the frame of the API description; operations add themselves on registration.
 func description() huma.Config {
-	// Arrays are never null on the wire, in either direction.
-	huma.DefaultArrayNullable = false
+	arraysAreNeverNull()
 	return huma.Config{
 		OpenAPI: &huma.OpenAPI{
 			OpenAPI: "3.1.0",
