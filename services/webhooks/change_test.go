@@ -217,7 +217,7 @@ func TestForeignCompany(t *testing.T) {
 		}
 		walked++
 		var body any
-		if op.Method == "PATCH" {
+		if op.Method == http.MethodPatch {
 			body = `{"name":"x"}`
 		}
 		got := stranger.Do(t, op.Method, ids.Replace(op.Path), body)

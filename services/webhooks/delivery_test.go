@@ -111,7 +111,7 @@ func TestHistory(t *testing.T) {
 	sub := r.subscribe()
 	path := subscriptions + "/" + sub + "/deliveries"
 	start := time.Now().UTC().Add(-time.Hour).Truncate(time.Microsecond)
-	var ids []string
+	ids := make([]string, 0, 104)
 	for i := range 104 {
 		// Only the first three failed.
 		state := int16(2)

@@ -36,7 +36,7 @@ func (s *Service) EventTypes() []EventType {
 	types := s.events.All()
 	list := make([]EventType, len(types))
 	for i, t := range types {
-		list[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".json"}
+		list[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
 	}
 	return list
 }
@@ -84,6 +84,8 @@ func (s *Service) checkEvent(field, name string) error {
 	if _, known := s.events.Lookup(name); known {
 		return nil
 	}
-	return fault.Invalid(fault.Field{Field: field, Code: fault.Enum,
-		Message: fmt.Sprintf("%s: %s is not an event; GET /webhooks/event-types lists them", field, name)})
+	return fault.Invalid(fault.Field{
+		Field: field, Code: fault.Enum,
+		Message: fmt.Sprintf("%s: %s is not an event; GET /webhooks/event-types lists them", field, name),
+	})
 }

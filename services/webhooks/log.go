@@ -130,6 +130,8 @@ func parseCursor(text string) (outbox.Cursor, error) {
 			return c, nil
 		}
 	}
-	return outbox.Cursor{}, fault.Invalid(fault.Field{Field: "cursor", Code: fault.Format,
-		Message: "cursor: is not one that this log gave out; start again without it"})
+	return outbox.Cursor{}, fault.Invalid(fault.Field{
+		Field: "cursor", Code: fault.Format,
+		Message: "cursor: is not one that this log gave out; start again without it",
+	})
 }

@@ -14,8 +14,8 @@ import (
 
 const component = "core"
 
-// Config is what the service needs. DB and Registry are required, zero values of the rest take the defaults named
-// beside them.
+// Config is what the service needs. Registry is required; without DB only the operations can be described. Zero values
+// of the rest take the defaults named beside them.
 type Config struct {
 	DB             *db.DB
 	Registry       *event.Registry  // every event of the platform, those of [Events] among them
@@ -39,8 +39,8 @@ type Service struct {
 
 // New makes the service.
 func New(cfg Config) *Service {
-	if cfg.DB == nil || cfg.Registry == nil {
-		panic("webhooks: a database and the registry of events are required")
+	if cfg.Registry == nil {
+		panic("webhooks: the registry of events is required")
 	}
 	s := &Service{
 		db: cfg.DB, events: cfg.Registry, insecure: cfg.AllowInsecure, clock: cfg.Now,

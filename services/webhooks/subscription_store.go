@@ -23,8 +23,10 @@ version, ev_pos, created_at, updated_at`
 func subscriptionTargets(s *Subscription) []any {
 	return append([]any{
 		&s.CompanyID, &s.ID, &s.Name, &s.URL, &s.Events, &s.Filter, &s.IsActive, &s.Status, &s.DisabledReason,
-		&s.ExcludeOwnEvents, &s.LastSuccessAt, &s.LastFailureAt, &s.CreatedByID, secretColumn{s}, &s.oldSecret, &s.oldUntil, &s.readScopes, &s.enabledAt,
-	}, s.Meta.Targets()...)
+		&s.ExcludeOwnEvents, &s.LastSuccessAt, &s.LastFailureAt, &s.CreatedByID,
+		secretColumn{s},
+		&s.oldSecret, &s.oldUntil, &s.readScopes, &s.enabledAt,
+	}, s.Targets()...)
 }
 
 // secretColumn reads the secret together with its hint.

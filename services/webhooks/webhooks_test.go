@@ -98,8 +98,9 @@ func (r *rig) published(topic string) []published {
 // messages decodes what was handed to the senders, as they do.
 func (r *rig) messages() []*webhook.Message {
 	r.t.Helper()
-	var all []*webhook.Message
-	for _, p := range r.published(topics.Deliveries) {
+	rows := r.published(topics.Deliveries)
+	all := make([]*webhook.Message, 0, len(rows))
+	for _, p := range rows {
 		m, err := webhook.DecodeMessage(&kgo.Record{Key: []byte(p.Key), Value: p.Payload, Headers: []kgo.RecordHeader{
 			{Key: "companyid", Value: []byte(r.company().String())},
 		}})
