@@ -1,0 +1,129 @@
+package orders
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+// HistoryEntry is one field that a change gave another value.
+type HistoryEntry struct {
+	Field   string    `json:"field"`
+	From    any       `json:"from" doc:"value before; for lines their number"`
+	To      any       `json:"to" doc:"value after; for lines their number"`
+	ActorID string    `json:"actorId"`
+	At      wire.Time `json:"at"`
+}
+
+// change is a top-level field of the order with its JSON before and after.
+type change struct{ field, from, to string }
+
+// ownFields change with every change, or follow from others in an obvious way.
+var ownFields = []string{"version", "updatedAt"} //nolint:gochecknoglobals // a table
+
+// difference compares two states of an order as clients see them.
+func difference(before, after *Order) ([]change, error) {
+	a, err := fieldsOf(before)
+	if err != nil {
+		return nil, err
+	}
+	b, err := fieldsOf(after)
+	if err != nil {
+		return nil, err
+	}
+	var changes []change
+	for _, name := range slices.Sorted(maps.Keys(b)) {
+		if bytes.Equal(a[name], b[name]) || slices.Contains(ownFields, name) {
+			continue
+		}
+		c := change{name, string(a[name]), string(b[name])}
+		if name == "lines" {
+			c.from, c.to = fmt.Sprint(len(before.Lines)), fmt.Sprint(len(after.Lines))
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+func fieldsOf(o *Order) (map[string]json.RawMessage, error) {
+	raw, err := marshal(o)
+	if err != nil {
+		return nil, err
+	}
+	fields := map[string]json.RawMessage{}
+	if err := json.Unmarshal(raw, &fields); err != nil {
+		return nil, fmt.Errorf("read fields of order: %w", err)
+	}
+	return fields, nil
+}
+
+func namesOf(changes []change) []string {
+	names := make([]string, len(changes))
+	for i, c := range changes {
+		names[i] = c.field
+	}
+	return names
+}
+
+const sqlInsertHistory = `INSERT INTO order_history (company_id, order_id, id, position, field, from_value, to_value, actor_id, created_at)
+SELECT $1, $2, $3, u.n, u.f, u.a, u.b, $8, $9 FROM unnest($4::INT4[], $5::TEXT[], $6::TEXT[], $7::TEXT[]) AS u(n, f, a, b)`
+
+func insertHistory(tx *db.Tx, o *Order, by access.Caller, changes []change) {
+	positions := make([]int32, len(changes))
+	from, to := make([]string, len(changes)), make([]string, len(changes))
+	for i, c := range changes {
+		positions[i], from[i], to[i] = int32(i), c.from, c.to
+	}
+	who := outbox.SystemActor
+	if by.Actor != uuid.Nil {
+		who = by.Actor.String()
+	}
+	tx.Queue(sqlInsertHistory, o.CompanyID, o.ID, record.NewID(), positions, namesOf(changes), from, to, who, o.UpdatedAt)
+}
+
+const sqlSelectHistory = `SELECT field, from_value, to_value, actor_id, created_at FROM order_history
+WHERE company_id = $1 AND order_id = $2 ORDER BY id, position`
+
+const sqlSelectOrderID = `SELECT id FROM orders WHERE company_id = $1 AND id = $2`
+
+// History lists the changes of an order, oldest first.
+func (s *Service) History(ctx context.Context, company tenant.ID, id uuid.UUID) ([]HistoryEntry, error) {
+	entries := []HistoryEntry{}
+	b := &pgx.Batch{}
+	b.Queue(sqlSelectOrderID, company, id).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	b.Queue(sqlSelectHistory, company, id).Query(func(rows pgx.Rows) (err error) {
+		entries, err = pgx.CollectRows(rows, scanHistory)
+		return err
+	})
+	err := s.db.SendBatch(ctx, b).Close()
+	if db.IsNoRows(err) {
+		return nil, fault.NotFound("ORDER", id.String())
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read history of order: %w", err)
+	}
+	return entries, nil
+}
+
+func scanHistory(row pgx.CollectableRow) (e HistoryEntry, err error) {
+	var from, to string
+	if err := row.Scan(&e.Field, &from, &to, &e.ActorID, &e.At); err != nil {
+		return e, err
+	}
+	e.From, e.To = json.RawMessage(from), json.RawMessage(to)
+	return e, nil
+}
