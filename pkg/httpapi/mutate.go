@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -29,7 +30,12 @@ func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, chang
 // Keep stores the answer of call in the transaction of its change. It is for callers that run the
 // transaction themselves, with [Call.TxOptions] and [Call.Committed]; others use [Mutate].
 func Keep[T any](tx *db.Tx, call *Call, body T) (*Reply[T], error) {
-	reply := &Reply[T]{Body: body}
+	return KeepJSON(tx, call, body, nil)
+}
+
+// KeepJSON is [Keep] for a caller that has the JSON form of the body already.
+func KeepJSON[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage) (*Reply[T], error) {
+	reply := &Reply[T]{Body: body, raw: raw}
 	ans, err := newAnswer(*call.op, reply)
 	if err != nil {
 		return nil, err
