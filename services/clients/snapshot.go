@@ -49,8 +49,9 @@ func (s *Service) QueueSnapshot(b *pgx.Batch, company tenant.ID, id uuid.UUID, r
 }
 
 // LockSnapshot is [Service.Snapshot] that keeps others from changing the client until the transaction ends.
-func (s *Service) LockSnapshot(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID) (Snapshot, error) {
-	return scanSnapshot(tx.QueryRow(ctx, sqlLockSnapshot, company, id), id)
+// q must be that transaction.
+func (s *Service) LockSnapshot(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (Snapshot, error) {
+	return scanSnapshot(q.QueryRow(ctx, sqlLockSnapshot, company, id), id)
 }
 
 func scanSnapshot(row pgx.Row, id uuid.UUID) (v Snapshot, err error) {
@@ -71,12 +72,11 @@ var errBalance = fault.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client'
 
 // AddBalance books a payment (positive) or a debt (negative) in the caller's transaction. It counts as a change
 // of the client without an event of its own; a delta of 0 changes nothing.
-func (s *Service) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error {
+func (s *Service) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) {
 	if delta == 0 {
-		return nil
+		return
 	}
 	m := record.New(s.now())
 	tx.Queue(sqlAddBalance, company, id, delta, m.EvPos, m.UpdatedAt).
 		Expect(1, fault.NotFound("CLIENT", id.String())).OnConstraint("clients_balance_chk", errBalance)
-	return nil
 }

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/catalog"
+	"github.com/tradegrid/tradegrid/services/clients"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/dispatch"
+	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/services/webhooks"
+)
+
+// domains are the services of one process, each handed what it needs of the others.
+type domains struct {
+	db        *db.DB
+	company   *company.Service
+	catalog   *catalog.Service
+	clients   *clients.Service
+	warehouse *warehouse.Service
+	orders    *orders.Service
+	webhooks  *webhooks.Service
+	events    *event.Registry
+}
+
+type domainConfig struct {
+	AllowInsecure bool
+	Log           *slog.Logger
+}
+
+// newDomains makes the services. Without a database they can only be described.
+func newDomains(d *db.DB, cfg domainConfig) *domains {
+	all := &domains{db: d, company: company.New(company.Config{DB: d, Log: cfg.Log})}
+	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Events(), warehouse.Events(), orders.Events(), webhooks.Events())
+	all.warehouse = warehouse.New(d, stockProducts{all})
+	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}})
+	all.clients = clients.New(d, clientUsers{all})
+	all.orders = orders.New(orders.Config{
+		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
+		Catalog: orderCatalog{all}, Clients: orderClients{all}, Stock: orderStock{all}, Users: all.company,
+	})
+	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, AllowInsecure: cfg.AllowInsecure})
+	return all
+}
+
+// register adds the operations of all domains to the API.
+func (all *domains) register(api *httpapi.API) {
+	all.catalog.Register(api)
+	all.clients.Register(api)
+	all.orders.Register(api)
+	all.webhooks.Register(api)
+	all.company.Register(api)
+}
+
+// allMetrics are the collectors of a process that plays every role.
+func allMetrics() []prometheus.Collector {
+	return slices.Concat(db.Metrics(), httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), outbox.Metrics(), dispatch.Metrics(), kafka.ConsumerMetrics())
+}
+
+// stockProducts lets the warehouse read the catalog.
+type stockProducts struct{ all *domains }
+
+func (a stockProducts) StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
+	ids := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		ids[i] = k.Product
+	}
+	items, err := a.all.catalog.StockItems(ctx, q, company, ids)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[warehouse.Key]warehouse.Product, len(items))
+	for _, it := range items {
+		out[warehouse.Key{Product: it.ID}] = warehouse.Product{
+			Name: it.Name, SKU: it.SKU, CategoryID: it.CategoryID, CategoryName: it.CategoryName, HasStock: it.HasStock,
+		}
+	}
+	return out, nil
+}
+
+// catalogStock lets the catalog show stock.
+type catalogStock struct{ all *domains }
+
+func (a catalogStock) Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]catalog.StockTotals, error) {
+	totals, err := a.all.warehouse.Totals(ctx, q, company, products)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[uuid.UUID]catalog.StockTotals, len(totals))
+	for id, t := range totals {
+		out[id] = catalog.StockTotals(t)
+	}
+	return out, nil
+}
+
+// clientUsers lets clients read users.
+type clientUsers struct{ all *domains }
+
+func (a clientUsers) Names(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	return a.all.company.UserNames(ctx, q, company, ids)
+}
+
+// orderCatalog lets orders read what can be sold.
+type orderCatalog struct{ all *domains }
+
+func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []orders.ItemRef) (map[orders.ItemRef]orders.Item, error) {
+	asked := make([]catalog.ItemRef, len(refs))
+	for i, r := range refs {
+		asked[i] = catalog.ItemRef{Kind: r.Kind, RefID: r.ID}
+		if r.Variant != uuid.Nil {
+			asked[i].VariantID = &r.Variant
+		}
+	}
+	items, err := a.all.catalog.OrderItems(ctx, q, company, asked)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[orders.ItemRef]orders.Item, len(items))
+	for i, it := range items {
+		if it.Missing == "" || it.Missing == "PRODUCT_VARIANT" {
+			out[refs[i]] = orderItem(it)
+		}
+	}
+	return out, nil
+}
+
+func orderItem(it catalog.Item) orders.Item {
+	item := orders.Item{
+		SKU: it.SKU, Name: it.Name, Unit: it.Unit, Price: it.Price, Hidden: it.Status == catalog.StatusHidden, HasStock: it.HasStock,
+		NoVariant: it.Missing == "PRODUCT_VARIANT", MinOrderQty: it.MinOrderQty, OrderStepQty: it.OrderStepQty,
+	}
+	for _, c := range it.Components {
+		item.Parts = append(item.Parts, orders.Part{Product: c.ProductID, Qty: c.Qty})
+	}
+	for _, g := range it.Modifiers {
+		for _, o := range g.Options {
+			if item.Options == nil {
+				item.Options = map[uuid.UUID]orders.Modifier{}
+			}
+			item.Options[o.ID] = orders.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
+		}
+	}
+	return item
+}
+
+// orderClients lets orders read clients and book what they owe.
+type orderClients struct{ all *domains }
+
+func (a orderClients) OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (orders.Client, bool, error) {
+	read := a.all.clients.Snapshot
+	if lock {
+		read = a.all.clients.LockSnapshot
+	}
+	c, err := read(ctx, q, company, id)
+	if fault.Is(err, "CLIENT_NOT_FOUND") {
+		return orders.Client{}, false, nil
+	}
+	if err != nil {
+		return orders.Client{}, false, err
+	}
+	list := c.PriceListID
+	if list == nil {
+		list = c.GroupPriceListID
+	}
+	return orders.Client{
+		DisplayName: c.DisplayName, Phone: c.Phone, Email: c.Email, Archived: c.Archived(), PaymentTermsDays: c.PaymentTermsDays,
+		CreditLimit: c.CreditLimit, Balance: c.Balance, PriceListID: list,
+	}, true, nil
+}
+
+func (a orderClients) AddBalance(tx *db.Tx, by access.Caller, id uuid.UUID, delta money.Amount) {
+	a.all.clients.AddBalance(tx, by.Company, id, delta)
+}
+
+// orderStock lets orders reserve and move stock.
+type orderStock struct{ all *domains }
+
+func (a orderStock) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
+	return a.all.warehouse.Find(ctx, q, company, id)
+}
+
+func (a orderStock) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
+	a.all.warehouse.Reserve(tx, by, stockDeltas(deltas))
+}
+
+func (a orderStock) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
+	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
+	return a.all.warehouse.Move(ctx, tx, by, doc, stockDeltas(deltas))
+}
+
+func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
+	out := make([]warehouse.Delta, len(deltas))
+	for i, d := range deltas {
+		out[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
+	}
+	return out
+}
+
+// demoWarehouse makes the first warehouse of the demo company.
+func (all *domains) demoWarehouse(ctx context.Context, id tenant.ID) (w uuid.UUID, err error) {
+	err = all.db.RunTx(ctx, "demo.warehouse", func(ctx context.Context, tx *db.Tx) error {
+		made, err := all.warehouse.CreateWarehouse(ctx, tx, demoCaller(id), warehouse.WarehouseInput{Name: "Main warehouse"})
+		w = made.ID
+		return err
+	})
+	return w, err
+}
+
+// demoStock puts pieces of a product on stock.
+func (all *domains) demoStock(ctx context.Context, id tenant.ID, w, product uuid.UUID, pieces int64) error {
+	return all.db.RunTx(ctx, "demo.stock", func(ctx context.Context, tx *db.Tx) error {
+		_, err := all.warehouse.SetStock(ctx, tx, demoCaller(id), warehouse.Adjustment{
+			ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: "first stock",
+		})
+		return err
+	})
+}
+
+func demoCaller(id tenant.ID) access.Caller {
+	return access.Caller{Principal: &access.Principal{Company: id, Settings: access.Settings{StockPolicy: access.StockAllowNegative}}}
+}
