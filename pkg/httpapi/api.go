@@ -241,6 +241,12 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	defer cancel()
 	r := &request{api: a, fc: fc, op: o}
 	defer r.close()
+	defer func() {
+		if p := recover(); p != nil {
+			r.giveUpKey(ctx) // a repeat must not wait for the lease of a request that is over
+			panic(p)
+		}
+	}()
 	ans, err := r.checks(ctx)
 	if err == nil && ans == nil {
 		ans, err = run(ctx, r)

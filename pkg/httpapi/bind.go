@@ -215,11 +215,10 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if len(c.faults) > 0 {
 		return nil
 	}
-	raw := r.body
-	if c.changed {
-		if raw, err = json.Marshal(tree); err != nil {
-			return fmt.Errorf("write normal form of body: %w", err)
-		}
+	// What was checked is what is read: the decoder would take names in any case, and merge a name that comes twice.
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return fmt.Errorf("write normal form of body: %w", err)
 	}
 	target := in.FieldByIndex(b.body)
 	if b.bodyOpt {

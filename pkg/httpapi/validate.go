@@ -33,7 +33,6 @@ type checker struct {
 	reg     huma.Registry
 	faults  fault.Fields
 	ignored []string // unknown fields
-	changed bool     // the normal form differs from what was sent
 }
 
 // value checks v at path and returns its normal form.
@@ -64,6 +63,8 @@ func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 		return c.array(path, s, v, depth)
 	case huma.TypeObject:
 		return c.object(path, s, v, depth)
+	default:
+		c.free(path, v, depth)
 	}
 	return v
 }
@@ -95,9 +96,6 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 		return v
 	}
 	text := strings.TrimSpace(raw)
-	if text != raw {
-		c.changed = true
-	}
 	n := utf8.RuneCountInString(text)
 	switch {
 	case strings.ContainsRune(text, 0):
@@ -181,9 +179,6 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 	if err != nil {
 		c.faults.Add(path, fault.Max, "%s", err.Error())
 		return v
-	}
-	if text != string(num) {
-		c.changed = true
 	}
 	f, _ := strconv.ParseFloat(text, 64) // only compared with bounds, which are exact in a float64
 	decimals := fraction(text)
@@ -284,11 +279,14 @@ func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
 	}
 	for name, p := range s.Properties {
 		if _, sent := obj[name]; !sent && p.Default != nil {
-			obj[name], c.changed = defaultOf(p), true
+			obj[name] = defaultOf(p)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		obj[name] = c.property(join(path, name), s, name, obj[name], depth)
+		v, keep := c.property(join(path, name), s, name, obj[name], depth)
+		if obj[name] = v; !keep {
+			delete(obj, name)
+		}
 	}
 	return obj
 }
@@ -312,23 +310,23 @@ func defaultOf(s *huma.Schema) any {
 	return v
 }
 
-func (c *checker) property(path string, s *huma.Schema, name string, v any, depth int) any {
+// property checks one property; keep is false for one that the schema does not have.
+func (c *checker) property(path string, s *huma.Schema, name string, v any, depth int) (normal any, keep bool) {
 	if p, known := s.Properties[name]; known {
-		return c.value(path, p, v, depth+1)
+		return c.value(path, p, v, depth+1), true
 	}
 	if of, isMap := s.AdditionalProperties.(*huma.Schema); isMap {
-		return c.value(path, of, v, depth+1)
+		return c.value(path, of, v, depth+1), true
 	}
+	c.free(path, v, depth+1)
 	if len(s.Properties) > 0 {
 		c.ignored = append(c.ignored, path)
-	} else {
-		// A free object still has a bounded depth.
-		c.free(path, v, depth+1)
+		return v, false
 	}
-	return v
+	return v, true
 }
 
-// free checks only the depth of a value that has no schema.
+// free checks only the bounds of a value that has no schema.
 func (c *checker) free(path string, v any, depth int) {
 	if depth > maxDepth {
 		c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
@@ -336,12 +334,16 @@ func (c *checker) free(path string, v any, depth int) {
 	}
 	switch v := v.(type) {
 	case []any:
+		if len(v) > defaultItems {
+			c.faults.Add(path, fault.Max, "must have at most %d entries, has %d", defaultItems, len(v))
+			return
+		}
 		for i, item := range v {
 			c.free(path+"["+strconv.Itoa(i)+"]", item, depth+1)
 		}
 	case map[string]any:
-		for name, item := range v {
-			c.free(join(path, name), item, depth+1)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			c.free(join(path, name), v[name], depth+1)
 		}
 	}
 }
