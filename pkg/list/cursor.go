@@ -35,25 +35,30 @@ func (q *Query) digest() string {
 	for _, w := range q.where {
 		fmt.Fprintf(h, "%s\n", w)
 	}
-	for i, a := range q.args[:q.own] {
-		fmt.Fprintf(h, "%d=%v\n", i, a)
+	for _, a := range q.args[:q.own] {
+		raw, err := json.Marshal(a) // behind a pointer it is the value that counts
+		if err != nil {
+			raw = fmt.Append(nil, a)
+		}
+		fmt.Fprintf(h, "%s\n", raw)
 	}
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])
 }
 
+var errCursor = fault.Invalid(fault.Field{
+	Field: "cursor", Code: fault.Format,
+	Message: "cursor: does not belong to this list with these filters and this order; start again without it",
+})
+
 // afterCursor is the condition for the records behind the cursor, in the order of the list.
 func (q *Query) afterCursor(s Sort) (string, error) {
-	bad := fault.Invalid(fault.Field{
-		Field: "cursor", Code: fault.Format,
-		Message: "cursor: does not belong to this list with these filters and this order; start again without it",
-	})
 	raw, err := base64.RawURLEncoding.DecodeString(q.params.Cursor)
 	if err != nil {
-		return "", bad
+		return "", errCursor
 	}
 	var c cursor
 	if err := json.Unmarshal(raw, &c); err != nil || c.Sort != q.sort || c.Desc != q.desc || c.Query != q.digest() {
-		return "", bad
+		return "", errCursor
 	}
 	op := ">"
 	if q.desc {

@@ -6,6 +6,7 @@ package list
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -186,10 +188,19 @@ func Fetch[T any](ctx context.Context, d db.Querier, q *Query, targets func(*T) 
 		batch.Queue(count, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(page.Total) })
 	}
 	if err := d.SendBatch(ctx, batch).Close(); err != nil {
+		if q.params.Cursor != "" && isDataError(err) {
+			return nil, errCursor // its value is not of the column's type: somebody made it up
+		}
 		return nil, fmt.Errorf("read page of %s: %w", q.spec.From, err)
 	}
 	q.finish(page.envelope(), last)
 	return page, nil
+}
+
+// isDataError reports whether the database could not make sense of a value.
+func isDataError(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && strings.HasPrefix(pg.Code, "22")
 }
 
 // envelope is the part of a page that does not depend on its records.
