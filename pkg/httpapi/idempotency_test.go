@@ -1,0 +1,219 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+func TestReplay(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	key := uuid.NewString()
+	first := f.post(`{"name":" one ","extra":1}`, keyHeader, key)
+	first.is(t, 201, "")
+	require.Empty(t, first.Header.Get("X-Idempotent-Replayed"))
+	id := first.body["id"].(string)
+	f.do(request{method: "PATCH", path: "/things/" + id, body: `{"name":"changed"}`}).is(t, 200, "")
+
+	for name, again := range map[string]response{
+		"same":         f.post(`{"name":" one ","extra":1}`, keyHeader, key),
+		"key order":    f.post(`{ "extra":1, "name":" one " }`, keyHeader, key),
+		"upper case":   f.post(`{"name":" one ","extra":1}`, keyHeader, strings.ToUpper(key)),
+		"alias":        f.post(`{"name":" one ","extra":1}`, "Idempotency-Key", key),
+		"quoted alias": f.post(`{"name":" one ","extra":1}`, "Idempotency-Key", `"`+key+`"`),
+		"both":         f.post(`{"name":" one ","extra":1}`, "Idempotency-Key", `"`+key+`"`, keyHeader, key),
+	} {
+		again.is(t, 201, "")
+		require.Equal(t, string(first.raw), string(again.raw), name)
+		require.Equal(t, "true", again.Header.Get("X-Idempotent-Replayed"), name)
+		for _, h := range []string{"Location", "ETag", "Content-Type"} {
+			require.NotEmpty(t, first.Header.Get(h))
+			require.Equal(t, first.Header.Get(h), again.Header.Get(h), "%s: %s", name, h)
+		}
+	}
+	require.Equal(t, 1, f.stored())
+	gone := request{method: "DELETE", path: "/things/" + id, headers: map[string]string{keyHeader: uuid.NewString()}}
+	f.do(gone).is(t, 204, "")
+	again := f.do(gone)
+	again.is(t, 204, "")
+	require.Equal(t, "true", again.Header.Get("X-Idempotent-Replayed"))
+	require.Empty(t, again.raw)
+}
+
+func TestKeyOfAnOperationWithoutTransaction(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	key := uuid.NewString()
+	first := f.echoOf(`{"count":5}`, keyHeader, key)
+	first.is(t, 200, "")
+	again := f.echoOf(`{"count":5.0}`, keyHeader, key)
+	again.is(t, 422, "IDEMPOTENCY_KEY_REUSED")
+	again = f.echoOf(`{"count":5}`, keyHeader, key)
+	require.Equal(t, string(first.raw), string(again.raw))
+	require.Equal(t, "true", again.Header.Get("X-Idempotent-Replayed"))
+}
+
+func TestKeyReuse(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	key := uuid.NewString()
+	id := f.post(`{"name":"one"}`, keyHeader, key).body["id"].(string)
+	keyed := map[string]string{keyHeader: key}
+	for name, r := range map[string]request{
+		"body":   {method: "POST", path: "/things", body: `{"name":"two"}`, headers: keyed},
+		"path":   {method: "POST", path: "/things/echo", body: `{"name":"one"}`, headers: keyed},
+		"query":  {method: "POST", path: "/things?a=1", body: `{"name":"one"}`, headers: keyed},
+		"method": {method: "DELETE", path: "/things/" + id, headers: keyed},
+	} {
+		got := f.do(r)
+		require.Equal(t, "IDEMPOTENCY_KEY_REUSED", got.body["code"], name)
+		require.Equal(t, 422, got.StatusCode, name)
+	}
+	f.do(request{method: "GET", path: "/things/" + id, headers: map[string]string{keyHeader: "ignored on GET"}}).is(t, 200, "")
+	f.token("stranger", func(p *access.Principal) { p.Company = tenant.NewID() })
+	other := f.do(request{method: "POST", path: "/things", body: `{"name":"two"}`, token: "stranger", headers: keyed})
+	other.is(t, 201, "")
+}
+
+func TestBadKeys(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, bad := range []string{"1", "not-a-uuid", strings.ReplaceAll(uuid.NewString(), "-", ""), "{" + uuid.NewString() + "}", "urn:uuid:" + uuid.NewString()} {
+		require.Equal(t, map[string]string{keyHeader: "FORMAT"}, f.post(`{"name":"x"}`, keyHeader, bad).faults(t), bad)
+		require.Equal(t, map[string]string{"Idempotency-Key": "FORMAT"}, f.post(`{"name":"x"}`, "Idempotency-Key", bad).faults(t), bad)
+	}
+	got := f.post(`{"name":"x"}`, keyHeader, uuid.NewString(), "Idempotency-Key", uuid.NewString())
+	require.Len(t, got.faults(t), 1)
+	require.Zero(t, f.stored())
+}
+
+func TestFailureFreesTheKey(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	key := uuid.NewString()
+	f.post(`{"name":""}`, keyHeader, key).is(t, 400, "VALIDATION_ERROR")
+	f.post(`{"name":"taken"}`, keyHeader, key).is(t, 409, "NAME_TAKEN")
+	f.do(request{method: "POST", path: "/things/panic", headers: map[string]string{keyHeader: key}}).is(t, 500, "INTERNAL_ERROR")
+	f.do(request{method: "DELETE", path: "/things/" + uuid.NewString(), headers: map[string]string{keyHeader: key}}).is(t, 404, "THING_NOT_FOUND")
+	f.post(`{"name":"fine"}`, keyHeader, key).is(t, 201, "")
+	require.Equal(t, 1, f.stored())
+}
+
+// gate lets a test hold the first create inside its handler.
+type gate struct {
+	entered chan struct{}
+	leave   chan struct{}
+}
+
+func hold(f *fixture) gate {
+	g := gate{make(chan struct{}), make(chan struct{})}
+	f.enter = func(ctx context.Context, call int) {
+		if call == 1 {
+			close(g.entered)
+			select {
+			case <-g.leave:
+			case <-ctx.Done():
+			}
+		}
+	}
+	return g
+}
+
+func TestInFlight(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	g, key := hold(f), uuid.NewString()
+	done := make(chan response, 1)
+	go func() { done <- f.post(`{"name":"slow"}`, keyHeader, key) }()
+	<-g.entered
+	got := f.post(`{"name":"slow"}`, keyHeader, key)
+	got.is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+	require.Equal(t, "1", got.Header.Get("Retry-After"))
+	f.post(`{"name":"other"}`, keyHeader, key).is(t, 422, "IDEMPOTENCY_KEY_REUSED")
+	close(g.leave)
+	first := <-done
+	first.is(t, 201, "")
+	again := f.post(`{"name":"slow"}`, keyHeader, key)
+	require.Equal(t, string(first.raw), string(again.raw))
+	require.Equal(t, 1, f.stored())
+}
+
+// The node that held the key froze longer than its lease: another request takes over, and the
+// first one must not change anything when it wakes.
+func TestLostLeaseUndoesTheChange(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *httpapi.Config) { c.KeyLease = 100 * time.Millisecond })
+	g, key := hold(f), uuid.NewString()
+	done := make(chan response, 1)
+	go func() { done <- f.post(`{"name":"frozen"}`, keyHeader, key) }()
+	<-g.entered
+	var second response
+	require.Eventually(t, func() bool {
+		second = f.post(`{"name":"frozen"}`, keyHeader, key)
+		return second.StatusCode == http.StatusCreated
+	}, 10*time.Second, 20*time.Millisecond)
+	require.Empty(t, second.Header.Get("X-Idempotent-Replayed"))
+	close(g.leave)
+	(<-done).is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+	require.Equal(t, 1, f.stored())
+	again := f.post(`{"name":"frozen"}`, keyHeader, key)
+	require.Equal(t, string(second.raw), string(again.raw), "the loser leaves the winner's answer alone")
+}
+
+func TestKeysAreForgottenAfterTheirTime(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *httpapi.Config) { c.KeyTTL = 50 * time.Millisecond })
+	key := uuid.NewString()
+	first := f.post(`{"name":"one"}`, keyHeader, key)
+	first.is(t, 201, "")
+	require.Eventually(t, func() bool {
+		got := f.post(`{"name":"two"}`, keyHeader, key)
+		return got.StatusCode == http.StatusCreated && got.body["id"] != first.body["id"]
+	}, 10*time.Second, 20*time.Millisecond)
+}
+
+func TestConcurrentRepeatsHaveOneEffect(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	const n = 16
+	key := uuid.NewString()
+	got := make([]response, n)
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	for i := range n {
+		wg.Go(func() {
+			<-start
+			got[i] = f.post(`{"name":"once"}`, keyHeader, key)
+		})
+	}
+	close(start)
+	wg.Wait()
+	fresh, body := 0, ""
+	for _, r := range got {
+		switch r.StatusCode {
+		case http.StatusCreated:
+			if r.Header.Get("X-Idempotent-Replayed") == "" {
+				fresh++
+			}
+			if body == "" {
+				body = string(r.raw)
+			}
+			require.Equal(t, body, string(r.raw))
+		default:
+			r.is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+		}
+	}
+	require.Equal(t, 1, fresh)
+	require.Equal(t, 1, f.stored())
+}
