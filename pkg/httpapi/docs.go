@@ -19,9 +19,6 @@ import (
 // once, because APIs may be made side by side.
 var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
-// arraysAreNeverNull sets how huma describes arrays: they are never null on the wire, in either direction.
-var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
-
 // description is the frame of the API description; operations add themselves on registration.
 func description() huma.Config {
 	arraysAreNeverNull()
