@@ -9,7 +9,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -218,16 +217,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logge
 		defer client.Close()
 		g, ctx := errgroup.WithContext(ctx)
 		g.Go(func() error { return s.Run(ctx) })
-		g.Go(func() error {
-			return kafka.Tail(ctx, broker, nil, func(r *kgo.Record) {
-				company, id, err := dispatch.SubscriptionKey(r.Key)
-				if err != nil {
-					log.WarnContext(ctx, "change of a subscription is not understood", "error", err)
-					return
-				}
-				receivers.Invalidate(company, id)
-			}, topics.Subscriptions)
-		})
+		g.Go(func() error { return receivers.Watch(ctx, broker) })
 		return g.Wait()
 	}, nil
 }

@@ -1,0 +1,129 @@
+package dispatch
+
+import (
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
+)
+
+// conclude does what was decided: first what must be in Kafka, then the result, then the record is done.
+func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
+	m := j.msg
+	sit.attempt, sit.parks, sit.now = m.Attempt, m.Parks, s.now()
+	d := s.cfg.Retry.decide(sit)
+	if d.verdict == park && !s.sched.park(j.lane, s.cfg.Retry.MaxParked) {
+		d.verdict = parkInStore
+	}
+	switch {
+	case a != nil:
+		s.observe(s.work, j, r, a, d)
+	case d.verdict == park || d.verdict == parkInStore:
+		laneParked.WithLabelValues(sit.finding.String()).Inc()
+	}
+	res := s.result(j, a, d, sit.now)
+	switch d.verdict {
+	case success:
+		s.seen.close(j)
+		s.results.add(res)
+	case parkInStore:
+		s.results.add(res)
+	case retry, park:
+		next := *m
+		next.NotBefore = *res.next
+		if d.verdict == park {
+			next.Parks++
+		} else {
+			next.Attempt, next.Parks = m.Attempt+1, 0
+		}
+		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
+			failpoint.Hit("sender.retry_produced")
+			s.results.add(res)
+		})
+	case dead:
+		s.bury(j, sit.finding, res)
+	}
+}
+
+// result describes a decision to the database.
+func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result {
+	n := int16(j.msg.Attempt)
+	res := &result{
+		key: receiverKey{j.msg.Company, j.msg.SubscriptionID}, delivery: j.msg.DeliveryID,
+		state: statePending, attempt: n - 1, most: n - 1, stored: j.rec.Done,
+	}
+	if a != nil {
+		res.attempt, res.tried, res.started, res.took, res.body = n, true, a.at.UTC().Truncate(time.Microsecond), a.took, a.body
+		if a.status != 0 {
+			code := int32(a.status)
+			res.code = &code
+		}
+		if a.err != "" {
+			res.err = &a.err
+		}
+	}
+	moment := now.UTC().Truncate(time.Millisecond)
+	switch d.verdict {
+	case success:
+		// Also when a worker that lost the partition has recorded a failure of this attempt meanwhile.
+		res.state, res.most, res.completed = stateSuccess, math.MaxInt16, &moment
+	case dead:
+		res.state, res.most, res.completed = stateFailed, math.MaxInt16, &moment
+		if d.reason != "" {
+			res.err = &d.reason
+		}
+	case retry, park:
+		due := moment.Add(d.wait).Truncate(time.Millisecond)
+		res.next = &due
+	case parkInStore: // without a time: it waits for its receiver
+	}
+	return res
+}
+
+// produce writes a record and calls then once the brokers have it. It tries until the partition stops.
+func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
+	s.client.Produce(s.work, rec, func(_ *kgo.Record, err error) {
+		if err == nil {
+			then()
+			return
+		}
+		s.log.WarnContext(s.work, "delivery not put on its delay line", "topic", rec.Topic, "delivery_id", j.msg.DeliveryID, "error", err)
+		again := *rec
+		time.AfterFunc(time.Second, func() {
+			if j.from.stopped() {
+				j.rec.Drop()
+				return
+			}
+			s.produce(j, &kgo.Record{Topic: again.Topic, Key: again.Key, Value: again.Value, Headers: again.Headers}, then)
+		})
+	})
+}
+
+// bury keeps a delivery that is given up as a dead letter, then records the end.
+func (s *Sender) bury(j *job, f finding, res *result) {
+	reason := DeadAttempts
+	switch f {
+	case expired:
+		reason = DeadTTL
+	case deleted:
+		reason = DeadDeleted
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused:
+	}
+	for {
+		err := s.dead.Delivery(s.work, j.msg, reason, deref(res.err))
+		if err == nil {
+			s.seen.close(j)
+			s.results.add(res)
+			return
+		}
+		s.log.WarnContext(s.work, "dead letter not written", "delivery_id", j.msg.DeliveryID, "error", err)
+		select {
+		case <-j.from.stopping:
+			j.rec.Drop()
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}
