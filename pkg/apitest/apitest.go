@@ -19,6 +19,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
@@ -98,7 +99,17 @@ type Response struct {
 type Header [2]string
 
 // Do sends a request; body may be nil, JSON text, or anything that has a JSON form.
+// Where faults are injected into all transactions, some use up their tries: then Do repeats what answers 503.
 func (c *Client) Do(t testing.TB, method, path string, body any, headers ...Header) *Response {
+	t.Helper()
+	r := c.send(t, method, path, body, headers)
+	for try := 1; dbtest.Chaotic() && r.Status == http.StatusServiceUnavailable && try < 10; try++ {
+		r = c.send(t, method, path, body, headers)
+	}
+	return r
+}
+
+func (c *Client) send(t testing.TB, method, path string, body any, headers []Header) *Response {
 	t.Helper()
 	var raw []byte
 	switch b := body.(type) {

@@ -131,6 +131,9 @@ func connect(t testing.TB, url string, conns int32) *db.DB {
 	return d
 }
 
+// Chaotic reports whether the transactions of the pools that this package opens fail at random.
+func Chaotic() bool { return os.Getenv(envChaos) != "" }
+
 func chaos(t testing.TB) db.Injector {
 	t.Helper()
 	text := os.Getenv(envChaos)
