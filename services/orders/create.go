@@ -158,8 +158,8 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Ord
 	insertLines(tx, &o)
 	if o.PrepaidAmount > 0 {
 		insertPayment(tx, &o, by, o.PrepaidAmount, o.CreatedAt)
-		if o.CustomerID != nil {
-			s.cfg.Clients.AddBalance(tx, by, *o.CustomerID, o.PrepaidAmount)
+		if err := s.addBalance(ctx, tx, &o, o.PrepaidAmount); err != nil {
+			return nil, err
 		}
 	}
 	s.cfg.Stock.Reserve(tx, by, o.reserved(1))

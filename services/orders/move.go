@@ -79,7 +79,9 @@ func (s *Service) follow(ctx context.Context, tx *db.Tx, by access.Caller, befor
 	switch o.Status {
 	case statusCompleted:
 		o.CompletedAt = &o.UpdatedAt
-		s.addBalance(tx, by, o.CustomerID, -(o.Total + o.DeliveryCost))
+		if err := s.addBalance(ctx, tx, o, -(o.Total + o.DeliveryCost)); err != nil {
+			return err
+		}
 		return s.cfg.Stock.Complete(ctx, tx, by, o.ID, o.Number, before.leaving())
 	case statusCancelled:
 		o.CancelledAt = &o.UpdatedAt

@@ -61,7 +61,7 @@ type Clients interface {
 	// OrderClient reads a client; lock keeps others from confirming orders of the client until the transaction ends.
 	OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c Client, found bool, err error)
 	// AddBalance queues a change of the client's balance.
-	AddBalance(tx *db.Tx, by access.Caller, id uuid.UUID, delta money.Amount)
+	AddBalance(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error
 }
 
 // Client is what an order takes from its customer.

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/jackc/pgx/v5"
@@ -41,22 +42,21 @@ func together(ctx context.Context, q db.Querier, reads ...readFunc) error {
 	return nil
 }
 
-// gathering is the Querier that the reads see. It takes queries only: anything else would need the connection
-// that other reads are using.
+// gathering is the Querier that the reads see. It takes queries and batches with callbacks only: a statement of
+// its own would need the connection that other reads are using.
 type gathering struct {
 	on     db.Querier
-	events chan *asked // a query of a read, or nil for its end
+	events chan *asked // what a read asks for, or nil for its end
 }
 
-// asked is a query that waits for its batch.
+// asked is the queries of one read that wait for a round trip.
 type asked struct {
-	sql    string
-	args   []any
-	rows   chan pgx.Rows
-	closed chan struct{}
+	queries []*pgx.QueuedQuery
+	turn    chan pgx.BatchResults // the read takes its results from here when those before it are read
+	over    chan struct{}
 }
 
-// serve sends a batch whenever every read that is not over waits for one.
+// serve makes a round trip whenever every read that is not over waits for one.
 func (g *gathering) serve(ctx context.Context, running int) {
 	var waiting []*asked
 	for running > 0 {
@@ -75,27 +75,34 @@ func (g *gathering) serve(ctx context.Context, running int) {
 func (g *gathering) send(ctx context.Context, all []*asked) {
 	b := &pgx.Batch{}
 	for _, a := range all {
-		b.Queue(a.sql, a.args...)
+		for _, q := range a.queries {
+			b.Queue(q.SQL, q.Arguments...)
+		}
 	}
 	res := g.on.SendBatch(ctx, b)
 	for _, a := range all {
-		rows, _ := res.Query() // the rows carry the error as well
-		a.rows <- rows
-		<-a.closed
+		a.turn <- res
+		<-a.over
 	}
 	_ = res.Close() // every error has reached its reader
 }
 
+// ask waits for the results of the queries; the caller reads all of them and closes over.
+func (g *gathering) ask(queries ...*pgx.QueuedQuery) (pgx.BatchResults, chan struct{}) {
+	a := &asked{queries: queries, turn: make(chan pgx.BatchResults), over: make(chan struct{})}
+	g.events <- a
+	return <-a.turn, a.over
+}
+
 // Query implements [db.Querier].
 func (g *gathering) Query(_ context.Context, sql string, args ...any) (pgx.Rows, error) {
-	a := &asked{sql: sql, args: args, rows: make(chan pgx.Rows), closed: make(chan struct{})}
-	g.events <- a
-	rows := &gatheredRows{Rows: <-a.rows, closed: a.closed}
-	if err := rows.Err(); err != nil {
-		rows.Close()
-		return rows, err
+	res, over := g.ask(&pgx.QueuedQuery{SQL: sql, Arguments: args})
+	rows, err := res.Query()
+	r := &gatheredRows{Rows: rows, over: over}
+	if err != nil {
+		r.Close()
 	}
-	return rows, nil
+	return r, err
 }
 
 // QueryRow implements [db.Querier].
@@ -103,18 +110,30 @@ func (g *gathering) QueryRow(ctx context.Context, sql string, args ...any) pgx.R
 	return gatheredRow{func() (pgx.Rows, error) { return g.Query(ctx, sql, args...) }}
 }
 
-// gatheredRows tells when they are closed, so that the next rows of the batch can be read.
+// SendBatch implements [db.Querier] for batches whose queries have callbacks; they run when it is closed.
+func (g *gathering) SendBatch(_ context.Context, b *pgx.Batch) pgx.BatchResults {
+	return gatheredResults{g: g, queries: b.QueuedQueries}
+}
+
+// Exec implements [db.Querier].
+func (g *gathering) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
+	return pgconn.CommandTag{}, errOnlyReads
+}
+
+var errOnlyReads = errors.New("orders: what is read together with other things takes queries, and batches with callbacks, only")
+
+// gatheredRows tells when they are closed, so that the results behind them can be read.
 type gatheredRows struct {
 	pgx.Rows
-	once   sync.Once
-	closed chan struct{}
+	once sync.Once
+	over chan struct{}
 }
 
 // Close implements [pgx.Rows].
 func (r *gatheredRows) Close() {
 	r.once.Do(func() {
 		r.Rows.Close()
-		close(r.closed)
+		close(r.over)
 	})
 }
 
@@ -140,12 +159,41 @@ func (r gatheredRow) Scan(dest ...any) error {
 	return rows.Err()
 }
 
-// Exec implements [db.Querier].
-func (g *gathering) Exec(context.Context, string, ...any) (pgconn.CommandTag, error) {
-	panic("orders: a read that runs together with others must not execute statements")
+// gatheredResults are the results of a batch within the common one.
+type gatheredResults struct {
+	g       *gathering
+	queries []*pgx.QueuedQuery
 }
 
-// SendBatch implements [db.Querier].
-func (g *gathering) SendBatch(context.Context, *pgx.Batch) pgx.BatchResults {
-	panic("orders: a read that runs together with others must not send batches")
+// Close implements [pgx.BatchResults]: it runs the callbacks and returns the first error.
+func (r gatheredResults) Close() error {
+	res, over := r.g.ask(r.queries...)
+	defer close(over)
+	var first error
+	for _, q := range r.queries {
+		var err error
+		if q.Fn == nil || first != nil {
+			_, err = res.Exec() // the results behind it still have to be reached
+		} else {
+			err = q.Fn(res)
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return first
 }
+
+// Exec implements [pgx.BatchResults].
+func (gatheredResults) Exec() (pgconn.CommandTag, error) { return pgconn.CommandTag{}, errOnlyReads }
+
+// Query implements [pgx.BatchResults].
+func (gatheredResults) Query() (pgx.Rows, error) { return nil, errOnlyReads }
+
+// QueryRow implements [pgx.BatchResults].
+func (gatheredResults) QueryRow() pgx.Row {
+	return gatheredRow{func() (pgx.Rows, error) { return nil, errOnlyReads }}
+}
+
+// Tx implements [pgx.BatchResults]: the common batch begins no transaction.
+func (gatheredResults) Tx() pgx.Tx { return nil }

@@ -189,7 +189,9 @@ func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before
 	if delta := o.PrepaidAmount - before.PrepaidAmount; delta != 0 {
 		insertPayment(tx, o, by, delta, o.UpdatedAt)
 	}
-	s.moveBalance(tx, by, before, o)
+	if err := s.moveBalance(ctx, tx, before, o); err != nil {
+		return err
+	}
 	insertHistory(tx, o, by, changes)
 	raw, err := marshal(o)
 	if err != nil {
@@ -204,17 +206,20 @@ func sameLine(a, b Line) bool {
 }
 
 // moveBalance gives the client what was paid for the order, and takes it from the one who was the client before.
-func (s *Service) moveBalance(tx *db.Tx, by access.Caller, before, o *Order) {
+func (s *Service) moveBalance(ctx context.Context, tx *db.Tx, before, o *Order) error {
 	if samePtr(before.CustomerID, o.CustomerID) {
-		s.addBalance(tx, by, o.CustomerID, o.PrepaidAmount-before.PrepaidAmount)
-		return
+		return s.addBalance(ctx, tx, o, o.PrepaidAmount-before.PrepaidAmount)
 	}
-	s.addBalance(tx, by, before.CustomerID, -before.PrepaidAmount)
-	s.addBalance(tx, by, o.CustomerID, o.PrepaidAmount)
+	if err := s.addBalance(ctx, tx, before, -before.PrepaidAmount); err != nil {
+		return err
+	}
+	return s.addBalance(ctx, tx, o, o.PrepaidAmount)
 }
 
-func (s *Service) addBalance(tx *db.Tx, by access.Caller, client *uuid.UUID, delta money.Amount) {
-	if client != nil && delta != 0 {
-		s.cfg.Clients.AddBalance(tx, by, *client, delta)
+// addBalance books what was paid, or is owed, for the order with its client, if it has one.
+func (s *Service) addBalance(ctx context.Context, tx *db.Tx, o *Order, delta money.Amount) error {
+	if o.CustomerID == nil || delta == 0 {
+		return nil
 	}
+	return s.cfg.Clients.AddBalance(ctx, tx, o.CompanyID, *o.CustomerID, delta)
 }
