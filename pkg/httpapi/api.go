@@ -122,9 +122,11 @@ func New(cfg Config) *API {
 		CaseSensitive:           true,
 		ErrorHandler:            a.routeError,
 		EnableTrustedProxyCheck: true,
-		TrustedProxies:          cfg.Proxies,
-		ProxyHeader:             proxyHeader(cfg.Proxies),
-		EnableIPValidation:      true,
+		// Forms are not taken; one that is broken must not fail before it gets its 415.
+		DisablePreParseMultipartForm: true,
+		TrustedProxies:               cfg.Proxies,
+		ProxyHeader:                  proxyHeader(cfg.Proxies),
+		EnableIPValidation:           true,
 	})
 	a.app.Use(a.around)
 	a.huma = humafiber.NewWithGroup(a.app, a.app.Group(BasePath), description())

@@ -37,8 +37,7 @@ type checker struct {
 
 // value checks v at path and returns its normal form.
 func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
-	if depth > maxDepth {
-		c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
+	if c.tooDeep(path, v, depth) {
 		return v
 	}
 	for s.Ref != "" {
@@ -67,6 +66,18 @@ func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 		c.free(path, v, depth)
 	}
 	return v
+}
+
+// tooDeep counts objects and arrays; what they hold is no level of its own.
+func (c *checker) tooDeep(path string, v any, depth int) bool {
+	switch v.(type) {
+	case map[string]any, []any:
+		if depth > maxDepth {
+			c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
+			return true
+		}
+	}
+	return false
 }
 
 func (c *checker) wrongType(path, want string, v any) {
@@ -328,8 +339,7 @@ func (c *checker) property(path string, s *huma.Schema, name string, v any, dept
 
 // free checks only the bounds of a value that has no schema.
 func (c *checker) free(path string, v any, depth int) {
-	if depth > maxDepth {
-		c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
+	if c.tooDeep(path, v, depth) {
 		return
 	}
 	switch v := v.(type) {

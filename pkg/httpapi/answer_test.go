@@ -1,0 +1,291 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/andybalholm/brotli"
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+func TestRouteErrors(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.do(request{method: "GET", path: "/nothing/here", token: "-"}).is(t, 404, "ROUTE_NOT_FOUND")
+	f.do(request{method: "GET", path: "/Things/big"}).is(t, 404, "ROUTE_NOT_FOUND")
+	for path, want := range map[string][]string{"/things": {"POST"}, "/things/" + uuid.NewString(): {"GET", "PATCH", "DELETE"}} {
+		got := f.do(request{method: "PUT", path: path})
+		got.is(t, 405, "METHOD_NOT_ALLOWED")
+		allow := strings.Join(got.Header.Values("Allow"), ", ")
+		for _, method := range want {
+			require.Contains(t, allow, method, path)
+		}
+		require.NotContains(t, allow, "PUT")
+	}
+}
+
+func TestErrorBody(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	got := f.post(`{"name":""}`, "X-Request-Id", "req-1")
+	require.Equal(t, "application/json", got.Header.Get("Content-Type"))
+	require.Equal(t, 400.0, got.body["statusCode"])
+	require.Equal(t, "Bad Request", got.body["error"])
+	require.Equal(t, map[string]any{}, got.body["meta"])
+	require.Equal(t, "req-1", got.body["requestId"])
+	require.Equal(t, httpapi.BasePath+"/things", got.body["path"])
+	require.Contains(t, got.body["docUrl"], "/docs/errors#VALIDATION_ERROR")
+	require.IsType(t, []any{}, got.body["message"])
+	_, err := time.Parse("2006-01-02T15:04:05.000Z", got.body["timestamp"].(string))
+	require.NoError(t, err)
+
+	got = f.post(`{"name":"taken"}`)
+	require.IsType(t, "", got.body["message"])
+	require.NotContains(t, got.body, "errors")
+
+	got = f.post(`{"name":""}`, "Accept", "application/problem+json", "X-Request-Id", "req-2")
+	got.is(t, 400, "VALIDATION_ERROR")
+	require.Equal(t, "application/problem+json", got.Header.Get("Content-Type"))
+	require.Equal(t, "Bad Request", got.body["title"])
+	require.Equal(t, 400.0, got.body["status"])
+	require.Equal(t, "req-2", got.body["instance"])
+	require.Contains(t, got.body["type"], "VALIDATION_ERROR")
+	require.IsType(t, "", got.body["detail"])
+	require.Len(t, got.body["errors"], 1)
+	require.Equal(t, map[string]any{}, got.body["meta"])
+}
+
+func TestRequestID(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for _, good := range []string{"a", "A-b_c.9", strings.Repeat("x", 128)} {
+		require.Equal(t, good, f.do(request{method: "GET", path: "/open", headers: map[string]string{"X-Request-Id": good}}).Header.Get("X-Request-Id"))
+	}
+	for _, bad := range []string{"", "a b", strings.Repeat("x", 129), "ä", "a/b"} {
+		got := f.do(request{method: "GET", path: "/nowhere", headers: map[string]string{"X-Request-Id": bad}}).Header.Get("X-Request-Id")
+		id, err := uuid.Parse(got)
+		require.NoError(t, err, bad)
+		require.Equal(t, uuid.Version(7), id.Version())
+	}
+	require.Equal(t, "7.1", f.do(request{method: "GET", path: "/open"}).Header.Get("X-Api-Release"))
+}
+
+func TestCompression(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	rows := []struct {
+		size         int // of the JSON text
+		accept, want string
+	}{
+		{1024, "gzip, br", ""},
+		{1025, "gzip, br", "br"},
+		{1025, "gzip", "gzip"},
+		{1025, "GZIP;q=0.5", "gzip"},
+		{1025, "br;q=0, gzip", "gzip"},
+		{1025, "gzip;q=0.0, br;q=0", ""},
+		{1025, "identity", ""},
+		{1025, "", ""},
+		{1025, "deflate", ""},
+		{90000, "br", "br"},
+	}
+	for _, row := range rows {
+		text := strings.Repeat("x", row.size-2)
+		got := f.do(request{method: "GET", path: "/things/big?size=" + jsonOf(len(text)), headers: map[string]string{"Accept-Encoding": row.accept}})
+		require.Equal(t, row.want, got.Header.Get("Content-Encoding"), "%+v", row)
+		require.Equal(t, row.size > 1024, strings.Contains(got.Header.Get("Vary"), "Accept-Encoding"), "%+v", row)
+		require.Equal(t, `"`+text+`"`, string(unpack(t, row.want, got.raw)))
+	}
+}
+
+func jsonOf(v any) string {
+	raw, _ := json.Marshal(v)
+	return string(raw)
+}
+
+func unpack(t *testing.T, encoding string, raw []byte) []byte {
+	t.Helper()
+	var r io.Reader = bytes.NewReader(raw)
+	switch encoding {
+	case "gzip":
+		gz, err := gzip.NewReader(r)
+		require.NoError(t, err)
+		r = gz
+	case "br":
+		r = brotli.NewReader(r)
+	}
+	out, err := io.ReadAll(r)
+	require.NoError(t, err)
+	return out
+}
+
+func TestRateHeaders(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.token("slow", func(p *access.Principal) { p.Rate = access.Rate{Limit: 2, RefillPerSecond: 0.01} })
+	ask := func() response { return f.do(request{method: "GET", path: "/open", token: "slow"}) }
+	for _, left := range []string{"1", "0"} {
+		got := ask()
+		got.is(t, 200, "")
+		require.Equal(t, "2", got.Header.Get("X-RateLimit-Limit"))
+		require.Equal(t, left, got.Header.Get("X-RateLimit-Remaining"))
+		require.Contains(t, got.Header.Get("RateLimit"), `"default";r=`+left+`;t=`)
+		require.Contains(t, got.Header.Get("RateLimit-Policy"), ";w=60")
+		require.Empty(t, got.Header.Get("Retry-After"))
+	}
+	got := ask()
+	got.is(t, 429, "RATE_LIMIT_EXCEEDED")
+	require.Equal(t, "0", got.Header.Get("X-RateLimit-Remaining"))
+	wait := got.Header.Get("Retry-After")
+	require.NotEmpty(t, wait)
+	meta := got.body["meta"].(map[string]any)
+	require.Equal(t, wait, jsonOf(meta["retryAfter"]))
+	require.Equal(t, 2.0, meta["limit"])
+	require.Equal(t, 60.0, meta["windowSeconds"])
+	bad := f.do(request{method: "GET", path: "/things/17"})
+	require.NotEmpty(t, bad.Header.Get("X-RateLimit-Limit"), "errors of a known caller carry the rate too")
+}
+
+func TestRequestsInFlightAreCapped(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.token("one", func(p *access.Principal) { p.Rate.InFlight = 1 })
+	g := hold(f)
+	done := make(chan response, 1)
+	go func() { done <- f.do(request{method: "POST", path: "/things", body: `{"name":"x"}`, token: "one"}) }()
+	<-g.entered
+	got := f.do(request{method: "GET", path: "/open", token: "one"})
+	got.is(t, 429, "RATE_LIMIT_EXCEEDED")
+	require.Equal(t, "1", got.Header.Get("Retry-After"))
+	close(g.leave)
+	(<-done).is(t, 201, "")
+	f.do(request{method: "GET", path: "/open", token: "one"}).is(t, 200, "")
+}
+
+// safeBuffer takes the log of several goroutines.
+type safeBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *safeBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
+
+func TestInternalsStayInside(t *testing.T) {
+	t.Parallel()
+	var log safeBuffer
+	f := setup(t, func(c *httpapi.Config) { c.Log = slog.New(slog.NewTextHandler(&log, nil)) })
+	for _, r := range []request{{method: "POST", path: "/things/panic"}, {method: "GET", path: "/things/broken"}} {
+		got := f.do(r)
+		got.is(t, 500, "INTERNAL_ERROR")
+		require.NotContains(t, string(got.raw), "hunter2")
+		require.NotContains(t, string(got.raw), ".go")
+		require.Contains(t, log.String(), got.body["requestId"])
+	}
+	require.Equal(t, 2, strings.Count(log.String(), "level=ERROR"), "each failure is logged once")
+	require.Contains(t, log.String(), "hunter2")
+	f.do(request{method: "GET", path: "/open"}).is(t, 200, "")
+}
+
+func TestTimeout(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *httpapi.Config) { c.Timeout = 300 * time.Millisecond })
+	g := hold(f)
+	key := uuid.NewString()
+	got := f.post(`{"name":"x"}`, keyHeader, key)
+	got.is(t, 504, "REQUEST_TIMEOUT")
+	close(g.leave)
+	require.Zero(t, f.stored())
+	f.post(`{"name":"x"}`, keyHeader, key).is(t, 201, "")
+}
+
+func TestServe(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	g := hold(f)
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	served := make(chan error, 1)
+	go func() { served <- f.api.Serve(ctx, ln) }()
+	send := func(method, path, body string, header ...string) (*http.Response, error) {
+		req, err := http.NewRequestWithContext(t.Context(), method, "http://"+ln.Addr().String()+httpapi.BasePath+path, strings.NewReader(body))
+		if err != nil {
+			return nil, err
+		}
+		req.Header.Set("Authorization", "Bearer all")
+		req.Header.Set("Content-Type", "application/json")
+		for i := 0; i+1 < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		return http.DefaultClient.Do(req)
+	}
+	status := func(res *http.Response, err error) int {
+		require.NoError(t, err)
+		require.NoError(t, res.Body.Close())
+		return res.StatusCode
+	}
+	require.Equal(t, 200, status(send("GET", "/open", "")))
+	require.Equal(t, 431, status(send("GET", "/open", "", "X-Long", strings.Repeat("x", 9<<10))))
+	require.Equal(t, 413, status(send("POST", "/things", `{"name":"`+strings.Repeat("x", 2<<20)+`"}`)))
+
+	running := make(chan int, 1)
+	go func() { running <- status(send("POST", "/things", `{"name":"x"}`)) }()
+	<-g.entered
+	stop()
+	require.Eventually(t, func() bool { // new connections are refused while the running request is let finish
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
+		if err == nil {
+			_ = c.Close()
+		}
+		return err != nil
+	}, 10*time.Second, 10*time.Millisecond)
+	close(g.leave)
+	require.Equal(t, 201, <-running)
+	require.NoError(t, <-served)
+	require.Equal(t, 1, f.stored())
+}
+
+func TestDescription(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	res := f.do(request{method: "GET", path: "/openapi.json", token: "-"})
+	res.is(t, 200, "")
+	described := map[string]bool{}
+	for path, methods := range res.body["paths"].(map[string]any) {
+		for method := range methods.(map[string]any) {
+			described[strings.ToUpper(method)+" "+path] = true
+		}
+	}
+	routes := f.api.Routes()
+	require.Len(t, described, len(routes))
+	for _, route := range routes {
+		require.True(t, described[route], "%s is routed but not described", route)
+	}
+	require.Len(t, routes, len(f.api.Ops()))
+	for _, path := range []string{"/docs/errors", "/docs", "/health"} {
+		require.Equal(t, 200, f.do(request{method: "GET", path: path, token: "-"}).StatusCode, path)
+	}
+}
