@@ -1,0 +1,303 @@
+package orders_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/warehouse"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// neighbours are the other domains as a test sets them up: catalog and people in memory, the balance of clients in
+// the database, because it is part of the transactions, and the warehouse as it is.
+type neighbours struct {
+	mu       sync.Mutex
+	items    map[orders.ItemRef]orders.Item
+	clients  map[uuid.UUID]orders.Client
+	users    map[uuid.UUID]string
+	deals    map[uuid.UUID]bool
+	prices   map[orders.ItemRef]money.Amount
+	products map[warehouse.Key]warehouse.Product
+	store    *warehouse.Service
+}
+
+func (n *neighbours) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []orders.ItemRef) (map[orders.ItemRef]orders.Item, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	found := map[orders.ItemRef]orders.Item{}
+	for _, r := range refs {
+		item, ok := n.items[r]
+		if !ok && r.Variant != uuid.Nil {
+			bare := r
+			bare.Variant = uuid.Nil
+			if item, ok = n.items[bare]; ok {
+				item.NoVariant = true
+			}
+		}
+		if ok {
+			found[r] = item
+		}
+	}
+	return found, nil
+}
+
+const sqlCreateBalances = `CREATE TABLE IF NOT EXISTS test_balances (
+    company_id UUID NOT NULL,
+    id         UUID NOT NULL,
+    balance    BIGINT NOT NULL,
+    CONSTRAINT test_balances_pkey PRIMARY KEY (company_id, id)
+)`
+
+const sqlLockBalance = `SELECT balance FROM test_balances WHERE company_id = $1 AND id = $2 FOR UPDATE`
+
+const sqlAddBalance = `INSERT INTO test_balances (company_id, id, balance) VALUES ($1, $2, $3)
+ON CONFLICT (company_id, id) DO UPDATE SET balance = test_balances.balance + excluded.balance`
+
+func (n *neighbours) OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (orders.Client, bool, error) {
+	n.mu.Lock()
+	c, ok := n.clients[id]
+	n.mu.Unlock()
+	if lock && ok {
+		err := q.QueryRow(ctx, sqlLockBalance, company, id).Scan(&c.Balance)
+		if err != nil && !db.IsNoRows(err) {
+			return c, false, err
+		}
+	}
+	return c, ok, nil
+}
+
+func (n *neighbours) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error {
+	tx.Queue(sqlAddBalance, company, id, delta)
+	return nil
+}
+
+func (n *neighbours) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []orders.ItemRef) (map[orders.ItemRef]money.Amount, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.prices, nil
+}
+
+func (n *neighbours) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	found := map[uuid.UUID]string{}
+	for _, id := range ids {
+		if name, ok := n.users[id]; ok {
+			found[id] = name
+		}
+	}
+	return found, nil
+}
+
+func (n *neighbours) HasDeal(_ context.Context, _ db.Querier, _ tenant.ID, id uuid.UUID) (bool, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.deals[id], nil
+}
+
+func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	found := map[warehouse.Key]warehouse.Product{}
+	for _, k := range keys {
+		if p, ok := n.products[k]; ok {
+			found[k] = p
+		}
+	}
+	return found, nil
+}
+
+func (n *neighbours) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
+	return n.store.Find(ctx, q, company, id)
+}
+
+func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
+	n.store.Reserve(tx, by, stockDeltas(deltas))
+}
+
+func (n *neighbours) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
+	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
+	return n.store.Move(ctx, tx, by, doc, stockDeltas(deltas))
+}
+
+func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
+	all := make([]warehouse.Delta, len(deltas))
+	for i, d := range deltas {
+		all[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
+	}
+	return all
+}
+
+// shop is a fresh company with something to sell.
+type shop struct {
+	*apitest.Client
+	t     testing.TB
+	d     *db.DB
+	n     *neighbours
+	s     *orders.Service
+	depot uuid.UUID // default warehouse
+
+	bolt  uuid.UUID // product with stock, price 250, minimum 2, multiple 2
+	wood  uuid.UUID // product with stock, price 999, sold in any quantity
+	kit   uuid.UUID // bundle of 2.5 wood and 4 bolts, without stock of its own, price 5000
+	shirt uuid.UUID // product with stock and variants
+	large uuid.UUID // variant of shirt, price 1500
+	old   uuid.UUID // hidden product
+	fix   uuid.UUID // service, price 3000
+	gift  uuid.UUID // option of wood, surcharge 150
+	ann   uuid.UUID // client with terms of 10 days and a credit limit of 10000
+	gone  uuid.UUID // archived client
+	bob   uuid.UUID // user
+	deal  uuid.UUID
+}
+
+var createOnce sync.Once //nolint:gochecknoglobals // the tests of a process share one database
+
+// open makes a shop on the shared database, or on d with faults when one is given.
+func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
+	t.Helper()
+	plain := dbtest.Open(t)
+	createOnce.Do(func() {
+		_, err := plain.Exec(context.Background(), sqlCreateBalances)
+		require.NoError(t, err)
+	})
+	if d == nil {
+		d = plain
+	}
+	s := newShop(t, d)
+	s.Client = apitest.New(t, d, s.s.Register).Company(edit...)
+	var w warehouse.Warehouse
+	require.NoError(t, plain.RunTx(t.Context(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
+		w, err = s.n.store.CreateWarehouse(ctx, tx, s.caller(), warehouse.WarehouseInput{Name: "Depot"})
+		return err
+	}))
+	require.True(t, w.IsDefault)
+	s.depot = w.ID
+	return s
+}
+
+func newShop(t testing.TB, d *db.DB) *shop {
+	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
+	n := &neighbours{
+		items: map[orders.ItemRef]orders.Item{}, clients: map[uuid.UUID]orders.Client{}, users: map[uuid.UUID]string{},
+		deals: map[uuid.UUID]bool{}, products: map[warehouse.Key]warehouse.Product{},
+	}
+	n.store = warehouse.New(d, n)
+	s := &shop{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bob: id(), deal: id()}
+	two := money.Units(2)
+	s.sell(s.bolt, orders.Item{SKU: "B-1", Name: "Bolt", Unit: "pcs", Price: 250, HasStock: true, MinOrderQty: &two, OrderStepQty: &two})
+	s.sell(s.wood, orders.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, Options: map[uuid.UUID]orders.Modifier{s.gift: {Name: "Gift wrap", Surcharge: 150}}})
+	s.sell(s.kit, orders.Item{SKU: "K-1", Name: "Kit", Unit: "pcs", Price: 5000, Parts: []orders.Part{{Product: s.wood, Qty: 2500}, {Product: s.bolt, Qty: money.Units(4)}}})
+	s.sell(s.shirt, orders.Item{SKU: "S-1", Name: "Shirt", Unit: "pcs", Price: 1200, HasStock: true, HasVariants: true})
+	s.sell(s.old, orders.Item{SKU: "O-1", Name: "Old", Unit: "pcs", Price: 1, Hidden: true})
+	n.items[orders.ItemRef{Kind: "product", ID: s.shirt, Variant: s.large}] = orders.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
+	n.items[orders.ItemRef{Kind: "service", ID: s.fix}] = orders.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
+	days := int32(10)
+	phone := "+49 151 2345678"
+	n.clients[s.ann] = orders.Client{DisplayName: "Ann Lee", Phone: &phone, PaymentTermsDays: &days, CreditLimit: 10000}
+	n.clients[s.gone] = orders.Client{DisplayName: "Gone", Archived: true}
+	n.users[s.bob], n.deals[s.deal] = "Bob", true
+	s.s = orders.New(orders.Config{
+		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Deals: n,
+	})
+	return s
+}
+
+func (s *shop) sell(id uuid.UUID, item orders.Item) {
+	s.n.items[orders.ItemRef{Kind: "product", ID: id}] = item
+	s.n.products[warehouse.Key{Product: id}] = warehouse.Product{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
+}
+
+func (s *shop) caller() access.Caller { return access.Caller{Principal: s.Principal} }
+
+// body is the body of an order of some wood, changed by pairs of field and value.
+func (s *shop) body(pairs ...any) map[string]any {
+	b := map[string]any{"items": []any{map[string]any{"refId": s.wood, "qty": 3}}}
+	for i := 0; i < len(pairs); i += 2 {
+		b[pairs[i].(string)] = pairs[i+1]
+	}
+	return b
+}
+
+func (s *shop) create(pairs ...any) map[string]any {
+	s.t.Helper()
+	return s.Do(s.t, "POST", "/orders", s.body(pairs...)).OK(201)
+}
+
+func (s *shop) patch(id any, body any) *apitest.Response {
+	s.t.Helper()
+	return s.Do(s.t, "PATCH", "/orders/"+id.(string), body)
+}
+
+func (s *shop) move(id any, next string) *apitest.Response {
+	s.t.Helper()
+	return s.Do(s.t, "POST", "/orders/"+id.(string)+"/status/"+next, nil)
+}
+
+const sqlSelectStock = `SELECT qty, reserved FROM stocks WHERE company_id = $1 AND warehouse_id = $2 AND product_id = $3 AND variant_id = $4`
+
+// stock is what the depot holds of a product: quantity and reserve, as decimals.
+func (s *shop) stock(product uuid.UUID) string {
+	s.t.Helper()
+	var qty, reserved money.Qty
+	err := s.d.QueryRow(context.Background(), sqlSelectStock, s.Principal.Company, s.depot, product, uuid.Nil).Scan(&qty, &reserved)
+	if !db.IsNoRows(err) {
+		require.NoError(s.t, err)
+	}
+	return fmt.Sprintf("%s/%s", qty, reserved)
+}
+
+func (s *shop) receive(product uuid.UUID, qty int64) {
+	s.t.Helper()
+	require.NoError(s.t, s.d.RunTx(context.Background(), "test.receive", func(ctx context.Context, tx *db.Tx) error {
+		_, err := s.n.store.SetStock(ctx, tx, s.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: s.depot, TargetQty: qty, Reason: "count"})
+		return err
+	}))
+}
+
+func (s *shop) balance(client uuid.UUID) (balance int64) {
+	s.t.Helper()
+	err := s.d.QueryRow(context.Background(), sqlLockBalance, s.Principal.Company, client).Scan(&balance)
+	if !db.IsNoRows(err) {
+		require.NoError(s.t, err)
+	}
+	return balance
+}
+
+const sqlCountOrders = `SELECT (SELECT count(*) FROM orders WHERE company_id = $1), (SELECT COALESCE(max(n), 0) FROM counters WHERE company_id = $1 AND kind = 'order')`
+
+// counts are the stored orders and the last number.
+func (s *shop) counts() [2]int64 {
+	s.t.Helper()
+	var c [2]int64
+	require.NoError(s.t, s.d.QueryRow(context.Background(), sqlCountOrders, s.Principal.Company).Scan(&c[0], &c[1]))
+	return c
+}
+
+const sqlSelectEvents = `SELECT event FROM outbox WHERE company_id = $1 ORDER BY created_at, id`
+
+// events are the names of what was announced.
+func (s *shop) events() []string {
+	s.t.Helper()
+	rows, err := s.d.Query(context.Background(), sqlSelectEvents, s.Principal.Company)
+	require.NoError(s.t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(s.t, err)
+	return names
+}
