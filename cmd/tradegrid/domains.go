@@ -185,8 +185,9 @@ func (a orderClients) OrderClient(ctx context.Context, q db.Querier, company ten
 	}, true, nil
 }
 
-func (a orderClients) AddBalance(tx *db.Tx, by access.Caller, id uuid.UUID, delta money.Amount) {
-	a.all.clients.AddBalance(tx, by.Company, id, delta)
+func (a orderClients) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error {
+	a.all.clients.AddBalance(tx, company, id, delta)
+	return nil
 }
 
 // orderStock lets orders reserve and move stock.
