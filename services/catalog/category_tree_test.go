@@ -68,7 +68,7 @@ func TestParallelMovesFormNoCycle(t *testing.T) {
 		moves := make([]move, rapid.IntRange(2, 8).Draw(rt, "moves"))
 		for i := range moves {
 			moves[i].id = rapid.SampledFrom(ids).Draw(rt, "id")
-			if to := rapid.SampledFrom(append(ids, "")).Draw(rt, "parent"); to != "" {
+			if to := rapid.SampledFrom(slices.Concat(ids, []string{""})).Draw(rt, "parent"); to != "" {
 				moves[i].parent = to
 			}
 		}

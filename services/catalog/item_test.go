@@ -57,8 +57,10 @@ func TestOrderItems(t *testing.T) {
 	ref := func(id uuid.UUID) catalog.ItemRef { return catalog.ItemRef{Kind: catalog.KindProduct, RefID: id} }
 	variant := uuid.New()
 	refs := []catalog.ItemRef{
-		ref(bundle.ID), ref(uuid.New()), ref(stocked.ID), ref(stocked.ID), {Kind: catalog.KindService, RefID: stocked.ID},
-		{Kind: catalog.KindProduct, RefID: stocked.ID, VariantID: &variant}, ref(kept.ID),
+		ref(bundle.ID), ref(uuid.New()), ref(stocked.ID), ref(stocked.ID),
+		{Kind: catalog.KindService, RefID: stocked.ID},
+		{Kind: catalog.KindProduct, RefID: stocked.ID, VariantID: &variant},
+		ref(kept.ID),
 	}
 	items, err := s.OrderItems(t.Context(), d, c.Principal.Company, refs)
 	require.NoError(t, err)

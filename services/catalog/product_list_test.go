@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -89,11 +90,7 @@ type question struct{ sort, order, search, category, status, brand, priceMin, pr
 
 func drawQuestion(rt *rapid.T, s *shelf) question {
 	draw := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(rt, name) }
-	categories := []string{"", "", "null"}
-	for id := range s.below {
-		categories = append(categories, id)
-	}
-	slices.Sort(categories)
+	categories := append(slices.Sorted(maps.Keys(s.below)), "", "", "null")
 	q := question{
 		sort: draw("sort", "", "name", "sku", "price", "brand", "model", "createdAt"), order: draw("order", "", "asc", "desc"),
 		search:   draw("search", "", "", "HAMMER", "елка", "50%", "%", "_", `\`, "hand-", "40", "p-00", "nothing", " r 1 "),
@@ -236,10 +233,22 @@ func TestProductListParameters(t *testing.T) {
 	t.Parallel()
 	c := setup(t)
 	for _, row := range []struct{ query, field, code string }{
-		{"sort=cost", "sort", "ENUM"}, {"order=up", "order", "ENUM"}, {"status=gone", "status[0]", "ENUM"}, {"priceMin=x", "priceMin", "TYPE"}, {"priceMin=-1", "priceMin", "MIN"},
-		{"priceMax=1.5", "priceMax", "STEP"}, {"priceMin=2&priceMax=1", "priceMin", "CONFLICT"}, {"categoryId=x", "categoryId", "FORMAT"}, {"page=0", "page", "MIN"},
-		{"pageSize=201", "pageSize", "MAX"}, {"include=price", "include[0]", "ENUM"}, {"fields=nope", "fields", "ENUM"}, {"ids=x", "ids[0]", "FORMAT"},
-		{"cursor=abc", "cursor", "FORMAT"}, {"updatedSince=x", "updatedSince", "FORMAT"}, {"search=" + strings.Repeat("x", 201), "search", "LENGTH"},
+		{"sort=cost", "sort", "ENUM"},
+		{"order=up", "order", "ENUM"},
+		{"status=gone", "status[0]", "ENUM"},
+		{"priceMin=x", "priceMin", "TYPE"},
+		{"priceMin=-1", "priceMin", "MIN"},
+		{"priceMax=1.5", "priceMax", "STEP"},
+		{"priceMin=2&priceMax=1", "priceMin", "CONFLICT"},
+		{"categoryId=x", "categoryId", "FORMAT"},
+		{"page=0", "page", "MIN"},
+		{"pageSize=201", "pageSize", "MAX"},
+		{"include=price", "include[0]", "ENUM"},
+		{"fields=nope", "fields", "ENUM"},
+		{"ids=x", "ids[0]", "FORMAT"},
+		{"cursor=abc", "cursor", "FORMAT"},
+		{"updatedSince=x", "updatedSince", "FORMAT"},
+		{"search=" + strings.Repeat("x", 201), "search", "LENGTH"},
 	} {
 		require.Equal(t, map[string]string{row.field: row.code}, c.Do(t, "GET", "/catalog/products?"+row.query, nil).Fields(), row.query)
 	}

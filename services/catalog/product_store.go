@@ -25,7 +25,7 @@ func productTargets(p *Product) []any {
 		&p.CompanyID, &p.ID, &p.SKU, &p.Barcode, &p.Name, &p.Description, &p.NameI18n, &p.DescriptionI18n, &p.CategoryID, &p.Brand, &p.Model, &p.Price, &p.Cost,
 		&p.Unit, &p.UnitID, &p.PackQty, &p.PackUnitID, &p.MinOrderQty, &p.OrderStepQty, &p.CostComponents, &p.IsBundle, &p.ModifierGroups, &p.Status, &p.HasStock,
 		&p.DefaultSupplierID, &p.Emoji, &p.PhotoFileID, &p.ThumbnailFileID,
-	}, p.Meta.Targets()...)
+	}, p.Targets()...)
 }
 
 const sqlSelectProduct = `SELECT ` + productColumns + ` FROM products WHERE company_id = $1 AND id = $2`

@@ -178,8 +178,14 @@ func badProductFields() map[string][][3]string {
 	}
 	i18n := func(field string, limit int) [][3]string {
 		return [][3]string{
-			{`null`, field, "TYPE"}, {`[]`, field, "TYPE"}, {`{"de":1}`, field + ".de", "TYPE"}, {`{"de":" "}`, field + ".de", "LENGTH"}, {`{"d":"x"}`, field + ".d", "FORMAT"},
-			{`{"de":` + long(limit+1) + `}`, field + ".de", "LENGTH"}, {`{"abcdefgh-abcdefgh":"x"}`, field + ".abcdefgh-abcdefgh", "FORMAT"}, {`{` + locales(31) + `}`, field, "MAX"},
+			{`null`, field, "TYPE"},
+			{`[]`, field, "TYPE"},
+			{`{"de":1}`, field + ".de", "TYPE"},
+			{`{"de":" "}`, field + ".de", "LENGTH"},
+			{`{"d":"x"}`, field + ".d", "FORMAT"},
+			{`{"de":` + long(limit+1) + `}`, field + ".de", "LENGTH"},
+			{`{"abcdefgh-abcdefgh":"x"}`, field + ".abcdefgh-abcdefgh", "FORMAT"},
+			{`{` + locales(31) + `}`, field, "MAX"},
 		}
 	}
 	return map[string][][3]string{
@@ -206,13 +212,22 @@ func badComponents() [][3]string {
 	one := func(rest string) string { return `[{"label":"a",` + rest + `}]` }
 	const at = "costComponents[0]."
 	return [][3]string{
-		{`null`, "costComponents", "TYPE"}, {`{}`, "costComponents", "TYPE"}, {`[1]`, "costComponents[0]", "TYPE"},
+		{`null`, "costComponents", "TYPE"},
+		{`{}`, "costComponents", "TYPE"},
+		{`[1]`, "costComponents[0]", "TYPE"},
 		{`[` + strings.Repeat(`{"label":"a","amount":1},`, 100) + `{"label":"a","amount":1}]`, "costComponents", "MAX"},
-		{`[{"amount":1}]`, at + "label", "REQUIRED"}, {`[{"label":" ","amount":1}]`, at + "label", "LENGTH"},
-		{one(`"qty":1`), at + "amount", "REQUIRED"}, {one(`"unitCost":1`), at + "amount", "REQUIRED"}, {one(`"amount":-1`), at + "amount", "MIN"},
-		{one(`"amount":1.5`), at + "amount", "STEP"}, {one(`"qty":0,"unitCost":1`), at + "qty", "MIN"}, {one(`"qty":0.0001,"unitCost":1`), at + "qty", "STEP"},
-		{one(`"qty":1000000,"unitCost":9007199254740991`), at + "amount", "MAX"}, {one(`"qty":1,"unitCost":-1`), at + "unitCost", "MIN"},
-		{one(`"amount":1,"productId":"x"`), at + "productId", "FORMAT"}, {one(`"amount":1,"unitId":1`), at + "unitId", "TYPE"},
+		{`[{"amount":1}]`, at + "label", "REQUIRED"},
+		{`[{"label":" ","amount":1}]`, at + "label", "LENGTH"},
+		{one(`"qty":1`), at + "amount", "REQUIRED"},
+		{one(`"unitCost":1`), at + "amount", "REQUIRED"},
+		{one(`"amount":-1`), at + "amount", "MIN"},
+		{one(`"amount":1.5`), at + "amount", "STEP"},
+		{one(`"qty":0,"unitCost":1`), at + "qty", "MIN"},
+		{one(`"qty":0.0001,"unitCost":1`), at + "qty", "STEP"},
+		{one(`"qty":1000000,"unitCost":9007199254740991`), at + "amount", "MAX"},
+		{one(`"qty":1,"unitCost":-1`), at + "unitCost", "MIN"},
+		{one(`"amount":1,"productId":"x"`), at + "productId", "FORMAT"},
+		{one(`"amount":1,"unitId":1`), at + "unitId", "TYPE"},
 	}
 }
 
@@ -222,12 +237,22 @@ func badGroups() [][3]string {
 	groups := strings.TrimSuffix(strings.Repeat(`{"name":"a"},`, 21), ",")
 	options := strings.TrimSuffix(strings.Repeat(`{"name":"a"},`, 51), ",")
 	return [][3]string{
-		{`null`, "modifierGroups", "TYPE"}, {`[` + groups + `]`, "modifierGroups", "MAX"}, {`[{}]`, at + "name", "REQUIRED"}, {`[{"name":""}]`, at + "name", "LENGTH"},
-		{one(`,"id":"x"`), at + "id", "FORMAT"}, {one(`,"minSelect":-1`), at + "minSelect", "MIN"}, {one(`,"minSelect":1`), at + "minSelect", "MAX"},
-		{one(`,"maxSelect":0`), at + "maxSelect", "MIN"}, {one(`,"minSelect":2,"maxSelect":1,"options":[{"name":"a"},{"name":"b"}]`), at + "maxSelect", "MIN"},
-		{one(`,"options":null`), at + "options", "TYPE"}, {one(`,"options":[` + options + `]`), at + "options", "MAX"}, {one(`,"options":[{}]`), opt + "name", "REQUIRED"},
-		{one(`,"options":[{"name":"a","surcharge":-1}]`), opt + "surcharge", "MIN"}, {one(`,"options":[{"name":"a","surcharge":0.5}]`), opt + "surcharge", "STEP"},
-		{one(`,"options":[{"name":"a","isDefault":1}]`), opt + "isDefault", "TYPE"}, {one(`,"options":[{"name":"a","productId":""}]`), opt + "productId", "FORMAT"},
+		{`null`, "modifierGroups", "TYPE"},
+		{`[` + groups + `]`, "modifierGroups", "MAX"},
+		{`[{}]`, at + "name", "REQUIRED"},
+		{`[{"name":""}]`, at + "name", "LENGTH"},
+		{one(`,"id":"x"`), at + "id", "FORMAT"},
+		{one(`,"minSelect":-1`), at + "minSelect", "MIN"},
+		{one(`,"minSelect":1`), at + "minSelect", "MAX"},
+		{one(`,"maxSelect":0`), at + "maxSelect", "MIN"},
+		{one(`,"minSelect":2,"maxSelect":1,"options":[{"name":"a"},{"name":"b"}]`), at + "maxSelect", "MIN"},
+		{one(`,"options":null`), at + "options", "TYPE"},
+		{one(`,"options":[` + options + `]`), at + "options", "MAX"},
+		{one(`,"options":[{}]`), opt + "name", "REQUIRED"},
+		{one(`,"options":[{"name":"a","surcharge":-1}]`), opt + "surcharge", "MIN"},
+		{one(`,"options":[{"name":"a","surcharge":0.5}]`), opt + "surcharge", "STEP"},
+		{one(`,"options":[{"name":"a","isDefault":1}]`), opt + "isDefault", "TYPE"},
+		{one(`,"options":[{"name":"a","productId":""}]`), opt + "productId", "FORMAT"},
 		{one(`,"sortOrder":1000001`), at + "sortOrder", "MAX"},
 		{`[{"id":"` + noID + `","name":"a","options":[{"id":"` + noID + `","name":"b"}]}]`, opt + "id", "CONFLICT"},
 	}

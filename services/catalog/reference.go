@@ -179,8 +179,10 @@ func (f *found) settleUnit(p *Product, in ProductPatch) error {
 		return nil
 	}
 	if !slices.ContainsFunc(f.directory, func(u Unit) bool { return u.Code == in.Unit.Value }) {
-		return fault.Invalid(fault.Field{Field: "unit", Code: fault.Enum,
-			Message: "unit: must be the code of a unit of GET /catalog/units, such as pcs or kg"})
+		return fault.Invalid(fault.Field{
+			Field: "unit", Code: fault.Enum,
+			Message: "unit: must be the code of a unit of GET /catalog/units, such as pcs or kg",
+		})
 	}
 	p.Unit, p.UnitID = in.Unit.Value, nil
 	return nil

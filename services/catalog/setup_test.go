@@ -30,9 +30,9 @@ type raised struct {
 type raisedEvents []raised
 
 func (e raisedEvents) names() []string {
-	names := []string{}
-	for _, r := range e {
-		names = append(names, r.name)
+	names := make([]string, len(e))
+	for i, r := range e {
+		names[i] = r.name
 	}
 	return names
 }
@@ -40,12 +40,12 @@ func (e raisedEvents) names() []string {
 // events are the events of the caller's company, in the order of their positions.
 func events(t *testing.T, c *apitest.Client) raisedEvents {
 	t.Helper()
-	var all raisedEvents
-	for _, e := range apitest.Events(t, dbtest.Open(t), c.Principal.Company) {
+	stored := apitest.Events(t, dbtest.Open(t), c.Principal.Company)
+	all := make(raisedEvents, len(stored))
+	for i, e := range stored {
 		require.Equal(t, c.Principal.Actor.String(), e.ActorID)
-		r := raised{name: e.Event}
-		require.NoError(t, json.Unmarshal(e.Data, &r.data))
-		all = append(all, r)
+		all[i].name = e.Event
+		require.NoError(t, json.Unmarshal(e.Data, &all[i].data))
 	}
 	return all
 }
