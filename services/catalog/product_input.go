@@ -24,10 +24,10 @@ type ProductInput struct {
 	Cost              money.Amount                 `json:"cost,omitempty" minimum:"0"`
 	Unit              string                       `json:"unit,omitempty" minLength:"1" maxLength:"16" doc:"unit code; pcs when left out"`
 	UnitID            *uuid.UUID                   `json:"unitId,omitempty" format:"uuid" nullable:"true" doc:"decides about unit when both are given"`
-	PackQty           *money.Qty                   `json:"packQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
+	PackQty           *money.Qty                   `json:"packQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
 	PackUnitID        *uuid.UUID                   `json:"packUnitId,omitempty" format:"uuid" nullable:"true"`
-	MinOrderQty       *money.Qty                   `json:"minOrderQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
-	OrderStepQty      *money.Qty                   `json:"orderStepQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
+	MinOrderQty       *money.Qty                   `json:"minOrderQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
+	OrderStepQty      *money.Qty                   `json:"orderStepQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
 	CostComponents    []CostComponentInput         `json:"costComponents,omitempty" maxItems:"100"`
 	IsBundle          bool                         `json:"isBundle,omitempty"`
 	ModifierGroups    []ModifierGroupInput         `json:"modifierGroups,omitempty" maxItems:"20"`
@@ -53,10 +53,10 @@ type ProductPatch struct {
 	Cost              wire.Optional[money.Amount]                 `json:"cost,omitzero" minimum:"0"`
 	Unit              wire.Optional[string]                       `json:"unit,omitzero" minLength:"1" maxLength:"16"`
 	UnitID            wire.Optional[uuid.UUID]                    `json:"unitId,omitzero" format:"uuid" nullable:"true"`
-	PackQty           wire.Optional[money.Qty]                    `json:"packQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
+	PackQty           wire.Optional[money.Qty]                    `json:"packQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
 	PackUnitID        wire.Optional[uuid.UUID]                    `json:"packUnitId,omitzero" format:"uuid" nullable:"true"`
-	MinOrderQty       wire.Optional[money.Qty]                    `json:"minOrderQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
-	OrderStepQty      wire.Optional[money.Qty]                    `json:"orderStepQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
+	MinOrderQty       wire.Optional[money.Qty]                    `json:"minOrderQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
+	OrderStepQty      wire.Optional[money.Qty]                    `json:"orderStepQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
 	CostComponents    wire.Optional[[]CostComponentInput]         `json:"costComponents,omitzero" maxItems:"100"`
 	IsBundle          wire.Optional[bool]                         `json:"isBundle,omitzero"`
 	ModifierGroups    wire.Optional[[]ModifierGroupInput]         `json:"modifierGroups,omitzero" maxItems:"20"`
@@ -73,7 +73,7 @@ type ProductPatch struct {
 type CostComponentInput struct {
 	Label     string        `json:"label" minLength:"1" maxLength:"255"`
 	ProductID *uuid.UUID    `json:"productId,omitempty" format:"uuid" nullable:"true"`
-	Qty       *money.Qty    `json:"qty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000" multipleOf:"0.001"`
+	Qty       *money.Qty    `json:"qty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
 	UnitID    *uuid.UUID    `json:"unitId,omitempty" format:"uuid" nullable:"true"`
 	UnitCost  *money.Amount `json:"unitCost,omitempty" nullable:"true" minimum:"0"`
 	Amount    *money.Amount `json:"amount,omitempty" minimum:"0" doc:"qty times unitCost when left out"`
@@ -103,7 +103,7 @@ type ModifierOptionInput struct {
 type ProductAttributeValueInput struct {
 	AttributeID uuid.UUID   `json:"attributeId" format:"uuid"`
 	ValueText   *string     `json:"valueText,omitempty" nullable:"true" maxLength:"4000"`
-	ValueNumber *money.Qty  `json:"valueNumber,omitempty" nullable:"true" multipleOf:"0.001"`
+	ValueNumber *money.Qty  `json:"valueNumber,omitempty" nullable:"true"`
 	ValueBool   *bool       `json:"valueBool,omitempty" nullable:"true"`
 	OptionIDs   []uuid.UUID `json:"optionIds,omitempty" maxItems:"50"`
 	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" doc:"short for one entry of optionIds"`
