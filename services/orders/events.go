@@ -10,32 +10,17 @@ const (
 	eventCancelled     = "order.cancelled"
 )
 
-// changed is what the event of an update adds to the order.
-type changed struct {
-	ChangedFields []string `json:"changedFields"`
-}
-
 // moved is what the events of a move add to the order.
 type moved struct {
 	PreviousStatus string `json:"previousStatus"`
-}
-
-type orderUpdated struct {
-	Order
-	changed
-}
-
-type orderMoved struct {
-	Order
-	moved
 }
 
 // Events are the events that this domain raises (specification, section 6).
 func Events() []event.Type {
 	return []event.Type{
 		event.Of[Order](eventCreated, component, scope, "An order was created."),
-		event.Of[orderUpdated](eventUpdated, component, scope, "An order was changed; changedFields names what."),
-		event.Of[orderMoved](eventStatusChanged, component, scope, "An order moved to another status."),
-		event.Of[orderMoved](eventCancelled, component, scope, "An order was cancelled; order.status_changed comes as well."),
+		event.Extended[Order, event.Changed](eventUpdated, component, scope, "An order was changed; changedFields names what."),
+		event.Extended[Order, moved](eventStatusChanged, component, scope, "An order moved to another status."),
+		event.Extended[Order, moved](eventCancelled, component, scope, "An order was cancelled; order.status_changed comes as well."),
 	}
 }

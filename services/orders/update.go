@@ -8,6 +8,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -197,7 +198,7 @@ func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before
 	if err != nil {
 		return err
 	}
-	return s.raise(ctx, tx, by, eventUpdated, 0, o, raw, changed{namesOf(changes)})
+	return s.raise(ctx, tx, by, eventUpdated, 0, o, raw, event.Changed{ChangedFields: namesOf(changes)})
 }
 
 // sameLine reports whether a stored line need not be written again.

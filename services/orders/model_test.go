@@ -1,0 +1,407 @@
+package orders_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+)
+
+// chaotic is a database whose transactions fail at each point with the probability.
+func chaotic(t testing.TB, p float64) *db.DB {
+	t.Helper()
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos{Probability: p}})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	return d
+}
+
+// modelLine is a line in thousandths and minor units.
+type modelLine struct {
+	product    string // wood, bolt, kit or "" for custom
+	qty, price int64
+}
+
+type modelOrder struct {
+	id            string
+	number        int64
+	status        string
+	lines         []modelLine
+	bp, delivery  int64
+	prepaid       int64
+	everPaid, ann bool
+}
+
+// model is what a company should look like.
+type model struct {
+	orders  []*modelOrder
+	moved   map[string]int64 // physical thousandths that left, by product
+	balance int64
+}
+
+func (o *modelOrder) amounts() (subtotal, total int64) {
+	for _, l := range o.lines {
+		subtotal += (l.qty*l.price + 500) / 1000
+	}
+	return subtotal, subtotal - (subtotal*o.bp+5000)/10000
+}
+
+func (o *modelOrder) payable() int64 {
+	_, total := o.amounts()
+	return total + o.delivery
+}
+
+func (o *modelOrder) paymentStatus() string {
+	switch {
+	case o.prepaid == 0 && o.everPaid:
+		return "refunded"
+	case o.prepaid >= o.payable():
+		return "paid"
+	case o.prepaid == 0:
+		return "unpaid"
+	}
+	return "partial"
+}
+
+// takes is what the lines take from the warehouse, in thousandths by product.
+func (o *modelOrder) takes() map[string]int64 {
+	takes := map[string]int64{}
+	for _, l := range o.lines {
+		switch l.product {
+		case "kit":
+			takes["wood"] += (l.qty*2500 + 500) / 1000
+			takes["bolt"] += l.qty * 4
+		case "wood", "bolt":
+			takes[l.product] += l.qty
+		}
+	}
+	return takes
+}
+
+func (o *modelOrder) final() bool { return o.status == "completed" || o.status == "cancelled" }
+
+func (m *model) reserved(product string) (n int64) {
+	for _, o := range m.orders {
+		if !o.final() {
+			n += o.takes()[product]
+		}
+	}
+	return n
+}
+
+func drawLines(rt *rapid.T) []modelLine {
+	return rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) modelLine {
+		l := modelLine{product: rapid.SampledFrom([]string{"wood", "bolt", "kit", ""}).Draw(rt, "product"), price: rapid.Int64Range(0, 100000).Draw(rt, "price")}
+		if l.product == "bolt" {
+			l.qty = 2000 * rapid.Int64Range(1, 50).Draw(rt, "pairs")
+		} else {
+			l.qty = rapid.Int64Range(1, 20000).Draw(rt, "qty")
+		}
+		return l
+	}), 1, 4).Draw(rt, "lines")
+}
+
+func (s *shop) items(lines []modelLine) []any {
+	var items []any
+	ids := map[string]uuid.UUID{"wood": s.wood, "bolt": s.bolt, "kit": s.kit}
+	for _, l := range lines {
+		item := map[string]any{"qty": float64(l.qty) / 1000, "unitPrice": l.price}
+		if l.product == "" {
+			item["kind"], item["name"] = "custom", "Work"
+		} else {
+			item["refId"] = ids[l.product]
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// same requires that an answer shows the order of the model.
+func (o *modelOrder) same(t require.TestingT, got map[string]any) {
+	subtotal, total := o.amounts()
+	want := map[string]any{
+		"number": float64(o.number), "status": o.status, "paymentStatus": o.paymentStatus(), "subtotal": float64(subtotal),
+		"discountAmount": float64(subtotal - total), "total": float64(total), "prepaidAmount": float64(o.prepaid), "amountDue": float64(o.payable() - o.prepaid),
+	}
+	for field, v := range want {
+		require.Equal(t, v, got[field], field)
+	}
+	var sum float64
+	for i, l := range got["lines"].([]any) {
+		l := l.(map[string]any)
+		sum += l["total"].(float64)
+		require.GreaterOrEqual(t, l["total"], 0.0)
+		reserved := 0.0
+		if o.lines[i].product != "" && !o.final() {
+			reserved = float64(o.lines[i].qty) / 1000
+		}
+		require.Equal(t, reserved, l["reservedQty"])
+	}
+	require.Equal(t, float64(total), sum, "the totals of the lines make the total")
+}
+
+// TestOrdersFollowTheModel runs random operations against a model, while transactions fail at every point.
+func TestOrdersFollowTheModel(t *testing.T) {
+	t.Parallel()
+	open(t, nil) // the tables of the test are there
+	d := chaotic(t, 0.1)
+	rapid.Check(t, func(rt *rapid.T) {
+		s := open(t, d)
+		delete(s.n.clients, s.gone)
+		ann := s.n.clients[s.ann]
+		ann.CreditLimit = 0
+		s.n.clients[s.ann] = ann
+		m := &model{moved: map[string]int64{}}
+		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
+			s.step(rt, m)
+		}
+		s.check(rt, m)
+	})
+}
+
+func (s *shop) step(rt *rapid.T, m *model) {
+	if len(m.orders) == 0 || rapid.IntRange(0, 3).Draw(rt, "new") == 0 {
+		s.createStep(rt, m)
+		return
+	}
+	o := m.orders[rapid.IntRange(0, len(m.orders)-1).Draw(rt, "order")]
+	if rapid.Bool().Draw(rt, "move") {
+		s.moveStep(rt, m, o)
+		return
+	}
+	s.patchStep(rt, m, o)
+}
+
+func (s *shop) createStep(rt *rapid.T, m *model) {
+	o := &modelOrder{status: "new", lines: drawLines(rt), bp: rapid.Int64Range(0, 10000).Draw(rt, "bp"), delivery: rapid.Int64Range(0, 500).Draw(rt, "delivery"), ann: rapid.Bool().Draw(rt, "ann")}
+	o.prepaid = rapid.Int64Range(0, o.payable()+1).Draw(rt, "prepaid")
+	o.everPaid = o.prepaid > 0
+	body := map[string]any{"items": s.items(o.lines), "discountPercent": float64(o.bp) / 100, "deliveryCost": o.delivery, "prepaidAmount": o.prepaid}
+	if o.ann {
+		body["customerId"] = s.ann
+	}
+	res := s.Do(s.t, "POST", "/orders", body)
+	if res.Status == 503 {
+		return
+	}
+	if o.prepaid > o.payable() {
+		res.Fault(409, "ORDER_OVERPAID")
+		return
+	}
+	got := res.OK(201)
+	o.id, o.number = got["id"].(string), int64(len(m.orders)+1)
+	m.orders = append(m.orders, o)
+	m.pay(o, 0)
+	o.same(rt, got)
+}
+
+// pay books what the payments of the order changed by.
+func (m *model) pay(o *modelOrder, before int64) {
+	if o.ann {
+		m.balance += o.prepaid - before
+	}
+}
+
+func (s *shop) patchStep(rt *rapid.T, m *model, o *modelOrder) {
+	next := *o
+	body := map[string]any{}
+	locked := ""
+	if rapid.Bool().Draw(rt, "items?") {
+		next.lines = drawLines(rt)
+		body["items"] = s.items(next.lines)
+		if o.status != "new" && o.status != "confirmed" {
+			locked = "ORDER_ITEMS_LOCKED"
+		}
+	}
+	if rapid.Bool().Draw(rt, "discount?") {
+		next.bp = rapid.Int64Range(0, 10000).Draw(rt, "bp")
+		body["discountPercent"] = float64(next.bp) / 100
+	}
+	if len(body) > 0 && o.final() {
+		locked = "ORDER_FINALIZED"
+	}
+	if rapid.Bool().Draw(rt, "prepaid?") {
+		next.prepaid = rapid.Int64Range(0, next.payable()+1).Draw(rt, "prepaid")
+		body["prepaidAmount"] = next.prepaid
+		next.everPaid = o.everPaid || next.prepaid > 0
+	}
+	res := s.patch(o.id, body)
+	switch {
+	case res.Status == 503:
+	case locked != "":
+		res.Fault(409, locked)
+	case next.prepaid > next.payable():
+		res.Fault(409, "ORDER_OVERPAID")
+	default:
+		got := res.OK(200)
+		before := o.prepaid
+		*o = next
+		m.pay(o, before)
+		o.same(rt, got)
+	}
+}
+
+func (s *shop) moveStep(rt *rapid.T, m *model, o *modelOrder) {
+	to := rapid.SampledFrom([]string{"new", "confirmed", "in_progress", "ready", "completed", "cancelled"}).Draw(rt, "to")
+	allowed := map[string][]string{
+		"new": {"confirmed", "in_progress", "cancelled"}, "confirmed": {"in_progress", "ready", "cancelled"},
+		"in_progress": {"ready", "completed", "cancelled"}, "ready": {"in_progress", "completed", "cancelled"},
+	}
+	res := s.move(o.id, to)
+	if res.Status == 503 {
+		return
+	}
+	if !slices.Contains(allowed[o.status], to) {
+		res.Fault(409, "ORDER_STATUS_TRANSITION_INVALID")
+		return
+	}
+	o.status = to
+	if to == "completed" {
+		for product, n := range o.takes() {
+			m.moved[product] += n
+		}
+		if o.ann {
+			m.balance -= o.payable()
+		}
+	}
+	o.same(rt, res.OK(200))
+}
+
+const sqlSelectMovements = `SELECT COALESCE(sum(delta), 0)::TEXT FROM stock_movements WHERE company_id = $1 AND product_id = $2`
+
+// check compares everything that is stored with the model.
+func (s *shop) check(t require.TestingT, m *model) {
+	for _, o := range m.orders {
+		o.same(t, s.Do(s.t, "GET", "/orders/"+o.id, nil).OK(200))
+	}
+	require.Equal(t, [2]int64{int64(len(m.orders)), int64(len(m.orders))}, s.counts())
+	require.Equal(t, m.balance, s.balance(s.ann))
+	for name, id := range map[string]uuid.UUID{"wood": s.wood, "bolt": s.bolt} {
+		want := fmt.Sprintf("%s/%s", thousandths(-m.moved[name]), thousandths(m.reserved(name)))
+		require.Equal(t, want, s.stock(id), name)
+		var moved string
+		require.NoError(t, s.d.QueryRow(context.Background(), sqlSelectMovements, s.Principal.Company, id).Scan(&moved))
+		require.InDelta(t, -m.moved[name], asThousandths(moved), 0, "the movements make the quantity")
+	}
+}
+
+func thousandths(n int64) string { return qty(n).String() }
+
+func TestOneKeyMakesOneOrder(t *testing.T) {
+	t.Parallel()
+	open(t, nil)
+	s := open(t, chaotic(t, 0.1))
+	key := apitest.Header{"X-Idempotency-Key", uuid.NewString()}
+	bodies := make(chan string, 12)
+	var wg sync.WaitGroup
+	for range cap(bodies) {
+		wg.Go(func() {
+			for {
+				res := s.Do(t, "POST", "/orders", s.body(), key)
+				if res.Status == 201 {
+					bodies <- string(res.Body)
+					return
+				}
+				if res.Status != 503 {
+					res.Fault(409, "IDEMPOTENCY_IN_FLIGHT")
+				}
+			}
+		})
+	}
+	wg.Wait()
+	first := <-bodies
+	for range cap(bodies) - 1 {
+		require.Equal(t, first, <-bodies)
+	}
+	require.Equal(t, [2]int64{1, 1}, s.counts())
+	require.Equal(t, []string{"order.created"}, s.events())
+	require.Equal(t, "0/3", s.stock(s.wood))
+	s.Do(t, "POST", "/orders", s.body("note", "other"), key).Fault(422, "IDEMPOTENCY_KEY_REUSED")
+}
+
+const sqlSelectPositions = `SELECT agg_id, agg_version, event FROM outbox WHERE company_id = $1 AND agg_type = 'order' ORDER BY agg_id, pos`
+
+// TestManyAtOnceUnderChaos lets many callers work on the orders of one company while transactions fail.
+func TestManyAtOnceUnderChaos(t *testing.T) {
+	t.Parallel()
+	open(t, nil)
+	s := open(t, chaotic(t, 0.2))
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var made []string
+	for i := range 12 {
+		wg.Go(func() {
+			for range 6 {
+				res := s.Do(t, "POST", "/orders", s.body("customerId", s.ann, "prepaidAmount", 100), apitest.Header{"X-Idempotency-Key", uuid.NewString()})
+				if res.Status != 201 {
+					res.Fault(503, "SERVICE_UNAVAILABLE")
+					continue
+				}
+				id := res.OK(201)["id"].(string)
+				mu.Lock()
+				made = append(made, id)
+				other := made[i%len(made)]
+				mu.Unlock()
+				s.patch(other, map[string]any{"items": []any{map[string]any{"refId": s.wood, "qty": i + 1}, map[string]any{"refId": s.bolt, "qty": 2}}})
+				s.move(id, "cancelled")
+			}
+		})
+	}
+	wg.Wait()
+	require.Equal(t, [2]int64{int64(len(made)), int64(len(made))}, s.counts())
+	s.checkSums()
+	s.checkEvents()
+}
+
+const sqlSumReserved = `SELECT COALESCE(sum(l.reserved_qty), 0)::TEXT, (SELECT COALESCE(sum(s.reserved), 0)::TEXT FROM stocks s WHERE s.company_id = $1 AND s.product_id = $2)
+FROM order_lines l WHERE l.company_id = $1 AND l.ref_id = $2`
+
+const sqlSumPayments = `SELECT COALESCE(sum(delta), 0)::BIGINT, (SELECT COALESCE(sum(o.prepaid_amount), 0)::BIGINT FROM orders o WHERE o.company_id = $1)
+FROM order_payments WHERE company_id = $1`
+
+func (s *shop) checkSums() {
+	s.t.Helper()
+	for _, product := range []uuid.UUID{s.wood, s.bolt} {
+		var lines, stock string
+		require.NoError(s.t, s.d.QueryRow(context.Background(), sqlSumReserved, s.Principal.Company, product).Scan(&lines, &stock))
+		require.InDelta(s.t, asThousandths(lines), asThousandths(stock), 0)
+	}
+	var ledger, prepaid int64
+	require.NoError(s.t, s.d.QueryRow(context.Background(), sqlSumPayments, s.Principal.Company).Scan(&ledger, &prepaid))
+	require.Equal(s.t, prepaid, ledger)
+	require.Equal(s.t, prepaid, s.balance(s.ann))
+}
+
+// checkEvents requires that each version of an order was announced once, in order.
+func (s *shop) checkEvents() {
+	s.t.Helper()
+	rows, err := s.d.Query(context.Background(), sqlSelectPositions, s.Principal.Company)
+	require.NoError(s.t, err)
+	versions := map[uuid.UUID]int64{}
+	var id uuid.UUID
+	var version int64
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &version, &name}, func() error {
+		if name == "order.cancelled" { // it shares the version of the move before it
+			require.Equal(s.t, versions[id], version)
+			return nil
+		}
+		versions[id]++
+		require.Equal(s.t, versions[id], version, name)
+		return nil
+	})
+	require.NoError(s.t, err)
+	for id, v := range versions {
+		require.EqualValues(s.t, v, s.Do(s.t, "GET", "/orders/"+id.String(), nil).OK(200)["version"])
+	}
+}
