@@ -50,37 +50,27 @@ type ItemComponent struct {
 	Qty       money.Qty // in one bundle
 }
 
-// OrderItems reads what the refs refer to in one query, in the order of refs.
-func (s *Service) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []ItemRef) ([]Item, error) {
-	b := &pgx.Batch{}
-	var items []Item
-	s.QueueOrderItems(b, company, refs, &items)
-	if err := q.SendBatch(ctx, b).Close(); err != nil {
-		return nil, fmt.Errorf("select items of a document: %w", err)
-	}
-	return items, nil
-}
-
 const sqlSelectItems = `SELECT p.id, p.sku, p.name, p.unit, p.price, p.cost, p.status, p.has_stock, p.is_bundle, p.min_order_qty, p.order_step_qty, p.cost_components, p.modifier_groups,
 ARRAY(SELECT s.id FROM products s WHERE s.company_id = p.company_id AND p.is_bundle AND NOT p.has_stock AND s.id = ANY(p.component_ids) AND s.has_stock)
 FROM products p WHERE p.company_id = $1 AND p.id = ANY($2::UUID[])`
 
-// QueueOrderItems adds the query of [Service.OrderItems] to a batch with other reads; *items is set when the batch is read.
-func (s *Service) QueueOrderItems(b *pgx.Batch, company tenant.ID, refs []ItemRef, items *[]Item) {
+// OrderItems reads what the refs refer to in one query. There is one item for each ref, in their order.
+func (s *Service) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []ItemRef) ([]Item, error) {
 	ids := make([]uuid.UUID, 0, len(refs))
 	for _, r := range refs {
 		if r.Kind == KindProduct && !slices.Contains(ids, r.RefID) {
 			ids = append(ids, r.RefID)
 		}
 	}
-	b.Queue(sqlSelectItems, company, ids).Query(func(rows pgx.Rows) error {
-		products, err := pgx.CollectRows(rows, scanItem)
-		if err != nil {
-			return fmt.Errorf("read items of a document: %w", err)
-		}
-		*items = arrange(refs, products)
-		return nil
-	})
+	rows, err := q.Query(ctx, sqlSelectItems, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("select items of a document: %w", err)
+	}
+	products, err := pgx.CollectRows(rows, scanItem)
+	if err != nil {
+		return nil, fmt.Errorf("read items of a document: %w", err)
+	}
+	return arrange(refs, products), nil
 }
 
 func scanItem(row pgx.CollectableRow) (Item, error) {
