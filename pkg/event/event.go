@@ -15,12 +15,25 @@ type Type struct {
 	Module      string       // component that must be active for the company
 	Scope       string       // resource whose read scope a token needs to see it
 	Description string       // one sentence
-	Data        reflect.Type // shape of data in the envelope
+	Data        reflect.Type // shape of data in the envelope: the record
+	Extra       reflect.Type // fields that the event adds to the record's own; nil = none
 }
 
 // Of makes a Type whose data has the shape of T.
 func Of[T any](name, module, scope, description string) Type {
 	return Type{Name: name, Module: module, Scope: scope, Description: description, Data: reflect.TypeFor[T]()}
+}
+
+// Extended is [Of] for an event that adds the fields of X to those of the record.
+func Extended[T, X any](name, module, scope, description string) Type {
+	t := Of[T](name, module, scope, description)
+	t.Extra = reflect.TypeFor[X]()
+	return t
+}
+
+// Changed is what the event of an update adds to the record.
+type Changed struct {
+	ChangedFields []string `json:"changedFields" doc:"names of the fields that the change touched"`
 }
 
 // Registry is the complete list of event types of the platform.

@@ -3,16 +3,20 @@ package event
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 const definitions = "#/$defs/"
 
 // Schema is the JSON Schema of the whole envelope of the event, as receivers get it.
 func (t Type) Schema() ([]byte, error) {
-	data, defs := t.dataSchema()
+	registry := huma.NewMapRegistry(definitions, wire.SchemaName)
+	data := t.dataSchema(registry)
 	return indented(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": t.Name, "description": t.Description, "type": "object",
 		"required": []string{"event", "companyId", "occurredAt", "actorId", "data", "eventId"},
@@ -24,23 +28,36 @@ func (t Type) Schema() ([]byte, error) {
 			"data":       data,
 			"eventId":    map[string]any{"type": "string", "format": "uuid", "description": "same for all subscriptions, attempts and redeliveries"},
 		},
-		"$defs": defs,
+		"$defs": registry.Map(),
 	})
 }
 
 // Example is an envelope of the event that satisfies its schema: the same bytes for the same types.
 func (t Type) Example() ([]byte, error) {
-	registry := huma.NewMapRegistry(definitions, huma.DefaultSchemaNamer)
-	data := registry.Schema(t.Data, true, t.Name)
+	registry := huma.NewMapRegistry(definitions, wire.SchemaName)
+	data := t.dataSchema(registry)
 	return indented(map[string]any{
 		"event": t.Name, "companyId": sampleUUID, "occurredAt": sampleTime, "actorId": sampleUUID, "eventId": sampleUUID,
 		"data": sample(registry, data, "", 0),
 	})
 }
 
-func (t Type) dataSchema() (*huma.Schema, map[string]*huma.Schema) {
-	registry := huma.NewMapRegistry(definitions, huma.DefaultSchemaNamer)
-	return registry.Schema(t.Data, true, t.Name), registry.Map()
+// dataSchema is the shape of data: the record's, with the fields that the event adds.
+func (t Type) dataSchema(registry huma.Registry) *huma.Schema {
+	data := registry.Schema(t.Data, true, t.Name)
+	if t.Extra == nil {
+		return data
+	}
+	for data.Ref != "" {
+		data = registry.SchemaFromRef(data.Ref)
+	}
+	extra := registry.Schema(t.Extra, false, t.Name)
+	both := &huma.Schema{
+		Type: huma.TypeObject, Properties: maps.Clone(data.Properties), AdditionalProperties: data.AdditionalProperties,
+		Required: slices.Concat(data.Required, extra.Required),
+	}
+	maps.Copy(both.Properties, extra.Properties)
+	return both
 }
 
 func indented(v any) ([]byte, error) {

@@ -7,12 +7,15 @@ import (
 	"reflect"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/swaggest/swgui/v5emb"
+
+	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // arraysAreNeverNull holds for the wire in both directions. The setting belongs to the process and is made
@@ -32,7 +35,7 @@ func description() huma.Config {
 			},
 			Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
 			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer),
+				Schemas:         huma.NewMapRegistry("#/components/schemas/", wire.SchemaName),
 				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
 			},
 			Security: []map[string][]string{{"token": {}}},
@@ -72,10 +75,12 @@ func (a *API) describe(op Op) huma.Operation {
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
 		}
 	}
-	if op.Mutating() {
-		ho.Parameters = append(ho.Parameters,
-			headerParam("X-Idempotency-Key", "uuid", "unique per change; a repeat within 7 days gets the stored answer"),
-			headerParam("If-Match", "", "ETag of the record as the client knows it; another version answers 412"))
+	if !op.Mutating() {
+		return ho
+	}
+	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a repeat within 7 days gets the stored answer"))
+	if strings.Contains(op.Path, "{") {
+		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the record as the client knows it; another version answers 412"))
 	}
 	return ho
 }
@@ -86,6 +91,10 @@ func headerParam(name, format, doc string) *huma.Param {
 
 // Description is the API description as it is committed and served: stable, indented JSON.
 func (a *API) Description() ([]byte, error) {
+	// huma registers its own error shapes; nothing refers to them.
+	schemas := a.huma.OpenAPI().Components.Schemas.Map()
+	delete(schemas, "ErrorModel")
+	delete(schemas, "ErrorDetail")
 	raw, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write API description: %w", err)

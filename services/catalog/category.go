@@ -8,6 +8,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -121,7 +122,7 @@ func (s *Service) UpdateCategory(ctx context.Context, tx *db.Tx, by access.Calle
 	}
 	c.Touch(s.now())
 	updateCategory(tx, c)
-	return c, raiseCategory(ctx, tx, by, eventCategoryUpdated, c, changed{changes})
+	return c, raiseCategory(ctx, tx, by, eventCategoryUpdated, c, event.Changed{ChangedFields: changes})
 }
 
 // DeleteCategory removes a category. One with children or active items is 409 CATEGORY_IN_USE,
@@ -208,7 +209,7 @@ func (s *Service) moveChildren(ctx context.Context, tx *db.Tx, by access.Caller,
 		}
 		child.Touch(s.now())
 		updateCategory(tx, child)
-		if err := raiseCategory(ctx, tx, by, eventCategoryUpdated, child, changed{[]string{"parentId"}}); err != nil {
+		if err := raiseCategory(ctx, tx, by, eventCategoryUpdated, child, event.Changed{ChangedFields: []string{"parentId"}}); err != nil {
 			return err
 		}
 	}

@@ -14,29 +14,14 @@ const (
 	eventProductDeleted  = "product.deleted"
 )
 
-// changed is what the events of an update add to the record.
-type changed struct {
-	ChangedFields []string `json:"changedFields"`
-}
-
-type categoryUpdated struct {
-	Category
-	changed
-}
-
-type productUpdated struct {
-	Product
-	changed
-}
-
 // Events are the events that this domain raises (specification, section 6).
 func Events() []event.Type {
 	return []event.Type{
 		event.Of[Category](eventCategoryCreated, component, scope, "A category was created."),
-		event.Of[categoryUpdated](eventCategoryUpdated, component, scope, "A category was changed; changedFields names what."),
+		event.Extended[Category, event.Changed](eventCategoryUpdated, component, scope, "A category was changed; changedFields names what."),
 		event.Of[Category](eventCategoryDeleted, component, scope, "A category was deleted; data is its last state."),
 		event.Of[Product](eventProductCreated, component, scope, "A product was created."),
-		event.Of[productUpdated](eventProductUpdated, component, scope, "A product was changed; changedFields names what."),
+		event.Extended[Product, event.Changed](eventProductUpdated, component, scope, "A product was changed; changedFields names what."),
 		event.Of[Product](eventProductDeleted, component, scope, "A product was hidden."),
 	}
 }

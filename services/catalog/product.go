@@ -7,6 +7,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -212,7 +213,7 @@ func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 	}
 	p.Touch(s.now())
 	storeProduct(tx, before, p)
-	return p, raiseProduct(ctx, tx, by, eventProductUpdated, p, changed{changes})
+	return p, raiseProduct(ctx, tx, by, eventProductUpdated, p, event.Changed{ChangedFields: changes})
 }
 
 // HideProduct takes a product out of sale (specification, section 1: delete). A hidden product stays as it is.
@@ -259,7 +260,7 @@ func (s *Service) moveItems(ctx context.Context, tx *db.Tx, by access.Caller, c 
 		p.CategoryID = to
 		p.Touch(now)
 		updateProduct(tx, p)
-		if err := raiseProduct(ctx, tx, by, eventProductUpdated, p, changed{[]string{"categoryId"}}); err != nil {
+		if err := raiseProduct(ctx, tx, by, eventProductUpdated, p, event.Changed{ChangedFields: []string{"categoryId"}}); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -133,7 +134,7 @@ func (s *Service) UpdateClient(ctx context.Context, tx *db.Tx, by access.Caller,
 	}
 	c.Touch(now)
 	updateClient(tx, c)
-	return c, raise(ctx, tx, by, eventUpdated, c, changed{changes})
+	return c, raise(ctx, tx, by, eventUpdated, c, event.Changed{ChangedFields: changes})
 }
 
 // ArchiveClient keeps a client out of new records. Archiving it again changes nothing.

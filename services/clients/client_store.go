@@ -19,7 +19,7 @@ func (c *Client) targets() []any {
 		&c.ContractNumber, &c.Tags, &c.Birthday, &c.Status, &c.GroupID, &c.PriceListID, &c.PaymentTermsDays, &c.CreditLimit,
 		&c.SLAHours, &c.Consent, &c.ConsentAt, &c.ConsentSource, &c.AnonymizedAt, &c.AssignedToID,
 		&c.CreatedByID, &c.Balance, &c.Points,
-	}, c.Meta.Targets()...)
+	}, c.Targets()...)
 }
 
 // values are the arguments of a write: company and id first, then what a change may write.

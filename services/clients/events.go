@@ -17,21 +17,11 @@ const (
 	eventRestored = "client.restored"
 )
 
-// changed is what client.updated adds to the record.
-type changed struct {
-	ChangedFields []string `json:"changedFields"`
-}
-
-type clientUpdated struct {
-	Client
-	changed
-}
-
 // Events are the events that this domain raises (specification, section 6).
 func Events() []event.Type {
 	return []event.Type{
 		event.Of[Client](eventCreated, component, scope, "A client was created."),
-		event.Of[clientUpdated](eventUpdated, component, scope, "A client was changed; changedFields names what."),
+		event.Extended[Client, event.Changed](eventUpdated, component, scope, "A client was changed; changedFields names what."),
 		event.Of[Client](eventArchived, component, scope, "A client was archived."),
 		event.Of[Client](eventRestored, component, scope, "An archived client was restored."),
 	}

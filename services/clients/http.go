@@ -31,12 +31,12 @@ type listClientsRequest struct {
 	Filter
 }
 
-func (s *Service) httpListClients(ctx context.Context, in *listClientsRequest) (*httpapi.Reply[*list.Page[Listed]], error) {
+func (s *Service) httpListClients(ctx context.Context, in *listClientsRequest) (*httpapi.Reply[*list.Page[ListItem]], error) {
 	page, err := s.Clients(ctx, in.Company, in.Filter)
 	if err != nil {
 		return nil, err
 	}
-	return &httpapi.Reply[*list.Page[Listed]]{Body: page, Headers: page.Headers()}, nil
+	return &httpapi.Reply[*list.Page[ListItem]]{Body: page, Headers: page.Headers()}, nil
 }
 
 type createClientRequest struct {

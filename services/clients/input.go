@@ -104,11 +104,20 @@ func (p ClientPatch) apply(c *Client) record.Changes {
 		in   wire.Optional[string]
 		name string
 	}{
-		{&c.FirstName, p.FirstName, "firstName"}, {&c.LastName, p.LastName, "lastName"}, {&c.MiddleName, p.MiddleName, "middleName"},
-		{&c.CompanyName, p.CompanyName, "companyName"}, {&c.Position, p.Position, "position"}, {&c.Phone, p.Phone, "phone"},
-		{&c.Email, p.Email, "email"}, {&c.TelegramChatID, p.TelegramChatID, "telegramChatId"},
-		{&c.WhatsappPhone, p.WhatsappPhone, "whatsappPhone"}, {&c.Note, p.Note, "note"}, {&c.INN, p.INN, "inn"}, {&c.KPP, p.KPP, "kpp"},
-		{&c.LegalAddress, p.LegalAddress, "legalAddress"}, {&c.BankDetails, p.BankDetails, "bankDetails"},
+		{&c.FirstName, p.FirstName, "firstName"},
+		{&c.LastName, p.LastName, "lastName"},
+		{&c.MiddleName, p.MiddleName, "middleName"},
+		{&c.CompanyName, p.CompanyName, "companyName"},
+		{&c.Position, p.Position, "position"},
+		{&c.Phone, p.Phone, "phone"},
+		{&c.Email, p.Email, "email"},
+		{&c.TelegramChatID, p.TelegramChatID, "telegramChatId"},
+		{&c.WhatsappPhone, p.WhatsappPhone, "whatsappPhone"},
+		{&c.Note, p.Note, "note"},
+		{&c.INN, p.INN, "inn"},
+		{&c.KPP, p.KPP, "kpp"},
+		{&c.LegalAddress, p.LegalAddress, "legalAddress"},
+		{&c.BankDetails, p.BankDetails, "bankDetails"},
 		{&c.ContractNumber, p.ContractNumber, "contractNumber"},
 	} {
 		f.in.Null = f.in.Null || f.in.Value == ""

@@ -11,8 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Listed is a client as lists show it (ClientListItemResponse).
-type Listed struct {
+// ListItem is a client as lists show it (ClientListItemResponse).
+type ListItem struct {
 	ID             uuid.UUID    `json:"id" format:"uuid"`
 	CompanyID      tenant.ID    `json:"companyId" format:"uuid"`
 	Kind           string       `json:"kind" enum:"individual,legal"`
@@ -40,11 +40,11 @@ type Listed struct {
 const listedColumns = `id, company_id, kind, display_name, first_name, last_name, middle_name, company_name, "position", phone, email, inn,
 tags, status, balance, points, group_id, price_list_id, credit_limit, assigned_to_id, version, ev_pos, created_at, updated_at`
 
-func (l *Listed) targets() []any {
+func (l *ListItem) targets() []any {
 	return append([]any{
 		&l.ID, &l.CompanyID, &l.Kind, &l.DisplayName, &l.FirstName, &l.LastName, &l.MiddleName, &l.CompanyName, &l.Position, &l.Phone, &l.Email,
 		&l.INN, &l.Tags, &l.Status, &l.Balance, &l.Points, &l.GroupID, &l.PriceListID, &l.CreditLimit, &l.AssignedToID,
-	}, l.Meta.Targets()...)
+	}, l.Targets()...)
 }
 
 var clientList = list.Spec{
@@ -68,7 +68,7 @@ type Filter struct {
 }
 
 // Clients lists clients. The search also finds a phone by its digits, however it is written.
-func (s *Service) Clients(ctx context.Context, company tenant.ID, f Filter) (*list.Page[Listed], error) {
+func (s *Service) Clients(ctx context.Context, company tenant.ID, f Filter) (*list.Page[ListItem], error) {
 	q, err := list.New(clientList, company, f.Params, f.Sort)
 	if err != nil {
 		return nil, err
@@ -80,7 +80,7 @@ func (s *Service) Clients(ctx context.Context, company tenant.ID, f Filter) (*li
 	if f.Tag != "" {
 		q.Where("tags @> ?::TEXT[]", []string{f.Tag})
 	}
-	page, err := list.Fetch(ctx, s.db, q, (*Listed).targets)
+	page, err := list.Fetch(ctx, s.db, q, (*ListItem).targets)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func (s *Service) Clients(ctx context.Context, company tenant.ID, f Filter) (*li
 }
 
 // nameAssigned fills in the names of the users that the clients are assigned to.
-func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []Listed) error {
+func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []ListItem) error {
 	var ids []uuid.UUID
 	seen := map[uuid.UUID]bool{}
 	for _, l := range items {

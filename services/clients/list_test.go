@@ -3,6 +3,7 @@ package clients_test
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -45,11 +46,10 @@ func TestSearch(t *testing.T) {
 		"nobody":        nil,
 	} {
 		page := f.Do(t, "GET", "/clients?sort=displayName&search="+url.QueryEscape(search), nil).OK(200)
-		var got []string
-		for _, item := range page["items"].([]any) {
-			got = append(got, ids[item.(map[string]any)["id"].(string)])
+		require.Len(t, page["items"], len(want), search)
+		for i, item := range page["items"].([]any) {
+			require.Equal(t, want[i], ids[item.(map[string]any)["id"].(string)], search)
 		}
-		require.Equal(t, want, got, search)
 	}
 	id := f.create(t, map[string]any{"displayName": "Later"})["id"].(string)
 	f.Do(t, "PATCH", "/clients/"+id, `{"phone":"0800-55"}`).OK(200)
@@ -139,7 +139,7 @@ func TestListAgainstModel(t *testing.T) {
 
 func seed(t *testing.T, f fixture) []listed {
 	t.Helper()
-	var all []listed
+	all := make([]listed, 0, 18)
 	tags := [][]string{{}, {"vip"}, {"new", "vip"}}
 	for i := range 18 {
 		l := listed{Name: string(rune('A' + i%4)), Kind: []string{"individual", "legal"}[i%2], Status: "active", Tags: tags[i%3], Assigned: i%5 == 0, at: i, changed: i}
@@ -220,11 +220,7 @@ func TestListItem(t *testing.T) {
 		"id", "companyId", "kind", "displayName", "firstName", "lastName", "middleName", "companyName", "position", "phone", "email", "inn", "tags",
 		"status", "balance", "points", "groupId", "priceListId", "creditLimit", "assignedToId", "assignedToName", "createdAt", "updatedAt", "version",
 	}
-	var got []string
-	for name := range removed {
-		got = append(got, name)
-	}
-	require.ElementsMatch(t, want, got)
+	require.ElementsMatch(t, want, slices.Collect(maps.Keys(removed)))
 }
 
 func TestListParameters(t *testing.T) {

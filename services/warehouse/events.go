@@ -8,15 +8,10 @@ const (
 	eventStockAdjusted   = "stock.adjusted"
 )
 
-type stockAdjusted struct {
-	Stock
-	adjusted
-}
-
 // Events are the events that this domain raises (specification, section 6).
 func Events() []event.Type {
 	return []event.Type{
 		event.Of[Movement](eventMovementCreated, component, scope, "A physical quantity was changed; one event per movement."),
-		event.Of[stockAdjusted](eventStockAdjusted, component, scope, "A quantity was set by hand."),
+		event.Extended[Stock, adjusted](eventStockAdjusted, component, scope, "A quantity was set by hand."),
 	}
 }
