@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -55,7 +54,7 @@ type thing struct {
 
 func (t thing) RecordID() string { return t.ID.String() }
 
-func (t *thing) targets() []any { return append([]any{&t.ID, &t.Name, &t.Frozen}, t.Meta.Targets()...) }
+func (t *thing) targets() []any { return append([]any{&t.ID, &t.Name, &t.Frozen}, t.Targets()...) }
 
 // things are the operations of a domain as the tests need one. enter, if set, is called inside each create,
 // between the claim of the key and the commit.
@@ -355,13 +354,4 @@ func (r response) faults(t *testing.T) map[string]string {
 		require.Equal(t, e["message"], messages[i])
 	}
 	return out
-}
-
-func with(base map[string]string, name, value string) map[string]string {
-	m := maps.Clone(base)
-	if m == nil {
-		m = map[string]string{}
-	}
-	m[name] = value
-	return m
 }

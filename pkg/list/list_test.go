@@ -88,7 +88,7 @@ func register(d *db.DB) func(*httpapi.API) {
 			if err := q.Between("b.created_at", "createdFrom", in.From, "createdTo", in.To); err != nil {
 				return nil, err
 			}
-			page, err := list.Fetch(ctx, d, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Meta.Targets()...) })
+			page, err := list.Fetch(ctx, d, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Targets()...) })
 			if err != nil {
 				return nil, err
 			}
@@ -149,7 +149,7 @@ func (f fixture) list(t *testing.T, pairs ...string) page {
 }
 
 func (p page) ids() []string {
-	ids := []string{}
+	ids := make([]string, 0, len(p.Items))
 	for _, item := range p.Items {
 		ids = append(ids, item["id"].(string))
 	}
@@ -173,7 +173,7 @@ func (f fixture) walk(t *testing.T, pause func(), pairs ...string) (ids []string
 func TestAgainstModel(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	var all []book
+	all := make([]book, 0, 40)
 	for i := range 40 {
 		b := book{Title: fmt.Sprint("t", i*7%5), price: float64(i*3%8) / 4}
 		if i%4 != 0 {
@@ -248,7 +248,7 @@ func expect(all []book, sort string, desc bool, keep func(book) bool) []string {
 		}
 		return c
 	})
-	ids := []string{}
+	ids := make([]string, 0, len(hits))
 	for _, b := range hits {
 		ids = append(ids, b.ID.String())
 	}
@@ -259,7 +259,7 @@ func TestCursorWalkUnderInserts(t *testing.T) {
 	t.Parallel()
 	for _, params := range [][]string{{}, {"order", "asc"}, {"sort", "title"}, {"sort", "pages", "order", "desc"}} {
 		f := setup(t)
-		var want []string
+		want := make([]string, 0, 15)
 		for i := range 15 {
 			n := int64(i % 3)
 			want = append(want, f.add(t, f.Principal.Company, book{Title: string(rune('a' + i)), Pages: &n}).ID.String())
@@ -367,7 +367,7 @@ func TestIncrementalRead(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	base := time.Now().UTC().Truncate(time.Microsecond).Add(-time.Hour)
-	var ids []string
+	ids := make([]string, 0, 5)
 	for i := range 5 {
 		m := record.New(base)
 		m.Touch(base.Add(time.Duration(10-i) * time.Minute))
