@@ -48,7 +48,7 @@ const (
 // paymentStatus follows from the payments: prepaid is their sum, wasPaid tells that one was positive.
 func paymentStatus(prepaid, payable money.Amount, wasPaid bool) string {
 	switch {
-	case prepaid == 0 && wasPaid && payable > 5000:
+	case prepaid == 0 && wasPaid:
 		return refunded
 	case payable == 0 || prepaid >= payable:
 		return paid
