@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -33,6 +34,7 @@ import (
 type DevCmd struct {
 	State          string   `help:"Folder that keeps database and broker between runs." default:".tradegrid" type:"path"`
 	Fresh          bool     `help:"Start over: throw away what the folder keeps."`
+	Verbose        bool     `help:"Log what the roles do, not only what goes wrong." short:"v"`
 	Demo           bool     `help:"Stop after the first order's webhook; the exit code tells whether it arrived and verified."`
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
@@ -41,6 +43,8 @@ type DevCmd struct {
 	KafkaBrokers   []string `help:"Brokers to use in place of an embedded one." placeholder:"HOST:PORT"`
 	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: into the debug log." placeholder:"URL"`
 	TraceSample    float64  `help:"Share of new traces that are kept, 0 to 1." default:"1"`
+
+	announced atomic.Bool // the banner was printed
 }
 
 // devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
@@ -62,6 +66,9 @@ type devServers struct{ api, receiver, ops net.Listener }
 
 // Run starts everything, places one order, and goes on until the context ends.
 func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
+	if !c.Verbose {
+		log = slog.New(quiet{log.Handler()})
+	}
 	ls, err := c.open(ctx)
 	if err != nil {
 		return err
@@ -98,7 +105,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
-	hooks := receiver.New(receiver.Config{})
+	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
 	all := newDomains(d, domainConfig{AllowInsecure: true, Log: log})
 	c.serve(ctx, g, ls, t, hooks, all, d, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
@@ -292,9 +299,31 @@ func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 	}
 	defer func() { _ = os.Remove(path) }() // the next start writes it anew
 	dm.banner(out, arrival)
+	c.announced.Store(true)
 	if c.Demo {
 		return nil
 	}
 	<-ctx.Done()
 	return nil
 }
+
+// tell shows a person each webhook as it arrives, once the banner is out.
+func (c *DevCmd) tell(out io.Writer, d receiver.Delivery) {
+	if !c.announced.Load() {
+		return
+	}
+	verdict := "verified"
+	if !d.Verified {
+		verdict = "NOT verified"
+	}
+	fmt.Fprintf(out, "%s  %-24s attempt %d, %s, delivery %s\n", d.ReceivedAt.Format(time.TimeOnly), d.Event, d.Attempt, verdict, d.ID)
+}
+
+// quiet lets only warnings and errors through.
+type quiet struct{ slog.Handler }
+
+func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
+}
+func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
+func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }

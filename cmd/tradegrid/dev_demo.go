@@ -181,7 +181,25 @@ func (dm *demo) subscribe(ctx context.Context) error {
 		}
 	}
 	dm.HookURL = hook
-	return dm.send(ctx, http.MethodPost, dm.info.ReceiverURL+"/secrets/demo", "", map[string]any{"secret": dm.Secret}, nil)
+	if err := dm.send(ctx, http.MethodPost, dm.info.ReceiverURL+"/secrets/demo", "", map[string]any{"secret": dm.Secret}, nil); err != nil {
+		return err
+	}
+	return dm.warmUp(ctx)
+}
+
+// warmUp waits until a test message comes through: consumers take a moment to find each other after a restart,
+// and the first order should show what every later one takes.
+func (dm *demo) warmUp(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	if err := dm.call(ctx, http.MethodPost, "/webhooks/subscriptions/"+dm.SubscriptionID+"/test", map[string]any{}, nil); err != nil {
+		return err
+	}
+	var got struct{}
+	if err := dm.send(ctx, http.MethodGet, dm.info.ReceiverURL+"/wait/demo?event=webhook.test&timeout=25s", "", nil, &got); err != nil {
+		return fmt.Errorf("no test message arrived: %w", err)
+	}
+	return nil
 }
 
 func (dm *demo) orderBody() map[string]any {

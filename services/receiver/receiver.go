@@ -33,6 +33,7 @@ type Config struct {
 	Tolerance time.Duration    // allowed age of a signed timestamp; 0: not checked
 	MaxIDs    int              // delivery ids remembered per receiver; 0: 4 million (about 40 bytes each)
 	Now       func() time.Time // nil: time.Now
+	Arrived   func(Delivery)   // told of every request after it was recorded; nil: nobody
 }
 
 // Server is the HTTP handler of all receivers. Close it before the server that it is mounted on, so that
@@ -194,6 +195,9 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		occurredAt = now
 	}
 	a := in.record(&d, verifier != nil, now.Sub(occurredAt))
+	if s.cfg.Arrived != nil {
+		s.cfg.Arrived(d)
+	}
 	if a == nil {
 		writeError(w, http.StatusUnauthorized, errors.New(d.Error))
 		return
