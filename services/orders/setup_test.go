@@ -147,11 +147,12 @@ func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
 // shop is a fresh company with something to sell.
 type shop struct {
 	*apitest.Client
-	t     testing.TB
-	d     *db.DB
-	n     *neighbours
-	s     *orders.Service
-	depot uuid.UUID // default warehouse
+	server *apitest.Server
+	t      testing.TB
+	d      *db.DB
+	n      *neighbours
+	s      *orders.Service
+	depot  uuid.UUID // default warehouse
 
 	bolt  uuid.UUID // product with stock, price 250, minimum 2, multiple 2
 	wood  uuid.UUID // product with stock, price 999, sold in any quantity
@@ -181,15 +182,22 @@ func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
 		d = plain
 	}
 	s := newShop(t, d)
-	s.Client = apitest.New(t, d, s.s.Register).Company(edit...)
+	s.server = apitest.New(t, d, s.s.Register)
+	s.Client = s.server.Company(edit...)
+	s.addDepot()
+	return s
+}
+
+// addDepot gives the company its first warehouse.
+func (s *shop) addDepot() {
+	s.t.Helper()
 	var w warehouse.Warehouse
-	require.NoError(t, plain.RunTx(t.Context(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
+	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
 		w, err = s.n.store.CreateWarehouse(ctx, tx, s.caller(), warehouse.WarehouseInput{Name: "Depot"})
 		return err
 	}))
-	require.True(t, w.IsDefault)
+	require.True(s.t, w.IsDefault)
 	s.depot = w.ID
-	return s
 }
 
 func newShop(t testing.TB, d *db.DB) *shop {

@@ -1,0 +1,227 @@
+package warehouse_test
+
+import (
+	"bytes"
+	"context"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/warehouse"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+type products map[warehouse.Key]warehouse.Product
+
+func (p products) StockProducts(context.Context, db.Querier, tenant.ID, []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
+	return p, nil
+}
+
+// depot is a company with one warehouse and three products.
+type depot struct {
+	t    testing.TB
+	d    *db.DB
+	s    *warehouse.Service
+	by   access.Caller
+	id   uuid.UUID
+	keys []warehouse.Key
+}
+
+func setup(t testing.TB, d *db.DB, policy string) *depot {
+	t.Helper()
+	p := products{}
+	for range 3 {
+		p[warehouse.Key{Product: uuid.New()}] = warehouse.Product{Name: "Thing", SKU: "T", HasStock: true}
+	}
+	principal := &access.Principal{Company: tenant.NewID(), Actor: uuid.New(), Settings: access.Settings{StockPolicy: policy}}
+	w := &depot{t: t, d: d, s: warehouse.New(d, p), by: access.Caller{Principal: principal}}
+	w.keys = slices.SortedFunc(maps.Keys(p), func(a, b warehouse.Key) int { return bytes.Compare(a.Product[:], b.Product[:]) })
+	require.NoError(t, w.tx(func(ctx context.Context, tx *db.Tx) error {
+		made, err := w.s.CreateWarehouse(ctx, tx, w.by, warehouse.WarehouseInput{Name: "Depot"})
+		w.id = made.ID
+		return err
+	}))
+	return w
+}
+
+func (w *depot) tx(change func(ctx context.Context, tx *db.Tx) error) error {
+	return w.d.RunTx(context.Background(), "test", change)
+}
+
+const sqlSelectLevels = `SELECT qty, reserved, (SELECT COALESCE(sum(m.delta), 0)::DECIMAL(18,3) FROM stock_movements m WHERE m.company_id = $1 AND m.product_id = $2)
+FROM stocks WHERE company_id = $1 AND product_id = $2`
+
+// level is what is stored of a product; movements must add up to its quantity.
+func (w *depot) level(t require.TestingT, k warehouse.Key) (qty, reserved money.Qty) {
+	var moved money.Qty
+	err := w.d.QueryRow(context.Background(), sqlSelectLevels, w.by.Company, k.Product).Scan(&qty, &reserved, &moved)
+	if !db.IsNoRows(err) {
+		require.NoError(t, err)
+	}
+	require.Equal(t, qty, moved, "the quantity is the sum of the movements")
+	return qty, reserved
+}
+
+// TestStockFollowsTheModel checks that what is stored is the sum of what was asked for, and that a company that
+// blocks stock never reserves more than it has (specification, section 2).
+func TestStockFollowsTheModel(t *testing.T) {
+	t.Parallel()
+	dbtest.Open(t)
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: db.Chaos{Probability: 0.1}})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	rapid.Check(t, func(rt *rapid.T) {
+		w := setup(t, d, rapid.SampledFrom([]string{access.StockAllowNegative, access.StockBlock}).Draw(rt, "policy"))
+		qty, reserved := map[warehouse.Key]money.Qty{}, map[warehouse.Key]money.Qty{}
+		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
+			if rapid.Bool().Draw(rt, "set") {
+				k, target := rapid.SampledFrom(w.keys).Draw(rt, "key"), rapid.Int64Range(-5, 20).Draw(rt, "target")
+				require.NoError(rt, w.set(k, target))
+				qty[k] = money.Units(target)
+				continue
+			}
+			w.change(rt, qty, reserved)
+		}
+		for _, k := range w.keys {
+			gotQty, gotReserved := w.level(rt, k)
+			require.Equal(rt, qty[k], gotQty)
+			require.Equal(rt, reserved[k], gotReserved)
+		}
+	})
+}
+
+func (w *depot) set(k warehouse.Key, target int64) error {
+	return w.tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := w.s.SetStock(ctx, tx, w.by, warehouse.Adjustment{ProductID: k.Product, WarehouseID: w.id, TargetQty: target, Reason: "count"})
+		return err
+	})
+}
+
+// change reserves, releases or takes out several products at once, some of them in two entries.
+func (w *depot) change(rt *rapid.T, qty, reserved map[warehouse.Key]money.Qty) {
+	out := rapid.Bool().Draw(rt, "out")
+	deltas := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) warehouse.Delta {
+		d := warehouse.Delta{Warehouse: w.id, Key: rapid.SampledFrom(w.keys).Draw(rt, "key")}
+		if n := money.Qty(rapid.Int64Range(1, 9000).Draw(rt, "n")); out {
+			d.Qty = -n
+		} else {
+			d.Reserved = n
+		}
+		return d
+	}), 1, 5).Draw(rt, "deltas")
+	sums := map[warehouse.Key]money.Qty{}
+	for _, d := range deltas {
+		sums[d.Key] += d.Reserved
+	}
+	enough := true
+	for k, n := range sums {
+		enough = enough && (n == 0 || qty[k]-reserved[k] >= n)
+	}
+	err := w.tx(func(ctx context.Context, tx *db.Tx) error {
+		if out {
+			return w.s.Move(ctx, tx, w.by, warehouse.Document{Movement: "sale", Type: "sale", ID: uuid.New(), Number: 1}, deltas)
+		}
+		w.s.Reserve(tx, w.by, deltas)
+		return nil
+	})
+	if !out && w.by.Settings.BlocksStock() && !enough {
+		require.True(rt, fault.Is(err, "STOCK_INSUFFICIENT"), "%v", err)
+		return
+	}
+	require.NoError(rt, err)
+	for _, d := range deltas {
+		qty[d.Key] += d.Qty
+		reserved[d.Key] += d.Reserved
+	}
+}
+
+func TestBlockedStockIsNeverReservedTwice(t *testing.T) {
+	t.Parallel()
+	w := setup(t, dbtest.Open(t), access.StockBlock)
+	for _, k := range w.keys {
+		require.NoError(t, w.set(k, 5))
+	}
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	done := 0
+	for i := range 20 {
+		wg.Go(func() {
+			var deltas []warehouse.Delta
+			for j := range w.keys {
+				deltas = append(deltas, warehouse.Delta{Warehouse: w.id, Key: w.keys[(i+j)%3], Reserved: money.Units(1)})
+			}
+			err := w.tx(func(_ context.Context, tx *db.Tx) error {
+				w.s.Reserve(tx, w.by, deltas)
+				return nil
+			})
+			if err == nil {
+				mu.Lock()
+				defer mu.Unlock()
+				done++
+				return
+			}
+			f, ok := fault.As(err)
+			if ok && f.Code == "STOCK_INSUFFICIENT" {
+				if lines, _ := f.Meta["lines"].([]map[string]any); len(lines) != 3 {
+					t.Errorf("meta.lines names %d of 3 lines", len(lines))
+				}
+			}
+		})
+	}
+	wg.Wait()
+	require.LessOrEqual(t, done, 5)
+	for _, k := range w.keys {
+		_, reserved := w.level(t, k)
+		require.Equal(t, money.Units(int64(done)), reserved)
+	}
+}
+
+func TestSetStockRules(t *testing.T) {
+	t.Parallel()
+	w := setup(t, dbtest.Open(t), access.StockAllowNegative)
+	adjust := func(in warehouse.Adjustment) (st warehouse.Stock, err error) {
+		in.Reason = "count"
+		err = w.tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			st, err = w.s.SetStock(ctx, tx, w.by, in)
+			return err
+		})
+		return st, err
+	}
+	k := w.keys[0]
+	in := warehouse.Adjustment{ProductID: k.Product, WarehouseID: w.id, TargetQty: 4, ReorderPoint: new(money.Units(5))}
+	st, err := adjust(in)
+	require.NoError(t, err)
+	require.True(t, st.IsLowStock)
+	require.Equal(t, money.Units(4), st.Available)
+	in.ExpectedQty = new(money.Units(3))
+	_, err = adjust(in)
+	require.True(t, fault.Is(err, "STOCK_CHANGED"), "%v", err)
+	in.ExpectedQty = nil
+	again, err := adjust(in)
+	require.NoError(t, err)
+	require.Equal(t, st.Version, again.Version, "nothing changed")
+	for code, in := range map[string]warehouse.Adjustment{
+		"PRODUCT_NOT_FOUND":         {ProductID: uuid.New(), WarehouseID: w.id},
+		"PRODUCT_VARIANT_NOT_FOUND": {ProductID: k.Product, VariantID: new(uuid.New()), WarehouseID: w.id},
+		"WAREHOUSE_NOT_FOUND":       {ProductID: k.Product, WarehouseID: uuid.New()},
+	} {
+		_, err := adjust(in)
+		require.True(t, fault.Is(err, code), "%v", err)
+	}
+	totals, err := w.s.Totals(t.Context(), w.d, w.by.Company, []uuid.UUID{k.Product, w.keys[1].Product})
+	require.NoError(t, err)
+	require.Equal(t, map[uuid.UUID]warehouse.Totals{k.Product: {Qty: money.Units(4), Available: money.Units(4), Low: true}}, totals)
+}
