@@ -107,7 +107,10 @@ func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, err err
 		return err
 	}
 	txRetries.WithLabelValues(name, sqlState(err)).Inc()
-	if try >= maxTries || !pause(ctx, try) {
+	if try < maxTries && !pause(ctx, try) {
+		return fmt.Errorf("%s ran out of time after %d tries: %w", name, try, errors.Join(ctx.Err(), err))
+	}
+	if try >= maxTries {
 		return fmt.Errorf("%w (%s gave up after %d tries: %w)", ErrBusy, name, try, err)
 	}
 	return errTryAgain

@@ -17,6 +17,8 @@ const definitions = "#/$defs/"
 func (t Type) Schema() ([]byte, error) {
 	registry := huma.NewMapRegistry(definitions, wire.SchemaName)
 	data := t.dataSchema(registry)
+	wire.AllowMore(registry.Map())
+	wire.AllowMore(map[string]*huma.Schema{"data": data})
 	return indented(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": t.Name, "description": t.Description, "type": "object",
 		"required": []string{"event", "companyId", "occurredAt", "actorId", "data", "eventId"},

@@ -95,6 +95,7 @@ func (a *API) Description() ([]byte, error) {
 	schemas := a.huma.OpenAPI().Components.Schemas.Map()
 	delete(schemas, "ErrorModel")
 	delete(schemas, "ErrorDetail")
+	wire.AllowMore(schemas)
 	raw, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write API description: %w", err)

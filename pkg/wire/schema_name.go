@@ -44,3 +44,13 @@ func withResource(pkg, name string) string {
 	}
 	return noun + name
 }
+
+// AllowMore lets the objects of the schemas have more fields than they name: clients ignore what they do not know,
+// and so does the platform.
+func AllowMore(schemas map[string]*huma.Schema) {
+	for _, s := range schemas {
+		if s.AdditionalProperties == false {
+			s.AdditionalProperties = nil
+		}
+	}
+}

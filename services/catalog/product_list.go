@@ -23,7 +23,7 @@ type Stock interface {
 type StockTotals struct {
 	Qty       money.Qty
 	Available money.Qty // Qty minus what is reserved
-	Low       bool      // Qty is at or below the sum of the reorder thresholds
+	Low       bool      // Qty is at or below the sum of the reorder thresholds, which is not 0
 }
 
 // ProductFilter selects products; the zero value of a field selects all.
@@ -122,10 +122,7 @@ func (s *Service) addStock(ctx context.Context, company tenant.ID, products []Pr
 		if !p.HasStock {
 			continue
 		}
-		t, known := totals[p.ID]
-		if !known {
-			t.Low = true // nothing is at the threshold of nothing
-		}
+		t := totals[p.ID]
 		p.StockQty, p.StockAvailable, p.IsLowStock = &t.Qty, &t.Available, &t.Low
 	}
 	return nil

@@ -295,6 +295,6 @@ func TestIncludeStock(t *testing.T) {
 	items := c.Do(t, "GET", "/catalog/products?include=stock&sort=name", nil).OK(200)["items"].([]any)
 	require.Equal(t, 5.0, items[0].(object)["stockQty"])
 	require.Equal(t, empty, items[1].(object)["id"])
-	require.Equal(t, []any{0.0, 0.0, true}, []any{items[1].(object)["stockQty"], items[1].(object)["stockAvailable"], items[1].(object)["isLowStock"]})
+	require.Equal(t, []any{0.0, 0.0, false}, []any{items[1].(object)["stockQty"], items[1].(object)["stockAvailable"], items[1].(object)["isLowStock"]})
 	require.NotContains(t, items[2], "stockQty")
 }
