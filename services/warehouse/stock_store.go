@@ -101,14 +101,14 @@ func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []Delt
 
 // sqlLockStock makes sure that the row exists, and locks it.
 const sqlLockStock = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 0, $6, $7, $7)
+VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 1, $6, $7, $7)
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE SET version = stocks.version
 RETURNING id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at`
 
 func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid.UUID, k Key, now time.Time) (Stock, error) {
 	st := Stock{CompanyID: company, ProductID: k.Product, WarehouseID: warehouse}
 	err := tx.QueryRow(ctx, sqlLockStock, company, warehouse, k.Product, k.Variant, record.NewID(), now.UnixMicro()-1, now).
-		Scan(append([]any{&st.ID, &st.Qty, &st.Reserved, &st.ReorderPoint}, st.Meta.Targets()...)...)
+		Scan(append([]any{&st.ID, &st.Qty, &st.Reserved, &st.ReorderPoint}, st.Targets()...)...)
 	if err != nil {
 		return st, fmt.Errorf("lock stock: %w", err)
 	}

@@ -26,8 +26,8 @@ type Warehouse struct {
 	record.Meta
 }
 
-// WarehouseInput is a new warehouse.
-type WarehouseInput struct {
+// Input is a new warehouse.
+type Input struct {
 	Name          string     `json:"name" minLength:"1" maxLength:"255"`
 	Address       *string    `json:"address,omitempty" nullable:"true" maxLength:"1000"`
 	ManagerUserID *uuid.UUID `json:"managerUserId,omitempty" format:"uuid" nullable:"true"`
@@ -60,7 +60,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
 
 // CreateWarehouse adds a warehouse. The first one of a company becomes its default.
 // A branch that has a warehouse already is 409 BRANCH_WAREHOUSE_EXISTS.
-func (s *Service) CreateWarehouse(ctx context.Context, tx *db.Tx, by access.Caller, in WarehouseInput) (Warehouse, error) {
+func (s *Service) CreateWarehouse(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (Warehouse, error) {
 	_, has, err := s.Find(ctx, tx, by.Company, nil)
 	if err != nil {
 		return Warehouse{}, err
