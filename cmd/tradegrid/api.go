@@ -25,7 +25,7 @@ type APICmd struct {
 
 // Run serves until the context ends.
 func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
-	t, err := c.OpsFlags.start(ctx, "api", log, db.Metrics(), httpapi.Metrics(), ratelimit.Metrics())
+	t, err := c.start(ctx, "api", log, db.Metrics(), httpapi.Metrics(), ratelimit.Metrics())
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 	g.Go(func() error { return limiter.Run(ctx) })
 	g.Go(func() error { return all.company.Run(ctx) })
 	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
-	log.Info("api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
+	log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
 	return g.Wait()
 }
 

@@ -81,7 +81,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, backends.stop()) }()
+	defer func() { err = errors.Join(err, backends.stop()) }() //nolint:contextcheck // runs after the end of ctx
 	t, err := telemetry.Start(ctx, telemetry.Config{
 		Service: "tradegrid-dev", Release: release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: allMetrics(), Log: log,
 	})
@@ -232,7 +232,7 @@ type backends struct {
 
 func (c *DevCmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backends, err error) {
 	b := &backends{databaseURL: c.DatabaseURL, brokers: c.KafkaBrokers}
-	defer func() {
+	defer func() { //nolint:contextcheck // ctx may be what ended the start
 		if err != nil {
 			err = errors.Join(err, b.stop())
 		}
@@ -325,5 +325,6 @@ type quiet struct{ slog.Handler }
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && q.Handler.Enabled(ctx, level)
 }
+
 func (q quiet) WithAttrs(attrs []slog.Attr) slog.Handler { return quiet{q.Handler.WithAttrs(attrs)} }
 func (q quiet) WithGroup(name string) slog.Handler       { return quiet{q.Handler.WithGroup(name)} }

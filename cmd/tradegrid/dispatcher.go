@@ -146,7 +146,7 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err := startDispatcher(ctx, g, d, broker, all, opts, log); err != nil {
 		return err
 	}
-	log.Info("dispatcher running", "roles", opts.Roles, "ops", ops)
+	log.InfoContext(ctx, "dispatcher running", "roles", opts.Roles, "ops", ops)
 	return g.Wait()
 }
 

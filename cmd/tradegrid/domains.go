@@ -217,7 +217,7 @@ func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
 // demoWarehouse makes the first warehouse of the demo company.
 func (all *domains) demoWarehouse(ctx context.Context, id tenant.ID) (w uuid.UUID, err error) {
 	err = all.db.RunTx(ctx, "demo.warehouse", func(ctx context.Context, tx *db.Tx) error {
-		made, err := all.warehouse.CreateWarehouse(ctx, tx, demoCaller(id), warehouse.WarehouseInput{Name: "Main warehouse"})
+		made, err := all.warehouse.CreateWarehouse(ctx, tx, demoCaller(id), warehouse.Input{Name: "Main warehouse"})
 		w = made.ID
 		return err
 	})

@@ -50,7 +50,7 @@ func (c *ReceiverCmd) Run(ctx context.Context, log *slog.Logger) error {
 	server := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	log.Info("receiver listening", "url", "http://"+listener.Addr().String()+"/hook", "signatures_checked", c.Secret != "")
+	log.InfoContext(ctx, "receiver listening", "url", "http://"+listener.Addr().String()+"/hook", "signatures_checked", c.Secret != "")
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", c.Listen, err)

@@ -35,7 +35,7 @@ func TestReceiverStopsWithRequestsHanging(t *testing.T) {
 		}
 		failed <- err
 	}()
-	res, err := http.Get(line.URL[:len(line.URL)-len("/hook")] + "/wait/a?timeout=10s") //nolint:noctx // the answer is bounded by the timeout
+	res, err := http.Get(line.URL[:len(line.URL)-len("/hook")] + "/wait/a?timeout=10s")
 	require.NoError(t, err)
 	require.NoError(t, res.Body.Close())
 	require.Equal(t, 200, res.StatusCode)

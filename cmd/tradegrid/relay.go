@@ -72,6 +72,6 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger) error {
 		return fmt.Errorf("serve operations: %w", err)
 	}
 	g.Go(func() error { return relay.Run(ctx) })
-	log.Info("relay running", "node", cfg.Node, "ops", ops)
+	log.InfoContext(ctx, "relay running", "node", cfg.Node, "ops", ops)
 	return g.Wait()
 }

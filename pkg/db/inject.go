@@ -34,7 +34,7 @@ type Chaos struct {
 
 // Fault implements [Injector].
 func (c Chaos) Fault(_ context.Context, p Point) error {
-	if rand.Float64() >= c.Probability { //nolint:gosec // chance, not a secret
+	if rand.Float64() >= c.Probability {
 		return nil
 	}
 	if p == AfterCommit {

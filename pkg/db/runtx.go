@@ -270,7 +270,7 @@ func sqlState(err error) string {
 // pause waits with full jitter; it reports false when the deadline comes first.
 func pause(ctx context.Context, try int) bool {
 	limit := min(backoffCap, backoffBase<<min(try, 10))
-	t := time.NewTimer(rand.N(limit) + time.Millisecond) //nolint:gosec // jitter, not a secret
+	t := time.NewTimer(rand.N(limit) + time.Millisecond)
 	defer t.Stop()
 	select {
 	case <-ctx.Done():

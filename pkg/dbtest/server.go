@@ -68,7 +68,7 @@ func (s *server) startEmbedded(ctx context.Context) (address string, err error) 
 		return "", fmt.Errorf("make test folder: %w", err)
 	}
 	// The server runs as another user when the tests run as root.
-	if err := os.Chmod(s.dir, 0o711); err != nil { //nolint:gosec // passing through is all that others may
+	if err := os.Chmod(s.dir, 0o711); err != nil {
 		return "", fmt.Errorf("open test folder: %w", err)
 	}
 	if s.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: s.dir, Fast: true}); err != nil {
@@ -185,7 +185,7 @@ func Serve(ctx context.Context) (address string, stop func() error, err error) {
 		return address, func() error { return nil }, nil
 	}
 	s := &server{}
-	stop = func() error {
+	stop = func() error { //nolint:contextcheck // ctx may be over when the tests are
 		ctx, cancel := context.WithTimeout(context.Background(), setUpTimeout)
 		defer cancel()
 		return s.stop(ctx)

@@ -124,7 +124,7 @@ var buffers = sync.Pool{New: func() any { return new([MaxBody + 1]byte) }}
 
 // readSome reads up to MaxBody bytes. It asks for one more: a body that ends there leaves its connection usable.
 func readSome(r io.Reader) ([]byte, error) {
-	buf := buffers.Get().(*[MaxBody + 1]byte)
+	buf := buffers.Get().(*[MaxBody + 1]byte) //nolint:errcheck // the pool makes nothing else
 	defer buffers.Put(buf)
 	for n := 0; ; {
 		k, err := r.Read(buf[n:])

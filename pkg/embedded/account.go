@@ -53,7 +53,7 @@ func (a *account) command(ctx context.Context, path string, args ...string) *exe
 	cmd.Dir = "/"
 	cmd.SysProcAttr = &syscall.SysProcAttr{}
 	if a.switched {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)} //nolint:gosec // uid and gid are positive
+		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.uid), Gid: uint32(a.gid)}
 	}
 	return cmd
 }

@@ -73,7 +73,7 @@ func download(root, binaries string) error {
 		BinariesPath(binaries).
 		RuntimePath(filepath.Join(scratch, "runtime")).
 		DataPath(data).
-		Port(uint32(port)). //nolint:gosec // ports are positive
+		Port(uint32(port)).
 		Logger(io.Discard))
 	if err := server.Start(); err != nil {
 		return err
@@ -83,10 +83,10 @@ func download(root, binaries string) error {
 
 // freePort finds a TCP port of the loopback address that nobody uses right now.
 func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // no name is looked up
 	if err != nil {
 		return 0, fmt.Errorf("find a free port: %w", err)
 	}
 	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return l.Addr().(*net.TCPAddr).Port, nil //nolint:errcheck // a TCP listener has no other
 }

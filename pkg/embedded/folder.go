@@ -35,7 +35,7 @@ func lockFolder(dir string) (*folderLock, error) {
 			ErrInUse, dir, strings.TrimSpace(string(owner)))
 	}
 	if err := errors.Join(f.Truncate(0), writeAt0(f, strconv.Itoa(os.Getpid())+"\n")); err != nil {
-		f.Close()
+		_ = f.Close()
 		return nil, fmt.Errorf("write %s: %w", path, err)
 	}
 	return &folderLock{f: f}, nil
@@ -102,7 +102,7 @@ func placeData(ctx context.Context, cfg PostgresConfig, acct *account) (string, 
 		if err := os.WriteFile(placeFile(cfg.Dir), []byte(place+"\n"), 0o600); err != nil {
 			return "", fmt.Errorf("keep where the data lies: %w", err)
 		}
-		cfg.Log.Warn("database folder is out of reach for the server's user, data lies elsewhere",
+		cfg.Log.WarnContext(ctx, "database folder is out of reach for the server's user, data lies elsewhere",
 			"folder", cfg.Dir, "user", acct.name, "data", place)
 		return place, nil
 	}

@@ -101,10 +101,10 @@ func (p *Postgres) clearStalePid(ctx context.Context) error {
 		return nil // PostgreSQL replaces it
 	}
 	if !runsOn(pid, p.data) {
-		p.cfg.Log.Info("postmaster.pid names another process, removed", "pid", pid)
+		p.cfg.Log.InfoContext(ctx, "postmaster.pid names another process, removed", "pid", pid)
 		return os.Remove(path)
 	}
-	p.cfg.Log.Info("waiting for an earlier server to end", "pid", pid)
+	p.cfg.Log.InfoContext(ctx, "waiting for an earlier server to end", "pid", pid)
 	_ = syscall.Kill(pid, syscall.SIGINT) // it may be ending already
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

@@ -87,7 +87,7 @@ func StartPostgres(ctx context.Context, cfg PostgresConfig) (_ *Postgres, err er
 		p.cleanUp()
 		return nil, fmt.Errorf("start PostgreSQL in %s: %w", cfg.Dir, err)
 	}
-	cfg.Log.Info("postgres started", "port", p.port, "pid", p.PID(), "data", p.data)
+	cfg.Log.InfoContext(ctx, "postgres started", "port", p.port, "pid", p.PID(), "data", p.data)
 	return p, nil
 }
 

@@ -39,11 +39,11 @@ var usualPlaces = []string{
 // findPrograms looks for installations that the account can run: first on PATH, then in the usual places
 // from the newest to the oldest; without any they are fetched.
 func findPrograms(ctx context.Context, cfg PostgresConfig, place string, acct *account) (programsList, error) {
-	found := installed(ctx, acct, filepath.SplitList(os.Getenv("PATH")), usualPlaces)
+	found := installed(ctx, acct, filepath.SplitList(os.Getenv("PATH")), usualPlaces) //nolint:forbidigo // where programs are is the machine's to say
 	if len(found) > 0 {
 		return found, nil
 	}
-	cfg.Log.Info("no PostgreSQL found on this machine, fetching it")
+	cfg.Log.InfoContext(ctx, "no PostgreSQL found on this machine, fetching it")
 	fetched, err := fetchPrograms(ctx, place, acct)
 	if err != nil {
 		return nil, fmt.Errorf("no PostgreSQL %d or newer found on PATH or in the usual places, and fetching it failed (%w): "+

@@ -17,7 +17,7 @@ func startWatched(cmd *exec.Cmd) (release func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}
-	watch := exec.Command("/bin/sh", "-c", watchScript, "sh", strconv.Itoa(cmd.Process.Pid)) //nolint:noctx // lives as long as cmd
+	watch := exec.Command("/bin/sh", "-c", watchScript, "sh", strconv.Itoa(cmd.Process.Pid)) //nolint:noctx,gosec // a fixed script that lives as long as cmd
 	watch.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	line, err := watch.StdinPipe()
 	if err == nil {

@@ -42,6 +42,7 @@ func (c Change) String() string {
 		return fmt.Sprintf("+ %s: create with %s", c.Topic, c.To)
 	case Differs:
 		return fmt.Sprintf("! %s: %s is %s, declared %s; left as it is", c.Topic, c.Key, c.From, c.To)
+	case AddPartitions, SetConfig:
 	}
 	return fmt.Sprintf("~ %s: %s %s -> %s", c.Topic, c.Key, cmp.Or(c.From, "(unset)"), c.To)
 }

@@ -174,9 +174,9 @@ func (c *consumer) partition(topic string, id int32) *partition {
 	return p
 }
 
-func (c *consumer) assigned(_ context.Context, _ *kgo.Client, parts map[string][]int32) {
+func (c *consumer) assigned(ctx context.Context, _ *kgo.Client, parts map[string][]int32) {
 	rebalances.WithLabelValues(c.cfg.Group).Inc()
-	c.log.Debug("partitions assigned", "group", c.cfg.Group, "partitions", parts)
+	c.log.DebugContext(ctx, "partitions assigned", "group", c.cfg.Group, "partitions", parts)
 }
 
 // revoked gives partitions away in good order: nothing new starts, what is in flight ends, the prefix is committed.

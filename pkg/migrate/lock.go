@@ -66,7 +66,7 @@ func (r *runner) take(ctx context.Context) (*heldLock, error) {
 		case !errors.Is(err, pgx.ErrNoRows) && !passes(err):
 			return nil, fmt.Errorf("take migration lock: %w", err)
 		case !said:
-			r.log.Info("waiting for another process that migrates", "owner", r.lockOwner(ctx))
+			r.log.InfoContext(ctx, "waiting for another process that migrates", "owner", r.lockOwner(ctx))
 		}
 		if !wait(ctx, r.ttl/60) {
 			return nil, fmt.Errorf("wait for the migration lock, held by %s: %w", r.lockOwner(context.WithoutCancel(ctx)), ctx.Err())
@@ -121,6 +121,6 @@ func (l *heldLock) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if _, err := l.r.pool.Exec(ctx, sqlFreeLock, l.epoch); err != nil {
-		l.r.log.Warn("migration lock not released, it expires", "after", l.r.ttl, "error", err)
+		l.r.log.WarnContext(ctx, "migration lock not released, it expires", "after", l.r.ttl, "error", err)
 	}
 }

@@ -82,7 +82,7 @@ func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect) (appli
 	if err != nil || len(todo) == 0 {
 		return 0, err
 	}
-	return r.apply(lock.ctx, todo, lock.epoch)
+	return r.apply(lock.ctx, todo, lock.epoch) //nolint:contextcheck // ends with the lock, too
 }
 
 // bootstrap makes the two tables of this package. Two processes that create one table at once may disturb each other.
@@ -118,7 +118,7 @@ func (r *runner) apply(ctx context.Context, todo []Step, epoch int64) (applied i
 			return applied, fmt.Errorf("record migration %s: %w", step, err)
 		}
 		applied++
-		r.log.Info("migration step applied", "file", step.File, "step", step.Number, "duration", time.Since(began))
+		r.log.InfoContext(ctx, "migration step applied", "file", step.File, "step", step.Number, "duration", time.Since(began))
 	}
 	return applied, nil
 }

@@ -42,7 +42,7 @@ func run(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	defer server.Stop(context.Background()) //nolint:errcheck // the process ends
+	defer server.Stop(context.Background())
 	return m.Run()
 }
 

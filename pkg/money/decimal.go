@@ -137,7 +137,8 @@ func readExponent(b []byte) (exponent int64, ok bool) {
 }
 
 // appendDecimal writes v · 10^-scale without trailing zeros.
-func appendDecimal(dst []byte, v int64, scale int) []byte {
+func appendDecimal(v int64, scale int) []byte {
+	var dst []byte
 	u := uint64(v)
 	if v < 0 {
 		dst, u = append(dst, '-'), -u

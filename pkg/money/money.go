@@ -90,21 +90,21 @@ func unmarshal[T any](target *T, b []byte, parse func([]byte) (T, error)) error 
 func (a Amount) MarshalJSON() ([]byte, error) { return strconv.AppendInt(nil, int64(a), 10), nil }
 
 // MarshalJSON implements [encoding/json.Marshaler]; there are no trailing zeros.
-func (q Qty) MarshalJSON() ([]byte, error) { return appendDecimal(nil, int64(q), qtyScale), nil }
+func (q Qty) MarshalJSON() ([]byte, error) { return appendDecimal(int64(q), qtyScale), nil }
 
 // MarshalJSON implements [encoding/json.Marshaler]; there are no trailing zeros.
 func (p Percent) MarshalJSON() ([]byte, error) {
-	return appendDecimal(nil, int64(p), percentScale), nil
+	return appendDecimal(int64(p), percentScale), nil
 }
 
 // String returns the amount in minor units.
 func (a Amount) String() string { return strconv.FormatInt(int64(a), 10) }
 
 // String returns the quantity as a decimal without trailing zeros.
-func (q Qty) String() string { return string(appendDecimal(nil, int64(q), qtyScale)) }
+func (q Qty) String() string { return string(appendDecimal(int64(q), qtyScale)) }
 
 // String returns the percentage as a decimal without trailing zeros and without a sign.
-func (p Percent) String() string { return string(appendDecimal(nil, int64(p), percentScale)) }
+func (p Percent) String() string { return string(appendDecimal(int64(p), percentScale)) }
 
 // NumericValue lets pgx encode the quantity as DECIMAL.
 func (q Qty) NumericValue() (pgtype.Numeric, error) {

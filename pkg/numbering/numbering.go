@@ -98,8 +98,8 @@ func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, memb
 	if q == nil {
 		c.queues[k] = &queue{}
 		c.mu.Unlock()
-		c.run(k, []*entry{e})
-		c.next(k)
+		c.run(k, []*entry{e}) //nolint:contextcheck // the batch takes its context from its members
+		c.next(k)             //nolint:contextcheck // the next batch is not this caller's
 		return <-e.done
 	}
 	if len(q.waiting) >= c.cfg.MaxWaiting {
@@ -258,7 +258,7 @@ func (e *entry) store(ctx context.Context, tx *db.Tx, number int64) (err error) 
 			err = fmt.Errorf("store document: panic: %v", p)
 		}
 	}()
-	return e.member(memberContext{Context: ctx, values: e.ctx}, tx, number)
+	return e.member(memberContext{Context: ctx, values: e.ctx}, tx, number) //nolint:contextcheck // it is made of both
 }
 
 // memberContext ends with the transaction and carries the values of the caller, its trace above all.

@@ -30,9 +30,9 @@ func BenchmarkRelay(b *testing.B) {
 		start := time.Now()
 		stop := g.run(r)
 		require.Eventually(b, func() bool {
-			var any bool
-			require.NoError(b, g.db.QueryRow(b.Context(), "SELECT EXISTS (SELECT 1 FROM outbox)").Scan(&any))
-			return !any
+			var left bool
+			require.NoError(b, g.db.QueryRow(b.Context(), "SELECT EXISTS (SELECT 1 FROM outbox)").Scan(&left))
+			return !left
 		}, 2*time.Minute, 20*time.Millisecond)
 		b.ReportMetric(rows/time.Since(start).Seconds(), "rows/s")
 		b.StopTimer()
@@ -52,8 +52,10 @@ func preload(g *rig, n int) {
 		[]string{"bucket", "pos", "id", "company_id", "topic", "key", "event", "agg_type", "agg_id", "agg_version", "payload", "traceparent", "tracestate", "created_at"},
 		pgx.CopyFromSlice(n, func(i int) ([]any, error) {
 			c := companies[i%len(companies)]
-			return []any{Bucket(c), base + int64(i), uuid.Must(uuid.NewV7()), c, topics.Events, c.String(), "order.updated", "order",
-				uuid.New(), int64(1), payload, "", "", time.Now()}, nil
+			return []any{
+				Bucket(c), base + int64(i), uuid.Must(uuid.NewV7()), c, topics.Events, c.String(), "order.updated", "order",
+				uuid.New(), int64(1), payload, "", "", time.Now(),
+			}, nil
 		}))
 	require.NoError(g.t, err)
 }

@@ -238,7 +238,7 @@ func (w *world) poll(ctx context.Context, c tenant.ID) (all []LogEntry) {
 }
 
 func (w *world) check(polled [][]LogEntry) {
-	all := w.rig.records(topics.Events)
+	all := w.records(topics.Events)
 	for i, r := range w.things {
 		var want []string
 		for v := 1; v <= w.committed[r.id]; v++ {

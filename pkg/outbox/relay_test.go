@@ -12,12 +12,12 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/topics"
-	"github.com/twmb/franz-go/pkg/kadm"
 )
 
 func TestRelayPublishesWithAllHeaders(t *testing.T) {

@@ -52,8 +52,10 @@ func (g *rig) client(opts ...kgo.Opt) *kgo.Client {
 // relay makes a relay with short leases.
 func (g *rig) relay(node string, change ...func(*Relay)) *Relay {
 	g.t.Helper()
-	cfg := RelayConfig{Node: node, LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond,
-		FullSweep: time.Second, PublishTimeout: 2 * time.Second, DrainTimeout: 2 * time.Second}
+	cfg := RelayConfig{
+		Node: node, LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond,
+		FullSweep: time.Second, PublishTimeout: 2 * time.Second, DrainTimeout: 2 * time.Second,
+	}
 	if testing.Verbose() {
 		cfg.Log = slog.New(slog.NewTextHandler(g.t.Output(), nil))
 	}

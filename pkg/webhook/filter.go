@@ -121,7 +121,7 @@ func readEntries(raw []byte) ([]entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read filter: %w", err)
 		}
-		e := entry{key: key.(string)} // the grammar allows nothing else here
+		e := entry{key: key.(string)} //nolint:errcheck // the grammar of JSON allows nothing else here
 		if err := dec.Decode(&e.value); err != nil {
 			return nil, fmt.Errorf("read filter: %w", err)
 		}

@@ -51,8 +51,10 @@ func TestMessageOutboxRoundTrip(t *testing.T) {
 		got, err := DecodeMessage(&kgo.Record{Value: payload, Headers: []kgo.RecordHeader{
 			{Key: "companyid", Value: []byte(m.Company.String())},
 			{Key: "committed_at", Value: []byte(unixText(m.CommittedAt, time.Time.UnixMicro))},
-			{Key: "traceparent", Value: []byte(m.TraceParent)}, {Key: "tracestate", Value: []byte(m.TraceState)},
-			{Key: "agg_type", Value: []byte("subscription")}, {Key: "version", Value: []byte("3")},
+			{Key: "traceparent", Value: []byte(m.TraceParent)},
+			{Key: "tracestate", Value: []byte(m.TraceState)},
+			{Key: "agg_type", Value: []byte("subscription")},
+			{Key: "version", Value: []byte("3")},
 		}})
 		require.NoError(t, err)
 		require.Equal(t, m, got)

@@ -43,11 +43,6 @@ type state struct {
 	scratch [128]byte
 }
 
-const (
-	wholeLen    = len("sha256=") + 2*sha256.Size
-	standardLen = len("v1,") + (sha256.Size+2)/3*4
-)
-
 // NewSigner prepares a subscription's secret; previous is the secret that is being replaced while both
 // are valid, else empty. The error names the malformed secret's rule.
 func NewSigner(secret, previous string) (*Signer, error) {
@@ -116,7 +111,7 @@ func (s *Signer) Sign(h http.Header, a Attempt, body []byte) {
 
 // signWhole is the value of X-Svc-Signature.
 func (k *key) signWhole(body []byte) string {
-	st := k.whole.Get().(*state)
+	st := k.whole.Get().(*state) //nolint:errcheck // the pool makes nothing else
 	defer k.whole.Put(st)
 	st.mac.Reset()
 	st.mac.Write(body)
@@ -126,7 +121,7 @@ func (k *key) signWhole(body []byte) string {
 
 // signStandard is one entry of webhook-signature.
 func (k *key) signStandard(id, timestamp string, body []byte) string {
-	st := k.decoded.Get().(*state)
+	st := k.decoded.Get().(*state) //nolint:errcheck // the pool makes nothing else
 	defer k.decoded.Put(st)
 	st.mac.Reset()
 	head := append(append(st.scratch[:0], id...), '.')

@@ -1,3 +1,6 @@
+// Package dispatch brings events to the receivers of webhooks: the router matches them with subscriptions, the sender makes the
+// attempts, delay lines hold what is repeated later, the sweeper moves what nothing moves any more
+// (specification, section 6). What a company does with its subscriptions is in package webhooks.
 package dispatch
 
 import (

@@ -120,6 +120,6 @@ func (e *incoming) actor() string {
 func (s *subscription) matches(e *incoming) bool {
 	return webhook.MatchAny(s.patterns, e.kind.Name) &&
 		s.scopes.Allows(e.kind.Scope, false) &&
-		!(s.excludeOwn && e.actor() == s.ownActor.String()) &&
+		(!s.excludeOwn || e.actor() != s.ownActor.String()) &&
 		s.filter.Match(e.doc)
 }

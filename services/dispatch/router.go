@@ -187,6 +187,7 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 	carrier := propagation.MapCarrier{"traceparent": e.traceParent, "tracestate": e.traceState}
 	ctx = propagation.TraceContext{}.Extract(ctx, carrier)
+	//nolint:spancheck // the span lives until the event was routed
 	_, span := r.cfg.Tracer.Tracer("tradegrid/dispatch").Start(ctx, "process "+topics.Events, trace.WithSpanKind(trace.SpanKindConsumer),
 		trace.WithAttributes(
 			attribute.String("messaging.system", "kafka"),
@@ -200,7 +201,7 @@ func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 			attribute.String("app.company.id", e.company.String()),
 			attribute.String("app.event", e.kind.Name),
 		))
-	return span
+	return span //nolint:spancheck // as above
 }
 
 // match finds the deliveries of the events, in their order.

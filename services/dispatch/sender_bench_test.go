@@ -27,7 +27,7 @@ import (
 // durableDB is a database that loses nothing, unlike the one of the tests: benchmarks measure with fsync on.
 func durableDB(b *testing.B) *db.DB {
 	b.Helper()
-	dir, err := os.MkdirTemp("", "tradegrid-bench-")
+	dir, err := os.MkdirTemp("", "tradegrid-bench-") //nolint:usetesting // the server's own user must reach it
 	require.NoError(b, err)
 	require.NoError(b, os.Chmod(dir, 0o711))
 	ctx := context.Background()

@@ -107,7 +107,7 @@ func (c *ReceiverCache) Invalidate(company tenant.ID, id uuid.UUID) {
 
 // Receiver implements [Receivers].
 func (c *ReceiverCache) Receiver(ctx context.Context, company tenant.ID, id uuid.UUID) (*Receiver, error) {
-	e := c.entry(receiverKey{company, id})
+	e := c.entry(receiverKey{company, id}) //nolint:contextcheck // one load serves many callers
 	select {
 	case <-e.done:
 	default:

@@ -45,11 +45,11 @@ func (s *Service) httpCreate(ctx context.Context, in *createRequest) (reply *htt
 	_, err = s.Create(ctx, in.Caller, in.Body, func(tx *db.Tx, o Order, raw json.RawMessage) (err error) {
 		reply, err = httpapi.KeepJSON(tx, &in.Call, o, raw)
 		return err
-	}, in.Call.TxOptions()...)
+	}, in.TxOptions()...)
 	if err != nil {
 		return nil, err
 	}
-	in.Call.Committed()
+	in.Committed()
 	return reply, nil
 }
 

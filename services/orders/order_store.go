@@ -28,7 +28,7 @@ func headerTargets(h *Header) []any {
 		&h.CustomerNote, &h.Channel, &h.Source, &h.ExternalID, &h.DealID, &h.WarehouseID, &h.DeliveryStatus, &h.DeliveryMethod, &h.DeliveryCost, &h.DeliveryAddressText,
 		&h.DueAt, &h.ReadyBy, &h.PayDueAt, &h.Note, &h.Subtotal, &h.DiscountPercent, &h.DiscountAmount, &h.Total, &h.PrepaidAmount, &h.wasPaid, &h.CreatedByID, &h.AssignedToID,
 		&h.CompletedAt, &h.CancelledAt,
-	}, h.Meta.Targets()...)
+	}, h.Targets()...)
 }
 
 const sqlInsertOrder = `INSERT INTO orders (` + orderColumns + `, source_key, lines_count, search_text)

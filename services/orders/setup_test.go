@@ -193,7 +193,7 @@ func (s *shop) addDepot() {
 	s.t.Helper()
 	var w warehouse.Warehouse
 	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
-		w, err = s.n.store.CreateWarehouse(ctx, tx, s.caller(), warehouse.WarehouseInput{Name: "Depot"})
+		w, err = s.n.store.CreateWarehouse(ctx, tx, s.caller(), warehouse.Input{Name: "Depot"})
 		return err
 	}))
 	require.True(s.t, w.IsDefault)

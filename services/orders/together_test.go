@@ -87,8 +87,12 @@ func TestTogetherReportsTheFirstError(t *testing.T) {
 	d := dbtest.Open(t)
 	var n int
 	own := errors.New("no such client")
-	broken := func(ctx context.Context, q db.Querier) error { return q.QueryRow(ctx, `SELECT 1 / $1::INT4`, 0).Scan(&n) }
-	none := func(ctx context.Context, q db.Querier) error { return q.QueryRow(ctx, `SELECT 1 WHERE $1`, false).Scan(&n) }
+	broken := func(ctx context.Context, q db.Querier) error {
+		return q.QueryRow(ctx, `SELECT 1 / $1::INT4`, 0).Scan(&n)
+	}
+	none := func(ctx context.Context, q db.Querier) error {
+		return q.QueryRow(ctx, `SELECT 1 WHERE $1`, false).Scan(&n)
+	}
 	fails := func(context.Context, db.Querier) error { return own }
 	require.ErrorIs(t, together(t.Context(), d, readRow(1, &n), fails), own)
 	require.ErrorIs(t, together(t.Context(), d, none, readRow(1, &n)), pgx.ErrNoRows)

@@ -64,11 +64,24 @@ func (in Patch) locked() (names []string) {
 		set  bool
 		name string
 	}{
-		{in.Items.Set, "items"}, {in.CustomerID.Set, "customerId"}, {in.AssetID.Set, "assetId"}, {in.AddressID.Set, "addressId"},
-		{in.CustomerName.Set, "customerName"}, {in.CustomerPhone.Set, "customerPhone"}, {in.CustomerEmail.Set, "customerEmail"},
-		{in.CustomerNote.Set, "customerNote"}, {in.Channel.Set, "channel"}, {in.Source.Set, "source"}, {in.ExternalID.Set, "externalId"},
-		{in.WarehouseID.Set, "warehouseId"}, {in.DeliveryMethod.Set, "deliveryMethod"}, {in.DeliveryCost.Set, "deliveryCost"},
-		{in.DeliveryAddressText.Set, "deliveryAddressText"}, {in.DueAt.Set, "dueAt"}, {in.ReadyBy.Set, "readyBy"}, {in.PayDueAt.Set, "payDueAt"},
+		{in.Items.Set, "items"},
+		{in.CustomerID.Set, "customerId"},
+		{in.AssetID.Set, "assetId"},
+		{in.AddressID.Set, "addressId"},
+		{in.CustomerName.Set, "customerName"},
+		{in.CustomerPhone.Set, "customerPhone"},
+		{in.CustomerEmail.Set, "customerEmail"},
+		{in.CustomerNote.Set, "customerNote"},
+		{in.Channel.Set, "channel"},
+		{in.Source.Set, "source"},
+		{in.ExternalID.Set, "externalId"},
+		{in.WarehouseID.Set, "warehouseId"},
+		{in.DeliveryMethod.Set, "deliveryMethod"},
+		{in.DeliveryCost.Set, "deliveryCost"},
+		{in.DeliveryAddressText.Set, "deliveryAddressText"},
+		{in.DueAt.Set, "dueAt"},
+		{in.ReadyBy.Set, "readyBy"},
+		{in.PayDueAt.Set, "payDueAt"},
 		{in.DiscountPercent.Set, "discountPercent"},
 	} {
 		if f.set {

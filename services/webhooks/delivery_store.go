@@ -85,7 +85,7 @@ func latest(state *int16) string {
 func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscription uuid.UUID, status string) ([]DeliveryRecord, error) {
 	var state *int16
 	if i := slices.Index(states[:], status); i >= 0 {
-		n := int16(i) //nolint:gosec // one of four
+		n := int16(i)
 		state = &n
 	}
 	args := []any{company, subscription, historySize}

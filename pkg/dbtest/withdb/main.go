@@ -43,7 +43,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 			code, err = max(code, 1), errors.Join(err, stopErr)
 		}
 	}()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // running a given command is the purpose
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	cmd.Env = append(os.Environ(), "TRADEGRID_TEST_DATABASE_URL="+address)
 	// Tests get time to end what they started.
