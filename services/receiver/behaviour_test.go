@@ -76,7 +76,7 @@ func TestHugeBody(t *testing.T) {
 func TestCloseDropsTheConnection(t *testing.T) {
 	t.Parallel()
 	f := setup(t, receiver.Config{Behaviour: receiver.Behaviour{Mode: receiver.ModeClose}})
-	_, err := f.client.Do(f.request(t.Context(), "/hook/a", "d", []byte("{}"))) //nolint:bodyclose // there is no answer
+	_, err := f.client.Do(f.request(t.Context(), "/hook/a", "d", []byte("{}")))
 	require.ErrorIs(t, err, io.EOF)
 	require.Equal(t, map[string]uint64{"close": 1}, f.hooks.Report("a").ByStatus)
 }
