@@ -6,10 +6,8 @@ import (
 	"log/slog"
 	"os"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
@@ -18,46 +16,33 @@ type APICmd struct {
 	Listen         string   `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
 	TrustedProxies []string `help:"Addresses or networks of the load balancers whose X-Forwarded-For is believed."`
 	AllowInsecure  bool     `help:"Accept subscriptions with http:// and private receivers. For development only."`
-	DatabaseFlags
-	KafkaFlags
-	OpsFlags
+	BackendFlags
 }
 
 // Run serves until the context ends.
 func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
-	t, err := c.start(ctx, "api", log, db.Metrics(), httpapi.Metrics(), ratelimit.Metrics())
+	r, err := c.open(ctx, "api", log, httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics())
 	if err != nil {
 		return err
 	}
-	defer t.Stop(ctx)
-	d, err := c.open(ctx, log, t)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	broker, err := c.config("api", log)
-	if err != nil {
-		return err
-	}
-	all := newDomains(d, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
-	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(d), Log: log})
-	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: limiter, Release: release, Proxies: c.TrustedProxies, Log: log})
+	defer r.close(ctx)
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
+	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Release: release, Proxies: c.TrustedProxies, Log: log})
 	all.register(api)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	ops, err := c.serve(ctx, g, t)
-	if err != nil {
-		return err
+	started := func(ops string) {
+		log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
 	}
-	g.Go(func() error { return api.Serve(ctx, ln) })
-	g.Go(func() error { return limiter.Run(ctx) })
-	g.Go(func() error { return all.company.Run(ctx) })
-	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
-	log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
-	return g.Wait()
+	return r.run(ctx, started,
+		func(ctx context.Context) error { return api.Serve(ctx, ln) },
+		limiter.Run,
+		all.company.Run,
+		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
+	)
 }
 
 // nodeName tells this process from all others, also from its own predecessor.

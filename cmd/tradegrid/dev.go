@@ -170,7 +170,14 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return relay.Run(ctx)
 	})
 	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
-	return startDispatcher(ctx, g, d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true}, log)
+	parts, err := dispatcherParts(d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true}, log)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		g.Go(func() error { return part(ctx) })
+	}
+	return nil
 }
 
 // prepare brings database and broker to what this release needs.

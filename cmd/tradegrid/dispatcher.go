@@ -43,9 +43,7 @@ type DispatcherCmd struct {
 	DisableFailed    int             `help:"Failed deliveries that it takes as well." default:"20"`
 	AllowInsecure    bool            `help:"Let http:// and private addresses through. For development only."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. It tells them internal ids."`
-	DatabaseFlags
-	KafkaFlags
-	OpsFlags
+	BackendFlags
 }
 
 // dispatcherOptions say how the dispatcher works. Zero values take the defaults of package dispatch.
@@ -117,41 +115,31 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 // Run dispatches until the context ends and what is under way is finished.
 func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger) error {
 	opts, err := c.options()
-	broker, brokerErr := c.config("dispatcher", log)
-	if err = errors.Join(err, brokerErr); err != nil {
-		return err
-	}
-	t, err := c.start(ctx, "dispatcher", log, db.Metrics(), dispatch.Metrics(), kafka.ConsumerMetrics())
 	if err != nil {
 		return err
 	}
-	defer t.Stop(ctx)
-	d, err := c.open(ctx, log, t)
+	r, err := c.open(ctx, "dispatcher", log, dispatch.Metrics(), kafka.ConsumerMetrics())
 	if err != nil {
 		return err
 	}
-	defer d.Close()
-	probe, err := kafka.NewClient(broker)
+	defer r.close(ctx)
+	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer probe.Close()
-	t.Ready("kafka", probe.Ping)
-	all := newDomains(d, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
-	g, ctx := errgroup.WithContext(ctx)
-	ops, err := c.serve(ctx, g, t)
+	r.tel.Ready("kafka", probe.Ping)
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
-		return fmt.Errorf("serve operations: %w", err)
-	}
-	if err := startDispatcher(ctx, g, d, broker, all, opts, log); err != nil {
 		return err
 	}
-	log.InfoContext(ctx, "dispatcher running", "roles", opts.Roles, "ops", ops)
-	return g.Wait()
+	started := func(ops string) { log.InfoContext(ctx, "dispatcher running", "roles", opts.Roles, "ops", ops) }
+	return r.run(ctx, started, parts...)
 }
 
-// startDispatcher makes the roles and runs them in the group.
-func startDispatcher(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, o dispatcherOptions, log *slog.Logger) error {
+// dispatcherParts makes the roles that the options name, ready to be run.
+func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOptions, log *slog.Logger) ([]func(context.Context) error, error) {
 	var runs []func(context.Context) error
 	for _, role := range []struct {
 		name string
@@ -167,14 +155,11 @@ func startDispatcher(ctx context.Context, g *errgroup.Group, d *db.DB, broker ka
 		}
 		run, err := role.make()
 		if err != nil {
-			return fmt.Errorf("start %s: %w", role.name, err)
+			return nil, fmt.Errorf("start %s: %w", role.name, err)
 		}
 		runs = append(runs, run)
 	}
-	for _, run := range runs {
-		g.Go(func() error { return run(ctx) })
-	}
-	return nil
+	return runs, nil
 }
 
 // moduleAge is how long an unannounced change of a company's components stays unseen.

@@ -14,6 +14,58 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
+// BackendFlags are what every role that works on database and broker needs.
+type BackendFlags struct {
+	DatabaseFlags
+	KafkaFlags
+	OpsFlags
+}
+
+// role is a running role: its connections, and what it tells of itself.
+type role struct {
+	db     *db.DB
+	broker kafka.Config
+	tel    *telemetry.Telemetry
+	flags  BackendFlags
+}
+
+// open checks the flags and connects. Close ends what it opened.
+func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, metrics ...[]prometheus.Collector) (*role, error) {
+	broker, err := f.config(name, log)
+	if err != nil {
+		return nil, err
+	}
+	tel, err := f.start(ctx, name, log, append(metrics, db.Metrics())...)
+	if err != nil {
+		return nil, err
+	}
+	d, err := f.connect(ctx, log, tel)
+	if err != nil {
+		tel.Stop(ctx)
+		return nil, err
+	}
+	return &role{db: d, broker: broker, tel: tel, flags: f}, nil
+}
+
+func (r *role) close(ctx context.Context) {
+	r.db.Close()
+	r.tel.Stop(ctx)
+}
+
+// run runs the parts, and the listener for operators beside them, until the context ends or one of them fails.
+func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
+	g, ctx := errgroup.WithContext(ctx)
+	ops, err := r.flags.serve(ctx, g, r.tel)
+	if err != nil {
+		return err
+	}
+	for _, part := range parts {
+		g.Go(func() error { return part(ctx) })
+	}
+	started(ops)
+	return g.Wait()
+}
+
 // DatabaseFlags say where the database is.
 type DatabaseFlags struct {
 	DatabaseURL       string `help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full." required:"" placeholder:"URL"`
@@ -21,7 +73,7 @@ type DatabaseFlags struct {
 	DatabaseSavepoint bool   `help:"On CockroachDB: retry by savepoint, as its client library does, in place of whole transactions."`
 }
 
-func (f DatabaseFlags) open(ctx context.Context, log *slog.Logger, t *telemetry.Telemetry) (*db.DB, error) {
+func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, t *telemetry.Telemetry) (*db.DB, error) {
 	d, err := db.Open(ctx, db.Config{
 		URL: f.DatabaseURL, MaxConns: f.DatabaseConns, SavepointRetry: f.DatabaseSavepoint, Log: log, Tracer: t.Provider,
 	})

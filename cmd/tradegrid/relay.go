@@ -2,14 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 )
 
@@ -26,9 +21,7 @@ type RelayCmd struct {
 	RelayFullSweep      time.Duration `help:"Time between scans of whole buckets." default:"30s"`
 	RelayPublishTimeout time.Duration `help:"How long a batch waits for Kafka before its rows are sent again." default:"10s"`
 	EventRetention      time.Duration `help:"How long GET /events, redelivery and replay find an event." default:"720h"`
-	DatabaseFlags
-	KafkaFlags
-	OpsFlags
+	BackendFlags
 }
 
 func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
@@ -42,36 +35,23 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 // Run relays until the context ends, then finishes what is under way and gives the leases back.
 func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger) error {
 	cfg := c.relay(log)
-	broker, err := c.config("relay", log)
-	if err = errors.Join(err, cfg.Validate()); err != nil {
+	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	t, err := c.start(ctx, "relay", log, db.Metrics(), outbox.Metrics())
+	r, err := c.open(ctx, "relay", log, outbox.Metrics())
 	if err != nil {
 		return err
 	}
-	defer t.Stop(ctx)
-	d, err := c.open(ctx, log, t)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	client, err := outbox.NewClient(broker)
+	defer r.close(ctx)
+	client, err := outbox.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	t.Ready("kafka", func(ctx context.Context) error { return client.Ping(ctx) })
-	relay, err := outbox.NewRelay(d, client, cfg)
+	r.tel.Ready("kafka", client.Ping)
+	relay, err := outbox.NewRelay(r.db, client, cfg)
 	if err != nil {
 		return err
 	}
-	g, ctx := errgroup.WithContext(ctx)
-	ops, err := c.serve(ctx, g, t)
-	if err != nil {
-		return fmt.Errorf("serve operations: %w", err)
-	}
-	g.Go(func() error { return relay.Run(ctx) })
-	log.InfoContext(ctx, "relay running", "node", cfg.Node, "ops", ops)
-	return g.Wait()
+	return r.run(ctx, func(ops string) { log.InfoContext(ctx, "relay running", "node", cfg.Node, "ops", ops) }, relay.Run)
 }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/exaring/otelpgx"
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -164,4 +165,23 @@ func RowTo[T any](targets func(*T) []any) pgx.RowToFunc[T] {
 		err = row.Scan(targets(&v)...)
 		return v, err
 	}
+}
+
+// Names reads pairs of id and name into a map.
+func Names(ctx context.Context, q Querier, sql string, args ...any) (map[uuid.UUID]string, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("select names: %w", err)
+	}
+	names := map[uuid.UUID]string{}
+	var id uuid.UUID
+	var name string
+	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
+		names[id] = name
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read names: %w", err)
+	}
+	return names, nil
 }

@@ -10,6 +10,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/list"
 )
 
 // Versioned is a record with an ETag.
@@ -22,6 +24,14 @@ type Versioned interface {
 type Identified interface {
 	// RecordID is the last segment of the address.
 	RecordID() string
+}
+
+// Paged answers with a page of a list, or with the error of reading it.
+func Paged[T any](page *list.Page[T], err error) (*Reply[*list.Page[T]], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &Reply[*list.Page[T]]{Body: page, Headers: page.Headers()}, nil
 }
 
 // answer is a response before it is written: what is stored for a repeat, too.

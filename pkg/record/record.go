@@ -3,10 +3,14 @@
 package record
 
 import (
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
@@ -47,4 +51,16 @@ func (c *Changes) If(changed bool, field string) {
 	if changed {
 		*c = append(*c, field)
 	}
+}
+
+// One reads a record from a row whose columns targets gives. No row is the 404 of the entity, such as ORDER.
+func One[T any](row pgx.Row, targets func(*T) []any, entity string, id uuid.UUID) (v T, err error) {
+	err = row.Scan(targets(&v)...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, fault.NotFound(entity, id.String())
+	}
+	if err != nil {
+		return v, fmt.Errorf("select %s: %w", entity, err)
+	}
+	return v, nil
 }

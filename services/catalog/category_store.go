@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -51,13 +51,9 @@ func selectCategories(ctx context.Context, q db.Querier, company tenant.ID) ([]C
 const sqlSelectCategory = sqlSelectCategories + ` AND c.id = $2`
 
 func selectCategory(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (Category, error) {
-	var c Category
-	err := q.QueryRow(ctx, sqlSelectCategory, company, id).Scan(categoryTargets(&c)...)
-	if db.IsNoRows(err) {
-		return c, fault.NotFound("CATEGORY", id.String())
-	}
+	c, err := record.One(q.QueryRow(ctx, sqlSelectCategory, company, id), categoryTargets, "CATEGORY", id)
 	if err != nil {
-		return c, fmt.Errorf("select category: %w", err)
+		return c, err
 	}
 	t, err := selectTree(ctx, q, company)
 	if err != nil {

@@ -34,14 +34,10 @@ type listProductsRequest struct {
 }
 
 func (s *Service) httpListProducts(ctx context.Context, in *listProductsRequest) (*httpapi.Reply[*list.Page[Product]], error) {
-	page, err := s.Products(ctx, in.Company, in.Params, in.Sort, ProductFilter{
+	return httpapi.Paged(s.Products(ctx, in.Company, in.Params, in.Sort, ProductFilter{
 		Category: in.CategoryID, Statuses: in.Status, PriceMin: in.PriceMin, PriceMax: in.PriceMax, Brand: in.Brand,
 		IncludesStock: slices.Contains(in.Include, "stock"),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.Reply[*list.Page[Product]]{Body: page, Headers: page.Headers()}, nil
+	}))
 }
 
 type createProductRequest struct {

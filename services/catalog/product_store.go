@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
@@ -31,24 +31,13 @@ func productTargets(p *Product) []any {
 const sqlSelectProduct = `SELECT ` + productColumns + ` FROM products WHERE company_id = $1 AND id = $2`
 
 func selectProduct(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (Product, error) {
-	return oneProduct(q.QueryRow(ctx, sqlSelectProduct, company, id), id)
+	return record.One(q.QueryRow(ctx, sqlSelectProduct, company, id), productTargets, "PRODUCT", id)
 }
 
 const sqlLockProduct = sqlSelectProduct + ` FOR UPDATE`
 
 func lockProduct(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID) (Product, error) {
-	return oneProduct(tx.QueryRow(ctx, sqlLockProduct, company, id), id)
-}
-
-func oneProduct(row pgx.Row, id uuid.UUID) (p Product, err error) {
-	err = row.Scan(productTargets(&p)...)
-	if db.IsNoRows(err) {
-		return p, fault.NotFound("PRODUCT", id.String())
-	}
-	if err != nil {
-		return p, fmt.Errorf("select product: %w", err)
-	}
-	return p, nil
+	return record.One(tx.QueryRow(ctx, sqlLockProduct, company, id), productTargets, "PRODUCT", id)
 }
 
 const sqlLockProductsOf = `SELECT ` + productColumns + ` FROM products WHERE company_id = $1 AND category_id = $2 AND status = 'active' ORDER BY id FOR UPDATE`

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -47,14 +47,7 @@ func selectClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.
 	if lock {
 		sql = sqlLockClient
 	}
-	err = q.QueryRow(ctx, sql, company, id).Scan(c.targets()...)
-	if db.IsNoRows(err) {
-		return c, fault.NotFound("CLIENT", id.String())
-	}
-	if err != nil {
-		return c, fmt.Errorf("select client: %w", err)
-	}
-	return c, nil
+	return record.One(q.QueryRow(ctx, sql, company, id), (*Client).targets, "CLIENT", id)
 }
 
 const sqlInsertClient = `INSERT INTO clients (company_id, id, kind, display_name, first_name, last_name, middle_name, company_name, "position",

@@ -32,11 +32,7 @@ type listClientsRequest struct {
 }
 
 func (s *Service) httpListClients(ctx context.Context, in *listClientsRequest) (*httpapi.Reply[*list.Page[ListItem]], error) {
-	page, err := s.Clients(ctx, in.Company, in.Filter)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.Reply[*list.Page[ListItem]]{Body: page, Headers: page.Headers()}, nil
+	return httpapi.Paged(s.Clients(ctx, in.Company, in.Filter))
 }
 
 type createClientRequest struct {

@@ -2,7 +2,6 @@ package clients
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -54,15 +53,10 @@ func (s *Service) LockSnapshot(ctx context.Context, q db.Querier, company tenant
 	return scanSnapshot(q.QueryRow(ctx, sqlLockSnapshot, company, id), id)
 }
 
-func scanSnapshot(row pgx.Row, id uuid.UUID) (v Snapshot, err error) {
-	err = row.Scan(&v.ID, &v.DisplayName, &v.Phone, &v.Email, &v.Status, &v.PaymentTermsDays, &v.CreditLimit, &v.Balance, &v.GroupID, &v.PriceListID, &v.GroupPriceListID)
-	if db.IsNoRows(err) {
-		return v, fault.NotFound("CLIENT", id.String())
-	}
-	if err != nil {
-		return v, fmt.Errorf("select snapshot of client: %w", err)
-	}
-	return v, nil
+func scanSnapshot(row pgx.Row, id uuid.UUID) (Snapshot, error) {
+	return record.One(row, func(v *Snapshot) []any {
+		return []any{&v.ID, &v.DisplayName, &v.Phone, &v.Email, &v.Status, &v.PaymentTermsDays, &v.CreditLimit, &v.Balance, &v.GroupID, &v.PriceListID, &v.GroupPriceListID}
+	}, "CLIENT", id)
 }
 
 const sqlAddBalance = `UPDATE clients SET balance = balance + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5

@@ -2,14 +2,12 @@ package company
 
 import (
 	"context"
-	"fmt"
 	"net/mail"
 	"strings"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -128,19 +126,5 @@ func (s *Service) Users(ctx context.Context, company tenant.ID, withTechnical bo
 // UserNames gives the display names of users by id; ids of nobody, and technical users, are left out.
 // A user without a name has "".
 func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	rows, err := q.Query(ctx, sqlSelectUserNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("select names of users: %w", err)
-	}
-	names := make(map[uuid.UUID]string, len(ids))
-	var id uuid.UUID
-	var name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		names[id] = name
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read names of users: %w", err)
-	}
-	return names, nil
+	return db.Names(ctx, q, sqlSelectUserNames, company, ids)
 }

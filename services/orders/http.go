@@ -28,11 +28,7 @@ type listRequest struct {
 }
 
 func (s *Service) httpList(ctx context.Context, in *listRequest) (*httpapi.Reply[*list.Page[ListItem]], error) {
-	page, err := s.List(ctx, in.Company, in.Filter)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.Reply[*list.Page[ListItem]]{Body: page, Headers: page.Headers()}, nil
+	return httpapi.Paged(s.List(ctx, in.Company, in.Filter))
 }
 
 type createRequest struct {

@@ -135,21 +135,7 @@ func insertMovement(tx *db.Tx, m Movement) {
 const sqlSelectNames = `SELECT id, name FROM warehouses WHERE company_id = $1 AND id = ANY($2::UUID[])`
 
 func selectNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	rows, err := q.Query(ctx, sqlSelectNames, company, ids)
-	if err != nil {
-		return nil, fmt.Errorf("select names of warehouses: %w", err)
-	}
-	names := map[uuid.UUID]string{}
-	var id uuid.UUID
-	var name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		names[id] = name
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read names of warehouses: %w", err)
-	}
-	return names, nil
+	return db.Names(ctx, q, sqlSelectNames, company, ids)
 }
 
 const sqlSelectTotals = `SELECT product_id, sum(qty)::DECIMAL(18,3), sum(reserved)::DECIMAL(18,3), sum(reorder_point)::DECIMAL(18,3)

@@ -43,11 +43,7 @@ type listSubscriptionsRequest struct {
 }
 
 func (s *Service) httpListSubscriptions(ctx context.Context, in *listSubscriptionsRequest) (*httpapi.Reply[*list.Page[Subscription]], error) {
-	page, err := s.Subscriptions(ctx, in.Company, in.Params, in.Sort)
-	if err != nil {
-		return nil, err
-	}
-	return &httpapi.Reply[*list.Page[Subscription]]{Body: page, Headers: page.Headers()}, nil
+	return httpapi.Paged(s.Subscriptions(ctx, in.Company, in.Params, in.Sort))
 }
 
 type createSubscriptionRequest struct {

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -55,25 +55,14 @@ var subscriptionList = list.Spec{
 const sqlSelectSubscription = `SELECT ` + subscriptionColumns + ` FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`
 
 func selectSubscription(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (Subscription, error) {
-	return scanSubscription(q.QueryRow(ctx, sqlSelectSubscription, company, id), id)
+	return record.One(q.QueryRow(ctx, sqlSelectSubscription, company, id), subscriptionTargets, "WEBHOOK_SUBSCRIPTION", id)
 }
 
 const sqlLockSubscription = sqlSelectSubscription + ` FOR UPDATE`
 
 // lockSubscription reads a subscription and keeps others from changing it until the end of the transaction.
 func lockSubscription(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID) (Subscription, error) {
-	return scanSubscription(tx.QueryRow(ctx, sqlLockSubscription, company, id), id)
-}
-
-func scanSubscription(row pgx.Row, id uuid.UUID) (s Subscription, err error) {
-	err = row.Scan(subscriptionTargets(&s)...)
-	if db.IsNoRows(err) {
-		return s, fault.NotFound("WEBHOOK_SUBSCRIPTION", id.String())
-	}
-	if err != nil {
-		return s, fmt.Errorf("select subscription: %w", err)
-	}
-	return s, nil
+	return record.One(tx.QueryRow(ctx, sqlLockSubscription, company, id), subscriptionTargets, "WEBHOOK_SUBSCRIPTION", id)
 }
 
 const sqlLockCompany = `INSERT INTO webhook_companies (company_id, changes) VALUES ($1, 1)
