@@ -17,7 +17,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the one binary into bin/
-	$(GO) build -ldflags "-X main.release=$(RELEASE)" -o $(BIN) ./cmd/tradegrid
+	$(GO) build -buildvcs=false -ldflags "-X main.release=$(RELEASE)" -o $(BIN) ./cmd/tradegrid
 
 .PHONY: dev
 dev: build ## run everything with a demo company until Ctrl-C

@@ -94,6 +94,9 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 		return err
 	}
 	defer d.Close()
+	if err := t.Register(d.PoolMetrics()); err != nil {
+		return err
+	}
 	return c.runRoles(ctx, log, out, ls, backends, t, d)
 }
 

@@ -81,7 +81,7 @@ func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, t *telemet
 		return nil, fmt.Errorf("--database-url: %w", err)
 	}
 	t.Ready("database", func(ctx context.Context) error { return d.Pool().Ping(ctx) })
-	return d, nil
+	return d, t.Register(d.PoolMetrics())
 }
 
 // KafkaFlags say where the brokers are.

@@ -30,7 +30,7 @@ func description() huma.Config {
 			OpenAPI: "3.1.0",
 			Info: &huma.Info{
 				Title: "Tradegrid external API", Version: "1.0.0",
-				Description: "Catalog, clients, leads, orders, deals, sales, warehouse and scheduling of one company, and webhooks about their changes. " +
+				Description: "The records of one company, and webhooks about their changes. " +
 					"Every call carries a bearer token; every mutating call may carry X-Idempotency-Key. Ignore fields that you do not know.",
 			},
 			Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},

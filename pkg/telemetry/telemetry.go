@@ -70,11 +70,19 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	all := append(slices.Clone(cfg.Metrics), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
-		if err := t.Registry.Register(c); err != nil {
-			return nil, fmt.Errorf("register metrics: %w", err)
+		if err := t.Register(c); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil
+}
+
+// Register adds a collector that came to be after the start.
+func (t *Telemetry) Register(c prometheus.Collector) error {
+	if err := t.Registry.Register(c); err != nil {
+		return fmt.Errorf("register metrics: %w", err)
+	}
+	return nil
 }
 
 // Stop sends the last spans.

@@ -1,0 +1,49 @@
+package db
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// poolCollector reads the state of the pool when it is asked.
+type poolCollector struct {
+	d *DB
+
+	count, most, waits, waited, given *prometheus.Desc
+}
+
+// PoolMetrics is the collector of this pool's connections, under the names of OpenTelemetry's conventions.
+func (d *DB) PoolMetrics() prometheus.Collector {
+	desc := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("db_client_connection_"+name, help, labels, nil)
+	}
+	return &poolCollector{
+		d:      d,
+		count:  desc("count", "Connections to the database, by state.", "state"),
+		most:   desc("max", "Most connections that the pool opens."),
+		waits:  desc("waits_total", "Acquisitions that had to wait for a connection."),
+		waited: desc("wait_time_seconds_total", "Time that acquisitions took, all together."),
+		given:  desc("timeouts_total", "Acquisitions that were given up."),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (c *poolCollector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{c.count, c.most, c.waits, c.waited, c.given} {
+		ch <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (c *poolCollector) Collect(ch chan<- prometheus.Metric) {
+	s := c.d.pool.Stat()
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	counter := func(d *prometheus.Desc, v float64) {
+		ch <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, v)
+	}
+	gauge(c.count, float64(s.IdleConns()), "idle")
+	gauge(c.count, float64(s.AcquiredConns()), "used")
+	gauge(c.most, float64(s.MaxConns()))
+	counter(c.waits, float64(s.EmptyAcquireCount()))
+	counter(c.waited, s.AcquireDuration().Seconds())
+	counter(c.given, float64(s.CanceledAcquireCount()))
+}
