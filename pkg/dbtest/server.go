@@ -49,7 +49,7 @@ func startServer(ctx context.Context, address string) (s *server, err error) {
 		}
 	}()
 	if address == "" {
-		if address, err = s.startEmbedded(ctx); err != nil {
+		if address, err = s.startEmbedded(ctx, false); err != nil {
 			return s, err
 		}
 	}
@@ -62,7 +62,7 @@ func startServer(ctx context.Context, address string) (s *server, err error) {
 	return s, s.prepare(ctx)
 }
 
-func (s *server) startEmbedded(ctx context.Context) (address string, err error) {
+func (s *server) startEmbedded(ctx context.Context, durable bool) (address string, err error) {
 	removeAbandoned()
 	if s.dir, err = os.MkdirTemp("", folderPrefix); err != nil {
 		return "", fmt.Errorf("make test folder: %w", err)
@@ -71,7 +71,7 @@ func (s *server) startEmbedded(ctx context.Context) (address string, err error) 
 	if err := os.Chmod(s.dir, 0o711); err != nil {
 		return "", fmt.Errorf("open test folder: %w", err)
 	}
-	if s.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: s.dir, Fast: true}); err != nil {
+	if s.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: s.dir, Fast: !durable}); err != nil {
 		return "", err
 	}
 	return s.postgres.URL("postgres"), nil
@@ -179,8 +179,9 @@ func (s *server) stop(ctx context.Context) error {
 }
 
 // Serve starts an embedded server for several test processes and gives the address to pass to them in
-// TRADEGRID_TEST_DATABASE_URL; stop ends it. Where that variable is set already, its server is used.
-func Serve(ctx context.Context) (address string, stop func() error, err error) {
+// TRADEGRID_TEST_DATABASE_URL; stop ends it. A durable server waits for the disk at each commit, as in production;
+// the others lose data with the machine. Where that variable is set already, its server is used.
+func Serve(ctx context.Context, durable bool) (address string, stop func() error, err error) {
 	if address = os.Getenv(envURL); address != "" {
 		return address, func() error { return nil }, nil
 	}
@@ -190,7 +191,7 @@ func Serve(ctx context.Context) (address string, stop func() error, err error) {
 		defer cancel()
 		return s.stop(ctx)
 	}
-	if address, err = s.startEmbedded(ctx); err != nil {
+	if address, err = s.startEmbedded(ctx, durable); err != nil {
 		return "", nil, errors.Join(err, stop())
 	}
 	return address, stop, nil

@@ -1,9 +1,10 @@
 // Command withdb runs another command beside an embedded PostgreSQL server for tests, whose address the command finds
 // in TRADEGRID_TEST_DATABASE_URL:
 //
-//	go run ./pkg/dbtest/withdb go test ./...
+//	go run ./pkg/dbtest/withdb [--durable] go test ./...
 //
 // All test processes then share one server. A server that the variable names already is used as it is.
+// With --durable the embedded server waits for the disk at each commit, as in production: for benchmarks.
 package main
 
 import (
@@ -20,12 +21,17 @@ import (
 )
 
 func main() {
-	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: withdb command [argument …]")
+	args := os.Args[1:]
+	durable := len(args) > 0 && args[0] == "--durable"
+	if durable {
+		args = args[1:]
+	}
+	if len(args) == 0 {
+		fmt.Fprintln(os.Stderr, "usage: withdb [--durable] command [argument …]")
 		os.Exit(2)
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code, err := run(ctx, os.Args[1:])
+	code, err := run(ctx, args, durable)
 	cancel()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "withdb:", err)
@@ -33,8 +39,8 @@ func main() {
 	os.Exit(code)
 }
 
-func run(ctx context.Context, args []string) (code int, err error) {
-	address, stop, err := dbtest.Serve(ctx)
+func run(ctx context.Context, args []string, durable bool) (code int, err error) {
+	address, stop, err := dbtest.Serve(ctx, durable)
 	if err != nil {
 		return 1, err
 	}
