@@ -1,0 +1,130 @@
+package bench
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// rig is a database of the benchmark's own and the binary to run on it.
+type rig struct {
+	b      *testing.B
+	url    string
+	db     *db.DB
+	binary string
+}
+
+func newRig(b *testing.B) *rig {
+	b.Helper()
+	r := &rig{b: b, url: dbtest.NewDatabase(b), binary: filepath.Join(b.TempDir(), "tradegrid")}
+	out, err := exec.Command("go", "build", "-o", r.binary, "../../cmd/tradegrid").CombinedOutput()
+	require.NoError(b, err, "%s", out)
+	r.db, err = db.Open(b.Context(), db.Config{URL: r.url, MaxConns: 4})
+	require.NoError(b, err)
+	b.Cleanup(r.db.Close)
+	var fsync string
+	require.NoError(b, r.db.QueryRow(b.Context(), `SELECT setting FROM pg_settings WHERE name = 'fsync'`).Scan(&fsync))
+	if fsync != "on" {
+		b.Log("the database does not wait for its disk: these figures are for nobody; use `make bench`")
+	}
+	return r
+}
+
+// process is a running role.
+type process struct {
+	b   *testing.B
+	cmd *exec.Cmd
+	out *lockedBuffer
+}
+
+// start runs a role until the benchmark ends.
+func (r *rig) start(args ...string) *process {
+	r.b.Helper()
+	p := &process{b: r.b, cmd: exec.Command(r.binary, args...), out: &lockedBuffer{}}
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
+	require.NoError(r.b, p.cmd.Start())
+	r.b.Cleanup(func() {
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		if err := p.cmd.Wait(); err != nil {
+			r.b.Errorf("%s ended with %v:\n%s", args[0], err, p.out)
+		}
+	})
+	return p
+}
+
+// peakMB is the most memory that the process has held, in MiB.
+func (p *process) peakMB() float64 {
+	p.b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	require.NoError(p.b, err)
+	for line := range strings.Lines(string(status)) {
+		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kb, err := strconv.Atoi(strings.Fields(text)[0])
+			require.NoError(p.b, err)
+			return float64(kb) / 1024
+		}
+	}
+	p.b.Fatal("the system does not tell how much memory a process holds")
+	return 0
+}
+
+// answers waits until the address answers.
+func (p *process) answers(url string) {
+	p.b.Helper()
+	require.Eventually(p.b, func() bool {
+		ctx, cancel := context.WithTimeout(p.b.Context(), time.Second)
+		defer cancel()
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+		require.NoError(p.b, err)
+		res, err := http.DefaultClient.Do(req)
+		if err != nil {
+			return false
+		}
+		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+	}, 30*time.Second, 20*time.Millisecond, "%s", p.out)
+}
+
+// freeAddress is a loopback address that nobody listens on.
+func freeAddress(b *testing.B) string {
+	b.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(b, err)
+	defer ln.Close()
+	return ln.Addr().String()
+}
+
+// lockedBuffer keeps what a process says.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.String()
+}

@@ -1,0 +1,106 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/warehouse"
+)
+
+// shop is a company with two products in a warehouse, and what is needed to order them over the API.
+type shop struct {
+	company tenant.ID
+	token   string
+	order   []byte // body of an order of both products with a prepayment
+}
+
+// api is a client of the API. It is a lean one, because it takes its time from what it measures.
+type api struct {
+	r      *rig
+	base   string // such as 127.0.0.1:8080
+	client *fasthttp.HostClient
+}
+
+func (r *rig) api(address string) *api {
+	return &api{r: r, base: "http://" + address + httpapi.BasePath, client: &fasthttp.HostClient{Addr: address, MaxConns: 256}}
+}
+
+// post sends a body and returns the answer, which must be of the status; key may be empty.
+func (a *api) post(token, path, key string, body []byte) (status int, answer []byte, err error) {
+	req, res := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
+	defer fasthttp.ReleaseRequest(req)
+	defer fasthttp.ReleaseResponse(res)
+	req.Header.SetMethod(fasthttp.MethodPost)
+	req.SetRequestURI(a.base + path)
+	req.Header.Set("Authorization", "Bearer "+token)
+	req.Header.SetContentType("application/json")
+	if key != "" {
+		req.Header.Set("X-Idempotency-Key", key)
+	}
+	req.SetBodyRaw(body)
+	if err := a.client.Do(req, res); err != nil {
+		return 0, nil, err
+	}
+	return res.StatusCode(), append([]byte(nil), res.Body()...), nil
+}
+
+// create posts v and reads the answer into out.
+func (a *api) create(token, path string, v, out any) {
+	a.r.b.Helper()
+	body, err := json.Marshal(v)
+	require.NoError(a.r.b, err)
+	status, answer, err := a.post(token, path, uuid.NewString(), body)
+	require.NoError(a.r.b, err)
+	require.Equal(a.r.b, fasthttp.StatusCreated, status, "%s", answer)
+	require.NoError(a.r.b, json.Unmarshal(answer, out))
+}
+
+// shops makes companies.
+func (a *api) shops(n int) []*shop {
+	a.r.b.Helper()
+	all := make([]*shop, n)
+	for i := range all {
+		all[i] = a.shop(fmt.Sprintf("Shop %d", i+1))
+	}
+	return all
+}
+
+func (a *api) shop(name string) *shop {
+	b, ctx := a.r.b, a.r.b.Context()
+	b.Helper()
+	companies := company.New(company.Config{DB: a.r.db})
+	co, err := companies.Create(ctx, company.NewCompany{Name: name, Plan: "business"})
+	require.NoError(b, err)
+	token, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "bench", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
+	require.NoError(b, err)
+	by := access.Caller{Principal: &access.Principal{Company: co.ID}}
+	require.NoError(b, a.r.db.RunTx(ctx, "bench.warehouse", func(ctx context.Context, tx *db.Tx) error {
+		_, err := warehouse.New(a.r.db, nil).CreateWarehouse(ctx, tx, by, warehouse.Input{Name: "Main"})
+		return err
+	}))
+	items := make([]map[string]any, 2)
+	for i, p := range []map[string]any{
+		{"name": "Espresso beans 1 kg", "price": 1890, "hasStock": true},
+		{"name": "Filter papers", "price": 450, "hasStock": true},
+	} {
+		var made struct{ ID string }
+		a.create(token.Text, "/catalog/products", p, &made)
+		items[i] = map[string]any{"refId": made.ID, "qty": i + 1}
+	}
+	body, err := json.Marshal(map[string]any{
+		"customerName": "Erika Example", "customerPhone": "+49 30 5550100", "items": items, "prepaidAmount": 500,
+		"deliveryMethod": "pickup", "note": "ring twice",
+	})
+	require.NoError(b, err)
+	return &shop{company: co.ID, token: token.Text, order: body}
+}
