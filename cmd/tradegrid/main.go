@@ -31,7 +31,7 @@ type CLI struct {
 	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
 	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
 	Openapi    OpenapiCmd       `cmd:"" help:"Write the API description and the event schemas."`
-	Version    kong.VersionFlag `help:"Print the release and exit."`
+	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
 }
 
 func main() {
@@ -43,14 +43,14 @@ func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var cli CLI
-	code := 0
+	code, ended := 0, false // set when help or the version was asked for
 	parser, err := kong.New(&cli,
 		kong.Name("tradegrid"),
 		kong.Description("A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name."),
 		kong.DefaultEnvars("TRADEGRID"),
 		kong.Vars{"version": release},
 		kong.Writers(stdout, stderr),
-		kong.Exit(func(c int) { code = c }),
+		kong.Exit(func(c int) { code, ended = c, true }),
 		kong.UsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
@@ -58,12 +58,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		panic(err) // the struct above is wrong
 	}
 	kctx, err := parser.Parse(args)
+	if ended {
+		return code
+	}
 	if err != nil {
 		parser.FatalIfErrorf(err)
 		return max(code, 2)
-	}
-	if kctx.Selected() == nil {
-		return code // help or version was printed
 	}
 	log := newLogger(stderr, cli.LogLevel, cli.LogFormat)
 	kctx.BindTo(ctx, (*context.Context)(nil))
