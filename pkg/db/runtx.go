@@ -47,7 +47,8 @@ func ReadCommitted() Option { return func(o *txOptions) { o.iso = pgx.ReadCommit
 // Without it the transaction leaves a marker row of its own.
 func WithFact(f Fact) Option { return func(o *txOptions) { o.fact = f } }
 
-// Repeatable marks a transaction that may be run again after it has happened: it needs no fact.
+// Repeatable marks a transaction that may be run again after it has happened: it needs no fact. Where none of its
+// last writes expects a number of rows, its COMMIT travels with them.
 func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 
 // ErrBusy is what a caller gets when the database kept asking to try again.
@@ -155,35 +156,43 @@ func (d *DB) runOnce(ctx context.Context, o txOptions, fn func(context.Context, 
 	if err := d.injectAt(ctx, AtBegin); err != nil {
 		return err
 	}
-	ptx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: o.iso})
+	late, err := d.begin(ctx, o.iso)
 	if err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	tx := &Tx{tx: ptx, inject: d.cfg.Inject}
-	if err := runBody(ctx, tx, fn); err != nil {
-		d.rollback(ctx, ptx)
 		return err
 	}
-	return d.commit(ctx, ptx)
+	ended := false
+	defer func() {
+		if !ended { // an error, or a panic of fn
+			d.rollback(ctx, late)
+		}
+	}()
+	tx := &Tx{tx: late, inject: d.cfg.Inject}
+	if err := runFn(ctx, tx, fn); err != nil {
+		return err
+	}
+	if o.repeatable && tx.unconditional() {
+		late.commitNext(tx)
+	}
+	if err := tx.Flush(ctx); err != nil {
+		return err
+	}
+	if err := d.injectAt(ctx, BeforeCommit); err != nil {
+		return err
+	}
+	ended = true
+	return d.commit(ctx, late)
 }
 
-func runBody(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
+func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
 	err := fn(ctx, tx)
 	if tx.failed != nil {
 		return tx.failed
 	}
-	if err != nil {
-		return err
-	}
-	return tx.Flush(ctx)
+	return err
 }
 
-func (d *DB) commit(ctx context.Context, ptx pgx.Tx) error {
-	if err := d.injectAt(ctx, BeforeCommit); err != nil {
-		d.rollback(ctx, ptx)
-		return err
-	}
-	if err := ptx.Commit(ctx); err != nil {
+func (d *DB) commit(ctx context.Context, late *lateTx) error {
+	if err := late.commit(ctx); err != nil {
 		if outcomeUnknown(err) {
 			return &unknownOutcome{err}
 		}
@@ -199,15 +208,19 @@ func (d *DB) commit(ctx context.Context, ptx pgx.Tx) error {
 // releasing the savepoint commits nothing and the error of the real commit would be dropped.
 func (d *DB) runSavepoint(ctx context.Context, o txOptions, fn func(context.Context, *Tx) error) error {
 	return crdbpgx.ExecuteTx(ctx, d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
-		return runBody(ctx, &Tx{tx: ptx, inject: d.cfg.Inject}, fn)
+		tx := &Tx{tx: ptx, inject: d.cfg.Inject}
+		if err := runFn(ctx, tx, fn); err != nil {
+			return err
+		}
+		return tx.Flush(ctx)
 	})
 }
 
 // rollback always ends the transaction, also when ctx is over: a connection must not go back half open.
-func (d *DB) rollback(ctx context.Context, ptx pgx.Tx) {
+func (d *DB) rollback(ctx context.Context, late *lateTx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	if err := ptx.Rollback(ctx); err != nil && !errors.Is(err, pgx.ErrTxClosed) {
+	if err := late.rollback(ctx); err != nil {
 		d.log.DebugContext(ctx, "rollback failed", "error", err)
 	}
 }

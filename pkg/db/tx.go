@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -12,7 +13,7 @@ import (
 // Tx is one try of a transaction. Reads run at once; writes are queued and sent together,
 // in order, right before the commit, which saves a round trip each.
 type Tx struct {
-	tx     pgx.Tx
+	tx     Querier
 	queue  []*Queued
 	inject Injector
 	failed error // a failure that the caller could not be told at once
@@ -129,6 +130,11 @@ func (t *Tx) Flush(ctx context.Context) error {
 		return fmt.Errorf("finish batch of writes: %w", err)
 	}
 	return nil
+}
+
+// unconditional reports whether there are queued writes and nothing that they give can undo the transaction.
+func (t *Tx) unconditional() bool {
+	return len(t.queue) > 0 && !slices.ContainsFunc(t.queue, func(q *Queued) bool { return q.expect >= 0 })
 }
 
 func (q *Queued) finish(res pgx.BatchResults) error {

@@ -46,7 +46,7 @@ RETURNING lease_id`
 
 const sqlSelectKey = `SELECT fingerprint, state, status, headers, body FROM idempotency_keys WHERE company_id = $1 AND key = $2`
 
-const sqlFinishKey = `UPDATE idempotency_keys SET state = 1, status = $4, headers = $5, body = $6, expires_at = $7
+const sqlFinishKey = `UPDATE idempotency_keys SET state = 1, status = $4, headers = $5, body = $6
 WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
 
 const sqlReleaseKey = `DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
@@ -126,16 +126,18 @@ func (r *request) fingerprint() []byte {
 func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 	now := time.Now().UTC()
 	for range 3 { // the row may go between the two statements: then the key is free again
-		var owner uuid.UUID
-		err := c.keys.db.RunTx(ctx, "idempotency.claim", func(ctx context.Context, tx *db.Tx) error {
-			return tx.QueryRow(ctx, sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), now.Add(c.keys.ttl), now).Scan(&owner)
+		var claimed bool
+		err := c.keys.db.RunTx(ctx, "idempotency.claim", func(_ context.Context, tx *db.Tx) error {
+			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), now.Add(c.keys.ttl), now).
+				Rows(func(rows pgx.Rows) error { claimed = rows.Next(); return nil })
+			return nil
 		}, db.ReadCommitted(), db.Repeatable())
-		if err == nil {
+		if err != nil {
+			return nil, fmt.Errorf("claim idempotency key: %w", err)
+		}
+		if claimed {
 			idempotency.WithLabelValues("claimed").Inc()
 			return nil, nil //nolint:nilnil // no answer yet
-		}
-		if !errors.Is(err, pgx.ErrNoRows) {
-			return nil, fmt.Errorf("claim idempotency key: %w", err)
 		}
 		ans, err := c.read(ctx, fingerprint)
 		if !errors.Is(err, pgx.ErrNoRows) {
@@ -180,8 +182,7 @@ func (c *claim) finish(tx *db.Tx, ans *answer) error {
 	if err != nil {
 		return fmt.Errorf("write headers for a repeat: %w", err)
 	}
-	expires := time.Now().UTC().Add(c.keys.ttl)
-	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, ans.status, headers, ans.body, expires).Expect(1, errInFlight)
+	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, ans.status, headers, ans.body).Expect(1, errInFlight)
 	return nil
 }
 

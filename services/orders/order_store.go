@@ -44,6 +44,16 @@ func insertOrder(tx *db.Tx, o *Order) {
 		OnConstraint("orders_external_key", errExternalTaken)
 }
 
+const sqlSelectStored = `SELECT EXISTS (SELECT 1 FROM orders WHERE company_id = $1 AND id = $2)`
+
+// stored tells whether the transaction that creates the order has happened: orders are never deleted.
+func stored(company tenant.ID, id uuid.UUID) db.Fact {
+	return func(ctx context.Context, q db.Querier) (found bool, err error) {
+		err = q.QueryRow(ctx, sqlSelectStored, company, id).Scan(&found)
+		return found, err
+	}
+}
+
 const sqlUpdateOrder = `UPDATE orders SET status = $3, payment_status = $4, customer_id = $5, asset_id = $6, address_id = $7, address_label = $8,
 customer_name = $9, customer_phone = $10, customer_email = $11, customer_note = $12, channel = $13, source = $14, source_key = $15, external_id = $16,
 warehouse_id = $17, delivery_status = $18, delivery_method = $19, delivery_cost = $20, delivery_address_text = $21, due_at = $22, ready_by = $23,

@@ -1,0 +1,165 @@
+package db
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+)
+
+// lateTx is a transaction whose BEGIN travels with its first statement, which saves a round trip.
+// The connection goes back to its pool at the end, which closes it should the transaction still be open.
+type lateTx struct {
+	conn  *pgxpool.Conn
+	begin string
+	begun bool
+	ended bool // by a COMMIT among the writes
+}
+
+func (d *DB) begin(ctx context.Context, iso pgx.TxIsoLevel) (*lateTx, error) {
+	conn, err := d.pool.Acquire(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("begin: %w", err)
+	}
+	return &lateTx{conn: conn, begin: "begin isolation level " + string(iso)}, nil
+}
+
+// SendBatch implements [Querier].
+func (t *lateTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	if t.begun {
+		return t.conn.SendBatch(ctx, b)
+	}
+	t.begun = true
+	first := &pgx.Batch{}
+	first.Queue(t.begin)
+	first.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
+	res := t.conn.SendBatch(ctx, first)
+	_, _ = res.Exec() // its error stays with the results, and the next one to read them gets it
+	return res
+}
+
+// Query implements [Querier].
+func (t *lateTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	if t.begun {
+		return t.conn.Query(ctx, sql, args...)
+	}
+	b := &pgx.Batch{}
+	b.Queue(sql, args...)
+	res := t.SendBatch(ctx, b)
+	rows, err := res.Query()
+	r := &firstRows{Rows: rows, res: res}
+	if err != nil {
+		r.Close()
+	}
+	return r, err
+}
+
+// QueryRow implements [Querier].
+func (t *lateTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	if t.begun {
+		return t.conn.QueryRow(ctx, sql, args...)
+	}
+	rows, err := t.Query(ctx, sql, args...)
+	return firstRow{rows, err}
+}
+
+// Exec implements [Querier].
+func (t *lateTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	if t.begun {
+		return t.conn.Exec(ctx, sql, args...)
+	}
+	rows, err := t.Query(ctx, sql, args...)
+	if err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	rows.Close()
+	return rows.CommandTag(), rows.Err()
+}
+
+// commitNext makes COMMIT the last of the queued writes. It is not reached when one of them fails.
+func (t *lateTx) commitNext(tx *Tx) {
+	tx.Queue("commit")
+	t.ended = true
+}
+
+func (t *lateTx) commit(ctx context.Context) error {
+	defer t.conn.Release()
+	if !t.begun || t.ended {
+		return nil
+	}
+	tag, err := t.conn.Exec(ctx, "commit")
+	if err == nil && tag.String() == "ROLLBACK" {
+		return pgx.ErrTxCommitRollback
+	}
+	return err
+}
+
+func (t *lateTx) rollback(ctx context.Context) error {
+	defer t.conn.Release()
+	if !t.begun || t.conn.Conn().IsClosed() {
+		return nil
+	}
+	_, err := t.conn.Exec(ctx, "rollback")
+	return err
+}
+
+// firstRows are the rows of a statement that went out with BEGIN: the batch of both ends with them.
+type firstRows struct {
+	pgx.Rows
+	res    pgx.BatchResults
+	closed bool
+	err    error
+}
+
+// Next implements [pgx.Rows].
+func (r *firstRows) Next() bool {
+	if r.Rows.Next() {
+		return true
+	}
+	r.Close()
+	return false
+}
+
+// Close implements [pgx.Rows].
+func (r *firstRows) Close() {
+	r.Rows.Close()
+	if !r.closed {
+		r.closed = true
+		r.err = r.res.Close()
+	}
+}
+
+// Err implements [pgx.Rows].
+func (r *firstRows) Err() error {
+	if err := r.Rows.Err(); err != nil {
+		return err
+	}
+	return r.err
+}
+
+// firstRow is the only row of a statement that went out with BEGIN.
+type firstRow struct {
+	rows pgx.Rows
+	err  error
+}
+
+// Scan implements [pgx.Row].
+func (r firstRow) Scan(dest ...any) error {
+	if r.err != nil {
+		return r.err
+	}
+	defer r.rows.Close()
+	if !r.rows.Next() {
+		if err := r.rows.Err(); err != nil {
+			return err
+		}
+		return pgx.ErrNoRows
+	}
+	if err := r.rows.Scan(dest...); err != nil {
+		return err
+	}
+	r.rows.Close()
+	return r.rows.Err()
+}
