@@ -308,11 +308,12 @@ func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 		return fmt.Errorf("write dev.json: %w", err)
 	}
 	defer func() { _ = os.Remove(path) }() // the next start writes it anew
-	dm.banner(out, arrival)
-	c.announced.Store(true)
 	if c.Demo {
+		fmt.Fprintf(out, "%s\nThat was the demo. `tradegrid dev`, or `make dev`, keeps it running.\n", arrival)
 		return nil
 	}
+	dm.banner(out, arrival)
+	c.announced.Store(true)
 	<-ctx.Done()
 	return nil
 }

@@ -62,6 +62,12 @@ type arrival struct {
 	Took time.Duration // from the request to the webhook's arrival
 }
 
+// String tells it in a sentence.
+func (a *arrival) String() string {
+	return fmt.Sprintf("Order %d over %d.%02d EUR was placed, and its webhook %s arrived and verified after %s.",
+		a.Number, a.Total/100, a.Total%100, a.Delivery.Event, a.Took.Round(time.Millisecond))
+}
+
 // seed makes the company once and finds it again at later starts.
 func (dm *demo) seed(ctx context.Context) error {
 	path := filepath.Join(dm.state, seedFile)
@@ -283,7 +289,7 @@ Tradegrid is running.
   Metrics      %s
   Token        %s
 
-  Order %d over %d.%02d EUR was placed, and its webhook %s arrived and verified after %s.
+  %s
 
 Do it again:
 
@@ -297,7 +303,6 @@ See what the receiver got:
 
 %s
 `, dm.info.BaseURL, dm.info.BaseURL, dm.info.ReceiverURL, dm.info.MetricsURL, dm.Token,
-		a.Number, a.Total/100, a.Total%100, a.Delivery.Event, a.Took.Round(time.Millisecond),
-		dm.info.BaseURL, dm.Token, strings.ReplaceAll(string(body), "'", `'\''`), dm.info.ReceiverURL,
+		a, dm.info.BaseURL, dm.Token, strings.ReplaceAll(string(body), "'", `'\''`), dm.info.ReceiverURL,
 		"URLs and tokens for scripts are in "+filepath.Join(dm.state, "dev.json")+". Stop with Ctrl-C; the data stays.")
 }
