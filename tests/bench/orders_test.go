@@ -29,6 +29,7 @@ const (
 //   - orders/s: answered 201, by 64 clients that keep their connections
 //   - pgbench-tx/s: by 32 clients with prepared statements
 //   - ratio: of the two
+//   - api-µs/order, database-µs/order: time of processors that one order takes of each
 func BenchmarkOrders(b *testing.B) {
 	for _, n := range []int{100, 1} {
 		for _, keys := range []bool{false, true} {
@@ -51,12 +52,19 @@ func benchmarkOrders(b *testing.B, companies int, keys bool) {
 	script := newPGBench(r, a, shops[0], companies)
 	for b.Loop() {
 		var orders, transactions float64
+		var api, database time.Duration
+		var n int64
 		for range armRounds {
-			orders += a.placeOrders(shops, keys)
+			before, beforeDB := p.cpu(), r.databaseCPU()
+			rate, placed := a.placeOrders(shops, keys)
+			orders, n = orders+rate, n+placed
+			api, database = api+p.cpu()-before, database+r.databaseCPU()-beforeDB
 			r.emptyOutbox()
 			transactions += script.run()
 			r.emptyOutbox()
 		}
+		reportCPU(b, "api-µs/order", api, float64(n))
+		reportCPU(b, "database-µs/order", database, float64(n))
 		b.ReportMetric(orders/armRounds, "orders/s")
 		b.ReportMetric(transactions/armRounds, "pgbench-tx/s")
 		b.ReportMetric(orders/transactions, "ratio")
@@ -65,8 +73,9 @@ func benchmarkOrders(b *testing.B, companies int, keys bool) {
 	r.countNumbers()
 }
 
-// placeOrders has the clients order as fast as they get answers, and returns orders per second.
-func (a *api) placeOrders(shops []*shop, keys bool) float64 {
+// placeOrders has the clients order as fast as they get answers, and returns orders per second after
+// the warm-up, and all orders.
+func (a *api) placeOrders(shops []*shop, keys bool) (rate float64, n int64) {
 	a.r.b.Helper()
 	var made, next atomic.Int64
 	ctx, cancel := context.WithTimeout(a.r.b.Context(), warmUp+armTime)
@@ -92,9 +101,9 @@ func (a *api) placeOrders(shops []*shop, keys bool) float64 {
 	<-time.After(warmUp)
 	before, start := made.Load(), time.Now()
 	<-ctx.Done()
-	n, took := made.Load()-before, time.Since(start)
+	rate = float64(made.Load()-before) / time.Since(start).Seconds()
 	wg.Wait()
-	return float64(n) / took.Seconds()
+	return rate, made.Load()
 }
 
 // emptyOutbox removes what one arm leaves, so that the next one starts like the first.
