@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
@@ -13,9 +14,10 @@ import (
 
 // APICmd serves the external REST API.
 type APICmd struct {
-	Listen         string   `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
-	TrustedProxies []string `help:"Addresses or networks of the load balancers whose X-Forwarded-For is believed."`
-	AllowInsecure  bool     `help:"Accept subscriptions with http:// and private receivers. For development only."`
+	Listen         string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
+	TrustedProxies []string      `help:"Addresses or networks of the load balancers whose X-Forwarded-For is believed."`
+	KeyLease       time.Duration `name:"idempotency-lease" help:"How long a request whose API node died blocks its idempotency key; longer than any request." default:"60s"`
+	AllowInsecure  bool          `help:"Accept subscriptions with http:// and private receivers. For development only."`
 	BackendFlags
 }
 
@@ -28,7 +30,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 	defer r.close(ctx)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Release: release, Proxies: c.TrustedProxies, Log: log})
+	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Release: release, Proxies: c.TrustedProxies, KeyLease: c.KeyLease, Log: log})
 	all.register(api)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
@@ -86,21 +88,25 @@ func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, t *telemet
 
 // KafkaFlags say where the brokers are.
 type KafkaFlags struct {
-	KafkaBrokers      []string `help:"Brokers, as host:port,host:port." required:"" placeholder:"HOST:PORT"`
-	KafkaTLS          bool     `name:"kafka-tls" help:"Encrypt connections to the brokers."`
-	KafkaCAFile       string   `name:"kafka-ca-file" help:"PEM certificates that sign the brokers'; default: those of the system." type:"existingfile"`
-	KafkaCertFile     string   `help:"PEM certificate of this client." type:"existingfile"`
-	KafkaKeyFile      string   `help:"PEM key of the certificate." type:"existingfile"`
-	KafkaSASL         string   `name:"kafka-sasl" help:"SASL mechanism; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
-	KafkaUsername     string   `help:"SASL user."`
-	KafkaPasswordFile string   `help:"File with the SASL password." type:"existingfile"`
+	KafkaBrokers      []string      `help:"Brokers, as host:port,host:port." required:"" placeholder:"HOST:PORT"`
+	KafkaTLS          bool          `name:"kafka-tls" help:"Encrypt connections to the brokers."`
+	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM certificates that sign the brokers'; default: those of the system." type:"existingfile"`
+	KafkaCertFile     string        `help:"PEM certificate of this client." type:"existingfile"`
+	KafkaKeyFile      string        `help:"PEM key of the certificate." type:"existingfile"`
+	KafkaSASL         string        `name:"kafka-sasl" help:"SASL mechanism; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
+	KafkaUsername     string        `help:"SASL user."`
+	KafkaPasswordFile string        `help:"File with the SASL password." type:"existingfile"`
+	KafkaSession      time.Duration `help:"How long a consumer that went silent keeps its partitions: others wait so long after a crash." default:"45s"`
 }
 
 func (f KafkaFlags) config(role string, log *slog.Logger) (kafka.Config, error) {
 	cfg := kafka.Config{
-		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Log: log,
+		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Session: f.KafkaSession, Log: log,
 		TLS:  kafka.TLS{Enabled: f.KafkaTLS, CAFile: f.KafkaCAFile, CertFile: f.KafkaCertFile, KeyFile: f.KafkaKeyFile},
 		SASL: kafka.SASL{Mechanism: f.KafkaSASL, Username: f.KafkaUsername, PasswordFile: f.KafkaPasswordFile},
+	}
+	if f.KafkaSession <= 0 {
+		return cfg, errors.New("--kafka-session: must be above 0")
 	}
 	return cfg, cfg.Validate()
 }

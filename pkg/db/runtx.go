@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
@@ -75,7 +76,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
 	defer span.End()
 	for try := 1; ; try++ {
-		err := d.runOnce(ctx, o, fn)
+		err := d.runOnce(ctx, name, o, fn)
 		if err == nil {
 			txAttempts.Observe(float64(try))
 			span.SetAttributes(attribute.Int("tradegrid.tx.attempts", try))
@@ -149,7 +150,7 @@ func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error)
 	return false, err
 }
 
-func (d *DB) runOnce(ctx context.Context, o txOptions, fn func(context.Context, *Tx) error) error {
+func (d *DB) runOnce(ctx context.Context, name string, o txOptions, fn func(context.Context, *Tx) error) error {
 	if d.dialect == CockroachDB && d.cfg.SavepointRetry {
 		return d.runSavepoint(ctx, o, fn)
 	}
@@ -180,7 +181,10 @@ func (d *DB) runOnce(ctx context.Context, o txOptions, fn func(context.Context, 
 		return err
 	}
 	ended = true
-	return d.commit(ctx, late)
+	failpoint.Hit("tx.before_commit", name)
+	err = d.commit(ctx, late)
+	failpoint.Hit("tx.after_commit", name)
+	return err
 }
 
 func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {

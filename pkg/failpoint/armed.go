@@ -40,9 +40,9 @@ func parse(s string) point {
 	return p
 }
 
-// Hit ends or freezes the process when the name is armed.
-func Hit(name string) {
-	if name != armed.name || hits.Add(1) != armed.at {
+// Hit ends or freezes the process when the name is armed. The parts of the name are joined by dots.
+func Hit(parts ...string) {
+	if armed.name == "" || strings.Join(parts, ".") != armed.name || hits.Add(1) != armed.at {
 		return
 	}
 	// Sent to this very thread, so that it does not run on until another one has taken the signal.

@@ -5,4 +5,4 @@
 package failpoint
 
 // Hit does nothing in this build.
-func Hit(string) {}
+func Hit(...string) {}

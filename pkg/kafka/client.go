@@ -17,6 +17,7 @@ type Config struct {
 	ClientID string   // shown by the brokers, such as tradegrid-relay
 	TLS      TLS
 	SASL     SASL
+	Session  time.Duration // session timeout of consumer groups; 45 s
 	Log      *slog.Logger
 }
 

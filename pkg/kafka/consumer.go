@@ -25,7 +25,6 @@ type ConsumerConfig struct {
 	CommitEvery   time.Duration // 200 ms
 	RevokeWait    time.Duration // how long a partition that moves away is waited for; 5 s
 	DrainWait     time.Duration // the same for all partitions at a stop; 25 s
-	Session       time.Duration // session timeout of the group; 45 s
 
 	// Handle takes the records of a partition one after the other and returns soon: long work goes on
 	// elsewhere and ends with [Record.Done]. Blocking holds back this partition and no other.
@@ -52,7 +51,7 @@ func (c *ConsumerConfig) setDefaults() error {
 	c.CommitEvery = positive(c.CommitEvery, 200*time.Millisecond)
 	c.RevokeWait = positive(c.RevokeWait, 5*time.Second)
 	c.DrainWait = positive(c.DrainWait, 25*time.Second)
-	c.Session = positive(c.Session, 45*time.Second)
+	c.Client.Session = positive(c.Client.Session, 45*time.Second)
 	return nil
 }
 
@@ -122,7 +121,9 @@ func (c *consumer) options() []kgo.Opt {
 		// A partition must not move between a poll and the registration of its records.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()),
-		kgo.SessionTimeout(c.cfg.Session),
+		kgo.SessionTimeout(c.cfg.Client.Session),
+		// A member that misses two of its heartbeats is still one.
+		kgo.HeartbeatInterval(min(3*time.Second, c.cfg.Client.Session/3)),
 		kgo.RebalanceTimeout(60 * time.Second),
 		// A partition that is resumed joins the next fetch; a long one would delay it.
 		kgo.FetchMaxWait(500 * time.Millisecond),
