@@ -1,0 +1,35 @@
+// Package e2e tests the whole path from a request to the receiver: the real binary, each role in a process of its
+// own, which is killed or frozen where it hurts.
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+)
+
+// binary is the program under test. Its failpoints are armed by the environment.
+var binary string //nolint:gochecknoglobals // built once for all tests
+
+func TestMain(m *testing.M) { os.Exit(build(m)) }
+
+func build(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "tradegrid-e2e-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "make a folder for the binary:", err)
+		return 1
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	binary = filepath.Join(dir, "tradegrid")
+	//nolint:gosec // the path was made here
+	out, err := exec.Command("go", "build", "-tags", "failpoint", "-buildvcs=false", "-o", binary, "../../cmd/tradegrid").CombinedOutput()
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
+		return 1
+	}
+	return dbtest.Main(m)
+}
