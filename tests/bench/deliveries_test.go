@@ -1,0 +1,212 @@
+package bench
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/services/receiver"
+)
+
+const (
+	deliveryShops = 20
+	preloaded     = 20_000 // events
+	ordersPerSec  = 100
+	steadyFor     = 10 * time.Second
+)
+
+// platform is all roles in one process, and a receiver beside them.
+type platform struct {
+	*rig
+	api     *api
+	process *process
+	shops   []*shop
+
+	mu      sync.Mutex
+	arrived map[string]time.Time // by id of the record
+}
+
+// startPlatform subscribes every shop to all events.
+func startPlatform(b *testing.B, shops int) *platform {
+	b.Helper()
+	p := &platform{rig: newRig(b), arrived: map[string]time.Time{}}
+	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.arrived[d.DataID] = d.ReceivedAt
+	}})
+	srv := httptest.NewServer(hooks)
+	b.Cleanup(func() { hooks.Close(); srv.Close() })
+	state := b.TempDir()
+	address := freeAddress(b)
+	p.process = p.start("dev", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
+		"--listen", address, "--ops-listen", freeAddress(b), "--receiver-listen", freeAddress(b))
+	require.Eventually(b, func() bool {
+		_, err := os.Stat(filepath.Join(state, "dev.json"))
+		return err == nil
+	}, 30*time.Second, 50*time.Millisecond, "%s", p.process.out)
+	p.api = p.rig.api(address)
+	p.shops = p.api.shops(shops)
+	for _, s := range p.shops {
+		var made struct{ ID, Secret string }
+		url := srv.URL + "/hook/" + s.company.String()
+		p.api.create(s.token, "/webhooks/subscriptions", map[string]any{"url": url, "events": []string{"order.*"}}, &made)
+		require.NoError(b, hooks.SetSecret(s.company.String(), made.Secret))
+		p.order(s) // until the first one arrives, everybody finds everybody
+	}
+	p.await(shops)
+	return p
+}
+
+// await waits until so many records have arrived.
+func (p *platform) await(n int) {
+	p.b.Helper()
+	require.Eventually(p.b, func() bool {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		return len(p.arrived) >= n
+	}, 2*time.Minute, 5*time.Millisecond, "%s", p.process.out)
+}
+
+// order places an order and returns its id.
+func (p *platform) order(s *shop) string {
+	status, answer, err := p.api.post(s.token, "/orders", "", s.order)
+	if err != nil || status != fasthttp.StatusCreated {
+		p.b.Errorf("order: %d %s %v", status, answer, err)
+	}
+	var made struct{ ID string }
+	if err := json.Unmarshal(answer, &made); err != nil {
+		p.b.Errorf("order: %s: %v", answer, err)
+	}
+	return made.ID
+}
+
+// BenchmarkDeliveries puts events of 1 KB into the outbox in one transaction, and measures from its commit until the
+// last of them has arrived at its receiver: relay, broker, router, sender and results, all roles in one process.
+//
+//   - deliveries/s: events over that time
+//   - peak-MB: most memory that the process has held
+func BenchmarkDeliveries(b *testing.B) {
+	p := startPlatform(b, deliveryShops)
+	for b.Loop() {
+		p.mu.Lock()
+		clear(p.arrived)
+		p.mu.Unlock()
+		before, beforeDB := p.process.cpu(), p.databaseCPU()
+		p.preload(preloaded)
+		committed := time.Now()
+		p.await(preloaded)
+		p.mu.Lock()
+		last := committed
+		for _, at := range p.arrived {
+			if at.After(last) {
+				last = at
+			}
+		}
+		p.mu.Unlock()
+		b.ReportMetric(preloaded/last.Sub(committed).Seconds(), "deliveries/s")
+		reportCPU(b, "roles-µs/delivery", p.process.cpu()-before, preloaded)
+		reportCPU(b, "database-µs/delivery", p.databaseCPU()-beforeDB, preloaded)
+	}
+	b.ReportMetric(p.process.peakMB(), "peak-MB")
+	b.ReportMetric(0, "ns/op")
+}
+
+// preload raises events as orders do.
+func (p *platform) preload(n int) {
+	p.b.Helper()
+	now := time.Now().UTC().Truncate(time.Microsecond)
+	filler := fmt.Sprintf("%0700d", 0)
+	err := p.db.RunTx(p.b.Context(), "bench.preload", func(ctx context.Context, tx *db.Tx) error {
+		for i := range n {
+			s, id, event := p.shops[i%len(p.shops)], uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+			body := fmt.Appendf(nil, `{"event":"order.created","companyId":%q,"occurredAt":%q,"actorId":"system","data":{"id":%q,"version":1,"note":%q},"eventId":%q}`,
+				s.company, now.Format("2006-01-02T15:04:05.000Z"), id, filler, event)
+			err := outbox.Append(ctx, tx, s.company, outbox.Message{
+				ID: event, Name: "order.created", AggType: "order", AggID: id, Version: 1, Pos: now.UnixMicro(), Payload: body, CreatedAt: now,
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}, db.ReadCommitted())
+	require.NoError(p.b, err)
+}
+
+// BenchmarkLatency places orders over the API at a steady rate and measures how long their webhooks take,
+// all roles in one process.
+//
+//   - p50-ms, p99-ms: from the answer to the order, which follows its commit, until the webhook has arrived
+//   - whole-p50-ms, whole-p99-ms: from the request, so with the order itself
+//   - peak-MB: most memory that the process has held
+func BenchmarkLatency(b *testing.B) {
+	p := startPlatform(b, deliveryShops)
+	for b.Loop() {
+		p.steady(2 * time.Second) // warm-up
+		placed := p.steady(steadyFor)
+		var after, whole []time.Duration
+		p.mu.Lock()
+		for id, t := range placed {
+			at := p.arrived[id]
+			after, whole = append(after, max(0, at.Sub(t.answered))), append(whole, at.Sub(t.sent))
+		}
+		p.mu.Unlock()
+		reportPercentiles(b, "", after)
+		reportPercentiles(b, "whole-", whole)
+	}
+	b.ReportMetric(p.process.peakMB(), "peak-MB")
+	b.ReportMetric(0, "ns/op")
+}
+
+type times struct{ sent, answered time.Time }
+
+// steady places orders at the steady rate, each in a goroutine of its own so that a slow one does not hold up
+// the next, waits until all have arrived, and returns when each was placed, by id.
+func (p *platform) steady(d time.Duration) map[string]times {
+	p.b.Helper()
+	var mu sync.Mutex
+	placed := map[string]times{}
+	p.mu.Lock()
+	before := len(p.arrived)
+	p.mu.Unlock()
+	n := int(d.Seconds() * ordersPerSec)
+	tick := time.NewTicker(time.Second / ordersPerSec)
+	defer tick.Stop()
+	var wg sync.WaitGroup
+	for i := range n {
+		<-tick.C
+		wg.Go(func() {
+			t := times{sent: time.Now()}
+			id := p.order(p.shops[i%len(p.shops)])
+			t.answered = time.Now()
+			mu.Lock()
+			defer mu.Unlock()
+			placed[id] = t
+		})
+	}
+	wg.Wait()
+	p.await(before + n)
+	return placed
+}
+
+func reportPercentiles(b *testing.B, label string, all []time.Duration) {
+	b.Helper()
+	slices.Sort(all)
+	at := func(percent int) float64 { return float64(all[len(all)*percent/100].Microseconds()) / 1000 }
+	b.ReportMetric(at(50), label+"p50-ms")
+	b.ReportMetric(at(99), label+"p99-ms")
+}
