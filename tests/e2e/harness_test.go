@@ -108,7 +108,7 @@ func (r *rig) launch(env []string, args ...string) *process {
 		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--idempotency-lease=2s"},
 		"relay": {"--relay-lease-ttl=2s", "--relay-lease-margin=500ms", "--relay-renew=300ms", "--relay-full-sweep=1s"},
 		"dispatcher": {
-			"--allow-insecure", "--retry-delays=100ms,150ms,200ms,250ms,300ms,350ms,400ms", "--sweep-every=300ms", "--sweep-grace=20s",
+			"--allow-insecure", "--retry-delays=100ms,150ms,200ms,250ms,300ms,350ms,400ms", "--sweep-every=300ms",
 			"--breaker-failures=1000",
 		},
 	}[args[0]]
@@ -261,3 +261,16 @@ func (r *rig) bytesOf(delivery string) []byte {
 }
 
 func itoa(n int) string { return strconv.Itoa(n) }
+
+// count reads a number from the database.
+func (r *rig) count(sql string, args ...any) (n int) {
+	r.t.Helper()
+	require.NoError(r.t, r.db.QueryRow(r.t.Context(), sql, args...).Scan(&n))
+	return n
+}
+
+// contextFor bounds a wait.
+func contextFor(t *testing.T) (context.Context, context.CancelFunc) {
+	t.Helper()
+	return context.WithTimeout(t.Context(), patience)
+}
