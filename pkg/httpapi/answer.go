@@ -133,21 +133,35 @@ func send(fc *fiber.Ctx, body []byte) {
 	fc.Response().SetBody(body)
 }
 
-// accepted picks br or gzip from an Accept-Encoding header; a weight of zero refuses.
+// accepted picks the encoding that an Accept-Encoding header weighs most, br before gzip, or "" for none.
 func accepted(header string) string {
-	best := ""
+	br, gzip := weight(header, "br"), weight(header, "gzip")
+	switch {
+	case br > 0 && br >= gzip:
+		return "br"
+	case gzip > 0:
+		return "gzip"
+	}
+	return ""
+}
+
+// weight is the weight, 0 to 1, that a header such as Accept gives to a name; a name that it lacks weighs 0.
+func weight(header, name string) float64 {
 	for part := range strings.SplitSeq(header, ",") {
-		name, params, _ := strings.Cut(strings.TrimSpace(part), ";")
-		weight := strings.TrimPrefix(strings.TrimSpace(params), "q=")
-		if q, err := strconv.ParseFloat(weight, 64); weight != "" && err == nil && q == 0 {
+		got, params, _ := strings.Cut(part, ";")
+		if !strings.EqualFold(strings.TrimSpace(got), name) {
 			continue
 		}
-		switch strings.ToLower(name) {
-		case "br":
-			return "br"
-		case "gzip":
-			best = "gzip"
+		for p := range strings.SplitSeq(params, ";") {
+			if text, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(p)), "q="); ok {
+				q, err := strconv.ParseFloat(text, 64)
+				if err != nil {
+					return 0
+				}
+				return q
+			}
 		}
+		return 1
 	}
-	return best
+	return 0
 }

@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"bufio"
 	"bytes"
 	"compress/gzip"
 	"context"
@@ -9,6 +10,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -69,6 +73,53 @@ func TestErrorBody(t *testing.T) {
 	require.Equal(t, map[string]any{}, got.body["meta"])
 }
 
+func TestErrorsAreProblemsOnlyForThoseWhoPreferThem(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	for accept, want := range map[string]string{
+		"application/problem+json;q=0.1, application/json": "application/json", "application/problem+json;q=0": "application/json",
+		"application/json;q=0.5, application/problem+json": "application/problem+json", "*/*": "application/json",
+		"application/json, application/problem+json": "application/problem+json",
+	} {
+		require.Equal(t, want, f.post(`{"name":""}`, "Accept", accept).Header.Get("Content-Type"), accept)
+	}
+}
+
+func TestUnknownMethod(t *testing.T) {
+	t.Parallel()
+	got := setup(t).do(request{method: "PROPFIND", path: "/things"})
+	require.Equal(t, map[string]string{"method": "ENUM"}, got.faults(t))
+	require.NotEmpty(t, got.Header.Get("X-Request-Id"))
+}
+
+func TestErrorPageKnowsEveryCode(t *testing.T) {
+	t.Parallel()
+	page := string(setup(t).do(request{method: "GET", path: "/docs/errors", token: "-"}).raw)
+	entities := regexp.MustCompile(`(?:fault\.|[^.\w])(?:NotFound|ReferenceNotFound|missing)\((?:err, found, )?"([A-Z_]+)"`)
+	literal := regexp.MustCompile(`(?:StateConflict\(|fault\.New\([\w.]+, )"([A-Z_]+)"`)
+	found := 0
+	for _, folder := range []string{".", "../access", "../money", "../ratelimit", "../../services/catalog", "../../services/clients", "../../services/orders", "../../services/warehouse", "../../services/webhooks"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			source, err := os.ReadFile(file)
+			require.NoError(t, err)
+			for _, m := range literal.FindAllStringSubmatch(string(source), -1) {
+				found++
+				require.True(t, strings.Contains(page, `id="`+m[1]+`"`), "%s of %s has no row", m[1], file)
+			}
+			for _, m := range entities.FindAllStringSubmatch(string(source), -1) {
+				found++
+				require.True(t, strings.Contains(page, `id="`+m[1]+`_NOT_FOUND"`), "%s_NOT_FOUND of %s has no row", m[1], file)
+			}
+		}
+	}
+	require.Greater(t, found, 40, "the patterns have lost the source")
+}
+
 func TestRequestID(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
@@ -100,6 +151,9 @@ func TestCompression(t *testing.T) {
 		{1025, "identity", ""},
 		{1025, "", ""},
 		{1025, "deflate", ""},
+		{1025, "br;q=0.2, gzip;q=0.8", "gzip"},
+		{1025, "gzip;q=1.0 , br ; q=1", "br"},
+		{1025, "br;q=x, gzip;level=1;q=0.1", "gzip"},
 		{90000, "br", "br"},
 	}
 	for _, row := range rows {
@@ -252,6 +306,20 @@ func TestServe(t *testing.T) {
 	require.Equal(t, 200, send("GET", "/open", ""))
 	require.Equal(t, 431, send("GET", "/open", "", "X-Long", strings.Repeat("x", 9<<10)))
 	require.Equal(t, 413, send("POST", "/things", `{"name":"`+strings.Repeat("x", 2<<20)+`"}`))
+	for _, broken := range []string{"hello\r\n\r\n", "POST " + httpapi.BasePath + "/things HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"} {
+		c, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", ln.Addr().String())
+		require.NoError(t, err)
+		_, err = c.Write([]byte(broken))
+		require.NoError(t, err)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		require.NoError(t, err)
+		body, err := io.ReadAll(res.Body)
+		require.NoError(t, err)
+		require.NoError(t, c.Close())
+		require.Equal(t, 400, res.StatusCode, "%s", body)
+		require.Contains(t, string(body), `"VALIDATION_ERROR"`)
+		require.NotEmpty(t, res.Header.Get("X-Request-Id"))
+	}
 
 	running := make(chan int, 1)
 	go func() { running <- send("POST", "/things", `{"name":"x"}`) }()

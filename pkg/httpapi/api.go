@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,7 @@ import (
 	"github.com/danielgtaylor/huma/v2/adapters/humafiber"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
+	"github.com/valyala/fasthttp"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -128,6 +130,7 @@ func New(cfg Config) *API {
 		ProxyHeader:                  proxyHeader(cfg.Proxies),
 		EnableIPValidation:           true,
 	})
+	a.refuseUnknownMethods()
 	a.app.Use(a.around)
 	a.huma = humafiber.NewWithGroup(a.app, a.app.Group(BasePath), description())
 	a.mountDocs()
@@ -139,6 +142,23 @@ func orDefault(d, def time.Duration) time.Duration {
 		return def
 	}
 	return d
+}
+
+// refuseUnknownMethods gives requests whose method Fiber does not know the error body of all others.
+func (a *API) refuseUnknownMethods() {
+	server := a.app.Server()
+	known := server.Handler
+	server.Handler = func(rc *fasthttp.RequestCtx) {
+		if slices.Contains(fiber.DefaultMethods, string(rc.Method())) {
+			known(rc)
+			return
+		}
+		rc.Request.Header.SetMethod(fiber.MethodGet) // Fiber makes no context for another
+		fc := a.app.AcquireCtx(rc)
+		defer a.app.ReleaseCtx(fc)
+		a.identify(fc)
+		a.fail(fc, fault.Invalid(fault.Field{Field: "method", Code: fault.Enum, Message: "method: must be one of those that the API description names"}))
+	}
 }
 
 // proxyHeader is empty without trusted proxies: a client must not choose its own address.

@@ -25,12 +25,7 @@ var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 // an answer even when the handler panics.
 func (a *API) around(fc *fiber.Ctx) (err error) {
 	start := time.Now()
-	id := fc.Get(headerRequestID)
-	if !validRequestID.MatchString(id) {
-		id = uuid.Must(uuid.NewV7()).String()
-	}
-	fc.Set(headerRequestID, id)
-	fc.Set("X-Api-Release", a.cfg.Release)
+	a.identify(fc)
 	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
 	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
@@ -46,6 +41,16 @@ func (a *API) around(fc *fiber.Ctx) (err error) {
 		return a.routeError(fc, err)
 	}
 	return nil
+}
+
+// identify sets the headers that every answer has.
+func (a *API) identify(fc *fiber.Ctx) {
+	id := fc.Get(headerRequestID)
+	if !validRequestID.MatchString(id) {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	fc.Set(headerRequestID, id)
+	fc.Set("X-Api-Release", a.cfg.Release)
 }
 
 func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -238,6 +239,9 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 
 // parseJSON reads one JSON value and refuses anything behind it.
 func parseJSON(raw []byte) (any, error) {
+	if !utf8.Valid(raw) {
+		return nil, fmt.Errorf("is not valid JSON: it must be UTF-8")
+	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	var v any

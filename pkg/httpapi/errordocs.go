@@ -3,6 +3,7 @@ package httpapi
 import (
 	"html/template"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
@@ -24,7 +25,6 @@ var errorDocs = []errorDoc{
 	{403, "MODULE_ACCESS_INACTIVE", "The component that meta.alias names is not enabled for the company."},
 	{403, "PLAN_API_DISABLED", "The company's plan has no API access."},
 	{404, "ROUTE_NOT_FOUND", "There is no such address. Compare it with the API description."},
-	{404, "…_NOT_FOUND", "There is no such record in the company; for a reference in a body meta.field and meta.id name it."},
 	{405, "METHOD_NOT_ALLOWED", "The address exists, but not with this method. The header Allow names those it takes."},
 	{409, "IDEMPOTENCY_IN_FLIGHT", "The first request with this key is unfinished. Wait about a second and repeat it to collect the answer."},
 	{409, "SKU_TAKEN", "Another product, service or variant has this article, hidden ones included; meta says which."},
@@ -41,18 +41,43 @@ var errorDocs = []errorDoc{
 	{409, "ORDER_FINALIZED", "A completed or cancelled order takes only note, assignedToId and prepaidAmount."},
 	{409, "ORDER_OVERPAID", "prepaidAmount exceeds what is payable; meta has both sums."},
 	{409, "ORDER_EXTERNAL_ID_TAKEN", "Another order of this source has the externalId; meta.orderId names it."},
+	{409, "ORDER_HAS_SHIPMENTS", "Part of the order has been shipped. Cancel its shipment notes before the order."},
+	{409, "ORDER_DELIVERY_TRANSITION_INVALID", "The delivery cannot move there from its status; a method can be cleared only before anything was shipped."},
+	{409, "CLIENT_BALANCE_OUT_OF_RANGE", "The client's balance would pass the greatest amount that the platform keeps. Check the sums of the order."},
+	{409, "UNIT_CODE_TAKEN", "Another unit has this code."},
+	{409, "BRANCH_WAREHOUSE_EXISTS", "The branch has a warehouse already; a branch may have one."},
+	{409, "STOCK_ACCOUNTING_DISABLED", "No stock is kept of the product. Set hasStock first."},
+	{409, "STOCK_CHANGED", "The stock has changed since it was read. Read it again and repeat."},
 	{409, "STOCK_INSUFFICIENT", "The company blocks sales beyond stock; meta.lines names what is short."},
 	{409, "WEBHOOK_SUBSCRIPTION_EXISTS", "There is a subscription with this url and these events."},
 	{409, "WEBHOOK_LIMIT_REACHED", "A company may have 20 subscriptions."},
+	{408, "REQUEST_INCOMPLETE", "The request did not arrive in full in time. Send it again, with the same idempotency key."},
 	{410, "EVENTS_CURSOR_EXPIRED", "The cursor points before the 30 days that are kept. Re-read the resources, then start without a cursor."},
 	{412, "PRECONDITION_FAILED", "The record has changed since it was read; meta.currentVersion is its version. Read it again and repeat the change."},
 	{413, "PAYLOAD_TOO_LARGE", "The body exceeds the limit of the operation. Split it."},
 	{415, "UNSUPPORTED_MEDIA_TYPE", "Send the body as Content-Type: application/json."},
 	{422, "IDEMPOTENCY_KEY_REUSED", "The key was used with another request within 7 days. Use a new key for each change."},
+	{431, "HEADERS_TOO_LARGE", "Request line and headers together may have 8 KiB. Shorten the query, or send fewer headers."},
 	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up. Wait Retry-After seconds."},
 	{500, "INTERNAL_ERROR", "The request failed for a reason that is not yours. Repeat it later, with the same idempotency key."},
 	{503, "SERVICE_UNAVAILABLE", "The platform is overloaded; nothing was stored. Wait Retry-After seconds and repeat."},
 	{504, "REQUEST_TIMEOUT", "The request took too long. Repeat it with the same idempotency key."},
+}
+
+// errorEntities are the records that an <ENTITY>_NOT_FOUND can be about.
+var errorEntities = []string{
+	"ADDRESS", "ASSET", "BRANCH", "CATEGORY", "CLIENT", "CLIENT_GROUP", "DEAL", "EVENT", "ORDER", "PRICE_LIST", "PRODUCT", "PRODUCT_VARIANT",
+	"SERVICE", "SUPPLIER", "UNIT", "USER", "WAREHOUSE", "WEBHOOK_DELIVERY", "WEBHOOK_SUBSCRIPTION",
+}
+
+// allErrorDocs are the rows of the page: every code has one, so that every docUrl leads somewhere.
+func allErrorDocs() []errorDoc {
+	docs := slices.Clone(errorDocs)
+	for _, entity := range errorEntities {
+		docs = append(docs, errorDoc{404, entity + "_NOT_FOUND", "There is no such record in the company; for a reference in a body meta.field and meta.id name it."})
+	}
+	slices.SortStableFunc(docs, func(a, b errorDoc) int { return a.Status - b.Status })
+	return docs
 }
 
 var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
@@ -64,7 +89,7 @@ var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype ht
 {{end}}</table></body></html>
 `))
 
-func errorPage(fc *fiber.Ctx) error { return errorPageTemplate.Execute(fc, errorDocs) }
+func errorPage(fc *fiber.Ctx) error { return errorPageTemplate.Execute(fc, allErrorDocs()) }
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -51,7 +50,8 @@ func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
 		meta = map[string]any{}
 	}
 	var body any
-	if strings.Contains(fc.Get(fiber.HeaderAccept), "application/problem+json") {
+	accept := fc.Get(fiber.HeaderAccept)
+	if asProblem := weight(accept, "application/problem+json"); asProblem > 0 && asProblem >= weight(accept, fiber.MIMEApplicationJSON) {
 		fc.Set(fiber.HeaderContentType, "application/problem+json")
 		body = problem{doc, http.StatusText(f.Status), f.Status, f.Message, requestID(fc), f.Code, meta, f.Fields}
 	} else {
@@ -75,12 +75,19 @@ func docURL(fc *fiber.Ctx, code string) string {
 
 // routeError answers what never reached an operation: no such route, wrong method, a body or header block over the limit.
 func (a *API) routeError(fc *fiber.Ctx, err error) error {
+	if requestID(fc) == "" { // the server gave up before the request reached around
+		a.identify(fc)
+	}
 	var fe *fiber.Error
 	if !errors.As(err, &fe) {
 		a.fail(fc, err)
 		return nil
 	}
 	switch fe.Code {
+	case http.StatusBadRequest:
+		err = fault.Invalid(fault.Field{Field: "request", Code: fault.Format, Message: "request: is not a valid HTTP/1.1 message"})
+	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
+		err = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive in full; send it again")
 	case http.StatusNotFound:
 		err = fault.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "there is no "+fc.Method()+" "+fc.Path()+"; see the API description at "+BasePath+"/openapi.json")
 	case http.StatusMethodNotAllowed:

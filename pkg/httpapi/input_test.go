@@ -1,6 +1,8 @@
 package httpapi_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +59,7 @@ func TestBrokenBodies(t *testing.T) {
 	for body, code := range map[string]string{
 		`{`: "FORMAT", `{"count":1`: "FORMAT", `{"count":1}}`: "FORMAT", `{"count":1}{}`: "FORMAT", `{"count":01}`: "FORMAT", `{'count':1}`: "FORMAT",
 		`{"count":1,}`: "FORMAT", `{"count":NaN}`: "FORMAT", `nonsense`: "FORMAT", ` `: "FORMAT", "\x00": "FORMAT", "{\"color\":\"\x01\"}": "FORMAT",
+		"{\"color\":\"\xff\"}": "FORMAT", "\ufeff{}": "FORMAT",
 		`[]`: "TYPE", `"text"`: "TYPE", `1`: "TYPE", `null`: "TYPE", `true`: "TYPE",
 	} {
 		require.Equal(t, map[string]string{"body": code}, f.echoOf(body).faults(t), "%q", body)
@@ -177,6 +180,28 @@ func TestMediaTypes(t *testing.T) {
 	}
 	id := f.post(`{"name":"x"}`).body["id"].(string)
 	f.do(request{method: "DELETE", path: "/things/" + id, body: "whatever", headers: map[string]string{"Content-Type": "text/plain"}}).is(t, 204, "")
+}
+
+func TestPackedBodiesAreNotUnpacked(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	_, err := w.Write([]byte(`{"name":"x"}`))
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	for _, coding := range []string{"gzip", "br", "deflate", "gzip, gzip"} {
+		got := f.post(packed.String(), "Content-Encoding", coding)
+		got.is(t, 415, "UNSUPPORTED_MEDIA_TYPE")
+		require.Equal(t, "identity", got.Header.Get("Accept-Encoding"))
+	}
+	f.post(`{"name":"x"}`, "Content-Encoding", "identity").is(t, 201, "")
+}
+
+func TestParametersAreUTF8(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	require.Equal(t, map[string]string{"mode": "FORMAT"}, f.do(request{method: "POST", path: "/things/echo?mode=%FF", body: `{}`}).faults(t))
 }
 
 func TestConditions(t *testing.T) {

@@ -56,7 +56,7 @@ func (r *request) checks(ctx context.Context) (*answer, error) {
 }
 
 func (r *request) size(context.Context) error {
-	r.body = r.fc.Body()
+	r.body = r.fc.BodyRaw() // never unpacked: a small body may hide a huge one
 	if len(r.body) > r.op.MaxBody {
 		return tooLarge(r.op.MaxBody)
 	}
@@ -66,6 +66,10 @@ func (r *request) size(context.Context) error {
 	}
 	if len(r.body) == 0 {
 		return nil
+	}
+	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
+		r.fc.Set(fiber.HeaderAcceptEncoding, "identity")
+		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as it is, without a Content-Encoding")
 	}
 	media, _, err := mime.ParseMediaType(r.header(fiber.HeaderContentType))
 	if err != nil || media != fiber.MIMEApplicationJSON {

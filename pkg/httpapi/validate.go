@@ -109,6 +109,8 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 	text := strings.TrimSpace(raw)
 	n := utf8.RuneCountInString(text)
 	switch {
+	case !utf8.ValidString(text):
+		c.faults.Add(path, fault.Format, "must be UTF-8")
 	case strings.ContainsRune(text, 0):
 		c.faults.Add(path, fault.Format, "must not contain the character U+0000")
 	case s.MinLength != nil && n < *s.MinLength:
