@@ -59,7 +59,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 		kong.Vars{"version": release},
 		kong.Writers(stdout, stderr),
 		kong.Exit(func(c int) { code, ended = c, true }),
-		kong.UsageOnError(),
+		kong.ShortUsageOnError(),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
 	)
 	if err != nil {
