@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// node is an API process as `tradegrid api` puts it together, without the process. It stands behind a load
+// balancer, so that each request can come from another address.
+type node struct {
+	*domains
+
+	api     *httpapi.API
+	limiter *ratelimit.Limiter
+}
+
+// inProcess is the address that requests come from which are handed over in the process.
+const inProcess = "0.0.0.0"
+
+func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
+	all := newDomains(d, domainConfig{AllowInsecure: true})
+	n := &node{domains: all, limiter: limiter}
+	n.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: limiter, Release: "test", Proxies: []string{inProcess}})
+	all.register(n.api)
+	return n
+}
+
+// alone is the limiter of a node that has no others beside it.
+func alone() *ratelimit.Limiter { return ratelimit.New(ratelimit.Config{}) }
+
+// reply is an answer that was read.
+type reply struct {
+	status int
+	header http.Header
+	body   map[string]any
+	raw    string
+}
+
+func (r *reply) code() string {
+	code, _ := r.body["code"].(string)
+	return code
+}
+
+func (r *reply) id(t *testing.T) string {
+	t.Helper()
+	id, _ := r.body["id"].(string)
+	require.NotEmpty(t, id, r.raw)
+	return id
+}
+
+// refused requires a fault and returns what belongs to it.
+func (r *reply) refused(t *testing.T, status int, code, what string) map[string]any {
+	t.Helper()
+	require.Equal(t, status, r.status, "%s: %s", what, r.raw)
+	require.Equal(t, code, r.code(), "%s: %s", what, r.raw)
+	meta, _ := r.body["meta"].(map[string]any)
+	return meta
+}
+
+// lastHost numbers the callers of all tests: calls without a valid token are counted by address.
+var lastHost atomic.Uint32 //nolint:gochecknoglobals // tests of one process share the addresses
+
+func newAddress() string {
+	n := lastHost.Add(1)
+	return netip.AddrFrom4([4]byte{10, byte(n >> 16), byte(n >> 8), byte(n)}).String()
+}
+
+// ask sends a request from an address that nobody else has. authorization is the whole header.
+func (n *node) ask(t *testing.T, authorization, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	var content io.Reader
+	if body != "" {
+		content = bytes.NewReader([]byte(body))
+	}
+	req := httptest.NewRequestWithContext(t.Context(), method, httpapi.BasePath+path, content)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if authorization != "" {
+		req.Header.Set("Authorization", authorization)
+	}
+	req.Header.Set("X-Forwarded-For", newAddress())
+	for i := 0; i < len(headers); i += 2 {
+		req.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := n.api.App().Test(req, -1)
+	require.NoError(t, err)
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(t, err)
+	r := &reply{status: res.StatusCode, header: res.Header, raw: string(raw)}
+	if len(raw) > 0 && raw[0] == '{' {
+		require.NoError(t, json.Unmarshal(raw, &r.body), "%s", raw)
+	}
+	return r
+}
+
+// as is a caller who shows a token.
+type as struct {
+	node  *node
+	token string
+}
+
+func (c as) do(t *testing.T, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	return c.node.ask(t, "Bearer "+c.token, method, path, body, headers...)
+}
+
+// ok requires a success.
+func (c as) ok(t *testing.T, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	r := c.do(t, method, path, body, headers...)
+	require.Less(t, r.status, 300, "%s %s: %s", method, path, r.raw)
+	return r
+}
+
+// found makes a company.
+func (n *node) found(t *testing.T) tenant.ID {
+	t.Helper()
+	c, err := n.company.Create(t.Context(), company.NewCompany{Name: t.Name(), Plan: "business", Currency: "EUR"})
+	require.NoError(t, err)
+	return c.ID
+}
+
+// issue makes a token without limits, unless a rate is given.
+func (n *node) issue(t *testing.T, id tenant.ID, scopes []string, rate ...company.CustomRate) company.Issued {
+	t.Helper()
+	in := company.NewToken{Name: strings.Join(scopes, " "), Scopes: scopes, RateTier: company.TierCustom}
+	if len(rate) > 0 {
+		in.CustomRate = rate[0]
+	}
+	issued, err := n.company.IssueToken(t.Context(), id, in)
+	require.NoError(t, err)
+	return issued
+}
+
+// owner is a caller of a fresh company who may do everything.
+func (n *node) owner(t *testing.T) (as, tenant.ID) {
+	t.Helper()
+	id := n.found(t)
+	return as{n, n.issue(t, id, []string{"*:write"}).Text}, id
+}
+
+// anyPath is an address of the operation where no record is.
+func anyPath(path string) string {
+	return strings.NewReplacer("{id}", uuid.NewString(), "{eventId}", uuid.NewString(), "{next}", "confirmed").Replace(path)
+}
+
+// anyBody is sent where nobody looks at it.
+func anyBody(op httpapi.Op) string {
+	if op.Mutating() {
+		return `{}`
+	}
+	return ""
+}
+
+func needed(op httpapi.Op) string {
+	if op.Mutating() {
+		return op.Scope + ":write"
+	}
+	return op.Scope + ":read"
+}
+
+func name(op httpapi.Op) string { return op.Method + " " + op.Path }
+
+// Every operation asks for a token that is valid now.
+func TestEveryOperationNeedsAToken(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	id := n.found(t)
+	revoked := n.issue(t, id, []string{"*:write"})
+	as{n, revoked.Text}.ok(t, "GET", "/token", "") // remembered from here on
+	_, err := n.company.RevokeToken(t.Context(), id, revoked.ID)
+	require.NoError(t, err)
+	past := company.New(company.Config{DB: n.db, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
+	expired, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
+	require.NoError(t, err)
+	valid := n.issue(t, id, []string{"*:write"})
+	abroad, err := n.company.IssueToken(t.Context(), id, company.NewToken{Name: "abroad", Scopes: []string{"*:write"}, IPAllowlist: []string{"192.0.2.0/24"}})
+	require.NoError(t, err)
+	n = newNode(n.db, n.limiter) // what the first one remembers is for TestTwoNodes
+	rows := []struct{ name, header, code string }{
+		{"no token", "", "AUTH_API_TOKEN_INVALID"},
+		{"another scheme", "Basic " + valid.Text, "AUTH_API_TOKEN_INVALID"},
+		{"no scheme", valid.Text, "AUTH_API_TOKEN_INVALID"},
+		{"an unknown secret", "Bearer " + valid.Text[:len(valid.Text)-4] + "zzzz", "AUTH_API_TOKEN_INVALID"},
+		{"revoked", "Bearer " + revoked.Text, "AUTH_API_TOKEN_INVALID"},
+		{"another address", "Bearer " + abroad.Text, "AUTH_API_TOKEN_INVALID"},
+		{"expired", "Bearer " + expired.Text, "AUTH_API_TOKEN_EXPIRED"},
+	}
+	require.Greater(t, len(n.api.Ops()), 40)
+	for _, op := range n.api.Ops() {
+		for _, row := range rows {
+			got := n.ask(t, row.header, op.Method, anyPath(op.Path), anyBody(op))
+			got.refused(t, 401, row.code, row.name+": "+name(op))
+			require.NotEmpty(t, got.header.Get("WWW-Authenticate"))
+		}
+	}
+	as{n, valid.Text}.ok(t, "GET", "/token", "")
+	require.Equal(t, 200, n.ask(t, "Bearer "+abroad.Text, "GET", "/token", "", "X-Forwarded-For", "192.0.2.7").status)
+}
+
+// Every operation asks for its scope, its component, a plan with the API and a company that is open.
+func TestEveryOperationNeedsItsRights(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	id := n.found(t)
+	readers, without := map[string]as{}, map[string]as{}
+	other := as{n, n.issue(t, id, []string{"sales:write", "scheduling:write"}).Text}
+	for _, op := range n.api.Ops() {
+		if _, ok := readers[op.Scope]; op.Scope != "" && !ok {
+			readers[op.Scope] = as{n, n.issue(t, id, []string{op.Scope + ":read"}).Text}
+		}
+		if _, ok := without[op.Component]; op.Component != "" && !access.AlwaysOn(op.Component) && !ok {
+			caller, of := n.owner(t)
+			_, err := n.company.SetComponent(t.Context(), of, op.Component, false)
+			require.NoError(t, err)
+			without[op.Component] = caller
+		}
+	}
+	archived, of := n.owner(t)
+	_, err := n.company.Archive(t.Context(), of)
+	require.NoError(t, err)
+	free, of := n.owner(t)
+	_, err = n.company.SetPlan(t.Context(), of, "free")
+	require.NoError(t, err)
+
+	require.Contains(t, without, "orders")
+	require.Contains(t, without, "clients")
+	for _, op := range n.api.Ops() {
+		path, body := anyPath(op.Path), anyBody(op)
+		archived.do(t, op.Method, path, body).refused(t, 401, "COMPANY_ARCHIVED", name(op))
+		meta := free.do(t, op.Method, path, body).refused(t, 403, "PLAN_API_DISABLED", name(op))
+		require.Equal(t, "free", meta["plan"])
+		if op.Scope == "" {
+			require.Equal(t, "getToken", op.ID, "an operation that any token may call")
+			require.Equal(t, 200, other.do(t, op.Method, path, body).status)
+			continue
+		}
+		meta = other.do(t, op.Method, path, body).refused(t, 403, "AUTH_API_SCOPE_INSUFFICIENT", name(op))
+		require.Equal(t, []any{needed(op)}, meta["scopes"], name(op))
+		reader := readers[op.Scope].do(t, op.Method, path, body)
+		if op.Mutating() {
+			meta = reader.refused(t, 403, "AUTH_API_SCOPE_INSUFFICIENT", "read scope: "+name(op))
+			require.Equal(t, []any{needed(op)}, meta["scopes"], name(op))
+		} else {
+			require.Contains(t, []int{200, 404}, reader.status, "%s: %s", name(op), reader.raw)
+		}
+		if caller, ok := without[op.Component]; ok {
+			meta = caller.do(t, op.Method, path, body).refused(t, 403, "MODULE_ACCESS_INACTIVE", name(op))
+			require.Equal(t, op.Component, meta["alias"], name(op))
+		} else {
+			require.True(t, access.AlwaysOn(op.Component), name(op))
+		}
+	}
+}
+
+// The checks follow each other in the order that clients rely on. Each row breaks two rules; the earlier one answers.
+func TestOrderOfChecksWithRealTokens(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	one := company.CustomRate{RefillMilli: 1, Burst: 1}
+	past := company.New(company.Config{DB: n.db, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
+	old := func(id tenant.ID) as {
+		issued, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
+		require.NoError(t, err)
+		return as{n, issued.Text}
+	}
+	closed := n.found(t)
+	expiredAndArchived := old(closed)
+	usedUpAndArchived := n.issue(t, closed, []string{"*:write"}, one)
+	as{n, usedUpAndArchived.Text}.ok(t, "GET", "/token", "")
+	open := n.found(t)
+	usedUpAndRevoked := n.issue(t, open, []string{"*:write"}, one)
+	as{n, usedUpAndRevoked.Text}.ok(t, "GET", "/token", "")
+	free := n.found(t)
+	usedUpAndFree := as{n, n.issue(t, free, []string{"sales:write"}, one).Text}
+	freeWithoutScope := as{n, n.issue(t, free, []string{"sales:write"}).Text}
+	bare := n.found(t)
+	noScopeNoComponent := as{n, n.issue(t, bare, []string{"catalog:write"}).Text}
+	noComponent := as{n, n.issue(t, bare, []string{"*:write"}).Text}
+	_, err := n.company.SetComponent(t.Context(), bare, "orders", false)
+	require.NoError(t, err)
+	_, err = n.company.SetPlan(t.Context(), free, "free")
+	require.NoError(t, err)
+	_, err = n.company.Archive(t.Context(), closed)
+	require.NoError(t, err)
+	_, err = n.company.RevokeToken(t.Context(), open, usedUpAndRevoked.ID)
+	require.NoError(t, err)
+	forgetful := newNode(n.db, n.limiter) // knows what was asked of the tokens, and nothing of what they were
+
+	as{forgetful, usedUpAndFree.token}.do(t, "GET", "/token", "").refused(t, 403, "PLAN_API_DISABLED", "uses up the rate")
+	huge := `{"name":"` + strings.Repeat("x", httpapi.DefaultMaxBody) + `"}`
+	rows := []struct {
+		name   string
+		caller as
+		body   string
+		status int
+		code   string
+	}{
+		{"size before token", as{n, "nonsense"}, huge, 413, "PAYLOAD_TOO_LARGE"},
+		{"token before rate", as{n, usedUpAndRevoked.Text}, `{}`, 401, "AUTH_API_TOKEN_INVALID"},
+		{"expired before archived", expiredAndArchived, `{}`, 401, "AUTH_API_TOKEN_EXPIRED"},
+		{"archived before rate", as{n, usedUpAndArchived.Text}, `{}`, 401, "COMPANY_ARCHIVED"},
+		{"rate before plan", usedUpAndFree, `{}`, 429, "RATE_LIMIT_EXCEEDED"},
+		{"plan before scope", freeWithoutScope, `{}`, 403, "PLAN_API_DISABLED"},
+		{"scope before component", noScopeNoComponent, `{}`, 403, "AUTH_API_SCOPE_INSUFFICIENT"},
+		{"component before validation", noComponent, `{}`, 403, "MODULE_ACCESS_INACTIVE"},
+	}
+	for _, row := range rows {
+		got := as{forgetful, row.caller.token}.do(t, "POST", "/orders", row.body)
+		got.refused(t, row.status, row.code, row.name)
+		require.Equal(t, row.status == 429 || row.status == 403, got.header.Get("X-RateLimit-Limit") != "", "%s: a caller with a token sees the rate", row.name)
+	}
+}
