@@ -25,7 +25,6 @@ func build(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "tradegrid")
-	//nolint:gosec // the path was made here
 	out, err := exec.Command("go", "build", "-tags", "failpoint", "-buildvcs=false", "-o", binary, "../../cmd/tradegrid").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)

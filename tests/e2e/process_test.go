@@ -43,7 +43,7 @@ func failpoint(name string) []string { return []string{"TRADEGRID_FAILPOINT=" + 
 func spawn(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: strings.Join(args, " "), exited: make(chan struct{})}
-	p.cmd = exec.Command(binary, args...) //nolint:gosec,noctx // the binary under test; its end is the test's business
+	p.cmd = exec.Command(binary, args...)
 	p.cmd.Env = append(os.Environ(), env...)
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
 	p.cmd.Stdout, p.cmd.Stderr = p, p
@@ -100,13 +100,6 @@ func (p *process) awaitStart() {
 		}
 		return false
 	}, "%s says that it is up", p.name)
-}
-
-// kill ends the process at once, as a crash would.
-func (p *process) kill() {
-	p.t.Helper()
-	require.NoError(p.t, p.cmd.Process.Kill())
-	<-p.exited
 }
 
 // killedItself waits until the failpoint has ended the process.
