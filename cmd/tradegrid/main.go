@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -17,9 +16,6 @@ import (
 
 // release is set by the build: -ldflags "-X main.release=1.2.3".
 var release = "dev"
-
-// gcPercent is the garbage that may pile up before it is collected, in percent of what is in use.
-const gcPercent = 400
 
 // CLI lists the roles and what all of them have in common.
 type CLI struct {
@@ -39,10 +35,6 @@ type CLI struct {
 }
 
 func main() {
-	// Requests leave much behind and keep little: collecting less often is worth the memory. GOMEMLIMIT bounds it.
-	if _, set := os.LookupEnv("GOGC"); !set {
-		debug.SetGCPercent(gcPercent)
-	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
