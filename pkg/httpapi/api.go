@@ -76,11 +76,12 @@ type Op struct {
 	ID          string // operationId, unique
 	Summary     string
 	Description string
-	Tag         string // section of the API description
-	Scope       string // resource whose scope is needed: read for GET, write for all else; "" = any valid token
-	Component   string // component that must be enabled; "" = none
-	Status      int    // of success; default 200
-	MaxBody     int    // bytes; default [DefaultMaxBody]
+	Tag         string         // section of the API description
+	Scope       string         // resource whose scope is needed: read for GET, write for all else; "" = any valid token
+	Component   string         // component that must be enabled; "" = none
+	Status      int            // of success; default 200
+	MaxBody     int            // bytes; default [DefaultMaxBody]
+	Errors      map[int]string // errors of this operation alone: status → meaning
 }
 
 // Section is what the operations of one domain have in common.

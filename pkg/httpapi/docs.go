@@ -52,8 +52,18 @@ var errorStatuses = map[int]string{
 	404: "no such record in the company",
 	409: "the state of a record forbids the change",
 	429: "the rate of the token is used up; wait Retry-After seconds",
+	431: "request line and headers together exceed 8 KiB",
 	500: "an internal failure",
 	503: "overloaded; nothing was stored, wait Retry-After seconds",
+	504: "the request took too long; repeat it with the same X-Idempotency-Key",
+}
+
+// changeStatuses are the errors of operations that change something, besides [errorStatuses].
+var changeStatuses = map[int]string{
+	412: "the record has another version than If-Match names",
+	413: "the body is too large",
+	415: "the body is not application/json, or it is compressed",
+	422: "the X-Idempotency-Key belongs to another request",
 }
 
 func (a *API) describe(op Op) huma.Operation {
@@ -69,15 +79,20 @@ func (a *API) describe(op Op) huma.Operation {
 		ho.Extensions["x-required-component"] = op.Component
 	}
 	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
-	for status, meaning := range errorStatuses {
-		ho.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: meaning,
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+	answers := func(meanings map[int]string) {
+		for status, meaning := range meanings {
+			ho.Responses[strconv.Itoa(status)] = &huma.Response{
+				Description: meaning,
+				Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+			}
 		}
 	}
+	answers(errorStatuses)
+	answers(op.Errors)
 	if !op.Mutating() {
 		return ho
 	}
+	answers(changeStatuses)
 	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a repeat within 7 days gets the stored answer"))
 	if strings.Contains(op.Path, "{") {
 		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the record as the client knows it; another version answers 412"))

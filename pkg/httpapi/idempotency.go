@@ -83,14 +83,15 @@ func (r *request) claimKey(ctx context.Context) (*answer, error) {
 
 func (r *request) idempotencyKey() (uuid.UUID, error) {
 	primary, alias := r.header("X-Idempotency-Key"), r.header("Idempotency-Key")
-	if primary == "" && alias == "" {
+	hasPrimary, hasAlias := r.hasHeader("X-Idempotency-Key"), r.hasHeader("Idempotency-Key") // an empty key is a mistake, not the wish for none
+	if !hasPrimary && !hasAlias {
 		return uuid.Nil, nil
 	}
-	if primary == "" {
+	if !hasPrimary {
 		return parseKey("Idempotency-Key", alias)
 	}
 	key, err := parseKey("X-Idempotency-Key", primary)
-	if err != nil || alias == "" {
+	if err != nil || !hasAlias {
 		return key, err
 	}
 	if other, err := parseKey("Idempotency-Key", alias); err != nil || other != key {

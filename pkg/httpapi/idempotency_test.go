@@ -89,7 +89,7 @@ func TestKeyReuse(t *testing.T) {
 func TestBadKeys(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, bad := range []string{"1", "not-a-uuid", strings.ReplaceAll(uuid.NewString(), "-", ""), "{" + uuid.NewString() + "}", "urn:uuid:" + uuid.NewString()} {
+	for _, bad := range []string{"", `""`, "1", "not-a-uuid", strings.ReplaceAll(uuid.NewString(), "-", ""), "{" + uuid.NewString() + "}", "urn:uuid:" + uuid.NewString()} {
 		require.Equal(t, map[string]string{keyHeader: "FORMAT"}, f.post(`{"name":"x"}`, keyHeader, bad).faults(t), bad)
 		require.Equal(t, map[string]string{"Idempotency-Key": "FORMAT"}, f.post(`{"name":"x"}`, "Idempotency-Key", bad).faults(t), bad)
 	}

@@ -186,6 +186,8 @@ func (r *request) condition(context.Context) (err error) {
 
 func (r *request) header(name string) string { return r.fc.Get(name) }
 
+func (r *request) hasHeader(name string) bool { return len(r.fc.Request().Header.PeekAll(name)) > 0 }
+
 func (r *request) param(in, name string) string {
 	switch in {
 	case "path":

@@ -10,8 +10,10 @@ import (
 )
 
 // ErrOverflow is the fault of a result beyond [MaxAmount]: 400 VALIDATION_ERROR.
-var ErrOverflow error = fault.New(400, "VALIDATION_ERROR",
-	"an amount of this document exceeds 9007199254740991 minor units; lower a quantity, a price or the number of lines")
+var ErrOverflow error = fault.Invalid(fault.Field{
+	Field: "body", Code: fault.Max,
+	Message: "body: an amount of this document exceeds 9007199254740991 minor units; lower a quantity, a price or the number of lines",
+})
 
 // LineAmount is quantity times unit price, rounded half away from zero; the error is [ErrOverflow].
 func LineAmount(qty Qty, unitPrice Amount) (Amount, error) {

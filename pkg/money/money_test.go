@@ -176,8 +176,8 @@ func TestSchemaTakesStructTags(t *testing.T) {
 	require.NoError(t, err)
 	require.JSONEq(t, `{
 		"price": {"type": "integer", "format": "int64", "minimum": 0, "maximum": 9007199254740991},
-		"qty": {"type": "number", "default": 1, "exclusiveMinimum": 0, "maximum": 1000000},
-		"discount": {"type": "number", "minimum": 0, "maximum": 50}
+		"qty": {"type": "number", "default": 1, "exclusiveMinimum": 0, "maximum": 1000000, "x-decimals": 3},
+		"discount": {"type": "number", "minimum": 0, "maximum": 50, "x-decimals": 2}
 	}`, string(out))
 }
 

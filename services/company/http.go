@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -54,6 +55,12 @@ type TokenInfo struct {
 type RateInfo struct {
 	Limit         int `json:"limit" doc:"requests at once after a pause"`
 	WindowSeconds int `json:"windowSeconds"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (*RateInfo) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Nullable = true
+	return s
 }
 
 type listBranchesRequest struct{ httpapi.Call }

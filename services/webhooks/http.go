@@ -32,7 +32,9 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Register(api, w.Op(http.MethodPost, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", 201), s.httpRedeliver)
 	httpapi.Register(api, w.Op(http.MethodGet, "/webhooks/event-types", "listWebhookEventTypes", "List every event", 200), s.httpEventTypes)
 	e := httpapi.Section{Tag: "Events", Scope: scopeEvents, Component: component}
-	httpapi.Register(api, e.Op(http.MethodGet, "/events", "listEvents", "Read the event log", 200), s.httpListEvents)
+	read := e.Op(http.MethodGet, "/events", "listEvents", "Read the event log", 200)
+	read.Errors = map[int]string{http.StatusGone: "the cursor points before what is kept; re-read the resources and start without a cursor"}
+	httpapi.Register(api, read, s.httpListEvents)
 	httpapi.Register(api, e.Op(http.MethodGet, "/events/{eventId}", "getEvent", "Read one event", 200), s.httpGetEvent)
 }
 
