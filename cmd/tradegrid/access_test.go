@@ -332,3 +332,134 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 		require.Equal(t, row.status == 429 || row.status == 403, got.header.Get("X-RateLimit-Limit") != "", "%s: a caller with a token sees the rate", row.name)
 	}
 }
+
+// records are one of each kind, as paths name them.
+type records struct {
+	owner as
+	paths map[string]string // of the address that reads the record
+	id    map[string]string // entity → id
+}
+
+// fill makes one record of each kind.
+func (n *node) fill(t *testing.T) *records {
+	t.Helper()
+	owner, company := n.owner(t)
+	_, err := n.demoWarehouse(t.Context(), company)
+	require.NoError(t, err)
+	r := &records{owner: owner, id: map[string]string{}}
+	add := func(entity, path, body string) {
+		r.id[entity] = owner.ok(t, "POST", path, body).id(t)
+	}
+	add("CATEGORY", "/catalog/categories", `{"name":"Tools"}`)
+	add("PRODUCT", "/catalog/products", `{"name":"Hammer","price":1900}`)
+	add("CLIENT", "/clients", `{"kind":"individual","displayName":"Erika"}`)
+	add("ORDER", "/orders", `{"customerId":"`+r.id["CLIENT"]+`","items":[{"refId":"`+r.id["PRODUCT"]+`","qty":1}]}`)
+	add("WEBHOOK_SUBSCRIPTION", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
+	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
+	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
+	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
+	return r
+}
+
+// awaitEvent waits until the event log has something of the company.
+func (r *records) awaitEvent(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		got := r.owner.ok(t, "GET", "/events?limit=1", "")
+		items, _ := got.body["items"].([]any)
+		if len(items) == 0 {
+			return false
+		}
+		first, _ := items[0].(map[string]any)
+		r.id["EVENT"], _ = first["eventId"].(string)
+		return r.id["EVENT"] != ""
+	}, 30*time.Second, 20*time.Millisecond)
+}
+
+// ofRecord says for each operation on one record of what kind it is, and with what body it would succeed.
+func ofRecord() map[string][2]string {
+	return map[string][2]string{
+		"getCategory": {"CATEGORY"}, "updateCategory": {"CATEGORY", `{"name":"Changed"}`}, "deleteCategory": {"CATEGORY"},
+		"getProduct": {"PRODUCT"}, "updateProduct": {"PRODUCT", `{"name":"Changed"}`}, "deleteProduct": {"PRODUCT"}, "listProductVariants": {"PRODUCT"},
+		"getClient": {"CLIENT"}, "updateClient": {"CLIENT", `{"displayName":"Changed"}`}, "archiveClient": {"CLIENT"}, "restoreClient": {"CLIENT"},
+		"getOrder": {"ORDER"}, "updateOrder": {"ORDER", `{"note":"Changed"}`}, "getOrderHistory": {"ORDER"}, "moveOrder": {"ORDER"},
+		"getWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "updateWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{"name":"Changed"}`},
+		"deleteWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "rotateWebhookSecret": {"WEBHOOK_SUBSCRIPTION", `{}`},
+		"testWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{}`}, "listWebhookDeliveries": {"WEBHOOK_SUBSCRIPTION"},
+		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
+		"getEvent": {"EVENT"},
+	}
+}
+
+// at is the address of the operation on the record.
+func at(op httpapi.Op, id string) string {
+	return strings.NewReplacer("{id}", id, "{eventId}", id, "{next}", "confirmed").Replace(op.Path)
+}
+
+// Of another company's records nothing is told, and nothing about them changes.
+func TestEveryOperationHidesOtherCompanies(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.OpenNew(t), alone())
+	startRelay(t, n.db, dbtest.Broker(t))
+	theirs := n.fill(t)
+	theirs.awaitEvent(t)
+	me, _ := n.owner(t)
+	known := ofRecord()
+	snapshot := func() map[string]string {
+		seen := map[string]string{}
+		for _, op := range n.api.Ops() {
+			if of, ok := known[op.ID]; ok && !op.Mutating() {
+				got := theirs.owner.ok(t, op.Method, at(op, theirs.id[of[0]]), "")
+				seen[op.ID] = got.raw
+			}
+		}
+		return seen
+	}
+	before := snapshot()
+	require.Len(t, before, 10, "the owner reads them all")
+	asked := 0
+	for _, op := range n.api.Ops() {
+		of, ok := known[op.ID]
+		require.Equal(t, ok, strings.Contains(op.Path, "{"), "%s: an operation on one record needs a row above", op.ID)
+		if !ok {
+			continue
+		}
+		asked++
+		for what, id := range map[string]string{"theirs": theirs.id[of[0]], "nobody's": uuid.NewString()} {
+			got := me.do(t, op.Method, at(op, id), of[1])
+			got.refused(t, 404, of[0]+"_NOT_FOUND", what+": "+name(op))
+		}
+		// A condition must not tell that there is something it could hold for.
+		if op.Mutating() {
+			me.do(t, op.Method, at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).refused(t, 404, of[0]+"_NOT_FOUND", name(op))
+		}
+	}
+	require.Equal(t, len(known), asked)
+	require.Equal(t, before, snapshot(), "nothing of theirs has changed")
+}
+
+// References of a body do not reach other companies either.
+func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	theirs, mine := n.fill(t), n.fill(t)
+	rows := []struct{ method, path, body, code, field string }{
+		{"POST", "/catalog/categories", `{"name":"x","parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
+		{"PATCH", "/catalog/categories/" + mine.id["CATEGORY"], `{"parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
+		{"POST", "/catalog/products", `{"name":"x","price":1,"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
+		{"PATCH", "/catalog/products/" + mine.id["PRODUCT"], `{"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
+		{"POST", "/orders", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+	}
+	for _, row := range rows {
+		body := row.body
+		for entity, id := range theirs.id {
+			body = strings.ReplaceAll(body, `"`+entity+`"`, `"`+id+`"`)
+		}
+		meta := mine.owner.do(t, row.method, row.path, body).refused(t, 404, row.code, row.method+" "+row.path+" "+row.body)
+		require.Equal(t, row.field, meta["field"], "%s %s", row.method, row.path)
+	}
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// background runs something until the test ends, and waits for its end.
+func background(t *testing.T, run func(context.Context) error) {
+	t.Helper()
+	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
+	done := make(chan error, 1)
+	go func() { done <- run(ctx) }()
+	t.Cleanup(func() {
+		stop()
+		require.NoError(t, <-done)
+	})
+}
+
+// startRelay publishes the outbox of the database until the test ends.
+func startRelay(t *testing.T, d *db.DB, brokers []string) {
+	t.Helper()
+	client, err := outbox.NewClient(kafka.Config{Brokers: brokers, ClientID: "relay"})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: uuid.NewString()})
+	require.NoError(t, err)
+	background(t, relay.Run)
+}
+
+// startNode makes a node that talks with the others, as `tradegrid api` does.
+func startNode(t *testing.T, d *db.DB, brokers []string) *node {
+	t.Helper()
+	n := newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
+	background(t, n.limiter.Run)
+	background(t, n.company.Run)
+	background(t, func(ctx context.Context) error {
+		return n.company.ConsumeInvalidations(ctx, kafka.Config{Brokers: brokers, ClientID: "api"})
+	})
+	return n
+}
+
+// What changes about a company or a token is seen by every node soon, long before it would forget by itself.
+func TestNodesSeeChangesSoon(t *testing.T) {
+	t.Parallel()
+	d, brokers := dbtest.OpenNew(t), dbtest.Broker(t)
+	startRelay(t, d, brokers)
+	nodes := []*node{startNode(t, d, brokers), startNode(t, d, brokers)}
+	third := newNode(d, alone()) // hears of nothing
+	office := company.New(company.Config{DB: d})
+	id := third.found(t)
+	kept, lost := third.issue(t, id, []string{"*:write"}), third.issue(t, id, []string{"*:write"})
+	soon := func(token string, path string, status int, code string) {
+		t.Helper()
+		start := time.Now()
+		for _, n := range nodes {
+			require.Eventually(t, func() bool {
+				got := as{n, token}.do(t, "GET", path, "")
+				return got.status == status && got.code() == code
+			}, 10*time.Second, 5*time.Millisecond)
+		}
+		require.Less(t, time.Since(start), 2*time.Second)
+	}
+	soon(kept.Text, "/orders", 200, "")
+	soon(lost.Text, "/orders", 200, "")
+	as{third, lost.Text}.ok(t, "GET", "/orders", "")
+
+	_, err := office.RevokeToken(t.Context(), id, lost.ID)
+	require.NoError(t, err)
+	soon(lost.Text, "/orders", 401, "AUTH_API_TOKEN_INVALID")
+	require.Equal(t, 200, as{third, lost.Text}.do(t, "GET", "/orders", "").status, "without the message the token would still be remembered")
+	soon(kept.Text, "/orders", 200, "")
+
+	_, err = office.SetComponent(t.Context(), id, "orders", false)
+	require.NoError(t, err)
+	soon(kept.Text, "/orders", 403, "MODULE_ACCESS_INACTIVE")
+	_, err = office.SetComponent(t.Context(), id, "orders", true)
+	require.NoError(t, err)
+	soon(kept.Text, "/orders", 200, "")
+	_, err = office.SetPlan(t.Context(), id, "free")
+	require.NoError(t, err)
+	soon(kept.Text, "/orders", 403, "PLAN_API_DISABLED")
+	_, err = office.Archive(t.Context(), id)
+	require.NoError(t, err)
+	soon(kept.Text, "/orders", 401, "COMPANY_ARCHIVED")
+}
+
+// A token's budget is one, however many nodes are asked.
+func TestNodesShareTheBudgetOfAToken(t *testing.T) {
+	t.Parallel()
+	const burst, perSecond = 40, 10
+	d := dbtest.OpenNew(t)
+	nodes := make([]*node, 2)
+	for i := range nodes {
+		nodes[i] = newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
+		background(t, nodes[i].limiter.Run)
+	}
+	id := nodes[0].found(t)
+	token := nodes[0].issue(t, id, []string{"*:read"}, company.CustomRate{RefillMilli: perSecond * 1000, Burst: burst})
+	for _, n := range nodes { // each has heard of the other
+		n.limiter.Exchange(t.Context())
+	}
+	for _, n := range nodes {
+		n.limiter.Exchange(t.Context())
+	}
+	const lasting = 4 * time.Second
+	start := time.Now()
+	var passed, refused [2]int
+	var wg sync.WaitGroup
+	for i, n := range nodes {
+		wg.Go(func() {
+			for time.Since(start) < lasting {
+				switch got := (as{n, token.Text}).do(t, "GET", "/token", ""); got.status {
+				case 200:
+					passed[i]++
+				case 429:
+					refused[i]++
+				default:
+					t.Errorf("unexpected answer: %s", got.raw)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(start).Seconds()
+	// The burst, the part of it that the other node held at first, and the refill of two seconds of shifting demand.
+	most := burst + burst/2 + perSecond*(took+2)
+	both := float64(passed[0] + passed[1])
+	require.LessOrEqual(t, both, most, "%v passed", passed)
+	require.Greater(t, both, perSecond*took, "%v passed: what was bought is given", passed)
+	require.Positive(t, passed[0])
+	require.Positive(t, passed[1])
+	require.Greater(t, refused[0]+refused[1], passed[0]+passed[1], "both nodes were asked for more than there was")
+}
