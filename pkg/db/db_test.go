@@ -71,7 +71,7 @@ func TestFirstStatementBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, opts := range [][]db.Option{nil, {db.ReadCommitted()}, {db.Repeatable()}} {
+			for _, opts := range [][]db.Option{nil, {db.ReadCommitted()}, {db.Repeatable()}, {db.Repeatable(), db.Relaxed()}} {
 				company := uuid.New()
 				require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 					return first(ctx, tx, company)
@@ -148,6 +148,23 @@ func TestIsolationIsAsAsked(t *testing.T) {
 			return tx.QueryRow(ctx, `SELECT setting FROM pg_settings WHERE name = 'transaction_isolation'`).Scan(&got)
 		}, opts...))
 		require.Equal(t, want, got)
+	}
+}
+
+func TestRelaxedEndsWithItsTransaction(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	setting := func(opts ...db.Option) (value string) {
+		require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+			return tx.QueryRow(ctx, `SELECT COALESCE((SELECT setting FROM pg_settings WHERE name = 'synchronous_commit'), '')`).Scan(&value)
+		}, append(opts, db.Repeatable())...))
+		return value
+	}
+	before := setting()
+	relaxed := setting(db.Relaxed())
+	require.Equal(t, before, setting())
+	if d.Dialect() == db.PostgreSQL {
+		require.Equal(t, "off", relaxed)
 	}
 }
 

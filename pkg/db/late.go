@@ -13,17 +13,21 @@ import (
 // The connection goes back to its pool at the end, which closes it should the transaction still be open.
 type lateTx struct {
 	conn  *pgxpool.Conn
-	begin string
+	begin []string
 	begun bool
 	ended bool // by a COMMIT among the writes
 }
 
-func (d *DB) begin(ctx context.Context, iso pgx.TxIsoLevel) (*lateTx, error) {
+func (d *DB) begin(ctx context.Context, o txOptions) (*lateTx, error) {
 	conn, err := d.pool.Acquire(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("begin: %w", err)
 	}
-	return &lateTx{conn: conn, begin: "begin isolation level " + string(iso)}, nil
+	t := &lateTx{conn: conn, begin: []string{"begin isolation level " + string(o.iso)}}
+	if o.relaxed && d.dialect == PostgreSQL {
+		t.begin = append(t.begin, "set local synchronous_commit = off")
+	}
+	return t, nil
 }
 
 // SendBatch implements [Querier].
@@ -33,10 +37,14 @@ func (t *lateTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	}
 	t.begun = true
 	first := &pgx.Batch{}
-	first.Queue(t.begin)
+	for _, sql := range t.begin {
+		first.Queue(sql)
+	}
 	first.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
 	res := t.conn.SendBatch(ctx, first)
-	_, _ = res.Exec() // its error stays with the results, and the next one to read them gets it
+	for range t.begin {
+		_, _ = res.Exec() // its error stays with the results, and the next one to read them gets it
+	}
 	return res
 }
 

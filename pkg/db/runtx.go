@@ -36,6 +36,7 @@ type txOptions struct {
 	iso        pgx.TxIsoLevel
 	fact       Fact
 	repeatable bool
+	relaxed    bool
 }
 
 // Option changes how a transaction runs.
@@ -51,6 +52,10 @@ func WithFact(f Fact) Option { return func(o *txOptions) { o.fact = f } }
 // Repeatable marks a transaction that may be run again after it has happened: it needs no fact. Where none of its
 // last writes expects a number of rows, its COMMIT travels with them.
 func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
+
+// Relaxed does not wait for the disk on PostgreSQL: a crash of the server may undo the transaction after its commit,
+// as long as no later one that waits has been committed. For what means nothing without such a later one.
+func Relaxed() Option { return func(o *txOptions) { o.relaxed = true } }
 
 // ErrBusy is what a caller gets when the database kept asking to try again.
 var ErrBusy = &fault.Error{
@@ -157,7 +162,7 @@ func (d *DB) runOnce(ctx context.Context, name string, o txOptions, fn func(cont
 	if err := d.injectAt(ctx, AtBegin); err != nil {
 		return err
 	}
-	late, err := d.begin(ctx, o.iso)
+	late, err := d.begin(ctx, o)
 	if err != nil {
 		return err
 	}

@@ -132,7 +132,7 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), now.Add(c.keys.ttl), now).
 				Rows(func(rows pgx.Rows) error { claimed = rows.Next(); return nil })
 			return nil
-		}, db.ReadCommitted(), db.Repeatable())
+		}, db.ReadCommitted(), db.Repeatable(), db.Relaxed()) // a claim that a crash undoes has no change behind it
 		if err != nil {
 			return nil, fmt.Errorf("claim idempotency key: %w", err)
 		}
