@@ -70,6 +70,7 @@ check: test rest ## everything that CI runs
 .PHONY: bench
 bench: ## the figures of the README's performance section
 	$(WITHDB) --durable $(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
+	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch
 
 .PHONY: clean
 clean: ## remove what the build and `make dev` leave
