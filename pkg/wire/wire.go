@@ -71,6 +71,15 @@ func (t Time) TimestamptzValue() (pgtype.Timestamptz, error) {
 	return pgtype.Timestamptz{Time: t.Std(), Valid: true}, nil
 }
 
+// OrNull is embedded in a struct whose fields of pointer type may be null; plain values say so by a tag.
+type OrNull struct{}
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (OrNull) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Nullable = true
+	return s
+}
+
 // Date is a calendar day, YYYY-MM-DD.
 type Date time.Time
 

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -53,14 +52,10 @@ type TokenInfo struct {
 
 // RateInfo is a token's rate as in the headers of each answer.
 type RateInfo struct {
+	wire.OrNull
+
 	Limit         int `json:"limit" doc:"requests at once after a pause"`
 	WindowSeconds int `json:"windowSeconds"`
-}
-
-// TransformSchema implements [huma.SchemaTransformer].
-func (*RateInfo) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
-	s.Nullable = true
-	return s
 }
 
 type listBranchesRequest struct{ httpapi.Call }

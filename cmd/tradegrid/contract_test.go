@@ -1,0 +1,388 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// walk calls operations as one company and checks every answer.
+type walk struct {
+	*promises
+
+	t       *testing.T
+	all     *domains
+	api     *httpapi.API
+	company tenant.ID
+	token   string
+	seen    map[string][]int // operation → statuses
+}
+
+func newWalk(t *testing.T, d *db.DB) *walk {
+	t.Helper()
+	all := newDomains(d, domainConfig{AllowInsecure: true})
+	w := &walk{promises: readPromises(t), t: t, all: all, seen: map[string][]int{}}
+	w.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []string{"0.0.0.0"}}) // where App().Test comes from
+	all.register(w.api)
+	made, err := all.company.Create(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
+	require.NoError(t, err)
+	w.company = made.ID
+	w.token = w.issue("*:write")
+	return w
+}
+
+func (w *walk) issue(scopes ...string) string {
+	w.t.Helper()
+	issued, err := w.all.company.IssueToken(w.t.Context(), w.company, company.NewToken{Name: "walk", Scopes: scopes, RateTier: company.TierCustom})
+	require.NoError(w.t, err)
+	return issued.Text
+}
+
+// do calls an operation, named as the description has it; args fill its {parameters}, and one that begins with ? is the
+// query. It returns the body.
+func (w *walk) do(status int, op, body string, args ...string) map[string]any {
+	w.t.Helper()
+	return w.with(w.token, nil, status, op, body, args...)
+}
+
+func (w *walk) with(token string, header http.Header, status int, op, body string, args ...string) map[string]any {
+	w.t.Helper()
+	method, path, _ := strings.Cut(op, " ")
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "?") {
+			path += arg
+			continue
+		}
+		before, rest, ok := strings.Cut(path, "{")
+		_, after, closed := strings.Cut(rest, "}")
+		require.True(w.t, ok && closed, "%s has no parameter for %s", op, arg)
+		path = before + arg + after
+	}
+	req := httptest.NewRequestWithContext(w.t.Context(), method, httpapi.BasePath+path, strings.NewReader(body))
+	if header != nil {
+		req.Header = header
+	}
+	if token != "" {
+		req.Header.Set("Authorization", "Bearer "+token)
+	}
+	if body != "" && req.Header.Get("Content-Type") == "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	res, err := w.api.App().Test(req, -1)
+	require.NoError(w.t, err)
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(w.t, err)
+	require.NoError(w.t, res.Body.Close())
+	require.Equal(w.t, status, res.StatusCode, "%s %s: %s", method, path, raw)
+	require.NoError(w.t, w.checkAnswer(op, status, raw))
+	w.seen[op] = append(w.seen[op], status)
+	var out map[string]any
+	if len(raw) > 0 && raw[0] == '{' {
+		require.NoError(w.t, json.Unmarshal(raw, &out))
+	}
+	return out
+}
+
+func (w *walk) id(body map[string]any) string {
+	w.t.Helper()
+	id, ok := body["id"].(string)
+	require.True(w.t, ok, "%v", body)
+	return id
+}
+
+const sqlRaised = `SELECT payload FROM outbox WHERE bucket = $1 AND company_id = $2 AND topic = $3 ORDER BY pos, id`
+
+// raised are the envelopes in the outbox, by the name of their event, each held against its schema.
+func (w *walk) raised(d *db.DB) map[string]int {
+	w.t.Helper()
+	rows, err := d.Query(w.t.Context(), sqlRaised, outbox.Bucket(w.company), w.company, topics.Events)
+	require.NoError(w.t, err)
+	payloads, err := pgx.CollectRows(rows, pgx.RowTo[[]byte])
+	require.NoError(w.t, err)
+	names := map[string]int{}
+	for _, p := range payloads {
+		names[w.checkEnvelope(p)]++
+	}
+	return names
+}
+
+func (w *walk) checkEnvelope(raw []byte) string {
+	w.t.Helper()
+	var head struct {
+		Event     string    `json:"event"`
+		CompanyID tenant.ID `json:"companyId"`
+	}
+	require.NoError(w.t, json.Unmarshal(raw, &head))
+	require.Equal(w.t, w.company, head.CompanyID)
+	require.NoError(w.t, w.check(head.Event+".schema.json", raw))
+	return head.Event
+}
+
+// relay publishes the outbox until n events are in the log.
+func (w *walk) relay(d *db.DB, n int) {
+	w.t.Helper()
+	client, err := outbox.NewClient(kafka.Config{Brokers: dbtest.Broker(w.t)})
+	require.NoError(w.t, err)
+	defer client.Close()
+	r, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: "contract"})
+	require.NoError(w.t, err)
+	ctx, stop := context.WithCancel(w.t.Context())
+	done := make(chan error, 1)
+	go func() { done <- r.Run(ctx) }()
+	require.Eventually(w.t, func() bool {
+		var logged int
+		return d.QueryRow(w.t.Context(), `SELECT count(*) FROM events WHERE company_id = $1`, w.company).Scan(&logged) == nil && logged == n
+	}, 30*time.Second, 20*time.Millisecond)
+	stop()
+	require.NoError(w.t, <-done)
+}
+
+// TestAnswersAndEventsMatchTheirSchemas goes through every operation with real tokens and holds each answer, and each
+// event that comes of it, against the committed schemas.
+func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	w := newWalk(t, d)
+	w.people()
+	product := w.goods(d)
+	client := w.customers()
+	order := w.sales(product, client)
+	w.hooks()
+	raised := w.raised(d)
+	w.everyEventIsRaised(raised)
+	total := 0
+	for _, n := range raised {
+		total += n
+	}
+	w.relay(d, total)
+	w.eventLog(order, total)
+	w.refusals()
+	w.everyOperationIsSeen()
+}
+
+// people has users and branches, which have no operations of their own to change them.
+func (w *walk) people() {
+	ctx, by := w.t.Context(), uuid.Nil
+	user, err := w.all.company.InviteUser(ctx, w.company, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	require.NoError(w.t, err)
+	_, err = w.all.company.ActivateUser(ctx, w.company, user.ID, by)
+	require.NoError(w.t, err)
+	_, err = w.all.company.BlockUser(ctx, w.company, user.ID, by)
+	require.NoError(w.t, err)
+	_, err = w.all.company.CreateBranch(ctx, w.company, "North")
+	require.NoError(w.t, err)
+	w.do(200, "GET /users", "")
+	w.do(200, "GET /branches", "")
+	w.do(200, "GET /token", "")
+	limited, err := w.all.company.IssueToken(ctx, w.company, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
+	require.NoError(w.t, err)
+	w.with(limited.Text, nil, 200, "GET /token", "")
+}
+
+// goods walks the catalog and returns a product with everything, which is on stock.
+func (w *walk) goods(d *db.DB) string {
+	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee","prefix":"CF","color":"#112233","bg":"#445566"}`))
+	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Beans","parentId":"`+root+`"}`))
+	w.do(200, "GET /catalog/categories", "")
+	w.do(200, "GET /catalog/categories/{id}", "", child)
+	w.do(200, "PATCH /catalog/categories/{id}", `{"name":"Whole beans"}`, child)
+	w.do(200, "GET /catalog/units", "")
+	part := w.id(w.do(201, "POST /catalog/products", `{"name":"Bag","price":10}`))
+	product := w.id(w.do(201, "POST /catalog/products", `{"name":"Espresso","price":1890,"cost":900,"barcode":"4006381333931","description":"dark","nameI18n":{"de":"Espresso"},
+		"descriptionI18n":{"de":"dunkel"},"categoryId":"`+child+`","brand":"B","model":"M","unit":"kg","packQty":1.5,"minOrderQty":1,"orderStepQty":0.5,"hasStock":true,"emoji":"☕",
+		"costComponents":[{"label":"bag","productId":"`+part+`","qty":1,"unitCost":10},{"label":"work","amount":5}],
+		"modifierGroups":[{"name":"Grind","minSelect":0,"maxSelect":1,"options":[{"name":"Fine","surcharge":50}]}]}`))
+	w.stock(d, uuid.MustParse(product))
+	w.do(200, "GET /catalog/products/{id}", "", product, "?include=stock")
+	w.do(200, "GET /catalog/products", "", "?include=stock&search=espresso")
+	w.do(200, "GET /catalog/products", "", "?withTotal=true&pageSize=1&sort=name")
+	w.do(200, "GET /catalog/products", "", "?updatedSince=2026-01-01T00:00:00Z")
+	w.do(200, "GET /catalog/products/{id}/variants", "", product)
+	w.do(200, "PATCH /catalog/products/{id}", `{"description":null,"price":1990}`, product)
+	w.do(200, "DELETE /catalog/products/{id}", "", part)
+	w.do(409, "DELETE /catalog/categories/{id}", "", child)
+	w.do(204, "DELETE /catalog/categories/{id}", "", child, "?reassignTo="+root)
+	return product
+}
+
+// stock makes a warehouse and puts pieces of the product into it: operations for it are not there yet.
+func (w *walk) stock(d *db.DB, product uuid.UUID) {
+	require.NoError(w.t, d.RunTx(w.t.Context(), "contract.stock", func(ctx context.Context, tx *db.Tx) error {
+		made, err := w.all.warehouse.CreateWarehouse(ctx, tx, demoCaller(w.company), warehouse.Input{Name: "Main"})
+		if err != nil {
+			return err
+		}
+		_, err = w.all.warehouse.SetStock(ctx, tx, demoCaller(w.company), warehouse.Adjustment{ProductID: product, WarehouseID: made.ID, TargetQty: 10, Reason: "first stock"})
+		return err
+	}))
+}
+
+func (w *walk) customers() string {
+	client := w.id(w.do(201, "POST /clients", `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"a@example.com","tags":["vip"],
+		"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":100000,"slaHours":4,"marketingConsent":true}`))
+	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Bare"}`)
+	w.do(200, "GET /clients", "", "?search=acme")
+	w.do(200, "GET /clients/{id}", "", client)
+	w.do(200, "PATCH /clients/{id}", `{"marketingConsent":false,"birthday":null}`, client)
+	w.do(200, "POST /clients/{id}/archive", "", client)
+	w.do(200, "POST /clients/{id}/restore", "", client)
+	w.do(200, "GET /clients/groups", "")
+	w.do(200, "GET /clients/price-lists", "")
+	return client
+}
+
+// sales walks orders and returns one.
+func (w *walk) sales(product, client string) string {
+	group := w.do(200, "GET /catalog/products/{id}", "", product)["modifierGroups"].([]any)[0].(map[string]any)
+	option := w.id(group["options"].([]any)[0].(map[string]any))
+	full := `{"customerId":"` + client + `","items":[{"refId":"` + product + `","qty":2,"modifiers":[{"optionId":"` + option + `"}],"note":"n"},{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5}],
+		"discountPercent":12.5,"prepaidAmount":100,"deliveryMethod":"courier","deliveryCost":500,"deliveryAddressText":"Street 1","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"e-1","note":"x"}`
+	w.do(200, "POST /orders/preview", strings.Replace(full, "e-1", "e-0", 1))
+	order := w.id(w.do(201, "POST /orders", full))
+	w.do(409, "POST /orders", full)
+	w.do(409, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}],"prepaidAmount":2}`)
+	w.do(404, "POST /orders", `{"items":[{"refId":"`+uuid.NewString()+`"}]}`)
+	w.do(400, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":9007199254740991,"qty":2}]}`)
+	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}]}`))
+	w.do(200, "GET /orders", "", "?include=lines&sort=number")
+	w.do(200, "GET /orders", "")
+	w.do(200, "GET /orders/{id}", "", order)
+	w.do(200, "PATCH /orders/{id}", `{"prepaidAmount":0,"note":null}`, order)
+	for _, next := range []string{"confirmed", "ready", "completed"} {
+		w.do(200, "POST /orders/{id}/status/{next}", "", order, next)
+	}
+	w.do(409, "POST /orders/{id}/status/{next}", "", order, "new")
+	w.do(409, "PATCH /orders/{id}", `{"source":"y"}`, order)
+	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
+	w.do(200, "GET /orders/{id}/history", "", order)
+	return order
+}
+
+func (w *walk) hooks() {
+	const hook = "https://example.com/hook"
+	sub := w.id(w.do(201, "POST /webhooks/subscriptions", `{"url":"`+hook+`","events":["order.*"],"filter":{"data.channel":["phone",null]},"name":"n"}`))
+	w.do(409, "POST /webhooks/subscriptions", `{"url":"`+hook+`","events":["order.*"]}`)
+	w.do(200, "GET /webhooks/subscriptions", "")
+	w.do(200, "GET /webhooks/subscriptions/{id}", "", sub)
+	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"filter":null,"isActive":false}`, sub)
+	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"isActive":true,"name":null}`, sub)
+	w.do(200, "POST /webhooks/subscriptions/{id}/rotate-secret", `{"overlapHours":1}`, sub)
+	delivery, ok := w.do(202, "POST /webhooks/subscriptions/{id}/test", "", sub)["deliveryId"].(string)
+	require.True(w.t, ok)
+	payload, err := json.Marshal(w.do(200, "GET /webhooks/deliveries/{id}", "", delivery)["payload"])
+	require.NoError(w.t, err)
+	require.Equal(w.t, "webhook.test", w.checkEnvelope(payload))
+	w.do(201, "POST /webhooks/deliveries/{id}/redeliver", "", delivery)
+	w.do(200, "GET /webhooks/subscriptions/{id}/deliveries", "", sub)
+	w.do(200, "GET /webhooks/event-types", "")
+	w.do(204, "DELETE /webhooks/subscriptions/{id}", "", sub)
+}
+
+// outsideTheOutbox are the declared events that never lie in the outbox under their name, each with the reason.
+var outsideTheOutbox = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"webhook.test": "a test message goes to one subscription as a delivery; hooks checks its envelope",
+}
+
+func (w *walk) everyEventIsRaised(raised map[string]int) {
+	for _, e := range w.all.events.All() {
+		if outsideTheOutbox[e.Name] == "" {
+			require.NotZero(w.t, raised[e.Name], "%s is declared and was not raised: add a step that raises it, or the reason to outsideTheOutbox", e.Name)
+		}
+	}
+	for name := range raised {
+		_, declared := w.all.events.Lookup(name)
+		require.True(w.t, declared, name)
+	}
+}
+
+func (w *walk) eventLog(order string, total int) {
+	var cursor string
+	for read := 0; read < total; {
+		page := w.do(200, "GET /events", "", "?limit=7&cursor="+cursor)
+		items := page["items"].([]any)
+		require.NotEmpty(w.t, items)
+		for _, item := range items {
+			raw, err := json.Marshal(item)
+			require.NoError(w.t, err)
+			w.checkEnvelope(raw)
+		}
+		read, cursor = read+len(items), page["nextCursor"].(string)
+	}
+	first := w.do(200, "GET /events", "", "?events=order.created&entityId="+order)["items"].([]any)[0].(map[string]any)
+	one := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string))
+	require.Equal(w.t, first, one)
+}
+
+// refusals has every kind of error that every operation may answer.
+func (w *walk) refusals() {
+	narrow, n := w.issue("exports:read"), 1
+	for op := range w.ops {
+		_, path, _ := strings.Cut(op, " ")
+		var nowhere, nothing []string
+		for part := range strings.SplitSeq(path, "/") {
+			switch part {
+			case "{id}", "{eventId}":
+				nowhere, nothing = append(nowhere, uuid.NewString()), append(nothing, "x")
+			case "{next}":
+				nowhere, nothing = append(nowhere, "confirmed"), append(nothing, "x")
+			}
+		}
+		// Each from an address of its own: failures of one address are limited.
+		w.with("", http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", n)}}, 401, op, "", nowhere...)
+		n++
+		if path != "/token" {
+			w.with(narrow, nil, 403, op, "", nowhere...)
+		}
+		if len(nowhere) > 0 {
+			w.do(400, op, "", nothing...)
+		}
+		if op == "GET /orders/{id}" || op == "POST /clients/{id}/archive" || op == "DELETE /catalog/products/{id}" || op == "GET /webhooks/deliveries/{id}" {
+			w.do(404, op, "", nowhere...)
+		}
+	}
+	w.do(400, "POST /orders", `{"items":[{"qty":0}],"note":5}`)
+	w.do(413, "POST /orders", strings.Repeat(" ", httpapi.DefaultMaxBody+1))
+	w.with(w.token, http.Header{"Content-Type": {"text/plain"}}, 415, "POST /orders", "x")
+	key := http.Header{"X-Idempotency-Key": {uuid.NewString()}}
+	client := w.id(w.with(w.token, key.Clone(), 201, "POST /clients", `{"kind":"individual","displayName":"One"}`))
+	w.with(w.token, key.Clone(), 201, "POST /clients", `{"kind":"individual","displayName":"One"}`)
+	w.with(w.token, key.Clone(), 422, "POST /clients", `{"kind":"individual","displayName":"Two"}`)
+	w.with(w.token, http.Header{"If-Match": {`"7"`}}, 412, "PATCH /clients/{id}", `{}`, client)
+}
+
+func (w *walk) everyOperationIsSeen() {
+	require.NotEmpty(w.t, w.ops)
+	for op, description := range w.ops {
+		for status := range description["responses"].(map[string]any) {
+			n, err := strconv.Atoi(status)
+			require.NoError(w.t, err)
+			if n < http.StatusMultipleChoices {
+				require.True(w.t, slices.Contains(w.seen[op], n), "%s never answered %d: add a step", op, n)
+			}
+		}
+	}
+	require.Len(w.t, w.ops, len(w.api.Ops()), "the committed description and the operations differ: run make schemas")
+}
