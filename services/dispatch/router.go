@@ -130,9 +130,13 @@ func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
 	ok = ok && r.try(ctx, batch, "insert", func() error {
 		return insertDeliveries(ctx, r.db, deliveries, now, now.Add(r.cfg.TTL))
 	})
-	failpoint.Hit("router.inserted")
+	if len(deliveries) > 0 {
+		failpoint.Hit("router.inserted")
+	}
 	ok = ok && r.send(ctx, batch, deliveries, now)
-	failpoint.Hit("router.produced")
+	if len(deliveries) > 0 {
+		failpoint.Hit("router.produced")
+	}
 	for _, rec := range batch {
 		if ok {
 			rec.Done()

@@ -18,6 +18,10 @@ var binary string //nolint:gochecknoglobals // built once for all tests
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
+	if err := lookAtSources(); err != nil {
+		fmt.Fprintln(os.Stderr, "look at the sources:", err)
+		return 1
+	}
 	dir, err := os.MkdirTemp("", "tradegrid-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make a folder for the binary:", err)
@@ -31,4 +35,15 @@ func build(m *testing.M) int {
 		return 1
 	}
 	return dbtest.Main(m)
+}
+
+// lookAtSources lists what the binary is made of: `go test` takes a result from its cache unless a file that the test
+// has looked at, or a package that it imports, has changed.
+func lookAtSources() error {
+	for _, root := range []string{"cmd", "pkg", "schemas", "services", "topics"} {
+		if err := filepath.WalkDir(filepath.Join("../..", root), func(_ string, _ os.DirEntry, err error) error { return err }); err != nil {
+			return err
+		}
+	}
+	return nil
 }
