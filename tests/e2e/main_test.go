@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -18,10 +19,6 @@ var binary string //nolint:gochecknoglobals // built once for all tests
 func TestMain(m *testing.M) { os.Exit(build(m)) }
 
 func build(m *testing.M) int {
-	if err := lookAtSources(); err != nil {
-		fmt.Fprintln(os.Stderr, "look at the sources:", err)
-		return 1
-	}
 	dir, err := os.MkdirTemp("", "tradegrid-e2e-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "make a folder for the binary:", err)
@@ -37,13 +34,13 @@ func build(m *testing.M) int {
 	return dbtest.Main(m)
 }
 
-// lookAtSources lists what the binary is made of: `go test` takes a result from its cache unless a file that the test
-// has looked at, or a package that it imports, has changed.
-func lookAtSources() error {
+// lookAtSources lists what the binary is made of: `go test` takes a result from its cache unless a file that a test
+// has looked at, while tests run, or a package that it imports, has changed.
+var lookAtSources = sync.OnceValue(func() error { //nolint:gochecknoglobals // once is enough
 	for _, root := range []string{"cmd", "pkg", "schemas", "services", "topics"} {
 		if err := filepath.WalkDir(filepath.Join("../..", root), func(_ string, _ os.DirEntry, err error) error { return err }); err != nil {
 			return err
 		}
 	}
 	return nil
-}
+})

@@ -42,6 +42,7 @@ func failpoint(name string) []string { return []string{"TRADEGRID_FAILPOINT=" + 
 // spawn starts the binary. It is killed at the end of the test.
 func spawn(t *testing.T, env []string, args ...string) *process {
 	t.Helper()
+	require.NoError(t, lookAtSources())
 	p := &process{t: t, name: strings.Join(args, " "), exited: make(chan struct{})}
 	p.cmd = exec.Command(binary, args...)
 	p.cmd.Env = append(os.Environ(), env...)
