@@ -157,8 +157,7 @@ func (a *API) refuseUnknownMethods() {
 		rc.Request.Header.SetMethod(fiber.MethodGet) // Fiber makes no context for another
 		fc := a.app.AcquireCtx(rc)
 		defer a.app.ReleaseCtx(fc)
-		a.identify(fc)
-		a.fail(fc, fault.Invalid(fault.Field{Field: "method", Code: fault.Enum, Message: "method: must be one of those that the API description names"}))
+		_ = a.app.ErrorHandler(fc, fiber.ErrNotImplemented) // routeError, which writes the answer
 	}
 }
 

@@ -86,6 +86,8 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	switch fe.Code {
 	case http.StatusBadRequest:
 		err = fault.Invalid(fault.Field{Field: "request", Code: fault.Format, Message: "request: is not a valid HTTP/1.1 message"})
+	case http.StatusNotImplemented:
+		err = fault.Invalid(fault.Field{Field: "method", Code: fault.Enum, Message: "method: must be one of those that the API description names"})
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive in full; send it again")
 	case http.StatusNotFound:
