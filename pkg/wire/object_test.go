@@ -1,0 +1,68 @@
+package wire_test
+
+import (
+	"encoding/json"
+	"reflect"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+func TestObjectKeepsItsText(t *testing.T) {
+	t.Parallel()
+	var v struct {
+		A wire.Object `json:"a"`
+		B wire.Object `json:"b"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(`{"a":{"z":1.50,"y":[1,2]}}`), &v))
+	require.Equal(t, wire.Object(`{"z":1.50,"y":[1,2]}`), v.A)
+	out, err := json.Marshal(v)
+	require.NoError(t, err)
+	require.Equal(t, `{"a":{"z":1.50,"y":[1,2]},"b":null}`, string(out))
+}
+
+func TestCanonicalObjects(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[wire.Object]wire.Object{
+		`{ "b" : 1, "a" : { "d": null, "c": [ 2, 1 ] } }`: `{"a":{"c":[2,1],"d":null},"b":1}`,
+		`{"n":1.50,"m":12345678901234567890}`:             `{"m":12345678901234567890,"n":1.50}`,
+		`{"html":"<a & b>"}`:                              `{"html":"<a & b>"}`,
+		`{"u":"\u00e9"}`:                                  `{"u":"é"}`,
+		`not JSON`:                                        `not JSON`,
+	} {
+		require.Equal(t, want, in.Canonical())
+		require.Equal(t, want, in.Canonical().Canonical())
+		var scanned wire.Object
+		require.NoError(t, scanned.ScanText(pgtype.Text{String: string(in), Valid: true}))
+		require.Equal(t, want, scanned)
+	}
+}
+
+func TestSchemaNameOfOtherPackages(t *testing.T) {
+	t.Parallel()
+	type local struct{}
+	for want, v := range map[string]any{"EventChanged": event.Changed{}, "Local": local{}} {
+		got := wire.SchemaName(reflect.TypeOf(v), "")
+		require.Contains(t, []string{want, "Changed"}, got)
+		require.Equal(t, got, wire.SchemaName(reflect.PointerTo(reflect.TypeOf(v)), ""), "a pointer has the name of what it points to")
+	}
+}
+
+func TestAllowMore(t *testing.T) {
+	t.Parallel()
+	text := &huma.Schema{Type: huma.TypeString}
+	schemas := map[string]*huma.Schema{
+		"closed": {AdditionalProperties: false},
+		"map":    {AdditionalProperties: text},
+		"open":   {},
+	}
+	wire.AllowMore(schemas)
+	require.Nil(t, schemas["closed"].AdditionalProperties)
+	require.Same(t, text, schemas["map"].AdditionalProperties)
+	require.Nil(t, schemas["open"].AdditionalProperties)
+}
