@@ -25,7 +25,7 @@ type listProductsRequest struct {
 	httpapi.Call
 	list.Params
 	CategoryID string        `query:"categoryId" maxLength:"36" doc:"id of a category, which includes those below it, or null for products without one"`
-	Status     []string      `query:"status" enum:"active,hidden,all" default:"active" maxItems:"3"`
+	Status     []string      `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active; all with updatedSince, so that a reader of changes learns of hidden ones"`
 	PriceMin   *money.Amount `query:"priceMin" minimum:"0" doc:"minor units, inclusive"`
 	PriceMax   *money.Amount `query:"priceMax" minimum:"0" doc:"minor units, inclusive"`
 	Brand      string        `query:"brand" maxLength:"255" doc:"exact"`

@@ -29,7 +29,7 @@ type StockTotals struct {
 // ProductFilter selects products; the zero value of a field selects all.
 type ProductFilter struct {
 	Category      string // id of a category, which includes those below it, or "null" = without category
-	Statuses      []string
+	Statuses      []string // none = active ones, or all when changes are read
 	PriceMin      *money.Amount // inclusive, as PriceMax
 	PriceMax      *money.Amount
 	Brand         string // exact
@@ -58,6 +58,9 @@ func (s *Service) Products(ctx context.Context, company tenant.ID, p list.Params
 	q, err := list.New(productSpec, company, p, sort)
 	if err != nil {
 		return nil, err
+	}
+	if len(f.Statuses) == 0 && p.UpdatedSince == nil {
+		f.Statuses = []string{StatusActive}
 	}
 	if err := f.apply(q, company); err != nil {
 		return nil, err

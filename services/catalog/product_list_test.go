@@ -298,3 +298,14 @@ func TestIncludeStock(t *testing.T) {
 	require.Equal(t, []any{0.0, 0.0, false}, []any{items[1].(object)["stockQty"], items[1].(object)["stockAvailable"], items[1].(object)["isLowStock"]})
 	require.NotContains(t, items[2], "stockQty")
 }
+
+func TestReadersOfChangesLearnOfHiddenProducts(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	p := create(t, c, object{"name": "a", "price": 1}).OK(201)
+	since := "/catalog/products?updatedSince=" + p["updatedAt"].(string)
+	c.Do(t, "DELETE", "/catalog/products/"+p["id"].(string), nil).OK(200)
+	require.Empty(t, c.Do(t, "GET", "/catalog/products", nil).OK(200)["items"])
+	require.Len(t, c.Do(t, "GET", since, nil).OK(200)["items"], 1)
+	require.Empty(t, c.Do(t, "GET", since+"&status=active", nil).OK(200)["items"])
+}
