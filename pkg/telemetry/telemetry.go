@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -57,6 +58,9 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	}
 	switch {
 	case cfg.Endpoint != "":
+		if err := checkEndpoint(cfg.Endpoint); err != nil {
+			return nil, err
+		}
 		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.Endpoint))
 		if err != nil {
 			return nil, fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
@@ -75,6 +79,18 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 		}
 	}
 	return t, nil
+}
+
+// checkEndpoint refuses what the exporter would only log, to send the spans to a default address.
+func checkEndpoint(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return fmt.Errorf("--otlp-endpoint: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("--otlp-endpoint: %q is not an address: use one such as http://collector:4318", endpoint)
+	}
+	return nil
 }
 
 // Register adds a collector that came to be after the start.

@@ -1,0 +1,203 @@
+package telemetry_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/stretchr/testify/require"
+	"go.opentelemetry.io/otel/propagation"
+
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
+)
+
+func start(t *testing.T, cfg telemetry.Config) *telemetry.Telemetry {
+	t.Helper()
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	tel, err := telemetry.Start(t.Context(), cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { tel.Stop(context.Background()) })
+	return tel
+}
+
+type health struct {
+	OK      bool              `json:"ok"`
+	Reasons map[string]string `json:"reasons"`
+}
+
+func get(t *testing.T, tel *telemetry.Telemetry, path string) (status int, body string) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	tel.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
+	return w.Code, w.Body.String()
+}
+
+func getHealth(t *testing.T, tel *telemetry.Telemetry, path string) (status int, h health) {
+	t.Helper()
+	status, body := get(t, tel, path)
+	require.NoError(t, json.Unmarshal([]byte(body), &h), body)
+	return status, h
+}
+
+// /readyz names everything that is not ready, and only that; /livez is about the process alone.
+func TestReadinessNamesItsReasons(t *testing.T) {
+	t.Parallel()
+	tel := start(t, telemetry.Config{})
+	var database, kafka error
+	tel.Ready("database", func(context.Context) error { return database })
+	tel.Ready("kafka", func(context.Context) error { return kafka })
+	for _, tc := range []struct {
+		database, kafka error
+		reasons         map[string]string
+	}{
+		{nil, nil, nil},
+		{errors.New("no route"), nil, map[string]string{"database": "no route"}},
+		{nil, errors.New("no broker"), map[string]string{"kafka": "no broker"}},
+		{errors.New("no route"), errors.New("no broker"), map[string]string{"database": "no route", "kafka": "no broker"}},
+		{nil, nil, nil},
+	} {
+		database, kafka = tc.database, tc.kafka
+		status, h := getHealth(t, tel, "/readyz")
+		require.Equal(t, tc.reasons, h.Reasons)
+		require.Equal(t, tc.reasons == nil, h.OK)
+		want := http.StatusOK
+		if tc.reasons != nil {
+			want = http.StatusServiceUnavailable
+		}
+		require.Equal(t, want, status)
+		status, h = getHealth(t, tel, "/livez")
+		require.Equal(t, http.StatusOK, status)
+		require.True(t, h.OK)
+	}
+}
+
+// A check gets a deadline of its own: one that hangs is a reason, not an answer that never comes.
+func TestReadinessChecksHaveADeadline(t *testing.T) {
+	t.Parallel()
+	tel := start(t, telemetry.Config{})
+	tel.Ready("database", func(ctx context.Context) error {
+		if _, ok := ctx.Deadline(); !ok {
+			return errors.New("no deadline")
+		}
+		return nil
+	})
+	status, h := getHealth(t, tel, "/readyz")
+	require.Equal(t, http.StatusOK, status, h.Reasons)
+}
+
+// A process that is told to stop is not ready from that moment on, whatever its checks say.
+func TestStoppingIsAReason(t *testing.T) {
+	t.Parallel()
+	tel := start(t, telemetry.Config{})
+	var lc net.ListenConfig
+	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	ended := make(chan error, 1)
+	go func() { ended <- tel.Serve(ctx, ln) }()
+
+	resp, err := http.Get("http://" + ln.Addr().String() + "/readyz")
+	require.NoError(t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(t, err)
+	require.NoError(t, resp.Body.Close())
+	require.Equal(t, http.StatusOK, resp.StatusCode, string(body))
+	require.JSONEq(t, `{"ok": true}`, string(body))
+	require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+
+	stop()
+	require.NoError(t, <-ended)
+	status, h := getHealth(t, tel, "/readyz")
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Equal(t, map[string]string{"process": "is stopping"}, h.Reasons)
+	status, _ = getHealth(t, tel, "/livez")
+	require.Equal(t, http.StatusOK, status, "a process that drains is alive")
+}
+
+func TestMetricsAreServed(t *testing.T) {
+	t.Parallel()
+	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "tradegrid_test_total", Help: "test"})
+	counter.Add(3)
+	tel := start(t, telemetry.Config{Metrics: []prometheus.Collector{counter}})
+	late := prometheus.NewGauge(prometheus.GaugeOpts{Name: "tradegrid_test_late", Help: "test"})
+	require.NoError(t, tel.Register(late))
+	status, body := get(t, tel, "/metrics")
+	require.Equal(t, http.StatusOK, status)
+	for _, want := range []string{"tradegrid_test_total 3", "tradegrid_test_late 0", "go_goroutines", "process_open_fds"} {
+		require.Contains(t, body, want)
+	}
+	require.ErrorContains(t, tel.Register(late), "register metrics")
+	_, err := telemetry.Start(t.Context(), telemetry.Config{Metrics: []prometheus.Collector{counter, counter}, Log: slog.New(slog.DiscardHandler)})
+	require.ErrorContains(t, err, "register metrics", "two metrics of one name are a wiring mistake")
+}
+
+func TestOtherPathsAndMethodsAreRefused(t *testing.T) {
+	t.Parallel()
+	tel := start(t, telemetry.Config{})
+	status, _ := get(t, tel, "/")
+	require.Equal(t, http.StatusNotFound, status)
+	w := httptest.NewRecorder()
+	tel.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/readyz", nil))
+	require.Equal(t, http.StatusMethodNotAllowed, w.Code)
+}
+
+func TestWrongEndpointNamesTheFlag(t *testing.T) {
+	t.Parallel()
+	for _, endpoint := range []string{"://nowhere", "collector", "collector:4318", "grpc://collector:4317", "http://", "http://a b"} {
+		_, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: endpoint, Log: slog.New(slog.DiscardHandler)})
+		require.ErrorContains(t, err, "--otlp-endpoint", endpoint)
+	}
+}
+
+// lines is a log that several goroutines write.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// Without a collector spans end up in the debug log, and the share to keep decides only about traces that start here.
+func TestSpansInTheDebugLog(t *testing.T) {
+	t.Parallel()
+	for sample, kept := range map[float64]bool{0: false, 1: true} {
+		log := &lines{}
+		tel := start(t, telemetry.Config{Sample: sample, Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		tracer := tel.Provider.Tracer("test")
+		ctx, root := tracer.Start(t.Context(), "root")
+		_, child := tracer.Start(ctx, "child")
+		child.End()
+		root.End()
+		remote := propagation.TraceContext{}.Extract(t.Context(), propagation.MapCarrier{
+			"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+		})
+		_, kin := tracer.Start(remote, "kin")
+		kin.End()
+		tel.Stop(t.Context())
+		require.Equal(t, kept, bytes.Contains([]byte(log.String()), []byte(`"name":"root"`)))
+		require.Equal(t, kept, bytes.Contains([]byte(log.String()), []byte(`"name":"child"`)))
+		require.Contains(t, log.String(), `"trace_id":"0af7651916cd43dd8448eb211c80319c"`)
+	}
+}
