@@ -34,12 +34,12 @@ type node struct {
 }
 
 // inProcess is the address that requests come from which are handed over in the process.
-const inProcess = "0.0.0.0"
+const inProcess = "0.0.0.0/32"
 
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
 	all := newDomains(d, domainConfig{AllowInsecure: true})
 	n := &node{domains: all, limiter: limiter}
-	n.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: limiter, Release: "test", Proxies: []string{inProcess}})
+	n.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
 	all.register(n.api)
 	return n
 }

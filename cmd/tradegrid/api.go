@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"os"
 	"runtime/debug"
 	"time"
@@ -36,9 +37,13 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	defer r.close(ctx)
+	proxies, err := parseProxies(c.TrustedProxies)
+	if err != nil {
+		return err
+	}
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Release: release, Proxies: c.TrustedProxies, KeyLease: c.KeyLease, Log: log})
+	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log})
 	all.register(api)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
@@ -53,6 +58,23 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	)
+}
+
+// parseProxies reads addresses and networks.
+func parseProxies(texts []string) ([]netip.Prefix, error) {
+	proxies := make([]netip.Prefix, 0, len(texts))
+	for _, text := range texts {
+		if addr, err := netip.ParseAddr(text); err == nil {
+			proxies = append(proxies, netip.PrefixFrom(addr, addr.BitLen()))
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if err != nil {
+			return nil, fmt.Errorf("--trusted-proxies %q: must be an address or a network such as 10.0.0.0/8", text)
+		}
+		proxies = append(proxies, network)
+	}
+	return proxies, nil
 }
 
 // nodeName tells this process from all others, also from its own predecessor.

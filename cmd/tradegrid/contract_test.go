@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,7 +46,7 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
 	all := newDomains(d, domainConfig{AllowInsecure: true})
 	w := &walk{promises: readPromises(t), t: t, all: all, seen: map[string][]int{}}
-	w.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []string{"0.0.0.0"}}) // where App().Test comes from
+	w.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
 	all.register(w.api)
 	made, err := all.company.Create(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)

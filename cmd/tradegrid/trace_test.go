@@ -69,7 +69,7 @@ func runFlow(t *testing.T, propagate bool) *flow {
 	t.Cleanup(hooks.Close)
 	records := n.fill(t)
 	records.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"`+hooks.URL+`/","events":["order.created"]}`)
-	startRelay(t, d, brokers) // no sooner: a router needs a moment to hear of a subscription
+	startRelay(t, d, brokers)
 	startDispatcher(t, n, brokers, propagate)
 
 	ctx, client := provider.Tracer("test").Start(t.Context(), "integration")

@@ -13,7 +13,6 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -49,11 +48,11 @@ type Config struct {
 	DB       *db.DB
 	Auth     Authenticator
 	Limiter  *ratelimit.Limiter
-	Release  string        // shown in X-Api-Release
-	Timeout  time.Duration // of one request; default 30 s
-	KeyTTL   time.Duration // how long an idempotent answer is kept; default 7 days
-	KeyLease time.Duration // how long an unfinished request blocks its key; default 60 s
-	Proxies  []string      // addresses whose X-Forwarded-For is believed
+	Release  string         // shown in X-Api-Release
+	Timeout  time.Duration  // of one request; default 30 s
+	KeyTTL   time.Duration  // how long an idempotent answer is kept; default 7 days
+	KeyLease time.Duration  // how long an unfinished request blocks its key; default 60 s
+	Proxies  []netip.Prefix // networks whose X-Forwarded-For is believed
 	Log      *slog.Logger
 }
 
@@ -127,9 +126,7 @@ func New(cfg Config) *API {
 		EnableTrustedProxyCheck: true,
 		// Forms are not taken; one that is broken must not fail before it gets its 415.
 		DisablePreParseMultipartForm: true,
-		TrustedProxies:               cfg.Proxies,
-		ProxyHeader:                  proxyHeader(cfg.Proxies),
-		EnableIPValidation:           true,
+		TrustedProxies:               prefixTexts(cfg.Proxies), // for host and scheme; see clientIP for the address
 	})
 	a.refuseUnknownMethods()
 	a.app.Use(a.around)
@@ -161,12 +158,12 @@ func (a *API) refuseUnknownMethods() {
 	}
 }
 
-// proxyHeader is empty without trusted proxies: a client must not choose its own address.
-func proxyHeader(proxies []string) string {
-	if len(proxies) == 0 {
-		return ""
+func prefixTexts(prefixes []netip.Prefix) []string {
+	texts := make([]string, len(prefixes))
+	for i, p := range prefixes {
+		texts[i] = p.String()
 	}
-	return fiber.HeaderXForwardedFor
+	return texts
 }
 
 // Ops lists the registered operations.
@@ -282,16 +279,6 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 		return
 	}
 	r.write(ans)
-}
-
-// clientIP is the address that limits and allow-lists look at.
-func clientIP(fc *fiber.Ctx) netip.Addr {
-	ip, _, _ := strings.Cut(fc.IP(), ",")
-	addr, err := netip.ParseAddr(strings.TrimSpace(ip))
-	if err != nil {
-		return netip.Addr{}
-	}
-	return addr.Unmap()
 }
 
 // fail writes the error body. What is not meant for clients is logged here, once.

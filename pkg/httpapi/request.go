@@ -83,7 +83,7 @@ func tooLarge(limit int) error {
 }
 
 func (r *request) authenticate(ctx context.Context) error {
-	ip := clientIP(r.fc)
+	ip := r.api.clientIP(r.fc)
 	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip)
 	if err == nil {
 		r.call.Principal = p

@@ -21,8 +21,12 @@ import (
 const sqlSelectSubscriptions = `SELECT company_id, id, events, filter, status, exclude_own_events, read_scopes, created_by_id
 FROM webhook_subscriptions WHERE company_id = ANY($1::UUID[]) AND is_active AND status <> 'disabled' ORDER BY company_id, id`
 
-// subscriptionCache holds the subscriptions of the companies that raised events lately. What it holds is dropped
-// when a change is announced, and at the latest when it is older than its time to live.
+const sqlSelectChanges = `SELECT company_id, changes FROM webhook_companies WHERE company_id = ANY($1::UUID[])`
+
+// subscriptionCache holds the subscriptions of the companies that raised events lately. Each use asks the database,
+// with one cheap query for a whole batch, how many changes a company's set has seen: whoever subscribes and then causes an event
+// gets it, however fast. What else may change, such as a subscription that is disabled for its failures, is
+// dropped when it is announced, and at the latest when it is older than the time to live.
 type subscriptionCache struct {
 	q   db.Querier
 	ttl time.Duration
@@ -35,8 +39,9 @@ type subscriptionCache struct {
 }
 
 type snapshot struct {
-	subs   []subscription
-	readAt time.Time
+	subs    []subscription
+	readAt  time.Time
+	changes int64 // of the company's set of subscriptions, when it was read
 }
 
 func newSubscriptionCache(q db.Querier, size int, ttl time.Duration, log *slog.Logger) (*subscriptionCache, error) {
@@ -49,7 +54,11 @@ func newSubscriptionCache(q db.Querier, size int, ttl time.Duration, log *slog.L
 
 // load gives the subscriptions of the companies, with one query for all that are not held.
 func (c *subscriptionCache) load(ctx context.Context, companies []tenant.ID) (map[tenant.ID][]subscription, error) {
-	found, missing, drops := c.held(companies)
+	changes, err := c.changes(ctx, companies)
+	if err != nil {
+		return nil, err
+	}
+	found, missing, drops := c.held(companies, changes)
 	if len(missing) == 0 {
 		return found, nil
 	}
@@ -64,19 +73,42 @@ func (c *subscriptionCache) load(ctx context.Context, companies []tenant.ID) (ma
 		company := tenant.ID(id)
 		found[company] = read[company]
 		if c.drops == drops {
-			c.lru.Add(company, snapshot{subs: read[company], readAt: readAt})
+			c.lru.Add(company, snapshot{subs: read[company], readAt: readAt, changes: changes[company]})
 		}
 	}
 	return found, nil
 }
 
-func (c *subscriptionCache) held(companies []tenant.ID) (found map[tenant.ID][]subscription, missing []uuid.UUID, drops uint64) {
+// changes counts the changes of each company's set; a company that never had a subscription is left out.
+func (c *subscriptionCache) changes(ctx context.Context, companies []tenant.ID) (map[tenant.ID]int64, error) {
+	ids := make([]uuid.UUID, len(companies))
+	for i, company := range companies {
+		ids[i] = uuid.UUID(company)
+	}
+	rows, err := c.q.Query(ctx, sqlSelectChanges, ids)
+	if err != nil {
+		return nil, fmt.Errorf("count changes of subscriptions: %w", err)
+	}
+	out := make(map[tenant.ID]int64, len(companies))
+	var company tenant.ID
+	var n int64
+	_, err = pgx.ForEachRow(rows, []any{&company, &n}, func() error {
+		out[company] = n
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count changes of subscriptions: %w", err)
+	}
+	return out, nil
+}
+
+func (c *subscriptionCache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found map[tenant.ID][]subscription, missing []uuid.UUID, drops uint64) {
 	found = make(map[tenant.ID][]subscription, len(companies))
 	oldest := c.now().Add(-c.ttl)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, company := range companies {
-		if snap, ok := c.lru.Get(company); ok && snap.readAt.After(oldest) {
+		if snap, ok := c.lru.Get(company); ok && snap.readAt.After(oldest) && snap.changes == changes[company] {
 			found[company] = snap.subs
 		} else {
 			missing = append(missing, uuid.UUID(company))
