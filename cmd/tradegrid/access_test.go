@@ -336,7 +336,6 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 // records are one of each kind, as paths name them.
 type records struct {
 	owner as
-	paths map[string]string // of the address that reads the record
 	id    map[string]string // entity → id
 }
 

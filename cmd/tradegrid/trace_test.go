@@ -131,7 +131,7 @@ func (f *flow) posts() []sdktrace.ReadOnlySpan {
 func text(s sdktrace.ReadOnlySpan, key attribute.Key) string {
 	for _, a := range s.Attributes() {
 		if a.Key == key {
-			return a.Value.Emit()
+			return a.Value.String()
 		}
 	}
 	return ""
