@@ -16,6 +16,8 @@ package dbtest
 
 import (
 	"context"
+	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"strconv"
@@ -55,6 +57,7 @@ var current process //nolint:gochecknoglobals // tests of one process share one 
 
 // Main runs the tests and then stops what they started. It returns the exit code.
 func Main(m *testing.M) int {
+	calmRapid()
 	current.mu.Lock()
 	current.inMain = true
 	current.mu.Unlock()
@@ -133,6 +136,36 @@ func connect(t testing.TB, url string, conns int32) *db.DB {
 
 // Chaotic reports whether the transactions of the pools that this package opens fail at random.
 func Chaotic() bool { return os.Getenv(envChaos) != "" }
+
+// busyTries bounds [RunTx].
+const busyTries = 20
+
+// RunTx is [db.DB.RunTx] for tests that change the database themselves. Where faults are injected, a transaction
+// that used up its tries is run anew: the answer means that nothing was stored.
+func RunTx(ctx context.Context, d *db.DB, name string, fn func(context.Context, *db.Tx) error, opts ...db.Option) error {
+	return Patiently(func() error { return d.RunTx(ctx, name, fn, opts...) })
+}
+
+// Patiently repeats what ends in [db.ErrBusy] because of injected faults. Without them it does not.
+func Patiently(run func() error) error {
+	err := run()
+	for try := 1; Chaotic() && errors.Is(err, db.ErrBusy) && try < busyTries; try++ {
+		err = run()
+	}
+	return err
+}
+
+// chaoticChecks is how many cases a property test makes up where each of its transactions is run several times.
+const chaoticChecks = "20"
+
+// calmRapid gives property tests fewer cases under injected faults. The flag of the command line goes before.
+func calmRapid() {
+	if f := flag.Lookup("rapid.checks"); f != nil && Chaotic() {
+		if err := f.Value.Set(chaoticChecks); err != nil {
+			panic(err)
+		}
+	}
+}
 
 func chaos(t testing.TB) db.Injector {
 	t.Helper()

@@ -157,6 +157,11 @@ func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, kinds []string)
 	require.ElementsMatch(rt, stored, numbers(rt, d, company), "the stored documents are those that were reported")
 }
 
+// do takes a number for a member, again if injected faults use up the tries of its transaction.
+func do(ctx context.Context, c *numbering.Committer, company tenant.ID, member numbering.Member) error {
+	return dbtest.Patiently(func() error { return c.Do(ctx, company, "document", member, nil) })
+}
+
 // blocked makes a committer whose first transaction is in flight until release is called.
 func blocked(t *testing.T, d *db.DB, company tenant.ID, cfg numbering.Config) (c *numbering.Committer, release func()) {
 	t.Helper()
@@ -167,11 +172,11 @@ func blocked(t *testing.T, d *db.DB, company tenant.ID, cfg numbering.Config) (c
 	var n int64
 	member := document(company, nil, &n)
 	go func() {
-		done <- c.Do(context.Background(), company, "document", func(ctx context.Context, tx *db.Tx, number int64) error {
+		done <- do(context.Background(), c, company, func(ctx context.Context, tx *db.Tx, number int64) error {
 			once.Do(func() { close(entered) })
 			<-gate
 			return member(ctx, tx, number)
-		}, nil)
+		})
 	}()
 	<-entered
 	return c, func() {
@@ -190,10 +195,10 @@ func TestBatchIsOneTransactionInOrder(t *testing.T) {
 	for i := range got {
 		member := document(company, nil, &got[i])
 		go func() {
-			errs <- c.Do(t.Context(), company, "document", func(ctx context.Context, tx *db.Tx, n int64) error {
-				txs.Store(tx, true)
+			errs <- do(t.Context(), c, company, func(ctx context.Context, tx *db.Tx, n int64) error {
+				txs.Store(i, tx) // the last try counts
 				return member(ctx, tx, n)
-			}, nil)
+			})
 		}()
 	}
 	require.Eventually(t, func() bool { return numbering.Waiting(c, company, "document") == len(got) }, waitTime, tick)
@@ -201,9 +206,11 @@ func TestBatchIsOneTransactionInOrder(t *testing.T) {
 	for range got {
 		require.NoError(t, <-errs)
 	}
-	seen := 0
-	txs.Range(func(any, any) bool { seen++; return true })
-	require.Equal(t, 1, seen, "all that waited were stored by one transaction")
+	seen := map[any]bool{}
+	txs.Range(func(_, tx any) bool { seen[tx] = true; return true })
+	if !dbtest.Chaotic() { // members of a batch that was given up come back one by one
+		require.Len(t, seen, 1, "all that waited were stored by one transaction")
+	}
 	require.Equal(t, upTo(11), numbers(t, d, company))
 }
 
@@ -213,7 +220,7 @@ func TestFullQueueRefuses(t *testing.T) {
 	c, release := blocked(t, d, company, numbering.Config{MaxWaiting: 1})
 	done := make(chan error, 1)
 	var n, m int64
-	go func() { done <- c.Do(t.Context(), company, "document", document(company, nil, &n), nil) }()
+	go func() { done <- do(t.Context(), c, company, document(company, nil, &n)) }()
 	require.Eventually(t, func() bool { return numbering.Waiting(c, company, "document") == 1 }, waitTime, tick)
 	err := c.Do(t.Context(), company, "document", document(company, nil, &m), nil)
 	f, ok := fault.As(err)
@@ -251,12 +258,12 @@ func TestMemberKeepsItsTrace(t *testing.T) {
 		var n int64
 		member := document(company, nil, &n)
 		go func() {
-			errs <- c.Do(trace.ContextWithSpanContext(t.Context(), sc), company, "document", func(ctx context.Context, tx *db.Tx, n int64) error {
+			errs <- do(trace.ContextWithSpanContext(t.Context(), sc), c, company, func(ctx context.Context, tx *db.Tx, n int64) error {
 				if got := trace.SpanContextFromContext(ctx).TraceID(); got != sc.TraceID() {
 					return fmt.Errorf("trace %s in place of %s", got, sc.TraceID())
 				}
 				return member(ctx, tx, n)
-			}, nil)
+			})
 		}()
 	}
 	require.Eventually(t, func() bool { return numbering.Waiting(c, company, "document") == 2 }, waitTime, tick)

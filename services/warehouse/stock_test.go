@@ -58,7 +58,7 @@ func setup(t testing.TB, d *db.DB, policy string) *depot {
 }
 
 func (w *depot) tx(change func(ctx context.Context, tx *db.Tx) error) error {
-	return w.d.RunTx(context.Background(), "test", change)
+	return dbtest.RunTx(context.Background(), w.d, "test", change)
 }
 
 const sqlSelectLevels = `SELECT qty, reserved, (SELECT COALESCE(sum(m.delta), 0)::DECIMAL(18,3) FROM stock_movements m WHERE m.company_id = $1 AND m.product_id = $2)
