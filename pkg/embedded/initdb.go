@@ -105,13 +105,18 @@ func (p *Postgres) clearStalePid(ctx context.Context) error {
 		return os.Remove(path)
 	}
 	p.cfg.Log.InfoContext(ctx, "waiting for an earlier server to end", "pid", pid)
-	_ = syscall.Kill(pid, syscall.SIGINT) // it may be ending already
+	return endEarlier(ctx, pid, p.data, syscall.SIGINT)
+}
+
+// endEarlier ends a server on the data that has lost its parent, and waits for its end.
+func endEarlier(ctx context.Context, pid int, data string, sig syscall.Signal) error {
+	_ = syscall.Kill(pid, sig) // it may be ending already
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for alive(pid) && runsOn(pid, p.data) {
+	for alive(pid) && runsOn(pid, data) {
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("an earlier server (process %d) still runs on %s: end it first: %w", pid, p.data, ctx.Err())
+			return fmt.Errorf("an earlier server (process %d) still runs on %s: end it first: %w", pid, data, ctx.Err())
 		case <-tick.C:
 		}
 	}

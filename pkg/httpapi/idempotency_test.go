@@ -173,7 +173,7 @@ func TestLostLeaseUndoesTheChange(t *testing.T) {
 
 func TestKeysAreForgottenAfterTheirTime(t *testing.T) {
 	t.Parallel()
-	f := setup(t, func(c *httpapi.Config) { c.KeyTTL = 50 * time.Millisecond })
+	f := setup(t, func(c *httpapi.Config) { c.KeyTTL, c.KeyLease = 50*time.Millisecond, time.Second })
 	key := uuid.NewString()
 	first := f.post(`{"name":"one"}`, keyHeader, key)
 	first.is(t, 201, "")
