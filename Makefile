@@ -8,6 +8,7 @@ GOTESTSUM   := $(GO) run gotest.tools/gotestsum@v1.13.0 --format pkgname-and-tes
 GOLANGCI    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 WITHDB      := $(GO) run ./pkg/dbtest/withdb
 PACKAGES    ?= ./...
+SQL_LOG     := bin/sql.log
 BENCHTIME   ?= 3s
 CHAOS       ?= 0.2
 
@@ -29,7 +30,8 @@ demo: build ## the same with an end: place one order, see its webhook arrive, st
 
 .PHONY: test
 test: ## run all tests against an embedded database and broker
-	$(WITHDB) $(GOTESTSUM) -- $(TESTFLAGS) $(PACKAGES)
+	@mkdir -p bin && log=$$(mktemp bin/sql.XXXXXX) && trap 'rm -f "$$log"' EXIT && export TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && \
+	  $(WITHDB) $(GOTESTSUM) -- $(TESTFLAGS) $(PACKAGES)$(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
@@ -40,9 +42,12 @@ test-race: ## run the tests of the concurrent parts under the race detector
 	$(WITHDB) $(GOTESTSUM) -- -race -count=1 ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/...
 
 .PHONY: dialect
-dialect: ## check every SQL statement for CockroachDB and PostgreSQL
-	@log=$$(mktemp) && trap 'rm -f "$$log"' EXIT && export TRADEGRID_SQL_LOG="$$log" && \
-	  $(WITHDB) sh -c '$(GO) test -count=1 ./services/... ./pkg/httpapi/... ./pkg/outbox/... ./pkg/numbering/... >/dev/null && cd tests/dialect && $(GO) test -count=1 ./...'
+dialect: $(SQL_LOG) ## check every SQL statement, also those that the tests sent, for CockroachDB and PostgreSQL
+	TRADEGRID_SQL_LOG=$(CURDIR)/$(SQL_LOG) $(WITHDB) sh -c 'cd tests/dialect && $(GOTESTSUM) -- -count=1 ./...'
+
+# The statements of a whole and good run of the tests; it is made anew when a source has changed since.
+$(SQL_LOG): $(shell find cmd pkg services topics schemas tests -name '*.go' -o -name '*.sql')
+	$(MAKE) test PACKAGES=./... TESTFLAGS=
 
 .PHONY: schemas
 schemas: build ## write the API description and the event schemas into schemas/

@@ -39,6 +39,7 @@ type DevCmd struct {
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
 	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
+	Database       string   `help:"Embedded database: cockroach or postgres; auto takes what the state folder keeps, else a cockroach on PATH, else PostgreSQL." enum:"auto,cockroach,postgres" default:"auto"`
 	DatabaseURL    string   `help:"Database to use in place of an embedded one." placeholder:"URL"`
 	KafkaBrokers   []string `help:"Brokers to use in place of an embedded one." placeholder:"HOST:PORT"`
 	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: into the debug log." placeholder:"URL"`
@@ -129,7 +130,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	g.Go(func() error {
 		select {
 		case <-b.lost():
-			return errors.New("the embedded database ended by itself; its log is in " + filepath.Join(c.State, "postgres", "postgres.log"))
+			return errors.New("the embedded database ended by itself; its log is in " + b.databaseLog)
 		case <-ctx.Done():
 			return nil
 		}
@@ -236,7 +237,8 @@ func (c *DevCmd) prepareState() error {
 type backends struct {
 	databaseURL string
 	brokers     []string
-	postgres    *embedded.Postgres
+	database    database // nil where --database-url names another
+	databaseLog string
 	kafka       *embedded.Kafka
 }
 
@@ -248,11 +250,9 @@ func (c *DevCmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backen
 		}
 	}()
 	if b.databaseURL == "" {
-		b.postgres, err = embedded.StartPostgres(ctx, embedded.PostgresConfig{Dir: filepath.Join(c.State, "postgres"), Fresh: c.Fresh, Log: log})
-		if err != nil {
+		if b.database, b.databaseURL, b.databaseLog, err = c.startDatabase(ctx, log); err != nil {
 			return nil, err
 		}
-		b.databaseURL = b.postgres.URL("")
 	}
 	if len(b.brokers) > 0 {
 		return b, nil
@@ -272,10 +272,10 @@ func (c *DevCmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backen
 
 // lost is closed when the embedded database ends by itself; nil when there is none.
 func (b *backends) lost() <-chan struct{} {
-	if b.postgres == nil {
+	if b.database == nil {
 		return nil
 	}
-	return b.postgres.Done()
+	return b.database.Done()
 }
 
 func (b *backends) stop() error {
@@ -284,8 +284,8 @@ func (b *backends) stop() error {
 	if b.kafka != nil {
 		b.kafka.Close()
 	}
-	if b.postgres != nil {
-		return b.postgres.Stop(ctx)
+	if b.database != nil {
+		return b.database.Stop(ctx)
 	}
 	return nil
 }
