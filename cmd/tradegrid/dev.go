@@ -98,10 +98,10 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	if err := t.Register(d.PoolMetrics()); err != nil {
 		return err
 	}
-	return c.runRoles(ctx, log, out, ls, backends, t, d)
+	return t.ServeWhile(ctx, ls.ops, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, d) })
 }
 
-func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, t *telemetry.Telemetry, d *db.DB) error {
+func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, d *db.DB) error {
 	broker := kafka.Config{Brokers: b.brokers, ClientID: "tradegrid-dev", Log: log}
 	if err := prepare(ctx, d, broker, log); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	g, ctx := errgroup.WithContext(ctx)
 	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
 	all := newDomains(d, domainConfig{AllowInsecure: true, Log: log})
-	c.serve(ctx, g, ls, t, hooks, all, d, log)
+	c.serve(ctx, g, ls, hooks, all, d, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
@@ -138,13 +138,12 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	return g.Wait()
 }
 
-// serve answers on the three listeners until ctx ends.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, t *telemetry.Telemetry, hooks *receiver.Server, all *domains, d *db.DB, log *slog.Logger) {
+// serve answers as API and as receiver until ctx ends.
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, log *slog.Logger) {
 	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	all.register(api)
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })
-	g.Go(func() error { return t.Serve(ctx, ls.ops) })
 	g.Go(func() error {
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {

@@ -54,18 +54,20 @@ func (r *role) close(ctx context.Context) {
 	r.tel.Stop(ctx)
 }
 
-// run runs the parts, and the listener for operators beside them, until the context ends or one of them fails.
+// run runs the parts until the context ends or one of them fails, and answers operators meanwhile.
 func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
-	g, ctx := errgroup.WithContext(ctx)
-	ops, err := r.flags.serve(ctx, g, r.tel)
+	ln, err := listen(ctx, "--ops-listen", r.flags.OpsListen)
 	if err != nil {
 		return err
 	}
-	for _, part := range parts {
-		g.Go(func() error { return part(ctx) })
-	}
-	started(ops)
-	return g.Wait()
+	return r.tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		for _, part := range parts {
+			g.Go(func() error { return part(ctx) })
+		}
+		started("http://" + ln.Addr().String())
+		return g.Wait()
+	})
 }
 
 // DatabaseFlags say where the database is.
@@ -126,16 +128,6 @@ func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metr
 	return telemetry.Start(ctx, telemetry.Config{
 		Service: "tradegrid-" + role, Release: release, Endpoint: f.OTLPEndpoint, Sample: f.TraceSample, Metrics: all, Log: log,
 	})
-}
-
-// serve answers the operators' requests in the group until its context ends, and returns where.
-func (f OpsFlags) serve(ctx context.Context, g *errgroup.Group, t *telemetry.Telemetry) (string, error) {
-	ln, err := listen(ctx, "--ops-listen", f.OpsListen)
-	if err != nil {
-		return "", err
-	}
-	g.Go(func() error { return t.Serve(ctx, ln) })
-	return "http://" + ln.Addr().String(), nil
 }
 
 func listen(ctx context.Context, flag, address string) (net.Listener, error) {

@@ -110,7 +110,7 @@ func (t *Telemetry) Stop(ctx context.Context) {
 	}
 }
 
-// Ready adds a condition for /readyz. To be called before [Telemetry.Serve].
+// Ready adds a condition for /readyz. To be called before [Telemetry.ServeWhile].
 func (t *Telemetry) Ready(name string, check Check) { t.checks[name] = check }
 
 // Handler answers /livez, /readyz and /metrics.
@@ -151,16 +151,24 @@ func reply(w http.ResponseWriter, status int, reasons map[string]string) {
 	}{status == http.StatusOK, reasons})
 }
 
-// Serve answers on the listener until ctx ends. From then on the process counts as not ready.
-func (t *Telemetry) Serve(ctx context.Context, ln net.Listener) error {
+// ServeWhile answers on the listener as long as run works. From the end of ctx on the process counts as not ready,
+// and still answers while run finishes what is under way. A listener that fails ends the context of run.
+func (t *Telemetry) ServeWhile(ctx context.Context, ln net.Listener, run func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	srv := &http.Server{Handler: t.Handler(), ReadHeaderTimeout: 5 * time.Second}
+	go func() {
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			cancel(fmt.Errorf("serve metrics on %s: %w", ln.Addr(), err))
+		}
+	}()
 	context.AfterFunc(ctx, func() { t.stopping.Store(true) })
-	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
-	defer stop()
-	if err := srv.Serve(ln); err != nil && !errors.Is(err, http.ErrServerClosed) {
-		return fmt.Errorf("serve metrics on %s: %w", ln.Addr(), err)
+	err := run(ctx)
+	failed := context.Cause(ctx)
+	if errors.Is(failed, context.Canceled) {
+		failed = nil // told to stop
 	}
-	return nil
+	return errors.Join(err, failed, srv.Close())
 }
 
 // logExporter writes finished spans to the debug log, for a machine without a trace backend.

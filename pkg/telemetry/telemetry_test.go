@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -96,34 +97,59 @@ func TestReadinessChecksHaveADeadline(t *testing.T) {
 	require.Equal(t, http.StatusOK, status, h.Reasons)
 }
 
-// A process that is told to stop is not ready from that moment on, whatever its checks say.
+// A process that is told to stop is not ready from then on, whatever its checks say, and answers until it has drained.
 func TestStoppingIsAReason(t *testing.T) {
 	t.Parallel()
 	tel := start(t, telemetry.Config{})
-	var lc net.ListenConfig
-	ln, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	ln := listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	ended := make(chan error, 1)
-	go func() { ended <- tel.Serve(ctx, ln) }()
-
-	resp, err := http.Get("http://" + ln.Addr().String() + "/readyz")
-	require.NoError(t, err)
-	body, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	require.NoError(t, resp.Body.Close())
-	require.Equal(t, http.StatusOK, resp.StatusCode, string(body))
-	require.JSONEq(t, `{"ok": true}`, string(body))
-	require.Equal(t, "application/json", resp.Header.Get("Content-Type"))
+	drained, ended := make(chan struct{}), make(chan error, 1)
+	go func() { ended <- tel.ServeWhile(ctx, ln, func(context.Context) error { <-drained; return nil }) }()
+	get := func(path string) (int, string) {
+		resp, err := http.Get("http://" + ln.Addr().String() + path)
+		if err != nil {
+			return 0, err.Error()
+		}
+		defer func() { _ = resp.Body.Close() }()
+		body, err := io.ReadAll(resp.Body)
+		if err != nil {
+			return 0, err.Error()
+		}
+		return resp.StatusCode, string(body)
+	}
+	status, body := get("/readyz")
+	require.Equal(t, http.StatusOK, status, body)
+	require.JSONEq(t, `{"ok": true}`, body)
 
 	stop()
+	require.Eventually(t, func() bool {
+		status, body = get("/readyz")
+		return status == http.StatusServiceUnavailable
+	}, 10*time.Second, 5*time.Millisecond)
+	require.JSONEq(t, `{"ok": false, "reasons": {"process": "is stopping"}}`, body)
+	status, body = get("/livez")
+	require.Equal(t, http.StatusOK, status, "a process that drains is alive: %s", body)
+	close(drained)
 	require.NoError(t, <-ended)
-	status, h := getHealth(t, tel, "/readyz")
-	require.Equal(t, http.StatusServiceUnavailable, status)
-	require.Equal(t, map[string]string{"process": "is stopping"}, h.Reasons)
-	status, _ = getHealth(t, tel, "/livez")
-	require.Equal(t, http.StatusOK, status, "a process that drains is alive")
+}
+
+func TestListenerThatFailsEndsTheProcess(t *testing.T) {
+	t.Parallel()
+	ln := listen(t)
+	err := start(t, telemetry.Config{}).ServeWhile(t.Context(), ln, func(ctx context.Context) error {
+		require.NoError(t, ln.Close())
+		<-ctx.Done()
+		return nil
+	})
+	require.ErrorContains(t, err, "serve metrics on "+ln.Addr().String())
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	ln, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return ln
 }
 
 func TestMetricsAreServed(t *testing.T) {
