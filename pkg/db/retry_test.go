@@ -157,6 +157,8 @@ func TestStopsAtTheDeadline(t *testing.T) {
 	company := uuid.New()
 	runs, err := takeAndCount(ctx, d, company)
 	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, "test ran out of time after 2 tries", "the wait between tries ends with the deadline")
+	require.ErrorContains(t, err, "40001")
 	require.NotErrorIs(t, err, db.ErrBusy)
 	require.Equal(t, 2, runs)
 	require.Zero(t, count(t, d, company))
