@@ -107,8 +107,8 @@ func (c *Cockroach) endEarlier(ctx context.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("read process id: %w", err)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(b)))
-	if err != nil || pid <= 0 || !alive(pid) || !runsOn(pid, c.data()) {
+	pid := processID(strings.TrimSpace(string(b)))
+	if pid == 0 || !runsOn(pid, c.data()) {
 		return nil // it has ended, or its id has gone to a stranger
 	}
 	c.cfg.Log.InfoContext(ctx, "waiting for an earlier server to end", "pid", pid)

@@ -96,9 +96,9 @@ func (p *Postgres) clearStalePid(ctx context.Context) error {
 		return fmt.Errorf("read postmaster.pid: %w", err)
 	}
 	first, _, _ := strings.Cut(string(b), "\n")
-	pid, err := strconv.Atoi(first)
-	if err != nil || pid <= 0 || !alive(pid) {
-		return nil // PostgreSQL replaces it
+	pid := processID(first)
+	if pid == 0 {
+		return nil // PostgreSQL replaces the file
 	}
 	if !runsOn(pid, p.data) {
 		p.cfg.Log.InfoContext(ctx, "postmaster.pid names another process, removed", "pid", pid)
@@ -121,6 +121,14 @@ func endEarlier(ctx context.Context, pid int, data string, sig syscall.Signal) e
 		}
 	}
 	return nil
+}
+
+// processID reads the id of a process that is alive; 0 for anything else.
+func processID(text string) int {
+	if pid, err := strconv.Atoi(text); err == nil && pid > 0 && alive(pid) {
+		return pid
+	}
+	return 0
 }
 
 func alive(pid int) bool {

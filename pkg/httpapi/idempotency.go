@@ -127,7 +127,7 @@ func (r *request) fingerprint() []byte {
 func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 	now := time.Now().UTC()
 	expires := now.Add(c.keys.lease + c.keys.ttl) // the request ends within the lease, and from then on its answer is kept
-	for range 3 { // the row may go between the two statements: then the key is free again
+	for range 3 {                                 // the row may go between the two statements: then the key is free again
 		var claimed bool
 		err := c.keys.db.RunTx(ctx, "idempotency.claim", func(_ context.Context, tx *db.Tx) error {
 			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), expires, now).

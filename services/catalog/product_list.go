@@ -28,8 +28,8 @@ type StockTotals struct {
 
 // ProductFilter selects products; the zero value of a field selects all.
 type ProductFilter struct {
-	Category      string // id of a category, which includes those below it, or "null" = without category
-	Statuses      []string // none = active ones, or all when changes are read
+	Category      string        // id of a category, which includes those below it, or "null" = without category
+	Statuses      []string      // none = active ones, or all when changes are read
 	PriceMin      *money.Amount // inclusive, as PriceMax
 	PriceMax      *money.Amount
 	Brand         string // exact
