@@ -230,7 +230,7 @@ func TestSweeperLeaseHasOneOwner(t *testing.T) {
 	d := dbtest.OpenNew(t)
 	now := time.Now()
 	clock := func() time.Time { return now }
-	a := &lease{db: d, name: "sweeper", owner: "a", ttl: 300 * time.Millisecond, now: clock}
+	a := &lease{db: d, name: "sweeper", owner: "a", ttl: time.Minute, now: clock}
 	b := &lease{db: d, name: "sweeper", owner: "b", ttl: 300 * time.Millisecond, now: clock}
 	holds := func(l *lease) bool {
 		held, err := l.hold(t.Context())
