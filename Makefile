@@ -41,6 +41,10 @@ test-chaos: ## run the tests of the API with failing transactions: retries asked
 test-race: ## run the tests of the concurrent parts under the race detector
 	$(WITHDB) $(GOTESTSUM) -- -race -count=1 ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/...
 
+.PHONY: test-kill
+test-kill: ## kill and freeze relays at their weakest points, from inside
+	$(WITHDB) $(GOTESTSUM) -- -tags failpoint -count=1 -run Killed ./pkg/outbox
+
 .PHONY: dialect
 dialect: $(SQL_LOG) ## check every SQL statement, also those that the tests sent, for CockroachDB and PostgreSQL
 	TRADEGRID_SQL_LOG=$(CURDIR)/$(SQL_LOG) $(WITHDB) sh -c 'cd tests/dialect && $(GOTESTSUM) -- -count=1 ./...'
@@ -67,7 +71,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect test-chaos test-race demo ## what `check` runs beside the tests
+rest: lint schemas-check dialect test-chaos test-race test-kill demo ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs
