@@ -135,7 +135,8 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 			return nil
 		}, db.ReadCommitted(), db.Repeatable(), db.Relaxed()) // a claim that a crash undoes has no change behind it
 		if err != nil {
-			return nil, fmt.Errorf("claim idempotency key: %w", err)
+			// An earlier try may have been stored and its answer lost; the client may repeat the request at once.
+			return nil, fmt.Errorf("claim idempotency key: %w", errors.Join(err, c.release(ctx)))
 		}
 		if claimed {
 			idempotency.WithLabelValues("claimed").Inc()
@@ -212,9 +213,15 @@ func (r *request) giveUpKey(ctx context.Context) {
 	if c == nil || c.stored {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-	defer cancel()
-	if _, err := c.keys.db.Exec(ctx, sqlReleaseKey, c.company, c.key, c.lease); err != nil {
+	if err := c.release(ctx); err != nil {
 		r.api.log.WarnContext(ctx, "idempotency key not released; its lease will end", "error", err)
 	}
+}
+
+// release frees the key if this claim has it and no answer is stored. It goes on for a moment when ctx is over.
+func (c *claim) release(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_, err := c.keys.db.Exec(ctx, sqlReleaseKey, c.company, c.key, c.lease)
+	return err
 }
