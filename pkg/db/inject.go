@@ -21,20 +21,21 @@ const (
 	AfterCommit // the commit has happened; an error here means that its answer was lost
 )
 
-// Injector makes transactions fail, for tests. A nil error lets the transaction go on.
+// Injector makes transactions fail, for tests. A nil error lets the transaction go on. The first try is 1.
 type Injector interface {
-	Fault(ctx context.Context, p Point) error
+	Fault(ctx context.Context, p Point, try int) error
 }
 
 // Chaos fails each point with a probability: a serialization failure before the commit,
 // a lost connection after it.
 type Chaos struct {
 	Probability float64
+	Tries       int // how many tries of one transaction may fail; 0 = all of them
 }
 
 // Fault implements [Injector].
-func (c Chaos) Fault(_ context.Context, p Point) error {
-	if rand.Float64() >= c.Probability {
+func (c Chaos) Fault(_ context.Context, p Point, try int) error {
+	if (c.Tries > 0 && try > c.Tries) || rand.Float64() >= c.Probability {
 		return nil
 	}
 	if p == AfterCommit {

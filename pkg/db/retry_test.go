@@ -28,7 +28,7 @@ type scripted struct {
 }
 
 // Fault implements [db.Injector].
-func (s *scripted) Fault(_ context.Context, p db.Point) error {
+func (s *scripted) Fault(_ context.Context, p db.Point, _ int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := s.passed[p]

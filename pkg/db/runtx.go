@@ -81,7 +81,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
 	defer span.End()
 	for try := 1; ; try++ {
-		err := d.runOnce(ctx, name, o, fn)
+		err := d.runOnce(ctx, name, try, o, fn)
 		if err == nil {
 			txAttempts.Observe(float64(try))
 			span.SetAttributes(attribute.Int("tradegrid.tx.attempts", try))
@@ -155,11 +155,11 @@ func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error)
 	return false, err
 }
 
-func (d *DB) runOnce(ctx context.Context, name string, o txOptions, fn func(context.Context, *Tx) error) error {
+func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn func(context.Context, *Tx) error) error {
 	if d.dialect == CockroachDB && d.cfg.SavepointRetry {
-		return d.runSavepoint(ctx, o, fn)
+		return d.runSavepoint(ctx, try, o, fn)
 	}
-	if err := d.injectAt(ctx, AtBegin); err != nil {
+	if err := d.injectAt(ctx, AtBegin, try); err != nil {
 		return err
 	}
 	late, err := d.begin(ctx, o)
@@ -172,7 +172,7 @@ func (d *DB) runOnce(ctx context.Context, name string, o txOptions, fn func(cont
 			d.rollback(ctx, late)
 		}
 	}()
-	tx := &Tx{tx: late, inject: d.cfg.Inject}
+	tx := &Tx{tx: late, inject: d.cfg.Inject, try: try}
 	if err := runFn(ctx, tx, fn); err != nil {
 		return err
 	}
@@ -182,12 +182,12 @@ func (d *DB) runOnce(ctx context.Context, name string, o txOptions, fn func(cont
 	if err := tx.Flush(ctx); err != nil {
 		return err
 	}
-	if err := d.injectAt(ctx, BeforeCommit); err != nil {
+	if err := d.injectAt(ctx, BeforeCommit, try); err != nil {
 		return err
 	}
 	ended = true
 	failpoint.Hit("tx.before_commit", name)
-	err = d.commit(ctx, late)
+	err = d.commit(ctx, late, try)
 	failpoint.Hit("tx.after_commit", name)
 	return err
 }
@@ -200,14 +200,14 @@ func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) err
 	return err
 }
 
-func (d *DB) commit(ctx context.Context, late *lateTx) error {
+func (d *DB) commit(ctx context.Context, late *lateTx, try int) error {
 	if err := late.commit(ctx); err != nil {
 		if outcomeUnknown(err) {
 			return &unknownOutcome{err}
 		}
 		return fmt.Errorf("commit: %w", err)
 	}
-	if err := d.injectAt(ctx, AfterCommit); err != nil {
+	if err := d.injectAt(ctx, AfterCommit, try); err != nil {
 		return &unknownOutcome{err}
 	}
 	return nil
@@ -215,9 +215,9 @@ func (d *DB) commit(ctx context.Context, late *lateTx) error {
 
 // runSavepoint is the protocol of CockroachDB's client library. It must never run on PostgreSQL, where
 // releasing the savepoint commits nothing and the error of the real commit would be dropped.
-func (d *DB) runSavepoint(ctx context.Context, o txOptions, fn func(context.Context, *Tx) error) error {
+func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, fn func(context.Context, *Tx) error) error {
 	return crdbpgx.ExecuteTx(ctx, d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
-		tx := &Tx{tx: ptx, inject: d.cfg.Inject}
+		tx := &Tx{tx: ptx, inject: d.cfg.Inject, try: try}
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err
 		}
@@ -234,11 +234,11 @@ func (d *DB) rollback(ctx context.Context, late *lateTx) {
 	}
 }
 
-func (d *DB) injectAt(ctx context.Context, p Point) error {
+func (d *DB) injectAt(ctx context.Context, p Point, try int) error {
 	if d.cfg.Inject == nil {
 		return nil
 	}
-	return d.cfg.Inject.Fault(ctx, p)
+	return d.cfg.Inject.Fault(ctx, p, try)
 }
 
 // unknownOutcome wraps a commit that may or may not have happened.

@@ -16,6 +16,7 @@ type Tx struct {
 	tx     Querier
 	queue  []*Queued
 	inject Injector
+	try    int
 	failed error // a failure that the caller could not be told at once
 }
 
@@ -74,7 +75,7 @@ func (t *Tx) injectAt(ctx context.Context, p Point) error {
 	if t.inject == nil {
 		return nil
 	}
-	return t.inject.Fault(ctx, p)
+	return t.inject.Fault(ctx, p, t.try)
 }
 
 // Queue adds a write that is sent with the others at the end of the transaction.

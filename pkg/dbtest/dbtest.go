@@ -16,7 +16,6 @@ package dbtest
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -137,24 +136,6 @@ func connect(t testing.TB, url string, conns int32) *db.DB {
 // Chaotic reports whether the transactions of the pools that this package opens fail at random.
 func Chaotic() bool { return os.Getenv(envChaos) != "" }
 
-// busyTries bounds [RunTx].
-const busyTries = 20
-
-// RunTx is [db.DB.RunTx] for tests that change the database themselves. Where faults are injected, a transaction
-// that used up its tries is run anew: the answer means that nothing was stored.
-func RunTx(ctx context.Context, d *db.DB, name string, fn func(context.Context, *db.Tx) error, opts ...db.Option) error {
-	return Patiently(func() error { return d.RunTx(ctx, name, fn, opts...) })
-}
-
-// Patiently repeats what ends in [db.ErrBusy] because of injected faults. Without them it does not.
-func Patiently(run func() error) error {
-	err := run()
-	for try := 1; Chaotic() && errors.Is(err, db.ErrBusy) && try < busyTries; try++ {
-		err = run()
-	}
-	return err
-}
-
 // chaoticChecks is how many cases a property test makes up where each of its transactions is run several times.
 const chaoticChecks = "20"
 
@@ -167,6 +148,10 @@ func calmRapid() {
 	}
 }
 
+// chaoticTries leaves a transaction its last tries: what happens without them has tests of its own, with pools of their
+// own, and every other test would fail by chance.
+const chaoticTries = 9
+
 func chaos(t testing.TB) db.Injector {
 	t.Helper()
 	text := os.Getenv(envChaos)
@@ -176,7 +161,7 @@ func chaos(t testing.TB) db.Injector {
 	p, err := strconv.ParseFloat(text, 64)
 	require.NoErrorf(t, err, "%s is a number from 0 to 1", envChaos)
 	require.Truef(t, p >= 0 && p <= 1, "%s is a number from 0 to 1, not %s", envChaos, text)
-	return db.Chaos{Probability: p}
+	return db.Chaos{Probability: p, Tries: chaoticTries}
 }
 
 // need starts the server at the first call. The caller holds the lock.

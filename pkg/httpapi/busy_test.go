@@ -21,7 +21,7 @@ type giveUp struct {
 }
 
 // Fault implements [db.Injector].
-func (g *giveUp) Fault(_ context.Context, p db.Point) error {
+func (g *giveUp) Fault(_ context.Context, p db.Point, _ int) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	switch p {
@@ -51,7 +51,7 @@ func TestBusyRequestFreesItsKey(t *testing.T) {
 		t.Cleanup(failing.Close)
 		cfg.DB = failing
 	})
-	f.things.db = failing // fails as it is told, whatever the environment asks of other tests
+	f.db = failing // fails as it is told, whatever the environment asks of other tests
 	key := uuid.NewString()
 	f.post(`{"name":"one"}`, keyHeader, key).is(t, 503, "SERVICE_UNAVAILABLE")
 	require.Zero(t, f.stored())

@@ -18,7 +18,7 @@ import (
 // write runs a change of the service as the caller, as the demo data do.
 func write[T any](t *testing.T, d *db.DB, change func(context.Context, *db.Tx) (T, error)) (out T, err error) {
 	t.Helper()
-	err = dbtest.RunTx(t.Context(), d, "test", func(ctx context.Context, tx *db.Tx) (err error) {
+	err = d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = change(ctx, tx)
 		return err
 	})

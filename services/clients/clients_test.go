@@ -58,7 +58,7 @@ func setup(t *testing.T) fixture {
 
 func (f fixture) tx(t *testing.T, fn func(ctx context.Context, tx *db.Tx) error) error {
 	t.Helper()
-	return dbtest.RunTx(t.Context(), f.db, "test", fn)
+	return f.db.RunTx(t.Context(), "test", fn)
 }
 
 func (f fixture) create(t *testing.T, body map[string]any) map[string]any {

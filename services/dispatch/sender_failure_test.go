@@ -26,7 +26,7 @@ import (
 // outage makes every transaction fail while it lasts.
 type outage struct{ on atomic.Bool }
 
-func (o *outage) Fault(_ context.Context, p db.Point) error {
+func (o *outage) Fault(_ context.Context, p db.Point, _ int) error {
 	if p == db.AtBegin && o.on.Load() {
 		return &pgconn.PgError{Severity: "FATAL", Code: "53300", Message: "outage"}
 	}

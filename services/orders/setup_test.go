@@ -192,7 +192,7 @@ func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
 func (s *shop) addDepot() {
 	s.t.Helper()
 	var w warehouse.Warehouse
-	require.NoError(s.t, dbtest.RunTx(context.Background(), dbtest.Open(s.t), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
+	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
 		w, err = s.n.store.CreateWarehouse(ctx, tx, s.caller(), warehouse.Input{Name: "Depot"})
 		return err
 	}))
@@ -273,7 +273,7 @@ func (s *shop) stock(product uuid.UUID) string {
 
 func (s *shop) receive(product uuid.UUID, qty int64) {
 	s.t.Helper()
-	require.NoError(s.t, dbtest.RunTx(context.Background(), s.d, "test.receive", func(ctx context.Context, tx *db.Tx) error {
+	require.NoError(s.t, s.d.RunTx(context.Background(), "test.receive", func(ctx context.Context, tx *db.Tx) error {
 		_, err := s.n.store.SetStock(ctx, tx, s.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: s.depot, TargetQty: qty, Reason: "count"})
 		return err
 	}))

@@ -64,7 +64,7 @@ func TestTogetherMakesOneRoundTrip(t *testing.T) {
 			return together(ctx, c, readRow(7, &row), readRows(3, &rows), readBatch(8, &batch), func(context.Context, db.Querier) error { return nil })
 		}
 		if inTx {
-			require.NoError(t, dbtest.RunTx(t.Context(), d, "test", func(ctx context.Context, tx *db.Tx) error { return check(ctx, tx) }, db.Repeatable()))
+			require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error { return check(ctx, tx) }, db.Repeatable()))
 		} else {
 			require.NoError(t, check(t.Context(), d))
 		}

@@ -58,7 +58,7 @@ func setup(t testing.TB, d *db.DB, policy string) *depot {
 }
 
 func (w *depot) tx(change func(ctx context.Context, tx *db.Tx) error) error {
-	return dbtest.RunTx(context.Background(), w.d, "test", change)
+	return w.d.RunTx(context.Background(), "test", change)
 }
 
 const sqlSelectLevels = `SELECT qty, reserved, (SELECT COALESCE(sum(m.delta), 0)::DECIMAL(18,3) FROM stock_movements m WHERE m.company_id = $1 AND m.product_id = $2)
@@ -80,7 +80,7 @@ func (w *depot) level(t require.TestingT, k warehouse.Key) (qty, reserved money.
 func TestStockFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	dbtest.Open(t)
-	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: db.Chaos{Probability: 0.1}})
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: db.Chaos{Probability: 0.1, Tries: 9}})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -119,7 +119,7 @@ func (r *rig) log(name string, entity uuid.UUID, at time.Time) (uuid.UUID, []byt
 	require.NoError(r.t, err)
 	body, err := webhook.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: "system", Data: data, EventID: id.String()}.Freeze()
 	require.NoError(r.t, err)
-	err = dbtest.RunTx(r.t.Context(), r.db, "test.log", func(ctx context.Context, tx *db.Tx) error {
+	err = r.db.RunTx(r.t.Context(), "test.log", func(ctx context.Context, tx *db.Tx) error {
 		var seq int64
 		if err := tx.QueryRow(ctx, `UPDATE event_log_heads SET n = n + 1 WHERE bucket = $1 RETURNING n`, outbox.Bucket(r.company())).Scan(&seq); err != nil {
 			return err
