@@ -40,7 +40,7 @@ const announce = `printf 'postgresql://root@127.0.0.1:26257/defaultdb?sslmode=di
 func fake(t *testing.T, behaviour string) (program string) {
 	t.Helper()
 	program = filepath.Join(t.TempDir(), cockroachProgram)
-	require.NoError(t, os.WriteFile(program, []byte(strings.Replace(fakeCockroach, "BEHAVIOUR", behaviour, 1)), 0o755))
+	writeProgram(t, program, []byte(strings.Replace(fakeCockroach, "BEHAVIOUR", behaviour, 1)))
 	return program
 }
 

@@ -234,13 +234,22 @@ func TestPostgresRunsAsOrdinaryUser(t *testing.T) {
 	require.Equal(t, 1, count(t, again.URL(""), "kept"))
 }
 
+// writeProgram writes a file to be run. A process that is forked meanwhile would keep it open for writing, so that it
+// could not be run.
+func writeProgram(t *testing.T, path string, content []byte) {
+	t.Helper()
+	syscall.ForkLock.RLock()
+	defer syscall.ForkLock.RUnlock()
+	require.NoError(t, os.WriteFile(path, content, 0o755))
+}
+
 // startHelper runs a copy of this test binary that starts a server, as another user if acct is given.
 func startHelper(t *testing.T, dir string, acct *account) (*exec.Cmd, helperReport) {
 	t.Helper()
 	binary, err := os.ReadFile(os.Args[0])
 	require.NoError(t, err)
 	self := filepath.Join(filepath.Dir(dir), "helper")
-	require.NoError(t, os.WriteFile(self, binary, 0o755))
+	writeProgram(t, self, binary)
 	if acct == nil {
 		acct = &account{}
 	}
