@@ -43,11 +43,18 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, bearer string, ip netip.Addr) (*access.Principal, error)
 }
 
+// Gate refuses requests that the platform cannot take now. The faults are for the client.
+type Gate interface {
+	Enter() (leave func(), err error) // before any request
+	Admit() error                     // before a change
+}
+
 // Config is what the API needs from outside.
 type Config struct {
 	DB       *db.DB
 	Auth     Authenticator
 	Limiter  *ratelimit.Limiter
+	Gate     Gate           // nil: everything is taken
 	Release  string         // shown in X-Api-Release
 	Timeout  time.Duration  // of one request; default 30 s
 	KeyTTL   time.Duration  // how long an idempotent answer is kept; default 7 days
@@ -256,6 +263,14 @@ func (o *operation) needed() string {
 
 // serve takes one request through the checks, in the order that the contract with clients fixes.
 func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *request) (*answer, error)) {
+	if a.cfg.Gate != nil {
+		leave, err := a.cfg.Gate.Enter()
+		if err != nil {
+			a.fail(fc, err)
+			return
+		}
+		defer leave()
+	}
 	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
 	defer cancel()
 	r := &request{api: a, fc: fc, op: o}
@@ -281,6 +296,11 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	r.write(ans)
 }
 
+var errUnavailable = &fault.Error{
+	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 2,
+	Message: "the platform cannot reach its data now; repeat the request, a change with the same X-Idempotency-Key, after the time in Retry-After",
+}
+
 // fail writes the error body. What is not meant for clients is logged here, once.
 func (a *API) fail(fc *fiber.Ctx, err error) {
 	f := a.faultOf(fc, err)
@@ -297,6 +317,10 @@ func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
 			fmt.Sprintf("the request took longer than %s; repeat it with the same X-Idempotency-Key", a.cfg.Timeout))
+	}
+	if db.Unavailable(err) {
+		a.log.ErrorContext(fc.UserContext(), "database not available", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
+		return errUnavailable
 	}
 	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
 	return fault.New(http.StatusInternalServerError, "INTERNAL_ERROR",

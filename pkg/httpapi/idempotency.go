@@ -67,10 +67,16 @@ func (r *request) claimKey(ctx context.Context) (*answer, error) {
 		return nil, nil //nolint:nilnil // no answer yet
 	}
 	key, err := r.idempotencyKey()
-	if err != nil || key == uuid.Nil {
+	if err != nil {
 		return nil, err
 	}
 	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New()}
+	if refused := r.admit(); refused != nil {
+		return c.collect(ctx, r.fingerprint(), refused)
+	}
+	if key == uuid.Nil {
+		return nil, nil //nolint:nilnil // nothing to keep
+	}
 	ans, err := c.take(ctx, r.fingerprint())
 	if err != nil {
 		return nil, err
@@ -79,6 +85,25 @@ func (r *request) claimKey(ctx context.Context) (*answer, error) {
 		r.call.claim = c
 	}
 	return ans, nil
+}
+
+func (r *request) admit() error {
+	if r.api.cfg.Gate == nil {
+		return nil
+	}
+	return r.api.cfg.Gate.Admit()
+}
+
+// collect looks for the stored answer of a request that would be refused if it were new.
+func (c *claim) collect(ctx context.Context, fingerprint []byte, refused error) (*answer, error) {
+	if c.key == uuid.Nil {
+		return nil, refused
+	}
+	ans, err := c.read(ctx, fingerprint)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, refused
+	}
+	return ans, err
 }
 
 func (r *request) idempotencyKey() (uuid.UUID, error) {

@@ -1,0 +1,89 @@
+package shed
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+// The rows are counted, because estimates of a table that is filled and emptied all the time are far off.
+const sqlMeasureOutbox = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
+
+// OutboxProbe measures the outbox. It works without a relay: a relay that is gone is the most likely reason
+// for a full outbox.
+func OutboxProbe(d *db.DB) Probe {
+	return Probe{Name: "outbox", Measure: func(ctx context.Context) (Readings, error) {
+		var rows int64
+		var age float64
+		if err := d.QueryRow(ctx, sqlMeasureOutbox).Scan(&rows, &age); err != nil {
+			return nil, fmt.Errorf("count the outbox: %w", err)
+		}
+		return Readings{OutboxRows: float64(rows), OutboxAge: age}, nil
+	}}
+}
+
+const (
+	sqlPostgresSize = `SELECT CAST(pg_database_size(current_database()) AS FLOAT8)`
+
+	// The fullest store decides: CockroachDB refuses writes to a range whose store has no room.
+	sqlCockroachDisk = `SELECT CAST(COALESCE(max(1 - available / capacity), 0) AS FLOAT8), CAST(COALESCE(sum(used), 0) AS FLOAT8)
+FROM crdb_internal.kv_store_status WHERE capacity > 0`
+)
+
+// DatabaseProbe measures the database: its size, and on CockroachDB the share in use of the fullest disk, which needs
+// the privilege VIEWCLUSTERMETADATA. PostgreSQL does not tell how large its disk is; disk measures it where the
+// process can see it, and may be nil.
+func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
+	return Probe{Name: "database", Measure: func(ctx context.Context) (Readings, error) {
+		if d.Dialect() == db.CockroachDB {
+			var share, used float64
+			if err := d.QueryRow(ctx, sqlCockroachDisk).Scan(&share, &used); err != nil {
+				return nil, fmt.Errorf("ask for the disks of the database (needs VIEWCLUSTERMETADATA): %w", err)
+			}
+			return Readings{DatabaseDisk: share, DatabaseSize: used}, nil
+		}
+		var size float64
+		if err := d.QueryRow(ctx, sqlPostgresSize).Scan(&size); err != nil {
+			return nil, fmt.Errorf("ask for the size of the database: %w", err)
+		}
+		readings := Readings{DatabaseSize: size}
+		if disk != nil {
+			share, err := disk()
+			if err != nil {
+				return nil, fmt.Errorf("measure the disk of the database: %w", err)
+			}
+			readings[DatabaseDisk] = share
+		}
+		return readings, nil
+	}}
+}
+
+// KafkaProbe measures the brokers: the share in use of the fullest disk, where brokers tell it (Kafka 3.3 and newer,
+// the right DESCRIBE on the cluster), and the bytes of all topics on the fullest broker.
+func KafkaProbe(client *kadm.Client) Probe {
+	return Probe{Name: "kafka", Every: 10 * time.Second, Measure: func(ctx context.Context) (Readings, error) {
+		brokers, err := client.DescribeAllLogDirs(ctx, nil)
+		if err != nil {
+			return nil, fmt.Errorf("ask the brokers for their disks: %w", err)
+		}
+		readings := Readings{}
+		for _, dirs := range brokers {
+			var size float64
+			for _, dir := range dirs {
+				if dir.Err != nil {
+					return nil, fmt.Errorf("broker %d, %s: %w", dir.Broker, dir.Dir, dir.Err)
+				}
+				size += float64(dir.Size())
+				if dir.TotalBytes > 0 && dir.UsableBytes >= 0 {
+					readings[KafkaDisk] = max(readings[KafkaDisk], 1-float64(dir.UsableBytes)/float64(dir.TotalBytes))
+				}
+			}
+			readings[KafkaSize] = max(readings[KafkaSize], size)
+		}
+		return readings, nil
+	}}
+}
