@@ -9,9 +9,15 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/shed"
 )
 
 // APICmd serves the external REST API.
@@ -20,7 +26,27 @@ type APICmd struct {
 	TrustedProxies []string      `help:"Addresses or networks of the load balancers whose X-Forwarded-For is believed."`
 	KeyLease       time.Duration `name:"idempotency-lease" help:"How long a request whose API node died blocks its idempotency key; longer than any request." default:"60s"`
 	AllowInsecure  bool          `help:"Accept subscriptions with http:// and private receivers. For development only."`
+	ShedFlags
 	BackendFlags
+}
+
+// ShedFlags are the limits from which on changes are refused, so that nothing is lost.
+type ShedFlags struct {
+	ShedOutboxRows   int64         `help:"Rows of the outbox from which on changes are refused with 503; 0 = no limit, as for all of these." default:"10000000"`
+	ShedOutboxAge    time.Duration `help:"Age of the oldest row of the outbox from which on changes are refused." default:"0s"`
+	ShedDisk         float64       `help:"Share in use of the fullest disk of database or brokers from which on changes are refused, where they tell it." default:"0.85"`
+	ShedDatabaseSize int64         `help:"Bytes of the database from which on changes are refused: for PostgreSQL, which does not tell the size of its disk." default:"0"`
+	ShedDatabasePath string        `help:"Folder on the disk of the database, if that is on this machine: PostgreSQL does not tell how full it is." type:"existingdir"`
+	ShedKafkaSize    int64         `help:"Bytes of all topics on one broker from which on changes are refused: for brokers that do not tell the size of their disks." default:"0"`
+	ShedPoolWait     time.Duration `help:"Wait for a connection to the database from which on changes are refused." default:"2s"`
+	MaxInFlight      int           `help:"Requests that this process works on at a time, reads as well." default:"4000"`
+}
+
+func (f ShedFlags) limits() shed.Limits {
+	return shed.Limits{
+		OutboxRows: f.ShedOutboxRows, OutboxAge: f.ShedOutboxAge, Disk: f.ShedDisk, DatabaseSize: f.ShedDatabaseSize,
+		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight,
+	}
 }
 
 // gcPercent is the garbage that may pile up before it is collected, in percent of what is in use. Requests leave much
@@ -32,18 +58,25 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
-	r, err := c.open(ctx, "api", log, httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics())
-	if err != nil {
-		return err
-	}
-	defer r.close(ctx)
 	proxies, err := parseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
 	}
+	r, err := c.open(ctx, "api", log, httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
+	if err != nil {
+		return err
+	}
+	defer r.close(ctx)
+	client, err := kafka.NewClient(r.broker)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
+	r.tel.Note("changes_refused_for", guard.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log})
+	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log})
 	all.register(api)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
@@ -55,9 +88,42 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 	return r.run(ctx, started,
 		func(ctx context.Context) error { return api.Serve(ctx, ln) },
 		limiter.Run,
+		guard.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	)
+}
+
+func (f ShedFlags) disk() func() (float64, error) {
+	if f.ShedDatabasePath == "" {
+		return nil
+	}
+	return func() (float64, error) { return shed.DiskUse(f.ShedDatabasePath) }
+}
+
+// AfterApply checks the limits.
+func (f ShedFlags) AfterApply() error {
+	if f.ShedDisk < 0 || f.ShedDisk > 1 {
+		return fmt.Errorf("--shed-disk: must be a share from 0 to 1, such as 0.85, not %v; 0 = no limit", f.ShedDisk)
+	}
+	for flag, v := range map[string]int64{
+		"--shed-outbox-rows": f.ShedOutboxRows, "--shed-outbox-age": int64(f.ShedOutboxAge), "--shed-database-size": f.ShedDatabaseSize,
+		"--shed-kafka-size": f.ShedKafkaSize, "--shed-pool-wait": int64(f.ShedPoolWait), "--max-in-flight": int64(f.MaxInFlight),
+	} {
+		if v < 0 {
+			return fmt.Errorf("%s: must not be below 0; 0 = no limit", flag)
+		}
+	}
+	return nil
+}
+
+// newGuard watches the stores that all processes share, and the connections of this one. disk measures the disk of the
+// database where this process can see it, and may be nil.
+func newGuard(d *db.DB, client *kgo.Client, disk func() (float64, error), limits shed.Limits, log *slog.Logger) *shed.Guard {
+	return shed.New(shed.Config{
+		DB: d, Node: nodeName(), Limits: limits, Log: log,
+		Probes: []shed.Probe{shed.OutboxProbe(d), shed.DatabaseProbe(d, disk), shed.KafkaProbe(kadm.NewClient(client))},
+	})
 }
 
 // parseProxies reads addresses and networks.

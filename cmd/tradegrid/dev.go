@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/shed"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
@@ -47,6 +48,9 @@ type DevCmd struct {
 
 	announced atomic.Bool // the banner was printed
 }
+
+// devLimits leave the disk alone: a developer's is often fuller than a server's may be.
+var devLimits = shed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000} //nolint:gochecknoglobals // a constant
 
 // devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
 type devInfo struct {
@@ -111,7 +115,14 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	g, ctx := errgroup.WithContext(ctx)
 	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
 	all := newDomains(d, domainConfig{AllowInsecure: true, Log: log})
-	c.serve(ctx, g, ls, hooks, all, d, log)
+	client, err := kafka.NewClient(broker)
+	if err != nil {
+		return err
+	}
+	defer client.Close()
+	guard := newGuard(d, client, nil, devLimits, log)
+	g.Go(func() error { return guard.Run(ctx) })
+	c.serve(ctx, g, ls, hooks, all, d, guard, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
@@ -139,8 +150,8 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve answers as API and as receiver until ctx ends.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, log *slog.Logger) {
-	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, guard *shed.Guard, log *slog.Logger) {
+	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	all.register(api)
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })

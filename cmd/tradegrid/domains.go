@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/shed"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -71,7 +72,7 @@ func (all *domains) register(api *httpapi.API) {
 
 // allMetrics are the collectors of a process that plays every role.
 func allMetrics() []prometheus.Collector {
-	return slices.Concat(db.Metrics(), httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), outbox.Metrics(), dispatch.Metrics(), kafka.ConsumerMetrics())
+	return slices.Concat(db.Metrics(), httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), outbox.Metrics(), dispatch.Metrics(), kafka.ConsumerMetrics(), shed.Metrics())
 }
 
 // stockProducts lets the warehouse read the catalog.

@@ -43,6 +43,7 @@ type Telemetry struct {
 	Registry *prometheus.Registry
 
 	checks   map[string]Check
+	notes    map[string]func() []string
 	stopping atomic.Bool
 	log      *slog.Logger
 }
@@ -69,7 +70,7 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	case cfg.Log.Enabled(ctx, slog.LevelDebug):
 		opts = append(opts, sdktrace.WithBatcher(logExporter{cfg.Log}))
 	}
-	t := &Telemetry{Provider: sdktrace.NewTracerProvider(opts...), Registry: prometheus.NewRegistry(), checks: map[string]Check{}, log: cfg.Log}
+	t := &Telemetry{Provider: sdktrace.NewTracerProvider(opts...), Registry: prometheus.NewRegistry(), checks: map[string]Check{}, notes: map[string]func() []string{}, log: cfg.Log}
 	otel.SetTracerProvider(t.Provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	all := append(slices.Clone(cfg.Metrics), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -113,10 +114,14 @@ func (t *Telemetry) Stop(ctx context.Context) {
 // Ready adds a condition for /readyz. To be called before [Telemetry.ServeWhile].
 func (t *Telemetry) Ready(name string, check Check) { t.checks[name] = check }
 
+// Note adds to /readyz what an operator should know of a process that is ready all the same; nothing = no note.
+// To be called before [Telemetry.ServeWhile].
+func (t *Telemetry) Note(name string, note func() []string) { t.notes[name] = note }
+
 // Handler answers /livez, /readyz and /metrics.
 func (t *Telemetry) Handler() http.Handler {
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { reply(w, http.StatusOK, nil) })
+	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { reply(w, health{OK: true}) })
 	mux.HandleFunc("GET /readyz", t.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	return mux
@@ -134,21 +139,28 @@ func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request) {
 			reasons[name] = err.Error()
 		}
 	}
-	status := http.StatusOK
-	if len(reasons) > 0 {
-		status = http.StatusServiceUnavailable
+	notes := map[string][]string{}
+	for name, note := range t.notes {
+		if texts := note(); len(texts) > 0 {
+			notes[name] = texts
+		}
 	}
-	reply(w, status, reasons)
+	reply(w, health{OK: len(reasons) == 0, Reasons: reasons, Notes: notes})
 }
 
-func reply(w http.ResponseWriter, status int, reasons map[string]string) {
+// health is the answer of /livez and /readyz.
+type health struct {
+	OK      bool                `json:"ok"`
+	Reasons map[string]string   `json:"reasons,omitempty"` // why the process is not ready
+	Notes   map[string][]string `json:"notes,omitempty"`   // what is worth knowing all the same
+}
+
+func reply(w http.ResponseWriter, h health) {
 	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(status)
-	// A client that went away needs no answer.
-	_ = json.NewEncoder(w).Encode(struct {
-		OK      bool              `json:"ok"`
-		Reasons map[string]string `json:"reasons,omitempty"`
-	}{status == http.StatusOK, reasons})
+	if !h.OK {
+		w.WriteHeader(http.StatusServiceUnavailable)
+	}
+	_ = json.NewEncoder(w).Encode(h) // a client that went away needs no answer
 }
 
 // ServeWhile answers on the listener as long as run works. From the end of ctx on the process counts as not ready,
