@@ -126,6 +126,35 @@ func endSpan(span trace.Span, a *attempted) {
 	span.End()
 }
 
+// Tiers of receivers, as label of metrics.
+const (
+	tierHealthy = "healthy" // takes what is sent to it
+	tierBlocked = "blocked" // rests, or rested since the change
+)
+
+// tier says whose fault a delay can be. What was put off, or met a breaker that was open since the commit, says
+// nothing about this platform: it is kept apart, so that the objectives can be computed without it.
+func (j *job) tier() string {
+	if j.msg.Parks == 0 && j.lane.breaker.closedSince(j.msg.CommittedAt) {
+		return tierHealthy
+	}
+	return tierBlocked
+}
+
+// observeLatency measures from the commit of the change.
+func observeLatency(j *job, a *attempted, succeeded bool) {
+	which, tier := "later", j.tier()
+	if j.msg.Attempt == 1 {
+		which = "first"
+		if tier == tierHealthy {
+			firstAttempt.Observe(max(a.at.Sub(j.msg.CommittedAt), 0).Seconds())
+		}
+	}
+	if succeeded {
+		deliveryLatency.WithLabelValues(which, tier).Observe(a.at.Add(a.took).Sub(j.msg.CommittedAt).Seconds())
+	}
+}
+
 // observe counts and logs an attempt: one wide line each.
 func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted, d decision) {
 	m, outcome := j.msg, "retry"
@@ -138,12 +167,8 @@ func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted,
 	}
 	deliveryTotal.WithLabelValues(outcome, strconv.Itoa(m.Attempt)).Inc()
 	end := a.at.Add(a.took)
-	if d.verdict == success && !m.CommittedAt.IsZero() {
-		label := "later"
-		if m.Attempt == 1 {
-			label = "first"
-		}
-		deliveryLatency.WithLabelValues(label).Observe(end.Sub(m.CommittedAt).Seconds())
+	if !m.CommittedAt.IsZero() {
+		observeLatency(j, a, d.verdict == success)
 	}
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return

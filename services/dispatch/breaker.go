@@ -44,6 +44,7 @@ type breaker struct {
 	state gobreaker.State
 	opens int
 	until time.Time
+	since time.Time // when it closed; zero when it was never seen open
 }
 
 // newBreaker takes over where an earlier owner stopped: opens > 0 starts open until the moment given,
@@ -118,7 +119,7 @@ func (b *breaker) note(to gobreaker.State) {
 		b.cb = b.instance(rest, true)
 		b.changed(breakerChange{open: true, until: b.until, opens: b.opens})
 	case gobreaker.StateClosed:
-		b.opens, b.until = 0, time.Time{}
+		b.opens, b.until, b.since = 0, time.Time{}, time.Now()
 		b.changed(breakerChange{})
 	case gobreaker.StateHalfOpen:
 		// In memory only: a new owner finds the rest over and is half-open by itself.
@@ -130,6 +131,13 @@ func (b *breaker) closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state == gobreaker.StateClosed
+}
+
+// closedSince reports whether attempts have flowed freely since the moment given, as far as this owner knows.
+func (b *breaker) closedSince(at time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state == gobreaker.StateClosed && !b.since.After(at)
 }
 
 // forget takes the breaker out of the metrics.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // breakerRig drives a breaker on the clock of a synctest bubble.
@@ -109,5 +111,26 @@ func TestBreakerIsTakenOver(t *testing.T) {
 		over.refused() // no burst
 		probe(nil)
 		require.True(t, over.b.closed())
+	})
+}
+
+func TestTierOfADelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerRig(t, 0, time.Time{})
+		tier := func(committed time.Time, parks int) string {
+			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, lane: &lane{breaker: r.b}}).tier()
+		}
+		early := time.Now()
+		require.Equal(t, tierHealthy, tier(early, 0), "never seen open")
+		require.Equal(t, tierBlocked, tier(early, 1), "put off")
+		for range 10 {
+			r.attempt(errFailed)
+		}
+		require.Equal(t, tierBlocked, tier(time.Now(), 0), "at rest")
+		<-time.After(30*time.Second + time.Millisecond)
+		r.attempt(nil)
+		require.Equal(t, tierBlocked, tier(early, 0), "rested since the commit")
+		require.Equal(t, tierHealthy, tier(time.Now(), 0), "closed again before the commit")
 	})
 }

@@ -7,9 +7,13 @@ var (
 		Name: "tradegrid_delivery_total", Help: "Attempts made, by result (success, retry, failed) and number of the attempt.",
 	}, []string{"result", "attempt"})
 	deliveryLatency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later).",
-		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 120, 600, 3600, 21600, 86400},
-	}, []string{"attempt"})
+		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later) and tier (healthy: neither put off nor at rest since the commit; blocked).",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600, 3600, 21600, 86400},
+	}, []string{"attempt", "tier"})
+	firstAttempt = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "tradegrid_delivery_first_attempt_seconds", Help: "Commit of the change to the begin of the first attempt, for healthy receivers.",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600},
+	})
 	deliveryInflight = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers that are under way.",
 	})
@@ -30,6 +34,6 @@ var (
 // senderMetrics are the collectors of the sender.
 func senderMetrics() []prometheus.Collector {
 	return []prometheus.Collector{
-		deliveryTotal, deliveryLatency, deliveryInflight, laneParked, breakerState, breakerTransitions, resultsBuffered,
+		deliveryTotal, deliveryLatency, firstAttempt, deliveryInflight, laneParked, breakerState, breakerTransitions, resultsBuffered,
 	}
 }

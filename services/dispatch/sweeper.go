@@ -220,7 +220,7 @@ func (s *Sweeper) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, tier := range []string{"healthy", "blocked"} {
+	for _, tier := range []string{tierHealthy, tierBlocked} {
 		age := 0.0
 		if at, ok := oldest[tier]; ok {
 			age = max(s.now().Sub(at).Seconds(), 0)

@@ -84,7 +84,7 @@ func (v *openDelivery) cause() string {
 func (v *openDelivery) message(body []byte) *webhook.Message {
 	return &webhook.Message{
 		Company: v.key.company, DeliveryID: v.id, SubscriptionID: v.key.id, Event: v.event, EventID: v.eventID,
-		Attempt: int(v.attempt) + 1, ExpiresAt: v.expires, CommittedAt: v.createdAt, IsTest: v.isTest, Body: body,
+		Attempt: int(v.attempt) + 1, Parks: 1, ExpiresAt: v.expires, CommittedAt: v.createdAt, IsTest: v.isTest, Body: body,
 	}
 }
 
