@@ -309,7 +309,7 @@ func (a *API) fail(fc *fiber.Ctx, err error) {
 
 func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 	if f, ok := fault.As(err); ok {
-		if f.Status >= http.StatusInternalServerError {
+		if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault says nothing that its counter does not
 			a.log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
 		}
 		return f
