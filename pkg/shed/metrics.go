@@ -17,7 +17,16 @@ var (
 	}, []string{"probe"})
 )
 
-// Metrics are the collectors of this package, to be registered once per process.
+// Metrics are the collectors of this package, to be registered once per process. They show all limits from the start:
+// rates do not see the first increment of a counter that was not there before.
 func Metrics() []prometheus.Collector {
+	for _, name := range Names() {
+		shedActive.WithLabelValues(name)
+		shedTotal.WithLabelValues(name)
+		limitUsage.WithLabelValues(name)
+	}
+	for _, probe := range []string{probeShared, probeOutbox, probeDatabase, probeKafka} {
+		probeFailures.WithLabelValues(probe)
+	}
 	return []prometheus.Collector{shedActive, shedTotal, limitUsage, probeFailures}
 }

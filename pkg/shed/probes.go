@@ -10,13 +10,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
+// The names of probes; the first is that of the table which they share.
+const (
+	probeShared   = "limit_probes"
+	probeOutbox   = "outbox"
+	probeDatabase = "database"
+	probeKafka    = "kafka"
+)
+
 // The rows are counted, because estimates of a table that is filled and emptied all the time are far off.
 const sqlMeasureOutbox = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
 
 // OutboxProbe measures the outbox. It works without a relay: a relay that is gone is the most likely reason
 // for a full outbox.
 func OutboxProbe(d *db.DB) Probe {
-	return Probe{Name: "outbox", Measure: func(ctx context.Context) (Readings, error) {
+	return Probe{Name: probeOutbox, Measure: func(ctx context.Context) (Readings, error) {
 		var rows int64
 		var age float64
 		if err := d.QueryRow(ctx, sqlMeasureOutbox).Scan(&rows, &age); err != nil {
@@ -38,7 +46,7 @@ FROM crdb_internal.kv_store_status WHERE capacity > 0`
 // the privilege VIEWCLUSTERMETADATA. PostgreSQL does not tell how large its disk is; disk measures it where the
 // process can see it, and may be nil.
 func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
-	return Probe{Name: "database", Measure: func(ctx context.Context) (Readings, error) {
+	return Probe{Name: probeDatabase, Measure: func(ctx context.Context) (Readings, error) {
 		if d.Dialect() == db.CockroachDB {
 			var share, used float64
 			if err := d.QueryRow(ctx, sqlCockroachDisk).Scan(&share, &used); err != nil {
@@ -65,7 +73,7 @@ func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
 // KafkaProbe measures the brokers: the share in use of the fullest disk, where brokers tell it (Kafka 3.3 and newer,
 // the right DESCRIBE on the cluster), and the bytes of all topics on the fullest broker.
 func KafkaProbe(client *kadm.Client) Probe {
-	return Probe{Name: "kafka", Every: 10 * time.Second, Measure: func(ctx context.Context) (Readings, error) {
+	return Probe{Name: probeKafka, Every: 10 * time.Second, Measure: func(ctx context.Context) (Readings, error) {
 		brokers, err := client.DescribeAllLogDirs(ctx, nil)
 		if err != nil {
 			return nil, fmt.Errorf("ask the brokers for their disks: %w", err)

@@ -70,7 +70,7 @@ func (g *Guard) look(ctx context.Context) {
 		due[p.Name] = true
 	}
 	rows, err := g.stored(ctx)
-	g.failed(ctx, "limits", err)
+	g.failed(ctx, probeShared, err)
 	for _, row := range rows {
 		due[row.Name] = due[row.Name] && row.Free
 		var readings Readings

@@ -104,14 +104,6 @@ func New(cfg Config) *Guard {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	for _, name := range Names() {
-		shedActive.WithLabelValues(name).Set(0)
-		shedTotal.WithLabelValues(name).Add(0)
-		limitUsage.WithLabelValues(name).Set(0)
-	}
-	for _, p := range cfg.Probes {
-		probeFailures.WithLabelValues(p.Name).Add(0)
-	}
 	return &Guard{
 		cfg: cfg, log: cfg.Log, limits: cfg.Limits.of(),
 		readings: map[string]reading{}, active: map[string]bool{}, failing: map[string]bool{},

@@ -208,7 +208,6 @@ func TestKafkaProbe(t *testing.T) {
 // What was never refused is on the page as well, else the first refusal is lost to rates.
 func TestAllLimitsAreOnTheFirstPage(t *testing.T) {
 	t.Parallel()
-	shed.New(shed.Config{})
 	reg := prometheus.NewPedanticRegistry()
 	for _, c := range shed.Metrics() {
 		require.NoError(t, reg.Register(c))
