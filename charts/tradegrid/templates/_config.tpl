@@ -1,0 +1,53 @@
+{{/* The file that each role reads with --config. */}}
+
+{{/* Keys that a running process takes over: a change of these alone rolls no pods. */}}
+{{- define "tradegrid.reloadable" -}}
+- log-level
+- trace-sample
+- in-flight
+- receiver-in-flight
+- host-in-flight
+- company-in-flight
+{{- end -}}
+
+{{/* Takes root, component and values. Helm reads numbers as floating-point ones, which would be written as 1e+06. */}}
+{{- define "tradegrid.config" -}}
+{{- $values := .root.Values -}}
+{{- $config := dict "log-level" $values.logging.level "log-format" $values.logging.format "trace-sample" $values.telemetry.traceSample -}}
+{{- with $values.telemetry.otlpEndpoint -}}{{- $_ := set $config "otlp-endpoint" . -}}{{- end -}}
+{{- if eq .component "api" -}}
+{{- with .values.trustedProxies -}}{{- $_ := set $config "trusted-proxies" . -}}{{- end -}}
+{{- end -}}
+{{- if eq .component "dispatcher" -}}
+{{- $_ := set $config "roles" .values.roles -}}
+{{- $_ := set $config "static-membership" .values.staticMembership -}}
+{{- end -}}
+{{- if and $values.evaluation.enabled $values.evaluation.receiver (has .component (list "api" "dispatcher")) -}}
+{{- $_ := set $config "allow-insecure" true -}}
+{{- end -}}
+{{- range $key, $value := .values.config -}}
+{{- if and (kindIs "float64" $value) (eq (floor $value) $value) -}}
+{{- $value = int64 $value -}}
+{{- end -}}
+{{- $_ := set $config $key $value -}}
+{{- end -}}
+{{- toYaml $config -}}
+{{- end -}}
+
+{{/* Changes when a change of the configuration needs new processes. */}}
+{{- define "tradegrid.configChecksum" -}}
+{{- $config := include "tradegrid.config" . | fromYaml -}}
+{{- range include "tradegrid.reloadable" .root | fromYamlArray -}}
+{{- $config = omit $config . -}}
+{{- end -}}
+{{- toJson $config | sha256sum -}}
+{{- end -}}
+
+{{/* 90 % of a memory limit, in the form of GOMEMLIMIT. */}}
+{{- define "tradegrid.memoryLimit" -}}
+{{- $text := ternary . (printf "%.0f" (float64 .)) (kindIs "string" .) -}}
+{{- $number := regexFind "^[0-9.]+" $text -}}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- $unit := get $units (trimPrefix $number $text) -}}
+{{- printf "%dMiB" (divf (mulf (float64 $number) $unit 0.9) 1048576 | floor | int64) -}}
+{{- end -}}

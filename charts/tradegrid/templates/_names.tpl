@@ -1,0 +1,101 @@
+{{/* Names and labels. */}}
+
+{{- define "tradegrid.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* The longest suffix is "-dispatcher-" and a set's name of up to 10; pods add "-0000", and a name may have 63 characters. */}}
+{{- define "tradegrid.fullname" -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 36 | trimSuffix "-" -}}
+{{- else -}}
+{{- $name := include "tradegrid.name" . -}}
+{{- if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 36 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 36 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/* What selectors name: it never changes. Takes root and component, and set for one of several sets of pods. */}}
+{{- define "tradegrid.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "tradegrid.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/component: {{ .component }}
+{{- with .set }}
+tradegrid.io/set: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels of objects. Takes root and component. */}}
+{{- define "tradegrid.labels" -}}
+{{ include "tradegrid.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: tradegrid
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tradegrid.image" -}}
+{{- $image := .Values.image -}}
+{{- if $image.digest -}}
+{{- printf "%s@%s" $image.repository $image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" $image.repository (default .Chart.AppVersion $image.tag) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tradegrid.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (include "tradegrid.fullname" .) .Values.serviceAccount.name -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.name -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The Jobs run before the objects of the release exist, so they have a ServiceAccount of their own. */}}
+{{- define "tradegrid.jobsServiceAccountName" -}}
+{{- if .Values.serviceAccount.create -}}
+{{- default (printf "%s-jobs" (include "tradegrid.fullname" .)) .Values.serviceAccount.jobsName -}}
+{{- else -}}
+{{- default "default" .Values.serviceAccount.jobsName -}}
+{{- end -}}
+{{- end -}}
+
+{{/* hook, init or none. */}}
+{{- define "tradegrid.jobsMode" -}}
+{{- if ne .Values.jobs.mode "auto" -}}
+{{- .Values.jobs.mode -}}
+{{- else -}}
+{{- ternary "init" "hook" .Values.evaluation.enabled -}}
+{{- end -}}
+{{- end -}}
+
+{{/* The sets of dispatcher pods by name, as YAML: each is the values of dispatcher with its own on top. The only set without a name is "". */}}
+{{- define "tradegrid.dispatcherSets" -}}
+{{- $base := omit .Values.dispatcher "sets" -}}
+{{- $sets := dict -}}
+{{- range $name, $own := .Values.dispatcher.sets -}}
+{{- $_ := set $sets $name (mustMergeOverwrite (deepCopy $base) (deepCopy (default dict $own))) -}}
+{{- end -}}
+{{- if not $sets -}}
+{{- $_ := set $sets "" $base -}}
+{{- end -}}
+{{- toYaml $sets -}}
+{{- end -}}
+
+{{/* Pods of a role when nothing scales it; evaluation runs one of each. Takes root and values. */}}
+{{- define "tradegrid.replicas" -}}
+{{- if .root.Values.evaluation.enabled -}}1{{- else -}}{{ int .values.replicas }}{{- end -}}
+{{- end -}}
+
+{{/* "true" when something scales the pods. Takes root and values. */}}
+{{- define "tradegrid.scaled" -}}
+{{- $hpa := default dict .values.autoscaling -}}
+{{- $keda := default dict .values.keda -}}
+{{- if and (or $hpa.enabled $keda.enabled) (not .root.Values.evaluation.enabled) -}}true{{- end -}}
+{{- end -}}

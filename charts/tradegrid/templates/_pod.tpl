@@ -1,0 +1,236 @@
+{{/*
+The pod of any role or Job. Takes root, component, name (of its ConfigMap), args, values, and
+  set        name of the set of pods, if there are several
+  database   settings of the database, if the pod uses it
+  kafka      settings of Kafka, if the pod uses it
+  job        true for a Job: no ports, probes, configuration file
+A new role, such as a console, is a template with one call of this.
+*/}}
+{{- define "tradegrid.podTemplate" -}}
+{{- $v := .root.Values -}}
+{{- $own := .values -}}
+metadata:
+  labels:
+    {{- include "tradegrid.selectorLabels" . | nindent 4 }}
+    app.kubernetes.io/part-of: tradegrid
+    {{- if and (eq .component "dispatcher") (has "sender" $own.roles) }}
+    tradegrid.io/sender: "true"
+    {{- end }}
+    {{- with mustMerge (deepCopy (default dict $own.podLabels)) $v.podLabels $v.commonLabels }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  annotations:
+    kubectl.kubernetes.io/default-container: tradegrid
+    {{- if not .job }}
+    checksum/config: {{ include "tradegrid.configChecksum" . }}
+    {{- end }}
+    {{- with mustMerge (deepCopy (default dict $own.podAnnotations)) $v.podAnnotations }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+spec:
+  serviceAccountName: {{ ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job) }}
+  automountServiceAccountToken: false
+  enableServiceLinks: false # their variables begin like the binary's own
+  {{- with $v.imagePullSecrets }}
+  imagePullSecrets:
+    {{- range . }}
+    - name: {{ . }}
+    {{- end }}
+  {{- end }}
+  {{- if .job }}
+  restartPolicy: Never
+  {{- else }}
+  terminationGracePeriodSeconds: {{ int $v.terminationGracePeriodSeconds }}
+  {{- end }}
+  securityContext:
+    {{- toYaml $v.podSecurityContext | nindent 4 }}
+  {{- with default $v.priorityClassName $own.priorityClassName }}
+  priorityClassName: {{ . }}
+  {{- end }}
+  {{- with default $v.nodeSelector $own.nodeSelector }}
+  nodeSelector:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with default $v.tolerations $own.tolerations }}
+  tolerations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with default $v.affinity $own.affinity }}
+  affinity:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  {{- with $own.topologySpreadConstraints }}
+  topologySpreadConstraints:
+    {{- range . }}
+    - {{ toYaml . | nindent 6 | trim }}
+      labelSelector:
+        matchLabels:
+          {{- include "tradegrid.selectorLabels" $ | nindent 10 }}
+    {{- end }}
+  {{- end }}
+  {{- if and (not .job) (eq (include "tradegrid.jobsMode" .root) "init") }}
+  initContainers:
+    {{- if $v.jobs.migrate.enabled }}
+    - name: migrate
+      args: [migrate, --log-format={{ $v.logging.format }}]
+      {{- include "tradegrid.container" (merge (dict "values" $v.jobs "job" true) .) | nindent 6 }}
+    {{- end }}
+    {{- if $v.jobs.topics.enabled }}
+    - name: topics
+      args:
+        {{- include "tradegrid.topicsArgs" .root | nindent 8 }}
+      {{- include "tradegrid.container" (merge (dict "values" $v.jobs "job" true) .) | nindent 6 }}
+    {{- end }}
+  {{- end }}
+  containers:
+    - name: tradegrid
+      args:
+        {{- toYaml .args | nindent 8 }}
+      {{- include "tradegrid.container" . | nindent 6 }}
+      {{- if not .job }}
+      ports:
+        {{- if eq .component "api" }}
+        - {name: http, containerPort: 8080, protocol: TCP}
+        {{- end }}
+        - {name: ops, containerPort: 9090, protocol: TCP}
+      startupProbe: # a process that cannot reach the database ends by itself and is started again
+        httpGet: {path: /livez, port: ops}
+        periodSeconds: 2
+        failureThreshold: 60
+      livenessProbe:
+        httpGet: {path: /livez, port: ops}
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 6
+      readinessProbe:
+        httpGet: {path: /readyz, port: ops}
+        periodSeconds: 5
+        timeoutSeconds: 5
+        failureThreshold: 2
+      {{- with int $own.preStopSeconds }}
+      lifecycle:
+        preStop:
+          sleep: {seconds: {{ . }}}
+      {{- end }}
+      {{- end }}
+  volumes:
+    {{- include "tradegrid.volumes" . | trim | default "[]" | nindent 4 }}
+{{- end -}}
+
+{{/* Image, environment, mounts and rights of a container, also of an init container. */}}
+{{- define "tradegrid.container" -}}
+{{- $v := .root.Values -}}
+{{- $own := .values -}}
+image: {{ include "tradegrid.image" .root | quote }}
+imagePullPolicy: {{ $v.image.pullPolicy }}
+env:
+  {{- with .database }}
+  {{- include "tradegrid.databaseEnv" (dict "root" $.root "database" .) | nindent 2 }}
+  {{- end }}
+  {{- with .kafka }}
+  {{- include "tradegrid.kafkaEnv" (dict "root" $.root "kafka" .) | nindent 2 }}
+  {{- end }}
+  - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
+  {{- with (($own.resources).limits).memory }}
+  - {name: GOMEMLIMIT, value: {{ include "tradegrid.memoryLimit" . }}}
+  {{- end }}
+  {{- if not .job }}
+  {{- include "tradegrid.telemetryEnv" .root | nindent 2 }}
+  {{- end }}
+  {{- with concat $v.extraEnv (default list $own.extraEnv) }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- with concat $v.extraEnvFrom (default list $own.extraEnvFrom) }}
+envFrom:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+resources:
+  {{- toYaml $own.resources | nindent 2 }}
+securityContext:
+  {{- toYaml $v.securityContext | nindent 2 }}
+volumeMounts:
+  {{- include "tradegrid.mounts" . | trim | default "[]" | nindent 2 }}
+{{- end -}}
+
+{{/* Which pod a signal comes from. Kubernetes expands $(NAME) from the variables above it. */}}
+{{- define "tradegrid.telemetryEnv" -}}
+- name: K8S_POD_NAME
+  valueFrom: {fieldRef: {fieldPath: metadata.name}}
+- name: K8S_POD_UID
+  valueFrom: {fieldRef: {fieldPath: metadata.uid}}
+- name: K8S_NODE_NAME
+  valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+{{- with .Values.telemetry.headersSecret }}
+{{- if .name }}
+- name: OTEL_EXPORTER_OTLP_HEADERS
+  valueFrom: {secretKeyRef: {name: {{ .name }}, key: {{ .key }}}}
+{{- end }}
+{{- end }}
+- name: OTEL_RESOURCE_ATTRIBUTES
+  value: {{ include "tradegrid.resourceAttributes" . | quote }}
+{{- end -}}
+
+{{- define "tradegrid.resourceAttributes" -}}
+{{- $all := dict "k8s.namespace.name" .Release.Namespace "k8s.pod.name" "$(K8S_POD_NAME)" "k8s.pod.uid" "$(K8S_POD_UID)" "k8s.node.name" "$(K8S_NODE_NAME)" "k8s.container.name" "tradegrid" "tradegrid.cell" .Values.cell -}}
+{{- $pairs := list -}}
+{{- range $key, $value := mergeOverwrite $all .Values.telemetry.resourceAttributes -}}
+{{- $pairs = append $pairs (printf "%s=%s" $key (toString $value)) -}}
+{{- end -}}
+{{- join "," $pairs -}}
+{{- end -}}
+
+{{- define "tradegrid.topicsArgs" -}}
+- topics
+- apply
+- --log-format={{ .Values.logging.format }}
+{{- if .Values.evaluation.enabled }}
+- --local
+{{- else }}
+- --replication={{ int .Values.jobs.topics.replication }}
+{{- end }}
+{{- end -}}
+
+{{- define "tradegrid.mounts" -}}
+{{- if not .job }}
+- {name: config, mountPath: /etc/tradegrid/config, readOnly: true}
+{{- end }}
+{{- if include "tradegrid.files" (dict "part" "database" "pod" .) }}
+- {name: database, mountPath: /etc/tradegrid/database, readOnly: true}
+{{- end }}
+{{- if include "tradegrid.files" (dict "part" "kafka" "pod" .) }}
+- {name: kafka, mountPath: /etc/tradegrid/kafka, readOnly: true}
+{{- end }}
+{{- with concat .root.Values.extraVolumeMounts (default list .values.extraVolumeMounts) }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* 0440: the pod's group may read, which fsGroup makes ours. */}}
+{{- define "tradegrid.volumes" -}}
+{{- if not .job }}
+- name: config
+  configMap:
+    name: {{ .name }}
+{{- end }}
+{{- range $part := list "database" "kafka" }}
+{{- with include "tradegrid.files" (dict "part" $part "pod" $) }}
+- name: {{ $part }}
+  projected:
+    defaultMode: 0440
+    sources:
+      {{- . | nindent 6 }}
+{{- end }}
+{{- end }}
+{{- with concat .root.Values.extraVolumes (default list .values.extraVolumes) }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{- define "tradegrid.files" -}}
+{{- $settings := get .pod .part -}}
+{{- if and $settings (eq .part "database") -}}
+{{- include "tradegrid.databaseFiles" (dict "root" .pod.root "database" $settings) | trim -}}
+{{- else if $settings -}}
+{{- include "tradegrid.kafkaFiles" (dict "root" .pod.root "kafka" $settings) | trim -}}
+{{- end -}}
+{{- end -}}
