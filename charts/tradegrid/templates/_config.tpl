@@ -47,7 +47,7 @@
 {{- define "tradegrid.memoryLimit" -}}
 {{- $text := ternary . (printf "%.0f" (float64 .)) (kindIs "string" .) -}}
 {{- $number := regexFind "^[0-9.]+" $text -}}
-{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 -}}
+{{- $units := dict "" 1 "k" 1e3 "M" 1e6 "G" 1e9 "T" 1e12 "Ki" 1024 "Mi" 1048576 "Gi" 1073741824 "Ti" 1099511627776 -}}
 {{- $unit := get $units (trimPrefix $number $text) -}}
 {{- printf "%dMiB" (divf (mulf (float64 $number) $unit 0.9) 1048576 | floor | int64) -}}
 {{- end -}}

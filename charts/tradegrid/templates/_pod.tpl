@@ -13,6 +13,9 @@ metadata:
   labels:
     {{- include "tradegrid.selectorLabels" . | nindent 4 }}
     app.kubernetes.io/part-of: tradegrid
+    {{- if not .job }}
+    tradegrid.io/metrics: "true"
+    {{- end }}
     {{- if and (eq .component "dispatcher") (has "sender" $own.roles) }}
     tradegrid.io/sender: "true"
     {{- end }}

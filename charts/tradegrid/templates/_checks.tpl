@@ -1,0 +1,158 @@
+{{/*
+What the schema cannot say in a clear sentence. All faults are named at once. `helm lint` only warns of them,
+so that it accepts the chart without values.
+*/}}
+{{- define "tradegrid.check" -}}
+{{- $faults := concat (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
+  (include "tradegrid.checkRoles" . | fromYamlArray) (include "tradegrid.checkCluster" . | fromYamlArray) -}}
+{{- if $faults -}}
+{{- fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $faults)) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tradegrid.checkBackends" -}}
+{{- $faults := list -}}
+{{- $v := .Values -}}
+{{- if not $v.image.repository -}}
+{{- $faults = append $faults "image.repository: name the image that you built and pushed, such as registry.example.com/tradegrid" -}}
+{{- end -}}
+{{- if $v.evaluation.enabled -}}
+{{- if or $v.database.host $v.database.urlSecret.name -}}
+{{- $faults = append $faults "evaluation.enabled brings its own database: leave database.host and database.urlSecret.name empty, or set evaluation.enabled to false" -}}
+{{- end -}}
+{{- if $v.kafka.brokers -}}
+{{- $faults = append $faults "evaluation.enabled brings its own broker: leave kafka.brokers empty, or set evaluation.enabled to false" -}}
+{{- end -}}
+{{- else -}}
+{{- if and (not $v.database.host) (not $v.database.urlSecret.name) -}}
+{{- $faults = append $faults "database: give host (with user and passwordSecret), or urlSecret.name; or set evaluation.enabled to try things out" -}}
+{{- end -}}
+{{- if and $v.database.host $v.database.urlSecret.name -}}
+{{- $faults = append $faults "database: give host or urlSecret.name, not both" -}}
+{{- end -}}
+{{- if and $v.database.passwordSecret.name $v.database.urlSecret.name -}}
+{{- $faults = append $faults "database.passwordSecret.name: leave it empty with urlSecret, whose URL holds the password" -}}
+{{- end -}}
+{{- if not $v.kafka.brokers -}}
+{{- $faults = append $faults "kafka.brokers: give at least one broker as host:port; or set evaluation.enabled to try things out" -}}
+{{- end -}}
+{{- end -}}
+{{- if and (not $v.kafka.tls.enabled) (or $v.kafka.tls.caSecret.name $v.kafka.tls.clientSecret.name $v.jobs.topics.kafka.clientSecret.name) -}}
+{{- $faults = append $faults "kafka.tls.enabled: must be true for certificates to be used" -}}
+{{- end -}}
+{{- if and $v.kafka.sasl.mechanism (or (not $v.kafka.sasl.username) (not $v.kafka.sasl.passwordSecret.name)) -}}
+{{- $faults = append $faults "kafka.sasl: mechanism needs username and passwordSecret.name" -}}
+{{- end -}}
+{{- if and (not $v.kafka.sasl.mechanism) (or $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name $v.jobs.topics.kafka.username $v.jobs.topics.kafka.passwordSecret.name) -}}
+{{- $faults = append $faults "kafka.sasl.mechanism: name one, such as scram-sha-512, for username and password to be used" -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{- define "tradegrid.checkJobs" -}}
+{{- $faults := list -}}
+{{- $mode := include "tradegrid.jobsMode" . -}}
+{{- $own := .Values.jobs.migrate.database -}}
+{{- $topics := .Values.jobs.topics.kafka -}}
+{{- if and (eq $mode "hook") .Values.evaluation.enabled -}}
+{{- $faults = append $faults "jobs.mode: hooks run before the database of the evaluation exists; use init or auto" -}}
+{{- end -}}
+{{- if and (ne $mode "hook") (or $own.user $own.urlSecret.name $own.passwordSecret.name $own.clientSecret.name $topics.username $topics.passwordSecret.name $topics.clientSecret.name) -}}
+{{- $faults = append $faults (printf "jobs.migrate.database, jobs.topics.kafka: credentials of their own need jobs.mode hook, not %s" $mode) -}}
+{{- end -}}
+{{- if and .Values.database.urlSecret.name (not $own.urlSecret.name) (or $own.user $own.passwordSecret.name) -}}
+{{- $faults = append $faults "jobs.migrate.database: the roles use a urlSecret; give migrate a urlSecret of its own too, not user and passwordSecret" -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{- define "tradegrid.checkRoles" -}}
+{{- $faults := list -}}
+{{- $done := list -}}
+{{- $sets := include "tradegrid.dispatcherSets" . | fromYaml -}}
+{{- range $set, $values := $sets -}}
+{{- $key := ternary (printf "dispatcher.sets.%s" $set) "dispatcher" (ne $set "") -}}
+{{- $done = concat $done $values.roles -}}
+{{- if and $values.autoscaling.enabled $values.keda.enabled -}}
+{{- $faults = append $faults (printf "%s: enable autoscaling or keda, not both: they would undo each other's work" $key) -}}
+{{- end -}}
+{{- if and $values.autoscaling.enabled (not $values.autoscaling.cpu) (not $values.autoscaling.lag.enabled) -}}
+{{- $faults = append $faults (printf "%s.autoscaling: scale on cpu, on lag, or both" $key) -}}
+{{- end -}}
+{{- if and $values.keda.enabled (not $values.keda.prometheus.serverAddress) (not $values.keda.triggers) -}}
+{{- $faults = append $faults (printf "%s.keda: give prometheus.serverAddress or triggers" $key) -}}
+{{- end -}}
+{{- $faults = concat $faults (include "tradegrid.checkRole" (dict "root" $ "key" $key "component" "dispatcher" "values" $values) | fromYamlArray) -}}
+{{- end -}}
+{{- range list "router" "sender" "delay" "sweeper" -}}
+{{- if not (has . $done) -}}
+{{- $faults = append $faults (printf "dispatcher: no pod has the role %s; name it in roles of one of the sets" .) -}}
+{{- end -}}
+{{- end -}}
+{{- range list "api" "relay" -}}
+{{- $faults = concat $faults (include "tradegrid.checkRole" (dict "root" $ "key" . "component" . "values" (get $.Values .)) | fromYamlArray) -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{/* Takes root, key (as the user writes it), component and values. */}}
+{{- define "tradegrid.checkRole" -}}
+{{- $faults := list -}}
+{{- $key := .key -}}
+{{- $taken := dict
+  "log-level" "logging.level" "log-format" "logging.format" "otlp-endpoint" "telemetry.otlpEndpoint" "trace-sample" "telemetry.traceSample"
+  "listen" "api.service" "ops-listen" "port 9090, which probes use" "config" (printf "%s.config" .key)
+  "database-url" "database" "database-url-file" "database.urlSecret" "database-password-file" "database.passwordSecret" "database-savepoint" "database.savepoint"
+  "kafka-brokers" "kafka.brokers" "kafka-tls" "kafka.tls.enabled" "kafka-ca-file" "kafka.tls.caSecret" "kafka-cert-file" "kafka.tls.clientSecret"
+  "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"
+  "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" -}}
+{{- if eq .component "api" -}}{{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}{{- end -}}
+{{- if eq .component "dispatcher" -}}
+{{- $_ := set $taken "roles" "dispatcher.roles" -}}
+{{- $_ := set $taken "static-membership" "dispatcher.staticMembership" -}}
+{{- end -}}
+{{- range $flag, $_ := .values.config -}}
+{{- with get $taken $flag -}}
+{{- $faults = append $faults (printf "%s.config.%s: the chart sets it; use %s" $key $flag .) -}}
+{{- end -}}
+{{- end -}}
+{{- range $kind := list "autoscaling" "keda" -}}
+{{- $scale := get $.values $kind -}}
+{{- if and $scale $scale.enabled (gt (int $scale.minReplicas) (int $scale.maxReplicas)) -}}
+{{- $faults = append $faults (printf "%s.%s: minReplicas %d is above maxReplicas %d" $key $kind (int $scale.minReplicas) (int $scale.maxReplicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- $needed := add (int .values.preStopSeconds) 35 -}}
+{{- $grace := int .root.Values.terminationGracePeriodSeconds -}}
+{{- if lt $grace (int $needed) -}}
+{{- $faults = append $faults (printf "terminationGracePeriodSeconds: %d is too short for %s; preStopSeconds, 25 s to drain and 10 s to spare need %d" $grace $key $needed) -}}
+{{- end -}}
+{{- if .root.Values.evaluation.enabled -}}
+{{- if or ((.values.autoscaling).enabled) ((.values.keda).enabled) -}}
+{{- $faults = append $faults (printf "%s: evaluation runs one pod of each role; leave autoscaling and keda off" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{/* A helm that was built without its release flags takes every cluster for v1.20.0 when it only renders. */}}
+{{- define "tradegrid.checkCluster" -}}
+{{- $faults := list -}}
+{{- $version := .Capabilities.KubeVersion.Version -}}
+{{- if and (semverCompare "<1.30.0-0" $version) (ne $version "v1.20.0") -}}
+{{- $faults = append $faults (printf "Kubernetes %s: 1.30 or newer is needed, for the pause before pods stop" $version) -}}
+{{- end -}}
+{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.hosts) -}}
+{{- $faults = append $faults "api.ingress.hosts: name at least one host" -}}
+{{- end -}}
+{{- if and .Values.api.httpRoute.enabled (not .Values.api.httpRoute.parentRefs) -}}
+{{- $faults = append $faults "api.httpRoute.parentRefs: name at least one gateway" -}}
+{{- end -}}
+{{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
+{{- $faults = append $faults "metrics: enable podMonitor or serviceMonitor, not both: every pod would be counted twice" -}}
+{{- end -}}
+{{- if and .Values.telemetry.headersSecret.name (not .Values.telemetry.otlpEndpoint) -}}
+{{- $faults = append $faults "telemetry.otlpEndpoint: headersSecret is of no use without it" -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}

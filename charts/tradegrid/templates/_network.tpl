@@ -1,0 +1,171 @@
+{{/* Takes root, component, database, kafka and job. */}}
+{{- define "tradegrid.rolePolicy" }}
+{{- $policy := .root.Values.networkPolicy }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "tradegrid.fullname" .root }}-{{ .component }}
+  labels:
+    {{- include "tradegrid.labels" . | nindent 4 }}
+  {{- if .job }}
+  annotations:
+    {{- include "tradegrid.hook" -20 | nindent 4 }}
+  {{- end }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "tradegrid.selectorLabels" (dict "root" .root "component" .component) | nindent 6 }}
+  policyTypes: [Ingress, Egress]
+  {{- if .job }}
+  ingress: []
+  {{- else }}
+  ingress:
+    {{- if eq .component "api" }}
+    - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.api.from "ports" (list 8080)) | nindent 6 | trim }}
+    {{- end }}
+    - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.ops.from "ports" (list 9090)) | nindent 6 | trim }}
+  {{- end }}
+  egress:
+    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.dns.to "ports" $policy.dns.ports "udp" true) | nindent 6 | trim }}
+    {{- if .database }}
+    - {{ include "tradegrid.backendPeers" (dict "root" .root "part" "database") | nindent 6 | trim }}
+    {{- end }}
+    {{- if .kafka }}
+    - {{ include "tradegrid.backendPeers" (dict "root" .root "part" "kafka") | nindent 6 | trim }}
+    {{- end }}
+    {{- if and .root.Values.telemetry.otlpEndpoint (not .job) }}
+    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.otlp.to "ports" (include "tradegrid.otlpPorts" .root | fromYamlArray)) | nindent 6 | trim }}
+    {{- end }}
+    {{- with $policy.extraEgress }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+{{- end -}}
+
+{{/* One rule. Takes key (from or to), peers, ports, and udp to open the ports for UDP as well. */}}
+{{- define "tradegrid.peers" -}}
+ports:
+  {{- range .ports }}
+  - {protocol: TCP, port: {{ int . }}}
+  {{- if $.udp }}
+  - {protocol: UDP, port: {{ int . }}}
+  {{- end }}
+  {{- end }}
+{{- with .peers }}
+{{ $.key }}:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/* The way to database or kafka: those of the evaluation, or what the values name. Takes root and part. */}}
+{{- define "tradegrid.backendPeers" -}}
+{{- $root := .root -}}
+{{- if $root.Values.evaluation.enabled -}}
+{{- $component := ternary "cockroach" "kafka" (eq .part "database") -}}
+{{- $port := ternary 26257 9092 (eq .part "database") -}}
+{{- $peer := dict "podSelector" (dict "matchLabels" (include "tradegrid.selectorLabels" (dict "root" $root "component" $component) | fromYaml)) -}}
+{{- include "tradegrid.peers" (dict "key" "to" "peers" (list $peer) "ports" (list $port)) -}}
+{{- else -}}
+{{- $policy := get $root.Values.networkPolicy .part -}}
+{{- $ports := $policy.ports -}}
+{{- if not $ports -}}
+{{- $ports = ternary (list $root.Values.database.port) (include "tradegrid.brokerPorts" $root | fromYamlArray) (eq .part "database") -}}
+{{- end -}}
+{{- include "tradegrid.peers" (dict "key" "to" "peers" $policy.to "ports" $ports) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tradegrid.brokerPorts" -}}
+{{- $ports := list -}}
+{{- range .Values.kafka.brokers -}}
+{{- $ports = append $ports (regexFind "[0-9]+$" . | int) -}}
+{{- end -}}
+{{- $ports | uniq | toYaml -}}
+{{- end -}}
+
+{{- define "tradegrid.otlpPorts" -}}
+{{- $ports := .Values.networkPolicy.otlp.ports -}}
+{{- if not $ports -}}
+{{- $url := urlParse .Values.telemetry.otlpEndpoint -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
+{{- $ports = list (default (ternary 443 80 (eq $url.scheme "https")) $port | int) -}}
+{{- end -}}
+{{- toYaml $ports -}}
+{{- end -}}
+
+{{/* Webhooks go to the internet, never to private networks. An exception must lie inside its network, so each takes its own family's. */}}
+{{- define "tradegrid.senderPolicy" }}
+{{- $receivers := .Values.networkPolicy.receivers }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "tradegrid.fullname" . }}-sender
+  labels:
+    {{- include "tradegrid.labels" (dict "root" . "component" "dispatcher") | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "tradegrid.selectorLabels" (dict "root" . "component" "dispatcher") | nindent 6 }}
+      tradegrid.io/sender: "true"
+  policyTypes: [Egress]
+  egress:
+    - to:
+        {{- range $cidr := $receivers.cidrs }}
+        - ipBlock:
+            cidr: {{ $cidr | quote }}
+            {{- $except := list }}
+            {{- range $receivers.except }}
+            {{- if eq (contains ":" .) (contains ":" $cidr) }}
+            {{- $except = append $except . }}
+            {{- end }}
+            {{- end }}
+            {{- with $except }}
+            except:
+              {{- toYaml . | nindent 14 }}
+            {{- end }}
+        {{- end }}
+        {{- if and .Values.evaluation.enabled .Values.evaluation.receiver }}
+        - podSelector:
+            matchLabels:
+              {{- include "tradegrid.selectorLabels" (dict "root" . "component" "receiver") | nindent 14 }}
+        {{- end }}
+      {{- with $receivers.ports }}
+      ports:
+        {{- range . }}
+        - {protocol: TCP, port: {{ int . }}}
+        {{- end }}
+        {{- if and $.Values.evaluation.enabled $.Values.evaluation.receiver }}
+        - {protocol: TCP, port: 8090}
+        {{- end }}
+      {{- end }}
+{{- end -}}
+
+{{/* Database and broker of the evaluation: for the roles alone. The receiver: for senders, and for you through a port-forward. */}}
+{{- define "tradegrid.evaluationPolicies" }}
+{{- $root := . }}
+{{- range $component, $ports := dict "cockroach" (list 26257) "kafka" (list 9092 9093) }}
+---
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  name: {{ include "tradegrid.fullname" $root }}-{{ $component }}
+  labels:
+    {{- include "tradegrid.labels" (dict "root" $root "component" $component) | nindent 4 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "tradegrid.selectorLabels" (dict "root" $root "component" $component) | nindent 6 }}
+  policyTypes: [Ingress]
+  ingress:
+    - from:
+        - podSelector:
+            matchLabels:
+              app.kubernetes.io/name: {{ include "tradegrid.name" $root }}
+              app.kubernetes.io/instance: {{ $root.Release.Name }}
+      ports:
+        {{- range $ports }}
+        - {protocol: TCP, port: {{ . }}}
+        {{- end }}
+{{- end }}
+{{- end -}}
