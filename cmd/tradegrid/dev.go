@@ -196,7 +196,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 
 // prepare brings database and broker to what this release needs.
 func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logger) error {
-	if _, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), log); err != nil {
+	if _, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, log); err != nil {
 		return err
 	}
 	client, err := kafka.NewClient(broker)

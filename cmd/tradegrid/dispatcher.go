@@ -26,6 +26,7 @@ import (
 type DispatcherCmd struct {
 	Roles            []string        `help:"What this process does: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
 	StaticMembership bool            `help:"Stay a member of the consumer groups over a restart, under the host name: for stateful sets."`
+	MemberName       string          `help:"With --static-membership: the name, different for each process at a time; default: the host name."`
 	DeliveryTTL      time.Duration   `name:"delivery-ttl" help:"Time to live of a delivery." default:"22h"`
 	MaxAttempts      int             `help:"Attempts of a delivery." default:"7"`
 	RetryDelays      []time.Duration `help:"Waits of the 7 delay lines, ascending; line n follows failed attempt n, the last is the longest wait that a Retry-After may ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
@@ -102,10 +103,14 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 	for i := range o.Lines {
 		o.Lines[i].Delay = c.RetryDelays[i]
 	}
-	if c.StaticMembership {
+	if !c.StaticMembership {
+		return o, nil
+	}
+	o.InstanceID = c.MemberName
+	if o.InstanceID == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return o, fmt.Errorf("--static-membership: the host has no name: %w", err)
+			return o, fmt.Errorf("--static-membership: the host has no name, give one by --member-name: %w", err)
 		}
 		o.InstanceID = host
 	}

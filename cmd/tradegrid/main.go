@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/alecthomas/kong"
 )
@@ -38,10 +39,27 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
+// stopBound is how long a process may take to stop: longer than the 25 s in which it finishes what is under way, and
+// shorter than the time after which an orchestrator kills it.
+const stopBound = 40 * time.Second
+
+// boundStop ends the process when it was told to stop and does not: a database or broker that never answers must not
+// hold it. A second signal ends it at once.
+func boundStop(ctx context.Context, restore func(), stderr io.Writer) (cancel func() bool) {
+	return context.AfterFunc(ctx, func() {
+		restore()
+		time.AfterFunc(stopBound, func() {
+			fmt.Fprintf(stderr, "tradegrid: not stopped within %s; what was under way will be repeated\n", stopBound)
+			os.Exit(1)
+		})
+	})
+}
+
 // run is main without the process: it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	defer boundStop(ctx, stop, stderr)()
 	var cli CLI
 	code, ended := 0, false // set when help or the version was asked for
 	parser, err := kong.New(&cli,

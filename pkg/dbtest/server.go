@@ -131,7 +131,7 @@ func (s *server) createMigrated(ctx context.Context, name string) error {
 		return fmt.Errorf("connect to the test database: %w", err)
 	}
 	defer pool.Close()
-	if _, err := migrate.Up(ctx, pool, sql.Files, s.dialect, nil); err != nil {
+	if _, err := migrate.Up(ctx, pool, sql.Files, s.dialect, migrate.Contract, nil); err != nil {
 		return fmt.Errorf("migrate test database: %w", err)
 	}
 	return nil

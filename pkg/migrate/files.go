@@ -15,22 +15,23 @@ import (
 
 // Step is one statement of a migration.
 type Step struct {
-	Version  string // "001" for both dialects, "001.pg" or "001.crdb" for an overlay
+	Version  string // "001" for both dialects, "001.pg" or "001.crdb" for an overlay, "001.contract" and so on
 	Number   int    // position in its file, from 1
 	File     string
 	SQL      string
 	Checksum string // SHA-256 of SQL, hexadecimal
+	Contract bool   // takes away what binaries of the previous release use
 }
 
 // String names the step for people.
 func (s Step) String() string { return fmt.Sprintf("%s, step %d", s.File, s.Number) }
 
-var fileName = regexp.MustCompile(`^([0-9]{3})_[a-z0-9_]+(\.pg|\.crdb)?\.sql$`)
+var fileName = regexp.MustCompile(`^([0-9]{3})_[a-z0-9_]+(\.contract)?(\.pg|\.crdb)?\.sql$`)
 
 var overlays = map[db.Dialect]string{db.PostgreSQL: ".pg", db.CockroachDB: ".crdb"}
 
 // Load reads the steps for a dialect in the order in which they are applied: by number, and of one number
-// the common file before its overlay. Two files of one number and kind are refused.
+// the common file before its overlay, and what is common before what contracts. Two files of one number and kind are refused.
 func Load(files fs.FS, dialect db.Dialect) ([]Step, error) {
 	overlay, ok := overlays[dialect]
 	if !ok {
@@ -41,8 +42,9 @@ func Load(files fs.FS, dialect db.Dialect) ([]Step, error) {
 		return nil, err
 	}
 	var steps []Step
-	for _, version := range slices.Sorted(maps.Keys(byVersion)) {
-		if _, kind, special := strings.Cut(version, "."); special && "."+kind != overlay {
+	for _, version := range slices.SortedFunc(maps.Keys(byVersion), func(a, b string) int { return strings.Compare(place(a), place(b)) }) {
+		_, kind, _ := strings.Cut(version, ".")
+		if kind = strings.TrimPrefix(kind, "contract"); kind != "" && "."+strings.TrimPrefix(kind, ".") != overlay {
 			continue
 		}
 		if steps, err = appendFile(steps, files, version, byVersion[version]); err != nil {
@@ -51,6 +53,9 @@ func Load(files fs.FS, dialect db.Dialect) ([]Step, error) {
 	}
 	return steps, nil
 }
+
+// place sorts versions: "001", "001.pg", "001.contract", "001.contract.pg".
+func place(version string) string { return strings.Replace(version, ".contract", "~contract", 1) }
 
 // filesByVersion maps "001" and "001.pg" to the names of their files.
 func filesByVersion(files fs.FS) (map[string]string, error) {
@@ -62,9 +67,9 @@ func filesByVersion(files fs.FS) (map[string]string, error) {
 	for _, name := range names {
 		m := fileName.FindStringSubmatch(name)
 		if m == nil {
-			return nil, fmt.Errorf("migration %s: the name must look like 001_name.sql, 001_name.pg.sql or 001_name.crdb.sql", name)
+			return nil, fmt.Errorf("migration %s: the name must look like 001_name.sql, 001_name.pg.sql or 001_name.crdb.sql, with .contract before .sql, .pg or .crdb if older binaries cannot do with it", name)
 		}
-		version := m[1] + m[2]
+		version := m[1] + m[2] + m[3]
 		if other, taken := byVersion[version]; taken {
 			return nil, fmt.Errorf("migrations %s and %s have the same number: give one of them the next free number", other, name)
 		}
@@ -84,7 +89,7 @@ func appendFile(steps []Step, files fs.FS, version, name string) ([]Step, error)
 	}
 	for i, stmt := range stmts {
 		sum := sha256.Sum256([]byte(stmt))
-		steps = append(steps, Step{Version: version, Number: i + 1, File: name, SQL: stmt, Checksum: hex.EncodeToString(sum[:])})
+		steps = append(steps, Step{Version: version, Number: i + 1, File: name, SQL: stmt, Checksum: hex.EncodeToString(sum[:]), Contract: strings.Contains(version, ".contract")})
 	}
 	return steps, nil
 }

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,21 +38,39 @@ const (
 // tries bounds how often one step is repeated after an error that passes.
 const tries = 10
 
-// Up applies the steps that a database does not have yet and returns their number. Processes that run it at
+// Phase says which steps are meant. A release expands the schema before its binaries start, and contracts it when
+// those of the release before are gone.
+type Phase int
+
+// The phases.
+const (
+	Expand   Phase = iota // all but the files named NNN_name.contract.sql: the binaries of the release before run on
+	Contract              // all
+)
+
+// in keeps the steps of a phase.
+func (p Phase) in(steps []Step) []Step {
+	if p == Contract {
+		return steps
+	}
+	return slices.DeleteFunc(steps, func(s Step) bool { return s.Contract })
+}
+
+// Up applies the steps of the phase that a database does not have yet and returns their number. Processes that run it at
 // the same time wait for each other. When it fails or is killed in the middle, the next run goes on from there.
 // An applied step with another text gives [ErrChanged]; steps that only a newer binary knows are left alone.
 // The pool needs room for two connections.
-func Up(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, log *slog.Logger) (applied int, err error) {
-	return newRunner(pool, log).up(ctx, files, dialect)
+func Up(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, phase Phase, log *slog.Logger) (applied int, err error) {
+	return newRunner(pool, log).up(ctx, files, dialect, phase)
 }
 
-// Pending lists the steps that a database does not have yet, in their order. It changes nothing.
-func Pending(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect) ([]Step, error) {
+// Pending lists the steps of the phase that a database does not have yet, in their order. It changes nothing.
+func Pending(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, phase Phase) ([]Step, error) {
 	steps, err := Load(files, dialect)
 	if err != nil {
 		return nil, err
 	}
-	return pending(ctx, pool, steps)
+	return pending(ctx, pool, phase.in(steps))
 }
 
 type runner struct {
@@ -61,11 +80,12 @@ type runner struct {
 	ttl   time.Duration // how long the lock outlives its holder
 }
 
-func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect) (applied int, err error) {
-	steps, err := Load(files, dialect)
+func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase Phase) (applied int, err error) {
+	all, err := Load(files, dialect)
 	if err != nil {
 		return 0, err
 	}
+	steps := phase.in(all)
 	if todo, err := pending(ctx, r.pool, steps); err != nil || len(todo) == 0 {
 		return 0, err
 	}

@@ -87,17 +87,17 @@ func ns(t *testing.T, pool *pgxpool.Pool) []int64 {
 func TestUpAppliesEachStepOnce(t *testing.T) {
 	t.Parallel()
 	pool := database(t)
-	steps, err := Pending(t.Context(), pool, files(sample), db.PostgreSQL)
+	steps, err := Pending(t.Context(), pool, files(sample), db.PostgreSQL, Expand)
 	require.NoError(t, err)
 	require.Len(t, steps, 5)
-	applied, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, nil)
+	applied, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	require.Equal(t, 5, applied)
 	require.Equal(t, []int64{1, 2, 3}, ns(t, pool))
-	applied, err = Up(t.Context(), pool, files(sample), db.PostgreSQL, nil)
+	applied, err = Up(t.Context(), pool, files(sample), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	require.Zero(t, applied)
-	steps, err = Pending(t.Context(), pool, files(sample), db.PostgreSQL)
+	steps, err = Pending(t.Context(), pool, files(sample), db.PostgreSQL, Expand)
 	require.NoError(t, err)
 	require.Empty(t, steps)
 }
@@ -114,7 +114,7 @@ func TestSixRunnersAtOnce(t *testing.T) {
 				return err
 			}
 			defer own.Close()
-			n, err := Up(ctx, own, files(sample), db.PostgreSQL, nil)
+			n, err := Up(ctx, own, files(sample), db.PostgreSQL, Expand, nil)
 			total.Add(int64(n))
 			return err
 		})
@@ -128,11 +128,11 @@ func TestUpGoesOnAfterFailure(t *testing.T) {
 	t.Parallel()
 	pool := database(t)
 	broken := map[string]string{"001_base.sql": sample["001_base.sql"], "001_base.pg.sql": "INSERT INTO absent (n) VALUES (2);"}
-	applied, err := Up(t.Context(), pool, files(broken), db.PostgreSQL, nil)
+	applied, err := Up(t.Context(), pool, files(broken), db.PostgreSQL, Expand, nil)
 	require.ErrorContains(t, err, "001_base.pg.sql, step 1")
 	require.Equal(t, 2, applied)
 	// The failed step was never recorded, so it may be mended.
-	applied, err = Up(t.Context(), pool, files(sample), db.PostgreSQL, nil)
+	applied, err = Up(t.Context(), pool, files(sample), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	require.Equal(t, 3, applied)
 	require.Equal(t, []int64{1, 2, 3}, ns(t, pool))
@@ -150,7 +150,7 @@ func TestUpGoesOnAfterDeadHolder(t *testing.T) {
 	require.NoError(t, err)
 	die()
 	began := time.Now()
-	applied, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, nil)
+	applied, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	require.Equal(t, 5, applied)
 	require.Less(t, time.Since(began), 5*time.Second)
@@ -184,7 +184,7 @@ func TestLockIsRenewedAndItsLossEndsTheRun(t *testing.T) {
 func TestChangedStepIsRefused(t *testing.T) {
 	t.Parallel()
 	pool := database(t)
-	_, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, nil)
+	_, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	with := func(name, src string) fs.FS {
 		changed := map[string]string{}
@@ -194,13 +194,13 @@ func TestChangedStepIsRefused(t *testing.T) {
 		changed[name] = src
 		return files(changed)
 	}
-	_, err = Up(t.Context(), pool, with("001_base.pg.sql", "INSERT INTO runs (n) VALUES (20);"), db.PostgreSQL, nil)
+	_, err = Up(t.Context(), pool, with("001_base.pg.sql", "INSERT INTO runs (n) VALUES (20);"), db.PostgreSQL, Expand, nil)
 	require.ErrorIs(t, err, ErrChanged)
 	require.ErrorContains(t, err, "001_base.pg.sql, step 1")
-	_, err = Pending(t.Context(), pool, with("002_more.sql", "INSERT INTO runs (n) VALUES (3);"), db.PostgreSQL)
+	_, err = Pending(t.Context(), pool, with("002_more.sql", "INSERT INTO runs (n) VALUES (3);"), db.PostgreSQL, Expand)
 	require.ErrorIs(t, err, ErrChanged)
 	// Layout and comments are free, and so are steps at the end.
-	applied, err := Up(t.Context(), pool, with("001_base.pg.sql", "/* two */ INSERT  INTO runs (n)\n VALUES (2) ;\nINSERT INTO runs (n) VALUES (4);"), db.PostgreSQL, nil)
+	applied, err := Up(t.Context(), pool, with("001_base.pg.sql", "/* two */ INSERT  INTO runs (n)\n VALUES (2) ;\nINSERT INTO runs (n) VALUES (4);"), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	require.Equal(t, 1, applied)
 }
@@ -208,23 +208,62 @@ func TestChangedStepIsRefused(t *testing.T) {
 func TestStepsOfNewerBinaryAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	pool := database(t)
-	_, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, nil)
+	_, err := Up(t.Context(), pool, files(sample), db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	older := files(map[string]string{"001_base.sql": sample["001_base.sql"]})
-	applied, err := Up(t.Context(), pool, older, db.PostgreSQL, nil)
+	applied, err := Up(t.Context(), pool, older, db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
+	require.Zero(t, applied)
+}
+
+// What older binaries need goes only when it is asked for, and after what is new.
+func TestContractComesLastAndOnDemand(t *testing.T) {
+	t.Parallel()
+	set := files(map[string]string{
+		"001_base.sql":             "CREATE TABLE runs (n BIGINT NOT NULL);",
+		"001_base.contract.sql":    "INSERT INTO runs (n) VALUES (3);",
+		"001_base.contract.pg.sql": "INSERT INTO runs (n) VALUES (4);",
+		"001_base.contract.crdb.sql": `SELECT crdb_internal.node_id();
+`,
+		"001_base.pg.sql": "INSERT INTO runs (n) VALUES (2);",
+	})
+	pool := database(t)
+	for range 2 {
+		_, err := Up(t.Context(), pool, set, db.PostgreSQL, Expand, nil)
+		require.NoError(t, err)
+		require.Equal(t, []int64{2}, ns(t, pool))
+	}
+	todo, err := Pending(t.Context(), pool, set, db.PostgreSQL, Expand)
+	require.NoError(t, err)
+	require.Empty(t, todo)
+	todo, err = Pending(t.Context(), pool, set, db.PostgreSQL, Contract)
+	require.NoError(t, err)
+	require.Len(t, todo, 2)
+	applied, err := Up(t.Context(), pool, set, db.PostgreSQL, Contract, nil)
+	require.NoError(t, err)
+	require.Equal(t, 2, applied)
+	require.Equal(t, []int64{2, 3, 4}, ns(t, pool))
+	all, err := Load(set, db.PostgreSQL)
+	require.NoError(t, err)
+	var order []string
+	for _, s := range all {
+		order = append(order, s.Version)
+	}
+	require.Equal(t, []string{"001", "001.pg", "001.contract", "001.contract.pg"}, order)
+	applied, err = Up(t.Context(), pool, set, db.PostgreSQL, Expand, nil)
+	require.NoError(t, err, "an expansion after the contraction finds nothing to do")
 	require.Zero(t, applied)
 }
 
 func TestRealMigrationsCanBeRepeated(t *testing.T) {
 	t.Parallel()
 	pool := database(t)
-	applied, err := Up(t.Context(), pool, sql.Files, db.PostgreSQL, nil)
+	applied, err := Up(t.Context(), pool, sql.Files, db.PostgreSQL, Contract, nil)
 	require.NoError(t, err)
 	require.Positive(t, applied)
 	_, err = pool.Exec(t.Context(), "DELETE FROM schema_steps")
 	require.NoError(t, err)
-	again, err := Up(t.Context(), pool, sql.Files, db.PostgreSQL, nil)
+	again, err := Up(t.Context(), pool, sql.Files, db.PostgreSQL, Contract, nil)
 	require.NoError(t, err, "every step must be idempotent")
 	require.Equal(t, applied, again)
 	_, err = Load(sql.Files, db.CockroachDB)

@@ -40,7 +40,7 @@ func durableDB(b *testing.B) *db.DB {
 		require.NoError(b, pg.Stop(ctx))
 		require.NoError(b, os.RemoveAll(dir))
 	})
-	_, err = migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), nil)
+	_, err = migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, nil)
 	require.NoError(b, err)
 	return d
 }
