@@ -21,9 +21,9 @@ import (
 
 // AdminCmd creates and changes companies and who may act for them.
 type AdminCmd struct {
-	DatabaseURL string `help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full." required:"" placeholder:"URL"`
-	JSON        bool   `name:"json" help:"Write JSON in place of a table."`
-	Cell        string `help:"Cell of new companies: two letters or digits." default:"c1"`
+	DatabaseSource
+	JSON bool   `name:"json" help:"Write JSON in place of a table."`
+	Cell string `help:"Cell of new companies: two letters or digits." default:"c1"`
 
 	Company struct {
 		Create    companyCreateCmd    `cmd:"" help:"Create a company with its default branch."`
@@ -71,9 +71,11 @@ func (c *AdminCmd) AfterApply() error {
 
 // do opens the database, runs the subcommand, and names the flags at fault.
 func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run func(admin) error) error {
-	d, err := db.Open(ctx, db.Config{URL: c.DatabaseURL, MaxConns: 2, Log: log})
+	cfg := c.databaseConfig()
+	cfg.MaxConns, cfg.Log = 2, log
+	d, err := db.Open(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("--database-url: %w", err)
+		return err
 	}
 	defer d.Close()
 	s := company.New(company.Config{DB: d, Log: log, Cell: c.Cell})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,7 +14,9 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
 // BackendFlags are what every role that works on database and broker needs.
@@ -33,7 +36,7 @@ type role struct {
 
 // open checks the flags and connects. Close ends what it opened.
 func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, metrics ...[]prometheus.Collector) (*role, error) {
-	broker, err := f.config(name, log)
+	broker, err := f.kafkaConfig(name, log)
 	if err != nil {
 		return nil, err
 	}
@@ -70,22 +73,55 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 	})
 }
 
-// DatabaseFlags say where the database is.
+// DatabaseSource says where the database is and how to get in.
+type DatabaseSource struct {
+	DatabaseURL          string `name:"database-url" help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full. Required, or --database-url-file." placeholder:"URL"`
+	DatabaseURLFile      string `name:"database-url-file" help:"File with that URL, in place of --database-url; read again for each connection." placeholder:"FILE"`
+	DatabasePasswordFile string `name:"database-password-file" help:"File with the password, which goes into the URL; read again for each connection." placeholder:"FILE"`
+}
+
+// databaseConfig is the source as package db takes it.
+func (f DatabaseSource) databaseConfig() db.Config {
+	return db.Config{URL: f.DatabaseURL, URLFile: f.DatabaseURLFile, PasswordFile: f.DatabasePasswordFile}
+}
+
+// DatabaseFlags say where the database is and how it is used.
 type DatabaseFlags struct {
-	DatabaseURL       string `help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full." required:"" placeholder:"URL"`
-	DatabaseConns     int32  `help:"Most connections of this process; all processes together about 4 per core of the database." default:"16"`
-	DatabaseSavepoint bool   `help:"On CockroachDB: retry by savepoint, as its client library does, in place of whole transactions."`
+	DatabaseSource
+	DatabaseConns     int32 `help:"Most connections of this process; all processes together about 4 per core of the database." default:"16"`
+	DatabaseSavepoint bool  `help:"On CockroachDB: retry by savepoint, as its client library does, in place of whole transactions."`
 }
 
 func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, t *telemetry.Telemetry) (*db.DB, error) {
-	d, err := db.Open(ctx, db.Config{
-		URL: f.DatabaseURL, MaxConns: f.DatabaseConns, SavepointRetry: f.DatabaseSavepoint, Log: log, Tracer: t.Provider,
-	})
+	cfg := f.databaseConfig()
+	cfg.MaxConns, cfg.SavepointRetry, cfg.Log, cfg.Tracer = f.DatabaseConns, f.DatabaseSavepoint, log, t.Provider
+	d, err := db.Open(ctx, cfg)
 	if err != nil {
-		return nil, fmt.Errorf("--database-url: %w", err)
+		return nil, err
 	}
 	t.Ready("database", func(ctx context.Context) error { return d.Pool().Ping(ctx) })
+	t.Ready("schema", schemaCheck(d))
 	return d, t.Register(d.PoolMetrics())
+}
+
+// schemaCheck tells what of this release's schema the database lacks. What was there once is not looked at again:
+// nothing is taken away while binaries that need it run.
+func schemaCheck(d *db.DB) telemetry.Check {
+	var complete atomic.Bool
+	return func(ctx context.Context) error {
+		if complete.Load() {
+			return nil
+		}
+		missing, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Expand)
+		if err != nil {
+			return err
+		}
+		if len(missing) > 0 {
+			return fmt.Errorf("%d steps of this release are missing, the first is %s: run tradegrid migrate", len(missing), missing[0])
+		}
+		complete.Store(true)
+		return nil
+	}
 }
 
 // KafkaFlags say where the brokers are.
@@ -101,7 +137,7 @@ type KafkaFlags struct {
 	KafkaSession      time.Duration `help:"How long a consumer that went silent keeps its partitions: others wait so long after a crash." default:"45s"`
 }
 
-func (f KafkaFlags) config(role string, log *slog.Logger) (kafka.Config, error) {
+func (f KafkaFlags) kafkaConfig(role string, log *slog.Logger) (kafka.Config, error) {
 	cfg := kafka.Config{
 		Brokers: f.KafkaBrokers, ClientID: "tradegrid-" + role, Session: f.KafkaSession, Log: log,
 		TLS:  kafka.TLS{Enabled: f.KafkaTLS, CAFile: f.KafkaCAFile, CertFile: f.KafkaCertFile, KeyFile: f.KafkaKeyFile},

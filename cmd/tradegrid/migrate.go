@@ -14,29 +14,34 @@ import (
 
 // MigrateCmd brings the database to the schema of this release. Several may run at once.
 type MigrateCmd struct {
-	DryRun      bool   `help:"Only list the steps that are missing."`
-	DatabaseURL string `help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full." required:"" placeholder:"URL"`
+	DryRun   bool `help:"Only list the steps that are missing."`
+	Contract bool `help:"Also take away what binaries of the release before use: once all of them are gone."`
+	DatabaseSource
 }
 
 // Run applies what is missing, or lists it.
 func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
-	d, err := db.Open(ctx, db.Config{
-		URL: c.DatabaseURL, MaxConns: 4, Log: log,
-		StatementTimeout: 6 * time.Hour, // an index on a big table takes its time; waits for locks stay short
-	})
+	cfg := c.databaseConfig()
+	cfg.MaxConns, cfg.Log = 4, log
+	cfg.StatementTimeout = 6 * time.Hour // an index on a big table takes its time; waits for locks stay short
+	d, err := db.Open(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("--database-url: %w", err)
+		return err
 	}
 	defer d.Close()
+	phase := migrate.Expand
+	if c.Contract {
+		phase = migrate.Contract
+	}
 	if !c.DryRun {
-		applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), log)
+		applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), phase, log)
 		if err != nil {
 			return err
 		}
 		log.InfoContext(ctx, "database migrated", "applied", applied, "dialect", d.Dialect())
 		return nil
 	}
-	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect())
+	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
 	if err != nil {
 		return err
 	}

@@ -66,7 +66,7 @@ func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsActio
 	if replication < 1 {
 		return nil, fmt.Errorf("--replication %d must be at least 1", replication)
 	}
-	cfg, err := f.config("topics", log)
+	cfg, err := f.kafkaConfig("topics", log)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ const (
 // Config says how to reach the database and how far to go.
 type Config struct {
 	URL              string        // postgres:// URL, with TLS options if any
+	URLFile          string        // file with the URL, in place of URL; read again for each connection
+	PasswordFile     string        // file with the password, in place of one in the URL; read again for each connection
 	MaxConns         int32         // size of the pool; about 4 per core of the database, over all nodes
 	StatementTimeout time.Duration // bound of one statement on the server
 	LockTimeout      time.Duration // bound of one wait for a lock
@@ -60,10 +62,18 @@ type DB struct {
 
 // Open connects, waits until the database answers, and finds out its dialect.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
-	pc, err := pgxpool.ParseConfig(cfg.URL)
-	if err != nil {
-		return nil, fmt.Errorf("parse database URL: %w", err)
+	if err := cfg.Validate(); err != nil {
+		return nil, err
 	}
+	url, err := cfg.url()
+	if err != nil {
+		return nil, err
+	}
+	pc, err := pgxpool.ParseConfig(url)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Flag(), withoutURL(err))
+	}
+	pc.BeforeConnect = cfg.renew
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -75,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	d := &DB{pool: pool, cfg: cfg, log: cfg.Log}
 	if d.dialect, err = detectDialect(ctx, pool); err != nil {
 		pool.Close()
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", cfg.Flag(), err)
 	}
 	return d, nil
 }

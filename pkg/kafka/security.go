@@ -1,18 +1,20 @@
 package kafka
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"os"
-	"strings"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/plain"
 	"github.com/twmb/franz-go/pkg/sasl/scram"
+
+	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
 // TLS says how connections to the brokers are encrypted and how this client proves itself.
@@ -29,7 +31,7 @@ type SASL struct {
 	Mechanism    string
 	Username     string
 	Password     string
-	PasswordFile string // file that holds the password, in place of Password
+	PasswordFile string // file that holds the password, in place of Password; read at each handshake
 }
 
 // Validate reports every setting that cannot work, by the name of its flag.
@@ -115,22 +117,31 @@ func (s SASL) mechanism() (sasl.Mechanism, error) {
 		}
 		return nil, nil
 	}
-	password, err := s.password()
+	_, err := s.password()
 	if s.Username == "" {
 		err = errors.Join(err, errors.New("--kafka-username is required with --kafka-sasl"))
 	}
 	if err != nil {
 		return nil, err
 	}
+	// The password is read at each handshake, so that a changed one needs no restart.
 	switch s.Mechanism {
 	case "plain":
-		return plain.Auth{User: s.Username, Pass: password}.AsMechanism(), nil
+		return plain.Plain(func(context.Context) (plain.Auth, error) {
+			password, err := s.password()
+			return plain.Auth{User: s.Username, Pass: password}, err
+		}), nil
 	case "scram-sha-256":
-		return scram.Auth{User: s.Username, Pass: password}.AsSha256Mechanism(), nil
+		return scram.Sha256(s.scram), nil
 	case "scram-sha-512":
-		return scram.Auth{User: s.Username, Pass: password}.AsSha512Mechanism(), nil
+		return scram.Sha512(s.scram), nil
 	}
 	return nil, fmt.Errorf("--kafka-sasl %q must be plain, scram-sha-256 or scram-sha-512", s.Mechanism)
+}
+
+func (s SASL) scram(context.Context) (scram.Auth, error) {
+	password, err := s.password()
+	return scram.Auth{User: s.Username, Pass: password}, err
 }
 
 func (s SASL) password() (string, error) {
@@ -142,12 +153,5 @@ func (s SASL) password() (string, error) {
 	case s.PasswordFile == "":
 		return "", errors.New("--kafka-password-file is required with --kafka-sasl")
 	}
-	b, err := os.ReadFile(s.PasswordFile)
-	if err != nil {
-		return "", fmt.Errorf("--kafka-password-file: %w", err)
-	}
-	if len(strings.TrimSpace(string(b))) == 0 {
-		return "", fmt.Errorf("--kafka-password-file %s is empty", s.PasswordFile)
-	}
-	return strings.TrimRight(string(b), "\r\n"), nil
+	return secret.File("--kafka-password-file", s.PasswordFile)
 }

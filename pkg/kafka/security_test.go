@@ -67,6 +67,15 @@ func TestClientProvesItselfByTLSAndScram(t *testing.T) {
 	t.Cleanup(client.Close)
 	require.NoError(t, client.Ping(t.Context()))
 
+	// What the file says counts at the next handshake.
+	require.NoError(t, os.WriteFile(passwordFile, []byte("guess\n"), 0o600))
+	late, err := NewClient(good)
+	require.NoError(t, err)
+	t.Cleanup(late.Close)
+	require.Error(t, late.Ping(t.Context()))
+	require.NoError(t, os.WriteFile(passwordFile, []byte("s3cret\n"), 0o600))
+	require.NoError(t, late.Ping(t.Context()))
+
 	wrong := good
 	wrong.SASL = SASL{Mechanism: "scram-sha-512", Username: "relay", Password: "guess"}
 	client, err = NewClient(wrong)
