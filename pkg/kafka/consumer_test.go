@@ -246,3 +246,55 @@ func TestTailReadsOnlyWhatIsNew(t *testing.T) {
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, first, 10)
 }
+
+// A static member that comes back within the session has its partitions at once, and those of others stay where they are.
+func TestStaticMemberComesBack(t *testing.T) {
+	t.Parallel()
+	const partitions = 6
+	b := setup(t, partitions)
+	b.cfg.Session = 30 * time.Second
+	var mu sync.Mutex
+	by := map[string]string{} // record → member
+	member := func(name string) kafka.ConsumerConfig {
+		return kafka.ConsumerConfig{Group: "g", InstanceID: name, Handle: func(_ context.Context, r *kafka.Record) {
+			mu.Lock()
+			by[string(r.Value)] = name
+			mu.Unlock()
+			r.Done()
+		}}
+	}
+	sent := 0
+	// owners produces to all partitions and tells who took what.
+	owners := func() map[int]string {
+		t.Helper()
+		from := sent
+		b.produce(t, from, partitions, partitions)
+		sent += partitions
+		require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(by) == sent }, 20*time.Second, 5*time.Millisecond)
+		mu.Lock()
+		defer mu.Unlock()
+		all := map[int]string{}
+		for i := from; i < sent; i++ {
+			all[i%partitions] = by[strconv.Itoa(i)]
+		}
+		return all
+	}
+	stop := b.start(t, member("one"))
+	b.start(t, member("two"))
+	var before map[int]string
+	require.Eventually(t, func() bool {
+		before = owners()
+		n := 0
+		for _, name := range before {
+			if name == "one" {
+				n++
+			}
+		}
+		return n == partitions/2
+	}, 20*time.Second, 10*time.Millisecond, "both have their share")
+	for range 3 {
+		stop()
+		stop = b.start(t, member("one"))
+		require.Equal(t, before, owners())
+	}
+}
