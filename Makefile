@@ -53,6 +53,10 @@ dialect: $(SQL_LOG) ## check every SQL statement, also those that the tests sent
 $(SQL_LOG): $(shell find cmd pkg services topics schemas tests -name '*.go' -o -name '*.sql')
 	$(MAKE) test PACKAGES=./... TESTFLAGS=
 
+.PHONY: chart
+chart: ## check the Helm chart: what it renders for Kubernetes, what it refuses
+	cd tests/chart && $(GOTESTSUM) -- -count=1 ./...
+
 .PHONY: schemas
 schemas: build ## write the API description and the event schemas into schemas/
 	$(BIN) openapi --write schemas
@@ -71,7 +75,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect test-chaos test-race test-kill demo ## what `check` runs beside the tests
+rest: lint schemas-check dialect test-chaos test-race test-kill chart demo ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs

@@ -33,15 +33,17 @@ so that it accepts the chart without values.
 {{- if and $v.database.passwordSecret.name $v.database.urlSecret.name -}}
 {{- $faults = append $faults "database.passwordSecret.name: leave it empty with urlSecret, whose URL holds the password" -}}
 {{- end -}}
+{{- range $parameter, $key := dict "sslmode" "database.sslmode" "sslrootcert" "database.tls.caSecret" "sslcert" "database.tls.clientSecret" "sslkey" "database.tls.clientSecret" "user" "database.user" "password" "database.passwordSecret" -}}
+{{- if hasKey $v.database.parameters $parameter -}}
+{{- $faults = append $faults (printf "database.parameters.%s: the chart sets it; use %s" $parameter $key) -}}
+{{- end -}}
+{{- end -}}
 {{- if not $v.kafka.brokers -}}
 {{- $faults = append $faults "kafka.brokers: give at least one broker as host:port; or set evaluation.enabled to try things out" -}}
 {{- end -}}
 {{- end -}}
 {{- if and (not $v.kafka.tls.enabled) (or $v.kafka.tls.caSecret.name $v.kafka.tls.clientSecret.name $v.jobs.topics.kafka.clientSecret.name) -}}
 {{- $faults = append $faults "kafka.tls.enabled: must be true for certificates to be used" -}}
-{{- end -}}
-{{- if and $v.kafka.sasl.mechanism (or (not $v.kafka.sasl.username) (not $v.kafka.sasl.passwordSecret.name)) -}}
-{{- $faults = append $faults "kafka.sasl: mechanism needs username and passwordSecret.name" -}}
 {{- end -}}
 {{- if and (not $v.kafka.sasl.mechanism) (or $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name $v.jobs.topics.kafka.username $v.jobs.topics.kafka.passwordSecret.name) -}}
 {{- $faults = append $faults "kafka.sasl.mechanism: name one, such as scram-sha-512, for username and password to be used" -}}
@@ -141,12 +143,6 @@ so that it accepts the chart without values.
 {{- $version := .Capabilities.KubeVersion.Version -}}
 {{- if and (semverCompare "<1.30.0-0" $version) (ne $version "v1.20.0") -}}
 {{- $faults = append $faults (printf "Kubernetes %s: 1.30 or newer is needed, for the pause before pods stop" $version) -}}
-{{- end -}}
-{{- if and .Values.api.ingress.enabled (not .Values.api.ingress.hosts) -}}
-{{- $faults = append $faults "api.ingress.hosts: name at least one host" -}}
-{{- end -}}
-{{- if and .Values.api.httpRoute.enabled (not .Values.api.httpRoute.parentRefs) -}}
-{{- $faults = append $faults "api.httpRoute.parentRefs: name at least one gateway" -}}
 {{- end -}}
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- $faults = append $faults "metrics: enable podMonitor or serviceMonitor, not both: every pod would be counted twice" -}}

@@ -1,0 +1,160 @@
+package chart
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// egress lists the rules of all policies that select a pod with these labels: policies add up.
+func egress(r *Rendered, labels map[string]string) []any {
+	var rules []any
+	for _, p := range r.Kind("NetworkPolicy") {
+		if subset(texts(At(p.Doc, "spec", "podSelector", "matchLabels")), labels) {
+			more, _ := At(p.Doc, "spec", "egress").([]any)
+			rules = append(rules, more...)
+		}
+	}
+	return rules
+}
+
+// reaches says whether rules let a pod reach an address and port, where no peer of a rule means everybody.
+func reaches(rules []any, address string, port float64) bool {
+	return slices.ContainsFunc(rules, func(rule any) bool {
+		return portOpen(rule, port) && addressOpen(rule, netip.MustParseAddr(address))
+	})
+}
+
+func portOpen(rule any, port float64) bool {
+	ports, _ := At(rule, "ports").([]any)
+	return len(ports) == 0 || slices.ContainsFunc(ports, func(p any) bool { return At(p, "port") == port })
+}
+
+func addressOpen(rule any, address netip.Addr) bool {
+	peers, _ := At(rule, "to").([]any)
+	return len(peers) == 0 || slices.ContainsFunc(peers, func(peer any) bool {
+		cidr, _ := At(peer, "ipBlock", "cidr").(string)
+		if cidr == "" || !netip.MustParsePrefix(cidr).Contains(address) {
+			return false
+		}
+		except, _ := At(peer, "ipBlock", "except").([]any)
+		return !slices.ContainsFunc(except, func(e any) bool { return netip.MustParsePrefix(e.(string)).Contains(address) })
+	})
+}
+
+func labelsOf(o Object) map[string]string { return texts(At(pod(o), "metadata", "labels")) }
+
+// Only senders reach the internet, on any port, and nobody reaches private networks beside what is configured.
+func TestOnlySendersReachReceivers(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full", "networkPolicy.receivers.ports=null")
+	for _, o := range roles(r) {
+		rules, sender := egress(r, labelsOf(o)), o.Name() == "tg-grid-dispatcher-sender"
+		for _, address := range []string{"93.184.215.14", "2606:2800:21f::1"} {
+			require.Equal(t, sender, reaches(rules, address, 8443), "%s to %s", o.Name(), address)
+		}
+		for _, address := range []string{"10.9.9.9", "172.20.0.1", "192.168.1.1", "169.254.169.254", "100.100.100.200", "127.0.0.1", "fd00::1", "fe80::1", "::1", "224.0.0.1"} {
+			require.False(t, reaches(rules, address, 443) && sender && !everybody(rules, 443), "%s to %s", o.Name(), address)
+			require.False(t, reaches(rules, address, 8443), "%s to %s", o.Name(), address)
+		}
+		require.True(t, reaches(rules, "10.1.2.3", 5432), "%s: database", o.Name())
+		require.False(t, reaches(rules, "10.2.2.3", 5432), "%s: the database is elsewhere", o.Name())
+		require.True(t, reaches(rules, "10.2.2.3", 9092), "%s: Kafka", o.Name())
+		require.True(t, reaches(rules, "10.96.0.10", 53), "%s: DNS", o.Name())
+		require.True(t, reaches(rules, "10.9.9.9", 443), "%s: OTLP at the port of its URL", o.Name())
+		require.False(t, reaches(rules, "10.2.2.3", 22), o.Name())
+	}
+}
+
+// everybody says whether a rule opens a port to all, as OTLP without a peer does.
+func everybody(rules []any, port float64) bool {
+	return slices.ContainsFunc(rules, func(rule any) bool { return At(rule, "to") == nil && portOpen(rule, port) })
+}
+
+// Kubernetes refuses an exception outside its network.
+func TestExceptionsLieInside(t *testing.T) {
+	t.Parallel()
+	policy := find(t, render(t, "minimal"), "NetworkPolicy", "tg-tradegrid-sender")
+	peers := At(At(policy.Doc, "spec", "egress").([]any)[0], "to").([]any)
+	require.Len(t, peers, 2)
+	for _, peer := range peers {
+		cidr := netip.MustParsePrefix(At(peer, "ipBlock", "cidr").(string))
+		except := At(peer, "ipBlock", "except").([]any)
+		require.NotEmpty(t, except)
+		for _, e := range except {
+			inner := netip.MustParsePrefix(e.(string))
+			require.Equal(t, inner.Masked(), inner)
+			require.True(t, cidr.Contains(inner.Addr()) && inner.Bits() > cidr.Bits(), "%s in %s", inner, cidr)
+		}
+	}
+}
+
+// Ports come from the values: those of all brokers, of the database, of the OTLP backend.
+func TestPortsFollowTheValues(t *testing.T) {
+	t.Parallel()
+	ports := func(file, policy string, settings ...string) []string {
+		var all []string
+		for _, rule := range At(find(t, render(t, file, settings...), "NetworkPolicy", policy).Doc, "spec", "egress").([]any) {
+			for _, p := range At(rule, "ports").([]any) {
+				all = append(all, fmt.Sprint(At(p, "port")))
+			}
+		}
+		slices.Sort(all)
+		return slices.Compact(all)
+	}
+	require.Equal(t, []string{"26257", "53", "9093", "9094"}, ports("certificates", "tg-tradegrid-api"))
+	require.Equal(t, []string{"26257", "53"}, ports("certificates", "tg-tradegrid-migrate"))
+	require.Equal(t, []string{"53", "9093", "9094"}, ports("certificates", "tg-tradegrid-topics"))
+	require.Equal(t, []string{"4318", "53", "5432", "9093"}, ports("gateway", "orders-relay"))
+	require.Equal(t, []string{"26257", "443", "53", "9092"}, ports("minimal", "tg-tradegrid-api", "telemetry.otlpEndpoint=https://otlp.example.com"))
+	require.Equal(t, []string{"26257", "53", "80", "9092"}, ports("minimal", "tg-tradegrid-api", "telemetry.otlpEndpoint=http://otlp.example.com"))
+}
+
+// Who may come in: callers to the API's port, Prometheus to the ops port, nobody to a Job.
+func TestWhoMayComeIn(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full")
+	in := At(find(t, r, "NetworkPolicy", "tg-grid-api").Doc, "spec", "ingress").([]any)
+	require.Len(t, in, 2)
+	for i, want := range []struct {
+		port      float64
+		namespace string
+	}{{8080, "ingress"}, {9090, "monitoring"}} {
+		require.True(t, portOpen(in[i], want.port))
+		peer := At(in[i], "from").([]any)[0]
+		require.Equal(t, want.namespace, At(peer, "namespaceSelector", "matchLabels", "kubernetes.io/metadata.name"))
+	}
+	require.Len(t, At(find(t, r, "NetworkPolicy", "tg-grid-relay").Doc, "spec", "ingress"), 1)
+	require.Empty(t, At(find(t, r, "NetworkPolicy", "tg-grid-migrate").Doc, "spec", "ingress"))
+	require.Empty(t, render(t, "bare").Kind("NetworkPolicy"))
+}
+
+// The database and the broker of an evaluation are open to the release's pods alone, and these reach them.
+func TestEvaluationNetwork(t *testing.T) {
+	t.Parallel()
+	r := render(t, "evaluation", "networkPolicy.receivers.ports[0]=443")
+	for _, o := range roles(r) {
+		var selected []any
+		for _, rule := range egress(r, labelsOf(o)) {
+			peers, _ := At(rule, "to").([]any)
+			for _, p := range peers {
+				if component := At(p, "podSelector", "matchLabels", "app.kubernetes.io/component"); component != nil {
+					selected = append(selected, component)
+				}
+			}
+		}
+		want := []any{"cockroach", "kafka"}
+		if o.Name() == "tg-tradegrid-dispatcher" {
+			want = append(want, "receiver")
+		}
+		require.ElementsMatch(t, want, selected, o.Name())
+	}
+	for _, name := range []string{"cockroach", "kafka"} {
+		policy := find(t, r, "NetworkPolicy", "tg-tradegrid-"+name)
+		from := At(At(policy.Doc, "spec", "ingress").([]any)[0], "from").([]any)
+		require.Equal(t, "tg", At(from[0], "podSelector", "matchLabels", "app.kubernetes.io/instance"))
+	}
+}

@@ -1,0 +1,274 @@
+package chart
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// The dispatcher keeps its place in consumer groups under the name of its pod.
+func TestDispatcherIsAStaticMember(t *testing.T) {
+	t.Parallel()
+	r := render(t, "minimal")
+	o := find(t, r, "StatefulSet", "tg-tradegrid-dispatcher")
+	require.Equal(t, true, config(t, r, o.Name())["static-membership"])
+	service := find(t, r, "Service", At(o.Doc, "spec", "serviceName").(string))
+	require.Equal(t, "None", At(service.Doc, "spec", "clusterIP"))
+	require.Equal(t, false, config(t, render(t, "bare"), o.Name())["static-membership"])
+}
+
+// Sets share the work: each has its own pods, configuration and budget, and the four roles are done.
+func TestDispatcherSets(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full")
+	sender, flow := find(t, r, "StatefulSet", "tg-grid-dispatcher-sender"), find(t, r, "StatefulSet", "tg-grid-dispatcher-flow")
+	_, single := r.Find("StatefulSet", "tg-grid-dispatcher")
+	require.False(t, single)
+	require.Equal(t, []any{"sender"}, config(t, r, sender.Name())["roles"])
+	require.Equal(t, []any{"router", "delay", "sweeper"}, config(t, r, flow.Name())["roles"])
+	require.InDelta(t, 128, config(t, r, sender.Name())["company-in-flight"], 0)
+	require.NotContains(t, config(t, r, flow.Name()), "company-in-flight")
+	require.InDelta(t, 1000000, config(t, r, flow.Name())["in-flight"], 0, "what all sets have")
+	require.Equal(t, "1Gi", At(containers(sender)[0], "resources", "limits", "memory"))
+	require.Equal(t, "512Mi", At(containers(flow)[0], "resources", "limits", "memory"))
+	require.InDelta(t, 3, At(flow.Doc, "spec", "replicas"), 0)
+	find(t, r, "PodDisruptionBudget", flow.Name())
+	find(t, r, "PodDisruptionBudget", sender.Name())
+}
+
+// Numbers are written as the flags read them, not as 1e+06.
+func TestConfigWritesWholeNumbers(t *testing.T) {
+	t.Parallel()
+	o := find(t, render(t, "full"), "ConfigMap", "tg-grid-dispatcher-flow")
+	require.Contains(t, At(o.Doc, "data", "config.yaml"), "in-flight: 1000000\n")
+}
+
+// A change of the configuration rolls the role's pods; one that a running process takes over does not.
+func TestChecksumRollsPods(t *testing.T) {
+	t.Parallel()
+	sums := func(settings ...string) map[string]any {
+		all := map[string]any{}
+		for _, o := range roles(render(t, "minimal", settings...)) {
+			all[o.Name()] = At(pod(o), "metadata", "annotations", "checksum/config")
+			require.NotEmpty(t, all[o.Name()])
+		}
+		return all
+	}
+	before := sums()
+	require.Equal(t, before, sums("logging.level=debug", "telemetry.traceSample=1", "dispatcher.config.in-flight=10"), "reloaded without a restart")
+	one := sums("dispatcher.config.max-attempts=3")
+	require.NotEqual(t, before["tg-tradegrid-dispatcher"], one["tg-tradegrid-dispatcher"])
+	require.Equal(t, before["tg-tradegrid-api"], one["tg-tradegrid-api"], "other roles stay")
+	for name, sum := range sums("logging.format=text") {
+		require.NotEqual(t, before[name], sum, name)
+	}
+}
+
+func config(t *testing.T, r *Rendered, name string) map[string]any {
+	t.Helper()
+	text, _ := At(find(t, r, "ConfigMap", name).Doc, "data", "config.yaml").(string)
+	var c map[string]any
+	require.NoError(t, yaml.UnmarshalStrict([]byte(text), &c))
+	return c
+}
+
+// Budgets let one pod go at a time, and are left out where they would only block or promise nothing.
+func TestDisruptionBudgets(t *testing.T) {
+	t.Parallel()
+	require.Len(t, render(t, "minimal").Kind("PodDisruptionBudget"), 3)
+	require.Empty(t, render(t, "bare").Kind("PodDisruptionBudget"), "single pods")
+	require.Empty(t, render(t, "evaluation").Kind("PodDisruptionBudget"))
+	require.Len(t, render(t, "minimal", "relay.podDisruptionBudget.enabled=false").Kind("PodDisruptionBudget"), 2)
+	require.Len(t, render(t, "minimal", "api.replicas=1", "api.autoscaling.enabled=true").Kind("PodDisruptionBudget"), 3, "the scaler's minimum counts")
+	budget := find(t, render(t, "full"), "PodDisruptionBudget", "tg-grid-api")
+	require.Equal(t, "25%", At(budget.Doc, "spec", "maxUnavailable"))
+	require.Equal(t, "AlwaysAllow", At(budget.Doc, "spec", "unhealthyPodEvictionPolicy"))
+}
+
+// Whoever scales a workload owns its number of pods: the chart does not set it back at each upgrade.
+func TestScalers(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full")
+	for _, hpa := range r.Kind("HorizontalPodAutoscaler") {
+		target := find(t, r, At(hpa.Doc, "spec", "scaleTargetRef", "kind").(string), At(hpa.Doc, "spec", "scaleTargetRef", "name").(string))
+		require.NotContains(t, target.Doc["spec"], "replicas")
+	}
+	sender := find(t, r, "HorizontalPodAutoscaler", "tg-grid-dispatcher-sender")
+	metrics := At(sender.Doc, "spec", "metrics").([]any)
+	require.Equal(t, "cpu", At(metrics[0], "resource", "name"))
+	require.Equal(t, "tradegrid_kafka_consumer_lag", At(metrics[1], "pods", "metric", "name"))
+	require.InDelta(t, 40, At(sender.Doc, "spec", "maxReplicas"), 0)
+	require.Len(t, r.Kind("HorizontalPodAutoscaler"), 2, "off unless asked for")
+	require.Empty(t, render(t, "minimal").Kind("HorizontalPodAutoscaler"))
+
+	g := render(t, "gateway")
+	scaled := find(t, g, "ScaledObject", "orders-dispatcher")
+	triggers := At(scaled.Doc, "spec", "triggers").([]any)
+	require.Len(t, triggers, 2)
+	require.Equal(t, `sum(tradegrid_kafka_consumer_lag{namespace="shop",pod=~"orders-dispatcher-[0-9]+"})`, At(triggers[0], "metadata", "query"))
+	require.NotContains(t, find(t, g, "StatefulSet", "orders-dispatcher").Doc["spec"], "replicas")
+}
+
+// Requests come in by Service, Ingress or HTTPRoute, each of which leads to the API.
+func TestWaysIn(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full")
+	service := find(t, r, "Service", "tg-grid-api")
+	require.Equal(t, "LoadBalancer", At(service.Doc, "spec", "type"))
+	require.Equal(t, []any{"192.0.2.0/24"}, At(service.Doc, "spec", "loadBalancerSourceRanges"))
+	rules := At(find(t, r, "Ingress", "tg-grid-api").Doc, "spec", "rules").([]any)
+	require.Len(t, rules, 2)
+	path := At(rules[0], "http", "paths").([]any)[0]
+	require.Equal(t, service.Name(), At(path, "backend", "service", "name"))
+	require.Equal(t, At(At(service.Doc, "spec", "ports").([]any)[0], "name"), At(path, "backend", "service", "port", "name"))
+
+	g := render(t, "gateway")
+	rule := At(find(t, g, "HTTPRoute", "orders-api").Doc, "spec", "rules").([]any)[0]
+	backend := At(rule, "backendRefs").([]any)[0]
+	find(t, g, "Service", At(backend, "name").(string))
+	require.InDelta(t, 80, At(backend, "port"), 0)
+	require.Empty(t, g.Kind("Ingress"))
+}
+
+// Before roles of a release start, the schema and then the topics are those of the release.
+func TestJobsRunFirst(t *testing.T) {
+	t.Parallel()
+	r := render(t, "certificates")
+	weight := func(kind, name string) string {
+		o := find(t, r, kind, name)
+		require.True(t, o.Hook)
+		a := texts(At(o.Doc, "metadata", "annotations"))
+		require.Equal(t, "pre-install,pre-upgrade", a["helm.sh/hook"])
+		require.Equal(t, "before-hook-creation", a["helm.sh/hook-delete-policy"], "or the second upgrade would find it there")
+		return a["helm.sh/hook-weight"]
+	}
+	require.Equal(t, "-20", weight("ServiceAccount", "tg-tradegrid-jobs"), "pods of Jobs need it")
+	require.Equal(t, "-20", weight("NetworkPolicy", "tg-tradegrid-migrate"))
+	require.Equal(t, "-20", weight("NetworkPolicy", "tg-tradegrid-topics"))
+	require.Equal(t, "-10", weight("Job", "tg-tradegrid-migrate"))
+	require.Equal(t, "-5", weight("Job", "tg-tradegrid-topics"))
+	for _, job := range r.Kind("Job") {
+		account := At(pod(job), "spec", "serviceAccountName").(string)
+		require.True(t, find(t, r, "ServiceAccount", account).Hook, "%s needs what exists only after it", job.Name())
+		require.Equal(t, "Never", At(pod(job), "spec", "restartPolicy"), "the logs of each try stay")
+	}
+	require.Equal(t, "existing", At(pod(roles(render(t, "bare"))[0]), "spec", "serviceAccountName"))
+}
+
+// Jobs may have rights that roles have not: their Secrets are mounted into them alone.
+func TestJobsHaveTheirOwnCredentials(t *testing.T) {
+	t.Parallel()
+	r := render(t, "certificates")
+	migrate, topics := find(t, r, "Job", "tg-tradegrid-migrate"), find(t, r, "Job", "tg-tradegrid-topics")
+	require.Contains(t, env(containers(migrate)[0])["TRADEGRID_DATABASE_URL"], "tradegrid_owner@")
+	require.Equal(t, "tradegrid-admin", env(containers(topics)[0])["TRADEGRID_KAFKA_USERNAME"])
+	require.NotContains(t, env(containers(migrate)[0]), "TRADEGRID_KAFKA_BROKERS", "migrate needs no Kafka")
+	require.NotContains(t, env(containers(topics)[0]), "TRADEGRID_DATABASE_URL", "topics needs no database")
+	require.Equal(t, []string{"cockroachdb-ca", "cockroachdb-client-owner"}, secrets(migrate))
+	require.Equal(t, []string{"kafka-cluster-ca-cert", "tradegrid-kafka-admin", "tradegrid-kafka-user"}, secrets(topics))
+	for _, o := range roles(r) {
+		require.Equal(t, []string{"cockroachdb-ca", "cockroachdb-client-app", "kafka-cluster-ca-cert", "tradegrid-kafka-user"}, secrets(o))
+	}
+}
+
+// secrets lists the Secrets that a workload mounts.
+func secrets(o Object) []string {
+	var all []string
+	volumes, _ := At(pod(o), "spec", "volumes").([]any)
+	for _, v := range volumes {
+		sources, _ := At(v, "projected", "sources").([]any)
+		for _, s := range sources {
+			all = append(all, At(s, "secret", "name").(string))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Without hooks, every pod prepares first; the evaluation has to, as its database comes with the release.
+func TestJobsAsInitContainers(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"gateway", "evaluation"} {
+		r := render(t, name)
+		require.Empty(t, r.Kind("Job"), name)
+		for _, o := range roles(r) {
+			first, _ := At(pod(o), "spec", "initContainers").([]any)
+			require.Len(t, first, 2, "%s: %s", name, o.Name())
+			require.Equal(t, "migrate", At(first[0], "args").([]any)[0])
+			require.Equal(t, "topics", At(first[1], "args").([]any)[0])
+		}
+	}
+	for _, o := range roles(render(t, "bare")) {
+		require.NotContains(t, At(pod(o), "spec"), "initContainers")
+	}
+}
+
+// One pod of each, a database and a broker that the pods find, and receivers inside the cluster.
+func TestEvaluation(t *testing.T) {
+	t.Parallel()
+	r := render(t, "evaluation")
+	for _, o := range roles(r) {
+		require.InDelta(t, 1, At(o.Doc, "spec", "replicas"), 0)
+		e := env(containers(o)[0])
+		require.Equal(t, "postgres://root@tg-tradegrid-cockroach:26257/defaultdb?sslmode=disable", e["TRADEGRID_DATABASE_URL"])
+		require.Equal(t, "tg-tradegrid-kafka:9092", e["TRADEGRID_KAFKA_BROKERS"])
+		require.Contains(t, At(containers(o)[1], "args"), "--local", "one replica on one broker")
+	}
+	for _, name := range []string{"cockroach", "kafka"} {
+		o := find(t, r, "StatefulSet", "tg-tradegrid-"+name)
+		require.Len(t, At(o.Doc, "spec", "volumeClaimTemplates"), 1, "its data outlives the pod")
+		service := find(t, r, "Service", o.Name())
+		require.Equal(t, true, At(service.Doc, "spec", "publishNotReadyAddresses"))
+	}
+	require.Equal(t, true, config(t, r, "tg-tradegrid-api")["allow-insecure"])
+	require.Contains(t, r.Notes, "THIS IS AN EVALUATION")
+	strictly := render(t, "evaluation", "evaluation.receiver=false")
+	require.NotContains(t, config(t, strictly, "tg-tradegrid-api"), "allow-insecure")
+	_, found := strictly.Find("Deployment", "tg-tradegrid-receiver")
+	require.False(t, found)
+	for _, name := range matrix(t) {
+		if name != "evaluation" {
+			for _, o := range roles(render(t, name)) {
+				require.NotContains(t, fmt.Sprint(o.Doc), "allow-insecure", name)
+			}
+		}
+	}
+}
+
+// Notes say what comes next, as each way of installing needs it.
+func TestNotes(t *testing.T) {
+	t.Parallel()
+	for file, want := range map[string][]string{
+		"minimal":      {"port-forward service/tg-tradegrid-api", "helm test tg -n shop", "kafka.tls.enabled is false", "Nobody scrapes metrics yet"},
+		"full":         {"https://api.example.com", "api.trustedProxies is empty"},
+		"gateway":      {"hosts of the HTTPRoute: api.example.com", "database.sslmode is require"},
+		"bare":         {"jobs.mode is none", "database.sslmode is disable"},
+		"certificates": {"admin company create"},
+		"evaluation":   {"tg-tradegrid-receiver.shop:8090", "delete pvc"},
+	} {
+		notes := render(t, file).Notes
+		for _, text := range want {
+			require.Contains(t, notes, text, file)
+		}
+		require.NotContains(t, notes, "<no value>", file)
+	}
+	require.NotContains(t, render(t, "certificates").Notes, "WARNING")
+}
+
+// `helm test` asks the database and Kafka whether they are as the release needs them.
+func TestHelmTest(t *testing.T) {
+	t.Parallel()
+	r := render(t, "certificates")
+	pods := r.Kind("Pod")
+	require.Len(t, pods, 2)
+	require.Equal(t, []any{"migrate", "--dry-run"}, containers(pods[0])[0]["args"])
+	require.Equal(t, []any{"topics", "diff", "--log-format=json", "--replication=3"}, containers(pods[1])[0]["args"])
+	for _, p := range pods {
+		require.Equal(t, "test", At(p.Doc, "metadata", "annotations", "helm.sh/hook"))
+		require.False(t, strings.Contains(p.Raw, "tradegrid_owner"), "with the rights of the roles")
+	}
+}
