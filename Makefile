@@ -65,6 +65,19 @@ schemas: build ## write the API description and the event schemas into schemas/
 schemas-check: build ## fail when schemas/ differs from what the code says
 	$(BIN) openapi --check schemas
 
+.PHONY: rules
+rules: bin/tools/promtool ## check dashboards, alert rules, their tests and runbooks
+	bin/tools/promtool check rules charts/tradegrid/rules/*.yaml
+	bin/tools/promtool test rules tests/ops/rules/*.yaml
+	cd tests/ops && $(GOTESTSUM) -- -count=1 ./...
+
+bin/tools/promtool:
+	@tests/ops/prometheus.sh bin/tools
+
+.PHONY: dashboards
+dashboards: ## write the Grafana dashboards into the chart
+	cd tests/ops && $(GO) run ./dashboards/write $(CURDIR)/charts/tradegrid/dashboards
+
 .PHONY: lint
 lint: ## static checks
 	$(GOLANGCI) run
