@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/tradegrid/tradegrid/pkg/config"
 )
 
 // release is set by the build: -ldflags "-X main.release=1.2.3".
@@ -20,8 +22,11 @@ var release = "dev"
 
 // CLI lists the roles and what all of them have in common.
 type CLI struct {
-	LogLevel  slog.Level `help:"Least level that is logged: debug, info, warn or error." default:"info"`
-	LogFormat string     `help:"How lines are written." enum:"text,json" default:"text"`
+	StopWithin  time.Duration `help:"Most time for stopping, after which the process ends with code 1: above the 25 s in which it finishes what is under way, below the time after which an orchestrator kills it." default:"40s"`
+	LogLevel    slog.Level    `help:"Least level that is logged: debug, info, warn or error." default:"info" reload:"true"`
+	LogFormat   string        `help:"How lines are written: text or json." enum:"text,json" default:"text"`
+	Config      string        `help:"YAML file with settings: names of flags without dashes, and their values. Flags and environment go before it. Read again when it changes and on SIGHUP." type:"path" placeholder:"FILE"`
+	PrintConfig bool          `help:"Print the settings in force as YAML, each with its origin, and exit."`
 
 	Dev        DevCmd           `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
 	API        APICmd           `cmd:"" name:"api" help:"Serve the external REST API."`
@@ -35,21 +40,20 @@ type CLI struct {
 	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
 }
 
+// watcher follows changes of the settings while a role runs.
+type watcher = config.Watcher[CLI]
+
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// stopBound is how long a process may take to stop: longer than the 25 s in which it finishes what is under way, and
-// shorter than the time after which an orchestrator kills it.
-const stopBound = 40 * time.Second
-
 // boundStop ends the process when it was told to stop and does not: a database or broker that never answers must not
 // hold it. A second signal ends it at once.
-func boundStop(ctx context.Context, restore func(), stderr io.Writer) (cancel func() bool) {
+func boundStop(ctx context.Context, within time.Duration, restore func(), stderr io.Writer) (cancel func() bool) {
 	return context.AfterFunc(ctx, func() {
 		restore()
-		time.AfterFunc(stopBound, func() {
-			fmt.Fprintf(stderr, "tradegrid: not stopped within %s; what was under way will be repeated\n", stopBound)
+		time.AfterFunc(within, func() {
+			fmt.Fprintf(stderr, "tradegrid: not stopped within %s; what was under way will be repeated\n", within)
 			os.Exit(1)
 		})
 	})
@@ -59,41 +63,41 @@ func boundStop(ctx context.Context, restore func(), stderr io.Writer) (cancel fu
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	defer boundStop(ctx, stop, stderr)()
+	load := func(to *CLI) (*config.Loaded, error) {
+		return config.Load(to, args, config.Options{
+			Name: "tradegrid", Release: release, Stdout: stdout, Stderr: stderr,
+			Description: "A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name, and in the file of --config.",
+		})
+	}
 	var cli CLI
-	code, ended := 0, false // set when help or the version was asked for
-	parser, err := kong.New(&cli,
-		kong.Name("tradegrid"),
-		kong.Description("A sharded, multi-tenant business-management platform: REST API in, signed webhooks out. Every flag can be set by the environment, as TRADEGRID_ and its name."),
-		kong.DefaultEnvars("TRADEGRID"),
-		kong.Vars{"version": release},
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(c int) { code, ended = c, true }),
-		kong.ShortUsageOnError(),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true}),
-	)
-	if err != nil {
-		panic(err) // the struct above is wrong
+	loaded, err := load(&cli)
+	if cli.PrintConfig && loaded.Context != nil {
+		err = errors.Join(err, loaded.Print(stdout))
 	}
-	kctx, err := parser.Parse(args)
-	if ended {
-		return code
+	switch {
+	case err != nil:
+		fmt.Fprintln(stderr, err)
+		return 2
+	case loaded.Context == nil || cli.PrintConfig:
+		return 0
 	}
-	if err != nil {
-		parser.FatalIfErrorf(err)
-		return max(code, 2)
-	}
-	log := newLogger(stderr, cli.LogLevel, cli.LogFormat)
+	defer boundStop(ctx, cli.StopWithin, stop, stderr)()
+	level := new(slog.LevelVar)
+	level.Set(cli.LogLevel)
+	log := newLogger(stderr, level, cli.LogFormat)
+	live := config.NewWatcher(loaded, load, log)
+	live.OnChange(func(next *CLI) { level.Set(next.LogLevel) })
+	kctx := loaded.Context
 	kctx.BindTo(ctx, (*context.Context)(nil))
 	kctx.BindTo(stdout, (*io.Writer)(nil))
-	if err := kctx.Run(log); err != nil && !errors.Is(err, context.Canceled) {
+	if err := kctx.Run(log, live); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
 		return 1
 	}
 	return 0
 }
 
-func newLogger(w io.Writer, level slog.Level, format string) *slog.Logger {
+func newLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, opts))

@@ -104,6 +104,12 @@ func (r *rig) role(env []string, args ...string) *process {
 // launch starts a role.
 func (r *rig) launch(env []string, args ...string) *process {
 	r.t.Helper()
+	return r.launchFrom(binary, env, args...)
+}
+
+// launchFrom starts a role of another binary.
+func (r *rig) launchFrom(binary string, env []string, args ...string) *process {
+	r.t.Helper()
 	flags := map[string][]string{
 		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--idempotency-lease=2s"},
 		"relay": {"--relay-lease-ttl=2s", "--relay-lease-margin=500ms", "--relay-renew=300ms", "--relay-full-sweep=1s"},
@@ -113,7 +119,7 @@ func (r *rig) launch(env []string, args ...string) *process {
 		},
 	}[args[0]]
 	all := append([]string{args[0], "--log-format=json", "--ops-listen=127.0.0.1:0", "--kafka-session=2s"}, flags...)
-	return spawn(r.t, append(r.env, env...), append(all, args[1:]...)...)
+	return spawnFrom(r.t, binary, append(r.env, env...), append(all, args[1:]...)...)
 }
 
 // platform starts one process of each role. roles of the dispatcher may be named.

@@ -66,9 +66,11 @@ type link struct {
 	net.Listener
 	to string
 
-	mu   sync.Mutex
-	cut  bool
-	open map[net.Conn]bool
+	mu    sync.Mutex
+	cut   bool
+	hangs bool
+	lost  int64 // bytes that never arrived
+	open  map[net.Conn]bool
 }
 
 func newLink(t *testing.T, to string) *link {
@@ -95,7 +97,7 @@ func (l *link) serve(client net.Conn) {
 		_ = client.Close()
 		return
 	}
-	go func() { _, _ = io.Copy(server, client); _ = server.Close() }()
+	go func() { _, _ = io.Copy(passage{l, server}, client); _ = server.Close() }()
 	_, _ = io.Copy(client, server)
 	_ = client.Close()
 }
@@ -110,6 +112,35 @@ func (l *link) add(conns ...net.Conn) bool {
 		}
 	}
 	return !l.cut
+}
+
+// passage is the way to the server, which may swallow what is sent.
+type passage struct {
+	*link
+	to io.Writer
+}
+
+func (p passage) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hangs {
+		p.lost += int64(len(b))
+		return len(b), nil
+	}
+	return p.to.Write(b)
+}
+
+// hang lets nothing through from now on, without a word.
+func (l *link) hang() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.hangs = true
+}
+
+func (l *link) swallowed() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.lost
 }
 
 // setCut breaks all connections and lets no new one through, or ends that.

@@ -26,6 +26,7 @@ type process struct {
 	name   string
 	cmd    *exec.Cmd
 	url    string // of the API
+	ops    string // of health and metrics
 	exited chan struct{}
 	state  *os.ProcessState // once exited is closed
 
@@ -39,8 +40,13 @@ var started = map[string]bool{"api listening": true, "relay running": true, "dis
 // failpoint arms a failpoint in the process to be started.
 func failpoint(name string) []string { return []string{"TRADEGRID_FAILPOINT=" + name} }
 
-// spawn starts the binary. It is killed at the end of the test.
+// spawn starts the binary under test. It is killed at the end of the test.
 func spawn(t *testing.T, env []string, args ...string) *process {
+	return spawnFrom(t, binary, env, args...)
+}
+
+// spawnFrom starts another binary in the same way.
+func spawnFrom(t *testing.T, binary string, env []string, args ...string) *process {
 	t.Helper()
 	require.NoError(t, lookAtSources())
 	p := &process{t: t, name: strings.Join(args, " "), exited: make(chan struct{})}
@@ -93,9 +99,9 @@ func (p *process) awaitStart() {
 		}
 		lines := bufio.NewScanner(strings.NewReader(p.said()))
 		for lines.Scan() {
-			var line struct{ Msg, URL string }
+			var line struct{ Msg, URL, Ops string }
 			if json.Unmarshal(lines.Bytes(), &line) == nil && started[line.Msg] {
-				p.url = line.URL
+				p.url, p.ops = line.URL, line.Ops
 				return true
 			}
 		}

@@ -1,0 +1,296 @@
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+)
+
+// The next release, as far as this test knows it: orders tell which release took them. Its schema grows by a column with a default,
+// so that binaries of this release can still insert, and loses the default when they are gone.
+var nextFiles = map[string]string{ //nolint:gochecknoglobals // a constant
+	"schemas/sql/900_next.sql":          "ALTER TABLE orders ADD COLUMN IF NOT EXISTS taken_by TEXT NOT NULL DEFAULT 'this';\n",
+	"schemas/sql/900_next.contract.sql": "ALTER TABLE orders ALTER COLUMN taken_by DROP DEFAULT;\n",
+}
+
+const (
+	insertOfThis = "const sqlInsertOrder = `INSERT INTO orders (` + orderColumns + `, source_key, lines_count, search_text)\nVALUES ("
+	insertOfNext = "const sqlInsertOrder = `INSERT INTO orders (taken_by, ` + orderColumns + `, source_key, lines_count, search_text)\nVALUES ('next', "
+)
+
+// nextRelease builds the binary of the next release from a copy of the sources.
+func nextRelease(t *testing.T) string {
+	t.Helper()
+	root := t.TempDir()
+	for _, dir := range []string{"cmd", "pkg", "schemas", "services", "topics"} {
+		require.NoError(t, os.CopyFS(filepath.Join(root, dir), notTests{os.DirFS(filepath.Join("../..", dir))}))
+	}
+	for _, file := range []string{"go.mod", "go.sum"} {
+		raw, err := os.ReadFile(filepath.Join("../..", file))
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(filepath.Join(root, file), raw, 0o600))
+	}
+	for name, text := range nextFiles {
+		require.NoError(t, os.WriteFile(filepath.Join(root, name), []byte(text), 0o600))
+	}
+	store := filepath.Join(root, "services/orders/order_store.go")
+	raw, err := os.ReadFile(store)
+	require.NoError(t, err)
+	require.Contains(t, string(raw), insertOfThis, "the statement that the next release changes has changed: mend this test")
+	require.NoError(t, os.WriteFile(store, []byte(strings.Replace(string(raw), insertOfThis, insertOfNext, 1)), 0o600))
+
+	out := filepath.Join(root, "tradegrid")
+	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-ldflags", "-X main.release=next", "-o", out, "./cmd/tradegrid")
+	build.Dir = root
+	said, err := build.CombinedOutput()
+	require.NoError(t, err, string(said))
+	return out
+}
+
+// notTests hides tests and what they need.
+type notTests struct{ fs.FS }
+
+func (n notTests) ReadDir(name string) ([]fs.DirEntry, error) {
+	entries, err := fs.ReadDir(n.FS, name)
+	return slices.DeleteFunc(entries, func(e fs.DirEntry) bool {
+		return strings.HasSuffix(e.Name(), "_test.go") || e.Name() == "testdata"
+	}), err
+}
+
+// fleet is a platform of several processes per role behind a load balancer that asks for readiness.
+type fleet struct {
+	*rig
+	next string // binary of the next release
+
+	mu  sync.Mutex
+	api map[string]*process
+}
+
+func (f *fleet) start(binary, name string) *process {
+	f.t.Helper()
+	role, _, _ := strings.Cut(name, "-")
+	args := []string{role}
+	if role == "dispatcher" {
+		args = append(args, "--static-membership", "--member-name="+name)
+	}
+	p := f.launchFrom(binary, nil, args...)
+	p.awaitStart()
+	if role == "api" {
+		f.mu.Lock()
+		f.api[name] = p
+		f.mu.Unlock()
+	}
+	return p
+}
+
+// replace stops a process as an orchestrator does, and starts its successor from the binary.
+func (f *fleet) replace(p *process, binary, name string) *process {
+	f.t.Helper()
+	f.mu.Lock()
+	delete(f.api, name)
+	f.mu.Unlock()
+	require.NoError(f.t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.Zero(f.t, p.ended(25*time.Second), "%s\n%s", p.name, p.tail())
+	return f.start(binary, name)
+}
+
+// node picks an API node that takes requests.
+func (f *fleet) node() *client {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	names := slices.Sorted(maps.Keys(f.api))
+	if len(names) == 0 {
+		return nil
+	}
+	return f.client(f.api[names[rand.IntN(len(names))]])
+}
+
+// placed is an order as its client knows it.
+type placed struct {
+	order
+	tries int
+}
+
+// integrate places orders one after the other, as a careful integration does, until ctx ends: what has no answer, or
+// one that asks for patience, is repeated under its key. The errors are those of answers that no repeat would mend.
+func (f *fleet) integrate(ctx context.Context, product string, done func(placed)) error {
+	for ctx.Err() == nil {
+		p, key := placed{}, uuid.NewString()
+		for p.tries = 1; ; p.tries++ {
+			if p.tries > 200 {
+				return errors.New("an order was not taken in 200 tries")
+			}
+			node := f.node()
+			if node == nil {
+				continue
+			}
+			a, err := node.do(http.MethodPost, "/orders", key, orderOf(product))
+			if err == nil && a.status == http.StatusCreated {
+				p.order = a.order(f.t)
+				done(p)
+				break
+			}
+			if err == nil && a.status != http.StatusServiceUnavailable && a.status != http.StatusConflict {
+				return fmt.Errorf("an order was answered %d: %s", a.status, a.body)
+			}
+		}
+	}
+	return nil
+}
+
+// A release is rolled out, and once back, role by role under load, with its migrations around it: no order is lost, doubled or
+// failed beyond repeats, numbers have no gap, every webhook arrives, and each process stops within its bound.
+func TestRollingUpgrade(t *testing.T) {
+	t.Parallel()
+	f := &fleet{rig: newRig(t), api: map[string]*process{}, next: nextRelease(t)}
+	names := []string{"relay-1", "relay-2", "dispatcher-1", "dispatcher-2", "api-1", "api-2"}
+	running := map[string]*process{}
+	for _, name := range names {
+		running[name] = f.start(binary, name)
+	}
+	api := f.node()
+	api.subscribe("all", "order.created")
+	product := api.product()
+
+	var mu sync.Mutex
+	var taken []placed
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	g, ctx := errgroup.WithContext(ctx)
+	for range 4 {
+		g.Go(func() error {
+			return f.integrate(ctx, product, func(p placed) { mu.Lock(); taken = append(taken, p); mu.Unlock() })
+		})
+	}
+	more := func(n int) {
+		t.Helper()
+		mu.Lock()
+		want := len(taken) + n
+		mu.Unlock()
+		eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(taken) >= want || ctx.Err() != nil }, "%d more orders are taken", n)
+	}
+
+	f.unready(f.next)
+	f.run(f.next, "migrate")
+	roll := func(binary string, names ...string) {
+		t.Helper()
+		for _, name := range names {
+			running[name] = f.replace(running[name], binary, name)
+			more(10)
+		}
+	}
+	roll(f.next, names...)
+	roll(binary, "api-1", "dispatcher-1", "relay-1") // back, and forth again
+	roll(f.next, "api-1", "dispatcher-1", "relay-1")
+	f.run(f.next, "migrate", "--contract")
+	more(20)
+	stop()
+	require.NoError(t, g.Wait())
+
+	require.Equal(t, len(taken), f.count(sqlOrders, f.company), "each order once")
+	require.Equal(t, len(taken), f.count(`SELECT max(number) FROM orders WHERE company_id = $1`, f.company), "numbers without a gap")
+	for _, release := range []string{"this", "next"} {
+		require.Positive(t, f.count(`SELECT count(*) FROM orders WHERE company_id = $1 AND taken_by = $2`, f.company, release), "both releases took orders")
+	}
+	f.delivered(taken)
+}
+
+// delivered waits until each order has its webhook.
+func (f *fleet) delivered(taken []placed) {
+	f.t.Helper()
+	missing := len(taken)
+	eventually(f.t, func() bool {
+		seen := map[string]bool{}
+		for _, id := range f.received() {
+			seen[id] = true
+		}
+		missing = 0
+		for _, p := range taken {
+			if !seen[p.ID] {
+				missing++
+			}
+		}
+		return missing == 0
+	}, "the webhook of every order arrives; missing of %d: %d", len(taken), &missing)
+	for _, d := range f.deliveries("all") {
+		require.True(f.t, d.Verified, d.Error)
+	}
+}
+
+// received lists the records that deliveries were about.
+func (r *rig) received() (ids []string) {
+	r.t.Helper()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, body := range r.bodies {
+		var e envelope
+		require.NoError(r.t, json.Unmarshal(body, &e))
+		ids = append(ids, e.Data.ID)
+	}
+	return ids
+}
+
+// Dispatchers come and die in quick succession: whatever is repeated, nothing is lost.
+func TestRebalanceStorm(t *testing.T) {
+	t.Parallel()
+	f := &fleet{rig: newRig(t), api: map[string]*process{}}
+	f.start(binary, "api-1")
+	f.role(nil, "relay")
+	survivor := f.role(nil, "dispatcher")
+	api := f.node()
+	api.subscribe("all", "order.created")
+	product := api.product()
+	var taken []placed
+	for range 5 {
+		p := f.role(nil, "dispatcher")
+		for range 20 {
+			taken = append(taken, placed{order: api.order(product)})
+		}
+		require.NoError(t, survivor.cmd.Process.Kill())
+		<-survivor.exited
+		survivor = p
+	}
+	f.delivered(taken)
+}
+
+// unready sees that a binary whose schema is not there yet is not ready, and says what to do.
+func (f *fleet) unready(binary string) {
+	f.t.Helper()
+	p := f.launchFrom(binary, nil, "api")
+	p.awaitStart()
+	res, err := http.Get(p.ops + "/readyz")
+	require.NoError(f.t, err)
+	defer func() { _ = res.Body.Close() }()
+	said, err := io.ReadAll(res.Body)
+	require.NoError(f.t, err)
+	require.Equal(f.t, http.StatusServiceUnavailable, res.StatusCode)
+	require.Contains(f.t, string(said), "900_next.sql, step 1: run tradegrid migrate")
+	require.NoError(f.t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.Zero(f.t, p.ended(10*time.Second))
+}
+
+// run runs a command of a binary to its end.
+func (f *fleet) run(binary string, args ...string) {
+	f.t.Helper()
+	p := spawnFrom(f.t, binary, f.env, args...)
+	require.Zero(f.t, p.ended(patience), p.tail())
+}

@@ -1,0 +1,78 @@
+package e2e
+
+import (
+	"net/http"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+// A process that is told to stop answers what it has begun.
+func TestStopAnswersRequestsUnderWay(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	node := r.role(failpoint("tx.before_commit.numbering.order:stop"), "api")
+	api := r.client(node)
+	product := api.product()
+	type outcome struct {
+		answer
+		err error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		a, err := api.do(http.MethodPost, "/orders", uuid.NewString(), orderOf(product))
+		done <- outcome{a, err}
+	}()
+	node.frozen()
+	require.NoError(t, node.cmd.Process.Signal(syscall.SIGTERM))
+	node.thaw()
+	o := <-done
+	require.NoError(t, o.err)
+	o.order(t)
+	require.Zero(t, node.ended(25*time.Second), node.tail())
+}
+
+// A database that does not answer holds no process for ever: it ends within its bound and says so by its exit code.
+func TestStopIsBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l := r.throughLink()
+	node := r.role(nil, "api", "--stop-within=3s")
+	api := r.client(node)
+	product := api.product()
+	l.hang()
+	done := make(chan error, 1)
+	go func() {
+		_, err := api.do(http.MethodPost, "/orders", uuid.NewString(), orderOf(product))
+		done <- err
+	}()
+	eventually(t, func() bool { return l.swallowed() > 0 }, "the request waits for the database")
+	require.NoError(t, node.cmd.Process.Signal(syscall.SIGTERM))
+	require.Equal(t, 1, node.ended(8*time.Second), node.tail())
+	require.Contains(t, node.said(), "not stopped within 3s")
+	require.Error(t, <-done)
+}
+
+// Who cannot wait says it twice.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	l := r.throughLink()
+	node := r.role(nil, "relay", "--stop-within=1h")
+	l.hang()
+	eventually(t, func() bool { return l.swallowed() > 0 }, "the relay waits for the database")
+	require.NoError(t, node.cmd.Process.Signal(syscall.SIGTERM))
+	eventually(t, func() bool {
+		_ = node.cmd.Process.Signal(syscall.SIGTERM) // the first may not have been noticed yet; the process may have ended
+		select {
+		case <-node.exited:
+			return true
+		default:
+			return false
+		}
+	}, "the process ends")
+	require.Negative(t, node.state.ExitCode(), "ended by the signal")
+}
