@@ -61,8 +61,8 @@ type admin struct {
 	asJSON bool
 }
 
-// AfterApply checks what no subcommand would.
-func (c *AdminCmd) AfterApply() error {
+// Check checks what no subcommand would.
+func (c *AdminCmd) Check() error {
 	if err := company.CheckCell(c.Cell); err != nil {
 		return fmt.Errorf("--cell: %w", err)
 	}

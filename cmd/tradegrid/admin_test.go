@@ -10,10 +10,10 @@ import (
 	"os"
 	"testing"
 
-	"github.com/alecthomas/kong"
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -23,16 +23,13 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // runAdmin runs one command line and returns what it wrote.
 func runAdmin(t *testing.T, args ...string) (string, error) {
 	t.Helper()
-	var cli struct{ Admin AdminCmd }
+	var cli CLI
 	var out bytes.Buffer
-	parser, err := kong.New(&struct {
-		Admin *AdminCmd `cmd:""`
-	}{&cli.Admin}, kong.Exit(func(int) {}))
-	require.NoError(t, err)
-	kctx, err := parser.Parse(append([]string{"admin", "--database-url", dbtest.URL(t)}, args...))
+	loaded, err := config.Load(&cli, append([]string{"admin", "--database-url", dbtest.URL(t)}, args...), config.Options{Name: "tradegrid"})
 	if err != nil {
 		return "", err
 	}
+	kctx := loaded.Context
 	kctx.BindTo(t.Context(), (*context.Context)(nil))
 	kctx.BindTo(&out, (*io.Writer)(nil))
 	err = kctx.Run(slog.New(slog.DiscardHandler))
@@ -118,7 +115,7 @@ func TestAdminNamesTheFlag(t *testing.T) {
 		{"--company", []string{"company", "archive", "--company=7"}},
 		{"--scopes: unknown scope", []string{"token", "issue", of, "--name=x", "--scopes=orders:eat"}},
 		{"--lifetime: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=1h"}},
-		{"--lifetime: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=soon"}},
+		{`--lifetime "soon": `, []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=soon"}},
 		{"--ip-allowlist: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--ip-allowlist=here"}},
 		{"--rate-burst", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--rate-burst=5"}},
 		{"--accrual-percent-bp: ", []string{"company", "settings", of, "--accrual-percent-bp=20000"}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
@@ -36,7 +37,7 @@ type ShedFlags struct {
 	ShedOutboxAge    time.Duration `help:"Age of the oldest row of the outbox from which on changes are refused." default:"0s"`
 	ShedDisk         float64       `help:"Share in use of the fullest disk of database or brokers from which on changes are refused, where they tell it." default:"0.85"`
 	ShedDatabaseSize int64         `help:"Bytes of the database from which on changes are refused: for PostgreSQL, which does not tell the size of its disk." default:"0"`
-	ShedDatabasePath string        `help:"Folder on the disk of the database, if that is on this machine: PostgreSQL does not tell how full it is." type:"existingdir"`
+	ShedDatabasePath string        `help:"Folder on the disk of the database, if that is on this machine: PostgreSQL does not tell how full it is." type:"path" placeholder:"FOLDER"`
 	ShedKafkaSize    int64         `help:"Bytes of all topics on one broker from which on changes are refused: for brokers that do not tell the size of their disks." default:"0"`
 	ShedPoolWait     time.Duration `help:"Wait for a connection to the database from which on changes are refused." default:"2s"`
 	MaxInFlight      int           `help:"Requests that this process works on at a time, reads as well." default:"4000"`
@@ -54,7 +55,7 @@ func (f ShedFlags) limits() shed.Limits {
 const gcPercent = 400
 
 // Run serves until the context ends.
-func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
 	}
@@ -62,7 +63,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "api", log, httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
+	r, err := c.open(ctx, "api", log, live, httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
 	if err != nil {
 		return err
 	}
@@ -94,6 +95,15 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger) error {
 	)
 }
 
+// Check checks what is the API's alone.
+func (c *APICmd) Check() error {
+	_, err := parseProxies(c.TrustedProxies)
+	if c.KeyLease <= 0 {
+		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))
+	}
+	return err
+}
+
 func (f ShedFlags) disk() func() (float64, error) {
 	if f.ShedDatabasePath == "" {
 		return nil
@@ -101,20 +111,24 @@ func (f ShedFlags) disk() func() (float64, error) {
 	return func() (float64, error) { return shed.DiskUse(f.ShedDatabasePath) }
 }
 
-// AfterApply checks the limits.
-func (f ShedFlags) AfterApply() error {
+// Check checks the limits.
+func (f ShedFlags) Check() error {
+	var errs []error
 	if f.ShedDisk < 0 || f.ShedDisk > 1 {
-		return fmt.Errorf("--shed-disk: must be a share from 0 to 1, such as 0.85, not %v; 0 = no limit", f.ShedDisk)
+		errs = append(errs, fmt.Errorf("--shed-disk: must be a share from 0 to 1, such as 0.85, not %v; 0 = no limit", f.ShedDisk))
+	}
+	if info, err := os.Stat(f.ShedDatabasePath); f.ShedDatabasePath != "" && (err != nil || !info.IsDir()) {
+		errs = append(errs, fmt.Errorf("--shed-database-path %s: must be a folder on the disk of the database", f.ShedDatabasePath))
 	}
 	for flag, v := range map[string]int64{
 		"--shed-outbox-rows": f.ShedOutboxRows, "--shed-outbox-age": int64(f.ShedOutboxAge), "--shed-database-size": f.ShedDatabaseSize,
 		"--shed-kafka-size": f.ShedKafkaSize, "--shed-pool-wait": int64(f.ShedPoolWait), "--max-in-flight": int64(f.MaxInFlight),
 	} {
 		if v < 0 {
-			return fmt.Errorf("%s: must not be below 0; 0 = no limit", flag)
+			errs = append(errs, fmt.Errorf("%s: must not be below 0; 0 = no limit", flag))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // newGuard watches the stores that all processes share, and the connections of this one. disk measures the disk of the
@@ -129,6 +143,7 @@ func newGuard(d *db.DB, client *kgo.Client, disk func() (float64, error), limits
 // parseProxies reads addresses and networks.
 func parseProxies(texts []string) ([]netip.Prefix, error) {
 	proxies := make([]netip.Prefix, 0, len(texts))
+	var errs []error
 	for _, text := range texts {
 		if addr, err := netip.ParseAddr(text); err == nil {
 			proxies = append(proxies, netip.PrefixFrom(addr, addr.BitLen()))
@@ -136,11 +151,12 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 		}
 		network, err := netip.ParsePrefix(text)
 		if err != nil {
-			return nil, fmt.Errorf("--trusted-proxies %q: must be an address or a network such as 10.0.0.0/8", text)
+			errs = append(errs, fmt.Errorf("--trusted-proxies %q: must be an address or a network such as 10.0.0.0/8", text))
+			continue
 		}
 		proxies = append(proxies, network)
 	}
-	return proxies, nil
+	return proxies, errors.Join(errs...)
 }
 
 // nodeName tells this process from all others, also from its own predecessor.

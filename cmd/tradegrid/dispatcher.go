@@ -65,13 +65,14 @@ type dispatcherOptions struct {
 	PropagateTrace bool
 }
 
-// AfterApply checks what the flags mean together.
-func (c *DispatcherCmd) AfterApply() error {
-	if n := len(topics.Lines()); len(c.RetryDelays) != n {
-		return fmt.Errorf("--retry-delays: give %d waits, one for each delay line, not %d", n, len(c.RetryDelays))
-	}
-	if c.RetryDelays[0] <= 0 || !slices.IsSorted(c.RetryDelays) {
-		return errors.New("--retry-delays: the waits must be above 0 and ascend")
+// Check checks what the flags mean together.
+func (c *DispatcherCmd) Check() error {
+	var errs []error
+	switch n := len(topics.Lines()); {
+	case len(c.RetryDelays) != n:
+		errs = append(errs, fmt.Errorf("--retry-delays: give %d waits, one for each delay line, not %d", n, len(c.RetryDelays)))
+	case c.RetryDelays[0] <= 0 || !slices.IsSorted(c.RetryDelays):
+		errs = append(errs, errors.New("--retry-delays: the waits must be above 0 and ascend"))
 	}
 	for flag, v := range map[string]int64{
 		"--delivery-ttl": int64(c.DeliveryTTL), "--max-attempts": int64(c.MaxAttempts), "--attempt-timeout": int64(c.AttemptTimeout),
@@ -81,10 +82,10 @@ func (c *DispatcherCmd) AfterApply() error {
 		"--disable-failed": int64(c.DisableFailed),
 	} {
 		if v <= 0 {
-			return fmt.Errorf("%s: must be above 0", flag)
+			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
 		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 func (c *DispatcherCmd) options() (dispatcherOptions, error) {
@@ -118,12 +119,12 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 }
 
 // Run dispatches until the context ends and what is under way is finished.
-func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	opts, err := c.options()
 	if err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "dispatcher", log, dispatch.Metrics(), kafka.ConsumerMetrics())
+	r, err := c.open(ctx, "dispatcher", log, live, dispatch.Metrics(), kafka.ConsumerMetrics())
 	if err != nil {
 		return err
 	}

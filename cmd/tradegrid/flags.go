@@ -6,12 +6,16 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"os"
+	"os/signal"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
@@ -32,15 +36,16 @@ type role struct {
 	broker kafka.Config
 	tel    *telemetry.Telemetry
 	flags  BackendFlags
+	live   *watcher
 }
 
 // open checks the flags and connects. Close ends what it opened.
-func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, metrics ...[]prometheus.Collector) (*role, error) {
+func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, live *watcher, metrics ...[]prometheus.Collector) (*role, error) {
 	broker, err := f.kafkaConfig(name, log)
 	if err != nil {
 		return nil, err
 	}
-	tel, err := f.start(ctx, name, log, append(metrics, db.Metrics())...)
+	tel, err := f.start(ctx, name, log, append(metrics, db.Metrics(), config.Metrics())...)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +54,7 @@ func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, m
 		tel.Stop(ctx)
 		return nil, err
 	}
-	return &role{db: d, broker: broker, tel: tel, flags: f}, nil
+	return &role{db: d, broker: broker, tel: tel, flags: f, live: live}, nil
 }
 
 func (r *role) close(ctx context.Context) {
@@ -65,6 +70,10 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 	}
 	return r.tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
+		ask := make(chan os.Signal, 1)
+		signal.Notify(ask, syscall.SIGHUP)
+		defer signal.Stop(ask)
+		g.Go(func() error { return r.live.Run(ctx, ask) })
 		for _, part := range parts {
 			g.Go(func() error { return part(ctx) })
 		}
@@ -75,9 +84,9 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 
 // DatabaseSource says where the database is and how to get in.
 type DatabaseSource struct {
-	DatabaseURL          string `name:"database-url" help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full. Required, or --database-url-file." placeholder:"URL"`
-	DatabaseURLFile      string `name:"database-url-file" help:"File with that URL, in place of --database-url; read again for each connection." placeholder:"FILE"`
-	DatabasePasswordFile string `name:"database-password-file" help:"File with the password, which goes into the URL; read again for each connection." placeholder:"FILE"`
+	DatabaseURL          string `name:"database-url" help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full. Required, or --database-url-file." placeholder:"URL" secret:"url"`
+	DatabaseURLFile      string `name:"database-url-file" help:"File with that URL, in place of --database-url; read again for each connection." type:"path" placeholder:"FILE"`
+	DatabasePasswordFile string `name:"database-password-file" help:"File with the password, which goes into the URL; read again for each connection." type:"path" placeholder:"FILE"`
 }
 
 // databaseConfig is the source as package db takes it.
@@ -85,11 +94,22 @@ func (f DatabaseSource) databaseConfig() db.Config {
 	return db.Config{URL: f.DatabaseURL, URLFile: f.DatabaseURLFile, PasswordFile: f.DatabasePasswordFile}
 }
 
+// Check reads the files, too.
+func (f DatabaseSource) Check() error { return f.databaseConfig().Validate() }
+
 // DatabaseFlags say where the database is and how it is used.
 type DatabaseFlags struct {
 	DatabaseSource
 	DatabaseConns     int32 `help:"Most connections of this process; all processes together about 4 per core of the database." default:"16"`
 	DatabaseSavepoint bool  `help:"On CockroachDB: retry by savepoint, as its client library does, in place of whole transactions."`
+}
+
+// Check adds what the source does not know of.
+func (f DatabaseFlags) Check() error {
+	if f.DatabaseConns < 1 {
+		return fmt.Errorf("--database-conns %d: must be at least 1", f.DatabaseConns)
+	}
+	return nil
 }
 
 func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, t *telemetry.Telemetry) (*db.DB, error) {
@@ -126,14 +146,14 @@ func schemaCheck(d *db.DB) telemetry.Check {
 
 // KafkaFlags say where the brokers are.
 type KafkaFlags struct {
-	KafkaBrokers      []string      `help:"Brokers, as host:port,host:port." required:"" placeholder:"HOST:PORT"`
+	KafkaBrokers      []string      `help:"Brokers, as host:port,host:port. Required." placeholder:"HOST:PORT"`
 	KafkaTLS          bool          `name:"kafka-tls" help:"Encrypt connections to the brokers."`
-	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM certificates that sign the brokers'; default: those of the system." type:"existingfile"`
-	KafkaCertFile     string        `help:"PEM certificate of this client." type:"existingfile"`
-	KafkaKeyFile      string        `help:"PEM key of the certificate." type:"existingfile"`
-	KafkaSASL         string        `name:"kafka-sasl" help:"SASL mechanism; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
+	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM certificates that sign the brokers'; default: those of the system." type:"path" placeholder:"FILE"`
+	KafkaCertFile     string        `help:"PEM certificate of this client." type:"path" placeholder:"FILE"`
+	KafkaKeyFile      string        `help:"PEM key of the certificate." type:"path" placeholder:"FILE"`
+	KafkaSASL         string        `name:"kafka-sasl" help:"SASL mechanism: plain, scram-sha-256 or scram-sha-512; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
 	KafkaUsername     string        `help:"SASL user."`
-	KafkaPasswordFile string        `help:"File with the SASL password." type:"existingfile"`
+	KafkaPasswordFile string        `help:"File with the SASL password; read again for each connection." type:"path" placeholder:"FILE"`
 	KafkaSession      time.Duration `help:"How long a consumer that went silent keeps its partitions: others wait so long after a crash." default:"45s"`
 }
 
@@ -143,10 +163,17 @@ func (f KafkaFlags) kafkaConfig(role string, log *slog.Logger) (kafka.Config, er
 		TLS:  kafka.TLS{Enabled: f.KafkaTLS, CAFile: f.KafkaCAFile, CertFile: f.KafkaCertFile, KeyFile: f.KafkaKeyFile},
 		SASL: kafka.SASL{Mechanism: f.KafkaSASL, Username: f.KafkaUsername, PasswordFile: f.KafkaPasswordFile},
 	}
+	err := cfg.Validate()
 	if f.KafkaSession <= 0 {
-		return cfg, errors.New("--kafka-session: must be above 0")
+		err = errors.Join(err, fmt.Errorf("--kafka-session %s: must be above 0, such as 45s", f.KafkaSession))
 	}
-	return cfg, cfg.Validate()
+	return cfg, err
+}
+
+// Check reads the files, too.
+func (f KafkaFlags) Check() error {
+	_, err := f.kafkaConfig("", nil)
+	return err
 }
 
 // OpsFlags say what the process tells of itself, and where.
@@ -154,6 +181,18 @@ type OpsFlags struct {
 	OpsListen    string  `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	OTLPEndpoint string  `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: nowhere." placeholder:"URL"`
 	TraceSample  float64 `help:"Share of new traces that are kept, 0 to 1." default:"0.05"`
+}
+
+// Check tells of a share that is none, and of an address that the exporter would not take.
+func (f OpsFlags) Check() error {
+	var errs []error
+	if f.TraceSample < 0 || f.TraceSample > 1 {
+		errs = append(errs, fmt.Errorf("--trace-sample %v: must be a share from 0 to 1, such as 0.05", f.TraceSample))
+	}
+	if f.OTLPEndpoint != "" {
+		errs = append(errs, telemetry.CheckEndpoint(f.OTLPEndpoint))
+	}
+	return errors.Join(errs...)
 }
 
 func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metrics ...[]prometheus.Collector) (*telemetry.Telemetry, error) {

@@ -26,7 +26,7 @@ type CLI struct {
 	LogLevel    slog.Level    `help:"Least level that is logged: debug, info, warn or error." default:"info" reload:"true"`
 	LogFormat   string        `help:"How lines are written: text or json." enum:"text,json" default:"text"`
 	Config      string        `help:"YAML file with settings: names of flags without dashes, and their values. Flags and environment go before it. Read again when it changes and on SIGHUP." type:"path" placeholder:"FILE"`
-	PrintConfig bool          `help:"Print the settings in force as YAML, each with its origin, and exit."`
+	PrintConfig bool          `help:"Print the settings in force as YAML, each with its origin, and exit." env:"-"`
 
 	Dev        DevCmd           `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
 	API        APICmd           `cmd:"" name:"api" help:"Serve the external REST API."`

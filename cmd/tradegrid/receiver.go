@@ -9,30 +9,47 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/services/receiver"
 )
 
 // ReceiverCmd runs webhook receivers that verify, count and misbehave on demand.
 type ReceiverCmd struct {
-	Listen    string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8090"`
-	Secret    string        `help:"Signing secret (whsec_…) of every receiver; without it signatures are not checked."`
-	Tolerance time.Duration `help:"Allowed age of a signed timestamp; 0 does not check it." default:"0s"`
-	Behaviour string        `help:"How every receiver answers at first: ok, status, hang, drip, close, redirect or huge, with settings, such as status,status=503,probability=0.1." default:"ok"`
+	Listen     string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8090"`
+	Secret     string        `help:"Signing secret (whsec_…) of every receiver; without it signatures are not checked." secret:"true"`
+	SecretFile string        `help:"File with the signing secret, in place of --secret." type:"path" placeholder:"FILE"`
+	Tolerance  time.Duration `help:"Allowed age of a signed timestamp; 0 does not check it." default:"0s"`
+	Behaviour  string        `help:"How every receiver answers at first: ok, status, hang, drip, close, redirect or huge, with settings, such as status,status=503,probability=0.1." default:"ok"`
 }
 
 const receiverStop = 5 * time.Second
 
 // config reads the flags; the error names the flag at fault.
 func (c *ReceiverCmd) config() (receiver.Config, error) {
-	behaviour, err := receiver.ParseBehaviour(c.Behaviour)
-	if err != nil {
-		return receiver.Config{}, fmt.Errorf("--behaviour: %w", err)
+	cfg := receiver.Config{Secret: c.Secret, Tolerance: c.Tolerance}
+	var err error
+	var errs []error
+	if cfg.Behaviour, err = receiver.ParseBehaviour(c.Behaviour); err != nil {
+		errs = append(errs, fmt.Errorf("--behaviour: %w", err))
 	}
-	cfg := receiver.Config{Secret: c.Secret, Behaviour: behaviour, Tolerance: c.Tolerance}
+	switch {
+	case c.Secret != "" && c.SecretFile != "":
+		errs = append(errs, errors.New("--secret and --secret-file exclude each other: give one of them"))
+	case c.SecretFile != "":
+		if cfg.Secret, err = secret.File("--secret-file", c.SecretFile); err != nil {
+			errs = append(errs, err)
+		}
+	}
 	if err := cfg.Check(); err != nil {
-		return receiver.Config{}, fmt.Errorf("--secret, --tolerance: %w", err)
+		errs = append(errs, fmt.Errorf("--secret, --tolerance: %w", err))
 	}
-	return cfg, nil
+	return cfg, errors.Join(errs...)
+}
+
+// Check reads the file of the secret, too.
+func (c *ReceiverCmd) Check() error {
+	_, err := c.config()
+	return err
 }
 
 // Run serves until the context ends, then lets requests in flight finish.
@@ -50,7 +67,7 @@ func (c *ReceiverCmd) Run(ctx context.Context, log *slog.Logger) error {
 	server := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelWarn)}
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
-	log.InfoContext(ctx, "receiver listening", "url", "http://"+listener.Addr().String()+"/hook", "signatures_checked", c.Secret != "")
+	log.InfoContext(ctx, "receiver listening", "url", "http://"+listener.Addr().String()+"/hook", "signatures_checked", cfg.Secret != "")
 	select {
 	case err := <-served:
 		return fmt.Errorf("serve %s: %w", c.Listen, err)

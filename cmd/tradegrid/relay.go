@@ -32,13 +32,16 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	}
 }
 
+// Check tells which settings do not go together.
+func (c *RelayCmd) Check() error { return c.relay(nil).Validate() }
+
 // Run relays until the context ends, then finishes what is under way and gives the leases back.
-func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger) error {
+func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	cfg := c.relay(log)
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "relay", log, outbox.Metrics())
+	r, err := c.open(ctx, "relay", log, live, outbox.Metrics())
 	if err != nil {
 		return err
 	}

@@ -59,7 +59,7 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	}
 	switch {
 	case cfg.Endpoint != "":
-		if err := checkEndpoint(cfg.Endpoint); err != nil {
+		if err := CheckEndpoint(cfg.Endpoint); err != nil {
 			return nil, err
 		}
 		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.Endpoint))
@@ -82,8 +82,8 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// checkEndpoint refuses what the exporter would only log, to send the spans to a default address.
-func checkEndpoint(endpoint string) error {
+// CheckEndpoint refuses what the exporter would only log, to send the spans to a default address.
+func CheckEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)

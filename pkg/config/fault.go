@@ -1,0 +1,90 @@
+package config
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Fault names all settings that are wrong.
+type Fault struct {
+	Program string // and command
+	Faults  []string
+}
+
+// Error is made for a terminal: a line for each fault, and how to get help.
+func (f *Fault) Error() string {
+	what := "a setting is wrong"
+	if n := len(f.Faults); n > 1 {
+		what = fmt.Sprintf("%d settings are wrong", n)
+	}
+	return fmt.Sprintf("%s: %s:\n  %s\n%s --help lists the flags", f.Program, what, strings.Join(f.Faults, "\n  "), f.Program)
+}
+
+// add takes an error apart and adds what is new.
+func (f *Fault) add(err error) {
+	switch e := err.(type) { //nolint:errorlint // taken apart here, one by one
+	case nil:
+	case interface{ Unwrap() []error }:
+		for _, part := range e.Unwrap() {
+			f.add(part)
+		}
+	default:
+		for text := range strings.SplitSeq(err.Error(), "\n") {
+			if text = strings.TrimSpace(text); text != "" && !slices.Contains(f.Faults, text) {
+				f.Faults = append(f.Faults, text)
+			}
+		}
+	}
+}
+
+var flagName = regexp.MustCompile(`--([a-z0-9]+(?:-[a-z0-9]+)*)`)
+
+// place adds where the value at fault was set, unless it was on the command line.
+func (f *Fault) place(origins map[string]Origin) {
+	for i, text := range f.Faults {
+		m := flagName.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		if o := origins[m[1]]; o.Kind == Environment || o.Kind == File {
+			f.Faults[i] = fmt.Sprintf("%s (set by %s)", text, o.Place)
+		}
+	}
+}
+
+// suggest names the nearest of the names, if one is near.
+func suggest(name, before string, names []string) string {
+	best, least := "", 1+len(name)/3
+	for _, n := range names {
+		if d := distance(name, n); d <= least && (best == "" || d < least) {
+			best, least = n, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + before + best + "?"
+}
+
+// distance is the number of letters to add, drop or change to turn one word into the other.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			change := corner
+			if a[i] != b[j] {
+				change++
+			}
+			corner = row[j+1]
+			row[j+1] = min(change, corner+1, row[j]+1)
+		}
+	}
+	return row[len(b)]
+}

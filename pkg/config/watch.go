@@ -1,0 +1,147 @@
+package config
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// reloads counts what became of new settings.
+var reloads = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "tradegrid_config_reloads_total", Help: "New settings that a running process has taken, or refused as a whole.",
+}, []string{"result"})
+
+// Metrics are those of this package.
+func Metrics() []prometheus.Collector {
+	for _, result := range []string{"ok", "refused"} {
+		reloads.WithLabelValues(result)
+	}
+	return []prometheus.Collector{reloads}
+}
+
+// poll is the time between two looks at the file. A ConfigMap is changed by a symbolic link that moves: reading the
+// file anew sees that, where a watch on the file would not.
+const poll = 2 * time.Second
+
+// Watcher follows changes of the settings of a running process. T is the struct of all flags.
+type Watcher[T any] struct {
+	load func(*T) (*Loaded, error)
+	log  *slog.Logger
+
+	mu     sync.Mutex
+	now    *Loaded // what is in force; of values that need a restart, what was in force at the start
+	told   []string
+	follow []func(*T)
+}
+
+// NewWatcher follows changes of what was loaded. load reads the settings again, as at the start.
+func NewWatcher[T any](now *Loaded, load func(*T) (*Loaded, error), log *slog.Logger) *Watcher[T] {
+	return &Watcher[T]{load: load, now: now, log: log}
+}
+
+// OnChange has do called with the new settings after each change of one that needs no restart. The nil watcher
+// sees no changes.
+func (w *Watcher[T]) OnChange(do func(*T)) {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.follow = append(w.follow, do)
+}
+
+// Run reloads when asked and when the content of the file changes, until ctx ends.
+func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
+	if w == nil {
+		return nil
+	}
+	tick := time.NewTicker(poll)
+	defer tick.Stop()
+	seen := w.content()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ask:
+			seen = w.content()
+			w.Reload(ctx)
+		case <-tick.C:
+			if now := w.content(); now != seen {
+				seen = now
+				w.Reload(ctx)
+			}
+		}
+	}
+}
+
+// content tells one state of the file from another; a file that cannot be read has a state too.
+func (w *Watcher[T]) content() [sha256.Size]byte {
+	if w.now.File == "" {
+		return [sha256.Size]byte{}
+	}
+	raw, err := os.ReadFile(w.now.File)
+	if err != nil {
+		raw = []byte(err.Error())
+	}
+	return sha256.Sum256(raw)
+}
+
+// Reload reads the settings again. Wrong ones are refused as a whole; what cannot change while the process runs is
+// named in the log and left as it is.
+func (w *Watcher[T]) Reload(ctx context.Context) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var target T
+	next, err := w.load(&target)
+	if err != nil {
+		reloads.WithLabelValues("refused").Inc()
+		w.log.ErrorContext(ctx, "new settings refused, the old ones stay", "error", oneLine(err))
+		return
+	}
+	reloads.WithLabelValues("ok").Inc()
+	changed, restart := w.compare(next)
+	if len(changed) > 0 {
+		for _, do := range w.follow {
+			do(&target)
+		}
+		w.log.InfoContext(ctx, "settings changed", "settings", changed)
+	}
+	if len(restart) > 0 && !slices.Equal(restart, w.told) {
+		w.log.WarnContext(ctx, "settings changed that need a restart", "settings", restart)
+	}
+	w.told = restart
+}
+
+// compare takes over what may change, and names what has changed by its flag. Secrets show that they changed only.
+func (w *Watcher[T]) compare(next *Loaded) (changed, restart []string) {
+	for i := range w.now.Values {
+		old, v := &w.now.Values[i], next.Values[i]
+		if slices.Equal(old.texts, v.texts) {
+			continue
+		}
+		if !old.Reload {
+			restart = append(restart, old.Name)
+			continue
+		}
+		changed = append(changed, v.Name+"="+masked(v.secret, strings.Join(v.texts, ",")))
+		*old = v
+	}
+	return changed, restart
+}
+
+// oneLine puts all faults into one log line.
+func oneLine(err error) string {
+	var f *Fault
+	if errors.As(err, &f) {
+		return strings.Join(f.Faults, "; ")
+	}
+	return err.Error()
+}
