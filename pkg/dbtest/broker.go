@@ -3,7 +3,11 @@ package dbtest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"hash/crc32"
+	"net"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,44 +15,151 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+	"golang.org/x/sys/unix"
 
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Broker gives the addresses of a broker with the topics of package topics. It is the test's own and in memory,
-// unless TRADEGRID_TEST_KAFKA_BROKERS names a cluster: tests share that, so each uses consumer
-// groups of its own and looks only for its own records.
+// Broker gives the addresses of a broker with the topics of package topics, all of them empty. It is the test's own and in
+// memory, unless TRADEGRID_TEST_KAFKA_BROKERS names a cluster: that is the test's alone until its end, and other tests
+// that want it wait. What it holds is deleted. A test asks once.
 func Broker(t testing.TB) []string {
 	t.Helper()
-	brokers := strings.Split(os.Getenv(envKafka), ",")
-	if os.Getenv(envKafka) == "" {
+	brokers := RealBrokers(t)
+	replicas := int16(-1) // as the cluster has it
+	if brokers == nil {
 		k, err := embedded.StartKafka(embedded.KafkaConfig{})
 		require.NoError(t, err)
 		t.Cleanup(k.Close)
-		brokers = k.Brokers()
+		brokers, replicas = k.Brokers(), 1
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), setUpTimeout)
 	defer cancel()
-	require.NoError(t, makeTopics(ctx, brokers))
+	require.NoError(t, makeTopics(ctx, brokers, replicas))
 	return brokers
 }
 
-func makeTopics(ctx context.Context, brokers []string) error {
+// RealBrokers gives the cluster that TRADEGRID_TEST_KAFKA_BROKERS names, without topics, as [Broker] does; nil without one.
+func RealBrokers(t testing.TB) []string {
+	t.Helper()
+	list := os.Getenv(envKafka)
+	if list == "" {
+		return nil
+	}
+	brokers := strings.Split(list, ",")
+	for _, b := range brokers {
+		host, _, err := net.SplitHostPort(b)
+		require.NoError(t, err, "%s is a list of host:port", envKafka)
+		require.True(t, net.ParseIP(host).IsLoopback(), "%s: %s is not on this machine, and tests delete what a cluster holds", envKafka, b)
+	}
+	// Roles have fixed groups and topics, so that two tests at a time would take each other's records.
+	unlock, err := lockFile(filepath.Join(os.TempDir(), fmt.Sprintf("%skafka-%d-%08x.lock", folderPrefix, os.Getuid(), crc32.ChecksumIEEE([]byte(list)))))
+	require.NoError(t, err)
+	t.Cleanup(unlock)
+	ctx, cancel := context.WithTimeout(context.Background(), setUpTimeout)
+	defer cancel()
+	require.NoError(t, empty(ctx, brokers))
+	return brokers
+}
+
+// lockFile waits until nobody else holds the lock.
+func lockFile(path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open lock: %w", err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		_ = f.Close()
+		return nil, fmt.Errorf("lock %s: %w", path, err)
+	}
+	return func() { _ = f.Close() }, nil
+}
+
+// empty deletes the groups and topics of a cluster.
+func empty(ctx context.Context, brokers []string) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
 		return err
 	}
 	defer cl.Close()
 	admin := kadm.NewClient(cl)
+	if err := deleteGroups(ctx, cl, admin); err != nil {
+		return fmt.Errorf("delete the groups of a test before: %w", err)
+	}
+	have, err := admin.ListTopics(ctx) // without the brokers' own
+	if err != nil {
+		return fmt.Errorf("list the topics of a test before: %w", err)
+	}
+	deleted, err := admin.DeleteTopics(ctx, have.Names()...)
+	if err == nil {
+		err = deleted.Error()
+	}
+	if err != nil {
+		return fmt.Errorf("delete the topics of a test before: %w", err)
+	}
+	return nil
+}
+
+// deleteGroups takes the members out of their groups first: those of processes that were killed would hold their
+// partitions until their session ends.
+func deleteGroups(ctx context.Context, cl *kgo.Client, admin *kadm.Client) error {
+	groups, err := admin.DescribeGroups(ctx)
+	if err != nil || len(groups) == 0 {
+		return err
+	}
+	for _, g := range groups {
+		req := kmsg.NewPtrLeaveGroupRequest()
+		req.Group = g.Group
+		for _, m := range g.Members {
+			member := kmsg.NewLeaveGroupRequestMember()
+			member.MemberID, member.InstanceID = m.MemberID, m.InstanceID
+			req.Members = append(req.Members, member)
+		}
+		if _, err := req.RequestWith(ctx, cl); len(req.Members) > 0 && err != nil {
+			return err
+		}
+	}
+	deleted, err := admin.DeleteGroups(ctx, groups.Names()...)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, g := range deleted {
+		if !errors.Is(g.Err, kerr.GroupIDNotFound) {
+			errs = append(errs, g.Err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func makeTopics(ctx context.Context, brokers []string, replicas int16) error {
+	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
+	if err != nil {
+		return err
+	}
+	defer cl.Close()
+	req := kmsg.NewPtrCreateTopicsRequest()
 	for _, topic := range topics.Local() {
 		policy := "delete"
 		if topic.Compact {
 			policy = "compact"
 		}
-		_, err := admin.CreateTopic(ctx, topic.Partitions, 1, map[string]*string{"cleanup.policy": &policy}, topic.Name)
-		if err != nil && !errors.Is(err, kerr.TopicAlreadyExists) {
-			return err
+		config := kmsg.NewCreateTopicsRequestTopicConfig()
+		config.Name, config.Value = "cleanup.policy", &policy
+		t := kmsg.NewCreateTopicsRequestTopic()
+		t.Topic, t.NumPartitions, t.ReplicationFactor = topic.Name, topic.Partitions, replicas
+		t.Configs = append(t.Configs, config)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := req.RequestWith(ctx, cl)
+	if err != nil {
+		return err
+	}
+	for _, t := range resp.Topics {
+		if err := kerr.ErrorForCode(t.ErrorCode); err != nil {
+			return fmt.Errorf("create topic %s: %w", t.Topic, err)
 		}
 	}
 	return nil

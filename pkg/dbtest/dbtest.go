@@ -9,7 +9,8 @@
 // Environment:
 //   - TRADEGRID_TEST_DATABASE_URL: use this server, PostgreSQL or CockroachDB, in place of an embedded one;
 //     databases of the tests' own are made on it and dropped.
-//   - TRADEGRID_TEST_KAFKA_BROKERS: use this cluster, as a list with commas, in place of a broker in the process.
+//   - TRADEGRID_TEST_KAFKA_BROKERS: use this cluster, as a list with commas, in place of a broker in the process;
+//     all that it holds is deleted.
 //   - TRADEGRID_TEST_CHAOS: probability (0..1) with which each point of a transaction fails.
 //   - TRADEGRID_SQL_LOG: file that gets the text of every statement, one JSON string per line.
 package dbtest
