@@ -24,7 +24,11 @@ var targetLabels = []string{"cell", "namespace", "role", "instance", "pod", "job
 
 // library are the families of the Prometheus client and of Prometheus itself that the dashboards use.
 var library = []Metric{
-	{Name: "go_goroutines"}, {Name: "process_cpu_seconds_total"}, {Name: "process_resident_memory_bytes"}, {Name: "process_open_fds"}, {Name: "process_max_fds"},
+	{Name: "go_goroutines"},
+	{Name: "process_cpu_seconds_total"},
+	{Name: "process_resident_memory_bytes"},
+	{Name: "process_open_fds"},
+	{Name: "process_max_fds"},
 	{Name: "ALERTS", Labels: []string{"alertname", "alertstate", "severity"}},
 }
 

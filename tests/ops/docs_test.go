@@ -74,3 +74,21 @@ func TestLinksLeadSomewhere(t *testing.T) {
 		}
 	}
 }
+
+var promqlForm = regexp.MustCompile("(?s)```promql\n(.*?)```")
+
+func TestQueriesOfRunbooks(t *testing.T) {
+	t.Parallel()
+	known, n := catalog(t), 0
+	for name, content := range pages(t) {
+		for _, m := range promqlForm.FindAllStringSubmatch(content, -1) {
+			for _, line := range strings.Split(strings.TrimSpace(m[1]), "\n") {
+				if !strings.HasPrefix(line, "#") {
+					require.NoError(t, Check(line, known), name)
+					n++
+				}
+			}
+		}
+	}
+	require.Greater(t, n, 50)
+}

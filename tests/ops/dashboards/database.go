@@ -10,11 +10,11 @@ func database() board {
 
 func databaseNow() []*Panel {
 	return []*Panel{
-		stat("Transactions", perSecond, "Committed per second.", rate("tradegrid_tx_attempts_count", "")),
+		stat("Transactions", perSecond, "Committed per second.", rate("tradegrid_tx_attempts_count")),
 		stat("Repeated", share, "Repeats per committed transaction. Above 30 % writers stand in each other's way.",
 			query{"repeats", `(sum(rate(tradegrid_tx_retries_total{ALL}[$__rate_interval])) or vector(0)) / sum(rate(tradegrid_tx_attempts_count{ALL}[$__rate_interval]))`}).
 			warn(.1).bad(.3).runbook("TradegridTransactionRetries"),
-		stat("Commits without an answer", perSecond, "Their outcome is looked up; nothing is done twice.", rate("tradegrid_tx_ambiguous_total", "")).
+		stat("Commits without an answer", perSecond, "Their outcome is looked up; nothing is done twice.", rate("tradegrid_tx_ambiguous_total")).
 			warn(.001).bad(.1).runbook("TradegridAmbiguousCommits"),
 		stat("Fullest pool", share, "Connections in use, of the process that uses most of its own.",
 			query{"used", `max(sum by (instance) (db_client_connection_count{ALL,state="used"}) / sum by (instance) (db_client_connection_max{ALL}))`}).
@@ -31,11 +31,11 @@ func databaseTransactions() []*Panel {
 		graph("Repeats by transaction", perSecond, "Which transactions are repeated, and the SQLSTATE: 40001 serialization, 40P01 deadlock.",
 			query{"{{name}} {{sqlstate}}", `topk(10, sum by (name, sqlstate) (rate(tradegrid_tx_retries_total{ALL}[$__rate_interval])))`}).runbook("TradegridTransactionRetries"),
 		graph("Tries per transaction", number, "1 is best.", quantiles("tradegrid_tx_attempts", "")...),
-		graph("Commits without an answer", perSecond, "By role: connections that broke during COMMIT.", rate("tradegrid_tx_ambiguous_total", "", "role")).bad(.1).
+		graph("Commits without an answer", perSecond, "By role: connections that broke during COMMIT.", rate("tradegrid_tx_ambiguous_total", "role")).bad(.1).
 			runbook("TradegridAmbiguousCommits"),
 		graph("Time of a statement", seconds, "From the client: with the network.", quantiles("db_client_operation_duration_seconds", "")...),
-		graph("Statements by operation", perSecond, "From the client.", rate("db_client_operation_duration_seconds_count", "", "db_operation_name")).stacked(),
-		graph("Expired rows deleted", perSecond, "On PostgreSQL; CockroachDB does it by itself.", rate("tradegrid_housekeeping_deleted_total", "", "table")).stacked(),
+		graph("Statements by operation", perSecond, "From the client.", rate("db_client_operation_duration_seconds_count", "db_operation_name")).stacked(),
+		graph("Expired rows deleted", perSecond, "On PostgreSQL; CockroachDB does it by itself.", rate("tradegrid_housekeeping_deleted_total", "table")).stacked(),
 	}
 }
 

@@ -18,7 +18,7 @@ func kafkaNow() []*Panel {
 		stat("Oldest unfinished", seconds, "Age of the oldest record that was polled and is not finished, without delay lines.",
 			query{"oldest", `max(tradegrid_consumer_oldest_unacked_seconds{ALL` + working + `})`}).warn(15).bad(60).runbook("TradegridConsumerLagGrows"),
 		stat("Rebalances of the last hour", number, "Of the group with most of them.", query{"rebalances", `max(increase(tradegrid_rebalances_total{ALL}[1h]))`}).bad(6).runbook("TradegridRebalances"),
-		stat("Fetches that fail", perSecond, "Brokers that do not answer.", rate("tradegrid_kafka_fetch_errors_total", "")).warn(.01).runbook("TradegridFetchErrors"),
+		stat("Fetches that fail", perSecond, "Brokers that do not answer.", rate("tradegrid_kafka_fetch_errors_total")).warn(.01).runbook("TradegridFetchErrors"),
 		stat("Disk and size", share, "Use of the limits on Kafka's disks and topics. At 100 % changes are refused.",
 			query{"used", `max(tradegrid_limit_usage_ratio{ALL,limit=~"kafka_.*"})`}).warn(.9).bad(1).runbook("TradegridLimitNear"),
 		stat("Dead letters", number, "Records in the dead letter topics.", query{"records", `sum(max by (topic) (tradegrid_dlq_depth{ALL}))`}).warn(1).runbook("TradegridDeadLettersRise"),
@@ -36,17 +36,17 @@ func kafkaConsumers() []*Panel {
 			query{"{{topic}} {{partition}}", `topk(10, tradegrid_consumer_window{ALL` + working + `})`}).bad(5000),
 		graph("Rebalances", number, "Within an hour, by group: more than 6 mean that members come and go.",
 			query{"{{group}}", `max by (group) (increase(tradegrid_rebalances_total{ALL}[1h]))`}).bad(6).runbook("TradegridRebalances"),
-		graph("Fetch errors", perSecond, "By group and topic.", rate("tradegrid_kafka_fetch_errors_total", "", "group", "topic")).runbook("TradegridFetchErrors"),
+		graph("Fetch errors", perSecond, "By group and topic.", rate("tradegrid_kafka_fetch_errors_total", "group", "topic")).runbook("TradegridFetchErrors"),
 	}
 }
 
 func kafkaClients() []*Panel {
 	return []*Panel{
-		graph("Records sent", perSecond, "By topic.", rate("messaging_client_sent_messages_total", "", "messaging_destination_name")).stacked(),
-		graph("Records received", perSecond, "By topic.", rate("messaging_client_consumed_messages_total", "", "messaging_destination_name")).stacked(),
+		graph("Records sent", perSecond, "By topic.", rate("messaging_client_sent_messages_total", "messaging_destination_name")).stacked(),
+		graph("Records received", perSecond, "By topic.", rate("messaging_client_consumed_messages_total", "messaging_destination_name")).stacked(),
 		graph("Time to process a record", seconds, "p99, by topic.", quantile(.99, "messaging_process_duration_seconds", "", "messaging_destination_name")),
 		graph("Time of client operations", seconds, "p99 of sending and receiving.", quantile(.99, "messaging_client_operation_duration_seconds", "", "messaging_operation_name")),
-		graph("Dead letters written", perSecond, "By topic and reason.", rate("tradegrid_dlq_total", "", "topic", "reason")).runbook("TradegridDeadLettersRise", "TradegridEventsDead"),
+		graph("Dead letters written", perSecond, "By topic and reason.", rate("tradegrid_dlq_total", "topic", "reason")).runbook("TradegridDeadLettersRise", "TradegridEventsDead"),
 		graph("Dead letter topics", number, "Records that are kept there.", query{"{{topic}}", `max by (topic) (tradegrid_dlq_depth{ALL})`}),
 	}
 }

@@ -151,7 +151,7 @@ func quantiles(histogram, labels string) []query {
 }
 
 // rate is the number per second of a counter, by labels.
-func rate(counter, labels string, by ...string) query {
+func rate(counter string, by ...string) query {
 	sum, legend := "sum", make([]string, len(by))
 	if len(by) > 0 {
 		sum = "sum by (" + strings.Join(by, ", ") + ")"
@@ -163,5 +163,5 @@ func rate(counter, labels string, by ...string) query {
 	if name == "" {
 		name = "per second"
 	}
-	return query{name, fmt.Sprintf("%s (rate(%s{ALL%s}[$__rate_interval]))", sum, counter, labels)}
+	return query{name, fmt.Sprintf("%s (rate(%s{ALL}[$__rate_interval]))", sum, counter)}
 }

@@ -48,7 +48,7 @@ func pathOutbox() []*Panel {
 		graph("Is the outbox draining?", number, "Rows that wait, and how their number changes in a second: below 0 it drains.",
 			query{"rows", `sum(tradegrid_outbox_rows{ALL})`}, query{"change per second", `sum(deriv(tradegrid_outbox_rows{ALL}[5m]))`}).
 			signed().runbook("TradegridOutboxStalled"),
-		graph("Published", perSecond, "Rows that Kafka acknowledged, by topic.", rate("tradegrid_outbox_published_total", "", "topic")).stacked(),
+		graph("Published", perSecond, "Rows that Kafka acknowledged, by topic.", rate("tradegrid_outbox_published_total", "topic")).stacked(),
 		graph("Commit to Kafka", seconds, "The objective is p99 below 500 ms and p50 below 50 ms.", quantiles("tradegrid_outbox_publish_latency_seconds", "")...).
 			bad(.5).runbook("TradegridErrorBudgetBurnsFast"),
 		graph("Troubles", perSecond, "Failed tries (rows stay), rows published twice, rows behind the lookback, rows that Kafka will never take.",
@@ -67,8 +67,8 @@ func pathOutbox() []*Panel {
 
 func pathRouter() []*Panel {
 	return []*Panel{
-		graph("Events routed", perSecond, "matched: at least one subscription wants it.", rate("tradegrid_router_events_total", "", "result")).stacked(),
-		graph("Deliveries made", perSecond, "sent: to a sender at once; parked: the receiver rests; repeated: known already.", rate("tradegrid_router_deliveries_total", "", "result")).stacked(),
+		graph("Events routed", perSecond, "matched: at least one subscription wants it.", rate("tradegrid_router_events_total", "result")).stacked(),
+		graph("Deliveries made", perSecond, "sent: to a sender at once; parked: the receiver rests; repeated: known already.", rate("tradegrid_router_deliveries_total", "result")).stacked(),
 		graph("Repeats dropped", perSecond, "Repeats that were recognised, and steps of the router that were tried again.",
 			query{"dropped by {{hop}}", `sum by (hop) (rate(tradegrid_duplicates_dropped_total{ALL}[$__rate_interval]))`},
 			query{"tried again: {{step}}", `sum by (step) (rate(tradegrid_router_retries_total{ALL}[$__rate_interval]))`}),
@@ -85,7 +85,7 @@ func pathRetries() []*Panel {
 			query{"released", `sum(rate(tradegrid_sweeper_released_total{ALL}[$__rate_interval]))`},
 			query{"expired", `sum(rate(tradegrid_sweeper_expired_total{ALL}[$__rate_interval]))`}),
 		graph("Sweeper: time of a pass", seconds, "One pass over the open deliveries.", quantiles("tradegrid_sweeper_pass_seconds", "")...).runbook("TradegridSweeperSilent"),
-		graph("Dead letters", perSecond, "By topic and reason.", rate("tradegrid_dlq_total", "", "topic", "reason")).runbook("TradegridDeadLettersRise", "TradegridEventsDead"),
+		graph("Dead letters", perSecond, "By topic and reason.", rate("tradegrid_dlq_total", "topic", "reason")).runbook("TradegridDeadLettersRise", "TradegridEventsDead"),
 		graph("Records in dead letter topics", number, "They stay for 30 days unless somebody replays or deletes them.", query{"{{topic}}", `max by (topic) (tradegrid_dlq_depth{ALL})`}),
 	}
 }

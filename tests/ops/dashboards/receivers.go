@@ -10,7 +10,7 @@ func receivers() board {
 
 func receiversNow() []*Panel {
 	return []*Panel{
-		stat("Attempts", perSecond, "Requests to receivers per second.", rate("tradegrid_delivery_total", "")),
+		stat("Attempts", perSecond, "Requests to receivers per second.", rate("tradegrid_delivery_total")),
 		stat("Attempts that succeed", share, "Share of attempts answered 2xx, over all receivers, broken ones as well.",
 			query{"2xx", `sum(rate(tradegrid_delivery_total{ALL,result="success"}[$__rate_interval])) / sum(rate(tradegrid_delivery_total{ALL}[$__rate_interval]))`}).lowIsBad(.8, .95),
 		stat("At rest", number, "Receivers whose breaker is open.", query{"open", `sum(tradegrid_breaker_state{ALL,state="open"})`}).warn(3).runbook("TradegridReceiversResting"),
@@ -24,8 +24,8 @@ func receiversNow() []*Panel {
 
 func receiversAttempts() []*Panel {
 	return []*Panel{
-		graph("Attempts by result", perSecond, "success: 2xx; retry: another attempt follows; failed: it was the last one.", rate("tradegrid_delivery_total", "", "result")).stacked(),
-		graph("Attempts by number", perSecond, "Many second and later attempts: receivers fail.", rate("tradegrid_delivery_total", "", "attempt")).stacked(),
+		graph("Attempts by result", perSecond, "success: 2xx; retry: another attempt follows; failed: it was the last one.", rate("tradegrid_delivery_total", "result")).stacked(),
+		graph("Attempts by number", perSecond, "Many second and later attempts: receivers fail.", rate("tradegrid_delivery_total", "attempt")).stacked(),
 		graph("Requests to receivers by status", perSecond, "Status codes, or the kind of error where there was no answer.",
 			query{"{{http_response_status_code}} {{error_type}}", `sum by (http_response_status_code, error_type) (rate(http_client_request_duration_seconds_count{ALL}[$__rate_interval]))`}).stacked(),
 		graph("Time of a request", seconds, "How long receivers take to answer; 10 s is the limit.", quantiles("http_client_request_duration_seconds", "")...).bad(10),
@@ -40,9 +40,9 @@ func receiversLanes() []*Panel {
 	return []*Panel{
 		graph("Breakers", number, "Receivers with traffic, by state of their breaker.", query{"{{state}}", `sum by (state) (tradegrid_breaker_state{ALL})`}).stacked().
 			runbook("TradegridReceiversResting"),
-		graph("Breakers: changes", perSecond, "To open: ten failures in a row. To closed: a probe succeeded.", rate("tradegrid_breaker_transitions_total", "", "to")),
+		graph("Breakers: changes", perSecond, "To open: ten failures in a row. To closed: a probe succeeded.", rate("tradegrid_breaker_transitions_total", "to")),
 		graph("Put off without an attempt", perSecond, "breaker_open: the receiver rests; lane_full, lane_waited: it takes too little; paused: by its owner.",
-			rate("tradegrid_lane_parked", "", "reason")).runbook("TradegridLanesOverflow"),
+			rate("tradegrid_lane_parked", "reason")).runbook("TradegridLanesOverflow"),
 		graph("Requests in flight", number, "By process.", query{"{{instance}}", `sum by (instance) (tradegrid_delivery_inflight{ALL})`}).stacked(),
 		graph("Subscriptions disabled", number, "Within a day, because their receiver failed for days.", query{"disabled", `sum(increase(tradegrid_subscriptions_disabled_total{ALL}[1d]))`}),
 		note("Which receivers?", "Metrics carry no receivers. The database does:\n\n"+
