@@ -124,7 +124,9 @@ func (c *consumer) options() []kgo.Opt {
 		kgo.SessionTimeout(c.cfg.Client.Session),
 		// A member that misses two of its heartbeats is still one.
 		kgo.HeartbeatInterval(min(3*time.Second, c.cfg.Client.Session/3)),
-		kgo.RebalanceTimeout(60 * time.Second),
+		// A member that dies while the group divides its partitions holds up all others for so long: as short as
+		// giving partitions back allows.
+		kgo.RebalanceTimeout(min(3*c.cfg.RevokeWait, max(c.cfg.Client.Session, c.cfg.RevokeWait+time.Second))),
 		// A partition that is resumed joins the next fetch; a long one would delay it.
 		kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.OnPartitionsAssigned(c.assigned),

@@ -217,24 +217,29 @@ func TestRollingUpgrade(t *testing.T) {
 // delivered waits until each order has its webhook.
 func (f *fleet) delivered(taken []placed) {
 	f.t.Helper()
-	missing := len(taken)
+	missing := new(counter)
 	eventually(f.t, func() bool {
 		seen := map[string]bool{}
 		for _, id := range f.received() {
 			seen[id] = true
 		}
-		missing = 0
+		*missing = 0
 		for _, p := range taken {
 			if !seen[p.ID] {
-				missing++
+				*missing++
 			}
 		}
-		return missing == 0
-	}, "the webhook of every order arrives; missing of %d: %d", len(taken), &missing)
+		return *missing == 0
+	}, "the webhook of every order arrives; missing of %d: %s", len(taken), missing)
 	for _, d := range f.deliveries("all") {
 		require.True(f.t, d.Verified, d.Error)
 	}
 }
+
+// counter is printed as it is at the end of a wait.
+type counter int
+
+func (c *counter) String() string { return itoa(int(*c)) }
 
 // received lists the records that deliveries were about.
 func (r *rig) received() (ids []string) {
