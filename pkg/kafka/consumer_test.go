@@ -15,6 +15,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 )
 
@@ -27,15 +28,29 @@ type broker struct {
 
 func setup(t *testing.T, partitions int32) *broker {
 	t.Helper()
-	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic),
-		kfake.BrokerConfigs(map[string]string{"group.initial.rebalance.delay.ms": "0"}))
-	require.NoError(t, err)
-	t.Cleanup(cluster.Close)
-	cfg := kafka.Config{Brokers: cluster.ListenAddrs(), ClientID: "test"}
+	cfg := kafka.Config{Brokers: brokersWith(t, partitions), ClientID: "test"}
 	client, err := kafka.NewClient(cfg, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	require.NoError(t, err)
 	t.Cleanup(client.Close)
 	return &broker{client: client, cfg: cfg}
+}
+
+// brokersWith gives brokers with the topic, those that the environment names or one in this process.
+func brokersWith(t *testing.T, partitions int32) []string {
+	t.Helper()
+	if addresses := dbtest.RealBrokers(t); addresses != nil {
+		client, err := kgo.NewClient(kgo.SeedBrokers(addresses...))
+		require.NoError(t, err)
+		defer client.Close()
+		_, err = kadm.NewClient(client).CreateTopic(t.Context(), partitions, -1, nil, topic)
+		require.NoError(t, err)
+		return addresses
+	}
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(partitions, topic),
+		kfake.BrokerConfigs(map[string]string{"group.initial.rebalance.delay.ms": "0"}))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	return cluster.ListenAddrs()
 }
 
 // produce writes n numbered records round-robin over the partitions.
