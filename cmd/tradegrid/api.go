@@ -33,14 +33,14 @@ type APICmd struct {
 
 // ShedFlags are the limits from which on changes are refused, so that nothing is lost.
 type ShedFlags struct {
-	ShedOutboxRows   int64         `help:"Rows of the outbox from which on changes are refused with 503; 0 = no limit, as for all of these." default:"10000000"`
-	ShedOutboxAge    time.Duration `help:"Age of the oldest row of the outbox from which on changes are refused." default:"0s"`
-	ShedDisk         float64       `help:"Share in use of the fullest disk of database or brokers from which on changes are refused, where they tell it." default:"0.85"`
-	ShedDatabaseSize int64         `help:"Bytes of the database from which on changes are refused: for PostgreSQL, which does not tell the size of its disk." default:"0"`
+	ShedOutboxRows   int64         `help:"Rows of the outbox from which on changes are refused with 503; 0 = no limit, as for all of these." default:"10000000" reload:"true"`
+	ShedOutboxAge    time.Duration `help:"Age of the oldest row of the outbox from which on changes are refused." default:"0s" reload:"true"`
+	ShedDisk         float64       `help:"Share in use of the fullest disk of database or brokers from which on changes are refused, where they tell it." default:"0.85" reload:"true"`
+	ShedDatabaseSize int64         `help:"Bytes of the database from which on changes are refused: for PostgreSQL, which does not tell the size of its disk." default:"0" reload:"true"`
 	ShedDatabasePath string        `help:"Folder on the disk of the database, if that is on this machine: PostgreSQL does not tell how full it is." type:"path" placeholder:"FOLDER"`
-	ShedKafkaSize    int64         `help:"Bytes of all topics on one broker from which on changes are refused: for brokers that do not tell the size of their disks." default:"0"`
-	ShedPoolWait     time.Duration `help:"Wait for a connection to the database from which on changes are refused." default:"2s"`
-	MaxInFlight      int           `help:"Requests that this process works on at a time, reads as well." default:"4000"`
+	ShedKafkaSize    int64         `help:"Bytes of all topics on one broker from which on changes are refused: for brokers that do not tell the size of their disks." default:"0" reload:"true"`
+	ShedPoolWait     time.Duration `help:"Wait for a connection to the database from which on changes are refused." default:"2s" reload:"true"`
+	MaxInFlight      int           `help:"Requests that this process works on at a time, reads as well." default:"4000" reload:"true"`
 }
 
 func (f ShedFlags) limits() shed.Limits {
@@ -74,6 +74,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	}
 	defer client.Close()
 	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
+	live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) })
 	r.tel.Note("changes_refused_for", guard.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})

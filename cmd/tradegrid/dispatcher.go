@@ -31,10 +31,10 @@ type DispatcherCmd struct {
 	MaxAttempts      int             `help:"Attempts of a delivery." default:"7"`
 	RetryDelays      []time.Duration `help:"Waits of the 7 delay lines, ascending; line n follows failed attempt n, the last is the longest wait that a Retry-After may ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
 	AttemptTimeout   time.Duration   `help:"Time for one request to a receiver as a whole." default:"10s"`
-	ReceiverInFlight int             `help:"Requests to one receiver at a time." default:"4"`
-	HostInFlight     int             `help:"Requests to one host at a time." default:"16"`
-	CompanyInFlight  int             `help:"Requests for one company at a time." default:"64"`
-	InFlight         int             `help:"Requests at a time." default:"4000"`
+	ReceiverInFlight int             `help:"Requests to one receiver at a time." default:"4" reload:"true"`
+	HostInFlight     int             `help:"Requests to one host at a time." default:"16" reload:"true"`
+	CompanyInFlight  int             `help:"Requests for one company at a time." default:"64" reload:"true"`
+	InFlight         int             `help:"Requests at a time." default:"4000" reload:"true"`
 	BreakerFailures  int             `help:"Failed attempts in a row after which a receiver rests." default:"10"`
 	BreakerOpen      time.Duration   `help:"First rest of a receiver; each one in a row is twice as long." default:"30s"`
 	BreakerMaxOpen   time.Duration   `help:"Longest rest of a receiver." default:"10m"`
@@ -63,6 +63,7 @@ type dispatcherOptions struct {
 	DisableFailed  int
 	AllowInsecure  bool
 	PropagateTrace bool
+	live           *watcher // nil = the limits stay as they are
 }
 
 // Check checks what the flags mean together.
@@ -88,12 +89,15 @@ func (c *DispatcherCmd) Check() error {
 	return errors.Join(errs...)
 }
 
+// lanes are the limits that can change while the process runs.
+func (c *DispatcherCmd) lanes() dispatch.LaneConfig {
+	return dispatch.LaneConfig{PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight}
+}
+
 func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 	o := dispatcherOptions{
 		Roles: c.Roles, TTL: c.DeliveryTTL, Lines: topics.Lines(), MaxAttempts: c.MaxAttempts, Timeout: c.AttemptTimeout,
-		Lanes: dispatch.LaneConfig{
-			PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight,
-		},
+		Lanes:      c.lanes(),
 		Breaker:    dispatch.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
 		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
 		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace,
@@ -124,6 +128,7 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 	if err != nil {
 		return err
 	}
+	opts.live = live
 	r, err := c.open(ctx, "dispatcher", log, live, dispatch.Metrics(), kafka.ConsumerMetrics())
 	if err != nil {
 		return err
@@ -204,6 +209,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logge
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout},
 		PropagateTrace: o.PropagateTrace, Log: log,
 	}, d, client, receivers)
+	o.live.OnChange(func(next *CLI) { s.SetLimits(next.Dispatcher.lanes()) })
 	return func(ctx context.Context) error {
 		defer client.Close()
 		g, ctx := errgroup.WithContext(ctx)

@@ -49,6 +49,7 @@ func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, l
 	if err != nil {
 		return nil, err
 	}
+	live.OnChange(func(next *CLI) { tel.SetSample(next.ops(name).TraceSample) })
 	d, err := f.connect(ctx, log, tel)
 	if err != nil {
 		tel.Stop(ctx)
@@ -180,7 +181,7 @@ func (f KafkaFlags) Check() error {
 type OpsFlags struct {
 	OpsListen    string  `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	OTLPEndpoint string  `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: nowhere." placeholder:"URL"`
-	TraceSample  float64 `help:"Share of new traces that are kept, 0 to 1." default:"0.05"`
+	TraceSample  float64 `help:"Share of new traces that are kept, 0 to 1." default:"0.05" reload:"true"`
 }
 
 // Check tells of a share that is none, and of an address that the exporter would not take.
@@ -211,4 +212,17 @@ func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 		return nil, fmt.Errorf("%s %s: %w", flag, address, err)
 	}
 	return ln, nil
+}
+
+// ops are the flags of a role that tell what it tells of itself.
+func (c *CLI) ops(role string) OpsFlags {
+	switch role {
+	case "api":
+		return c.API.OpsFlags
+	case "relay":
+		return c.Relay.OpsFlags
+	case "dispatcher":
+		return c.Dispatcher.OpsFlags
+	}
+	panic("no role " + role)
 }

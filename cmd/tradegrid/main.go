@@ -49,20 +49,29 @@ func main() {
 
 // boundStop ends the process when it was told to stop and does not: a database or broker that never answers must not
 // hold it. A second signal ends it at once.
-func boundStop(ctx context.Context, within time.Duration, restore func(), stderr io.Writer) (cancel func() bool) {
-	return context.AfterFunc(ctx, func() {
+func boundStop(ctx context.Context, within time.Duration, restore func(), stderr io.Writer) (stopped func()) {
+	done := make(chan struct{})
+	context.AfterFunc(ctx, func() {
 		restore()
-		time.AfterFunc(within, func() {
+		select {
+		case <-done:
+		case <-time.After(within):
 			fmt.Fprintf(stderr, "tradegrid: not stopped within %s; what was under way will be repeated\n", within)
 			os.Exit(1)
-		})
+		}
 	})
+	return func() { close(done) }
 }
 
 // run is main without the process: it returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	return runUntil(ctx, stop, args, stdout, stderr)
+}
+
+// runUntil runs a command until it ends or the context does; restore gives signals their usual effect back.
+func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr io.Writer) int {
 	load := func(to *CLI) (*config.Loaded, error) {
 		return config.Load(to, args, config.Options{
 			Name: "tradegrid", Release: release, Stdout: stdout, Stderr: stderr,
@@ -81,7 +90,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case loaded.Context == nil || cli.PrintConfig:
 		return 0
 	}
-	defer boundStop(ctx, cli.StopWithin, stop, stderr)()
+	defer boundStop(ctx, cli.StopWithin, restore, stderr)()
 	level := new(slog.LevelVar)
 	level.Set(cli.LogLevel)
 	log := newLogger(stderr, level, cli.LogFormat)

@@ -42,6 +42,7 @@ type Telemetry struct {
 	Provider *sdktrace.TracerProvider
 	Registry *prometheus.Registry
 
+	sample   *shareSampler
 	checks   map[string]Check
 	notes    map[string]func() []string
 	stopping atomic.Bool
@@ -53,8 +54,9 @@ type Check func(ctx context.Context) error
 
 // Start sets up traces and metrics and makes them the default of the process.
 func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
+	sample := newShareSampler(cfg.Sample)
 	opts := []sdktrace.TracerProviderOption{
-		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Sample))),
+		sdktrace.WithSampler(sdktrace.ParentBased(sample)),
 		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", cfg.Service), attribute.String("service.version", cfg.Release))),
 	}
 	switch {
@@ -70,7 +72,7 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	case cfg.Log.Enabled(ctx, slog.LevelDebug):
 		opts = append(opts, sdktrace.WithBatcher(logExporter{cfg.Log}))
 	}
-	t := &Telemetry{Provider: sdktrace.NewTracerProvider(opts...), Registry: prometheus.NewRegistry(), checks: map[string]Check{}, notes: map[string]func() []string{}, log: cfg.Log}
+	t := &Telemetry{sample: sample, Provider: sdktrace.NewTracerProvider(opts...), Registry: prometheus.NewRegistry(), checks: map[string]Check{}, notes: map[string]func() []string{}, log: cfg.Log}
 	otel.SetTracerProvider(t.Provider)
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	all := append(slices.Clone(cfg.Metrics), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

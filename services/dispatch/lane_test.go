@@ -210,3 +210,37 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	<-more
 	require.Nil(t, r.overloaded(), "a host that takes nothing must not hold up the others")
 }
+
+// Larger limits let waiting jobs run at once; smaller ones let jobs end first.
+func TestSchedulerTakesNewLimits(t *testing.T) {
+	t.Parallel()
+	small := LaneConfig{PerReceiver: 1, PerHost: 1, PerCompany: 1, Total: 1}
+	large := LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 5}
+	r := newLaneRig(small)
+	var running []*job
+	for range 2 {
+		company, sub := tenant.NewID(), uuid.New()
+		for range 10 {
+			run, full := r.add(company, sub, sub.String())
+			require.False(t, full)
+			running = append(running, run...)
+		}
+	}
+	require.Len(t, running, 1)
+	running = append(running, r.setLimits(large)...)
+	require.Len(t, running, 5)
+
+	require.Empty(t, r.setLimits(small))
+	for len(running) > 1 {
+		require.Empty(t, r.end(running[0], time.Millisecond, false), "%d run, 1 may", len(running)-1)
+		running = running[1:]
+	}
+	ended := 5 - 1
+	for len(running) > 0 {
+		next := r.end(running[0], time.Millisecond, false)
+		require.LessOrEqual(t, len(next), 1)
+		ended++
+		running = next
+	}
+	require.Equal(t, 20, ended, "none is forgotten")
+}

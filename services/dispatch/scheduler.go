@@ -224,21 +224,49 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	l.progress, l.lastUsed = now, now
 	l.learn(j)
 	for _, lim := range [...]*limiter{j.host, l.company, &s.total} {
-		for !lim.full() && len(lim.waiting) > 0 {
-			first := lim.waiting[0]
-			lim.waiting = lim.waiting[1:]
-			first.waitingOn = nil
-			next := s.next(first)
-			if next == nil {
-				continue
-			}
-			run = append(run, next)
-			if first.waitingOn == nil && len(first.queue) > 0 {
-				wait(first, lim) // its next job has to queue up again
-			}
-		}
+		run = s.wake(lim, run)
 	}
 	return s.pump(l, run)
+}
+
+// wake starts jobs of the lanes that wait for a slot, one each in turn, while there are slots.
+func (s *scheduler) wake(lim *limiter, run []*job) []*job {
+	for !lim.full() && len(lim.waiting) > 0 {
+		first := lim.waiting[0]
+		lim.waiting = lim.waiting[1:]
+		first.waitingOn = nil
+		next := s.next(first)
+		if next == nil {
+			continue
+		}
+		run = append(run, next)
+		if first.waitingOn == nil && len(first.queue) > 0 {
+			wait(first, lim) // its next job has to queue up again
+		}
+	}
+	return run
+}
+
+// setLimits changes how many jobs may run at a time and returns what may run now. Jobs beyond a smaller limit end
+// before others begin.
+func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cfg.PerReceiver, s.cfg.PerHost, s.cfg.PerCompany, s.cfg.Total = cfg.PerReceiver, cfg.PerHost, cfg.PerCompany, cfg.Total
+	s.total.limit = cfg.Total
+	for _, h := range s.hosts {
+		h.limit = cfg.PerHost
+		run = s.wake(h, run)
+	}
+	for _, c := range s.companies {
+		c.limit = cfg.PerCompany
+		run = s.wake(c, run)
+	}
+	run = s.wake(&s.total, run)
+	for l := range s.backlog {
+		run = s.pump(l, run)
+	}
+	return run
 }
 
 // learn keeps what the attempt tells about the receiver.

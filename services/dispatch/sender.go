@@ -50,8 +50,8 @@ func (c *SenderConfig) setDefaults() {
 	c.Retry.setDefaults()
 	c.Results.setDefaults()
 	if c.Egress.MaxConnsPerHost == 0 {
-		// A request never waits for a connection: the lanes have let it through.
-		c.Egress.MaxConnsPerHost = 2 * c.Lanes.PerHost
+		// A request never waits for a connection: the lanes have let it through, also when their limits grow.
+		c.Egress.MaxConnsPerHost = max(2*c.Lanes.PerHost, c.Lanes.Total)
 	}
 	if c.Tracer == nil {
 		c.Tracer = otel.GetTracerProvider()
@@ -96,6 +96,13 @@ func NewSender(cfg SenderConfig, d *db.DB, client *kgo.Client, receivers Receive
 		seen: newSeen(cfg.Seen), checks: make(chan check, 1000), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"),
 		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
 	}
+}
+
+// SetLimits changes how many requests are made at a time; it may be called at any time. Of the lanes' settings it
+// takes those limits only.
+func (s *Sender) SetLimits(lanes LaneConfig) {
+	lanes.setDefaults()
+	s.start(s.sched.setLimits(lanes))
 }
 
 // Run sends until ctx is done. Then it takes no more work, ends the requests under way, stores their results
