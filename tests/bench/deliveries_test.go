@@ -29,11 +29,11 @@ const (
 	steadyFor     = 10 * time.Second
 )
 
-// platform is all roles in one process, and a receiver beside them.
+// platform is all roles, and a receiver beside them.
 type platform struct {
 	*rig
 	api     *api
-	process *process
+	process *process // all roles, or the API alone
 	shops   []*shop
 
 	mu      sync.Mutex
@@ -44,13 +44,6 @@ type platform struct {
 func startPlatform(b *testing.B, shops int) *platform {
 	b.Helper()
 	p := &platform{rig: newRig(b), arrived: map[string]time.Time{}}
-	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.arrived[d.DataID] = d.ReceivedAt
-	}})
-	srv := httptest.NewServer(hooks)
-	b.Cleanup(func() { hooks.Close(); srv.Close() })
 	state := b.TempDir()
 	address := freeAddress(b)
 	p.process = p.start("dev", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
@@ -59,18 +52,31 @@ func startPlatform(b *testing.B, shops int) *platform {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil
 	}, 30*time.Second, 50*time.Millisecond, "%s", p.process.out)
+	p.open(address, shops)
+	return p
+}
+
+// open makes shops, subscribes each to all events at a receiver, and waits until these arrive.
+func (p *platform) open(address string, shops int) {
+	p.b.Helper()
+	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.arrived[d.DataID] = d.ReceivedAt
+	}})
+	srv := httptest.NewServer(hooks)
+	p.b.Cleanup(func() { hooks.Close(); srv.Close() })
 	p.api = p.rig.api(address)
 	p.shops = p.api.shops(shops)
 	for _, s := range p.shops {
 		var made struct{ ID, Secret string }
 		url := srv.URL + "/hook/" + s.company.String()
 		p.api.create(s.token, "/webhooks/subscriptions", map[string]any{"url": url, "events": []string{"order.*"}}, &made)
-		require.NoError(b, hooks.SetSecret(s.company.String(), made.Secret))
+		require.NoError(p.b, hooks.SetSecret(s.company.String(), made.Secret))
 	}
 	for _, s := range p.shops {
 		p.first(s)
 	}
-	return p
 }
 
 // first orders until an order arrives: the router learns of a new subscription a moment after the API has stored it.
