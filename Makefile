@@ -66,7 +66,7 @@ schemas-check: build ## fail when schemas/ differs from what the code says
 	$(BIN) openapi --check schemas
 
 .PHONY: rules
-rules: bin/tools/promtool ## check dashboards, alert rules, their tests and runbooks
+rules: build bin/tools/promtool ## check dashboards, alert rules, their tests and runbooks, also against a running Prometheus
 	bin/tools/promtool check rules charts/tradegrid/rules/*.yaml
 	bin/tools/promtool test rules tests/ops/rules/*.yaml
 	cd tests/ops && $(GOTESTSUM) -- -count=1 ./...
@@ -88,7 +88,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect test-chaos test-race test-kill chart demo ## what `check` runs beside the tests
+rest: lint schemas-check dialect rules test-chaos test-race test-kill chart demo ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs
