@@ -159,6 +159,9 @@ func (s *Sweeper) loop(ctx context.Context) {
 
 func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
 	held, err := s.lease.hold(ctx)
+	if !held && err == nil {
+		s.showOldest(nil) // its owner measures now: old figures of this process would outlive the backlog
+	}
 	if !held || err != nil {
 		return err
 	}
@@ -220,6 +223,12 @@ func (s *Sweeper) measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.showOldest(oldest)
+	return nil
+}
+
+// showOldest sets the metric from the creation of the oldest open delivery by tier; none is age 0.
+func (s *Sweeper) showOldest(oldest map[string]time.Time) {
 	for _, tier := range []string{tierHealthy, tierBlocked} {
 		age := 0.0
 		if at, ok := oldest[tier]; ok {
@@ -227,7 +236,6 @@ func (s *Sweeper) measure(ctx context.Context) error {
 		}
 		oldestUndelivered.WithLabelValues(tier).Set(age)
 	}
-	return nil
 }
 
 // walk is the state of a pass.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -313,4 +314,31 @@ func TestSweeperNeedsAnOwner(t *testing.T) {
 	t.Parallel()
 	_, err := NewSweeper(nil, SweeperConfig{})
 	require.ErrorContains(t, err, "owner")
+}
+
+// It reads a metric of the process, so no other test may run beside it.
+func TestOnlyTheOwnerOfTheLeaseTellsAges(t *testing.T) {
+	d := dbtest.OpenNew(t)
+	registry := prometheus.NewRegistry()
+	require.NoError(t, registry.Register(oldestUndelivered))
+	age := func() (oldest float64) {
+		families, err := registry.Gather()
+		require.NoError(t, err)
+		for _, m := range families[0].GetMetric() {
+			oldest = max(oldest, m.GetGauge().GetValue())
+		}
+		return oldest
+	}
+	sweeper := func(owner string) *Sweeper {
+		return &Sweeper{db: d, now: time.Now, lease: &lease{db: d, name: "sweeper", owner: owner, ttl: time.Minute, now: time.Now}}
+	}
+	a, b := sweeper("a"), sweeper("b")
+	old := func() error {
+		a.showOldest(map[string]time.Time{tierHealthy: time.Now().Add(-time.Hour)})
+		return nil
+	}
+	require.NoError(t, a.ifHeld(t.Context(), old))
+	require.InDelta(t, 3600, age(), 5)
+	require.NoError(t, b.ifHeld(t.Context(), old))
+	require.Zero(t, age())
 }

@@ -72,7 +72,7 @@ func (l *live) startDev() {
 	t := l.t
 	dir, err := os.MkdirTemp("", "tradegrid-ops-") // short: the database's socket lies in it
 	require.NoError(t, err)
-	require.NoError(t, os.Chmod(dir, 0o755)) //nolint:gosec // the database's user has to reach its folder
+	require.NoError(t, os.Chmod(dir, 0o755)) // the database's user has to reach its folder
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
 	l.start("tradegrid", "dev", "--state="+dir, "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0")
 	require.Eventually(t, func() bool {
