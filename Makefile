@@ -2,6 +2,7 @@
 SHELL       := /bin/bash -o pipefail
 GO          ?= go
 RELEASE     ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT      ?= $(shell git rev-parse HEAD 2>/dev/null)
 STATE       ?= .tradegrid
 BIN         := bin/tradegrid
 GOTESTSUM   := $(GO) run gotest.tools/gotestsum@v1.13.0 --format pkgname-and-test-fails --format-hide-empty-pkg
@@ -18,7 +19,7 @@ help: ## list the targets
 
 .PHONY: build
 build: ## build the one binary into bin/
-	$(GO) build -buildvcs=false -ldflags "-X main.release=$(RELEASE)" -o $(BIN) ./cmd/tradegrid
+	$(GO) build -buildvcs=false -ldflags "-X main.release=$(RELEASE) -X main.commit=$(COMMIT)" -o $(BIN) ./cmd/tradegrid
 
 .PHONY: dev
 dev: build ## run everything with a demo company until Ctrl-C
@@ -77,6 +78,10 @@ bin/tools/promtool:
 .PHONY: dashboards
 dashboards: ## write the Grafana dashboards into the chart
 	cd tests/ops && $(GO) run ./dashboards/write $(CURDIR)/charts/tradegrid/dashboards
+
+.PHONY: metrics
+metrics: build ## write the list of metrics into docs/
+	$(BIN) metrics --write docs/metrics.md
 
 .PHONY: lint
 lint: ## static checks

@@ -16,7 +16,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/shed"
 )
@@ -63,7 +62,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	if err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "api", log, live, httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
+	r, err := c.open(ctx, "api", log, live)
 	if err != nil {
 		return err
 	}
@@ -74,7 +73,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	}
 	defer client.Close()
 	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
-	live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) })
+	live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) }) //nolint:contextcheck // a change of limits belongs to no request
 	r.tel.Note("changes_refused_for", guard.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})

@@ -129,7 +129,7 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 		return err
 	}
 	opts.live = live
-	r, err := c.open(ctx, "dispatcher", log, live, dispatch.Metrics(), kafka.ConsumerMetrics())
+	r, err := c.open(ctx, "dispatcher", log, live)
 	if err != nil {
 		return err
 	}

@@ -3,27 +3,20 @@ package main
 import (
 	"context"
 	"log/slog"
-	"slices"
 
 	"github.com/google/uuid"
-	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/pkg/shed"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/dispatch"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -68,11 +61,6 @@ func (all *domains) register(api *httpapi.API) {
 	all.orders.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
-}
-
-// allMetrics are the collectors of a process that plays every role.
-func allMetrics() []prometheus.Collector {
-	return slices.Concat(db.Metrics(), httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), outbox.Metrics(), dispatch.Metrics(), kafka.ConsumerMetrics(), shed.Metrics())
 }
 
 // stockProducts lets the warehouse read the catalog.

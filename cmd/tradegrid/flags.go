@@ -15,7 +15,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
@@ -40,12 +39,12 @@ type role struct {
 }
 
 // open checks the flags and connects. Close ends what it opened.
-func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, live *watcher, metrics ...[]prometheus.Collector) (*role, error) {
+func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, live *watcher) (*role, error) {
 	broker, err := f.kafkaConfig(name, log)
 	if err != nil {
 		return nil, err
 	}
-	tel, err := f.start(ctx, name, log, append(metrics, db.Metrics(), config.Metrics())...)
+	tel, err := f.start(ctx, name, log, commonMetrics(), roleMetrics(name))
 	if err != nil {
 		return nil, err
 	}

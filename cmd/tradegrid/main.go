@@ -36,6 +36,7 @@ type CLI struct {
 	Topics     TopicsCmd        `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
 	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
 	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
+	Metrics    MetricsCmd       `cmd:"" hidden:"" help:"List the metrics of all roles."`
 	Openapi    OpenapiCmd       `cmd:"" help:"Write the API description and the event schemas."`
 	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
 }

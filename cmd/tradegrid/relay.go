@@ -41,7 +41,7 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) err
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "relay", log, live, outbox.Metrics())
+	r, err := c.open(ctx, "relay", log, live)
 	if err != nil {
 		return err
 	}

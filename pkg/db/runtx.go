@@ -78,6 +78,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 		opt(&o)
 	}
 	fn = o.mark(fn)
+	showTx(name)
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
 	defer span.End()
 	for try := 1; ; try++ {

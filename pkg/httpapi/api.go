@@ -243,6 +243,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		huma.Register(a.huma, ho, func(context.Context, *struct{}) (*described[T], error) { return nil, errUnreachable })
 	}
 	a.ops = append(a.ops, op)
+	showOp(op)
 }
 
 // The middleware of an operation answers each request itself; huma gives the route and the description.

@@ -164,7 +164,7 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 			return nil, fmt.Errorf("claim idempotency key: %w", errors.Join(err, c.release(ctx)))
 		}
 		if claimed {
-			idempotency.WithLabelValues("claimed").Inc()
+			idempotency.WithLabelValues(keyClaimed).Inc()
 			return nil, nil //nolint:nilnil // no answer yet
 		}
 		ans, err := c.read(ctx, fingerprint)
@@ -189,17 +189,17 @@ func (c *claim) read(ctx context.Context, fingerprint []byte) (*answer, error) {
 	case err != nil:
 		return nil, fmt.Errorf("read idempotency key: %w", err)
 	case string(theirs) != string(fingerprint):
-		idempotency.WithLabelValues("reused").Inc()
+		idempotency.WithLabelValues(keyReused).Inc()
 		return nil, errKeyReused
 	case state == 0:
-		idempotency.WithLabelValues("in_flight").Inc()
+		idempotency.WithLabelValues(keyInFlight).Inc()
 		return nil, errInFlight
 	}
 	if err := json.Unmarshal(headers, &ans.headers); err != nil {
 		return nil, fmt.Errorf("read stored headers: %w", err)
 	}
 	ans.status, ans.replayed = int(*status), true
-	idempotency.WithLabelValues("replayed").Inc()
+	idempotency.WithLabelValues(keyReplayed).Inc()
 	return &ans, nil
 }
 

@@ -1,6 +1,12 @@
 package httpapi
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
 
 var (
 	requestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
@@ -15,7 +21,37 @@ var (
 	}, []string{"reason"})
 )
 
-// Metrics are the collectors of this package, to be registered once per process.
+// Metrics are the collectors of this package, to be registered once per process. They show all that can be counted
+// from the start: rates do not see the first increment of a counter that was not there before.
 func Metrics() []prometheus.Collector {
+	for _, result := range []string{keyClaimed, keyReused, keyInFlight, keyReplayed} {
+		idempotency.WithLabelValues(result)
+	}
+	for _, reason := range []string{limitFailures, limitToken, limitInFlight} {
+		rateLimited.WithLabelValues(reason)
+	}
 	return []prometheus.Collector{requestDuration, idempotency, rateLimited}
+}
+
+// What becomes of an idempotency key.
+const (
+	keyClaimed  = "claimed"
+	keyReused   = "reused"
+	keyInFlight = "in_flight"
+	keyReplayed = "replayed"
+)
+
+// Limits that answer 429.
+const (
+	limitFailures = "failures" // calls without a valid token, by address
+	limitToken    = "token"
+	limitInFlight = "in_flight"
+)
+
+// showOp shows an operation before its first request: its success, and what counts against the availability.
+func showOp(op Op) {
+	route := BasePath + strings.NewReplacer("{", ":", "}", "").Replace(op.Path)
+	for _, status := range []int{op.Status, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+		requestDuration.WithLabelValues(op.Method, route, strconv.Itoa(status))
+	}
 }

@@ -92,7 +92,7 @@ func (r *request) authenticate(ctx context.Context) error {
 	}
 	if f, ok := fault.As(err); ok && f.Status == http.StatusUnauthorized {
 		if d := r.api.failures.Fail(ip); !d.OK {
-			rateLimited.WithLabelValues("failures").Inc()
+			rateLimited.WithLabelValues(limitFailures).Inc()
 			return rateFault(d, "too many calls without a valid token from this address")
 		}
 		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
@@ -113,13 +113,13 @@ func (r *request) limit(context.Context) error {
 	d := r.api.cfg.Limiter.Allow(r.call.Principal, 1)
 	r.rateHeaders(d)
 	if !d.OK {
-		rateLimited.WithLabelValues("token").Inc()
+		rateLimited.WithLabelValues(limitToken).Inc()
 		return rateFault(d, "the token has used up its rate")
 	}
 	release, ok := r.api.cfg.Limiter.Acquire(r.call.Principal)
 	if !ok {
 		r.api.cfg.Limiter.Refund(r.call.Principal, 1) // a refused request consumes nothing
-		rateLimited.WithLabelValues("in_flight").Inc()
+		rateLimited.WithLabelValues(limitInFlight).Inc()
 		return rateFault(ratelimit.Decision{Limit: d.Limit, RetryAfterSeconds: 1}, "the company has too many requests in flight")
 	}
 	r.release = release

@@ -97,6 +97,7 @@ func Consume(ctx context.Context, cfg ConsumerConfig) error {
 		return fmt.Errorf("consume as group %s: %w", cfg.Group, err)
 	}
 	c.client = client
+	c.show()
 	var background sync.WaitGroup
 	background.Go(func() { c.commitLoop(work) })
 	background.Go(func() { c.measureLoop(work) })

@@ -29,6 +29,16 @@ func ConsumerMetrics() []prometheus.Collector {
 	return []prometheus.Collector{consumerLag, windowRecords, oldestUnacked, rebalances, fetchErrors}
 }
 
+// show makes the metrics of the member be there before there is anything to count.
+func (c *consumer) show() {
+	rebalances.WithLabelValues(c.cfg.Group)
+	for _, topic := range c.cfg.Topics {
+		consumerLag.WithLabelValues(c.cfg.Group, topic)
+		oldestUnacked.WithLabelValues(c.cfg.Group, topic)
+		fetchErrors.WithLabelValues(c.cfg.Group, topic)
+	}
+}
+
 func partitionLabel(id int32) string { return strconv.Itoa(int(id)) }
 
 func forgetPartition(key topicPartition) {

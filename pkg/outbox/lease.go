@@ -114,6 +114,7 @@ func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive
 	if err != nil {
 		return 0, nil, fmt.Errorf("renew leases: %w", err)
 	}
+	leasesOwned.Set(float64(Buckets - len(free)))
 	r.confirm(start, dbNow, mine, renewed)
 	return max(alive, 1), free, nil
 }

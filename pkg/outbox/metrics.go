@@ -1,6 +1,12 @@
 package outbox
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tradegrid/tradegrid/topics"
+)
 
 var (
 	outboxRows = prometheus.NewGaugeVec(prometheus.GaugeOpts{
@@ -34,6 +40,9 @@ var (
 	relayLeases = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tradegrid_relay_leases", Help: "Buckets that the relay owns.",
 	}, []string{"owner"})
+	leasesOwned = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_relay_leases_owned", Help: "Buckets that any relay owns, as this relay saw it in the database at its last renewal; all are 256.",
+	})
 	relayTakeovers = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_relay_takeovers_total", Help: "Buckets taken over from a relay that did not give them back.",
 	})
@@ -42,10 +51,22 @@ var (
 	}, []string{"table"})
 )
 
-// Metrics are the collectors of this package, to be registered once per process.
+// Metrics are the collectors of this package, to be registered once per process. They show all that can be counted
+// from the start: rates do not see the first increment of a counter that was not there before.
 func Metrics() []prometheus.Collector {
+	for group := range Buckets / bucketGroup {
+		outboxRows.WithLabelValues(strconv.Itoa(group))
+	}
+	for _, topic := range []string{topics.Events, topics.Subscriptions, topics.AuthInvalidations} {
+		published.WithLabelValues(topic)
+		publishFailures.WithLabelValues(topic)
+		deadRows.WithLabelValues(topic)
+	}
+	for _, c := range chores {
+		housekeepingRows.WithLabelValues(c.table)
+	}
 	return []prometheus.Collector{
 		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, batchSize,
-		relayLeases, relayTakeovers, housekeepingRows,
+		relayLeases, leasesOwned, relayTakeovers, housekeepingRows,
 	}
 }

@@ -8,5 +8,8 @@ var exchanges = prometheus.NewCounterVec(prometheus.CounterOpts{
 
 // Metrics are the collectors of this package, to be registered once per process.
 func Metrics() []prometheus.Collector {
+	for _, result := range []string{"ok", "error"} {
+		exchanges.WithLabelValues(result)
+	}
 	return []prometheus.Collector{exchanges}
 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 var (
@@ -49,10 +51,39 @@ var (
 	})
 )
 
-// Metrics are the collectors of this package, to be registered once per process.
+// Metrics are the collectors of this package, to be registered once per process. They show all that can be counted
+// from the start: rates do not see the first increment of a counter that was not there before.
 func Metrics() []prometheus.Collector {
+	show()
 	return slices.Concat(senderMetrics(), []prometheus.Collector{
 		dlqTotal, duplicatesDropped, routedEvents, routedDeliveries, routerRetries, delayDepth, delayLate,
 		sweeperReinjected, sweeperReleased, sweeperExpired, sweeperSeconds, oldestUndelivered, subscriptionsDisabled,
 	})
+}
+
+// show makes all known labels be there.
+func show() {
+	for _, reason := range []string{DeadAttempts, DeadTTL, DeadDeleted, DeadDecode, DeadRefused} {
+		dlqTotal.WithLabelValues(topics.DeliveriesDead, reason)
+	}
+	dlqTotal.WithLabelValues(topics.EventsDead, DeadDecode)
+	for vec, values := range map[*prometheus.CounterVec][]string{
+		duplicatesDropped: {"router", "sender"},
+		routedEvents:      {"matched", "unmatched", "dead"},
+		routedDeliveries:  {"sent", "parked", "repeated"},
+		routerRetries:     {"match", "insert", "produce", "dead letter"},
+		sweeperReinjected: {"parked", "overdue"},
+	} {
+		for _, v := range values {
+			vec.WithLabelValues(v)
+		}
+	}
+	for _, line := range topics.Lines() {
+		delayDepth.WithLabelValues(line.Topic)
+		delayLate.WithLabelValues(line.Topic)
+	}
+	for _, tier := range []string{tierHealthy, tierBlocked} {
+		oldestUndelivered.WithLabelValues(tier)
+	}
+	showSender()
 }

@@ -1,6 +1,11 @@
 package dispatch
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sony/gobreaker/v2"
+)
 
 var (
 	deliveryTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -35,5 +40,27 @@ var (
 func senderMetrics() []prometheus.Collector {
 	return []prometheus.Collector{
 		deliveryTotal, deliveryLatency, firstAttempt, deliveryInflight, laneParked, breakerState, breakerTransitions, resultsBuffered,
+	}
+}
+
+// showSender makes all known labels of the sender be there.
+func showSender() {
+	var c RetryConfig
+	c.setDefaults()
+	for attempt := range c.MaxAttempts {
+		for _, result := range []string{"success", "retry", "failed"} {
+			deliveryTotal.WithLabelValues(result, strconv.Itoa(attempt+1))
+		}
+	}
+	for _, attempt := range []string{"first", "later"} {
+		deliveryLatency.WithLabelValues(attempt, tierHealthy)
+		deliveryLatency.WithLabelValues(attempt, tierBlocked)
+	}
+	for _, f := range []finding{breakerOpen, laneFull, laneWaited, paused} {
+		laneParked.WithLabelValues(f.String())
+	}
+	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {
+		breakerState.WithLabelValues(state.String())
+		breakerTransitions.WithLabelValues(state.String())
 	}
 }

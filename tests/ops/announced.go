@@ -2,7 +2,6 @@ package ops
 
 // announced are metrics that queries may name before a process shows them. A test refuses entries that exist.
 var announced = []Metric{
-	{Name: "tradegrid_build_info", Labels: []string{"release"}},
 	{Name: "tradegrid_clock_offset_seconds"},
 	{Name: "tradegrid_reconciler_difference"},
 	{Name: "tradegrid_dlq_depth", Labels: []string{"topic"}},

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tradegrid/tradegrid/pkg/config"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/shed"
+	"github.com/tradegrid/tradegrid/services/dispatch"
+)
+
+// commit is set by the build: -ldflags "-X main.commit=…". A build within the repository knows it by itself.
+var commit = ""
+
+var buildInfo = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+	Name: "tradegrid_build_info", Help: "1, by release, commit and version of Go that this process was built of.",
+}, []string{"release", "commit", "go_version"})
+
+// build is the collector of what this process was built of.
+func build() []prometheus.Collector {
+	from := commit
+	if info, ok := debug.ReadBuildInfo(); ok && from == "" {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				from = s.Value
+			}
+		}
+	}
+	if from == "" {
+		from = "unknown"
+	}
+	buildInfo.WithLabelValues(release, from, runtime.Version()).Set(1)
+	return []prometheus.Collector{buildInfo}
+}
+
+// commonMetrics are the collectors of every role.
+func commonMetrics() []prometheus.Collector {
+	return slices.Concat(build(), config.Metrics(), db.Metrics())
+}
+
+// roleMetrics are the collectors of each role, beside those of all.
+func roleMetrics(role string) []prometheus.Collector {
+	switch role {
+	case "api":
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
+	case "relay":
+		return outbox.Metrics()
+	case "dispatcher":
+		return slices.Concat(dispatch.Metrics(), kafka.ConsumerMetrics())
+	}
+	panic("no role " + role)
+}
+
+var rolesWithMetrics = []string{"api", "relay", "dispatcher"}
+
+// allMetrics are the collectors of a process that plays every role.
+func allMetrics() []prometheus.Collector {
+	all := commonMetrics()
+	for _, role := range rolesWithMetrics {
+		all = append(all, roleMetrics(role)...)
+	}
+	return all
+}
+
+// MetricsCmd lists the metrics of all roles, from the code.
+type MetricsCmd struct {
+	Write string `help:"Page to write the list to, in place of JSON to the standard output." type:"path" xor:"do"`
+	Check string `help:"Page to compare with; any difference fails." type:"path" xor:"do"`
+}
+
+// Run lists, writes or compares. It needs no database.
+func (c *MetricsCmd) Run(stdout io.Writer) error {
+	families, err := listMetrics()
+	if err != nil {
+		return err
+	}
+	page := metricsPage(families)
+	switch {
+	case c.Write != "":
+		if err := os.WriteFile(c.Write, page, 0o644); err != nil { //nolint:gosec // source files are for everybody
+			return fmt.Errorf("--write: %w", err)
+		}
+		return nil
+	case c.Check != "":
+		there, err := os.ReadFile(c.Check)
+		if err != nil {
+			return fmt.Errorf("--check: %w", err)
+		}
+		if !bytes.Equal(there, page) {
+			return errors.New(c.Check + " differs from the code: run make metrics")
+		}
+		return nil
+	}
+	enc := json.NewEncoder(stdout)
+	enc.SetIndent("", "  ")
+	if err := enc.Encode(families); err != nil {
+		return fmt.Errorf("list metrics: %w", err)
+	}
+	return nil
+}
+
+// metricFamily describes one metric.
+type metricFamily struct {
+	Name   string   `json:"name"`
+	Type   string   `json:"type"` // counter, gauge or histogram
+	Labels []string `json:"labels"`
+	Unit   string   `json:"unit"` // empty for numbers of things
+	Help   string   `json:"help"`
+	Roles  []string `json:"roles"`
+}
+
+// listMetrics describes the metrics of all roles, by name.
+func listMetrics() ([]metricFamily, error) {
+	byName := map[string]metricFamily{}
+	add := func(role string, collectors []prometheus.Collector) error {
+		for _, c := range collectors {
+			found, err := describe(c)
+			if err != nil {
+				return err
+			}
+			for _, f := range found {
+				f.Roles = append(byName[f.Name].Roles, role)
+				byName[f.Name] = f
+			}
+		}
+		return nil
+	}
+	for _, role := range rolesWithMetrics {
+		if err := add(role, slices.Concat(commonMetrics(), []prometheus.Collector{new(db.DB).PoolMetrics()}, roleMetrics(role))); err != nil {
+			return nil, err
+		}
+	}
+	families := make([]metricFamily, 0, len(byName))
+	for _, f := range byName {
+		families = append(families, f)
+	}
+	slices.SortFunc(families, func(a, b metricFamily) int { return strings.Compare(a.Name, b.Name) })
+	return families, nil
+}
+
+// describe lists the families of a collector.
+func describe(c prometheus.Collector) ([]metricFamily, error) {
+	descs := make(chan *prometheus.Desc)
+	go func() {
+		c.Describe(descs)
+		close(descs)
+	}()
+	var found []metricFamily
+	var errs []error
+	for d := range descs {
+		f, err := readDesc(d.String())
+		f.Type, f.Unit = typeOf(c, f.Name), unitOf(f.Name)
+		found, errs = append(found, f), append(errs, err)
+	}
+	return found, errors.Join(errs...)
+}
+
+// readDesc reads the one form in which the library shows a description.
+func readDesc(text string) (f metricFamily, err error) {
+	const form = `Desc{fqName: %q, help: %q, unit: "", constLabels: {}, variableLabels: {`
+	if _, err := fmt.Sscanf(text, form, &f.Name, &f.Help); err != nil {
+		return f, fmt.Errorf("description of a metric not understood: %s: %w", text, err)
+	}
+	_, rest, _ := strings.Cut(text, "variableLabels: {")
+	f.Labels = []string{}
+	if labels, _, _ := strings.Cut(rest, "}"); labels != "" {
+		f.Labels = strings.Split(labels, ",")
+	}
+	return f, nil
+}
+
+// typeOf is the type of the metrics of a collector. Those that read their values elsewhere show it by their names.
+func typeOf(c prometheus.Collector, name string) string {
+	switch c.(type) {
+	case *prometheus.HistogramVec, prometheus.Histogram:
+		return "histogram"
+	case *prometheus.CounterVec:
+		return "counter"
+	}
+	if strings.HasSuffix(name, "_total") {
+		return "counter"
+	}
+	return "gauge"
+}
+
+func unitOf(name string) string {
+	name = strings.TrimSuffix(name, "_total")
+	for _, unit := range []string{"seconds", "bytes", "ratio"} {
+		if strings.HasSuffix(name, "_"+unit) {
+			return unit
+		}
+	}
+	return ""
+}
+
+const metricsHead = `# Metrics
+
+Every process shows them on ` + "`/metrics`" + ` of its ` + "`--ops-listen`" + `, from the first scrape on: a counter that has counted nothing is there with 0.
+No label holds an id of a company, a subscription or a record. ` + "`tradegrid dev`" + ` shows those of all roles.
+The [runtime of Go and the process](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) have the names that they have everywhere, ` + "`go_…` and `process_…`" + `.
+Names without ` + "`tradegrid_`" + ` follow OpenTelemetry's semantic conventions in Prometheus' form.
+
+This page is written by ` + "`make metrics`" + ` from the code.
+
+| Name | Type | Labels | Unit | Roles | Meaning |
+|---|---|---|---|---|---|
+`
+
+// metricsPage is the list for people.
+func metricsPage(families []metricFamily) []byte {
+	page := bytes.NewBufferString(metricsHead)
+	for _, f := range families {
+		labels, roles := strings.Join(f.Labels, ", "), strings.Join(f.Roles, ", ")
+		if len(f.Roles) == len(rolesWithMetrics) {
+			roles = "all"
+		}
+		fmt.Fprintf(page, "| `%s` | %s | %s | %s | %s | %s |\n", f.Name, f.Type, labels, f.Unit, roles, strings.ReplaceAll(f.Help, "|", "\\|"))
+	}
+	return page.Bytes()
+}
