@@ -29,7 +29,7 @@ func Metrics() []prometheus.Collector {
 
 // poll is the time between two looks at the file. A ConfigMap is changed by a symbolic link that moves: reading the
 // file anew sees that, where a watch on the file would not.
-const poll = 2 * time.Second
+const poll = time.Second
 
 // Watcher follows changes of the settings of a running process. T is the struct of all flags.
 type Watcher[T any] struct {
@@ -58,26 +58,30 @@ func (w *Watcher[T]) OnChange(do func(*T)) {
 	w.follow = append(w.follow, do)
 }
 
-// Run reloads when asked and when the content of the file changes, until ctx ends.
+// Run reloads when asked and when the content of the file changes, until ctx ends. A new content counts when it is seen
+// twice: the first look may find a file half written.
 func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
 	if w == nil {
 		return nil
 	}
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
-	seen := w.content()
+	loaded := w.content()
+	seen := loaded
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ask:
-			seen = w.content()
+			loaded = w.content()
 			w.Reload(ctx)
 		case <-tick.C:
-			if now := w.content(); now != seen {
-				seen = now
+			now := w.content()
+			if now == seen && now != loaded {
+				loaded = now
 				w.Reload(ctx)
 			}
+			seen = now
 		}
 	}
 }
@@ -108,16 +112,27 @@ func (w *Watcher[T]) Reload(ctx context.Context) {
 	}
 	reloads.WithLabelValues("ok").Inc()
 	changed, restart := w.compare(next)
-	if len(changed) > 0 {
-		for _, do := range w.follow {
-			do(&target)
-		}
-		w.log.InfoContext(ctx, "settings changed", "settings", changed)
-	}
-	if len(restart) > 0 && !slices.Equal(restart, w.told) {
+	switch {
+	case len(restart) > 0 && !slices.Equal(restart, w.told):
 		w.log.WarnContext(ctx, "settings changed that need a restart", "settings", restart)
+	case len(changed) == 0:
+		w.log.InfoContext(ctx, "settings unchanged", "need_restart", restart)
 	}
 	w.told = restart
+	if len(changed) == 0 {
+		return
+	}
+	// The change itself may begin or end such lines.
+	told := w.log.Enabled(ctx, slog.LevelInfo)
+	if told {
+		w.log.InfoContext(ctx, "settings changed", "settings", changed)
+	}
+	for _, do := range w.follow {
+		do(&target)
+	}
+	if !told {
+		w.log.InfoContext(ctx, "settings changed", "settings", changed)
+	}
 }
 
 // compare takes over what may change, and names what has changed by its flag. Secrets show that they changed only.
