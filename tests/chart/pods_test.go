@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -62,11 +63,16 @@ func TestVolumesAndMountsMatch(t *testing.T) {
 func TestStopAndProbes(t *testing.T) {
 	t.Parallel()
 	for _, name := range matrix(t) {
-		for _, o := range roles(render(t, name)) {
+		r := render(t, name)
+		for _, o := range roles(r) {
 			c := containers(o)[len(containers(o))-1]
 			pause, _ := At(c, "lifecycle", "preStop", "sleep", "seconds").(float64)
 			grace, _ := At(pod(o), "spec", "terminationGracePeriodSeconds").(float64)
 			require.GreaterOrEqual(t, grace, pause+25+10, "%s: %s", name, o.Name())
+			within, err := time.ParseDuration(config(t, r, o.Name())["stop-within"].(string))
+			require.NoError(t, err)
+			require.Less(t, pause+within.Seconds(), grace, "the process ends by itself before it is killed")
+			require.Greater(t, within.Seconds(), 25.0, "and not before it has drained")
 			for probe, path := range map[string]string{"startupProbe": "/livez", "livenessProbe": "/livez", "readinessProbe": "/readyz"} {
 				require.Equal(t, path, At(c, probe, "httpGet", "path"), "%s: %s", name, o.Name())
 				require.Equal(t, "ops", At(c, probe, "httpGet", "port"))

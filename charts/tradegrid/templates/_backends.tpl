@@ -38,7 +38,7 @@ postgres://root@{{ include "tradegrid.fullname" .root }}-cockroach:26257/default
 {{- range $key, $value := $query -}}
 {{- $pairs = append $pairs (printf "%s=%s" (urlquery $key) (toString $value | urlquery)) -}}
 {{- end -}}
-postgres://{{ urlquery $db.user }}@{{ $db.host }}:{{ int $db.port }}/{{ urlquery $db.name }}?{{ join "&" $pairs }}
+postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db.port }}/{{ urlquery $db.name | replace "+" "%20" }}?{{ join "&" $pairs }}
 {{- end -}}
 {{- end -}}
 

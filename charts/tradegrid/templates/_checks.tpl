@@ -103,7 +103,7 @@ so that it accepts the chart without values.
 {{- $key := .key -}}
 {{- $taken := dict
   "log-level" "logging.level" "log-format" "logging.format" "otlp-endpoint" "telemetry.otlpEndpoint" "trace-sample" "telemetry.traceSample"
-  "listen" "api.service" "ops-listen" "port 9090, which probes use" "config" (printf "%s.config" .key)
+  "listen" "api.service" "ops-listen" "port 9090, which probes use" "stop-within" "terminationGracePeriodSeconds and preStopSeconds" "config" (printf "%s.config" .key)
   "database-url" "database" "database-url-file" "database.urlSecret" "database-password-file" "database.passwordSecret" "database-savepoint" "database.savepoint"
   "kafka-brokers" "kafka.brokers" "kafka-tls" "kafka.tls.enabled" "kafka-ca-file" "kafka.tls.caSecret" "kafka-cert-file" "kafka.tls.clientSecret"
   "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"

@@ -14,6 +14,8 @@
 {{- define "tradegrid.config" -}}
 {{- $values := .root.Values -}}
 {{- $config := dict "log-level" $values.logging.level "log-format" $values.logging.format "trace-sample" $values.telemetry.traceSample -}}
+{{- /* Ends by itself, and says so, shortly before Kubernetes would kill it. */ -}}
+{{- $_ := set $config "stop-within" (printf "%ds" (sub (int $values.terminationGracePeriodSeconds) (add (int .values.preStopSeconds) 3))) -}}
 {{- with $values.telemetry.otlpEndpoint -}}{{- $_ := set $config "otlp-endpoint" . -}}{{- end -}}
 {{- if eq .component "api" -}}
 {{- with .values.trustedProxies -}}{{- $_ := set $config "trusted-proxies" . -}}{{- end -}}

@@ -1,0 +1,205 @@
+package chart
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"math/big"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"sigs.k8s.io/yaml"
+)
+
+// binary builds the program of this tree.
+var binary = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // built once
+	path := filepath.Join(schemaDir, "tradegrid")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", path, "./cmd/tradegrid")
+	cmd.Dir = "../.."
+	cmd.Stderr = os.Stderr
+	return path, cmd.Run()
+})
+
+// The real program takes every command line, environment and configuration file that the chart makes,
+// and finds every file that it is pointed to.
+func TestBinaryTakesWhatTheChartSays(t *testing.T) {
+	t.Parallel()
+	for _, name := range matrix(t) {
+		r := render(t, name)
+		for _, o := range r.Objects {
+			for i, c := range containers(o) {
+				if image, _ := c["image"].(string); !strings.Contains(image, "tradegrid") {
+					continue
+				}
+				t.Run(strings.Join([]string{name, o.Kind(), o.Name(), At(c, "name").(string)}, "/"), func(t *testing.T) {
+					t.Parallel()
+					root := mounted(t, r, o)
+					inForce := printConfig(t, root, containers(o)[i])
+					if config, ok := r.Find("ConfigMap", o.Name()); ok && o.Kind() != "Job" && At(c, "name") == "tradegrid" {
+						fromFile(t, config, inForce)
+					}
+				})
+			}
+		}
+	}
+}
+
+// mounted is a folder in place of /etc/tradegrid, with what a pod's volumes hold.
+func mounted(t *testing.T, r *Rendered, o Object) string {
+	t.Helper()
+	root := t.TempDir()
+	write := func(path string, data []byte) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(root, path), data, 0o600))
+	}
+	volumes, _ := At(pod(o), "spec", "volumes").([]any)
+	for _, v := range volumes {
+		volume := At(v, "name").(string)
+		if name, ok := At(v, "configMap", "name").(string); ok {
+			write("config/config.yaml", []byte(At(find(t, r, "ConfigMap", name).Doc, "data", "config.yaml").(string)))
+		}
+		sources, _ := At(v, "projected", "sources").([]any)
+		for _, s := range sources {
+			for _, item := range At(s, "secret", "items").([]any) {
+				path := At(item, "path").(string)
+				write(volume+"/"+path, secret(t, path))
+			}
+		}
+	}
+	return root
+}
+
+// secret is what a Secret could hold under the name of a file.
+func secret(t *testing.T, name string) []byte {
+	t.Helper()
+	switch name {
+	case "url":
+		return []byte("postgres://user:word@host:26257/name?sslmode=verify-full\n")
+	case "password":
+		return []byte("word\n")
+	}
+	files, err := pair()
+	require.NoError(t, err)
+	if name == "tls.key" {
+		return files.key
+	}
+	return files.certificate
+}
+
+// pem files of one certificate and its key.
+type pemPair struct{ certificate, key []byte }
+
+// pair is made once: a certificate belongs to its key alone.
+var pair = sync.OnceValues(func() (pemPair, error) { //nolint:gochecknoglobals // made once
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return pemPair{}, err
+	}
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	certificate, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	if err != nil {
+		return pemPair{}, err
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	return pemPair{
+		pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: certificate}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: private}),
+	}, err
+})
+
+// printConfig asks the program what would be in force in a container.
+func printConfig(t *testing.T, root string, c map[string]any) map[string]any {
+	t.Helper()
+	path, err := binary()
+	require.NoError(t, err)
+	inside := func(s string) string { return strings.ReplaceAll(s, "/etc/tradegrid/", root+"/") }
+	var args []string
+	list, _ := c["args"].([]any)
+	for _, a := range list {
+		args = append(args, inside(a.(string)))
+	}
+	cmd := exec.Command(path, append(args, "--print-config")...)
+	cmd.Env = []string{}
+	for name, value := range env(c) {
+		if strings.HasPrefix(name, "TRADEGRID_") {
+			value = inside(value)
+			value = strings.ReplaceAll(value, url.QueryEscape("/etc/tradegrid/"), url.QueryEscape(root+"/"))
+			cmd.Env = append(cmd.Env, name+"="+value)
+			requireFiles(t, root, value)
+		}
+	}
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	require.NoError(t, cmd.Run(), "tradegrid %s: %s", strings.Join(args, " "), stderr.String())
+	var inForce map[string]any
+	require.NoError(t, yaml.Unmarshal(stdout.Bytes(), &inForce))
+	return inForce
+}
+
+// requireFiles looks for the files that a setting names, certificates in the database's URL included.
+func requireFiles(t *testing.T, root, value string) {
+	t.Helper()
+	for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune("?&=", r) }) {
+		path, err := url.QueryUnescape(part)
+		require.NoError(t, err)
+		if strings.HasPrefix(path, root) {
+			require.FileExists(t, path)
+		}
+	}
+}
+
+// fromFile sees that what the ConfigMap says is in force: nothing else overrides it.
+func fromFile(t *testing.T, config Object, inForce map[string]any) {
+	t.Helper()
+	var file map[string]any
+	require.NoError(t, yaml.UnmarshalStrict([]byte(At(config.Doc, "data", "config.yaml").(string)), &file))
+	for key, value := range file {
+		if text, ok := value.(string); ok {
+			if d, err := time.ParseDuration(text); err == nil {
+				got, err := time.ParseDuration(inForce[key].(string))
+				require.NoError(t, err, key)
+				require.Equal(t, d, got, key)
+				continue
+			}
+		}
+		require.EqualValues(t, value, inForce[key], key)
+	}
+}
+
+// A setting that the program does not know ends the process with the setting's name: a rollout stops there.
+func TestUnknownSettingIsNamed(t *testing.T) {
+	t.Parallel()
+	r := render(t, "minimal", "api.config.databse-conns=3")
+	o := find(t, r, "Deployment", "tg-tradegrid-api")
+	path, err := binary()
+	require.NoError(t, err)
+	cmd := exec.Command(path, "api", "--print-config", "--config="+mounted(t, r, o)+"/config/config.yaml")
+	cmd.Env = []string{"TRADEGRID_DATABASE_URL=postgres://a@b/c", "TRADEGRID_KAFKA_BROKERS=k:9092"}
+	out, err := cmd.CombinedOutput()
+	require.Error(t, err)
+	require.Contains(t, string(out), "databse-conns is no setting; did you mean database-conns?")
+}
+
+// The database's URL says what the values say, whatever letters names have.
+func TestDatabaseURL(t *testing.T) {
+	t.Parallel()
+	o := find(t, render(t, "certificates", "database.user=a b/c"), "Deployment", "tg-tradegrid-api")
+	u, err := url.Parse(env(containers(o)[0])["TRADEGRID_DATABASE_URL"])
+	require.NoError(t, err)
+	require.Equal(t, "a b/c", u.User.Username())
+	require.Equal(t, "cockroachdb-public.database.svc.cluster.local:26257", u.Host)
+	require.Equal(t, "/trade grid", u.Path)
+	require.Equal(t, url.Values{
+		"sslmode": {"verify-full"}, "sslrootcert": {"/etc/tradegrid/database/ca.crt"}, "sslcert": {"/etc/tradegrid/database/tls.crt"},
+		"sslkey": {"/etc/tradegrid/database/tls.key"}, "application_name": {"tradegrid"}, "connect_timeout": {"10"},
+	}, u.Query())
+}
