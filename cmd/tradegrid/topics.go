@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,8 +24,8 @@ type TopicsCmd struct {
 
 // TopicsFlags say which cluster and which sizes are meant.
 type TopicsFlags struct {
-	Local       bool  `help:"Partition counts for one broker on a developer's machine, and one replica."`
-	Replication int16 `help:"Replicas of each partition; from 3 on, two must acknowledge." default:"3"`
+	Local       bool  `help:"Partition counts for a developer's machine, and one replica unless --replication says otherwise."`
+	Replication int16 `help:"Replicas of each partition; from 3 on, two must acknowledge. Default: 3, with --local 1."`
 	JSON        bool  `name:"json" help:"Write the differences as JSON."`
 	KafkaFlags
 }
@@ -59,13 +60,14 @@ func (c *TopicsDiffCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer
 type topicsAction func(context.Context, *kadm.Client, []topics.Topic, int16) ([]kafka.Change, error)
 
 func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsAction) ([]kafka.Change, error) {
-	want, replication := topics.All(), f.Replication
+	want, replication := topics.All(), int16(3)
 	if f.Local {
 		want, replication = topics.Local(), 1
 	}
-	if replication < 1 {
-		return nil, fmt.Errorf("--replication %d must be at least 1", replication)
+	if f.Replication < 0 {
+		return nil, fmt.Errorf("--replication %d must be at least 1", f.Replication)
 	}
+	replication = cmp.Or(f.Replication, replication)
 	cfg, err := f.kafkaConfig("topics", log)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
 )
 
 // Config says what cluster is wanted.
@@ -127,17 +128,16 @@ func newID() string {
 
 // Await waits until n brokers take part.
 func (c *Cluster) Await(ctx context.Context, n int) error {
-	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Internal()...), kgo.MetadataMinAge(50*time.Millisecond))
+	cl, err := kgo.NewClient(kgo.SeedBrokers(c.Internal()...))
 	if err != nil {
 		return fmt.Errorf("wait for brokers: %w", err)
 	}
 	defer cl.Close()
-	admin := kadm.NewClient(cl)
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		meta, err := c.ask(ctx, admin)
-		if err == nil && len(meta.Brokers) == n && meta.Controller >= 0 {
+		found, err := taking(ctx, cl)
+		if err == nil && found == n {
 			return nil
 		}
 		if dead := c.dead(); len(c.nodes)-len(dead) < n {
@@ -145,16 +145,21 @@ func (c *Cluster) Await(ctx context.Context, n int) error {
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d brokers take part: %w; the first one said:\n%s", len(meta.Brokers), n, errors.Join(ctx.Err(), err), c.nodes[0].tail())
+			return fmt.Errorf("%d of %d brokers take part: %w; %s", found, n, errors.Join(ctx.Err(), err), c.Log())
 		case <-tick.C:
 		}
 	}
 }
 
-func (c *Cluster) ask(ctx context.Context, admin *kadm.Client) (kadm.Metadata, error) {
+// taking counts the brokers that take part. Metadata would do as well, but clients keep it for a while.
+func taking(ctx context.Context, cl *kgo.Client) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	return admin.BrokerMetadata(ctx)
+	resp, err := kmsg.NewPtrDescribeClusterRequest().RequestWith(ctx, cl)
+	if err != nil {
+		return 0, err
+	}
+	return len(resp.Brokers), kerr.ErrorForCode(resp.ErrorCode)
 }
 
 func (c *Cluster) dead() (dead []*node) {
