@@ -46,6 +46,12 @@ test-race: ## run the tests of the concurrent parts under the race detector
 test-kill: ## kill and freeze relays at their weakest points, from inside
 	$(WITHDB) $(GOTESTSUM) -- -tags failpoint -count=1 -run Killed ./pkg/outbox
 
+.PHONY: test-cockroach
+test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one that TRADEGRID_COCKROACH names
+	@mkdir -p bin && log=$$(mktemp bin/sql.XXXXXX) && trap 'rm -f "$$log"' EXIT && \
+	  export TRADEGRID_TEST_DATABASE=cockroach TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && $(WITHDB) sh -c \
+	  '$(GOTESTSUM) -- -count=1 -timeout 60m $(TESTFLAGS) $(PACKAGES) && cd tests/dialect && $(GOTESTSUM) -- -count=1 -timeout 20m ./...'
+
 .PHONY: dialect
 dialect: $(SQL_LOG) ## check every SQL statement, also those that the tests sent, for CockroachDB and PostgreSQL
 	TRADEGRID_SQL_LOG=$(CURDIR)/$(SQL_LOG) $(WITHDB) sh -c 'cd tests/dialect && $(GOTESTSUM) -- -count=1 ./...'
@@ -97,6 +103,15 @@ rest: lint schemas-check dialect rules test-chaos test-race test-kill chart demo
 
 .PHONY: check
 check: test rest ## everything that CI runs
+
+.PHONY: image
+image: ## build the container image with docker, podman or buildah
+	@for tool in docker podman buildah; do command -v $$tool >/dev/null && exec $$tool build --build-arg RELEASE=$(RELEASE) --tag tradegrid:$(RELEASE) --tag tradegrid:dev .; done; \
+	  echo "make image: needs docker, podman or buildah on PATH"; exit 1
+
+.PHONY: image-check
+image-check: ## check Dockerfile and compose.yaml without a container engine
+	cd tests/image && $(GOTESTSUM) -- -count=1 ./...
 
 .PHONY: bench
 bench: ## the figures of the README's performance section

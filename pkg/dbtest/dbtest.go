@@ -1,5 +1,5 @@
 // Package dbtest gives tests a real database with the current schema, and a real broker with the topics.
-// Each test process has one embedded PostgreSQL server of its own, started at the first need; tests keep
+// Each test process has one embedded server of its own, PostgreSQL unless CockroachDB is asked for, started at the first need; tests keep
 // apart from each other by using companies of their own, or take a database for themselves.
 //
 // A test package that uses it has
@@ -7,6 +7,8 @@
 //	func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 //
 // Environment:
+//   - TRADEGRID_TEST_DATABASE: postgres (the default) or cockroach, the server to embed; the latter needs CockroachDB's
+//     program on PATH, or named in TRADEGRID_COCKROACH.
 //   - TRADEGRID_TEST_DATABASE_URL: use this server, PostgreSQL or CockroachDB, in place of an embedded one;
 //     databases of the tests' own are made on it and dropped.
 //   - TRADEGRID_TEST_KAFKA_BROKERS: use this cluster, as a list with commas, in place of a broker in the process;
@@ -37,8 +39,8 @@ const (
 	envLog   = "TRADEGRID_SQL_LOG"
 )
 
-// setUpTimeout bounds starting a server and migrating it.
-const setUpTimeout = 2 * time.Minute
+// setUpTimeout bounds starting a server and migrating it. Schema changes on CockroachDB take their time.
+const setUpTimeout = 5 * time.Minute
 
 // sharedMaxConns is the size of the pool that all tests of a process share.
 const sharedMaxConns = 20

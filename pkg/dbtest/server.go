@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cockroachdb/cockroach-go/v2/testserver"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 
@@ -29,8 +30,9 @@ const abandonedAfter = time.Hour
 // server makes databases, by copying one that is migrated once.
 type server struct {
 	base     *url.URL // address of a database that exists already
-	postgres *embedded.Postgres
-	dir      string // of the embedded server
+	postgres *embedded.Postgres    // or
+	node     testserver.TestServer // one of the two where the server is embedded
+	dir      string                // of the embedded PostgreSQL
 	admin    *pgxpool.Pool
 	dialect  db.Dialect
 	prefix   string // of all databases of this process
@@ -63,6 +65,16 @@ func startServer(ctx context.Context, address string) (s *server, err error) {
 }
 
 func (s *server) startEmbedded(ctx context.Context, durable bool) (address string, err error) {
+	kind, err := product()
+	if err != nil {
+		return "", err
+	}
+	if kind == productCockroach {
+		if s.node, err = startCockroach(ctx, durable); err != nil {
+			return "", err
+		}
+		return s.node.PGURL().String(), nil
+	}
 	removeAbandoned()
 	if s.dir, err = os.MkdirTemp("", folderPrefix); err != nil {
 		return "", fmt.Errorf("make test folder: %w", err)
@@ -159,7 +171,7 @@ func (s *server) url(name string) string {
 // stop ends an embedded server, or drops this process's databases on another one.
 func (s *server) stop(ctx context.Context) error {
 	var err error
-	if s.admin != nil && s.postgres == nil {
+	if s.admin != nil && s.postgres == nil && s.node == nil {
 		for _, name := range []string{s.shared, s.template} {
 			if name != "" {
 				err = errors.Join(err, s.drop(ctx, name))
@@ -171,6 +183,9 @@ func (s *server) stop(ctx context.Context) error {
 	}
 	if s.postgres != nil {
 		err = errors.Join(err, s.postgres.Stop(ctx))
+	}
+	if s.node != nil {
+		s.node.Stop()
 	}
 	if s.dir != "" {
 		err = errors.Join(err, embedded.Remove(s.dir), os.RemoveAll(s.dir))
