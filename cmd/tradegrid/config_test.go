@@ -90,8 +90,12 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 			[]string{"--retry-delays: give 7 waits", "--in-flight: must be above 0", "--max-attempts: must be above 0", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
 		},
 		{
-			append([]string{"relay", "--relay-batch-size=0", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
+			append([]string{"relay", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
 			[]string{"--relay-batch-size 2000 must be", "--relay-parallel 1000 must be", "--event-retention 1s must be", "--otlp-endpoint"},
+		},
+		{
+			append([]string{"relay", "--relay-batch-size=0", "--relay-renew=0s"}, backends...),
+			[]string{"--relay-batch-size: must be above 0", "--relay-renew: must be above 0"},
 		},
 		{
 			append([]string{"api", "--trusted-proxies=here,10.0.0.0/8,there", "--shed-disk=85", "--shed-outbox-rows=-1", "--idempotency-lease=0s"}, backends...),

@@ -41,12 +41,17 @@ type DevCmd struct {
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
 	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	Database       string   `help:"Embedded database: cockroach or postgres; auto takes what the state folder keeps, else a cockroach on PATH, else PostgreSQL." enum:"auto,cockroach,postgres" default:"auto"`
-	DatabaseURL    string   `help:"Database to use in place of an embedded one." placeholder:"URL"`
+	DatabaseURL    string   `help:"Database to use in place of an embedded one." placeholder:"URL" secret:"url"`
 	KafkaBrokers   []string `help:"Brokers to use in place of an embedded one." placeholder:"HOST:PORT"`
-	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: into the debug log." placeholder:"URL"`
+	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: into the debug log." placeholder:"URL" secret:"url"`
 	TraceSample    float64  `help:"Share of new traces that are kept, 0 to 1." default:"1"`
 
 	announced atomic.Bool // the banner was printed
+}
+
+// Check says what the roles say of the same settings.
+func (c *DevCmd) Check() error {
+	return OpsFlags{OTLPEndpoint: c.OTLPEndpoint, TraceSample: c.TraceSample}.Check()
 }
 
 // devLimits leave the disk alone: a developer's is often fuller than a server's may be.
@@ -122,6 +127,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	defer client.Close()
 	guard := newGuard(d, client, nil, devLimits, log)
 	g.Go(func() error { return guard.Run(ctx) })
+	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
 	c.serve(ctx, g, ls, hooks, all, d, guard, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()

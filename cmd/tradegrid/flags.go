@@ -68,12 +68,15 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 	if err != nil {
 		return err
 	}
+	clock := db.NewClock(r.db, time.Now)
+	r.tel.Ready("clock", clock.Check)
 	return r.tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
 		g, ctx := errgroup.WithContext(ctx)
 		ask := make(chan os.Signal, 1)
 		signal.Notify(ask, syscall.SIGHUP)
 		defer signal.Stop(ask)
 		g.Go(func() error { return r.live.Run(ctx, ask) })
+		g.Go(func() error { return clock.Run(ctx) })
 		for _, part := range parts {
 			g.Go(func() error { return part(ctx) })
 		}
@@ -179,7 +182,7 @@ func (f KafkaFlags) Check() error {
 // OpsFlags say what the process tells of itself, and where.
 type OpsFlags struct {
 	OpsListen    string  `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
-	OTLPEndpoint string  `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: nowhere." placeholder:"URL"`
+	OTLPEndpoint string  `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: nowhere." placeholder:"URL" secret:"url"`
 	TraceSample  float64 `help:"Share of new traces that are kept, 0 to 1." default:"0.05" reload:"true"`
 }
 

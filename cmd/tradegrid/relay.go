@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -32,8 +34,24 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	}
 }
 
-// Check tells which settings do not go together.
-func (c *RelayCmd) Check() error { return c.relay(nil).Validate() }
+// Check tells which settings cannot work, alone or together.
+func (c *RelayCmd) Check() error {
+	var errs []error
+	for flag, v := range map[string]int64{ // package outbox takes 0 for its own default
+		"--relay-lease-ttl": int64(c.RelayLeaseTTL), "--relay-lease-margin": int64(c.RelayLeaseMargin), "--relay-renew": int64(c.RelayRenew),
+		"--relay-tick-min": int64(c.RelayTickMin), "--relay-tick-max": int64(c.RelayTickMax), "--relay-batch-size": int64(c.RelayBatchSize),
+		"--relay-parallel": int64(c.RelayParallel), "--relay-lookback": int64(c.RelayLookback), "--relay-full-sweep": int64(c.RelayFullSweep),
+		"--relay-publish-timeout": int64(c.RelayPublishTimeout), "--event-retention": int64(c.EventRetention),
+	} {
+		if v <= 0 {
+			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
+		}
+	}
+	if len(errs) > 0 {
+		return errors.Join(errs...)
+	}
+	return c.relay(nil).Validate()
+}
 
 // Run relays until the context ends, then finishes what is under way and gives the leases back.
 func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
