@@ -4,6 +4,7 @@ package ops
 
 const (
 	root         = "../.."
+	binary       = root + "/bin/tradegrid"
 	chart        = root + "/charts/tradegrid"
 	dashboardDir = chart + "/dashboards"
 	ruleDir      = chart + "/rules"

@@ -186,7 +186,7 @@ func (l *live) shown(t *testing.T) map[string]labels {
 	return all
 }
 
-// catalog holds what the sources say against what a process shows.
+// catalog holds the list of metrics against what a process shows.
 func (l *live) catalog(t *testing.T) {
 	known, n := catalog(t), 0
 	for name, seen := range l.shown(t) {
@@ -229,6 +229,9 @@ func complete(t *testing.T, query string, shown map[string]labels) bool {
 	t.Helper()
 	expr, err := parser.NewParser(parser.Options{}).ParseExpr(grafana.Replace(query))
 	require.NoError(t, err)
+	if b, ok := expr.(*parser.BinaryExpr); ok && b.Op.IsComparisonOperator() {
+		return false // it looks for trouble
+	}
 	all := true
 	parser.Inspect(expr, func(n parser.Node, _ []parser.Node) error {
 		s, ok := n.(*parser.VectorSelector)

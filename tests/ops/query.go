@@ -46,13 +46,13 @@ func Check(query string, known map[string]Metric) error {
 
 // find resolves the series of a histogram to its family.
 func find(name string, known map[string]Metric) (Metric, error) {
-	if m, ok := known[name]; ok && !m.Histogram {
+	if m, ok := known[name]; ok && m.Type != histogram {
 		return m, nil
 	}
 	for _, suffix := range []string{"_bucket", "_sum", "_count"} {
 		family, cut := strings.CutSuffix(name, suffix)
 		m, ok := known[family]
-		if !cut || !ok || !m.Histogram {
+		if !cut || !ok || m.Type != histogram {
 			continue
 		}
 		if suffix == "_bucket" {
