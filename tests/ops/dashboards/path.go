@@ -35,7 +35,7 @@ func pathNow() []*Panel {
 		stat("Events that do not add up", number, "Events of the recent window that are neither delivered, nor open, nor failed. Anything but 0 is a loss.",
 			query{"difference", `max(abs(tradegrid_reconciler_difference{ALL}))`}).bad(1).size(6, 4).runbook("TradegridEventsLost"),
 		stat("Buckets with a relay", number, "Of 256. What is missing has no relay: its events wait.",
-			query{"buckets", `sum(tradegrid_relay_leases{ALL})`}).lowIsBad(255, 256).size(6, 4).runbook("TradegridBucketsUnowned"),
+			query{"buckets", `max(tradegrid_relay_leases_owned{ALL})`}).lowIsBad(255, 256).size(6, 4).runbook("TradegridBucketsUnowned"),
 		stat("Dead events", number, "Records in events.dlq within the last day: nobody could understand them.",
 			query{"events.dlq", `sum(increase(tradegrid_dlq_total{ALL,topic="events.dlq"}[1d])) or vector(0)`}).bad(1).size(6, 4).runbook("TradegridEventsDead"),
 		stat("Dead deliveries", number, "Deliveries of the last day that used up their attempts or their time.",
