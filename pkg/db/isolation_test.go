@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
 
 const sqlSum = `SELECT sum(n)::BIGINT FROM counters WHERE company_id = $1`
@@ -76,10 +77,8 @@ func TestReadCommittedAllowsWriteSkew(t *testing.T) {
 func TestSavepointProtocolIsNotForPostgreSQL(t *testing.T) {
 	t.Parallel()
 	watch := &statements{}
+	dbtest.Only(t, db.PostgreSQL, "on CockroachDB the protocol is right")
 	d := watched(t, watch, db.Config{SavepointRetry: true})
-	if d.Dialect() != db.PostgreSQL {
-		t.Skip("the server is CockroachDB, where the protocol is right")
-	}
 	company := uuid.New()
 	runs, err := takeAndCount(t.Context(), d, company)
 	require.NoError(t, err)

@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -98,6 +99,9 @@ func (t *lateTx) commit(ctx context.Context) error {
 		return nil
 	}
 	tag, err := t.conn.Exec(ctx, "commit")
+	if connectionSpent(err) {
+		t.close(ctx)
+	}
 	if err == nil && tag.String() == "ROLLBACK" {
 		return pgx.ErrTxCommitRollback
 	}
@@ -111,6 +115,19 @@ func (t *lateTx) rollback(ctx context.Context) error {
 	}
 	_, err := t.conn.Exec(ctx, "rollback")
 	return err
+}
+
+// abandon ends the transaction with its connection, which is of no use any more.
+func (t *lateTx) abandon(ctx context.Context) {
+	defer t.conn.Release()
+	t.close(ctx)
+}
+
+// close makes the pool throw the connection away when it gets it back.
+func (t *lateTx) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	_ = t.conn.Conn().Close(ctx) // the server has said more than this error would
 }
 
 // firstRows are the rows of a statement that went out with BEGIN: the batch of both ends with them.

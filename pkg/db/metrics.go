@@ -16,11 +16,17 @@ var (
 	txAmbiguous = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_tx_ambiguous_total", Help: "Commits whose outcome had to be looked up.",
 	})
+	clockOffset = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_clock_offset_seconds", Help: "Clock of this process less that of the database: above 0 it is ahead. Beyond half a second the process is not ready.",
+	})
+	clockFailures = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_clock_failures_total", Help: "Times that the database did not tell its time; the offset keeps its last value.",
+	})
 )
 
 // Metrics are the collectors of this package, to be registered once per process.
 func Metrics() []prometheus.Collector {
-	return []prometheus.Collector{txRetries, txAttempts, txAmbiguous}
+	return []prometheus.Collector{txRetries, txAttempts, txAmbiguous, clockOffset, clockFailures}
 }
 
 var shown sync.Map // names of transactions that have run

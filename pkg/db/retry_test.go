@@ -102,6 +102,29 @@ func TestRetriesRunInNewTransactions(t *testing.T) {
 	}
 }
 
+// A node that drains goes on answering so: the next try takes another connection, which may lead to another node.
+func TestDrainingNodeIsLeft(t *testing.T) {
+	t.Parallel()
+	for code, next := range map[string]string{"57P01": "tradegrid", "40003": "tradegrid", "40001": "marked"} {
+		d, err := db.Open(t.Context(), db.Config{
+			URL: dbtest.URL(t), MaxConns: 1,
+			Inject: &scripted{passed: map[db.Point]int{}, fail: firstTimes(1, db.BeforeCommit, sqlState(code))},
+		})
+		require.NoError(t, err)
+		_, err = d.Exec(t.Context(), `SET application_name = 'marked'`) // of the only connection
+		require.NoError(t, err)
+		var names []string
+		require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+			var name string
+			err := tx.QueryRow(ctx, `SELECT current_setting('application_name')`).Scan(&name)
+			names = append(names, name)
+			return err
+		}))
+		d.Close()
+		require.Equal(t, []string{"marked", next}, names, code)
+	}
+}
+
 // The tries of one call see each other's work no more than strangers would.
 func TestEachTryIsATransactionOfItsOwn(t *testing.T) {
 	t.Parallel()

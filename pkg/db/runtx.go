@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"net/http"
 	"time"
 
+	"github.com/cockroachdb/cockroach-go/v2/crdb"
 	crdbpgx "github.com/cockroachdb/cockroach-go/v2/crdb/crdbpgxv5"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -156,7 +156,7 @@ func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error)
 	return false, err
 }
 
-func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn func(context.Context, *Tx) error) error {
+func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn func(context.Context, *Tx) error) (err error) {
 	if d.dialect == CockroachDB && d.cfg.SavepointRetry {
 		return d.runSavepoint(ctx, try, o, fn)
 	}
@@ -169,7 +169,11 @@ func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn 
 	}
 	ended := false
 	defer func() {
-		if !ended { // an error, or a panic of fn
+		switch {
+		case ended:
+		case connectionSpent(err):
+			late.abandon(ctx)
+		default: // an error, or a panic of fn
 			d.rollback(ctx, late)
 		}
 	}()
@@ -217,13 +221,22 @@ func (d *DB) commit(ctx context.Context, late *lateTx, try int) error {
 // runSavepoint is the protocol of CockroachDB's client library. It must never run on PostgreSQL, where
 // releasing the savepoint commits nothing and the error of the real commit would be dropped.
 func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, fn func(context.Context, *Tx) error) error {
-	return crdbpgx.ExecuteTx(ctx, d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
+	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
 		tx := &Tx{tx: ptx, inject: d.cfg.Inject, try: try}
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err
 		}
 		return tx.Flush(ctx)
 	})
+	return afterSavepoint(err)
+}
+
+// afterSavepoint finds the commits without an answer among the errors of the savepoint protocol, whose RELEASE commits.
+func afterSavepoint(err error) error {
+	if release := new(crdb.AmbiguousCommitError); errors.As(err, &release) && outcomeUnknown(release.Unwrap()) {
+		return &unknownOutcome{err}
+	}
+	return err
 }
 
 // rollback always ends the transaction, also when ctx is over: a connection must not go back half open.
@@ -247,40 +260,6 @@ type unknownOutcome struct{ err error }
 
 func (e *unknownOutcome) Error() string { return "commit with unknown outcome: " + e.err.Error() }
 func (e *unknownOutcome) Unwrap() error { return e.err }
-
-// outcomeUnknown tells a refused commit from one whose answer was lost.
-func outcomeUnknown(err error) bool {
-	var pg *pgconn.PgError
-	if !errors.As(err, &pg) {
-		return !errors.Is(err, pgx.ErrTxCommitRollback)
-	}
-	switch pg.Code {
-	case "40003", "57P01", "57P02", "57P03": // statement completion unknown; shutdown while answering
-		return true
-	}
-	return false
-}
-
-// retryable reports whether a new transaction may succeed where this one failed before its commit.
-func retryable(err error) bool {
-	if errors.Is(err, ErrStale) {
-		return true
-	}
-	if _, ok := fault.As(err); ok {
-		return false
-	}
-	var pg *pgconn.PgError
-	if errors.As(err, &pg) {
-		switch pg.Code {
-		case "40001", "40P01", "CR000", "55P03", "57P01", "57P02", "57P03", "53300":
-			return true
-		}
-		return false
-	}
-	var netErr net.Error
-	return pgconn.SafeToRetry(err) || (errors.As(err, &netErr) && !errors.Is(err, context.DeadlineExceeded)) ||
-		errors.Is(err, net.ErrClosed) || isConnLost(err)
-}
 
 func sqlState(err error) string {
 	var pg *pgconn.PgError

@@ -22,6 +22,7 @@ func write(t *testing.T, path, text string) {
 // A changed password and a changed URL count from the next connection on; connections that exist live on.
 func TestSecretsAreReadForEachConnection(t *testing.T) {
 	t.Parallel()
+	dbtest.Only(t, db.PostgreSQL, "the node of CockroachDB that tests start is without encryption and knows no passwords")
 	admin := dbtest.Open(t)
 	role := "rotate_" + uuid.NewString()[:8]
 	exec := func(sql string) {

@@ -16,7 +16,7 @@ func Unavailable(err error) bool {
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		switch pg.Code[:2] {
+		switch class(pg) {
 		case "08", "53", "57", "58": // connection, resources, intervention of an operator, system
 			return pg.Code != "57014" // a statement that was cancelled, for its time
 		}

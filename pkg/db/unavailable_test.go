@@ -29,6 +29,8 @@ func TestUnavailable(t *testing.T) {
 		"disk full":            {&pgconn.PgError{Code: "53100"}, true},
 		"too many connections": {&pgconn.PgError{Code: "53300"}, true},
 		"shutting down":        {&pgconn.PgError{Code: "57P01"}, true},
+		"range unavailable":    {&pgconn.PgError{Code: "58C00"}, true},
+		"without a code":       {&pgconn.PgError{}, false},
 		"statement too long":   {&pgconn.PgError{Code: "57014"}, false},
 		"constraint":           {&pgconn.PgError{Code: "23505"}, false},
 		"no such table":        {&pgconn.PgError{Code: "42P01"}, false},

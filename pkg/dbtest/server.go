@@ -29,7 +29,7 @@ const abandonedAfter = time.Hour
 
 // server makes databases, by copying one that is migrated once.
 type server struct {
-	base     *url.URL // address of a database that exists already
+	base     *url.URL              // address of a database that exists already
 	postgres *embedded.Postgres    // or
 	node     testserver.TestServer // one of the two where the server is embedded
 	dir      string                // of the embedded PostgreSQL

@@ -247,6 +247,8 @@ func passes(err error) bool {
 	switch pe.Code {
 	case "40001", "40P01", "55P03", "55006": // serialization, deadlock, lock timeout, object in use
 		return true
+	case "40003", "58C00", "XXA00": // CockroachDB: unknown result, range without quorum, schema change undone after its commit
+		return true
 	case "42P07", "42710", "XX000": // two processes create the same thing; "tuple concurrently updated"
 		return true
 	case "23505": // the same, seen in PostgreSQL's catalogue

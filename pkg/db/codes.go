@@ -1,0 +1,91 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
+)
+
+// The codes that decide what happens to a transaction. Both databases use the same ones, CockroachDB adds a few.
+const (
+	codeSerialization = "40001" // all of CockroachDB's retry errors have it: RETRY_WRITE_TOO_OLD, RETRY_SERIALIZABLE, ABORT_REASON_…
+	codeUnknownResult = "40003" // CockroachDB: "result is ambiguous"
+	codeDeadlock      = "40P01"
+	codeRetryOld      = "CR000" // CockroachDB's retry error of old
+	codeLockTimeout   = "55P03"
+	codeTooManyConns  = "53300"
+	codeAdminShutdown = "57P01" // also a draining node of CockroachDB: "server is not accepting clients, try another node"
+	codeCrashShutdown = "57P02"
+	codeCannotConnect = "57P03"
+	codeRangeLost     = "58C00" // CockroachDB: a range has no quorum for now
+	codeInternalConn  = "58C01" // CockroachDB: a connection between its nodes broke
+)
+
+// outcomeUnknown tells a refused commit from one that may have happened: its answer was lost, or the server itself does
+// not know. Only what surely says no counts as refused; a look at the fact settles the rest.
+func outcomeUnknown(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return !errors.Is(err, pgx.ErrTxCommitRollback)
+	}
+	switch pg.Code {
+	case codeUnknownResult:
+		return true
+	case codeRetryOld:
+		return false
+	}
+	switch class(pg) {
+	case "0A", "21", "22", "23", "25", "27", "28", "40", "42", "44", "54", "55": // the statement, its data or its state are at fault
+		return false
+	}
+	return true // connection, resources, shutdown, cancelled while it committed, system, internal
+}
+
+// retryable reports whether a new transaction may succeed where this one failed before its commit.
+func retryable(err error) bool {
+	if errors.Is(err, ErrStale) {
+		return true
+	}
+	if _, ok := fault.As(err); ok {
+		return false
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		switch pg.Code {
+		case codeSerialization, codeUnknownResult, codeDeadlock, codeRetryOld, codeLockTimeout, codeTooManyConns,
+			codeAdminShutdown, codeCrashShutdown, codeCannotConnect, codeRangeLost, codeInternalConn:
+			return true
+		}
+		return class(pg) == "08"
+	}
+	var netErr net.Error
+	return pgconn.SafeToRetry(err) || (errors.As(err, &netErr) && !errors.Is(err, context.DeadlineExceeded)) ||
+		errors.Is(err, net.ErrClosed) || isConnLost(err)
+}
+
+// connectionSpent reports whether the next try needs another connection, which a load balancer leads to another node:
+// a draining node answers each statement like this until it closes its connections.
+func connectionSpent(err error) bool {
+	var pg *pgconn.PgError
+	if !errors.As(err, &pg) {
+		return false // a broken connection is known as such
+	}
+	switch pg.Code {
+	case codeUnknownResult, codeAdminShutdown, codeCrashShutdown, codeCannotConnect, codeInternalConn:
+		return true
+	}
+	return class(pg) == "08"
+}
+
+// class is the first two characters of a code, which say what kind of error it is.
+func class(pg *pgconn.PgError) string {
+	if len(pg.Code) < 2 {
+		return ""
+	}
+	return pg.Code[:2]
+}
