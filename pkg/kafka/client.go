@@ -28,7 +28,13 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make kafka client: %w", err)
 	}
+	log := cfg.Log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	renew := &renewal{log: log, last: map[string]time.Time{}}
 	base := []kgo.Opt{
+		kgo.WithHooks(renew),
 		kgo.SeedBrokers(cfg.Brokers...),
 		kgo.ClientID(cfg.ClientID),
 		kgo.RequiredAcks(kgo.AllISRAcks()),
@@ -45,5 +51,6 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make kafka client: %w", err)
 	}
+	renew.of(client)
 	return client, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -84,31 +85,45 @@ type topicPartition struct {
 }
 
 // Consume is a member of the group until ctx is done. Then it stops polling, waits for what is in
-// flight, commits, and leaves. It returns an error only when it could not start.
+// flight, commits, and leaves. It returns an error only when it could not start. A topic that is deleted and made anew
+// is consumed from its start.
 func Consume(ctx context.Context, cfg ConsumerConfig) error {
 	if err := cfg.setDefaults(); err != nil {
 		return err
 	}
+	for {
+		anew, err := consume(ctx, cfg)
+		if err != nil || len(anew) == 0 {
+			return err
+		}
+		cfg.Client.Log.WarnContext(ctx, "topic was deleted; if it is there again, it is consumed from its start", "group", cfg.Group, "topics", anew)
+		sleep(ctx, renewEvery)
+	}
+}
+
+// consume is one membership. It ends with ctx, or names topics that its client cannot go on with.
+func consume(ctx context.Context, cfg ConsumerConfig) (anew []string, err error) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	c := &consumer{cfg: cfg, log: cfg.Client.Log, work: work, partitions: map[topicPartition]*partition{}}
 	client, err := NewClient(cfg.Client, append(c.options(), cfg.Opts...)...)
 	if err != nil {
-		return fmt.Errorf("consume as group %s: %w", cfg.Group, err)
+		return nil, fmt.Errorf("consume as group %s: %w", cfg.Group, err)
 	}
 	c.client = client
-	c.show()
 	var background sync.WaitGroup
 	background.Go(func() { c.commitLoop(work) })
 	background.Go(func() { c.measureLoop(work) })
 
-	c.pollLoop(ctx)
+	c.show()
+	anew = c.pollLoop(ctx)
+	c.forget(anew)
 	c.drain()
 	cancel()
 	background.Wait()
 	client.CloseAllowingRebalance()
 	c.forgetMetrics()
-	return nil
+	return anew, nil
 }
 
 func (c *consumer) options() []kgo.Opt {
@@ -140,28 +155,41 @@ func (c *consumer) options() []kgo.Opt {
 	return opts
 }
 
-func (c *consumer) pollLoop(ctx context.Context) {
+// pollLoop ends with ctx, or names topics that were deleted under the client.
+func (c *consumer) pollLoop(ctx context.Context) (anew []string) {
+	trouble := newTrouble(c.log.With("group", c.cfg.Group))
 	for ctx.Err() == nil {
 		fetches := c.client.PollRecords(ctx, c.cfg.MaxBatch)
 		if fetches.IsClientClosed() {
-			return
+			return nil
 		}
-		fetches.EachError(func(topic string, id int32, err error) { c.fetchFailed(ctx, topic, id, err) })
+		anew = trouble.look(ctx, fetches, func(topic string) { fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc() })
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			if len(p.Records) > 0 {
 				c.partition(p.Topic, p.Partition).add(p.Records)
 			}
 		})
 		c.client.AllowRebalance()
+		if len(anew) > 0 {
+			return anew
+		}
+		trouble.pause(ctx, fetches)
 	}
+	return nil
 }
 
-func (c *consumer) fetchFailed(ctx context.Context, topic string, id int32, err error) {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+// forget gives up all partitions of topics that are gone: their offsets mean nothing in a new topic.
+func (c *consumer) forget(topics []string) {
+	if len(topics) == 0 {
 		return
 	}
-	fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc()
-	c.log.WarnContext(ctx, "fetch failed", "group", c.cfg.Group, "topic", topic, "partition", id, "error", err)
+	gone := map[string][]int32{}
+	for _, p := range c.all() {
+		if slices.Contains(topics, p.key.topic) {
+			gone[p.key.topic] = append(gone[p.key.topic], p.key.id)
+		}
+	}
+	c.lost(c.work, c.client, gone)
 }
 
 // partition finds the state of a partition, and starts its worker with its first records.

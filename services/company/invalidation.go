@@ -3,7 +3,6 @@ package company
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,26 +16,12 @@ import (
 // a change between the first look-ups and the start is not missed.
 func (s *Service) ConsumeInvalidations(ctx context.Context, cfg kafka.Config) error {
 	start := s.clock().Add(-2 * knownFor)
-	client, err := kafka.NewClient(cfg,
-		kgo.ConsumeTopics(topics.AuthInvalidations),
-		kgo.ConsumeResetOffset(kgo.NewOffset().AfterMilli(start.UnixMilli())),
-	)
-	if err != nil {
+	from := kgo.NewOffset().AfterMilli(start.UnixMilli())
+	cfg.Log = s.log
+	if err := kafka.TailFrom(ctx, cfg, from, nil, func(r *kgo.Record) { s.invalidate(ctx, r.Value) }, topics.AuthInvalidations); err != nil {
 		return fmt.Errorf("consume invalidations: %w", err)
 	}
-	defer client.Close()
-	for {
-		fetches := client.PollFetches(ctx)
-		if ctx.Err() != nil || fetches.IsClientClosed() {
-			return nil
-		}
-		fetches.EachError(func(topic string, partition int32, err error) {
-			if !errors.Is(err, context.Canceled) {
-				s.log.WarnContext(ctx, "invalidations not read", "topic", topic, "partition", partition, "error", err)
-			}
-		})
-		fetches.EachRecord(func(r *kgo.Record) { s.invalidate(ctx, r.Value) })
-	}
+	return nil
 }
 
 func (s *Service) invalidate(ctx context.Context, value []byte) {
