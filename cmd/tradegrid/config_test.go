@@ -16,9 +16,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
@@ -70,7 +72,12 @@ func TestWrongSettingsOfTheEnvironmentAreNamed(t *testing.T) { //nolint:parallel
 	require.Equal(t, 2, code)
 	require.Contains(t, errs, fmt.Sprintf(wrongSettings, by("DATABASE_CONNS"), by("KAFKA_SESSION"), by("LOG_LEVEL"), by("TRACE_SAMPLE")))
 
-	code, out, errs := command("relay", "--database-conns=3", "--log-level=warn", "--print-config") // a flag goes before all
+	t.Setenv("TRADEGRID_RELAY_BATCH_SIZE", "7")
+	_, out, _ := command("relay", "--config", yamlFile(t, "relay-batch-size: 5", "relay-parallel: 6"), "--print-config")
+	require.Contains(t, out, "relay-batch-size: 7 # environment TRADEGRID_RELAY_BATCH_SIZE\n")
+	require.Contains(t, out, "relay-parallel: 6 # /")
+
+	code, out, errs = command("relay", "--database-conns=3", "--log-level=warn", "--print-config") // a flag goes before all
 	require.Equal(t, 2, code)
 	require.NotContains(t, errs, "--database-conns")
 	require.NotContains(t, errs, "--log-level")
@@ -205,6 +212,27 @@ func replace(t *testing.T, link string, lines ...string) {
 	require.NoError(t, os.Rename(next, link))
 }
 
+// hangup tells all roles that run in this process to look at their settings.
+func hangup(t *testing.T) {
+	t.Helper()
+	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+}
+
+// reloaded is how often settings were read again in this process.
+func reloaded(t *testing.T) (n float64) {
+	t.Helper()
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(config.Metrics()...)
+	families, err := registry.Gather()
+	require.NoError(t, err)
+	for _, m := range families[0].GetMetric() {
+		if m.GetLabel()[0].GetValue() == "ok" {
+			n += m.GetCounter().GetValue()
+		}
+	}
+	return n
+}
+
 // A relay and an API follow the log level in the file; a wrong file changes nothing; what needs a restart is named.
 func TestRunningRolesFollowTheFile(t *testing.T) {
 	t.Parallel()
@@ -224,12 +252,16 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 		out.await(t, `msg="settings changed that need a restart" settings=[database-conns]`)
 		require.Contains(t, out.String(), `msg="settings changed" settings="[log-level=error]"`, "also when such lines end with it")
 	}
+	before := reloaded(t)
+	hangup(t)
+	require.Eventually(t, func() bool { return reloaded(t) >= before+float64(len(roles)) }, 10*time.Second, 5*time.Millisecond)
 	replace(t, file, append(backends, "log-level: debug", "database-conns: 9")...)
 	for _, out := range roles {
 		out.await(t, `msg="settings changed" settings="[log-level=debug]"`)
 		require.Equal(t, 1, strings.Count(out.String(), "that need a restart"), "told once")
+		require.NotContains(t, out.String(), "settings unchanged", "less than an error")
 	}
-	require.NoError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+	hangup(t)
 	for _, out := range roles {
 		out.await(t, `msg="settings unchanged" need_restart=[database-conns]`)
 	}

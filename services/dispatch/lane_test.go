@@ -211,36 +211,47 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	require.Nil(t, r.overloaded(), "a host that takes nothing must not hold up the others")
 }
 
-// Larger limits let waiting jobs run at once; smaller ones let jobs end first.
+// Larger limits let waiting jobs run at once, whichever of them they wait for; smaller ones let jobs end first.
 func TestSchedulerTakesNewLimits(t *testing.T) {
 	t.Parallel()
-	small := LaneConfig{PerReceiver: 1, PerHost: 1, PerCompany: 1, Total: 1}
 	large := LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 5}
-	r := newLaneRig(small)
-	var running []*job
-	for range 2 {
-		company, sub := tenant.NewID(), uuid.New()
-		for range 10 {
-			run, full := r.add(company, sub, sub.String())
-			require.False(t, full)
-			running = append(running, run...)
-		}
-	}
-	require.Len(t, running, 1)
-	running = append(running, r.setLimits(large)...)
-	require.Len(t, running, 5)
+	for name, row := range map[string]struct {
+		small LaneConfig
+		begun int
+	}{
+		"receiver": {LaneConfig{PerReceiver: 1, PerHost: 3, PerCompany: 4, Total: 5}, 2},
+		"host":     {LaneConfig{PerReceiver: 3, PerHost: 1, PerCompany: 4, Total: 5}, 2},
+		"company":  {LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 1, Total: 5}, 2},
+		"total":    {LaneConfig{PerReceiver: 3, PerHost: 3, PerCompany: 4, Total: 1}, 1},
+		"all":      {LaneConfig{PerReceiver: 1, PerHost: 1, PerCompany: 1, Total: 1}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newLaneRig(row.small)
+			var running []*job
+			for range 2 {
+				company, sub := tenant.NewID(), uuid.New()
+				for range 10 {
+					run, full := r.add(company, sub, sub.String())
+					require.False(t, full)
+					running = append(running, run...)
+				}
+			}
+			require.Len(t, running, row.begun)
+			running = append(running, r.setLimits(large)...)
+			require.Len(t, running, 5)
 
-	require.Empty(t, r.setLimits(small))
-	for len(running) > 1 {
-		require.Empty(t, r.end(running[0], time.Millisecond, false), "%d run, 1 may", len(running)-1)
-		running = running[1:]
+			require.Empty(t, r.setLimits(row.small))
+			ended := 0
+			for len(running) > 0 {
+				next := r.end(running[0], time.Millisecond, false)
+				ended++
+				if len(running) == 5 && ended == 1 {
+					require.Empty(t, next, "4 run, %d may", row.begun)
+				}
+				running = append(running[1:], next...)
+			}
+			require.Equal(t, 20, ended, "none is forgotten")
+		})
 	}
-	ended := 5 - 1
-	for len(running) > 0 {
-		next := r.end(running[0], time.Millisecond, false)
-		require.LessOrEqual(t, len(next), 1)
-		ended++
-		running = next
-	}
-	require.Equal(t, 20, ended, "none is forgotten")
 }

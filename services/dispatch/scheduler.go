@@ -256,10 +256,14 @@ func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 	s.total.limit = cfg.Total
 	for _, h := range s.hosts {
 		h.limit = cfg.PerHost
-		run = s.wake(h, run)
 	}
 	for _, c := range s.companies {
 		c.limit = cfg.PerCompany
+	}
+	for _, h := range s.hosts {
+		run = s.wake(h, run)
+	}
+	for _, c := range s.companies {
 		run = s.wake(c, run)
 	}
 	run = s.wake(&s.total, run)
