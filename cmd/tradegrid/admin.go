@@ -51,6 +51,7 @@ type AdminCmd struct {
 		Block    userBlockCmd    `cmd:"" help:"Keep a user out."`
 		List     userListCmd     `cmd:"" help:"List the users of a company."`
 	} `cmd:"" help:"Users."`
+	LoadData loadDataCmd `cmd:"" help:"Make test companies with tokens and records for load runs, or archive them again."`
 }
 
 // admin is what a subcommand works with.
@@ -181,7 +182,7 @@ type companyCreateCmd struct {
 	ID            tenant.ID `help:"Id; a random one when absent." placeholder:"UUID"`
 	Plan          string    `help:"Plan: free, standard, business or enterprise." default:"standard"`
 	Test          bool      `help:"A test company: its tokens begin with svc_test_."`
-	HomeRegion    string    `help:"Region of its data."`
+	HomeRegion    string    `help:"Region of its data. A new id carries it for good."`
 	Currency      string    `help:"ISO 4217." default:"USD"`
 	CountryPrefix string    `help:"Country calling code of phone numbers." default:"+1"`
 	TimeZone      string    `help:"IANA name." default:"UTC"`
@@ -262,7 +263,7 @@ func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.
 type companySettingsCmd struct {
 	ofCompany
 	Name             *string `help:"Name."`
-	HomeRegion       *string `help:"Region of its data."`
+	HomeRegion       *string `help:"Name of its region. Its data stay where the id says."`
 	Currency         *string `help:"ISO 4217."`
 	CountryPrefix    *string `help:"Country calling code of phone numbers."`
 	TimeZone         *string `help:"IANA name."`

@@ -29,6 +29,7 @@ func (s *Server) countsOf(name string) *counts {
 		total.merge(&counts{})
 		return total
 	}
+	total.merge(&counts{promises: in.promises()})
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	total.merge(&in.counts)
@@ -195,6 +196,28 @@ func (s *Server) setSecret(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	done(w, s.SetSecret(r.PathValue("name"), *in.Secret))
+}
+
+// setPromises notes what has to arrive.
+func (s *Server) setPromises(w http.ResponseWriter, r *http.Request) {
+	var in struct {
+		Event string   `json:"event"`
+		IDs   []string `json:"ids"`
+	}
+	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
+		writeError(w, http.StatusBadRequest, fmt.Errorf(`the body must be {"event": "order.created", "ids": ["<data.id>", …]}: %w`, err))
+		return
+	}
+	done(w, s.Promise(r.PathValue("name"), in.Event, in.IDs))
+}
+
+func (s *Server) clearLatency(w http.ResponseWriter, r *http.Request) {
+	if in, ok := s.requestInbox(w, r); ok {
+		in.forgetLatency()
+		done(w, nil)
+	}
 }
 
 func (s *Server) reset(w http.ResponseWriter, r *http.Request) {

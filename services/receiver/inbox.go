@@ -48,6 +48,7 @@ type inbox struct {
 	counts    counts
 	ring      []Delivery // delivery seq sits at (seq-1) % keepDeliveries
 	accepted  idSet
+	ledgers   map[string]*ledger // by event name
 	waiters   map[*waiter]struct{}
 }
 
@@ -107,6 +108,9 @@ func (in *inbox) record(d *Delivery, checked bool, latency time.Duration) *activ
 			in.accepted.add(d.ID)
 			in.counts.latency.add(latency)
 			in.counts.unique++
+			if l := in.ledgers[d.Event]; l != nil {
+				l.arrive(d.DataID)
+			}
 		}
 	}
 	in.counts.add(d, checked)
@@ -165,11 +169,11 @@ func (in *inbox) forget(w *waiter) {
 	delete(in.waiters, w)
 }
 
-// reset forgets deliveries and counts, and returns to the behaviour b; secret and waiters stay.
+// reset forgets deliveries, counts and promises, and returns to the behaviour b; secret and waiters stay.
 func (in *inbox) reset(b Behaviour) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
-	in.counts, in.ring = counts{}, nil
+	in.counts, in.ring, in.ledgers = counts{}, nil, nil
 	in.accepted = idSet{limit: in.accepted.limit}
 	in.setBehaviour(b)
 }

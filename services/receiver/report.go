@@ -18,6 +18,8 @@ type Report struct {
 	ByAttempt  map[int]uint64    `json:"byAttempt"`
 	LastAt     *time.Time        `json:"lastAt"`
 	LatencyMs  Latency           `json:"latencyMs"` // from occurredAt to arrival, of unique deliveries
+
+	Promises map[string]Promises `json:"promises,omitempty"` // by event, where promises were made
 }
 
 // Latency sums up a distribution, in milliseconds; the quantiles are exact to about 3 percent.
@@ -38,6 +40,7 @@ type counts struct {
 	byAttempt map[int]uint64
 	lastAt    time.Time
 	latency   histogram
+	promises  map[string]Promises // only in copies
 }
 
 func (c *counts) add(d *Delivery, checked bool) {
@@ -81,6 +84,12 @@ func (c *counts) merge(o *counts) {
 		c.lastAt = o.lastAt
 	}
 	c.latency.merge(&o.latency)
+	for event, p := range o.promises {
+		if c.promises == nil {
+			c.promises = map[string]Promises{}
+		}
+		c.promises[event] = c.promises[event].merge(p)
+	}
 }
 
 // mergeMap adds from to into, which is made when nil so that it shows as {} in JSON.
@@ -98,7 +107,7 @@ func (c *counts) report() Report {
 	r := Report{
 		Received: c.received, Verified: c.verified, Invalid: c.invalid, Unchecked: c.unchecked,
 		Unique: c.unique, Duplicates: c.duplicates,
-		ByEvent: c.byEvent, ByStatus: c.byStatus, ByAttempt: c.byAttempt, LatencyMs: c.latency.summary(),
+		ByEvent: c.byEvent, ByStatus: c.byStatus, ByAttempt: c.byAttempt, LatencyMs: c.latency.summary(), Promises: c.promises,
 	}
 	if !c.lastAt.IsZero() {
 		r.LastAt = &c.lastAt

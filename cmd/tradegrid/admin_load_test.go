@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/services/catalog"
+	"github.com/tradegrid/tradegrid/services/clients"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "new", "companies.json")
+	args := []string{"load-data", "--companies=2", "--products=4", "--clients=3", "--out", path}
+	said, err := runAdmin(t, args...)
+	require.NoError(t, err)
+	require.Contains(t, said, "Made 2 companies with 4 products and 3 clients each")
+	stat, err := os.Stat(path)
+	require.NoError(t, err)
+	require.EqualValues(t, 0o600, stat.Mode().Perm(), "the file holds tokens")
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var file struct{ Companies []loadCompany }
+	require.NoError(t, json.Unmarshal(raw, &file))
+	require.Len(t, file.Companies, 2)
+
+	all := newDomains(dbtest.Open(t), domainConfig{})
+	address := netip.MustParseAddr("192.0.2.1")
+	for _, co := range file.Companies {
+		free, err := all.company.Authenticate(t.Context(), co.Token, address)
+		require.NoError(t, err)
+		require.Equal(t, co.ID, free.Company)
+		require.True(t, free.Rate.Unlimited)
+		limited, err := all.company.Authenticate(t.Context(), co.LimitedToken, address)
+		require.NoError(t, err)
+		require.InDelta(t, 20, limited.Rate.RefillPerSecond, 1e-9)
+		products, err := all.catalog.Products(t.Context(), co.ID, list.Params{PageSize: 200}, "name", catalog.ProductFilter{})
+		require.NoError(t, err)
+		require.Len(t, products.Items, 4)
+		people, err := all.clients.Clients(t.Context(), co.ID, clients.Filter{Params: list.Params{PageSize: 200}})
+		require.NoError(t, err)
+		require.Len(t, people.Items, 3)
+	}
+
+	said, err = runAdmin(t, append(args, "--archive")...)
+	require.NoError(t, err)
+	require.Contains(t, said, "Archived 2 companies")
+	co, err := all.company.Get(t.Context(), file.Companies[0].ID)
+	require.NoError(t, err)
+	require.Equal(t, company.Archived, co.Status)
+}
+
+func TestLoadDataNamesAllWrongFlags(t *testing.T) {
+	t.Parallel()
+	_, err := runAdmin(t, "load-data", "--companies=0", "--products=9999", "--out=x")
+	require.ErrorContains(t, err, "--companies 0 must be between 1 and 10000")
+	require.ErrorContains(t, err, "--products 9999 must be between 1 and 5000")
+	_, err = runAdmin(t, "load-data")
+	require.ErrorContains(t, err, "--out")
+}
