@@ -159,7 +159,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
 		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, log) }},
 		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
-		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, log) }},
+		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, all, log) }},
 	} {
 		if len(o.Roles) > 0 && !slices.Contains(o.Roles, role.name) {
 			continue
@@ -177,14 +177,17 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 const moduleAge = 5 * time.Second
 
 func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
-	modules := dispatch.NewModules(moduleAge, func(ctx context.Context, id tenant.ID) (access.Components, error) {
-		return componentsOf(ctx, all.company, id)
-	})
-	r, err := dispatch.NewRouter(d, all.events, modules, dispatch.RouterConfig{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
+	r, err := dispatch.NewRouter(d, all.events, modulesOf(all), dispatch.RouterConfig{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	return r.Run, nil
+}
+
+func modulesOf(all *domains) dispatch.Modules {
+	return dispatch.NewModules(moduleAge, func(ctx context.Context, id tenant.ID) (access.Components, error) {
+		return componentsOf(ctx, all.company, id)
+	})
 }
 
 // componentsOf reads what a company has. One that is not known any more has everything: what it raised while
@@ -227,10 +230,11 @@ func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(co
 	return l.Run, nil
 }
 
-func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
 	s, err := dispatch.NewSweeper(d, dispatch.SweeperConfig{
 		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts,
-		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Log: log,
+		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0,
+		Events: all.events, Modules: modulesOf(all), Log: log,
 	})
 	if err != nil {
 		return nil, err

@@ -37,6 +37,7 @@ var promised = []string{
 	"tradegrid_lane_parked", "tradegrid_breaker_state", "tradegrid_breaker_transitions_total",
 	"tradegrid_delay_depth", "tradegrid_delay_late_seconds", "tradegrid_dlq_total", "tradegrid_duplicates_dropped_total", "tradegrid_sweeper_reinjected_total",
 	"tradegrid_rate_limited_total", "tradegrid_build_info", "tradegrid_config_reloads_total",
+	"tradegrid_dlq_depth", "tradegrid_clock_offset_seconds", "tradegrid_reconciler_difference", "tradegrid_reconciler_checked_total",
 }
 
 func TestPromisedMetricsAreListed(t *testing.T) {

@@ -2,10 +2,12 @@ package dispatch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -87,4 +89,35 @@ func (d *DeadLetters) write(ctx context.Context, r *kgo.Record, reason, text, fr
 	}
 	dlqTotal.WithLabelValues(r.Topic, reason).Inc()
 	return nil
+}
+
+// countDead counts the records that the dead letter topics keep.
+func countDead(ctx context.Context, admin *kadm.Client) (map[string]int64, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	starts, err := admin.ListStartOffsets(ctx, topics.DeliveriesDead, topics.EventsDead)
+	if err != nil {
+		return nil, fmt.Errorf("count dead letters: %w", err)
+	}
+	ends, err := admin.ListEndOffsets(ctx, topics.DeliveriesDead, topics.EventsDead)
+	if err != nil {
+		return nil, fmt.Errorf("count dead letters: %w", err)
+	}
+	if err := errors.Join(starts.Error(), ends.Error()); err != nil {
+		return nil, fmt.Errorf("count dead letters: %w", err)
+	}
+	depth := map[string]int64{}
+	ends.Each(func(end kadm.ListedOffset) {
+		if start, ok := starts.Lookup(end.Topic, end.Partition); ok {
+			depth[end.Topic] += max(end.Offset-start.Offset, 0)
+		}
+	})
+	return depth, nil
+}
+
+// showDead sets the metric; a topic that is not among them has 0.
+func showDead(depth map[string]int64) {
+	for _, topic := range []string{topics.DeliveriesDead, topics.EventsDead} {
+		dlqDepth.WithLabelValues(topic).Set(float64(depth[topic]))
+	}
 }

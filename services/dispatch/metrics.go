@@ -12,6 +12,9 @@ var (
 	dlqTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_dlq_total", Help: "Dead letters written, by topic and reason.",
 	}, []string{"topic", "reason"})
+	dlqDepth = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_dlq_depth", Help: "Records that a dead letter topic keeps, as the owner of the sweeper's lease counts them; 0 in other processes.",
+	}, []string{"topic"})
 	duplicatesDropped = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_duplicates_dropped_total", Help: "Repeats that were recognised and dropped, by hop (router, sender).",
 	}, []string{"hop"})
@@ -46,6 +49,12 @@ var (
 	oldestUndelivered = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tradegrid_delivery_oldest_undelivered_seconds", Help: "Age of the oldest open delivery at the last pass of the sweeper, by tier (healthy, blocked) of its receiver.",
 	}, []string{"tier"})
+	reconcilerDifference = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_reconciler_difference", Help: "Deliveries that should be there by the event log and the subscriptions, and are neither done nor open nor failed: 0 unless something was lost. Counted by the owner of the sweeper's lease; 0 in other processes.",
+	})
+	reconcilerChecked = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_reconciler_checked_total", Help: "Deliveries that the reconciler has looked for.",
+	})
 	subscriptionsDisabled = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_subscriptions_disabled_total", Help: "Subscriptions that were disabled because their receiver failed for days.",
 	})
@@ -56,8 +65,8 @@ var (
 func Metrics() []prometheus.Collector {
 	show()
 	return slices.Concat(senderMetrics(), []prometheus.Collector{
-		dlqTotal, duplicatesDropped, routedEvents, routedDeliveries, routerRetries, delayDepth, delayLate,
-		sweeperReinjected, sweeperReleased, sweeperExpired, sweeperSeconds, oldestUndelivered, subscriptionsDisabled,
+		dlqTotal, dlqDepth, duplicatesDropped, routedEvents, routedDeliveries, routerRetries, delayDepth, delayLate,
+		sweeperReinjected, sweeperReleased, sweeperExpired, sweeperSeconds, oldestUndelivered, reconcilerDifference, reconcilerChecked, subscriptionsDisabled,
 	})
 }
 
@@ -82,6 +91,7 @@ func show() {
 		delayDepth.WithLabelValues(line.Topic)
 		delayLate.WithLabelValues(line.Topic)
 	}
+	showDead(nil)
 	for _, tier := range []string{tierHealthy, tierBlocked} {
 		oldestUndelivered.WithLabelValues(tier)
 	}

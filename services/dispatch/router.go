@@ -25,10 +25,13 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+// RouterGroup is the consumer group of the routers.
+const RouterGroup = "tradegrid-router"
+
 // RouterConfig says how events become deliveries. Zero values take the defaults named beside the fields.
 type RouterConfig struct {
 	Kafka      kafka.Config
-	Group      string               // tradegrid-router
+	Group      string               // RouterGroup
 	InstanceID string               // of the group's static membership; empty = none
 	TTL        time.Duration        // time to live of a delivery; 22 h
 	CacheTTL   time.Duration        // longest time that an unannounced change of a subscription stays unseen; 5 s
@@ -41,7 +44,7 @@ type RouterConfig struct {
 
 func (c *RouterConfig) setDefaults() {
 	if c.Group == "" {
-		c.Group = "tradegrid-router"
+		c.Group = RouterGroup
 	}
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -231,6 +234,11 @@ func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, er
 }
 
 func (r *Router) matchOne(ctx context.Context, e *incoming, subs []subscription, to []*delivery) ([]*delivery, error) {
+	return matchEvent(ctx, r.modules, e, subs, to)
+}
+
+// matchEvent adds the deliveries of an event.
+func matchEvent(ctx context.Context, modules Modules, e *incoming, subs []subscription, to []*delivery) ([]*delivery, error) {
 	asked := access.AlwaysOn(e.kind.Module)
 	for i := range subs {
 		sub := &subs[i]
@@ -238,7 +246,7 @@ func (r *Router) matchOne(ctx context.Context, e *incoming, subs []subscription,
 			continue
 		}
 		if !asked {
-			active, err := r.modules.Active(ctx, e.company, e.kind.Module)
+			active, err := modules.Active(ctx, e.company, e.kind.Module)
 			if err != nil {
 				return to, fmt.Errorf("is module %s active: %w", e.kind.Module, err)
 			}

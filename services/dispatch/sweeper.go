@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -34,6 +35,9 @@ type SweeperConfig struct {
 	DisableAfter  time.Duration // how long a receiver may fail; 5 days
 	DisableFailed int           // failed deliveries in that time; 20
 	DisableNever  bool
+
+	Events  *event.Registry // what the routers know, to find deliveries that should be there; nil = nobody looks
+	Modules Modules         // required with Events
 
 	Log *slog.Logger
 }
@@ -71,6 +75,8 @@ type Sweeper struct {
 	nudges chan receiverKey // subscriptions that changed
 
 	expiredAt time.Time // when all open deliveries were last looked at for the end of their time
+
+	watch watch
 }
 
 // NewSweeper connects to the brokers; Run does the rest.
@@ -86,7 +92,7 @@ func NewSweeper(d *db.DB, cfg SweeperConfig) (*Sweeper, error) {
 	return &Sweeper{
 		cfg: cfg, db: d, client: client, out: client, dead: NewDeadLetters(client), now: time.Now,
 		lease:  &lease{db: d, name: "sweeper", owner: cfg.Owner, ttl: cfg.Lease, now: time.Now},
-		nudges: make(chan receiverKey, 1000),
+		nudges: make(chan receiverKey, 1000), watch: newWatch(d, client, &cfg),
 	}, nil
 }
 
@@ -161,6 +167,7 @@ func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
 	held, err := s.lease.hold(ctx)
 	if !held && err == nil {
 		s.showOldest(nil) // its owner measures now: old figures of this process would outlive the backlog
+		s.watch.reset()
 	}
 	if !held || err != nil {
 		return err
@@ -224,7 +231,7 @@ func (s *Sweeper) measure(ctx context.Context) error {
 		return err
 	}
 	s.showOldest(oldest)
-	return nil
+	return s.watch.turn(ctx, s.now())
 }
 
 // showOldest sets the metric from the creation of the oldest open delivery by tier; none is age 0.

@@ -2,7 +2,6 @@ package ops
 
 // announced are metrics that queries may name before a process shows them. A test refuses entries that exist.
 var announced = []Metric{
-	{Name: "tradegrid_reconciler_difference"},
 	{Name: "http_client_request_duration_seconds", Type: histogram, Labels: []string{"http_response_status_code", "error_type"}},
 	{Name: "db_client_operation_duration_seconds", Type: histogram, Labels: []string{"db_operation_name"}},
 	{Name: "messaging_client_sent_messages_total", Labels: []string{"messaging_destination_name"}},
