@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
@@ -16,6 +17,7 @@ import (
 type MigrateCmd struct {
 	DryRun   bool `help:"Only list the steps that are missing."`
 	Contract bool `help:"Also take away what binaries of the release before use: once all of them are gone."`
+	Regions  bool `help:"On a CockroachDB database with regions: keep each company's rows in its home region. Rewrites tables."`
 	DatabaseSource
 }
 
@@ -39,7 +41,7 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 			return err
 		}
 		log.InfoContext(ctx, "database migrated", "applied", applied, "dialect", d.Dialect())
-		return nil
+		return c.home(ctx, d, log, out)
 	}
 	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
 	if err != nil {
@@ -50,5 +52,35 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 			return err
 		}
 	}
+	return c.home(ctx, d, log, out)
+}
+
+// homing names the tables that are read before the company is known: all regions have them.
+var homing = migrate.Homing{Column: "company_id", Code: tenant.RegionCode, Global: []string{"companies", "token_secrets"}}
+
+// home makes the rows of each company live in its region, or lists the statements for that.
+func (c *MigrateCmd) home(ctx context.Context, d *db.DB, log *slog.Logger, out io.Writer) error {
+	if !c.Regions {
+		return nil
+	}
+	if d.Dialect() != db.CockroachDB {
+		return fmt.Errorf("--regions: only CockroachDB keeps rows in regions; this database is %s", d.Dialect())
+	}
+	todo, err := migrate.PendingRegions(ctx, d.Pool(), homing)
+	if err != nil {
+		return fmt.Errorf("--regions: %w", err)
+	}
+	if c.DryRun {
+		for _, stmt := range todo {
+			if _, err := fmt.Fprintf(out, "%s;\n", stmt); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := migrate.Regions(ctx, d.Pool(), todo, log); err != nil {
+		return fmt.Errorf("--regions: %w", err)
+	}
+	log.InfoContext(ctx, "companies are kept in their home regions", "statements", len(todo))
 	return nil
 }

@@ -63,6 +63,7 @@ func (r *runner) take(ctx context.Context) (*heldLock, error) {
 		switch {
 		case err == nil:
 			return r.hold(ctx, epoch), nil
+		case ctx.Err() != nil: // it ended while the lock was asked for: the same as while waiting
 		case !errors.Is(err, pgx.ErrNoRows) && !passes(err):
 			return nil, fmt.Errorf("take migration lock: %w", err)
 		case !said:

@@ -167,7 +167,20 @@ func (r *runner) connection(ctx context.Context) (*pgx.Conn, error) {
 			return nil, errors.Join(fmt.Errorf("prepare connection for migrations: %w", err), conn.Close(ctx))
 		}
 	}
+	if _, err := conn.Exec(ctx, sqlUnlockTables); err != nil && !unknownSetting(err) {
+		return nil, errors.Join(fmt.Errorf("prepare connection for migrations: %w", err), conn.Close(ctx))
+	}
 	return conn, nil
+}
+
+// sqlUnlockTables is for CockroachDB from v25.3 on, which locks the schema of new tables: some of the later steps,
+// and later migrations, could not change them.
+const sqlUnlockTables = `SET create_table_with_schema_locked = off`
+
+// unknownSetting reports whether the server has no such setting: PostgreSQL, and CockroachDB before v25.
+func unknownSetting(err error) bool {
+	pe := new(pgconn.PgError)
+	return errors.As(err, &pe) && pe.Code == "42704"
 }
 
 // pending compares the steps with what is recorded.

@@ -4,17 +4,39 @@ package tenant
 
 import (
 	"database/sql/driver"
+	"encoding/binary"
 	"fmt"
+	"hash/fnv"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// ID identifies a company: a random UUIDv4, the partitioning key of the platform.
+// ID identifies a company: a random UUIDv4, the partitioning key of the platform. Its last two bytes may carry a region.
 type ID uuid.UUID
 
 // NewID returns a fresh random company id. Version 4 spreads companies evenly over key ranges.
 func NewID() ID { return ID(uuid.New()) }
+
+// NewIDIn returns a fresh company id that carries its home region, so that each row of the company shows by its key alone
+// where it belongs; see [RegionCode]. Without a region it is like [NewID].
+func NewIDIn(region string) ID {
+	id := NewID()
+	if region != "" {
+		binary.BigEndian.PutUint16(id[14:], regionCode(region))
+	}
+	return id
+}
+
+// RegionCode is what ids of companies in a region end in: four lower-case hexadecimal digits, made of its name.
+func RegionCode(region string) string { return fmt.Sprintf("%04x", regionCode(region)) }
+
+func regionCode(region string) uint16 {
+	h := fnv.New32a()
+	_, _ = h.Write([]byte(region)) // never fails
+	sum := h.Sum32()
+	return uint16(sum>>16) ^ uint16(sum)
+}
 
 // Parse reads the text form of a company id.
 func Parse(s string) (ID, error) {

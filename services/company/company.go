@@ -50,7 +50,7 @@ type NewCompany struct {
 	Name          string
 	Plan          string // "" = standard
 	IsTest        bool
-	HomeRegion    string
+	HomeRegion    string   // a fresh ID carries it, which places the rows of the company
 	Currency      string   // "" = USD
 	CountryPrefix string   // "" = +1
 	TimeZone      string   // "" = UTC
@@ -95,7 +95,7 @@ func (in *NewCompany) normalise() {
 	orElse(&in.StockPolicy, access.StockAllowNegative)
 	orElse(&in.BranchName, "Main")
 	if in.ID.IsZero() {
-		in.ID = tenant.NewID()
+		in.ID = tenant.NewIDIn(in.HomeRegion)
 	}
 	if in.Components == nil {
 		in.Components = access.AllComponents()

@@ -1,0 +1,33 @@
+-- What housekeeping deletes on PostgreSQL, row-level TTL deletes here, at low priority and at most so many rows a second
+-- and node. A changefeed is not told of these deletions: nobody did anything.
+
+ALTER TABLE relay_members SET (ttl_expiration_expression = 'expires_at', ttl_job_cron = '@hourly', ttl_disable_changefeed_replication = 'true');
+
+-- A delivery that is still open has no end, however old it is.
+ALTER TABLE deliveries SET (ttl_expiration_expression = 'CASE WHEN state >= 2 THEN ((created_at AT TIME ZONE ''UTC'') + INTERVAL ''30 days'') AT TIME ZONE ''UTC'' END', ttl_job_cron = '@daily', ttl_delete_rate_limit = 2000, ttl_disable_changefeed_replication = 'true');
+
+ALTER TABLE idempotency_keys SET (ttl_delete_rate_limit = 2000);
+
+ALTER TABLE tx_markers SET (ttl_delete_rate_limit = 2000, ttl_disable_changefeed_replication = 'true');
+
+ALTER TABLE events SET (ttl_delete_rate_limit = 2000, ttl_disable_changefeed_replication = 'true');
+
+ALTER TABLE rate_leases SET (ttl_disable_changefeed_replication = 'true');
+
+-- Few rows that change all the time, and rows that live for an hour: readers must not wade through their old versions.
+ALTER TABLE outbox_leases CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+ALTER TABLE relay_members CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+ALTER TABLE job_leases CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+ALTER TABLE rate_leases CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+ALTER TABLE limit_probes CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+ALTER TABLE event_log_heads CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+ALTER TABLE tx_markers CONFIGURE ZONE USING gc.ttlseconds = 600;
+
+-- Each batch of published events updates its bucket here: 256 rows in one range would be a hot spot.
+ALTER TABLE event_log_heads SPLIT AT SELECT g * 16 FROM generate_series(1, 15) AS g;
