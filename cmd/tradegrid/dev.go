@@ -43,7 +43,7 @@ type DevCmd struct {
 	Database       string   `help:"Embedded database: cockroach or postgres; auto takes what the state folder keeps, else a cockroach on PATH, else PostgreSQL." enum:"auto,cockroach,postgres" default:"auto"`
 	DatabaseURL    string   `help:"Database to use in place of an embedded one." placeholder:"URL" secret:"url"`
 	KafkaBrokers   []string `help:"Brokers to use in place of an embedded one." placeholder:"HOST:PORT"`
-	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: into the debug log." placeholder:"URL" secret:"url"`
+	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces, metrics and logs go, OTLP over HTTP; empty: traces into the debug log." placeholder:"URL" secret:"url"`
 	TraceSample    float64  `help:"Share of new traces that are kept, 0 to 1." default:"1"`
 
 	announced atomic.Bool // the banner was printed
@@ -51,7 +51,7 @@ type DevCmd struct {
 
 // Check says what the roles say of the same settings.
 func (c *DevCmd) Check() error {
-	return OpsFlags{OTLPEndpoint: c.OTLPEndpoint, TraceSample: c.TraceSample}.Check()
+	return OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check()
 }
 
 // devLimits leave the disk alone: a developer's is often fuller than a server's may be.
@@ -93,7 +93,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	}
 	defer func() { err = errors.Join(err, backends.stop()) }() //nolint:contextcheck // runs after the end of ctx
 	t, err := telemetry.Start(ctx, telemetry.Config{
-		Service: "tradegrid-dev", Release: release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: allMetrics(), Log: log,
+		Service: "tradegrid-dev", Instance: nodeName(), Release: release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: allMetrics(), Log: log,
 	})
 	if err != nil {
 		return err

@@ -181,9 +181,12 @@ func (f KafkaFlags) Check() error {
 
 // OpsFlags say what the process tells of itself, and where.
 type OpsFlags struct {
-	OpsListen    string  `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
-	OTLPEndpoint string  `name:"otlp-endpoint" help:"Where traces go, OTLP over HTTP; empty: nowhere." placeholder:"URL" secret:"url"`
-	TraceSample  float64 `help:"Share of new traces that are kept, 0 to 1." default:"0.05" reload:"true"`
+	OpsListen    string        `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
+	OTLPEndpoint string        `name:"otlp-endpoint" help:"Where traces, metrics and logs go, OTLP over HTTP; empty: nowhere." placeholder:"URL" secret:"url"`
+	OTLPSignals  []string      `name:"otlp-signals" help:"What goes there: traces, metrics, logs." enum:"traces,metrics,logs" default:"traces,metrics,logs"`
+	OTLPInterval time.Duration `name:"otlp-interval" help:"Time between two sets of metrics." default:"30s"`
+	TraceSample  float64       `help:"Share of new traces that are kept, 0 to 1." default:"0.05" reload:"true"`
+	TraceSlow    time.Duration `help:"Traces that take so long are kept whatever the share, as are those with errors and of third and later attempts; 0 = only the share." default:"1s"`
 }
 
 // Check tells of a share that is none, and of an address that the exporter would not take.
@@ -191,6 +194,12 @@ func (f OpsFlags) Check() error {
 	var errs []error
 	if f.TraceSample < 0 || f.TraceSample > 1 {
 		errs = append(errs, fmt.Errorf("--trace-sample %v: must be a share from 0 to 1, such as 0.05", f.TraceSample))
+	}
+	if f.OTLPInterval <= 0 {
+		errs = append(errs, fmt.Errorf("--otlp-interval %s: must be above 0, such as 30s", f.OTLPInterval))
+	}
+	if f.TraceSlow < 0 {
+		errs = append(errs, fmt.Errorf("--trace-slow %s: must not be below 0; 0 keeps only the share", f.TraceSlow))
 	}
 	if f.OTLPEndpoint != "" {
 		errs = append(errs, telemetry.CheckEndpoint(f.OTLPEndpoint))
@@ -204,7 +213,8 @@ func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metr
 		all = append(all, m...)
 	}
 	return telemetry.Start(ctx, telemetry.Config{
-		Service: "tradegrid-" + role, Release: release, Endpoint: f.OTLPEndpoint, Sample: f.TraceSample, Metrics: all, Log: log,
+		Service: "tradegrid-" + role, Instance: nodeName(), Release: release, Endpoint: f.OTLPEndpoint, Signals: f.OTLPSignals,
+		Interval: f.OTLPInterval, Sample: f.TraceSample, KeepSlow: f.TraceSlow, Metrics: all, Log: log,
 	})
 }
 

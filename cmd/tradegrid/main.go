@@ -15,6 +15,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/tradegrid/tradegrid/pkg/config"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
 // release is set by the build: -ldflags "-X main.release=1.2.3".
@@ -109,8 +110,9 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 
 func newLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
 	opts := &slog.HandlerOptions{Level: level}
+	var lines slog.Handler = slog.NewTextHandler(w, opts)
 	if format == "json" {
-		return slog.New(slog.NewJSONHandler(w, opts))
+		lines = slog.NewJSONHandler(w, opts)
 	}
-	return slog.New(slog.NewTextHandler(w, opts))
+	return slog.New(telemetry.Handler(lines, level))
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/shed"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
 )
 
@@ -51,7 +52,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), config.Metrics(), db.Metrics())
+	return slices.Concat(build(), config.Metrics(), db.Metrics(), telemetry.Metrics())
 }
 
 // roleMetrics are the collectors of each role, beside those of all.

@@ -265,7 +265,7 @@ func TestInternalsStayInside(t *testing.T) {
 
 func TestTimeout(t *testing.T) {
 	t.Parallel()
-	f := setup(t, func(c *httpapi.Config) { c.Timeout = 300 * time.Millisecond })
+	f := setup(t, func(c *httpapi.Config) { c.Timeout = time.Second })
 	g := hold(f)
 	key := uuid.NewString()
 	got := f.post(`{"name":"x"}`, keyHeader, key)

@@ -15,6 +15,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
 const headerRequestID = "X-Request-Id"
@@ -63,7 +65,7 @@ func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, http.StatusText(status))
 	}
-	requestDuration.WithLabelValues(fc.Method(), route, strconv.Itoa(status)).Observe(time.Since(start).Seconds())
+	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(fc.Method(), route, strconv.Itoa(status)), time.Since(start).Seconds())
 }
 
 // headerCarrier lets the propagator read the headers of a request.

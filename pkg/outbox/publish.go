@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
 var (
@@ -137,7 +139,7 @@ func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error
 		case err == nil:
 			b.acked = append(b.acked, rows[i])
 			published.WithLabelValues(rows[i].Topic).Inc()
-			publishLatency.Observe(max(now.Sub(rows[i].CreatedAt), 0).Seconds())
+			telemetry.Observe(rows[i].origin(ctx), publishLatency, max(now.Sub(rows[i].CreatedAt), 0).Seconds())
 		case isPoison(err):
 			b.poison = append(b.poison, poisonRow{rows[i], err})
 		default:
@@ -229,13 +231,20 @@ func startSend(ctx context.Context, rows []row) (context.Context, trace.Span) {
 		attribute.Int("messaging.batch.message_count", len(rows)),
 	)
 	for i := range rows {
-		carrier := propagation.MapCarrier{"traceparent": rows[i].Traceparent, "tracestate": rows[i].Tracestate}
-		creation := trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
-		if creation.IsValid() {
+		if creation := trace.SpanContextFromContext(rows[i].origin(ctx)); creation.IsRemote() {
 			span.AddLink(trace.Link{SpanContext: creation, Attributes: []attribute.KeyValue{
 				attribute.String("messaging.message.id", rows[i].ID.String()),
 			}})
 		}
 	}
 	return ctx, span
+}
+
+// origin is the context of the request that made the row, if its trace is kept; else ctx without a span.
+func (r *row) origin(ctx context.Context) context.Context {
+	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
+	if !strings.HasSuffix(r.Traceparent, "1") { // the last bit of the flags tells, and most are not kept
+		return ctx
+	}
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": r.Traceparent, "tracestate": r.Tracestate})
 }

@@ -1,4 +1,4 @@
-// Package telemetry starts traces and metrics of a process, and serves what an operator's tools ask for:
+// Package telemetry starts traces, metrics and logs of a process, and serves what an operator's tools ask for:
 // /livez, /readyz with the reason, and /metrics.
 package telemetry
 
@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -20,8 +19,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel"
-	"go.opentelemetry.io/otel/attribute"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -29,10 +26,14 @@ import (
 
 // Config says what is measured and where it goes.
 type Config struct {
-	Service  string  // such as tradegrid-api
-	Release  string  // version of the program
-	Endpoint string  // OTLP over HTTP, such as http://collector:4318; empty = spans only in debug logs
-	Sample   float64 // share of traces that start here and are kept, 0…1
+	Service  string        // such as tradegrid-api
+	Instance string        // this process, different from all others
+	Release  string        // version of the program
+	Endpoint string        // OTLP over HTTP, such as http://collector:4318; empty = nothing is sent, spans go to debug logs
+	Signals  []string      // what is sent; empty = all
+	Interval time.Duration // between two sets of metrics; default 30 s
+	Sample   float64       // share of traces that start here and are kept, 0…1
+	KeepSlow time.Duration // traces this slow are kept whatever the share, and those with errors and late attempts; 0 = none of them
 	Metrics  []prometheus.Collector
 	Log      *slog.Logger
 }
@@ -42,58 +43,69 @@ type Telemetry struct {
 	Provider *sdktrace.TracerProvider
 	Registry *prometheus.Registry
 
-	sample   *shareSampler
-	checks   map[string]Check
-	notes    map[string]func() []string
-	stopping atomic.Bool
-	log      *slog.Logger
+	instruments *prometheus.Registry // what OpenTelemetry's instruments measure
+	sample      *shareSampler
+	checks      map[string]Check
+	notes       map[string]func() []string
+	stopping    atomic.Bool
+	stops       []stop
+	log         *slog.Logger
+}
+
+// stop sends the last of a signal.
+type stop struct {
+	what string
+	run  func(context.Context) error
 }
 
 // Check tells why the process is not ready; nil means that it is.
 type Check func(ctx context.Context) error
 
-// Start sets up traces and metrics and makes them the default of the process.
+// Start sets up traces, metrics and logs and makes them the default of the process.
 func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
-	sample := newShareSampler(cfg.Sample)
-	opts := []sdktrace.TracerProviderOption{
-		sdktrace.WithSampler(sdktrace.ParentBased(sample)),
-		sdktrace.WithResource(resource.NewSchemaless(attribute.String("service.name", cfg.Service), attribute.String("service.version", cfg.Release))),
-	}
-	switch {
-	case cfg.Endpoint != "":
+	if cfg.Endpoint != "" {
 		if err := CheckEndpoint(cfg.Endpoint); err != nil {
 			return nil, err
 		}
-		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.Endpoint))
-		if err != nil {
-			return nil, fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
-		}
-		opts = append(opts, sdktrace.WithBatcher(exporter))
-	case cfg.Log.Enabled(ctx, slog.LevelDebug):
-		opts = append(opts, sdktrace.WithBatcher(logExporter{cfg.Log}))
 	}
-	t := &Telemetry{sample: sample, Provider: sdktrace.NewTracerProvider(opts...), Registry: prometheus.NewRegistry(), checks: map[string]Check{}, notes: map[string]func() []string{}, log: cfg.Log}
-	otel.SetTracerProvider(t.Provider)
+	if cfg.Interval <= 0 {
+		cfg.Interval = 30 * time.Second
+	}
+	t := &Telemetry{
+		sample: newShareSampler(cfg.Sample), Registry: prometheus.NewRegistry(), instruments: prometheus.NewRegistry(),
+		checks: map[string]Check{}, notes: map[string]func() []string{}, log: cfg.Log,
+	}
+	from, err := describe(ctx, cfg)
+	if err != nil {
+		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
+	}
+	otel.SetErrorHandler(complain(cfg.Log))
 	otel.SetTextMapPropagator(propagation.TraceContext{})
+	for _, start := range []func(context.Context, Config, *resource.Resource) error{t.startTraces, t.startMetrics, t.startLogs} {
+		if err := start(ctx, cfg, from); err != nil {
+			t.Stop(ctx)
+			return nil, err
+		}
+	}
 	all := append(slices.Clone(cfg.Metrics), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	for _, c := range all {
 		if err := t.Register(c); err != nil {
+			t.Stop(ctx)
 			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// CheckEndpoint refuses what the exporter would only log, to send the spans to a default address.
-func CheckEndpoint(endpoint string) error {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return fmt.Errorf("--otlp-endpoint: %w", err)
+// Metrics are the collectors of this package, to be registered once per process.
+func Metrics() []prometheus.Collector {
+	for _, signal := range []string{SignalTraces, SignalMetrics, SignalLogs} {
+		lost.WithLabelValues(signal)
 	}
-	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("--otlp-endpoint: %q is not an address: use one such as http://collector:4318", endpoint)
+	for _, reason := range []string{"error", "slow", "attempt"} {
+		keptTraces.WithLabelValues(reason)
 	}
-	return nil
+	return []prometheus.Collector{lost, keptTraces, droppedSpans}
 }
 
 // Register adds a collector that came to be after the start.
@@ -104,12 +116,18 @@ func (t *Telemetry) Register(c prometheus.Collector) error {
 	return nil
 }
 
-// Stop sends the last spans.
+func (t *Telemetry) onStop(what string, run func(context.Context) error) {
+	t.stops = append(t.stops, stop{what, run})
+}
+
+// Stop sends what has not been sent.
 func (t *Telemetry) Stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
-	if err := t.Provider.Shutdown(ctx); err != nil {
-		t.log.WarnContext(ctx, "last spans not sent", "error", err)
+	for _, s := range t.stops {
+		if err := s.run(ctx); err != nil {
+			t.log.WarnContext(ctx, "the last of a signal was not sent", "signal", s.what, "error", err)
+		}
 	}
 }
 
@@ -125,7 +143,7 @@ func (t *Telemetry) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { reply(w, health{OK: true}) })
 	mux.HandleFunc("GET /readyz", t.ready)
-	mux.Handle("GET /metrics", promhttp.HandlerFor(t.Registry, promhttp.HandlerOpts{EnableOpenMetrics: true}))
+	mux.Handle("GET /metrics", promhttp.HandlerFor(prometheus.Gatherers{t.Registry, t.instruments}, promhttp.HandlerOpts{EnableOpenMetrics: true}))
 	return mux
 }
 

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/egress"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
@@ -142,21 +143,22 @@ func (j *job) tier() string {
 }
 
 // observeLatency measures from the commit of the change.
-func observeLatency(j *job, a *attempted, succeeded bool) {
+func observeLatency(ctx context.Context, j *job, a *attempted, succeeded bool) {
 	which, tier := "later", j.tier()
 	if j.msg.Attempt == 1 {
 		which = "first"
 		if tier == tierHealthy {
-			firstAttempt.Observe(max(a.at.Sub(j.msg.CommittedAt), 0).Seconds())
+			telemetry.Observe(ctx, firstAttempt, max(a.at.Sub(j.msg.CommittedAt), 0).Seconds())
 		}
 	}
 	if succeeded {
-		deliveryLatency.WithLabelValues(which, tier).Observe(a.at.Add(a.took).Sub(j.msg.CommittedAt).Seconds())
+		telemetry.Observe(ctx, deliveryLatency.WithLabelValues(which, tier), a.at.Add(a.took).Sub(j.msg.CommittedAt).Seconds())
 	}
 }
 
 // observe counts and logs an attempt: one wide line each.
 func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted, d decision) {
+	ctx = trace.ContextWithSpanContext(ctx, a.trace) // the line and the exemplars are the attempt's
 	m, outcome := j.msg, "retry"
 	switch d.verdict {
 	case success:
@@ -168,7 +170,7 @@ func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted,
 	deliveryTotal.WithLabelValues(outcome, strconv.Itoa(m.Attempt)).Inc()
 	end := a.at.Add(a.took)
 	if !m.CommittedAt.IsZero() {
-		observeLatency(j, a, d.verdict == success)
+		observeLatency(ctx, j, a, d.verdict == success)
 	}
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return
@@ -181,9 +183,6 @@ func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted,
 	}
 	if !m.CommittedAt.IsZero() {
 		attrs = append(attrs, slog.Int64("age_ms", end.Sub(m.CommittedAt).Milliseconds()))
-	}
-	if a.trace.HasTraceID() {
-		attrs = append(attrs, slog.String("trace_id", a.trace.TraceID().String()))
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "delivery attempted", attrs...)
 }

@@ -1,0 +1,181 @@
+package telemetry
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	bridge "go.opentelemetry.io/contrib/bridges/prometheus"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlplog/otlploghttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetrichttp"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
+	promexporter "go.opentelemetry.io/otel/exporters/prometheus"
+	sdklog "go.opentelemetry.io/otel/sdk/log"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// The signals that can be sent.
+const (
+	SignalTraces  = "traces"
+	SignalMetrics = "metrics"
+	SignalLogs    = "logs"
+)
+
+// sendTimeout bounds one request to the collector. There are no repeats: what waits for them would be lost instead.
+const sendTimeout = 5 * time.Second
+
+// CheckEndpoint refuses what the exporters would only log, to send to a default address.
+func CheckEndpoint(endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return fmt.Errorf("--otlp-endpoint: %w", err)
+	}
+	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return fmt.Errorf("--otlp-endpoint: %q is not an address: use one such as http://collector:4318", endpoint)
+	}
+	return nil
+}
+
+// sends reports whether a signal goes to the collector.
+func (c Config) sends(signal string) bool {
+	return c.Endpoint != "" && (len(c.Signals) == 0 || slices.Contains(c.Signals, signal))
+}
+
+// to is the address of a signal: its path follows that of the endpoint.
+func (c Config) to(signal string) string {
+	return strings.TrimSuffix(c.Endpoint, "/") + "/v1/" + signal
+}
+
+// describe says who sends: what the process knows, and what OTEL_RESOURCE_ATTRIBUTES adds, such as the pod's names.
+func describe(ctx context.Context, cfg Config) (*resource.Resource, error) {
+	return resource.New(ctx, resource.WithHost(), resource.WithFromEnv(), resource.WithAttributes(
+		attribute.String("service.name", cfg.Service), attribute.String("service.namespace", "tradegrid"),
+		attribute.String("service.version", cfg.Release), attribute.String("service.instance.id", cfg.Instance),
+	))
+}
+
+// startTraces makes the provider of spans.
+func (t *Telemetry) startTraces(ctx context.Context, cfg Config, from *resource.Resource) error {
+	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(from)}
+	var to sdktrace.SpanExporter
+	switch {
+	case cfg.sends(SignalTraces):
+		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.to(SignalTraces)), otlptracehttp.WithTimeout(sendTimeout),
+			otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}), otlptracehttp.WithCompression(otlptracehttp.GzipCompression))
+		if err != nil {
+			return fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
+		}
+		to = countedSpans{exporter}
+	case cfg.Log.Enabled(ctx, slog.LevelDebug):
+		to = logExporter{cfg.Log}
+	}
+	sampler := sdktrace.ParentBased(t.sample)
+	if to != nil {
+		batch := sdktrace.NewBatchSpanProcessor(to)
+		if cfg.KeepSlow > 0 {
+			sampler = recorded{sampler}
+			opts = append(opts, sdktrace.WithSpanProcessor(newKeeper(batch, cfg.KeepSlow)))
+		} else {
+			opts = append(opts, sdktrace.WithSpanProcessor(batch))
+		}
+	}
+	t.Provider = sdktrace.NewTracerProvider(append(opts, sdktrace.WithSampler(sampler))...)
+	t.onStop("spans", t.Provider.Shutdown)
+	otel.SetTracerProvider(t.Provider)
+	return nil
+}
+
+// startMetrics makes the provider of instruments. They are on /metrics beside the collectors of the registry; the
+// collector gets both.
+func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, from *resource.Resource) error {
+	page, err := promexporter.New(promexporter.WithRegisterer(t.instruments), promexporter.WithoutScopeInfo(), promexporter.WithoutTargetInfo())
+	if err != nil {
+		return fmt.Errorf("show instruments as Prometheus metrics: %w", err)
+	}
+	opts := []sdkmetric.Option{sdkmetric.WithResource(from), sdkmetric.WithReader(page)}
+	if cfg.sends(SignalMetrics) {
+		exporter, err := otlpmetrichttp.New(ctx, otlpmetrichttp.WithEndpointURL(cfg.to(SignalMetrics)), otlpmetrichttp.WithTimeout(sendTimeout),
+			otlpmetrichttp.WithRetry(otlpmetrichttp.RetryConfig{}), otlpmetrichttp.WithCompression(otlpmetrichttp.GzipCompression))
+		if err != nil {
+			return fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
+		}
+		opts = append(opts, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(countedMetrics{exporter}, sdkmetric.WithInterval(cfg.Interval),
+			sdkmetric.WithTimeout(sendTimeout), sdkmetric.WithProducer(binaryIDs{bridge.NewMetricProducer(bridge.WithGatherer(t.Registry))}))))
+	}
+	provider := sdkmetric.NewMeterProvider(opts...)
+	t.onStop("metrics", provider.Shutdown)
+	otel.SetMeterProvider(provider)
+	return nil
+}
+
+// startLogs sends what [Handler] hands on.
+func (t *Telemetry) startLogs(ctx context.Context, cfg Config, from *resource.Resource) error {
+	if !cfg.sends(SignalLogs) {
+		return nil
+	}
+	exporter, err := otlploghttp.New(ctx, otlploghttp.WithEndpointURL(cfg.to(SignalLogs)), otlploghttp.WithTimeout(sendTimeout),
+		otlploghttp.WithRetry(otlploghttp.RetryConfig{}), otlploghttp.WithCompression(otlploghttp.GzipCompression))
+	if err != nil {
+		return fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
+	}
+	provider := sdklog.NewLoggerProvider(sdklog.WithResource(from), sdklog.WithProcessor(sdklog.NewBatchProcessor(countedLogs{exporter})))
+	t.onStop("log lines", provider.Shutdown)
+	otel.SetLoggerProvider(provider)
+	return nil
+}
+
+var lost = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "tradegrid_telemetry_lost_total", Help: "Spans, log lines and sets of metrics that the collector did not take, by signal.",
+}, []string{"signal"})
+
+// The exporters count what is lost: a collector that is gone must be seen in what is still there.
+type (
+	countedSpans   struct{ sdktrace.SpanExporter }
+	countedMetrics struct{ sdkmetric.Exporter }
+	countedLogs    struct{ sdklog.Exporter }
+)
+
+func (e countedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
+	return count(e.SpanExporter.ExportSpans(ctx, spans), SignalTraces, len(spans))
+}
+
+func (e countedMetrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
+	return count(e.Exporter.Export(ctx, rm), SignalMetrics, 1)
+}
+
+func (e countedLogs) Export(ctx context.Context, records []sdklog.Record) error {
+	return count(e.Exporter.Export(ctx, records), SignalLogs, len(records))
+}
+
+func count(err error, signal string, n int) error {
+	if err != nil {
+		lost.WithLabelValues(signal).Add(float64(n))
+		return fmt.Errorf("send %s: %w", signal, err)
+	}
+	return nil
+}
+
+// complain logs failures of telemetry, one in a minute: a collector that is gone must not fill the log, of which
+// every line fails again.
+func complain(log *slog.Logger) otel.ErrorHandler {
+	var last atomic.Int64
+	return otel.ErrorHandlerFunc(func(err error) {
+		now, before := time.Now().Unix(), last.Load()
+		if errors.Is(err, context.Canceled) || now-before < 60 || !last.CompareAndSwap(before, now) {
+			return
+		}
+		log.Warn("telemetry is lost; requests and deliveries go on", "error", err)
+	})
+}
