@@ -140,6 +140,12 @@ func printConfig(t *testing.T, root string, c map[string]any) map[string]any {
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	require.NoError(t, cmd.Run(), "tradegrid %s: %s", strings.Join(args, " "), stderr.String())
+	for name := range env(c) {
+		// The cell is for whoever runs admin in the pod; init containers have the environment of the role.
+		if strings.HasPrefix(name, "TRADEGRID_") && name != "TRADEGRID_CELL" && c["name"] == "tradegrid" {
+			require.Contains(t, stdout.String(), "environment "+name+"\n", "the program knows no such variable")
+		}
+	}
 	var inForce map[string]any
 	require.NoError(t, yaml.Unmarshal(stdout.Bytes(), &inForce))
 	return inForce
@@ -202,4 +208,16 @@ func TestDatabaseURL(t *testing.T) {
 		"sslmode": {"verify-full"}, "sslrootcert": {"/etc/tradegrid/database/ca.crt"}, "sslcert": {"/etc/tradegrid/database/tls.crt"},
 		"sslkey": {"/etc/tradegrid/database/tls.key"}, "application_name": {"tradegrid"}, "connect_timeout": {"10"},
 	}, u.Query())
+}
+
+// `kubectl exec … /tradegrid admin` works in a role's pod without any flag about the database, in the cell of the release.
+func TestAdminInAPod(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"minimal", "full", "certificates", "evaluation"} {
+		r := render(t, name, "cell=z9")
+		o := roles(r)[0]
+		c := containers(o)[len(containers(o))-1]
+		c["args"], c["name"] = []any{"admin", "company", "create", "--name=First"}, "admin"
+		require.Equal(t, "z9", printConfig(t, mounted(t, r, o), c)["cell"], name)
+	}
 }

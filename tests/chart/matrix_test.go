@@ -3,6 +3,7 @@ package chart
 import (
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +36,7 @@ func TestMatrix(t *testing.T) {
 				}
 				unique(t, r)
 				selectorsMatch(t, r)
+				portsResolve(t, r)
 			})
 		}
 	}
@@ -116,6 +118,30 @@ func selectorsMatch(t *testing.T, r *Rendered) {
 			require.Equal(t, []string{o.Kind() + "/" + o.Name()}, selected, "a workload selects its own pods only")
 		}
 	}
+}
+
+// portsResolve sees that the ports which Services lead to exist in each pod that they select.
+func portsResolve(t *testing.T, r *Rendered) {
+	t.Helper()
+	for _, s := range r.Kind("Service") {
+		for _, o := range r.Objects {
+			labels := texts(At(pod(o), "metadata", "labels"))
+			if len(labels) == 0 || !subset(texts(At(s.Doc, "spec", "selector")), labels) || pod(o) == nil {
+				continue
+			}
+			for _, port := range At(s.Doc, "spec", "ports").([]any) {
+				target, named := At(port, "targetPort").(string)
+				require.True(t, !named || hasPort(o, target), "Service %s leads to port %s, which %s %s has not", s.Name(), target, o.Kind(), o.Name())
+			}
+		}
+	}
+}
+
+func hasPort(o Object, name string) bool {
+	return slices.ContainsFunc(containers(o), func(c map[string]any) bool {
+		ports, _ := c["ports"].([]any)
+		return slices.ContainsFunc(ports, func(p any) bool { return At(p, "name") == name })
+	})
 }
 
 func subset(part, whole map[string]string) bool {

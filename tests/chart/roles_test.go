@@ -2,6 +2,8 @@ package chart
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -66,6 +68,29 @@ func TestChecksumRollsPods(t *testing.T) {
 	for name, sum := range sums("logging.format=text") {
 		require.NotEqual(t, before[name], sum, name)
 	}
+}
+
+// The chart takes for reloadable what docs/configuration.md, which is made from the flags, calls so.
+func TestReloadableKeys(t *testing.T) {
+	t.Parallel()
+	docs, err := os.ReadFile("../../docs/configuration.md")
+	require.NoError(t, err)
+	want := map[string]bool{}
+	for _, row := range regexp.MustCompile("(?m)^\\| `([a-z-]+)` \\|.*\\| at once \\|").FindAllStringSubmatch(string(docs), -1) {
+		want[row[1]] = true
+	}
+	require.Contains(t, want, "log-level")
+	template, err := os.ReadFile(Folder + "/templates/_config.tpl")
+	require.NoError(t, err)
+	_, list, _ := strings.Cut(string(template), `define "tradegrid.reloadable" -}}`)
+	list, _, _ = strings.Cut(list, "{{- end -}}")
+	got := map[string]bool{}
+	for _, key := range strings.Fields(list) {
+		if key != "-" {
+			got[key] = true
+		}
+	}
+	require.Equal(t, want, got)
 }
 
 func config(t *testing.T, r *Rendered, name string) map[string]any {

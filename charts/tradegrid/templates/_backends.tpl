@@ -1,8 +1,8 @@
 {{/* How pods reach database and Kafka: environment, so that `kubectl exec … /tradegrid admin` finds it too, and files. */}}
 
-{{/* The database's settings for migrate: the roles', with its own credentials on top. */}}
+{{/* The database's settings for migrate: the roles', without savepoints, which it does not know, and with its own credentials on top. */}}
 {{- define "tradegrid.migrateDatabase" -}}
-{{- $db := deepCopy .Values.database -}}
+{{- $db := omit (deepCopy .Values.database) "savepoint" -}}
 {{- $own := .Values.jobs.migrate.database -}}
 {{- with $own.user -}}{{- $_ := set $db "user" . -}}{{- end -}}
 {{- if $own.urlSecret.name -}}{{- $_ := set $db "urlSecret" $own.urlSecret -}}{{- end -}}

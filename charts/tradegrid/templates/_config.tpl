@@ -8,9 +8,16 @@
 - receiver-in-flight
 - host-in-flight
 - company-in-flight
+- max-in-flight
+- shed-outbox-rows
+- shed-outbox-age
+- shed-disk
+- shed-database-size
+- shed-kafka-size
+- shed-pool-wait
 {{- end -}}
 
-{{/* Takes root, component and values. Helm reads numbers as floating-point ones, which would be written as 1e+06. */}}
+{{/* Takes root, component and values. */}}
 {{- define "tradegrid.config" -}}
 {{- $values := .root.Values -}}
 {{- $config := dict "log-level" $values.logging.level "log-format" $values.logging.format "trace-sample" $values.telemetry.traceSample -}}
@@ -28,9 +35,6 @@
 {{- $_ := set $config "allow-insecure" true -}}
 {{- end -}}
 {{- range $key, $value := .values.config -}}
-{{- if and (kindIs "float64" $value) (eq (floor $value) $value) -}}
-{{- $value = int64 $value -}}
-{{- end -}}
 {{- $_ := set $config $key $value -}}
 {{- end -}}
 {{- toYaml $config -}}
