@@ -64,6 +64,10 @@ $(SQL_LOG): $(shell find cmd pkg services topics schemas tests -name '*.go' -o -
 chart: ## check the Helm chart: what it renders for Kubernetes, what it refuses
 	cd tests/chart && $(GOTESTSUM) -- -count=1 ./...
 
+.PHONY: chart-docs
+chart-docs: ## write the table of values into the chart's README
+	cd tests/chart && $(GO) test -count=1 -run '^TestReadmeIsUpToDate$$' . -update
+
 .PHONY: schemas
 schemas: build ## write the API description and the event schemas into schemas/
 	$(BIN) openapi --write schemas
