@@ -142,7 +142,7 @@ func BenchmarkKeep(b *testing.B) {
 	for name, slow := range map[string]time.Duration{"share": 0, "share and rule": time.Second} {
 		b.Run(name, func(b *testing.B) {
 			t := &Telemetry{sample: newShareSampler(0.05)}
-			sampler, proc := sdktrace.ParentBased(t.sample), sdktrace.SpanProcessor(sdktrace.NewBatchSpanProcessor(&sink{}))
+			sampler, proc := sdktrace.ParentBased(t.sample), sdktrace.NewBatchSpanProcessor(&sink{})
 			if slow > 0 {
 				sampler, proc = recorded{sampler}, newKeeper(proc, slow)
 			}
