@@ -139,7 +139,7 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 		return err
 	}
 	defer probe.Close()
-	r.tel.Ready("kafka", probe.Ping)
+	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 )
 
@@ -69,7 +70,7 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) err
 		return err
 	}
 	defer client.Close()
-	r.tel.Ready("kafka", client.Ping)
+	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(client.Ping(ctx)) })
 	relay, err := outbox.NewRelay(r.db, client, cfg)
 	if err != nil {
 		return err

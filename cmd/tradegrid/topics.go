@@ -20,6 +20,7 @@ import (
 type TopicsCmd struct {
 	Apply TopicsApplyCmd `cmd:"" help:"Make missing topics, add partitions and set what differs. Nothing is deleted."`
 	Diff  TopicsDiffCmd  `cmd:"" help:"Show what apply would do; ends with an error when something differs."`
+	ACLs  TopicsACLsCmd  `cmd:"" name:"acls" help:"Write or grant the least rights of the roles, for brokers with access control lists."`
 }
 
 // TopicsFlags say which cluster and which sizes are meant.
@@ -79,7 +80,8 @@ func (f TopicsFlags) with(ctx context.Context, log *slog.Logger, act topicsActio
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(ctx, topicsTimeout)
 	defer cancel()
-	return act(ctx, kadm.NewClient(client), want, replication)
+	changes, err := act(ctx, kadm.NewClient(client), want, replication)
+	return changes, kafka.Explain(err)
 }
 
 func (f TopicsFlags) write(out io.Writer, changes []kafka.Change) error {

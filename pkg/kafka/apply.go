@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -151,7 +152,43 @@ func Apply(ctx context.Context, adm *kadm.Client, want []topics.Topic, replicati
 			errs = append(errs, err)
 		}
 	}
+	if len(errs) == 0 && mendable(changes) != "" {
+		errs = append(errs, settle(ctx, adm, want, replication))
+	}
 	return changes, errors.Join(errs...)
+}
+
+// mendable is the first change that can be done; empty when there is none.
+func mendable(changes []Change) string {
+	for _, c := range changes {
+		if c.Kind != Differs {
+			return c.String()
+		}
+	}
+	return ""
+}
+
+const (
+	settleEvery   = 100 * time.Millisecond
+	settleTimeout = 30 * time.Second
+)
+
+// settle waits until the brokers show what the controller has done: they hear of it a little later, and whoever starts next
+// must find the topics.
+func settle(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for {
+		left, err := Diff(ctx, adm, want, replication)
+		first := mendable(left)
+		if err == nil && first == "" {
+			return nil
+		}
+		if ctx.Err() != nil {
+			return fmt.Errorf("the brokers do not show all changes yet, the first is %q: %w", first, errors.Join(ctx.Err(), err))
+		}
+		sleep(ctx, settleEvery)
+	}
 }
 
 func applyTopic(ctx context.Context, adm *kadm.Client, t topics.Topic, replication int16, changes []Change) error {

@@ -112,10 +112,13 @@ func (c *Cluster) secure(n *node) map[string]string {
 			clients, address(n.ports.client), mutual, address(n.ports.mutual)),
 		"listener.security.protocol.map": fmt.Sprintf("%s:PLAINTEXT,%s:PLAINTEXT,%s:SASL_SSL,%s:SSL", controllers, internal, clients, mutual),
 		"sasl.enabled.mechanisms":        "SCRAM-SHA-256,SCRAM-SHA-512",
-		"ssl.keystore.type":              "PEM",
-		"ssl.keystore.location":          c.cfg.TLS.KeyStore,
-		"ssl.truststore.type":            "PEM",
-		"ssl.truststore.location":        c.cfg.TLS.TrustStore,
+		// Users are in the cluster's metadata; the mechanisms want to be named all the same.
+		"listener.name.client.scram-sha-256.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+		"listener.name.client.scram-sha-512.sasl.jaas.config": "org.apache.kafka.common.security.scram.ScramLoginModule required;",
+		"ssl.keystore.type":       "PEM",
+		"ssl.keystore.location":   c.cfg.TLS.KeyStore,
+		"ssl.truststore.type":     "PEM",
+		"ssl.truststore.location": c.cfg.TLS.TrustStore,
 
 		"listener.name.mutual.ssl.client.auth":             "required",
 		"listener.name.mutual.ssl.principal.mapping.rules": "RULE:^CN=([^,]*).*$/$1/,DEFAULT",
