@@ -52,6 +52,17 @@ test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one
 	  export TRADEGRID_TEST_DATABASE=cockroach TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && $(WITHDB) sh -c \
 	  '$(GOTESTSUM) -- -count=1 -timeout 60m $(TESTFLAGS) $(PACKAGES) && cd tests/dialect && $(GOTESTSUM) -- -count=1 -timeout 20m ./...'
 
+# Tests of topics.Apply and of TLS (pkg/kafka), of `tradegrid dev` (tests/e2e) and of rows that wait (pkg/outbox) start the broker
+# of `tradegrid dev` themselves; tests/kafka has their counterparts for real ones.
+.PHONY: test-kafka
+test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
+	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
+	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
+	  $(GOTESTSUM) -- -tags kafka -count=1 -timeout 10m ./tests/kafka/... ./pkg/kafka ./pkg/outbox ./services/dispatch && \
+	  $(GOTESTSUM) -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)" \
+	    ./tests/e2e ./cmd/tradegrid ./services/company ./pkg/shed ./pkg/dbtest'
+	@cat bin/kafka/report.txt
+
 .PHONY: dialect
 dialect: $(SQL_LOG) ## check every SQL statement, also those that the tests sent, for CockroachDB and PostgreSQL
 	TRADEGRID_SQL_LOG=$(CURDIR)/$(SQL_LOG) $(WITHDB) sh -c 'cd tests/dialect && $(GOTESTSUM) -- -count=1 ./...'
@@ -107,6 +118,11 @@ rest: lint schemas-check dialect rules test-chaos test-race test-kill chart demo
 
 .PHONY: check
 check: test rest ## everything that CI runs
+
+.PHONY: test-telemetry
+test-telemetry: ## find one order as one trace in a real Jaeger (the first time builds it for some minutes)
+	tests/tools/jaeger.sh bin/tools/jaeger
+	TRADEGRID_JAEGER=$(CURDIR)/bin/tools/jaeger $(WITHDB) $(GOTESTSUM) -- -tags jaeger -count=1 -run Jaeger ./tests/e2e
 
 .PHONY: image
 image: ## build the container image with docker, podman or buildah
