@@ -138,6 +138,14 @@ bench: ## the figures of the README's performance section
 	$(WITHDB) --durable $(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
 	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch
 
+.PHONY: load
+load: build ## run one load scenario with k6: SCENARIO=steady, see docs/load.md
+	@STATE=$(STATE) loadtest/run "$(SCENARIO)"
+
+.PHONY: load-check
+load-check: build ## see that every load scenario is well formed, and run the smallest against a `tradegrid dev` of its own
+	@loadtest/check
+
 .PHONY: clean
 clean: ## remove what the build and `make dev` leave
 	rm -rf bin $(STATE)
