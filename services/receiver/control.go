@@ -7,7 +7,9 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -40,8 +42,8 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, s.Report(r.PathValue("name")))
 }
 
-// reportAll is the sum of all receivers and each of them by name.
-func (s *Server) reportAll(w http.ResponseWriter, _ *http.Request) {
+// reportAll is the sum of all receivers whose names begin with the query's prefix, and each of them by name.
+func (s *Server) reportAll(w http.ResponseWriter, r *http.Request) {
 	out := struct {
 		Report
 		Receivers map[string]Report `json:"receivers"`
@@ -49,8 +51,11 @@ func (s *Server) reportAll(w http.ResponseWriter, _ *http.Request) {
 	s.mu.RLock()
 	names := make([]string, 0, len(s.inboxes))
 	for name := range s.inboxes {
-		names = append(names, name)
+		if strings.HasPrefix(name, r.URL.Query().Get("prefix")) {
+			names = append(names, name)
+		}
 	}
+	slices.Sort(names)
 	s.mu.RUnlock()
 	total := &counts{}
 	total.merge(&counts{})
@@ -201,16 +206,20 @@ func (s *Server) setSecret(w http.ResponseWriter, r *http.Request) {
 // setPromises notes what has to arrive.
 func (s *Server) setPromises(w http.ResponseWriter, r *http.Request) {
 	var in struct {
-		Event string   `json:"event"`
-		IDs   []string `json:"ids"`
+		Event     string              `json:"event"`
+		Receivers map[string][]string `json:"receivers"`
 	}
 	dec := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&in); err != nil {
-		writeError(w, http.StatusBadRequest, fmt.Errorf(`the body must be {"event": "order.created", "ids": ["<data.id>", …]}: %w`, err))
+		writeError(w, http.StatusBadRequest, fmt.Errorf(`the body must be {"event": "order.created", "receivers": {"<name>": ["<data.id>", …]}}: %w`, err))
 		return
 	}
-	done(w, s.Promise(r.PathValue("name"), in.Event, in.IDs))
+	var errs []error
+	for name, ids := range in.Receivers {
+		errs = append(errs, s.Promise(name, in.Event, ids))
+	}
+	done(w, errors.Join(errs...))
 }
 
 func (s *Server) clearLatency(w http.ResponseWriter, r *http.Request) {

@@ -16,20 +16,29 @@ func TestPromisesAreComparedWithArrivals(t *testing.T) {
 	f := setup(t, receiver.Config{})
 	early, late, lost, extra := uuid.NewString(), uuid.NewString(), uuid.NewString(), uuid.NewString()
 	f.post("/hook/a", "d-0", f.body("order.created", extra)) // before the first promise nothing is counted
-	require.Equal(t, 204, f.call("POST", "/promises/a", `{"event":"order.created","ids":[]}`, nil))
+	require.Equal(t, 204, f.call("POST", "/promises", `{"event":"order.created","receivers":{"a":[]}}`, nil))
 	f.post("/hook/a", "d-1", f.body("order.created", early))
 	f.post("/hook/a", "d-2", f.body("order.created", extra))
 	f.post("/hook/a", "d-3", f.body("order.updated", lost)) // another event keeps no promise
-	require.Equal(t, 204, f.call("POST", "/promises/a", fmt.Sprintf(`{"event":"order.created","ids":[%q,%q,%q]}`, early, late, lost), nil))
+	require.Equal(t, 204, f.call("POST", "/promises", fmt.Sprintf(`{"event":"order.created","receivers":{"a":[%q,%q],"b":[%q]}}`, early, late, lost), nil))
+	require.EqualValues(t, 1, f.hooks.Report("b").Promises["order.created"].Missing)
+	require.NoError(t, f.hooks.Promise("a", "order.created", []string{lost}))
 	f.post("/hook/a", "d-4", f.body("order.created", late))
 	f.post("/hook/a", "d-4", f.body("order.created", late)) // the same delivery again is a duplicate
 	f.post("/hook/a", "d-5", f.body("order.created", late)) // another delivery of the same record is not
 
 	want := receiver.Promises{Promised: 3, Kept: 2, Missing: 1, Unpromised: 1, Repeated: 1, MissingIDs: []string{lost}}
 	require.Equal(t, map[string]receiver.Promises{"order.created": want}, f.hooks.Report("a").Promises)
-	var all receiver.Report
+	var all struct {
+		receiver.Report
+		Receivers map[string]receiver.Report
+	}
 	require.Equal(t, 200, f.call("GET", "/report", "", &all))
-	require.Equal(t, want, all.Promises["order.created"])
+	require.EqualValues(t, 2, all.Promises["order.created"].Missing)
+	require.Equal(t, []string{lost, lost}, all.Promises["order.created"].MissingIDs)
+	require.Equal(t, 200, f.call("GET", "/report?prefix=b", "", &all))
+	require.EqualValues(t, 1, all.Promises["order.created"].Missing)
+	require.Contains(t, all.Receivers, "b")
 
 	require.Equal(t, 204, f.call("POST", "/reset/a", "", nil))
 	require.Empty(t, f.hooks.Report("a").Promises)
@@ -53,12 +62,12 @@ func TestPromisesThatCannotBeKeptInMind(t *testing.T) {
 	t.Parallel()
 	f := setup(t, receiver.Config{MaxIDs: 2})
 	for body, status := range map[string]int{
-		`{"event":"order.created","ids":["x"]}`: 400,
-		`{"ids":[]}`:                            400,
-		`{"event":"e","id":"x"}`:                400,
-		fmt.Sprintf(`{"event":"e","ids":[%q,%q,%q]}`, uuid.New(), uuid.New(), uuid.New()): 400,
+		`{"event":"order.created","receivers":{"a":["x"]}}`: 400,
+		`{"receivers":{"a":[]}}`:                            400,
+		`{"event":"e","ids":["x"]}`:                         400,
+		fmt.Sprintf(`{"event":"e","receivers":{"a":[%q,%q,%q]}}`, uuid.New(), uuid.New(), uuid.New()): 400,
 	} {
-		require.Equal(t, status, f.call("POST", "/promises/a", body, nil), body)
+		require.Equal(t, status, f.call("POST", "/promises", body, nil), body)
 	}
 	for i := range 100 {
 		require.NoError(t, f.hooks.Promise("a", fmt.Sprint("e", i), nil))

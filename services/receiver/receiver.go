@@ -69,10 +69,10 @@ func New(cfg Config) *Server {
 		s.mux.HandleFunc("POST /behaviour"+path, s.setBehaviour)
 		s.mux.HandleFunc("DELETE /behaviour"+path, s.clearBehaviour)
 		s.mux.HandleFunc("POST /secrets"+path, s.setSecret)
-		s.mux.HandleFunc("POST /promises"+path, s.setPromises)
 		s.mux.HandleFunc("DELETE /latency"+path, s.clearLatency)
 		s.mux.HandleFunc("POST /reset"+path, s.reset)
 	}
+	s.mux.HandleFunc("POST /promises", s.setPromises)
 	s.mux.HandleFunc("GET /report", s.reportAll)
 	s.mux.HandleFunc("GET /report/{name}", s.report)
 	return s

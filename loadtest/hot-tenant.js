@@ -1,0 +1,45 @@
+// hot-tenant: one company suddenly makes 80 % of all orders, by right. Do the others notice?
+import { number, seconds } from './lib/config.js';
+import { compare, endOf, series } from './lib/contrast.js';
+import { here, plan } from './lib/plan.js';
+import { pick } from './lib/data.js';
+import { finish, placeOrder, prepare, settle } from './lib/shop.js';
+import { summarise } from './lib/summary.js';
+
+const half = seconds('DURATION', 120) / 2;
+const rate = number('RATE', 200); // of all together, once the hot company is there
+const phases = ['alone', 'beside'];
+const kindOf = (i) => (i === 0 ? 'hot' : 'others');
+const load = plan({
+  loads: {
+    others: { last: 2 * half, rate: rate * 0.2, vus: number('VUS', 100) / 2 },
+    hot: { at: half, last: half, rate: rate * 0.8, vus: number('VUS', 100), run: 'hot' },
+    alone: { at: half, last: 5, once: true, run: 'endOfAlone' },
+  },
+  phases: [{ name: phases[0], until: half }, { name: phases[1], until: 2 * half }],
+  thresholds: { api_available: ['rate>=0.9995'] },
+  samples: [...series(phases, 'others'), 'order_duration{group:hot}', 'orders_accepted{group:hot}'],
+});
+export const { options } = load;
+export const setup = () => prepare(load, { kindOf });
+export const endOfAlone = (data) => endOf(data, 'others', phases[0]);
+export function teardown(data) {
+  endOf(data, 'others', phases[1]);
+  finish(data, { bound: seconds('WAIT', 120) });
+}
+export { settle };
+
+export default function others(data) {
+  here(data);
+  placeOrder(pick(data.companies.slice(1)), { tags: { group: 'others' } });
+}
+
+export function hot(data) {
+  here(data);
+  placeOrder(data.companies[0], { tags: { group: 'hot' } });
+}
+
+export const handleSummary = summarise('hot-tenant', 'one company makes 80 % of all orders', load, {
+  judge: (m) => compare(m, phases, 'others'),
+  notes: (m) => [`The hot company: ${m.count('orders_accepted{group:hot}')} orders, p99 ${m.at('order_duration{group:hot}', 'p(99)').toFixed(0)} ms; the others beside it: ${m.count('orders_accepted{group:others,phase:beside}')}.`],
+});
