@@ -36,15 +36,19 @@ type Watcher[T any] struct {
 	load func(*T) (*Loaded, error)
 	log  *slog.Logger
 
+	loaded [sha256.Size]byte // content of the file at the last reload
+
 	mu     sync.Mutex
 	now    *Loaded // what is in force; of values that need a restart, what was in force at the start
 	told   []string
 	follow []func(*T)
 }
 
-// NewWatcher follows changes of what was loaded. load reads the settings again, as at the start.
+// NewWatcher follows changes of what was loaded, from this moment on. load reads the settings again, as at the start.
 func NewWatcher[T any](now *Loaded, load func(*T) (*Loaded, error), log *slog.Logger) *Watcher[T] {
-	return &Watcher[T]{load: load, now: now, log: log}
+	w := &Watcher[T]{load: load, now: now, log: log}
+	w.loaded = w.content()
+	return w
 }
 
 // OnChange has do called with the new settings after each change of one that needs no restart. The nil watcher
@@ -66,19 +70,18 @@ func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
 	}
 	tick := time.NewTicker(poll)
 	defer tick.Stop()
-	loaded := w.content()
-	seen := loaded
+	seen := w.loaded
 	for {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ask:
-			loaded = w.content()
+			w.loaded = w.content()
 			w.Reload(ctx)
 		case <-tick.C:
 			now := w.content()
-			if now == seen && now != loaded {
-				loaded = now
+			if now == seen && now != w.loaded {
+				w.loaded = now
 				w.Reload(ctx)
 			}
 			seen = now
