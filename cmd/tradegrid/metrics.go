@@ -16,6 +16,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
@@ -52,7 +53,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), config.Metrics(), db.Metrics(), telemetry.Metrics())
+	return slices.Concat(build(), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
 }
 
 // roleMetrics are the collectors of each role, beside those of all.
@@ -63,7 +64,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "relay":
 		return outbox.Metrics()
 	case "dispatcher":
-		return slices.Concat(dispatch.Metrics(), kafka.ConsumerMetrics())
+		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics())
 	}
 	panic("no role " + role)
 }

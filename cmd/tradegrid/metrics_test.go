@@ -27,7 +27,8 @@ func TestPageOfMetricsIsWhatTheCodeSays(t *testing.T) {
 
 // promised are the metrics that dashboards, alerts and objectives are made of.
 var promised = []string{
-	"http_server_request_duration_seconds",
+	"http_server_request_duration_seconds", "http_client_request_duration_seconds", "db_client_operation_duration_seconds",
+	"messaging_client_operation_duration_seconds", "messaging_client_sent_messages_total", "messaging_client_consumed_messages_total", "messaging_process_duration_seconds",
 	"db_client_connection_count", "db_client_connection_max", "db_client_connection_timeouts_total", "db_client_connection_wait_time_seconds_total",
 	"tradegrid_tx_retries_total", "tradegrid_tx_attempts", "tradegrid_tx_ambiguous_total", "tradegrid_group_commit_size", "tradegrid_idempotency_total",
 	"tradegrid_outbox_rows", "tradegrid_outbox_oldest_age_seconds", "tradegrid_outbox_publish_latency_seconds",
@@ -62,6 +63,7 @@ func TestPromisedMetricsAreListed(t *testing.T) {
 var late = []string{
 	"db_client_connection_",
 	"tradegrid_kafka_consumer_lag", "tradegrid_consumer_", "tradegrid_rebalances_total", "tradegrid_kafka_fetch_errors_total",
+	"db_client_operation_", "messaging_client_sent", "messaging_client_consumed", "messaging_process",
 	"tradegrid_relay_leases", "tradegrid_tx_retries_total",
 }
 

@@ -10,9 +10,9 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
-	"github.com/exaring/otelpgx"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -77,7 +77,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	configurePool(pc, cfg)
+	m := measure{new(atomic.Value)}
+	configurePool(pc, cfg, m)
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
@@ -87,10 +88,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 		pool.Close()
 		return nil, fmt.Errorf("%s: %w", cfg.Flag(), err)
 	}
+	m.show(d.dialect)
 	return d, nil
 }
 
-func configurePool(pc *pgxpool.Config, cfg Config) {
+func configurePool(pc *pgxpool.Config, cfg Config, m measure) {
 	if cfg.MaxConns > 0 {
 		pc.MaxConns = cfg.MaxConns
 	}
@@ -107,7 +109,9 @@ func configurePool(pc *pgxpool.Config, cfg Config) {
 	case cfg.QueryTracer != nil:
 		pc.ConnConfig.Tracer = cfg.QueryTracer
 	case cfg.Tracer != nil:
-		pc.ConnConfig.Tracer = otelpgx.NewTracer(otelpgx.WithTracerProvider(cfg.Tracer), otelpgx.WithDisableSQLStatementInAttributes())
+		pc.ConnConfig.Tracer = m.with(cfg.Tracer)
+	default:
+		pc.ConnConfig.Tracer = m
 	}
 	pc.AfterConnect = func(_ context.Context, c *pgx.Conn) error {
 		registerUUID(c.TypeMap())

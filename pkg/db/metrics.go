@@ -26,7 +26,7 @@ var (
 
 // Metrics are the collectors of this package, to be registered once per process.
 func Metrics() []prometheus.Collector {
-	return []prometheus.Collector{txRetries, txAttempts, txAmbiguous, clockOffset, clockFailures}
+	return []prometheus.Collector{txRetries, txAttempts, txAmbiguous, operationSeconds, clockOffset, clockFailures}
 }
 
 var shown sync.Map // names of transactions that have run

@@ -96,6 +96,13 @@ func (c *Client) Close() { c.transport.CloseIdleConnections() }
 // an [*Error], or the context's when the caller gave up. An answer whose body does not arrive in time
 // (of its first MaxBody bytes) is a timeout, whatever its status.
 func (c *Client) Post(ctx context.Context, target *url.URL, header http.Header, body []byte) (Answer, error) {
+	began := time.Now()
+	answer, err := c.post(ctx, target, header, body)
+	observe(began, answer, err)
+	return answer, err
+}
+
+func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, body []byte) (Answer, error) {
 	if target.Scheme != "https" && !c.cfg.AllowInsecure {
 		return Answer{}, &Error{Kind: Refused, Message: "the receiver's URL must begin with https://"}
 	}

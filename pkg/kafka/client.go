@@ -44,8 +44,11 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		kgo.ProducerBatchMaxBytes(1 << 20),
 		// A record that cannot be delivered must fail, so that its row stays in the outbox.
 		kgo.RecordDeliveryTimeout(10 * time.Second),
+		// The leader of a topic that was just made hears of it a little later: some seconds on a busy cluster.
+		kgo.UnknownTopicRetries(20),
 		// Topics come from `topics apply` only.
 		kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.WithHooks(meter{}),
 	}
 	client, err := kgo.NewClient(slices.Concat(base, secure, opts)...)
 	if err != nil {

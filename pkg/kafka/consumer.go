@@ -166,6 +166,7 @@ func (c *consumer) pollLoop(ctx context.Context) (anew []string) {
 		anew = trouble.look(ctx, fetches, func(topic string) { fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc() })
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			if len(p.Records) > 0 {
+				polled(p.Topic, c.cfg.Group, len(p.Records))
 				c.partition(p.Topic, p.Partition).add(p.Records)
 			}
 		})

@@ -32,6 +32,7 @@ func ConsumerMetrics() []prometheus.Collector {
 // show makes the metrics of the member be there before there is anything to count.
 func (c *consumer) show() {
 	rebalances.WithLabelValues(c.cfg.Group)
+	showGroup(c.cfg.Group, c.cfg.Topics)
 	for _, topic := range c.cfg.Topics {
 		consumerLag.WithLabelValues(c.cfg.Group, topic)
 		oldestUnacked.WithLabelValues(c.cfg.Group, topic)

@@ -18,7 +18,11 @@ type Record struct {
 }
 
 // Done says that the record is finished: its offset may be committed as soon as all before it are.
-func (r *Record) Done() { r.p.end(r, true) }
+func (r *Record) Done() {
+	if r.p.end(r, true) {
+		finished(r.Topic, r.p.c.cfg.Group, r.since)
+	}
+}
 
 // Drop gives the record back unfinished. The next owner of the partition consumes it again, so it is only
 // right once [Record.Stopping] is closed.
@@ -135,12 +139,12 @@ func (p *partition) handle(batch []*Record) {
 	p.c.cfg.Handle(p.ctx, batch[0])
 }
 
-// end takes a record back from the handler.
-func (p *partition) end(r *Record, done bool) {
+// end takes a record back from the handler; a second time it reports false.
+func (p *partition) end(r *Record, done bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if r.ended {
-		return
+		return false
 	}
 	r.ended = true
 	p.out--
@@ -154,6 +158,7 @@ func (p *partition) end(r *Record, done bool) {
 		p.paused = false
 		p.c.client.ResumeFetchPartitions(p.asMap())
 	}
+	return true
 }
 
 // stop ends the handing out of records.

@@ -33,6 +33,7 @@ func TailFrom(ctx context.Context, cfg Config, from kgo.Offset, ready func(), ha
 	for ctx.Err() == nil {
 		fetches := client.PollFetches(ctx)
 		anew := trouble.look(ctx, fetches, func(string) {})
+		fetches.EachPartition(func(p kgo.FetchTopicPartition) { polled(p.Topic, "", len(p.Records)) })
 		fetches.EachRecord(handle)
 		if len(anew) > 0 {
 			client.PurgeTopicsFromConsuming(anew...)

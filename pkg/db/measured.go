@@ -1,0 +1,151 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/exaring/otelpgx"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/metric/noop"
+	"go.opentelemetry.io/otel/trace"
+)
+
+// operationSeconds follows the conventions for database clients. The tracer library has the same metric, but knows
+// one product only and makes attributes of every call; so it measures nothing.
+var operationSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Name: "db_client_operation_duration_seconds", Help: "Duration of statements and batches, with the reading of their results; error_type is the SQLSTATE, or timeout, canceled, connection.",
+	Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30},
+}, []string{"db_system_name", "db_operation_name", "error_type"})
+
+const opBatch = "BATCH"
+
+// operations are the first words of statements that have a label of their own.
+var operations = [...]string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "WITH"}
+
+// operation is the first word of a statement, if it is one of few.
+func operation(sql string) string {
+	sql = strings.TrimLeft(sql, " \n\t(")
+	for _, op := range operations {
+		if len(sql) >= len(op) && strings.EqualFold(sql[:len(op)], op) && (len(sql) == len(op) || !letter(sql[len(op)])) {
+			return op
+		}
+	}
+	return "OTHER"
+}
+
+func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
+
+// measure times what goes over the connections of a pool.
+type measure struct{ dialect *atomic.Value }
+
+type startKey struct{}
+
+type started struct {
+	at time.Time
+	op string
+}
+
+func begin(ctx context.Context, op string) context.Context {
+	return context.WithValue(ctx, startKey{}, &started{time.Now(), op})
+}
+
+func (m measure) end(ctx context.Context, err error) {
+	s, ok := ctx.Value(startKey{}).(*started)
+	system, known := m.dialect.Load().(Dialect)
+	if !ok || !known { // what asks for the dialect
+		return
+	}
+	operationSeconds.WithLabelValues(string(system), s.op, errorType(err)).Observe(time.Since(s.at).Seconds())
+}
+
+// show makes the usual operations be there before there is anything to count.
+func (m measure) show(d Dialect) {
+	m.dialect.Store(d)
+	for _, op := range []string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", opBatch} {
+		operationSeconds.WithLabelValues(string(d), op, "")
+	}
+}
+
+// TraceQueryStart implements [pgx.QueryTracer].
+func (m measure) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return begin(ctx, operation(data.SQL))
+}
+
+// TraceQueryEnd implements [pgx.QueryTracer].
+func (m measure) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+	m.end(ctx, data.Err)
+}
+
+// TraceBatchStart implements [pgx.BatchTracer].
+func (m measure) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
+	return begin(ctx, opBatch)
+}
+
+// TraceBatchQuery implements [pgx.BatchTracer].
+func (measure) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQueryData) {}
+
+// TraceBatchEnd implements [pgx.BatchTracer].
+func (m measure) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchEndData) {
+	m.end(ctx, data.Err)
+}
+
+// measureAndTrace is measure beside the tracer library, which does the rest.
+type measureAndTrace struct {
+	*otelpgx.Tracer
+	measure
+}
+
+func (m measure) with(provider trace.TracerProvider) measureAndTrace {
+	return measureAndTrace{
+		otelpgx.NewTracer(otelpgx.WithTracerProvider(provider), otelpgx.WithMeterProvider(noop.NewMeterProvider()), otelpgx.WithDisableSQLStatementInAttributes()),
+		m,
+	}
+}
+
+// TraceQueryStart implements [pgx.QueryTracer].
+func (t measureAndTrace) TraceQueryStart(ctx context.Context, c *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
+	return t.Tracer.TraceQueryStart(t.measure.TraceQueryStart(ctx, c, data), c, data)
+}
+
+// TraceQueryEnd implements [pgx.QueryTracer].
+func (t measureAndTrace) TraceQueryEnd(ctx context.Context, c *pgx.Conn, data pgx.TraceQueryEndData) {
+	t.measure.TraceQueryEnd(ctx, c, data)
+	t.Tracer.TraceQueryEnd(ctx, c, data)
+}
+
+// TraceBatchStart implements [pgx.BatchTracer].
+func (t measureAndTrace) TraceBatchStart(ctx context.Context, c *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
+	return t.Tracer.TraceBatchStart(t.measure.TraceBatchStart(ctx, c, data), c, data)
+}
+
+// TraceBatchQuery implements [pgx.BatchTracer].
+func (t measureAndTrace) TraceBatchQuery(ctx context.Context, c *pgx.Conn, data pgx.TraceBatchQueryData) {
+	t.Tracer.TraceBatchQuery(ctx, c, data)
+}
+
+// TraceBatchEnd implements [pgx.BatchTracer].
+func (t measureAndTrace) TraceBatchEnd(ctx context.Context, c *pgx.Conn, data pgx.TraceBatchEndData) {
+	t.measure.TraceBatchEnd(ctx, c, data)
+	t.Tracer.TraceBatchEnd(ctx, c, data)
+}
+
+// errorType is one of few values.
+func errorType(err error) string {
+	var pg *pgconn.PgError
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &pg):
+		return pg.Code
+	case errors.Is(err, context.DeadlineExceeded):
+		return "timeout"
+	case errors.Is(err, context.Canceled):
+		return "canceled"
+	}
+	return "connection"
+}

@@ -1,0 +1,108 @@
+package kafka
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"github.com/twmb/franz-go/pkg/kmsg"
+)
+
+const (
+	system    = "kafka"
+	opSend    = "send"
+	opPoll    = "poll"
+	opCommit  = "commit"
+	opProcess = "process"
+)
+
+// Names and labels are those of the conventions for messaging. They leave out the partition, which would multiply the series.
+var (
+	operationSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "messaging_client_operation_duration_seconds", Help: "Duration of requests to brokers that send, poll or commit; a poll waits for records. Errors are those of the connection.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
+	}, []string{"messaging_system", "messaging_operation_name", "error_type"})
+	sentMessages = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "messaging_client_sent_messages_total", Help: "Records that were sent to a topic, by what the brokers said.",
+	}, []string{"messaging_system", "messaging_operation_name", "messaging_destination_name", "error_type"})
+	consumedMessages = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "messaging_client_consumed_messages_total", Help: "Records that were polled; without a group by those that follow a topic.",
+	}, []string{"messaging_system", "messaging_operation_name", "messaging_destination_name", "messaging_consumer_group_name"})
+	processSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "messaging_process_duration_seconds", Help: "From the poll of a record until it was finished: for a delay line, most of it is the delay.",
+		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600, 3600},
+	}, []string{"messaging_system", "messaging_operation_name", "messaging_destination_name", "messaging_consumer_group_name"})
+)
+
+// Metrics are the collectors of all clients of a process, to be registered once.
+func Metrics() []prometheus.Collector {
+	for _, op := range []string{opSend, opPoll, opCommit} {
+		operationSeconds.WithLabelValues(system, op, "")
+	}
+	return []prometheus.Collector{operationSeconds, sentMessages, consumedMessages, processSeconds}
+}
+
+// meter is the hook of a client that measures.
+type meter struct{}
+
+var (
+	_ kgo.HookBrokerE2E               = meter{}
+	_ kgo.HookProduceRecordUnbuffered = meter{}
+)
+
+// OnBrokerE2E implements [kgo.HookBrokerE2E].
+func (meter) OnBrokerE2E(_ kgo.BrokerMetadata, key int16, e2e kgo.BrokerE2E) {
+	var op string
+	switch kmsg.Key(key) {
+	case kmsg.Produce:
+		op = opSend
+	case kmsg.Fetch:
+		op = opPoll
+	case kmsg.OffsetCommit:
+		op = opCommit
+	default:
+		return
+	}
+	operationSeconds.WithLabelValues(system, op, errorType(e2e.Err())).Observe((e2e.WriteWait + e2e.DurationE2E()).Seconds())
+}
+
+// OnProduceRecordUnbuffered implements [kgo.HookProduceRecordUnbuffered].
+func (meter) OnProduceRecordUnbuffered(r *kgo.Record, err error) {
+	sentMessages.WithLabelValues(system, opSend, r.Topic, errorType(err)).Inc()
+}
+
+func polled(topic, group string, n int) {
+	consumedMessages.WithLabelValues(system, opPoll, topic, group).Add(float64(n))
+}
+
+// showGroup makes the metrics of a member be there before there is anything to count.
+func showGroup(group string, topics []string) {
+	for _, topic := range topics {
+		polled(topic, group, 0)
+		processSeconds.WithLabelValues(system, opProcess, topic, group)
+	}
+}
+
+// finished measures a record.
+func finished(topic, group string, since time.Time) {
+	processSeconds.WithLabelValues(system, opProcess, topic, group).Observe(time.Since(since).Seconds())
+}
+
+// errorType is one of few values.
+func errorType(err error) string {
+	var refused *kerr.Error
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &refused):
+		return refused.Message
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, kgo.ErrRecordTimeout):
+		return "timeout"
+	case errors.Is(err, context.Canceled), errors.Is(err, kgo.ErrClientClosed):
+		return "canceled"
+	}
+	return "connection"
+}
