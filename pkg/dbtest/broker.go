@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -162,5 +163,69 @@ func makeTopics(ctx context.Context, brokers []string, replicas int16) error {
 			return fmt.Errorf("create topic %s: %w", t.Topic, err)
 		}
 	}
-	return nil
+	return awaitTopics(ctx, cl)
+}
+
+// awaitTopics waits until every broker knows the topics, and their leaders lead them: they hear of them from the controller,
+// one after the other.
+func awaitTopics(ctx context.Context, cl *kgo.Client) error {
+	admin := kadm.NewClient(cl)
+	brokers, err := admin.ListBrokers(ctx)
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for _, id := range brokers.NodeIDs() {
+		for !knowsTopics(ctx, cl.Broker(int(id))) {
+			select {
+			case <-ctx.Done():
+				return fmt.Errorf("broker %d does not know the new topics: %w", id, ctx.Err())
+			case <-tick.C:
+			}
+		}
+	}
+	for {
+		ends, err := admin.ListEndOffsets(ctx, names()...) // answered by leaders only
+		if err = errors.Join(err, ends.Error()); err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the new topics have no leaders: %w", errors.Join(ctx.Err(), err))
+		case <-tick.C:
+		}
+	}
+}
+
+func names() (all []string) {
+	for _, topic := range topics.All() {
+		all = append(all, topic.Name)
+	}
+	return all
+}
+
+func knowsTopics(ctx context.Context, broker *kgo.Broker) bool {
+	req := kmsg.NewPtrMetadataRequest()
+	for _, name := range names() {
+		t := kmsg.NewMetadataRequestTopic()
+		t.Topic = kmsg.StringPtr(name)
+		req.Topics = append(req.Topics, t)
+	}
+	resp, err := broker.Request(ctx, req)
+	meta, ok := resp.(*kmsg.MetadataResponse)
+	if err != nil || !ok {
+		return false
+	}
+	for _, t := range meta.Topics {
+		for _, p := range t.Partitions {
+			if p.ErrorCode != 0 || p.Leader < 0 {
+				return false
+			}
+		}
+		if t.ErrorCode != 0 || len(t.Partitions) == 0 {
+			return false
+		}
+	}
+	return len(meta.Topics) == len(topics.All())
 }

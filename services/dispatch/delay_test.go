@@ -37,14 +37,17 @@ func TestDelayLineHandsOnWhenDue(t *testing.T) {
 	line := topics.Line{Topic: topics.Lines()[0].Topic, Delay: time.Second}
 	arrived := p.collect(topics.Deliveries)
 	p.delayLines([]topics.Line{line}, 0)
-	sub, begin := uuid.New(), time.Now()
+	sub := uuid.New()
+	p.produce(delayed(sub, -1, time.Now()).Record(line.Topic))
+	p.eventually(arrived, 1) // the line has its partitions
+	begin := time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
 		records[i] = delayed(sub, i, begin.Add(500*time.Millisecond+rand.N(time.Second))).Record(line.Topic)
 	}
 	p.produce(records...)
 	punctual := 0
-	for _, r := range p.eventually(arrived, total) {
+	for _, r := range p.eventually(arrived, 1+total)[1:] {
 		m := p.decode(r)
 		require.False(t, r.Timestamp.Before(m.NotBefore), "handed on %v early", m.NotBefore.Sub(r.Timestamp))
 		if r.Timestamp.Sub(m.NotBefore) < 200*time.Millisecond {
