@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -71,4 +72,24 @@ func TestOldClusterIsRefused(t *testing.T) {
 	require.ErrorContains(t, err, "Kubernetes v1.29.9: 1.30 or newer is needed")
 	_, err = Render(load(t), values, "v1.20.0")
 	require.NoError(t, err, "what a helm built without release flags says when it only renders")
+}
+
+// What the chart sets in the environment or on the command line would win over config without a word, so config refuses it.
+func TestConfigRefusesWhatTheChartSets(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"minimal", "certificates", "full"} {
+		c := containers(find(t, render(t, name), "Deployment", map[bool]string{true: "tg-grid-api", false: "tg-tradegrid-api"}[name == "full"]))[0]
+		flags := []string{"listen", "ops-listen", "config", "stop-within"}
+		for variable := range env(c) {
+			if flag, ok := strings.CutPrefix(variable, "TRADEGRID_"); ok && flag != "CELL" {
+				flags = append(flags, strings.ReplaceAll(strings.ToLower(flag), "_", "-"))
+			}
+		}
+		for _, flag := range flags {
+			values, err := Values("minimal", "api.config."+flag+"=x")
+			require.NoError(t, err)
+			_, err = Render(load(t), values, newest)
+			require.ErrorContains(t, err, "api.config."+flag+": the chart sets it; use ")
+		}
+	}
 }

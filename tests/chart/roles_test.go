@@ -148,6 +148,7 @@ func TestWaysIn(t *testing.T) {
 	rules := At(find(t, r, "Ingress", "tg-grid-api").Doc, "spec", "rules").([]any)
 	require.Len(t, rules, 2)
 	path := At(rules[0], "http", "paths").([]any)[0]
+	require.Equal(t, "Prefix", At(path, "pathType"))
 	require.Equal(t, service.Name(), At(path, "backend", "service", "name"))
 	require.Equal(t, At(At(service.Doc, "spec", "ports").([]any)[0], "name"), At(path, "backend", "service", "port", "name"))
 
