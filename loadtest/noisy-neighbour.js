@@ -17,7 +17,7 @@ const load = plan({
   loads: {
     others: { last: 2 * half, rate, vus: number('VUS', 100) },
     flood: { at: half, last: half, rate: rate * number('FACTOR', 10), vus: number('VUS', 100), run: 'flood' },
-    alone: { at: half, last: 5, once: true, run: 'endOfAlone' },
+    turn: { at: half, last: 5, once: true, run: 'turn' },
   },
   phases: [{ name: phases[0], until: half }, { name: phases[1], until: 2 * half }],
   thresholds: { api_available: ['rate>=0.9995'], 'answers_limited{group:others}': ['count==0'] },
@@ -25,7 +25,7 @@ const load = plan({
 });
 export const { options } = load;
 export const setup = () => prepare(load, { kindOf });
-export const endOfAlone = (data) => endOf(data, 'others', phases[0]);
+export const turn = (data) => endOf(data, 'others', phases[0]);
 export function teardown(data) {
   endOf(data, 'others', phases[1]);
   finish(data, { bound: seconds('WAIT', 120) });

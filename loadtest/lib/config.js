@@ -9,8 +9,8 @@ export const BASE = (env.BASE_URL || '').replace(/\/$/, '');
 export const RECEIVER = (env.RECEIVER_URL || '').replace(/\/$/, '');
 /** the same receiver as the dispatcher reaches it */
 export const HOOKS = (env.HOOK_URL || RECEIVER).replace(/\/$/, '');
-/** address of /metrics, for figures about processes; may be empty */
-export const METRICS = env.METRICS_URL || '';
+/** addresses of /metrics of all roles, with commas, for figures about processes; may be empty */
+export const METRICS = (env.METRICS_URL || '').split(',').filter((url) => url !== '');
 /** folder for summary.json and summary.html; empty: text only */
 export const OUT = env.OUT || '';
 

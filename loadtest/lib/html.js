@@ -1,5 +1,5 @@
 // summary.html: one page without anything from outside.
-import { short } from './summary.js';
+import { perOrder, short } from './summary.js';
 
 const escapes = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
 const text = (value) => String(value).replace(/[&<>"]/g, (c) => escapes[c]);
@@ -38,6 +38,7 @@ ${r.notes.length ? `<ul>${r.notes.map((n) => `<li>${text(n)}</li>`).join('')}</u
     'Orders accepted': r.load.ordersAccepted, 'Orders accepted per second': r.load.ordersPerSecond, 'Orders stored, by their numbers': r.load.ordersStored, 'Requests': r.load.requests,
     'Requests repeated': r.load.repeated, 'Answers 429': r.load.limited, 'Answers 503, shed': r.load.shed, 'Answers nobody expected': r.load.unexpected, 'Orders given up': r.load.abandoned,
     'Iterations not started for lack of VUs': r.load.dropped,
+    ...(r.load.cpuSeconds === null ? {} : { 'Processes behind METRICS_URL': perOrder(r.load), 'Their memory at the end, MiB': Math.round(r.load.memoryBytes / 2 ** 20) }),
   })}
 <h2>Receivers</h2>${r.webhooks ? facts({
     'Orders promised': r.webhooks.promised, 'Without an accepted order.created': r.webhooks.missing, 'Refused signatures': r.webhooks.refused,

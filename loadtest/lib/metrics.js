@@ -33,3 +33,4 @@ export const webhooks = {
 export const stored = new Gauge('orders_stored'); // by the companies' order numbers, which have no gaps
 export const memory = new Gauge('process_memory_bytes');
 export const goroutines = new Gauge('process_goroutines');
+export const processor = new Gauge('process_cpu_seconds'); // of the processes behind METRICS_URL, from the start to the last webhook

@@ -5,7 +5,7 @@ import { check } from 'k6';
 import { BASE, HOOKS, METRICS, RECEIVER, companies, number, seconds } from './config.js';
 import { call, request, uuid } from './client.js';
 import { order, pick } from './data.js';
-import { goroutines, memory, orders, reads, stored } from './metrics.js';
+import { goroutines, memory, orders, processor, reads, stored } from './metrics.js';
 import * as receiver from './receiver.js';
 
 const SUBSCRIPTION = 'load run';
@@ -23,7 +23,7 @@ export function prepare(plan, { use = number('COMPANIES', 20), kindOf = () => 'a
   readRecords(list);
   for (const c of list) c.firstNumber = lastNumber(c);
   if (RECEIVER) subscribe(run, list, kindOf);
-  return { run, companies: list, plan: { total: plan.total, phases: plan.phases, starts: plan.starts }, startedAt: new Date().toISOString() };
+  return { run, companies: list, cpu: processes().process_cpu_seconds_total, plan: { total: plan.total, phases: plan.phases, starts: plan.starts }, startedAt: new Date().toISOString() };
 }
 
 // many sends requests in parallel, and stops the run at an answer that none of them expects.
@@ -76,9 +76,13 @@ function lastNumber(c) {
 /** finish waits for the receivers, counts what is stored, and takes the subscriptions away again. */
 export function finish(data, { bound = seconds('WAIT', 60) } = {}) {
   stored.add(data.companies.reduce((sum, c) => sum + lastNumber(c) - c.firstNumber, 0));
-  if (!RECEIVER) return;
-  receiver.settleReceivers(data.run, bound);
-  removeSubscriptions(data.companies);
+  if (RECEIVER) {
+    receiver.settleReceivers(data.run, bound);
+    removeSubscriptions(data.companies);
+  }
+  if (METRICS.length === 0) return;
+  processor.add(processes().process_cpu_seconds_total - data.cpu);
+  measureProcess('end');
 }
 
 /** placeOrder places one order and returns it, or null when it was given up. */
@@ -141,13 +145,21 @@ function moveOrder(o, tags) {
   if (res.status === 200) o.next = res.json().allowedTransitions.filter((s) => s !== 'cancelled')[0];
 }
 
-/** measureProcess emits memory and goroutines of the process behind METRICS_URL. */
+/** measureProcess emits memory and goroutines of the processes behind METRICS_URL, added up. */
 export function measureProcess(phase) {
-  if (!METRICS) return;
-  const text = String(http.get(METRICS, { tags: { side: 'ops', name: 'metrics' } }).body);
-  const value = (name) => Number((new RegExp(`^${name} (\\S+)$`, 'm').exec(text) || [])[1] || 0);
-  memory.add(value('process_resident_memory_bytes'), { phase });
-  goroutines.add(value('go_goroutines'), { phase });
+  if (METRICS.length === 0) return;
+  const now = processes();
+  memory.add(now.process_resident_memory_bytes, { phase });
+  goroutines.add(now.go_goroutines, { phase });
+}
+
+function processes() {
+  const sum = { process_resident_memory_bytes: 0, go_goroutines: 0, process_cpu_seconds_total: 0 };
+  for (const url of METRICS) {
+    const text = String(http.get(url, { tags: { side: 'ops', name: 'metrics' } }).body);
+    for (const name of Object.keys(sum)) sum[name] += Number((new RegExp(`^${name} (\\S+)$`, 'm').exec(text) || [])[1] || 0);
+  }
+  return sum;
 }
 
 /** settle is the last iteration of every VU. */

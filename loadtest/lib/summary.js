@@ -18,6 +18,7 @@ export function summarise(name, about, plan, { judge = () => [], notes = () => [
         ordersAccepted: m.count('orders_accepted'), ordersPerSecond: m.count('orders_accepted') / plan.total, ordersStored: m.value('orders_stored'),
         requests: m.count('http_reqs{side:api}'), repeated: m.count('requests_repeated'), limited: m.count('answers_limited'),
         shed: m.count('answers_shed'), unexpected: m.count('answers_unexpected'), abandoned: m.count('orders_abandoned'), dropped: m.count('dropped_iterations'),
+        cpuSeconds: m.value('process_cpu_seconds'), memoryBytes: m.value('process_memory_bytes'),
       },
       durations: durations(data.metrics), webhooks: RECEIVER ? webhooks(m) : null, slices: slices(m, plan.total),
     };
@@ -118,6 +119,7 @@ function text(r) {
   }
   const l = r.load;
   lines.push(`  orders ${l.ordersAccepted} (${short(l.ordersPerSecond)}/s), requests ${l.requests}, repeated ${l.repeated}, 429 ${l.limited}, 503 shed ${l.shed}, not started for lack of VUs ${l.dropped}`);
+  if (l.cpuSeconds !== null) lines.push(`  processes behind METRICS_URL: ${perOrder(l)}, ${short(l.memoryBytes / 2 ** 20)} MiB of memory at the end`);
   if (r.webhooks) {
     const w = r.webhooks;
     lines.push(`  webhooks: promised ${short(w.promised)}, missing ${short(w.missing)}, duplicates ${short(w.duplicates)}, from change to arrival p50 ${short(w.p50)} ms, p99 ${short(w.p99)} ms, all there ${short(w.settledSeconds)} s after the load`);
@@ -125,6 +127,12 @@ function text(r) {
   for (const n of r.notes) lines.push(`  ${n}`);
   if (OUT) lines.push('', `  ${OUT}/summary.html`);
   return lines.join('\n') + '\n';
+}
+
+/** perOrder tells what the processes took. */
+export function perOrder(l) {
+  const all = `${short(l.cpuSeconds)} s of processor`;
+  return l.ordersAccepted ? `${all}, ${short((l.cpuSeconds * 1000) / l.ordersAccepted)} ms for each order` : all;
 }
 
 /** notWorse judges one figure against another of the same run; below the floor (ms) a difference means nothing. */
