@@ -14,8 +14,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/require"
-
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/tests/kafka/brokers"
 )
@@ -86,11 +84,4 @@ func (f *report) add(t *testing.T, format string, args ...any) {
 
 func (f *report) write() error {
 	return os.WriteFile("../../bin/kafka/report.txt", []byte(strings.Join(append(f.lines, ""), "\n")), 0o600)
-}
-
-// TestCluster is the least that the others stand on.
-func TestCluster(t *testing.T) {
-	t.Parallel()
-	require.Len(t, three.Brokers(), 3)
-	require.NotEqual(t, three.Brokers(), three.Internal())
 }

@@ -59,6 +59,11 @@ func Jars(ctx context.Context) (dir string, err error) {
 		return "", fmt.Errorf("read the list of jars: %w", err)
 	}
 	home := filepath.Join(root, "bin/kafka")
+	sum := sha256.Sum256(text)
+	dir = filepath.Join(home, hex.EncodeToString(sum[:6]))
+	if _, err := os.Stat(dir); err == nil {
+		return dir, nil
+	}
 	if err := os.MkdirAll(home, 0o755); err != nil { //nolint:gosec // an ordinary user may run what root has fetched
 		return "", fmt.Errorf("make a folder for the jars: %w", err)
 	}
@@ -67,9 +72,7 @@ func Jars(ctx context.Context) (dir string, err error) {
 		return "", err
 	}
 	defer unlock()
-	sum := sha256.Sum256(text)
-	dir = filepath.Join(home, hex.EncodeToString(sum[:6]))
-	if _, err := os.Stat(dir); err == nil {
+	if _, err := os.Stat(dir); err == nil { // another one was faster
 		return dir, nil
 	}
 	return dir, fetch(ctx, pom, dir)
