@@ -68,6 +68,7 @@ func (m measure) show(d Dialect) {
 	m.dialect.Store(d)
 	for _, op := range []string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", opBatch} {
 		operationSeconds.WithLabelValues(string(d), op, "")
+		operationSeconds.WithLabelValues(string(d), op, "40001")
 	}
 }
 

@@ -3,12 +3,15 @@ package kafka
 import (
 	"context"
 	"errors"
+	"io"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
+
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 const (
@@ -41,6 +44,11 @@ var (
 func Metrics() []prometheus.Collector {
 	for _, op := range []string{opSend, opPoll, opCommit} {
 		operationSeconds.WithLabelValues(system, op, "")
+		operationSeconds.WithLabelValues(system, op, errorType(io.EOF))
+	}
+	for _, topic := range topics.All() {
+		sentMessages.WithLabelValues(system, opSend, topic.Name, "")
+		sentMessages.WithLabelValues(system, opSend, topic.Name, errorType(kgo.ErrRecordTimeout))
 	}
 	return []prometheus.Collector{operationSeconds, sentMessages, consumedMessages, processSeconds}
 }
