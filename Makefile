@@ -114,7 +114,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect rules test-chaos test-race test-kill chart image-check demo ## what `check` runs beside the tests
+rest: lint schemas-check dialect rules test-chaos test-race test-kill chart image-check demo load-check ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs
