@@ -58,7 +58,7 @@ test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
-	  $(GOTESTSUM) -- -tags kafka -count=1 -timeout 10m ./tests/kafka/... ./pkg/kafka ./pkg/outbox ./services/dispatch && \
+	  $(GOTESTSUM) -- -tags kafka -count=1 -timeout 10m ./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch && \
 	  $(GOTESTSUM) -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)" \
 	    ./tests/e2e ./cmd/tradegrid ./services/company ./pkg/shed ./pkg/dbtest'
 	@cat bin/kafka/report.txt
