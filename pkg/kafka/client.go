@@ -46,8 +46,6 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		kgo.RecordDeliveryTimeout(10 * time.Second),
 		// The leader of a topic that was just made hears of it a little later: some seconds on a busy cluster.
 		kgo.UnknownTopicRetries(20),
-		// The leader of a topic that was just made hears of it a little later: some seconds on a busy cluster.
-		kgo.UnknownTopicRetries(20),
 		// Topics come from `topics apply` only.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.WithHooks(meter{}),
