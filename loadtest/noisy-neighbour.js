@@ -1,6 +1,7 @@
 // noisy-neighbour: one company sends far more than it may and ignores every refusal. Do the others notice?
+import exec from 'k6/execution';
 import http from 'k6/http';
-import { number, seconds, switched } from './lib/config.js';
+import { companies, number, seconds, switched } from './lib/config.js';
 import { note, request, unfinished, uuid } from './lib/client.js';
 import { compare, endOf, series } from './lib/contrast.js';
 import { order, pick } from './lib/data.js';
@@ -24,7 +25,10 @@ const load = plan({
   samples: [...series(phases, 'others'), 'answers_limited{group:flood}', 'orders_accepted{group:flood}', 'answers_shed{group:flood}'],
 });
 export const { options } = load;
-export const setup = () => prepare(load, { kindOf });
+export function setup() {
+  if (limited && companies.length > 0 && !companies[0].limitedToken) exec.test.abort('the first company of TOKENS has no limitedToken: `tradegrid admin load-data` makes them, UNLIMITED=1 does without');
+  return prepare(load, { kindOf });
+}
 export const turn = (data) => endOf(data, 'others', phases[0]);
 export function teardown(data) {
   endOf(data, 'others', phases[1]);

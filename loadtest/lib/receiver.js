@@ -19,6 +19,8 @@ export const behave = (name, behaviour) => send('POST', `/behaviour/${name}`, be
 export const behaveWell = (name) => send('DELETE', `/behaviour/${name}`);
 export const forgetLatency = (name) => send('DELETE', `/latency/${name}`);
 export const report = (prefix) => send('GET', `/report?prefix=${prefix}`).json();
+/** forget removes the receivers of earlier runs: they keep what they got until then, for whoever looks into a failure. */
+export const forget = () => send('DELETE', '/receivers?prefix=load-');
 export const waitFor = (name, event) => send('GET', `/wait/${name}?event=${event}&timeout=30s`);
 /** open begins to count what arrives at the receivers. */
 export const open = (names) => send('POST', '/promises', { event: EVENT, receivers: Object.fromEntries(names.map((n) => [n, []])) });

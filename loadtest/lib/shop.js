@@ -52,6 +52,7 @@ function readRecords(list) {
 
 function subscribe(run, list, kindOf) {
   removeSubscriptions(list);
+  receiver.forget();
   for (const c of list) c.receiver = `${run}.${kindOf(c.index)}.${c.index}`;
   const made = many(list.map((c) => setupRequest(c, 'POST', '/webhooks/subscriptions', { name: SUBSCRIPTION, url: `${HOOKS}/hook/${c.receiver}`, events: ['order.*', 'webhook.test'] })));
   made.forEach((s, i) => receiver.setSecret(list[i].receiver, s.secret));

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -92,7 +93,8 @@ func TestDelay(t *testing.T) {
 
 // hang sends a request that hangs and returns where its error will arrive.
 func (f *fixture) hang(ctx context.Context, path string) chan error {
-	before := f.hooks.Report("a").ByStatus["hang"]
+	name := strings.TrimPrefix(path, "/hook/")
+	before := f.hooks.Report(name).ByStatus["hang"]
 	failed := make(chan error, 1)
 	req := f.request(ctx, path, "d", []byte("{}"))
 	go func() {
@@ -102,7 +104,7 @@ func (f *fixture) hang(ctx context.Context, path string) chan error {
 		}
 		failed <- err
 	}()
-	require.Eventually(f.t, func() bool { return f.hooks.Report("a").ByStatus["hang"] == before+1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(f.t, func() bool { return f.hooks.Report(name).ByStatus["hang"] == before+1 }, 5*time.Second, time.Millisecond)
 	select {
 	case err := <-failed:
 		f.t.Fatalf("the request did not hang: %v", err)

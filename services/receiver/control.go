@@ -229,6 +229,17 @@ func (s *Server) clearLatency(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// forgetAll asks for a prefix, so that no slip removes every receiver.
+func (s *Server) forgetAll(w http.ResponseWriter, r *http.Request) {
+	prefix := r.URL.Query().Get("prefix")
+	if prefix == "" {
+		writeError(w, http.StatusBadRequest, errors.New("the query must name a prefix of the receivers' names, such as prefix=load-"))
+		return
+	}
+	s.Forget(prefix)
+	done(w, nil)
+}
+
 func (s *Server) reset(w http.ResponseWriter, r *http.Request) {
 	if in, ok := s.requestInbox(w, r); ok {
 		in.reset(s.cfg.Behaviour)

@@ -87,6 +87,22 @@ func TestLatencyStartsAnew(t *testing.T) {
 	require.EqualValues(t, 2, report.Unique, "counts stay")
 }
 
+func TestForgottenReceivers(t *testing.T) {
+	t.Parallel()
+	f := setup(t, receiver.Config{})
+	f.post("/hook/load-1.a", "d", f.body("order.created", "o"))
+	f.post("/hook/a", "d", f.body("order.created", "o"))
+	require.Equal(t, 204, f.call("POST", "/behaviour/load-1.a", `{"mode":"hang"}`, nil))
+	failed := f.hang(t.Context(), "/hook/load-1.a")
+	require.Equal(t, 400, f.call("DELETE", "/receivers", "", nil), "without a prefix")
+	require.Equal(t, 204, f.call("DELETE", "/receivers?prefix=load-", "", nil))
+	require.Error(t, <-failed, "what hangs in a forgotten receiver ends")
+	require.Zero(t, f.hooks.Report("load-1.a").Received)
+	require.EqualValues(t, 1, f.hooks.Report("a").Received)
+	res, _ := f.post("/hook/load-1.a", "d", f.body("order.created", "o"))
+	require.Equal(t, 200, res.StatusCode)
+}
+
 func TestLedgerInAnyOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -75,6 +76,7 @@ func New(cfg Config) *Server {
 	s.mux.HandleFunc("POST /promises", s.setPromises)
 	s.mux.HandleFunc("GET /report", s.reportAll)
 	s.mux.HandleFunc("GET /report/{name}", s.report)
+	s.mux.HandleFunc("DELETE /receivers", s.forgetAll)
 	return s
 }
 
@@ -131,6 +133,19 @@ func (s *Server) SetBehaviour(name string, b Behaviour) error {
 	defer in.mu.Unlock()
 	in.setBehaviour(b)
 	return nil
+}
+
+// Forget removes the receivers whose names begin with the prefix, with all that they know. The next use of
+// such a name makes a new receiver.
+func (s *Server) Forget(prefix string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, in := range s.inboxes {
+		if strings.HasPrefix(name, prefix) {
+			in.reset(s.cfg.Behaviour) // releases the requests that hang in it
+			delete(s.inboxes, name)
+		}
+	}
 }
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
