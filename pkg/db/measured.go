@@ -13,6 +13,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
 // operationSeconds follows the conventions for database clients. The tracer library has the same metric, but knows
@@ -60,7 +62,7 @@ func (m measure) end(ctx context.Context, err error) {
 	if !ok || !known { // what asks for the dialect
 		return
 	}
-	operationSeconds.WithLabelValues(string(system), s.op, errorType(err)).Observe(time.Since(s.at).Seconds())
+	telemetry.Observe(ctx, operationSeconds.WithLabelValues(string(system), s.op, errorType(err)), time.Since(s.at).Seconds())
 }
 
 // show makes the usual operations be there before there is anything to count.

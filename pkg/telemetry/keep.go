@@ -28,9 +28,9 @@ var (
 	keptTraces = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_trace_kept_total", Help: "Traces kept though they were not in the share, by reason: error, slow, attempt.",
 	}, []string{"reason"})
-	droppedSpans = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "tradegrid_trace_dropped_total", Help: "Spans that could not wait for the end of their trace.",
-	})
+	droppedSpans = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_trace_dropped_total", Help: "Spans that could not wait for the end of their trace, by reason: waiting (too many in all), size (too many of the trace).",
+	}, []string{"reason"})
 )
 
 // recorded records what its sampler leaves out, so that a [keeper] can decide at the end.
@@ -80,8 +80,12 @@ func (k *keeper) OnStart(ctx context.Context, s sdktrace.ReadWriteSpan) {
 	if l == nil {
 		l = &local{}
 	}
-	if k.waiting >= maxWaiting || l.open+len(l.ended) >= maxTraceSize {
-		droppedSpans.Inc()
+	switch {
+	case k.waiting >= maxWaiting:
+		droppedSpans.WithLabelValues("waiting").Inc()
+		return
+	case l.open+len(l.ended) >= maxTraceSize:
+		droppedSpans.WithLabelValues("size").Inc()
 		return
 	}
 	l.open++

@@ -70,6 +70,7 @@ func describe(ctx context.Context, cfg Config) (*resource.Resource, error) {
 func (t *Telemetry) startTraces(ctx context.Context, cfg Config, from *resource.Resource) error {
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(from)}
 	var to sdktrace.SpanExporter
+	queue := &room{signal: SignalTraces}
 	switch {
 	case cfg.sends(SignalTraces):
 		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.to(SignalTraces)), otlptracehttp.WithTimeout(sendTimeout),
@@ -77,13 +78,13 @@ func (t *Telemetry) startTraces(ctx context.Context, cfg Config, from *resource.
 		if err != nil {
 			return fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
 		}
-		to = countedSpans{exporter}
+		to = countedSpans{exporter, queue}
 	case cfg.Log.Enabled(ctx, slog.LevelDebug):
-		to = logExporter{cfg.Log}
+		to = countedSpans{logExporter{cfg.Log}, queue}
 	}
 	sampler := sdktrace.ParentBased(t.sample)
 	if to != nil {
-		batch := sdktrace.NewBatchSpanProcessor(to)
+		batch := roomySpans{sdktrace.NewBatchSpanProcessor(to, sdktrace.WithMaxQueueSize(maxQueued)), queue}
 		if cfg.KeepSlow > 0 {
 			sampler = recorded{sampler}
 			opts = append(opts, sdktrace.WithSpanProcessor(newKeeper(batch, cfg.KeepSlow)))
@@ -130,25 +131,33 @@ func (t *Telemetry) startLogs(ctx context.Context, cfg Config, from *resource.Re
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
 	}
-	provider := sdklog.NewLoggerProvider(sdklog.WithResource(from), sdklog.WithProcessor(sdklog.NewBatchProcessor(countedLogs{exporter})))
+	queue := &room{signal: SignalLogs}
+	batch := sdklog.NewBatchProcessor(countedLogs{exporter, queue}, sdklog.WithMaxQueueSize(maxQueued))
+	provider := sdklog.NewLoggerProvider(sdklog.WithResource(from), sdklog.WithProcessor(roomyLogs{batch, queue}))
 	t.onStop("log lines", provider.Shutdown)
 	otel.SetLoggerProvider(provider)
 	return nil
 }
 
 var lost = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "tradegrid_telemetry_lost_total", Help: "Spans, log lines and sets of metrics that the collector did not take, by signal.",
+	Name: "tradegrid_telemetry_lost_total", Help: "Spans, log lines and sets of metrics that the collector did not take, or that found no room to wait for it, by signal.",
 }, []string{"signal"})
 
 // The exporters count what is lost: a collector that is gone must be seen in what is still there.
 type (
-	countedSpans   struct{ sdktrace.SpanExporter }
+	countedSpans struct {
+		sdktrace.SpanExporter
+		queue *room
+	}
 	countedMetrics struct{ sdkmetric.Exporter }
-	countedLogs    struct{ sdklog.Exporter }
+	countedLogs    struct {
+		sdklog.Exporter
+		queue *room
+	}
 )
 
 func (e countedSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnlySpan) error {
-	return count(e.SpanExporter.ExportSpans(ctx, spans), SignalTraces, len(spans))
+	return e.queue.left(e.SpanExporter.ExportSpans(ctx, spans), len(spans))
 }
 
 func (e countedMetrics) Export(ctx context.Context, rm *metricdata.ResourceMetrics) error {
@@ -156,7 +165,7 @@ func (e countedMetrics) Export(ctx context.Context, rm *metricdata.ResourceMetri
 }
 
 func (e countedLogs) Export(ctx context.Context, records []sdklog.Record) error {
-	return count(e.Exporter.Export(ctx, records), SignalLogs, len(records))
+	return e.queue.left(e.Exporter.Export(ctx, records), len(records))
 }
 
 func count(err error, signal string, n int) error {

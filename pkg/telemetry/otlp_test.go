@@ -1,13 +1,14 @@
 package telemetry_test
 
 import (
-	"context"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,12 +31,12 @@ func TestAllSignalsReachTheCollector(t *testing.T) {
 	t.Setenv("OTEL_RESOURCE_ATTRIBUTES", "k8s.pod.name=api-0")
 	c := otlptest.New(t)
 	stderr := &lines{}
-	log := newLog(stderr)
 	took := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "test_took_seconds", Help: "h", Buckets: []float64{1}})
 	tel, err := telemetry.Start(t.Context(), telemetry.Config{
-		Service: "tradegrid-test", Instance: "here", Release: "1", Endpoint: c.URL, Sample: 1, Metrics: []prometheus.Collector{took}, Log: log,
+		Service: "tradegrid-test", Instance: "here", Release: "1", Endpoint: c.URL, Sample: 1, Metrics: []prometheus.Collector{took}, Log: newLog(stderr),
 	})
 	require.NoError(t, err)
+	log := newLog(stderr) // a handler keeps the provider that it found first
 	calls, err := otel.Meter("test").Int64Counter("test.calls", metric.WithUnit("{call}"))
 	require.NoError(t, err)
 	ctx, span := otel.Tracer("test").Start(t.Context(), "work")
@@ -72,9 +73,9 @@ func TestAllSignalsReachTheCollector(t *testing.T) {
 // Only what is asked for goes out.
 func TestSignalsCanBeChosen(t *testing.T) { //nolint:paralleltest // the providers are the process's
 	c := otlptest.New(t)
-	log := newLog(io.Discard)
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: c.URL, Signals: []string{telemetry.SignalTraces}, Sample: 1, Log: log})
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: c.URL, Signals: []string{telemetry.SignalTraces}, Sample: 1, Log: newLog(io.Discard)})
 	require.NoError(t, err)
+	log := newLog(io.Discard)
 	ctx, span := tel.Provider.Tracer("test").Start(t.Context(), "work")
 	log.InfoContext(ctx, "worked")
 	span.End()
@@ -84,34 +85,52 @@ func TestSignalsCanBeChosen(t *testing.T) { //nolint:paralleltest // the provide
 	require.Empty(t, c.Lines())
 }
 
-// A collector that hangs holds up nobody; what it does not take is counted, and the log tells it once.
+// A collector that hangs holds up nobody; every span that it does not take is counted, those that cannot even wait for it
+// too, and the log tells it once.
 func TestCollectorThatIsDown(t *testing.T) { //nolint:paralleltest // the providers are the process's
 	hang := make(chan struct{})
-	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+	release := sync.OnceFunc(func() { close(hang) })
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
 		case <-hang:
+			w.WriteHeader(http.StatusServiceUnavailable)
 		case <-r.Context().Done():
 		}
 	}))
 	defer server.Close()
-	defer close(hang)
+	defer release()
 	stderr := &lines{}
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: server.URL, Signals: []string{telemetry.SignalTraces}, Sample: 1, Metrics: telemetry.Metrics(), Log: newLog(stderr)})
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{
+		Endpoint: server.URL, Signals: []string{telemetry.SignalTraces, telemetry.SignalLogs}, Sample: 1, Metrics: telemetry.Metrics(), Log: newLog(stderr),
+	})
 	require.NoError(t, err)
+	log := newLog(io.Discard) // a handler keeps the provider that it found first
+	const n = 20_000          // many times what may wait
+	spans, told := lost(t, tel, "traces"), lost(t, tel, "logs")
 	start := time.Now()
-	for range 20_000 { // many times what waits to be sent
+	for range n {
 		_, span := tel.Provider.Tracer("test").Start(t.Context(), "work")
 		span.End()
+		log.InfoContext(t.Context(), "worked")
 	}
 	require.Less(t, time.Since(start), 4*time.Second, "nobody waits for the collector, which is given 5 s")
-	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
-	defer cancel()
-	tel.Stop(ctx)
-	_, page := get(t, tel, "/metrics")
-	require.Contains(t, page, `tradegrid_telemetry_lost_total{signal="metrics"} 0`)
-	require.Eventually(t, func() bool {
-		_, page := get(t, tel, "/metrics")
-		return !strings.Contains(page, `tradegrid_telemetry_lost_total{signal="traces"} 0`)
-	}, 20*time.Second, 10*time.Millisecond, "counted")
+	require.InDelta(t, n-2048, lost(t, tel, "traces")-spans, 1, "what finds no room is counted at once")
+	require.InDelta(t, n-2048, lost(t, tel, "logs")-told, 1)
+	release()
+	tel.Stop(t.Context())
+	require.EqualValues(t, n, lost(t, tel, "traces")-spans, "and nothing is counted twice")
+	require.EqualValues(t, n, lost(t, tel, "logs")-told)
+	require.Zero(t, lost(t, tel, "metrics"))
 	require.LessOrEqual(t, strings.Count(stderr.String(), "telemetry is lost"), 1)
+}
+
+// lost is tradegrid_telemetry_lost_total of a signal.
+func lost(t *testing.T, tel *telemetry.Telemetry, signal string) (n int) {
+	t.Helper()
+	_, page := get(t, tel, "/metrics")
+	_, value, ok := strings.Cut(page, `tradegrid_telemetry_lost_total{signal="`+signal+`"} `)
+	require.True(t, ok, page)
+	_, err := fmt.Sscan(value, &n)
+	require.NoError(t, err)
+	return n
 }

@@ -105,6 +105,9 @@ func Metrics() []prometheus.Collector {
 	for _, reason := range []string{"error", "slow", "attempt"} {
 		keptTraces.WithLabelValues(reason)
 	}
+	for _, reason := range []string{"waiting", "size"} {
+		droppedSpans.WithLabelValues(reason)
+	}
 	return []prometheus.Collector{lost, keptTraces, droppedSpans}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/tradegrid/tradegrid/pkg/telemetry/otlptest"
 )
@@ -36,10 +37,22 @@ func TestOneOrderIsOneTraceAtTheCollector(t *testing.T) {
 	eventually(t, func() bool {
 		return slices.ContainsFunc(c.Lines(), func(l otlptest.Line) bool { return l.Text == "delivery attempted" && l.Trace == last.Trace })
 	}, "the line of the attempt names the trace")
+	// Each process sends all of them, and the collector keeps those of the last: so what was seen once has been seen.
+	missing := []string{
+		"http_server_request_duration_seconds", "db_client_operation_duration_seconds",
+		"tradegrid_outbox_publish_latency_seconds", "tradegrid_delivery_latency_seconds",
+	}
 	eventually(t, func() bool {
-		m := c.Metrics()
-		return m["http_server_request_duration_seconds"] != nil && m["tradegrid_outbox_publish_latency_seconds"] != nil && m["tradegrid_delivery_latency_seconds"] != nil
-	}, "the metrics of all roles arrive")
+		missing = slices.DeleteFunc(missing, func(name string) bool { return hasExemplar(c.Metrics()[name]) })
+		return len(missing) == 0
+	}, "the latencies of all roles arrive, with traces as examples")
+}
+
+// hasExemplar tells whether a histogram names a trace.
+func hasExemplar(m *metricspb.Metric) bool {
+	return slices.ContainsFunc(m.GetHistogram().GetDataPoints(), func(p *metricspb.HistogramDataPoint) bool {
+		return slices.ContainsFunc(p.GetExemplars(), func(e *metricspb.Exemplar) bool { return len(e.GetTraceId()) == 16 })
+	})
 }
 
 // pathTo follows parents from the POST of an order's event at the receiver; nil while it is not there.
