@@ -11,6 +11,7 @@ export function summarise(name, about, plan, { judge = () => [], notes = () => [
   return (data) => {
     const m = reader(data.metrics);
     const verdicts = [...thresholds(data.metrics), ...checks(data.root_group), ...consistent(m), ...judge(m)];
+    verdicts.sort((a, b) => a.ok - b.ok);
     const result = {
       scenario: name, about, ok: verdicts.every((v) => v.ok), api: BASE, receiver: RECEIVER || null, endedAt: new Date().toISOString(),
       seconds: plan.total, settings: settings(), verdicts, notes: notes(m),
@@ -99,7 +100,7 @@ function slices(m, total) {
 
 function settings() {
   const out = {};
-  for (const key of ['RATE', 'DURATION', 'VUS', 'COMPANIES', 'START', 'FACTOR', 'WAIT', 'UNLIMITED', 'BAD']) if (__ENV[key]) out[key] = __ENV[key];
+  for (const key of ['RATE', 'DURATION', 'VUS', 'COMPANIES', 'START', 'FACTOR', 'FLOOR', 'WAIT', 'UNLIMITED', 'BAD']) if (__ENV[key]) out[key] = __ENV[key];
   return out;
 }
 
