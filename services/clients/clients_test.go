@@ -364,10 +364,10 @@ func TestSnapshot(t *testing.T) {
 	id := uuid.MustParse(c["id"].(string))
 	require.NoError(t, f.tx(t, func(ctx context.Context, tx *db.Tx) error {
 		s, err := f.service.LockSnapshot(ctx, tx, company, id)
-		require.Equal(t, money.Amount(100000), s.CreditLimit)
 		if err != nil {
 			return err
 		}
+		require.Equal(t, money.Amount(100000), s.CreditLimit)
 		f.service.AddBalance(tx, company, id, -250)
 		return nil
 	}))
