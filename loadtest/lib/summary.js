@@ -10,7 +10,7 @@ import { page } from './html.js';
 export function summarise(name, about, plan, { judge = () => [], notes = () => [] } = {}) {
   return (data) => {
     const m = reader(data.metrics);
-    const verdicts = [...thresholds(data.metrics), ...checks(data.root_group), ...consistent(m), ...judge(m)];
+    const verdicts = [...wholeRun(m, data.state, plan.total), ...thresholds(data.metrics), ...checks(data.root_group), ...consistent(m), ...judge(m)];
     verdicts.sort((a, b) => a.ok - b.ok);
     const result = {
       scenario: name, about, ok: verdicts.every((v) => v.ok), api: BASE, receiver: RECEIVER || null, endedAt: new Date().toISOString(),
@@ -54,6 +54,12 @@ function thresholds(metrics) {
   return out;
 }
 
+// Rules that nothing was measured for would all be kept.
+function wholeRun(m, state, total) {
+  const took = Math.floor(state.testRunDurationMs / 1000);
+  return [{ rule: 'the load ran to its end', value: `${m.count('iterations')} iterations in ${took} s`, ok: m.count('iterations') > 0 && took >= total }];
+}
+
 // Each check by itself: the threshold says only that one of them failed.
 function checks(group) {
   return group.checks.map((c) => ({ rule: `check: ${c.name}`, value: `${c.passes} of ${c.passes + c.fails}`, ok: c.fails === 0 }));
@@ -68,7 +74,8 @@ function figure(metric, rule) {
 
 // The promises that reached the receiver are all that were made; otherwise the run itself is at fault.
 function consistent(m) {
-  if (!RECEIVER || m.value('webhooks_promised') === null) return [];
+  if (!RECEIVER) return [];
+  if (m.value('webhooks_promised') === null) return [{ rule: 'the receivers were asked after the load', value: 'the run was cut short', ok: false }];
   const [promised, accepted] = [m.value('webhooks_promised'), m.count('orders_accepted')];
   return [{ rule: 'every accepted order was promised to its receiver', value: `${promised} of ${accepted}`, ok: promised === accepted }];
 }
