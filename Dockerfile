@@ -4,9 +4,10 @@
 ARG GO_VERSION=1.26
 
 FROM --platform=$BUILDPLATFORM golang:${GO_VERSION}-bookworm AS build
+ENV GOMODCACHE=/cache/modules GOCACHE=/cache/build
 WORKDIR /src
 COPY go.mod go.sum ./
-RUN --mount=type=cache,target=/go/pkg/mod go mod download
+RUN --mount=type=cache,target=/cache go mod download
 COPY cmd cmd
 COPY pkg pkg
 COPY schemas schemas
@@ -15,7 +16,7 @@ COPY topics topics
 ARG TARGETOS TARGETARCH
 ARG RELEASE=dev
 # The same sources and the same Go give the same bytes, wherever they are built.
-RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache/go-build \
+RUN --mount=type=cache,target=/cache \
     CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
     go build -trimpath -buildvcs=false -ldflags "-s -w -buildid= -X main.release=${RELEASE}" -o /out/tradegrid ./cmd/tradegrid
 
