@@ -13,6 +13,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
@@ -201,21 +203,41 @@ func TestRowsStayWhileKafkaIsDown(t *testing.T) {
 	require.Equal(t, first, g.logged(c))
 }
 
+// large is a payload of 8 kB that packing leaves at half of that.
+func large() (payload []byte) {
+	for len(payload) < 8000 {
+		payload = fmt.Appendf(payload, "%x", uuid.New())
+	}
+	return payload
+}
+
+// refuseLarge makes a topic refuse what large gives, and waits until the leaders of all its partitions know.
+func (g *rig) refuseLarge(topic string) {
+	g.t.Helper()
+	client := g.client(kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	admin, most := kadm.NewClient(client), "2000"
+	_, err := admin.AlterTopicConfigs(g.t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &most}}, topic)
+	require.NoError(g.t, err)
+	found, err := admin.ListTopics(g.t.Context(), topic)
+	require.NoError(g.t, err)
+	for partition := range found[topic].Partitions {
+		require.Eventually(g.t, func() bool {
+			err := client.ProduceSync(g.t.Context(), &kgo.Record{Topic: topic, Partition: partition, Value: large()}).FirstErr()
+			return errors.Is(err, kerr.MessageTooLarge)
+		}, eventually, 50*time.Millisecond)
+	}
+}
+
 func TestPoisonMovesAsideAndTheRestGoesOn(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	small := "2000"
-	_, err := kadm.NewClient(g.client()).AlterTopicConfigs(t.Context(), []kadm.AlterConfig{{Op: kadm.SetConfig, Name: "max.message.bytes", Value: &small}}, topics.Deliveries)
-	require.NoError(t, err)
+	g.refuseLarge(topics.Deliveries)
 	c, record := company(), uuid.New()
 	messages, _ := history(record, 1, 6)
 	messages[1].Payload = make([]byte, 2<<20) // more than the client sends
 	messages[2].Topic = "no such/topic name"  // not a legal name
 	messages[3].Topic = topics.Deliveries     // refused by the broker
-	messages[3].Payload = []byte(fmt.Sprintf("%x", uuid.New()))
-	for len(messages[3].Payload) < 8000 {
-		messages[3].Payload = fmt.Appendf(messages[3].Payload, "%x", uuid.New())
-	}
+	messages[3].Payload = large()
 	messages[4].Topic = topics.Deliveries
 	g.append(c, messages...)
 	g.run(g.relay("a"))
