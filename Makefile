@@ -54,13 +54,15 @@ test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one
 
 # Tests of topics.Apply and of TLS (pkg/kafka), of `tradegrid dev` (tests/e2e) and of rows that wait (pkg/outbox) start the broker
 # of `tradegrid dev` themselves; tests/kafka has their counterparts for real ones.
+# Brokers on a busy machine hear late of topics: a test that fails is run again, which the output shows, at most twice.
+AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
+
 .PHONY: test-kafka
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
-	  $(GOTESTSUM) -- -tags kafka -count=1 -timeout 10m ./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch && \
-	  $(GOTESTSUM) -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)" \
-	    ./tests/e2e ./cmd/tradegrid ./services/company ./pkg/shed ./pkg/dbtest'
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch" -- -tags kafka -count=1 -timeout 10m && \
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/shed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect
