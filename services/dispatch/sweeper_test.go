@@ -92,7 +92,9 @@ func TestSweeperDecisions(t *testing.T) {
 	active, paused, resting, gone := p.subscribe(), p.subscribe(), p.subscribe(), uuid.Must(uuid.NewV7())
 	p.set(paused, "status = 'paused'")
 	p.set(resting, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
-	const long, short = 11 * time.Minute, 5 * time.Second
+	// All limits are wide: however slowly this test runs, no row comes of age meanwhile.
+	const long, short = time.Hour, 10 * time.Minute
+	const grace, parkGrace, abandoned, expireGrace = 30 * time.Minute, 5 * time.Minute, 20 * time.Minute, 5 * time.Minute
 	rows := map[string]row{
 		"overdue in Kafka":               {sub: active, due: long, updated: long, expected: "inject"},
 		"overdue retry":                  {sub: active, due: long, updated: long, attempt: 3, expected: "inject"},
@@ -101,12 +103,12 @@ func TestSweeperDecisions(t *testing.T) {
 		"parked, receiver takes again":   {sub: active, parked: true, updated: short, expected: "inject"},
 		"parked this moment":             {sub: active, parked: true, updated: 0, expected: "leave"},
 		"body in the row":                {sub: active, parked: true, updated: short, ownBody: true, expected: "inject"},
-		"worker died":                    {sub: active, state: stateDelivering, attempt: 2, updated: 2 * time.Minute, parked: true, expected: "inject"},
+		"worker died":                    {sub: active, state: stateDelivering, attempt: 2, updated: long, parked: true, expected: "inject"},
 		"worker at it":                   {sub: active, state: stateDelivering, attempt: 2, updated: short, parked: true, expected: "leave"},
-		"worker died in the last one":    {sub: active, state: stateDelivering, attempt: 7, updated: 2 * time.Minute, parked: true, expected: "dead"},
+		"worker died in the last one":    {sub: active, state: stateDelivering, attempt: 7, updated: long, parked: true, expected: "dead"},
 		"time to live over":              {sub: active, parked: true, updated: short, left: -time.Second, expected: "dead"},
 		"just over, left to the sender":  {sub: active, due: short, left: -time.Second, expected: "leave"},
-		"over for long":                  {sub: active, due: short, left: -2 * time.Minute, expected: "dead"},
+		"over for long":                  {sub: active, due: short, left: -short, expected: "dead"},
 		"event not in the log yet":       {sub: active, parked: true, updated: short, noBody: true, expected: "leave"},
 		"event not in the log any more":  {sub: active, parked: true, updated: short, created: 2 * time.Hour, noBody: true, expected: "dead"},
 		"paused":                         {sub: paused, parked: true, updated: long, expected: "leave"},
@@ -131,7 +133,9 @@ func TestSweeperDecisions(t *testing.T) {
 		}
 	}
 	sent, buried := p.collect(topics.Deliveries), p.collect(topics.DeliveriesDead)
-	s := p.sweeper("a", func(c *SweeperConfig) { c.Page = 4 })
+	s := p.sweeper("a", func(c *SweeperConfig) {
+		c.Page, c.Grace, c.ParkGrace, c.Abandoned, c.ExpireGrace = 4, grace, parkGrace, abandoned, expireGrace
+	})
 	_, err := s.pass(t.Context())
 	require.NoError(t, err)
 
