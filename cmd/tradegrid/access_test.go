@@ -372,7 +372,7 @@ func (r *records) awaitEvent(t *testing.T) {
 		first, _ := items[0].(map[string]any)
 		r.id["EVENT"], _ = first["eventId"].(string)
 		return r.id["EVENT"] != ""
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 // ofRecord says for each operation on one record of what kind it is, and with what body it would succeed.

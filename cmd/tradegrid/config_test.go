@@ -199,7 +199,7 @@ func startRole(t *testing.T, role, file string, args ...string) *output {
 
 func (o *output) await(t *testing.T, want string) {
 	t.Helper()
-	if !assert.Eventually(t, func() bool { return strings.Contains(o.String(), want) }, 30*time.Second, 10*time.Millisecond) {
+	if !assert.Eventually(t, func() bool { return strings.Contains(o.String(), want) }, time.Minute, 10*time.Millisecond) {
 		require.FailNow(t, "not written: "+want, "%s", o)
 	}
 }
@@ -254,7 +254,7 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	}
 	before := reloaded(t)
 	hangup(t)
-	require.Eventually(t, func() bool { return reloaded(t) >= before+float64(len(roles)) }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return reloaded(t) >= before+float64(len(roles)) }, time.Minute, 5*time.Millisecond)
 	replace(t, file, append(backends, "log-level: debug", "database-conns: 9")...)
 	for _, out := range roles {
 		out.await(t, `msg="settings changed" settings="[log-level=debug]"`)

@@ -156,7 +156,7 @@ func (w *walk) relay(d *db.DB, n int) {
 	require.Eventually(w.t, func() bool {
 		var logged int
 		return d.QueryRow(w.t.Context(), `SELECT count(*) FROM events WHERE company_id = $1`, w.company).Scan(&logged) == nil && logged == n
-	}, 30*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	stop()
 	require.NoError(w.t, <-done)
 }

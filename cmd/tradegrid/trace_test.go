@@ -42,7 +42,7 @@ type flow struct {
 	brokers  []string
 }
 
-const deliveryTimeout = 30 * time.Second
+const deliveryTimeout = time.Minute
 
 // runFlow places the order and waits for the second attempt. It sets the tracer of the process.
 func runFlow(t *testing.T, propagate bool) *flow {

@@ -139,7 +139,7 @@ func TestCockroachThatNeverAnswersIsGivenUp(t *testing.T) {
 		done <- err
 	}()
 	running := filepath.Join(filepath.Dir(program), "running")
-	require.Eventually(t, func() bool { _, err := os.Stat(running); return err == nil }, 10*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(running); return err == nil }, time.Minute, 5*time.Millisecond)
 	cancel(errors.New("enough"))
 	require.ErrorIs(t, <-done, context.Canceled)
 }
@@ -166,7 +166,7 @@ func TestCockroachWaitsForAnEarlierNode(t *testing.T) {
 	require.Eventually(t, func() bool {
 		_, err := os.Stat(filepath.Join(cfg.Dir, "listening-url"))
 		return err == nil
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	require.NoError(t, os.WriteFile(filepath.Join(cfg.Dir, "pid"), fmt.Appendln(nil, earlier.Process.Pid), 0o600))
 	c := startFake(t, cfg)
 	require.NoError(t, <-ended)

@@ -331,7 +331,7 @@ func TestServe(t *testing.T) {
 			_ = c.Close()
 		}
 		return err != nil
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	close(g.leave)
 	require.Equal(t, 201, <-running)
 	require.NoError(t, <-served)

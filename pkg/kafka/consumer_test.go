@@ -102,9 +102,9 @@ func TestCommitsOnlyTheFinishedPrefix(t *testing.T) {
 		records[i].Done()
 		records[i].Done() // a second time changes nothing
 	}
-	require.Eventually(t, func() bool { return b.committed(t, "g") == 2 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.committed(t, "g") == 2 }, time.Minute, 10*time.Millisecond)
 	records[2].Done()
-	require.Eventually(t, func() bool { return b.committed(t, "g") == 10 }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.committed(t, "g") == 10 }, time.Minute, 10*time.Millisecond)
 }
 
 func TestWindowBoundsWhatIsUnfinished(t *testing.T) {
@@ -121,7 +121,7 @@ func TestWindowBoundsWhatIsUnfinished(t *testing.T) {
 		}
 		held <- r
 	}})
-	require.Eventually(t, func() bool { return open.Load() >= window }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return open.Load() >= window }, time.Minute, time.Millisecond)
 	for range total {
 		r := <-held
 		open.Add(-1)
@@ -129,7 +129,7 @@ func TestWindowBoundsWhatIsUnfinished(t *testing.T) {
 	}
 	require.EqualValues(t, total, seen.Load(), "a pause repeats or skips nothing")
 	require.LessOrEqual(t, most.Load(), int64(window+batch))
-	require.Eventually(t, func() bool { return b.committed(t, "g") == total }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.committed(t, "g") == total }, time.Minute, 10*time.Millisecond)
 }
 
 func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
@@ -155,7 +155,7 @@ func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
 		}
 		seen.Add(int64(len(batch)))
 	}})
-	require.Eventually(t, func() bool { return seen.Load() == total }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return seen.Load() == total }, time.Minute, time.Millisecond)
 }
 
 func TestStopWaitsForWhatIsInFlight(t *testing.T) {
@@ -229,7 +229,7 @@ func TestRebalancesLoseNothing(t *testing.T) {
 		stop()
 		require.Eventually(t, handled(sent), 30*time.Second, 5*time.Millisecond)
 	}
-	require.Eventually(t, func() bool { return b.committed(t, "g") == int64(sent) }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return b.committed(t, "g") == int64(sent) }, time.Minute, 10*time.Millisecond)
 	var repeats int
 	for _, n := range times {
 		repeats += n - 1
@@ -256,7 +256,7 @@ func TestTailReadsOnlyWhatIsNew(t *testing.T) {
 		b.produce(t, n, 1, 2)
 		n++
 		return len(got) > 0
-	}, 10*time.Second, 20*time.Millisecond)
+	}, time.Minute, 20*time.Millisecond)
 	first, err := strconv.Atoi(<-got)
 	require.NoError(t, err)
 	require.GreaterOrEqual(t, first, 10)
@@ -285,7 +285,7 @@ func TestStaticMemberComesBack(t *testing.T) {
 		from := sent
 		b.produce(t, from, partitions, partitions)
 		sent += partitions
-		require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(by) == sent }, 20*time.Second, 5*time.Millisecond)
+		require.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(by) == sent }, time.Minute, 5*time.Millisecond)
 		mu.Lock()
 		defer mu.Unlock()
 		all := map[int]string{}
@@ -306,7 +306,7 @@ func TestStaticMemberComesBack(t *testing.T) {
 			}
 		}
 		return n == partitions/2
-	}, 20*time.Second, 10*time.Millisecond, "both have their share")
+	}, time.Minute, 10*time.Millisecond, "both have their share")
 	for range 3 {
 		stop()
 		stop = b.start(t, member("one"))

@@ -24,7 +24,7 @@ import (
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // eventually is how long a test waits for what must come.
-const eventually = 30 * time.Second
+const eventually = time.Minute
 
 // rig is a database and a broker that one test has for itself.
 type rig struct {

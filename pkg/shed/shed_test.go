@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-const soon = 20 * time.Second
+const soon = time.Minute
 
 // gauge is a probe whose value the test sets.
 type gauge struct {

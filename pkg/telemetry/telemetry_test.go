@@ -126,7 +126,7 @@ func TestStoppingIsAReason(t *testing.T) {
 	require.Eventually(t, func() bool {
 		status, body = get("/readyz")
 		return status == http.StatusServiceUnavailable
-	}, 10*time.Second, 5*time.Millisecond)
+	}, time.Minute, 5*time.Millisecond)
 	require.JSONEq(t, `{"ok": false, "reasons": {"process": "is stopping"}}`, body)
 	status, body = get("/livez")
 	require.Equal(t, http.StatusOK, status, "a process that drains is alive: %s", body)

@@ -84,7 +84,7 @@ func TestWholePathUnderRestarts(t *testing.T) {
 			p.produce(newTestEvent(p.company, "order.created").record(t))
 		}
 		if round < rounds-1 {
-			require.Eventually(t, func() bool { return done() > 0 }, 30*time.Second, time.Millisecond)
+			require.Eventually(t, func() bool { return done() > 0 }, time.Minute, time.Millisecond)
 			stop() // in the middle of the work
 		}
 	}

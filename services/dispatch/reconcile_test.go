@@ -62,7 +62,7 @@ func (a *audit) compared() {
 	require.Eventually(a.t, func() bool {
 		err = a.step(context.Background())
 		return err == nil && a.until == nil
-	}, 20*time.Second, 20*time.Millisecond, "the router gets there: %v", &err)
+	}, time.Minute, 20*time.Millisecond, "the router gets there: %v", &err)
 }
 
 func (a *audit) lose(e testEvent) {
@@ -93,7 +93,7 @@ func TestReconcilerFindsWhatIsLost(t *testing.T) {
 	a.router(nil)
 	kept, lost := newTestEvent(a.company, "order.created"), newTestEvent(a.company, "order.created")
 	a.raise(kept, lost)
-	require.Eventually(t, func() bool { return a.count("true") == 2 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return a.count("true") == 2 }, time.Minute, 5*time.Millisecond)
 	a.lose(lost)
 	a.compared()
 	require.Len(t, a.missing, 1)
@@ -102,7 +102,7 @@ func TestReconcilerFindsWhatIsLost(t *testing.T) {
 	a.compared()
 	require.Len(t, a.missing, 1, "it stays, though its part of the log is over")
 	a.produce(lost.record(t)) // an operator sets the offsets back
-	require.Eventually(t, func() bool { return a.count("true") == 2 }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(t, func() bool { return a.count("true") == 2 }, time.Minute, 5*time.Millisecond)
 	a.compared()
 	require.Empty(t, a.missing)
 

@@ -117,7 +117,7 @@ func (p *pipe) collect(names ...string) func() []*kgo.Record {
 // eventually waits until the collected records number n.
 func (p *pipe) eventually(records func() []*kgo.Record, n int) []*kgo.Record {
 	p.t.Helper()
-	require.Eventually(p.t, func() bool { return len(records()) >= n }, 20*time.Second, 5*time.Millisecond)
+	require.Eventually(p.t, func() bool { return len(records()) >= n }, time.Minute, 5*time.Millisecond)
 	return records()
 }
 
@@ -208,7 +208,7 @@ func TestRouterRecognisesRepeats(t *testing.T) {
 	p.router(nil)
 	marker := newTestEvent(p.company, "order.created")
 	p.produce(marker.record(t)) // the last of its partition
-	require.Eventually(t, func() bool { return p.count("event_id = '"+marker.id.String()+"'") == 1 }, 20*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return p.count("event_id = '"+marker.id.String()+"'") == 1 }, time.Minute, 10*time.Millisecond)
 	require.Equal(t, events+1, p.count("true"), "one row per event and subscription")
 	distinct := func() int { // what no sender has seen yet may be sent again
 		ids := map[uuid.UUID]bool{}
@@ -217,7 +217,7 @@ func TestRouterRecognisesRepeats(t *testing.T) {
 		}
 		return len(ids)
 	}
-	require.Eventually(t, func() bool { return distinct() >= events+1 }, 20*time.Second, 20*time.Millisecond, "each delivery is sent")
+	require.Eventually(t, func() bool { return distinct() >= events+1 }, time.Minute, 20*time.Millisecond, "each delivery is sent")
 	require.Equal(t, events+1, distinct())
 }
 
@@ -291,7 +291,7 @@ func TestRouterSeesChangesOfSubscriptions(t *testing.T) {
 		p.produce(&kgo.Record{Topic: topics.Subscriptions, Key: []byte(p.company.String() + "/" + later.String()), Value: []byte(`{}`)})
 		p.produce(newTestEvent(p.company, "order.created").record(t))
 		return slices.ContainsFunc(sent(), func(r *kgo.Record) bool { return string(r.Key) == later.String() })
-	}, 20*time.Second, 50*time.Millisecond)
+	}, time.Minute, 50*time.Millisecond)
 	require.NotEqual(t, sub, later)
 }
 
@@ -321,7 +321,7 @@ func TestRouterDeathBetweenInsertAndProduceLosesNothing(t *testing.T) {
 		want[e.id] = true
 		p.produce(e.record(t))
 	}
-	require.Eventually(t, func() bool { return out.calls.Load() > 2 && p.count("true") > 0 }, 20*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return out.calls.Load() > 2 && p.count("true") > 0 }, time.Minute, time.Millisecond)
 	stop()
 	require.Empty(t, sent())
 	p.router(nil)

@@ -216,7 +216,7 @@ func (rig *senderRig) inState(sub uuid.UUID, state int16) int {
 
 func (rig *senderRig) eventually(what func() bool, name string) {
 	rig.t.Helper()
-	require.Eventually(rig.t, what, 20*time.Second, 10*time.Millisecond, name)
+	require.Eventually(rig.t, what, time.Minute, 10*time.Millisecond, name)
 }
 
 func (rig *senderRig) eventuallyState(m *webhook.Message, state int16) deliveryRow {

@@ -104,7 +104,7 @@ func (f *fixture) hang(ctx context.Context, path string) chan error {
 		}
 		failed <- err
 	}()
-	require.Eventually(f.t, func() bool { return f.hooks.Report(name).ByStatus["hang"] == before+1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(f.t, func() bool { return f.hooks.Report(name).ByStatus["hang"] == before+1 }, time.Minute, time.Millisecond)
 	select {
 	case err := <-failed:
 		f.t.Fatalf("the request did not hang: %v", err)

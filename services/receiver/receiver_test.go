@@ -233,7 +233,7 @@ func TestWaitReturnsTheFirstMatch(t *testing.T) {
 		r.status = f.call("GET", "/wait/a?event=sale.completed&after=1&timeout=15s", "", &r.got)
 		results <- r
 	}()
-	require.Eventually(t, func() bool { return f.hooks.Waiting("a") == 1 }, 5*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return f.hooks.Waiting("a") == 1 }, time.Minute, time.Millisecond)
 	f.post("/hook/a", "d-2", f.body("order.created", "o-2"))
 	f.post("/hook/a", "d-3", f.body("sale.completed", "s-1"))
 	f.post("/hook/a", "d-4", f.body("sale.completed", "s-2"))

@@ -51,7 +51,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil
-	}, 30*time.Second, 50*time.Millisecond, "%s", p.process.out)
+	}, time.Minute, 50*time.Millisecond, "%s", p.process.out)
 	p.open(address, shops)
 	return p
 }

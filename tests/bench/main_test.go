@@ -99,7 +99,7 @@ func (p *process) answers(url string) {
 			return false
 		}
 		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
-	}, 30*time.Second, 20*time.Millisecond, "%s", p.out)
+	}, time.Minute, 20*time.Millisecond, "%s", p.out)
 }
 
 // freeAddress is a loopback address that nobody listens on.

@@ -18,7 +18,7 @@ import (
 )
 
 // patience bounds every wait for something that takes moments.
-const patience = 40 * time.Second
+const patience = 90 * time.Second
 
 // process is a running role.
 type process struct {
