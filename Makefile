@@ -12,6 +12,8 @@ PACKAGES    ?= ./...
 SQL_LOG     := bin/sql.log
 BENCHTIME   ?= 3s
 CHAOS       ?= 0.2
+# What gotestsum is to do with tests that fail. CI has them run once more and says so: there a busy machine is no rarity.
+AGAIN       ?=
 
 .PHONY: help
 help: ## list the targets
@@ -32,19 +34,19 @@ demo: build ## the same with an end: place one order, see its webhook arrive, st
 .PHONY: test
 test: ## run all tests against an embedded database and broker
 	@mkdir -p bin && log=$$(mktemp bin/sql.XXXXXX) && trap 'rm -f "$$log"' EXIT && export TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && \
-	  $(WITHDB) $(GOTESTSUM) -- $(TESTFLAGS) $(PACKAGES)$(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
+	  $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "$(PACKAGES)" -- $(TESTFLAGS) $(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) -- -count=1 ./services/... ./pkg/httpapi/... ./pkg/numbering/...
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/numbering/..." -- -count=1
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) -- -race -count=1 ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/...
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/..." -- -race -count=1
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
-	$(WITHDB) $(GOTESTSUM) -- -tags failpoint -count=1 -run Killed ./pkg/outbox
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./pkg/outbox -- -tags failpoint -count=1 -run Killed
 
 .PHONY: test-cockroach
 test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one that TRADEGRID_COCKROACH names
@@ -55,7 +57,7 @@ test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one
 # Tests of topics.Apply and of TLS (pkg/kafka), of `tradegrid dev` (tests/e2e) and of rows that wait (pkg/outbox) start the broker
 # of `tradegrid dev` themselves; tests/kafka has their counterparts for real ones.
 # Brokers on a busy machine hear late of topics: a test that fails is run again, which the output shows, at most twice.
-AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
+test-kafka: AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
 
 .PHONY: test-kafka
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
