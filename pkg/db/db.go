@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -77,34 +76,39 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	m := measure{new(atomic.Value)}
-	configurePool(pc, cfg, m)
+	pc.ConnConfig.RuntimeParams["application_name"] = "tradegrid"
+	dialect, err := detectDialect(ctx, pc)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", cfg.Flag(), err)
+	}
+	configurePool(pc, cfg, dialect)
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, cfg: cfg, log: cfg.Log}
-	if d.dialect, err = detectDialect(ctx, pool); err != nil {
-		pool.Close()
-		return nil, fmt.Errorf("%s: %w", cfg.Flag(), err)
-	}
-	m.show(d.dialect)
-	return d, nil
+	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log}, nil
 }
 
-func configurePool(pc *pgxpool.Config, cfg Config, m measure) {
+// isolationOfStatements is for what runs outside [DB.RunTx], which names its isolation itself: reads of one statement
+// or batch, on one snapshot. PostgreSQL refuses serializable reads for what others write at the same time, and nobody
+// repeats these; CockroachDB repeats them itself.
+var isolationOfStatements = map[Dialect]string{
+	PostgreSQL:  "repeatable read",
+	CockroachDB: "serializable",
+}
+
+func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 	if cfg.MaxConns > 0 {
 		pc.MaxConns = cfg.MaxConns
 	}
 	// Connections move to other nodes after a restart or a scale-out only when they end now and then.
 	pc.MaxConnLifetime, pc.MaxConnLifetimeJitter = 15*time.Minute, 5*time.Minute
 	params := pc.ConnConfig.RuntimeParams
-	params["application_name"] = "tradegrid"
-	// A forgotten option must not weaken the isolation.
-	params["default_transaction_isolation"] = "serializable"
+	params["default_transaction_isolation"] = isolationOfStatements[dialect]
 	params["idle_in_transaction_session_timeout"] = "60000"
 	params["statement_timeout"] = fmt.Sprint(orDefault(cfg.StatementTimeout, 30*time.Second).Milliseconds())
 	params["lock_timeout"] = fmt.Sprint(orDefault(cfg.LockTimeout, 10*time.Second).Milliseconds())
+	m := newMeasure(dialect)
 	switch {
 	case cfg.QueryTracer != nil:
 		pc.ConnConfig.Tracer = cfg.QueryTracer
@@ -126,9 +130,19 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-func detectDialect(ctx context.Context, q Querier) (Dialect, error) {
+// detectDialect asks over a connection of its own, because the pool's depend on the answer.
+func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
+	to := pc.ConnConfig.Copy()
+	if err := pc.BeforeConnect(ctx, to); err != nil {
+		return "", err
+	}
+	conn, err := pgx.ConnectConfig(ctx, to)
+	if err != nil {
+		return "", fmt.Errorf("connect to the database: %w", err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var version string
-	if err := q.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
+	if err := conn.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
 		return "", fmt.Errorf("ask the database for its version: %w", err)
 	}
 	if strings.Contains(version, "CockroachDB") {

@@ -57,6 +57,20 @@ func withdraw(t *testing.T, opts ...db.Option) (left int64, runs int) {
 	return left, runs
 }
 
+// A read alone is never refused for what others write; a transaction always says what it needs.
+func TestIsolationOfStatementsAndTransactions(t *testing.T) {
+	t.Parallel()
+	const sqlIsolation = `SELECT current_setting('transaction_isolation')`
+	d := failing(t, nil)
+	var got string
+	require.NoError(t, d.QueryRow(t.Context(), sqlIsolation).Scan(&got))
+	require.Equal(t, map[db.Dialect]string{db.PostgreSQL: "repeatable read", db.CockroachDB: "serializable"}[d.Dialect()], got)
+	require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+		return tx.QueryRow(ctx, sqlIsolation).Scan(&got)
+	}))
+	require.Equal(t, "serializable", got)
+}
+
 // Two transactions that are right alone are right together: one of them is run again and sees what the other did.
 func TestSerializablePreventsWriteSkew(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/exaring/otelpgx"
@@ -43,7 +42,16 @@ func operation(sql string) string {
 func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 // measure times what goes over the connections of a pool.
-type measure struct{ dialect *atomic.Value }
+type measure struct{ dialect Dialect }
+
+// newMeasure shows the usual operations before there is anything to count.
+func newMeasure(d Dialect) measure {
+	for _, op := range []string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", opBatch} {
+		operationSeconds.WithLabelValues(string(d), op, "")
+		operationSeconds.WithLabelValues(string(d), op, "40001")
+	}
+	return measure{d}
+}
 
 type startKey struct{}
 
@@ -57,20 +65,8 @@ func begin(ctx context.Context, op string) context.Context {
 }
 
 func (m measure) end(ctx context.Context, err error) {
-	s, ok := ctx.Value(startKey{}).(*started)
-	system, known := m.dialect.Load().(Dialect)
-	if !ok || !known { // what asks for the dialect
-		return
-	}
-	telemetry.Observe(ctx, operationSeconds.WithLabelValues(string(system), s.op, errorType(err)), time.Since(s.at).Seconds())
-}
-
-// show makes the usual operations be there before there is anything to count.
-func (m measure) show(d Dialect) {
-	m.dialect.Store(d)
-	for _, op := range []string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", opBatch} {
-		operationSeconds.WithLabelValues(string(d), op, "")
-		operationSeconds.WithLabelValues(string(d), op, "40001")
+	if s, ok := ctx.Value(startKey{}).(*started); ok {
+		telemetry.Observe(ctx, operationSeconds.WithLabelValues(string(m.dialect), s.op, errorType(err)), time.Since(s.at).Seconds())
 	}
 }
 

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"sync/atomic"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -21,8 +20,7 @@ func TestOperationsAreFew(t *testing.T) {
 
 // BenchmarkMeasured is what the measurement adds to a round trip.
 func BenchmarkMeasured(b *testing.B) {
-	m := measure{new(atomic.Value)}
-	m.show(PostgreSQL)
+	m := newMeasure(PostgreSQL)
 	data := pgx.TraceQueryStartData{SQL: `INSERT INTO outbox (bucket, pos, id) VALUES ($1, $2, $3)`}
 	b.Run("measured", func(b *testing.B) {
 		b.ReportAllocs()

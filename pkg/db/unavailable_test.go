@@ -30,6 +30,7 @@ func TestUnavailable(t *testing.T) {
 		"too many connections": {&pgconn.PgError{Code: "53300"}, true},
 		"shutting down":        {&pgconn.PgError{Code: "57P01"}, true},
 		"range unavailable":    {&pgconn.PgError{Code: "58C00"}, true},
+		"asked to retry":       {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "40001"}), true},
 		"without a code":       {&pgconn.PgError{}, false},
 		"statement too long":   {&pgconn.PgError{Code: "57014"}, false},
 		"constraint":           {&pgconn.PgError{Code: "23505"}, false},
