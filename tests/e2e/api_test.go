@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // code is the error code of an answer.
@@ -80,7 +82,7 @@ func TestSameKeyAtTwoNodes(t *testing.T) {
 		}
 	}
 	require.Equal(t, gapless(n), nodes[1].numbers())
-	eventually(t, func() bool { return len(nodes[0].logged()) >= n }, "all orders are in the event log")
+	role.Eventually(t, func() bool { return len(nodes[0].logged()) >= n }, "all orders are in the event log")
 	require.Equal(t, ids, nodes[0].logged(), "one event for each order")
 }
 
@@ -105,7 +107,7 @@ func TestAPIDies(t *testing.T) {
 			key := uuid.NewString()
 			_, err := r.client(dying).do(http.MethodPost, "/orders", key, orderOf(product))
 			require.Error(t, err, "the node died before it answered")
-			dying.killedItself()
+			dying.AwaitSIGKILL()
 			stored := len(ids)
 			if c.stored {
 				stored++
@@ -113,7 +115,7 @@ func TestAPIDies(t *testing.T) {
 			require.Equal(t, gapless(stored), good.numbers())
 
 			var a answer
-			eventually(t, func() bool { // until the lease of the dead node's key is over
+			role.Eventually(t, func() bool { // until the lease of the dead node's key is over
 				a, err = good.do(http.MethodPost, "/orders", key, orderOf(product))
 				require.NoError(t, err)
 				return a.code() != "IDEMPOTENCY_IN_FLIGHT"
@@ -128,7 +130,7 @@ func TestAPIDies(t *testing.T) {
 			ids = append(ids, good.place(product, 1)...)
 			require.Equal(t, gapless(4), good.numbers())
 			r.role(nil, "relay")
-			eventually(t, func() bool { return len(good.logged()) >= 4 }, "all orders are in the event log")
+			role.Eventually(t, func() bool { return len(good.logged()) >= 4 }, "all orders are in the event log")
 			require.Equal(t, ids, good.logged(), "one event for each order")
 			require.Equal(t, 4*2, r.count(`SELECT CAST(sum(reserved) AS BIGINT) FROM stocks WHERE company_id = $1`, r.company))
 		})

@@ -13,6 +13,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // devState is the folder of `tradegrid dev`.
@@ -24,7 +26,7 @@ type devState struct {
 // devRun is what dev.json says.
 type devRun struct{ BaseURL, CompanyID, Token, DatabaseURL string }
 
-func (s devState) spawn(args ...string) *process {
+func (s devState) spawn(args ...string) *role.Process {
 	s.t.Helper()
 	all := []string{"dev", "--state=" + s.dir, "--listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0"}
 	return spawn(s.t, nil, append(all, args...)...)
@@ -35,12 +37,12 @@ func (s devState) demo(args ...string) {
 	s.t.Helper()
 	p := s.spawn(append([]string{"--demo"}, args...)...)
 	var servers []int
-	eventually(s.t, func() bool {
-		servers = postgres(s.t, p.cmd.Process.Pid)
+	role.Eventually(s.t, func() bool {
+		servers = postgres(s.t, p.PID())
 		return len(servers) > 0
 	}, "the database's server runs")
-	require.Zero(s.t, p.ended(time.Minute), p.tail())
-	require.Contains(s.t, p.said(), "arrived and verified")
+	require.Zero(s.t, p.AwaitEnd(time.Minute), p.Tail())
+	require.Contains(s.t, p.Said(), "arrived and verified")
 	s.gone(servers)
 }
 
@@ -95,18 +97,18 @@ func TestDev(t *testing.T) {
 
 	p := s.spawn()
 	var run devRun
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		raw, err := os.ReadFile(filepath.Join(s.dir, "dev.json"))
 		return err == nil && json.Unmarshal(raw, &run) == nil
 	}, "dev.json is there")
 	require.Equal(t, first, run.CompanyID, "the same company as before")
 	api := &client{r: &rig{t: t, token: run.Token}, base: run.BaseURL}
 	require.Equal(t, gapless(2), api.numbers(), "the order of the first run is still there")
-	servers := postgres(t, p.cmd.Process.Pid)
+	servers := postgres(t, p.PID())
 	require.NotEmpty(t, servers)
 
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
-	require.Zero(t, p.ended(10*time.Second), p.tail())
+	require.NoError(t, p.Signal(syscall.SIGINT))
+	require.Zero(t, p.AwaitEnd(10*time.Second), p.Tail())
 	s.gone(servers)
 	_, err := pgx.Connect(t.Context(), run.DatabaseURL)
 	require.Error(t, err, "the database does not answer any more")

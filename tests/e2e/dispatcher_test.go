@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // record is a delivery as the API shows it.
@@ -36,7 +37,7 @@ func (c *client) record(id string) (d record) {
 // settled waits until the subscription has n deliveries and all of them have the status.
 func (c *client) settled(subscription string, n int, status string) (all []record) {
 	c.r.t.Helper()
-	eventually(c.r.t, func() bool {
+	role.Eventually(c.r.t, func() bool {
 		all = c.records(subscription)
 		for _, d := range all {
 			if d.Status != status {
@@ -92,7 +93,7 @@ func TestDispatcherDies(t *testing.T) {
 			first := r.launch(failpoint(c.point), dispatcher(c.victim)...)
 			product := api.product()
 			ids := api.place(product, n)
-			first.killedItself()
+			first.AwaitSIGKILL()
 			r.role(nil, dispatcher(c.victim)...)
 
 			repeats := 0

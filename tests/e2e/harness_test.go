@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -15,14 +14,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/receiver"
-	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // rig is a platform of the test's own: database, broker, one company and a receiver in this process, and
@@ -50,26 +47,9 @@ func newRig(t *testing.T) *rig {
 	r.db, err = db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(r.db.Close)
-	r.found()
+	r.company, r.token = role.Tenant(t, r.db)
 	r.receive()
 	return r
-}
-
-// found makes the company, its token and its warehouse.
-func (r *rig) found() {
-	r.t.Helper()
-	ctx, companies := r.t.Context(), company.New(company.Config{DB: r.db})
-	co, err := companies.Create(ctx, company.NewCompany{Name: "Fjord", Plan: "business"})
-	require.NoError(r.t, err)
-	r.company = co.ID
-	token, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "e2e", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
-	require.NoError(r.t, err)
-	r.token = token.Text
-	by := access.Caller{Principal: &access.Principal{Company: co.ID}}
-	require.NoError(r.t, r.db.RunTx(ctx, "e2e.warehouse", func(ctx context.Context, tx *db.Tx) error {
-		_, err := warehouse.New(r.db, nil).CreateWarehouse(ctx, tx, by, warehouse.Input{Name: "Main"})
-		return err
-	}))
 }
 
 // receive starts the receiver.
@@ -94,21 +74,21 @@ func (r *rig) receive() {
 }
 
 // role starts a role and waits until it is up. args may override the defaults.
-func (r *rig) role(env []string, args ...string) *process {
+func (r *rig) role(env []string, args ...string) *role.Process {
 	r.t.Helper()
 	p := r.launch(env, args...)
-	p.awaitStart()
+	p.AwaitStart()
 	return p
 }
 
 // launch starts a role.
-func (r *rig) launch(env []string, args ...string) *process {
+func (r *rig) launch(env []string, args ...string) *role.Process {
 	r.t.Helper()
 	return r.launchFrom(binary, env, args...)
 }
 
 // launchFrom starts a role of another binary.
-func (r *rig) launchFrom(binary string, env []string, args ...string) *process {
+func (r *rig) launchFrom(binary string, env []string, args ...string) *role.Process {
 	r.t.Helper()
 	flags := map[string][]string{
 		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--idempotency-lease=2s"},
@@ -126,8 +106,8 @@ func (r *rig) launchFrom(binary string, env []string, args ...string) *process {
 func (r *rig) platform(roles ...string) (api *client) {
 	r.t.Helper()
 	a, relay, d := r.launch(nil, "api"), r.launch(nil, "relay"), r.launch(nil, dispatcher(roles...)...)
-	for _, p := range []*process{a, relay, d} {
-		p.awaitStart()
+	for _, p := range []*role.Process{a, relay, d} {
+		p.AwaitStart()
 	}
 	return r.client(a)
 }
@@ -145,7 +125,7 @@ type client struct {
 	base string
 }
 
-func (r *rig) client(api *process) *client { return &client{r: r, base: api.url} }
+func (r *rig) client(api *role.Process) *client { return &client{r: r, base: api.URL} }
 
 // answer is what the API said.
 type answer struct {
@@ -246,7 +226,7 @@ func (r *rig) deliveries(name string) []receiver.Delivery {
 // await waits for a delivery of the event about the record.
 func (r *rig) await(name, event, dataID string) (found receiver.Delivery) {
 	r.t.Helper()
-	eventually(r.t, func() bool {
+	role.Eventually(r.t, func() bool {
 		for _, d := range r.deliveries(name) {
 			if d.Event == event && d.DataID == dataID {
 				found = d
@@ -266,8 +246,6 @@ func (r *rig) bytesOf(delivery string) []byte {
 	return r.bodies[delivery]
 }
 
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // count reads a number from the database.
 func (r *rig) count(sql string, args ...any) (n int) {
 	r.t.Helper()
@@ -278,5 +256,5 @@ func (r *rig) count(sql string, args ...any) (n int) {
 // contextFor bounds a wait.
 func contextFor(t *testing.T) (context.Context, context.CancelFunc) {
 	t.Helper()
-	return context.WithTimeout(t.Context(), patience)
+	return context.WithTimeout(t.Context(), role.Patience)
 }

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // jaeger is a running Jaeger: where it takes spans and where it is asked for them.
@@ -43,7 +45,7 @@ func startJaeger(t *testing.T) jaeger {
 		}
 	})
 	j := jaeger{"http://" + at(0), "http://" + at(1)}
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		res, err := http.Get(j.query + "/api/services")
 		if err != nil {
 			return false
@@ -104,7 +106,7 @@ func TestJaegerShowsOneOrderAsOneTrace(t *testing.T) {
 	api.subscribe("all", "order.created")
 	o := api.order(api.product())
 	r.await("all", "order.created", o.ID)
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		took := j.services(t)
 		return took["tradegrid-api"] && took["tradegrid-dispatcher"] && took["POST /api/external/v1/orders"] && took["POST"]
 	}, "the trace of the order leads from the request to the receiver")

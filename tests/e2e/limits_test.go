@@ -13,6 +13,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 const sqlOrders = `SELECT count(*) FROM orders WHERE company_id = $1`
@@ -26,7 +28,7 @@ func TestFullOutbox(t *testing.T) {
 	product := api.product()
 	var kept answer
 	var taken, refused string
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		key := uuid.NewString()
 		a, err := api.do(http.MethodPost, "/orders", key, orderOf(product))
 		require.NoError(t, err)
@@ -50,14 +52,14 @@ func TestFullOutbox(t *testing.T) {
 
 	r.role(nil, "relay")
 	var a answer
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		a, err = api.do(http.MethodPost, "/orders", refused, orderOf(product))
 		require.NoError(t, err)
 		return a.status != http.StatusServiceUnavailable
 	}, "changes are taken again")
 	require.EqualValues(t, stored+1, a.order(t).Number)
 	const logged = `SELECT count(*) FROM events WHERE company_id = $1 AND event = 'order.created'`
-	eventually(t, func() bool { return r.count(logged, r.company) >= stored+1 }, "all orders are in the event log")
+	role.Eventually(t, func() bool { return r.count(logged, r.company) >= stored+1 }, "all orders are in the event log")
 	require.Equal(t, stored+1, r.count(logged, r.company), "one event for each order")
 }
 
@@ -189,7 +191,7 @@ func TestDatabaseIsGoneForAWhile(t *testing.T) {
 			t.Cleanup(func() { heal.Stop() })
 		}
 		key := uuid.NewString()
-		eventually(t, func() bool {
+		role.Eventually(t, func() bool {
 			a, err := api.do(http.MethodPost, "/orders", key, orderOf(product))
 			require.NoError(t, err)
 			if a.status == http.StatusCreated {
@@ -202,7 +204,7 @@ func TestDatabaseIsGoneForAWhile(t *testing.T) {
 	}
 	require.Positive(t, refused, "the outage was noticed")
 	require.Equal(t, gapless(n), api.numbers())
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		seen := map[string]bool{}
 		for _, d := range r.deliveries("all") {
 			require.True(t, d.Verified, d.Error)

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // envelope is the body of a webhook (specification, section 6).
@@ -33,7 +35,7 @@ func (c *client) event(name, event, dataID string) (e envelope) {
 	raw := c.r.bytesOf(d.ID)
 	require.NoError(c.r.t, json.Unmarshal(raw, &e))
 	var logged answer
-	eventually(c.r.t, func() bool { // a webhook may be faster than the log
+	role.Eventually(c.r.t, func() bool { // a webhook may be faster than the log
 		var err error
 		logged, err = c.do(http.MethodGet, "/events/"+e.EventID, "", nil)
 		require.NoError(c.r.t, err)

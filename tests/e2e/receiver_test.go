@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -75,7 +76,7 @@ func TestSevenFailures(t *testing.T) {
 	api.call(http.MethodPost, "/webhooks/deliveries/"+failed[0].ID+"/redeliver", nil, &again)
 	require.NotEqual(t, failed[0].ID, again.ID)
 	require.Equal(t, failed[0].ID, *again.RedeliveryOfID)
-	eventually(t, func() bool { return api.record(again.ID).Status == "success" }, "the redelivery arrives")
+	role.Eventually(t, func() bool { return api.record(again.ID).Status == "success" }, "the redelivery arrives")
 	got := r.arrivals("shop")[id]
 	require.Len(t, got, 8)
 	require.Equal(t, again.ID, got[7].ID)

@@ -5,11 +5,13 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -35,7 +37,7 @@ func (tp *topic) until(enough func([]*kgo.Record) bool, what string) {
 	defer cancel()
 	for !enough(tp.seen) {
 		fetched := tp.client.PollFetches(ctx)
-		require.NoError(tp.t, ctx.Err(), "%s within %s; %d records so far", what, patience, len(tp.seen))
+		require.NoError(tp.t, ctx.Err(), "%s within %s; %d records so far", what, role.Patience, len(tp.seen))
 		tp.seen = append(tp.seen, fetched.Records()...)
 	}
 }
@@ -116,26 +118,26 @@ func TestRelayDies(t *testing.T) {
 
 			first := r.launch(failpoint(c.point), "relay")
 			if c.freezes {
-				first.frozen()
+				first.AwaitFrozen()
 			} else {
-				first.killedItself()
+				first.AwaitSIGKILL()
 			}
 			want = append(want, api.place(product, 5)...)
 			r.role(nil, "relay")
 			events.until(published, "the second relay publishes what the first one left")
 			if c.freezes {
-				first.thaw()
+				require.NoError(t, first.Signal(syscall.SIGCONT))
 			}
 			want = append(want, api.place(product, 5)...)
 			events.until(published, "all orders are published")
 
 			require.Equal(t, want, firsts(orders(events.seen)), "first publications are in the order of the commits")
-			eventually(t, func() bool { return len(api.logged()) >= len(want) }, "all orders are in the event log")
+			role.Eventually(t, func() bool { return len(api.logged()) >= len(want) }, "all orders are in the event log")
 			require.Equal(t, want, api.logged(), "the log has each event once, in the order of the commits")
 			if c.duplicates {
 				require.Greater(t, len(orders(events.seen)), len(want), "the test did not hit the moment after the publication")
 			}
-			eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "the outbox is empty")
+			role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "the outbox is empty")
 		})
 	}
 }

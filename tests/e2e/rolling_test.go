@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -14,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -23,6 +23,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // The next release, as far as this test knows it: orders tell which release took them. Its schema grows by a column with a default,
@@ -82,10 +84,10 @@ type fleet struct {
 	next string // binary of the next release
 
 	mu  sync.Mutex
-	api map[string]*process
+	api map[string]*role.Process
 }
 
-func (f *fleet) start(binary, name string) *process {
+func (f *fleet) start(binary, name string) *role.Process {
 	f.t.Helper()
 	role, _, _ := strings.Cut(name, "-")
 	args := []string{role}
@@ -93,7 +95,7 @@ func (f *fleet) start(binary, name string) *process {
 		args = append(args, "--static-membership", "--member-name="+name)
 	}
 	p := f.launchFrom(binary, nil, args...)
-	p.awaitStart()
+	p.AwaitStart()
 	if role == "api" {
 		f.mu.Lock()
 		f.api[name] = p
@@ -103,13 +105,13 @@ func (f *fleet) start(binary, name string) *process {
 }
 
 // replace stops a process as an orchestrator does, and starts its successor from the binary.
-func (f *fleet) replace(p *process, binary, name string) *process {
+func (f *fleet) replace(p *role.Process, binary, name string) *role.Process {
 	f.t.Helper()
 	f.mu.Lock()
 	delete(f.api, name)
 	f.mu.Unlock()
-	require.NoError(f.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.Zero(f.t, p.ended(25*time.Second), "%s\n%s", p.name, p.tail())
+	require.NoError(f.t, p.Signal(syscall.SIGTERM))
+	require.Zero(f.t, p.AwaitEnd(25*time.Second), "%s\n%s", p.Name, p.Tail())
 	return f.start(binary, name)
 }
 
@@ -131,7 +133,7 @@ type placed struct {
 }
 
 // integrate places orders one after the other, as a careful integration does, until ctx ends: what has no answer, or
-// one that asks for patience, is repeated under its key. The errors are those of answers that no repeat would mend.
+// one that asks for role.Patience, is repeated under its key. The errors are those of answers that no repeat would mend.
 func (f *fleet) integrate(ctx context.Context, product string, done func(placed)) error {
 	for ctx.Err() == nil {
 		p, key := placed{}, uuid.NewString()
@@ -161,9 +163,9 @@ func (f *fleet) integrate(ctx context.Context, product string, done func(placed)
 // failed beyond repeats, numbers have no gap, every webhook arrives, and each process stops within its bound.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	f := &fleet{rig: newRig(t), api: map[string]*process{}, next: nextRelease(t)}
+	f := &fleet{rig: newRig(t), api: map[string]*role.Process{}, next: nextRelease(t)}
 	names := []string{"relay-1", "relay-2", "dispatcher-1", "dispatcher-2", "api-1", "api-2"}
-	running := map[string]*process{}
+	running := map[string]*role.Process{}
 	for _, name := range names {
 		running[name] = f.start(binary, name)
 	}
@@ -186,7 +188,7 @@ func TestRollingUpgrade(t *testing.T) {
 		mu.Lock()
 		want := len(taken) + n
 		mu.Unlock()
-		eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(taken) >= want || ctx.Err() != nil }, "%d more orders are taken", n)
+		role.Eventually(t, func() bool { mu.Lock(); defer mu.Unlock(); return len(taken) >= want || ctx.Err() != nil }, "%d more orders are taken", n)
 	}
 
 	f.unready(f.next)
@@ -218,7 +220,7 @@ func TestRollingUpgrade(t *testing.T) {
 func (f *fleet) delivered(taken []placed) {
 	f.t.Helper()
 	missing := new(counter)
-	eventually(f.t, func() bool {
+	role.Eventually(f.t, func() bool {
 		seen := map[string]bool{}
 		for _, id := range f.received() {
 			seen[id] = true
@@ -239,7 +241,7 @@ func (f *fleet) delivered(taken []placed) {
 // counter is printed as it is at the end of a wait.
 type counter int
 
-func (c *counter) String() string { return itoa(int(*c)) }
+func (c *counter) String() string { return strconv.Itoa(int(*c)) }
 
 // received lists the records that deliveries were about.
 func (r *rig) received() (ids []string) {
@@ -257,7 +259,7 @@ func (r *rig) received() (ids []string) {
 // Dispatchers come and die in quick succession: whatever is repeated, nothing is lost.
 func TestRebalanceStorm(t *testing.T) {
 	t.Parallel()
-	f := &fleet{rig: newRig(t), api: map[string]*process{}}
+	f := &fleet{rig: newRig(t), api: map[string]*role.Process{}}
 	f.start(binary, "api-1")
 	f.role(nil, "relay")
 	survivor := f.role(nil, "dispatcher")
@@ -270,8 +272,7 @@ func TestRebalanceStorm(t *testing.T) {
 		for range 20 {
 			taken = append(taken, placed{order: api.order(product)})
 		}
-		require.NoError(t, survivor.cmd.Process.Kill())
-		<-survivor.exited
+		survivor.Kill()
 		survivor = p
 	}
 	f.delivered(taken)
@@ -281,21 +282,17 @@ func TestRebalanceStorm(t *testing.T) {
 func (f *fleet) unready(binary string) {
 	f.t.Helper()
 	p := f.launchFrom(binary, nil, "api")
-	p.awaitStart()
-	res, err := http.Get(p.ops + "/readyz")
-	require.NoError(f.t, err)
-	defer func() { _ = res.Body.Close() }()
-	said, err := io.ReadAll(res.Body)
-	require.NoError(f.t, err)
-	require.Equal(f.t, http.StatusServiceUnavailable, res.StatusCode)
-	require.Contains(f.t, string(said), "900_next.sql, step 1: run tradegrid migrate")
-	require.NoError(f.t, p.cmd.Process.Signal(syscall.SIGTERM))
-	require.Zero(f.t, p.ended(10*time.Second))
+	p.AwaitStart()
+	status, why := p.Ask("/readyz")
+	require.Equal(f.t, http.StatusServiceUnavailable, status)
+	require.Contains(f.t, why, "900_next.sql, step 1: run tradegrid migrate")
+	require.NoError(f.t, p.Signal(syscall.SIGTERM))
+	require.Zero(f.t, p.AwaitEnd(10*time.Second))
 }
 
 // run runs a command of a binary to its end.
 func (f *fleet) run(binary string, args ...string) {
 	f.t.Helper()
 	p := spawnFrom(f.t, binary, f.env, args...)
-	require.Zero(f.t, p.ended(patience), p.tail())
+	require.Zero(f.t, p.AwaitEnd(role.Patience), p.Tail())
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // A process that is told to stop answers what it has begun.
@@ -26,13 +28,13 @@ func TestStopAnswersRequestsUnderWay(t *testing.T) {
 		a, err := api.do(http.MethodPost, "/orders", uuid.NewString(), orderOf(product))
 		done <- outcome{a, err}
 	}()
-	node.frozen()
-	require.NoError(t, node.cmd.Process.Signal(syscall.SIGTERM))
-	node.thaw()
+	node.AwaitFrozen()
+	require.NoError(t, node.Signal(syscall.SIGTERM))
+	require.NoError(t, node.Signal(syscall.SIGCONT))
 	o := <-done
 	require.NoError(t, o.err)
 	o.order(t)
-	require.Zero(t, node.ended(25*time.Second), node.tail())
+	require.Zero(t, node.AwaitEnd(25*time.Second), node.Tail())
 }
 
 // A database that does not answer holds no process for ever: it ends within its bound and says so by its exit code.
@@ -49,10 +51,10 @@ func TestStopIsBounded(t *testing.T) {
 		_, err := api.do(http.MethodPost, "/orders", uuid.NewString(), orderOf(product))
 		done <- err
 	}()
-	eventually(t, func() bool { return l.swallowed() > 0 }, "the request waits for the database")
-	require.NoError(t, node.cmd.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, 1, node.ended(8*time.Second), node.tail())
-	require.Contains(t, node.said(), "not stopped within 3s")
+	role.Eventually(t, func() bool { return l.swallowed() > 0 }, "the request waits for the database")
+	require.NoError(t, node.Signal(syscall.SIGTERM))
+	require.Equal(t, 1, node.AwaitEnd(8*time.Second), node.Tail())
+	require.Contains(t, node.Said(), "not stopped within 3s")
 	require.Error(t, <-done)
 }
 
@@ -63,16 +65,16 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	l := r.throughLink()
 	node := r.role(nil, "relay", "--stop-within=1h")
 	l.hang()
-	eventually(t, func() bool { return l.swallowed() > 0 }, "the relay waits for the database")
-	require.NoError(t, node.cmd.Process.Signal(syscall.SIGTERM))
-	eventually(t, func() bool {
-		_ = node.cmd.Process.Signal(syscall.SIGTERM) // the first may not have been noticed yet; the process may have ended
+	role.Eventually(t, func() bool { return l.swallowed() > 0 }, "the relay waits for the database")
+	require.NoError(t, node.Signal(syscall.SIGTERM))
+	role.Eventually(t, func() bool {
+		_ = node.Signal(syscall.SIGTERM) // the first may not have been noticed yet; the process may have ended
 		select {
-		case <-node.exited:
+		case <-node.Exited:
 			return true
 		default:
 			return false
 		}
 	}, "the process ends")
-	require.Negative(t, node.state.ExitCode(), "ended by the signal")
+	require.Negative(t, node.AwaitEnd(time.Second), "ended by the signal")
 }

@@ -8,6 +8,7 @@ import (
 	metricspb "go.opentelemetry.io/proto/otlp/metrics/v1"
 
 	"github.com/tradegrid/tradegrid/pkg/telemetry/otlptest"
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // An order placed at one process and delivered by another is one trace at the collector, from the request to the POST at the
@@ -24,7 +25,7 @@ func TestOneOrderIsOneTraceAtTheCollector(t *testing.T) {
 
 	// path are the spans that lead from the POST at the receiver back to the request.
 	var path []otlptest.Span
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		path = pathTo(c.Spans(), r.hookURL)
 		return len(path) > 0 && path[len(path)-1].Kind == "SPAN_KIND_SERVER"
 	}, "the trace of the order is complete")
@@ -34,7 +35,7 @@ func TestOneOrderIsOneTraceAtTheCollector(t *testing.T) {
 	require.Equal(t, "tradegrid-dispatcher", first.Service)
 	require.Equal(t, last.Trace, first.Trace)
 
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		return slices.ContainsFunc(c.Lines(), func(l otlptest.Line) bool { return l.Text == "delivery attempted" && l.Trace == last.Trace })
 	}, "the line of the attempt names the trace")
 	// Each process sends all of them, and the collector keeps those of the last: so what was seen once has been seen.
@@ -42,7 +43,7 @@ func TestOneOrderIsOneTraceAtTheCollector(t *testing.T) {
 		"http_server_request_duration_seconds", "db_client_operation_duration_seconds",
 		"tradegrid_outbox_publish_latency_seconds", "tradegrid_delivery_latency_seconds",
 	}
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		missing = slices.DeleteFunc(missing, func(name string) bool { return hasExemplar(c.Metrics()[name]) })
 		return len(missing) == 0
 	}, "the latencies of all roles arrive, with traces as examples")

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
+	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -42,7 +43,7 @@ func (r *rig) kill(nodes ...int) (back func()) {
 			return
 		}
 		isBack = true
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), role.Patience)
 		defer cancel()
 		require.NoError(r.t, three.Restart(nodes...))
 		require.NoError(r.t, three.Await(ctx, 3))
@@ -54,7 +55,7 @@ func (r *rig) kill(nodes ...int) (back func()) {
 // whole waits until every partition has all its replicas in sync.
 func (r *rig) whole() {
 	r.t.Helper()
-	eventually(r.t, func() bool {
+	role.Eventually(r.t, func() bool {
 		all, err := r.admin.ListTopics(kadm.WithAuthorizedOps(r.t.Context())) // past the client's cache
 		if err != nil {
 			return false
@@ -100,8 +101,8 @@ func TestAllBrokersFail(t *testing.T) {
 	l.more(20)
 	back := r.kill(0, 1, 2)
 	down, before := time.Now(), l.placed()
-	eventually(t, func() bool { status, _ := relay.ask("/readyz"); return status == http.StatusServiceUnavailable }, "the relay says that it cannot work")
-	_, why := relay.ask("/readyz")
+	role.Eventually(t, func() bool { status, _ := relay.Ask("/readyz"); return status == http.StatusServiceUnavailable }, "the relay says that it cannot work")
+	_, why := relay.Ask("/readyz")
 	require.Contains(t, why, "kafka")
 	end := time.NewTimer(time.Until(down.Add(outage)))
 	defer end.Stop()
@@ -110,13 +111,13 @@ func TestAllBrokersFail(t *testing.T) {
 	require.Greater(t, during, 300, "orders are placed without brokers")
 	waiting := r.count(`SELECT count(*) FROM outbox`)
 	require.GreaterOrEqual(t, waiting, 2*during, "their events wait in the outbox")
-	status, answer := api.ask("/readyz")
+	status, answer := api.Ask("/readyz")
 	require.Equal(t, http.StatusOK, status, answer)
 	back()
 	up := time.Now()
 	l.more(20)
 	l.stop()
-	eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "the outbox is empty")
+	role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "the outbox is empty")
 	facts.add(t, "brokers gone for %.0f s, %d orders meanwhile; %d rows of the outbox published %.1f s after their return", up.Sub(down).Seconds(), during, waiting, time.Since(up).Seconds())
 	l.settled()
 }

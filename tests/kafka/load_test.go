@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -88,7 +89,7 @@ func (l *load) placed() int {
 func (l *load) more(n int) {
 	l.r.t.Helper()
 	n += l.placed()
-	eventually(l.r.t, func() bool { return l.placed() >= n }, "%d orders are placed", n)
+	role.Eventually(l.r.t, func() bool { return l.placed() >= n }, "%d orders are placed", n)
 }
 
 // stop ends the load, which must have met no error.
@@ -112,7 +113,7 @@ func (l *load) settled() {
 	}
 	r.mu.Unlock()
 	deliveries := eventsEach * len(l.orders)
-	eventually(t, func() bool { return r.count(`SELECT count(*) FROM deliveries WHERE state = 2`) == deliveries }, "every delivery is recorded as done")
+	role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM deliveries WHERE state = 2`) == deliveries }, "every delivery is recorded as done")
 	require.Equal(t, deliveries, r.count(`SELECT count(*) FROM deliveries`), "one delivery for each event")
 	published := l.inOrder()
 	facts.add(t, "%d orders, all answers 2xx (slowest %d ms); %d events, %d published again; %d deliveries, %d requests repeated; nothing lost, first publications in order",
@@ -126,9 +127,9 @@ const eventsEach = 2
 func (l *load) delivered() {
 	t, r := l.r.t, l.r
 	t.Helper()
-	eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "the outbox is empty")
+	role.Eventually(t, func() bool { return r.count(`SELECT count(*) FROM outbox`) == 0 }, "the outbox is empty")
 	var missing string
-	eventually(t, func() bool {
+	role.Eventually(t, func() bool {
 		for _, order := range l.orders {
 			for _, event := range [eventsEach]string{"order.created", "order.status_changed"} {
 				if r.arrived(event, order) == 0 {
@@ -177,7 +178,7 @@ func (l *load) inOrder() (published int) {
 // records reads a topic from its start to its present end.
 func (r *rig) records(topic string) (all []*kgo.Record) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(r.t.Context(), role.Patience)
 	defer cancel()
 	starts, err := r.admin.ListStartOffsets(ctx, topic)
 	require.NoError(r.t, err)

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -18,13 +20,11 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/receiver"
-	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 // rig is a platform of the test's own: database, one company, a receiver in this process, and the
@@ -69,26 +69,9 @@ func newRigAt(t *testing.T, brokers, internal []string) *rig {
 	r.db, err = db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)
 	t.Cleanup(r.db.Close)
-	r.found()
+	r.company, r.token = role.Tenant(t, r.db)
 	r.receive()
 	return r
-}
-
-// found makes the company, its token and its warehouse.
-func (r *rig) found() {
-	r.t.Helper()
-	ctx, companies := r.t.Context(), company.New(company.Config{DB: r.db})
-	co, err := companies.Create(ctx, company.NewCompany{Name: "Fjord", Plan: "business"})
-	require.NoError(r.t, err)
-	r.company = co.ID
-	token, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "kafka", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
-	require.NoError(r.t, err)
-	r.token = token.Text
-	by := access.Caller{Principal: &access.Principal{Company: co.ID}}
-	require.NoError(r.t, r.db.RunTx(ctx, "test.warehouse", func(ctx context.Context, tx *db.Tx) error {
-		_, err := warehouse.New(r.db, nil).CreateWarehouse(ctx, tx, by, warehouse.Input{Name: "Main"})
-		return err
-	}))
 }
 
 // receive starts the receiver.
@@ -110,7 +93,7 @@ func (r *rig) receive() {
 }
 
 // launch starts a role without waiting for it. args may override the defaults.
-func (r *rig) launch(args ...string) *process {
+func (r *rig) launch(args ...string) *role.Process {
 	r.t.Helper()
 	flags := map[string][]string{
 		"api":   {"--listen=127.0.0.1:0", "--allow-insecure"},
@@ -120,29 +103,29 @@ func (r *rig) launch(args ...string) *process {
 		},
 	}[args[0]]
 	all := append([]string{args[0], "--log-format=json", "--ops-listen=127.0.0.1:0", "--kafka-session=4s"}, flags...)
-	return spawn(r.t, r.env, append(append(all, r.flags...), args[1:]...)...)
+	return role.Start(r.t, binary, r.env, append(append(all, r.flags...), args[1:]...)...)
 }
 
 // role starts a role and waits until it is up.
-func (r *rig) role(args ...string) *process {
+func (r *rig) role(args ...string) *role.Process {
 	r.t.Helper()
 	p := r.launch(args...)
-	p.awaitStart()
+	p.AwaitStart()
 	if args[0] == "api" {
-		r.api = p.url
+		r.api = p.URL
 	}
 	return p
 }
 
 // platform starts the API and two of each other role.
-func (r *rig) platform() (api, relay *process) {
+func (r *rig) platform() (api, relay *role.Process) {
 	r.t.Helper()
 	api = r.launch("api")
-	all := []*process{api, r.launch("relay"), r.launch("relay"), r.launch("dispatcher"), r.launch("dispatcher")}
+	all := []*role.Process{api, r.launch("relay"), r.launch("relay"), r.launch("dispatcher"), r.launch("dispatcher")}
 	for _, p := range all {
-		p.awaitStart()
+		p.AwaitStart()
 	}
-	r.api = api.url
+	r.api = api.URL
 	return api, all[1]
 }
 
@@ -207,4 +190,13 @@ func (r *rig) count(sql string, args ...any) (n int) {
 	r.t.Helper()
 	require.NoError(r.t, r.db.QueryRow(r.t.Context(), sql, args...).Scan(&n))
 	return n
+}
+
+// run runs a command of the binary to its end.
+func run(t *testing.T, env []string, args ...string) (out string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Env = append(os.Environ(), env...)
+	raw, err := cmd.CombinedOutput()
+	return string(raw), err
 }

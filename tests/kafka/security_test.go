@@ -22,6 +22,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tradegrid/tradegrid/tests/kafka/brokers"
+	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -161,15 +162,15 @@ func TestRolesWorkWithTheirLeastRights(t *testing.T) {
 	deleted, err := s.admin.DeleteACLs(t.Context(), right)
 	require.NoError(t, err)
 	require.Len(t, deleted[0].Deleted, 1)
-	eventually(t, func() bool { return strings.Contains(relay.said(), "TOPIC_AUTHORIZATION_FAILED") }, "the relay says what it may not do")
-	require.Contains(t, relay.said(), "to topic "+topics.Events)
+	role.Eventually(t, func() bool { return strings.Contains(relay.Said(), "TOPIC_AUTHORIZATION_FAILED") }, "the relay says what it may not do")
+	require.Contains(t, relay.Said(), "to topic "+topics.Events)
 	l.more(20)
 	_, err = s.admin.CreateACLs(t.Context(), right)
 	require.NoError(t, err)
 	l.stop()
 	l.settled()
-	for _, p := range []*process{api, dispatcher} {
-		require.NotContains(t, p.said(), "AUTHORIZATION_FAILED", p.name)
+	for _, p := range []*role.Process{api, dispatcher} {
+		require.NotContains(t, p.Said(), "AUTHORIZATION_FAILED", p.Name)
 	}
 	users := 0
 	described, err := s.admin.DescribeACLs(t.Context(), kadm.NewACLs().AnyResource().Allow().AllowHosts().Operations().ResourcePatternType(kadm.ACLPatternAny))

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/tradegrid/tradegrid/tests/role"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -48,12 +49,12 @@ func (r *rig) truncate(topic string) {
 var reinjected = regexp.MustCompile(`(?m)^tradegrid_sweeper_reinjected_total\{[^}]*\} (\d+)`)
 
 // counted sums a counter of the process.
-func (p *process) counted(sample *regexp.Regexp) (n int) {
-	p.t.Helper()
-	_, page := p.ask("/metrics")
+func counted(t *testing.T, p *role.Process, sample *regexp.Regexp) (n int) {
+	t.Helper()
+	_, page := p.Ask("/metrics")
 	for _, found := range sample.FindAllStringSubmatch(page, -1) {
 		v, err := strconv.Atoi(found[1])
-		require.NoError(p.t, err)
+		require.NoError(t, err)
 		n += v
 	}
 	return n
@@ -70,18 +71,18 @@ func TestTruncatedTopic(t *testing.T) {
 	r.subscribe("order.*")
 	l := r.start(20)
 	l.more(20)
-	eventually(t, func() bool { return r.committed("tradegrid-sender", topics.Deliveries) > 0 }, "senders commit")
-	sender.kill()
+	role.Eventually(t, func() bool { return r.committed("tradegrid-sender", topics.Deliveries) > 0 }, "senders commit")
+	sender.Kill()
 	l.more(20)
 	l.stop()
-	eventually(t, func() bool { return r.length(topics.Deliveries) >= int64(2*len(l.orders)) }, "all deliveries are in Kafka")
+	role.Eventually(t, func() bool { return r.length(topics.Deliveries) >= int64(2*len(l.orders)) }, "all deliveries are in Kafka")
 	open := r.count(`SELECT count(*) FROM deliveries WHERE state < 2`)
 	require.Positive(t, open)
 	r.truncate(topics.Deliveries)
 
 	rest := r.role("dispatcher", "--roles=sender,delay,sweeper", "--sweep-grace=1s")
 	l.settled()
-	again := rest.counted(reinjected)
+	again := counted(t, rest, reinjected)
 	require.Positive(t, again)
 	facts.add(t, "%d deliveries were open when the topic lost its records, %d were put in again", open, again)
 }

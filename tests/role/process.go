@@ -1,0 +1,176 @@
+// Package role starts the roles of the platform as processes of their own, for tests of the whole path.
+package role
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Patience bounds every wait for something that takes moments. Brokers that come back want some of it.
+const Patience = 90 * time.Second
+
+// Process is a running role.
+type Process struct {
+	Name   string
+	URL    string        // of the API, once it is up
+	Ops    string        // of health and metrics, once it is up
+	Exited chan struct{} // closed at its end
+
+	t     *testing.T
+	cmd   *exec.Cmd
+	state *os.ProcessState // once it has exited
+
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// isUp are the lines that say that a role is up.
+var isUp = map[string]bool{"api listening": true, "relay running": true, "dispatcher running": true} //nolint:gochecknoglobals // a constant
+
+// Start starts the binary. It is killed at the end of the test, and what it wrote is shown if the test failed.
+func Start(t *testing.T, binary string, env []string, args ...string) *Process {
+	t.Helper()
+	p := &Process{t: t, Name: strings.Join(args, " "), Exited: make(chan struct{})}
+	p.cmd = exec.Command(binary, args...)
+	p.cmd.Env = append(os.Environ(), env...)
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM}
+	p.cmd.Stdout, p.cmd.Stderr = p, p
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		_ = p.cmd.Wait() // the state tells
+		p.state = p.cmd.ProcessState
+		close(p.Exited)
+	}()
+	t.Cleanup(func() {
+		p.Kill()
+		if t.Failed() {
+			t.Logf("%s wrote:\n%s", p.Name, p.Tail())
+		}
+	})
+	return p
+}
+
+// PID is its process id.
+func (p *Process) PID() int { return p.cmd.Process.Pid }
+
+// Kill ends it with SIGKILL, if it still runs, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	<-p.Exited
+}
+
+// Signal sends a signal to it. The error says that it has ended.
+func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
+
+// Write implements [io.Writer]: it keeps what the process says.
+func (p *Process) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.Write(b)
+}
+
+// Said is all that it wrote so far.
+func (p *Process) Said() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.log.String()
+}
+
+// Tail is the last of what it wrote.
+func (p *Process) Tail() string {
+	text := p.Said()
+	return text[max(0, len(text)-4000):]
+}
+
+// AwaitStart waits until the role says that it is up.
+func (p *Process) AwaitStart() {
+	p.t.Helper()
+	Eventually(p.t, func() bool {
+		select {
+		case <-p.Exited:
+			require.FailNow(p.t, "the process ended before it was up", "%s: %v\n%s", p.Name, p.state, p.Tail())
+		default:
+		}
+		lines := bufio.NewScanner(strings.NewReader(p.Said()))
+		for lines.Scan() {
+			var line struct{ Msg, URL, Ops string }
+			if json.Unmarshal(lines.Bytes(), &line) == nil && isUp[line.Msg] {
+				p.URL, p.Ops = line.URL, line.Ops
+				return true
+			}
+		}
+		return false
+	}, "%s says that it is up", p.Name)
+}
+
+// AwaitFrozen waits until SIGSTOP has stopped it.
+func (p *Process) AwaitFrozen() {
+	p.t.Helper()
+	Eventually(p.t, func() bool {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/stat")
+		require.NoError(p.t, err)
+		_, after, _ := bytes.Cut(stat, []byte(") "))
+		return bytes.HasPrefix(after, []byte("T"))
+	}, "%s is frozen", p.Name)
+}
+
+// AwaitEnd waits for its end and gives its exit code; a negative one means that a signal ended it.
+func (p *Process) AwaitEnd(within time.Duration) int {
+	p.t.Helper()
+	select {
+	case <-p.Exited:
+	case <-time.After(within):
+		require.FailNow(p.t, "the process did not end", "%s within %s\n%s", p.Name, within, p.Tail())
+	}
+	return p.state.ExitCode()
+}
+
+// AwaitSIGKILL waits until something killed it.
+func (p *Process) AwaitSIGKILL() {
+	p.t.Helper()
+	p.AwaitEnd(Patience)
+	status, ok := p.state.Sys().(syscall.WaitStatus)
+	require.True(p.t, ok)
+	require.Equal(p.t, syscall.SIGKILL, status.Signal(), "%s: %v\n%s", p.Name, p.state, p.Tail())
+}
+
+// Ask reads a page of its address for operators, such as /readyz.
+func (p *Process) Ask(path string) (status int, body string) {
+	p.t.Helper()
+	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.Ops+path, nil)
+	require.NoError(p.t, err)
+	res, err := http.DefaultClient.Do(req)
+	require.NoError(p.t, err)
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	require.NoError(p.t, err)
+	return res.StatusCode, string(raw)
+}
+
+// Eventually waits for a condition that takes moments. The last arguments say what did not happen.
+func Eventually(t *testing.T, is func() bool, what string, args ...any) {
+	t.Helper()
+	deadline := time.After(Patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !is() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			require.FailNow(t, "did not happen within "+Patience.String(), append([]any{what}, args...)...)
+		}
+	}
+}
