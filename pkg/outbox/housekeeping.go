@@ -109,17 +109,9 @@ func (r *Relay) measure(ctx context.Context) error {
 		Oldest time.Time
 	}
 	mine := r.held()
-	var counts []count
-	err := r.readCommitted(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlMeasure, mine)
-		if err != nil {
-			return fmt.Errorf("count outbox rows: %w", err)
-		}
-		counts, err = pgx.CollectRows(rows, pgx.RowToStructByPos[count])
-		return err
-	})
+	counts, err := read(ctx, r.db, pgx.RowToStructByPos[count], sqlMeasure, mine)
 	if err != nil {
-		return err
+		return fmt.Errorf("count outbox rows: %w", err)
 	}
 	var groups [Buckets / bucketGroup]int64
 	var age time.Duration

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -82,17 +83,9 @@ func (r *Relay) probe(ctx context.Context) (found int, err error) {
 	if len(look.buckets) == 0 {
 		return 0, nil
 	}
-	var full []int32
-	err = r.readCommitted(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlProbe, look.buckets, look.lows)
-		if err != nil {
-			return fmt.Errorf("probe outbox: %w", err)
-		}
-		full, err = pgx.CollectRows(rows, pgx.RowTo[int32])
-		return err
-	})
+	full, err := read(ctx, r.db, pgx.RowTo[int32], sqlProbe, look.buckets, look.lows)
 	if err != nil {
-		return 0, err
+		return 0, fmt.Errorf("probe outbox: %w", err)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,23 +302,22 @@ func (r *Relay) advance(p *part, v view, b *batch) {
 	}
 }
 
-func (r *Relay) scan(ctx context.Context, bucket int32, low int64, limit int) (out []row, err error) {
-	err = r.readCommitted(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, sqlScan, bucket, low, limit)
-		if err != nil {
-			return fmt.Errorf("scan outbox bucket %d: %w", bucket, err)
-		}
-		out, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row])
-		return err
-	})
-	return out, err
+func (r *Relay) scan(ctx context.Context, bucket int32, low int64, limit int) ([]row, error) {
+	rows, err := read(ctx, r.db, pgx.RowToStructByPos[row], sqlScan, bucket, low, limit)
+	if err != nil {
+		return nil, fmt.Errorf("scan outbox bucket %d: %w", bucket, err)
+	}
+	return rows, nil
 }
 
-// readCommitted reads one statement at the isolation of relays: a serializable scan would only make the
-// transactions that insert into the outbox fail.
-func (r *Relay) readCommitted(ctx context.Context, read func(context.Context, pgx.Tx) error) error {
+// read collects the rows of one statement, in one round trip: relays look often. Outside a transaction no look makes the
+// transactions fail that insert into the outbox meanwhile.
+func read[T any](ctx context.Context, d *db.DB, to pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
 	defer cancel()
-	opts := pgx.TxOptions{IsoLevel: pgx.ReadCommitted, AccessMode: pgx.ReadOnly}
-	return pgx.BeginTxFunc(ctx, r.db.Pool(), opts, func(tx pgx.Tx) error { return read(ctx, tx) })
+	rows, err := d.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, err
+	}
+	return pgx.CollectRows(rows, to)
 }
