@@ -12,7 +12,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -194,21 +193,21 @@ func RowTo[T any](targets func(*T) []any) pgx.RowToFunc[T] {
 	}
 }
 
-// Names reads pairs of id and name into a map.
-func Names(ctx context.Context, q Querier, sql string, args ...any) (map[uuid.UUID]string, error) {
+// Map reads rows of two columns: a key and its value.
+func Map[K comparable, V any](ctx context.Context, q Querier, sql string, args ...any) (map[K]V, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("select names: %w", err)
+		return nil, err
 	}
-	names := map[uuid.UUID]string{}
-	var id uuid.UUID
-	var name string
-	_, err = pgx.ForEachRow(rows, []any{&id, &name}, func() error {
-		names[id] = name
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read names: %w", err)
+	defer rows.Close()
+	all := map[K]V{}
+	for rows.Next() {
+		var key K
+		var value V
+		if err := rows.Scan(&key, &value); err != nil {
+			return nil, err
+		}
+		all[key] = value
 	}
-	return names, nil
+	return all, rows.Err()
 }

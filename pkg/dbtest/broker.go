@@ -56,7 +56,7 @@ func RealBrokers(t testing.TB) []string {
 		require.True(t, net.ParseIP(host).IsLoopback(), "%s: %s is not on this machine, and tests delete what a cluster holds", envKafka, b)
 	}
 	// Roles have fixed groups and topics, so that two tests at a time would take each other's records.
-	unlock, err := lockFile(filepath.Join(os.TempDir(), fmt.Sprintf("%skafka-%d-%08x.lock", folderPrefix, os.Getuid(), crc32.ChecksumIEEE([]byte(list)))))
+	unlock, err := LockFile(filepath.Join(os.TempDir(), fmt.Sprintf("%skafka-%d-%08x.lock", folderPrefix, os.Getuid(), crc32.ChecksumIEEE([]byte(list)))))
 	require.NoError(t, err)
 	t.Cleanup(unlock)
 	ctx, cancel := context.WithTimeout(context.Background(), setUpTimeout)
@@ -65,8 +65,8 @@ func RealBrokers(t testing.TB) []string {
 	return brokers
 }
 
-// lockFile waits until nobody else holds the lock.
-func lockFile(path string) (unlock func(), err error) {
+// LockFile waits until no other process holds the file, which it makes if need be. Its end unlocks it, too.
+func LockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock: %w", err)

@@ -80,17 +80,7 @@ type tree map[uuid.UUID]*uuid.UUID
 const sqlSelectTree = `SELECT id, parent_id FROM categories WHERE company_id = $1`
 
 func selectTree(ctx context.Context, q db.Querier, company tenant.ID) (tree, error) {
-	rows, err := q.Query(ctx, sqlSelectTree, company)
-	if err != nil {
-		return nil, fmt.Errorf("select category tree: %w", err)
-	}
-	t := tree{}
-	var id uuid.UUID
-	var parent *uuid.UUID
-	_, err = pgx.ForEachRow(rows, []any{&id, &parent}, func() error {
-		t[id] = parent
-		return nil
-	})
+	t, err := db.Map[uuid.UUID, *uuid.UUID](ctx, q, sqlSelectTree, company)
 	if err != nil {
 		return nil, fmt.Errorf("read category tree: %w", err)
 	}

@@ -2,6 +2,7 @@ package company
 
 import (
 	"context"
+	"fmt"
 	"net/mail"
 	"strings"
 	"time"
@@ -126,5 +127,9 @@ func (s *Service) Users(ctx context.Context, company tenant.ID, withTechnical bo
 // UserNames gives the display names of users by id; ids of nobody, and technical users, are left out.
 // A user without a name has "".
 func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	return db.Names(ctx, q, sqlSelectUserNames, company, ids)
+	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectUserNames, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read names of users: %w", err)
+	}
+	return names, nil
 }

@@ -36,18 +36,12 @@ FROM companies AS c WHERE c.id = ANY($1::UUID[])`
 type heads [outbox.Buckets]int64
 
 func selectHeads(ctx context.Context, q db.Querier) (h heads, err error) {
-	rows, err := q.Query(ctx, sqlSelectHeads)
+	ends, err := db.Map[int32, int64](ctx, q, sqlSelectHeads)
 	if err != nil {
 		return h, fmt.Errorf("read ends of the event log: %w", err)
 	}
-	var bucket int32
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&bucket, &n}, func() error {
+	for bucket, n := range ends {
 		h[bucket] = n
-		return nil
-	})
-	if err != nil {
-		return h, fmt.Errorf("read ends of the event log: %w", err)
 	}
 	return h, nil
 }
@@ -103,17 +97,7 @@ func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *
 
 // selectAges reads when each subscription or company was changed last.
 func selectAges(ctx context.Context, q db.Querier, sql string, companies []uuid.UUID) (map[uuid.UUID]time.Time, error) {
-	rows, err := q.Query(ctx, sql, companies)
-	if err != nil {
-		return nil, fmt.Errorf("read last changes: %w", err)
-	}
-	ages := map[uuid.UUID]time.Time{}
-	var id uuid.UUID
-	var at time.Time
-	_, err = pgx.ForEachRow(rows, []any{&id, &at}, func() error {
-		ages[id] = at
-		return nil
-	})
+	ages, err := db.Map[uuid.UUID, time.Time](ctx, q, sql, companies)
 	if err != nil {
 		return nil, fmt.Errorf("read last changes: %w", err)
 	}

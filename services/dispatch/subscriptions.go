@@ -85,17 +85,7 @@ func (c *subscriptionCache) changes(ctx context.Context, companies []tenant.ID) 
 	for i, company := range companies {
 		ids[i] = uuid.UUID(company)
 	}
-	rows, err := c.q.Query(ctx, sqlSelectChanges, ids)
-	if err != nil {
-		return nil, fmt.Errorf("count changes of subscriptions: %w", err)
-	}
-	out := make(map[tenant.ID]int64, len(companies))
-	var company tenant.ID
-	var n int64
-	_, err = pgx.ForEachRow(rows, []any{&company, &n}, func() error {
-		out[company] = n
-		return nil
-	})
+	out, err := db.Map[tenant.ID, int64](ctx, c.q, sqlSelectChanges, ids)
 	if err != nil {
 		return nil, fmt.Errorf("count changes of subscriptions: %w", err)
 	}

@@ -3,6 +3,7 @@ package dispatch
 import (
 	"context"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -140,23 +141,11 @@ func columns(rows []*openDelivery) (companies, subs, ids []uuid.UUID, attempts [
 // selectBodies reads the frozen bodies by delivery id; one that is gone is left out.
 func selectBodies(ctx context.Context, q db.Querier, rows []*openDelivery) (map[uuid.UUID][]byte, error) {
 	companies, subs, ids, _ := columns(rows)
-	result, err := q.Query(ctx, sqlSelectBodies, companies, subs, ids)
+	bodies, err := db.Map[uuid.UUID, []byte](ctx, q, sqlSelectBodies, companies, subs, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read bodies of deliveries: %w", err)
 	}
-	bodies := make(map[uuid.UUID][]byte, len(rows))
-	var id uuid.UUID
-	var body []byte
-	_, err = pgx.ForEachRow(result, []any{&id, &body}, func() error {
-		if len(body) > 0 {
-			bodies[id] = body
-		}
-		body = nil
-		return nil
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read bodies of deliveries: %w", err)
-	}
+	maps.DeleteFunc(bodies, func(_ uuid.UUID, body []byte) bool { return len(body) == 0 })
 	return bodies, nil
 }
 
@@ -203,17 +192,7 @@ func closeFailed(ctx context.Context, d *db.DB, rows []*openDelivery, texts []st
 
 // selectOldest gives the creation of the oldest open delivery by tier of its receiver.
 func selectOldest(ctx context.Context, q db.Querier) (map[string]time.Time, error) {
-	rows, err := q.Query(ctx, sqlSelectOldest)
-	if err != nil {
-		return nil, fmt.Errorf("read oldest open deliveries: %w", err)
-	}
-	oldest := map[string]time.Time{}
-	var tier string
-	var at time.Time
-	_, err = pgx.ForEachRow(rows, []any{&tier, &at}, func() error {
-		oldest[tier] = at
-		return nil
-	})
+	oldest, err := db.Map[string, time.Time](ctx, q, sqlSelectOldest)
 	if err != nil {
 		return nil, fmt.Errorf("read oldest open deliveries: %w", err)
 	}

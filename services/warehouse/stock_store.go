@@ -135,7 +135,11 @@ func insertMovement(tx *db.Tx, m Movement) {
 const sqlSelectNames = `SELECT id, name FROM warehouses WHERE company_id = $1 AND id = ANY($2::UUID[])`
 
 func selectNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	return db.Names(ctx, q, sqlSelectNames, company, ids)
+	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectNames, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read names of warehouses: %w", err)
+	}
+	return names, nil
 }
 
 const sqlSelectTotals = `SELECT product_id, sum(qty)::DECIMAL(18,3), sum(reserved)::DECIMAL(18,3), sum(reorder_point)::DECIMAL(18,3)

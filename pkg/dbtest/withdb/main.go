@@ -12,10 +12,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"syscall"
-	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
@@ -49,17 +47,5 @@ func run(ctx context.Context, args []string, durable bool) (code int, err error)
 			code, err = max(code, 1), errors.Join(err, stopErr)
 		}
 	}()
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), "TRADEGRID_TEST_DATABASE_URL="+address)
-	// Tests get time to end what they started.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 30 * time.Second
-	err = cmd.Run()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return max(exit.ExitCode(), 1), nil // the command has said what is wrong
-	} else if err != nil {
-		return 1, err
-	}
-	return 0, nil
+	return dbtest.RunCommand(ctx, args, "TRADEGRID_TEST_DATABASE_URL="+address)
 }

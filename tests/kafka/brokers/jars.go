@@ -13,7 +13,7 @@ import (
 	"regexp"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
 
 // minJava is what the brokers of Kafka 4 need.
@@ -67,7 +67,7 @@ func Jars(ctx context.Context) (dir string, err error) {
 	if err := os.MkdirAll(home, 0o755); err != nil { //nolint:gosec // an ordinary user may run what root has fetched
 		return "", fmt.Errorf("make a folder for the jars: %w", err)
 	}
-	unlock, err := lock(filepath.Join(home, ".lock")) // several test processes may want them at once
+	unlock, err := dbtest.LockFile(filepath.Join(home, ".lock")) // several test processes may want them at once
 	if err != nil {
 		return "", err
 	}
@@ -110,17 +110,4 @@ func moduleRoot() (string, error) {
 		}
 		dir = parent
 	}
-}
-
-// lock waits until no other process holds the file.
-func lock(path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open lock: %w", err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("lock %s: %w", path, err)
-	}
-	return func() { _ = f.Close() }, nil
 }

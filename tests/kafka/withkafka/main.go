@@ -11,12 +11,12 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"strings"
 	"syscall"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/tests/kafka/brokers"
 )
 
@@ -53,19 +53,7 @@ func run(ctx context.Context, args []string) (code int, err error) {
 		}()
 		address = strings.Join(cluster.Brokers(), ",")
 	}
-	cmd := exec.CommandContext(ctx, args[0], args[1:]...) //nolint:gosec // the caller's command is what this is for
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	cmd.Env = append(os.Environ(), env+"="+address)
-	// Tests get time to end what they started.
-	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
-	cmd.WaitDelay = 30 * time.Second
-	err = cmd.Run()
-	if exit := new(exec.ExitError); errors.As(err, &exit) {
-		return max(exit.ExitCode(), 1), nil // the command has said what is wrong
-	} else if err != nil {
-		return 1, err
-	}
-	return 0, nil
+	return dbtest.RunCommand(ctx, args, env+"="+address)
 }
 
 func start(ctx context.Context) (c *brokers.Cluster, stop func() error, err error) {
