@@ -117,12 +117,12 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 	// The transport alone follows no redirects and has no cookies.
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
-		return Answer{}, c.explain(ctx, err)
+		return Answer{}, c.explain(ctx, limited, err)
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer := Answer{Status: res.StatusCode, RetryAfter: res.Header.Get("Retry-After")}
 	if answer.Body, err = readSome(res.Body); err != nil {
-		return answer, c.explain(ctx, err)
+		return answer, c.explain(ctx, limited, err)
 	}
 	return answer, nil
 }
@@ -172,8 +172,9 @@ func (e *Error) Error() string { return e.Message }
 // Unwrap returns what net/http said.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// explain maps the transport's error. The caller's own cancellation stays what it is.
-func (c *Client) explain(ctx context.Context, err error) error {
+// explain maps the transport's error. The caller's own cancellation stays what it is. When the time of the limited context
+// is over, the transport closes the connection, and which error of that comes first is chance.
+func (c *Client) explain(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -192,7 +193,7 @@ func (c *Client) explain(ctx context.Context, err error) error {
 		return &Error{TLS, "the receiver's TLS certificate or handshake was not accepted: " + tlsDetail(err), err}
 	case errors.As(err, &op) && op.Op == "dial" && op.Timeout():
 		return &Error{Timeout, "no connection to the receiver within " + c.cfg.ConnectTimeout.String(), err}
-	case errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &nerr) && nerr.Timeout()):
+	case limited.Err() != nil || errors.Is(err, context.DeadlineExceeded) || (errors.As(err, &nerr) && nerr.Timeout()):
 		return &Error{Timeout, "no complete answer within " + c.cfg.Timeout.String(), err}
 	case errors.As(err, &op) && op.Op == "dial":
 		return &Error{Connect, "the receiver refused the connection", err}

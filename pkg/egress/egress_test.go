@@ -128,6 +128,17 @@ func TestPostIsBounded(t *testing.T) {
 	}
 }
 
+// The transport may report the connection that it closed itself at the end of the time.
+func TestWhatBreaksAfterTheTimeIsATimeout(t *testing.T) {
+	t.Parallel()
+	c := New(open())
+	t.Cleanup(c.Close)
+	over, cancel := context.WithDeadline(t.Context(), time.Now())
+	defer cancel()
+	requireKind(t, c.explain(t.Context(), over, net.ErrClosed), Timeout, "no complete answer within 500ms")
+	requireKind(t, c.explain(t.Context(), t.Context(), net.ErrClosed), Broken, "connection broke")
+}
+
 func TestPostBrokenAnswers(t *testing.T) {
 	t.Parallel()
 	for name, raw := range map[string]string{
