@@ -71,13 +71,19 @@ func (c *loadDataCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, 
 	if c.Archive {
 		return maker.archive(ctx, out)
 	}
+	// Nothing but the file knows which companies an earlier run made.
+	if _, err := os.Stat(c.Out); err == nil {
+		return fmt.Errorf("--out %s exists: close its companies with --archive and move it away, or give another name", c.Out)
+	}
 	made := make([]loadCompany, 0, c.Companies)
 	for i := range c.Companies {
 		one, err := maker.company(ctx, i)
+		if !one.ID.IsZero() {
+			made = append(made, one) // half made it can still be archived
+		}
 		if err != nil {
 			return errors.Join(fmt.Errorf("make company %d: %w", i+1, flagFault(err)), c.write(made))
 		}
-		made = append(made, one)
 	}
 	if err := c.write(made); err != nil {
 		return err

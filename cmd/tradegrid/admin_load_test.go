@@ -50,6 +50,12 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 		require.Len(t, people.Items, 3)
 	}
 
+	_, err = runAdmin(t, args...)
+	require.ErrorContains(t, err, "exists: close its companies with --archive")
+	kept, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, raw, kept)
+
 	said, err = runAdmin(t, append(args, "--archive")...)
 	require.NoError(t, err)
 	require.Contains(t, said, "Archived 2 companies")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ func (t *trouble) look(ctx context.Context, fetches kgo.Fetches, count func(topi
 		if now.Sub(t.said[key]) < sayEvery {
 			return
 		}
+		maps.DeleteFunc(t.said, func(_ string, at time.Time) bool { return now.Sub(at) >= sayEvery }) // texts may hold ports
 		t.said[key] = now
 		t.log.WarnContext(ctx, "fetch failed", "topic", topic, "partition", id, "error", err)
 	})

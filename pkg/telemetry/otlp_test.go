@@ -85,6 +85,25 @@ func TestSignalsCanBeChosen(t *testing.T) { //nolint:paralleltest // the provide
 	require.Empty(t, c.Lines())
 }
 
+// What the collector took makes room for more.
+func TestQueueIsUsedAgainAndAgain(t *testing.T) { //nolint:paralleltest // the providers are the process's
+	c := otlptest.New(t)
+	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: c.URL, Signals: []string{telemetry.SignalTraces}, Sample: 1, Metrics: telemetry.Metrics(), Log: newLog(io.Discard)})
+	require.NoError(t, err)
+	before := lost(t, tel, "traces")
+	const times, n = 3, 1500
+	for range times {
+		for range n {
+			_, span := tel.Provider.Tracer("test").Start(t.Context(), "work")
+			span.End()
+		}
+		require.NoError(t, tel.Provider.ForceFlush(t.Context()))
+	}
+	require.Equal(t, times*n, len(c.Spans())) //nolint:testifylint // a failure must not show thousands of spans
+	require.InDelta(t, before, lost(t, tel, "traces"), 0)
+	tel.Stop(t.Context())
+}
+
 // A collector that hangs holds up nobody; every span that it does not take is counted, those that cannot even wait for it
 // too, and the log tells it once.
 func TestCollectorThatIsDown(t *testing.T) { //nolint:paralleltest // the providers are the process's

@@ -44,7 +44,7 @@ func readStat(path string) (s stat, ok bool) {
 // cpu is the time of processors that a process has used.
 func (p *process) cpu() time.Duration {
 	p.b.Helper()
-	s, ok := readStat(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	s, ok := readStat(fmt.Sprintf("/proc/%d/stat", p.PID()))
 	require.True(p.b, ok, "the process runs")
 	return s.own
 }

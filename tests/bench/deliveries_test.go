@@ -51,7 +51,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil
-	}, time.Minute, 50*time.Millisecond, "%s", p.process.out)
+	}, time.Minute, 50*time.Millisecond, "%s", p.process)
 	p.open(address, shops)
 	return p
 }
@@ -92,7 +92,7 @@ func (p *platform) first(s *shop) {
 			defer p.mu.Unlock()
 			return len(p.arrived) > before
 		}, time.Second, 5*time.Millisecond)
-	}, time.Minute, time.Millisecond, "%s", p.process.out)
+	}, time.Minute, time.Millisecond, "%s", p.process)
 }
 
 // discard is a test whose failures do not count.
@@ -108,7 +108,7 @@ func (p *platform) await(n int) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		return len(p.arrived) >= n
-	}, 2*time.Minute, 5*time.Millisecond, "%s", p.process.out)
+	}, 2*time.Minute, 5*time.Millisecond, "%s", p.process)
 }
 
 // order places an order and returns its id.

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +18,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/tests/role"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -50,22 +49,17 @@ func newRig(b *testing.B) *rig {
 
 // process is a running role.
 type process struct {
-	b   *testing.B
-	cmd *exec.Cmd
-	out *lockedBuffer
+	*role.Process
+	b *testing.B
 }
 
-// start runs a role until the benchmark ends.
+// start runs a role until the benchmark ends; then it must stop by itself.
 func (r *rig) start(args ...string) *process {
 	r.b.Helper()
-	p := &process{b: r.b, cmd: exec.Command(r.binary, args...), out: &lockedBuffer{}}
-	p.cmd.Stdout, p.cmd.Stderr = p.out, p.out
-	require.NoError(r.b, p.cmd.Start())
+	p := &process{role.Start(r.b, r.binary, nil, args...), r.b}
 	r.b.Cleanup(func() {
-		_ = p.cmd.Process.Signal(syscall.SIGTERM)
-		if err := p.cmd.Wait(); err != nil {
-			r.b.Errorf("%s ended with %v:\n%s", args[0], err, p.out)
-		}
+		require.NoError(r.b, p.Signal(syscall.SIGTERM))
+		require.Zero(r.b, p.AwaitEnd(role.Patience), "%s", p)
 	})
 	return p
 }
@@ -73,7 +67,7 @@ func (r *rig) start(args ...string) *process {
 // peakMB is the most memory that the process has held, in MiB.
 func (p *process) peakMB() float64 {
 	p.b.Helper()
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	require.NoError(p.b, err)
 	for line := range strings.Lines(string(status)) {
 		if text, ok := strings.CutPrefix(line, "VmHWM:"); ok {
@@ -99,7 +93,7 @@ func (p *process) answers(url string) {
 			return false
 		}
 		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
-	}, time.Minute, 20*time.Millisecond, "%s", p.out)
+	}, time.Minute, 20*time.Millisecond, "%s", p)
 }
 
 // freeAddress is a loopback address that nobody listens on.
@@ -109,22 +103,4 @@ func freeAddress(b *testing.B) string {
 	require.NoError(b, err)
 	defer ln.Close()
 	return ln.Addr().String()
-}
-
-// lockedBuffer keeps what a process says.
-type lockedBuffer struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.buf.String()
 }

@@ -29,7 +29,7 @@ type Process struct {
 	Ops    string        // of health and metrics, once it is up
 	Exited chan struct{} // closed at its end
 
-	t     *testing.T
+	t     testing.TB
 	cmd   *exec.Cmd
 	state *os.ProcessState // once it has exited
 
@@ -41,7 +41,7 @@ type Process struct {
 var isUp = map[string]bool{"api listening": true, "relay running": true, "dispatcher running": true} //nolint:gochecknoglobals // a constant
 
 // Start starts the binary. It is killed at the end of the test, and what it wrote is shown if the test failed.
-func Start(t *testing.T, binary string, env []string, args ...string) *Process {
+func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, Name: strings.Join(args, " "), Exited: make(chan struct{})}
 	p.cmd = exec.Command(binary, args...)
@@ -94,6 +94,9 @@ func (p *Process) Tail() string {
 	text := p.Said()
 	return text[max(0, len(text)-4000):]
 }
+
+// String implements [fmt.Stringer]: messages show the process as it is when they are needed.
+func (p *Process) String() string { return p.Name + ":\n" + p.Tail() }
 
 // AwaitStart waits until the role says that it is up.
 func (p *Process) AwaitStart() {
@@ -161,7 +164,7 @@ func (p *Process) Ask(path string) (status int, body string) {
 }
 
 // Eventually waits for a condition that takes moments. The last arguments say what did not happen.
-func Eventually(t *testing.T, is func() bool, what string, args ...any) {
+func Eventually(t testing.TB, is func() bool, what string, args ...any) {
 	t.Helper()
 	deadline := time.After(Patience)
 	tick := time.NewTicker(20 * time.Millisecond)
