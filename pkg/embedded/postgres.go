@@ -184,7 +184,7 @@ func serverArgs(data, sockets string, port int, fast bool) []string {
 		"port=" + strconv.Itoa(port),
 		"unix_socket_directories=" + sockets,
 		"unix_socket_permissions=0700",
-		"max_connections=200",
+		"max_connections=500",
 		"shared_buffers=256MB",
 		"timezone=UTC", "log_timezone=UTC",
 		// Statements are short; compiling them costs more than it gains.

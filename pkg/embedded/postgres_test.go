@@ -118,7 +118,7 @@ func TestPostgresSettingsAndPassword(t *testing.T) {
 	require.NoError(t, err)
 	defer conn.Close(context.Background())
 	for setting, want := range map[string]string{
-		"max_connections": "200", "listen_addresses": "127.0.0.1", "fsync": "off", "full_page_writes": "off", "lc_collate": "C", "lc_ctype": utf8Locale(),
+		"max_connections": "500", "listen_addresses": "127.0.0.1", "fsync": "off", "full_page_writes": "off", "lc_collate": "C", "lc_ctype": utf8Locale(),
 	} {
 		var got string
 		require.NoError(t, conn.QueryRow(t.Context(), "SELECT current_setting($1)", setting).Scan(&got))
