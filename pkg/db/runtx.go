@@ -33,6 +33,7 @@ const (
 type Fact func(ctx context.Context, q Querier) (bool, error)
 
 type txOptions struct {
+	now        time.Time // see [Tx.Now]
 	iso        pgx.TxIsoLevel
 	fact       Fact
 	repeatable bool
@@ -70,10 +71,10 @@ const (
 
 // RunTx runs fn in a transaction and commits it. When the database asks for a retry, the whole of fn
 // runs again in a new transaction, at most 12 times and not past the deadline of ctx; so fn touches only
-// the transaction and its result, and takes ids and the time from outside. The name labels metrics and spans.
+// the transaction and its result, and takes the time from [Tx.Now]. The name labels metrics and spans.
 // A commit whose outcome is unknown is looked up, never blindly repeated.
 func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context, tx *Tx) error, opts ...Option) error {
-	o := txOptions{iso: pgx.Serializable}
+	o := txOptions{now: d.Now(), iso: pgx.Serializable}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -177,7 +178,7 @@ func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn 
 			d.rollback(ctx, late)
 		}
 	}()
-	tx := &Tx{tx: late, inject: d.cfg.Inject, try: try}
+	tx := &Tx{tx: late, inject: d.cfg.Inject, try: try, now: o.now}
 	if err := runFn(ctx, tx, fn); err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (d *DB) commit(ctx context.Context, late *lateTx, try int) error {
 // releasing the savepoint commits nothing and the error of the real commit would be dropped.
 func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, fn func(context.Context, *Tx) error) error {
 	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
-		tx := &Tx{tx: ptx, inject: d.cfg.Inject, try: try}
+		tx := &Tx{tx: ptx, inject: d.cfg.Inject, try: try, now: o.now}
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,8 +18,13 @@ type Tx struct {
 	queue  []*Queued
 	inject Injector
 	try    int
+	now    time.Time
 	failed error // a failure that the caller could not be told at once
 }
+
+// Now is the time of the transaction in UTC, with microsecond precision. [DB.RunTx] reads the clock once, before the
+// first try, so a retry stores the same times.
+func (t *Tx) Now() time.Time { return t.now }
 
 // Queued is a write that waits for [Tx.Flush].
 type Queued struct {
