@@ -184,7 +184,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	}
 	for i := range m.cmd.Clients {
 		if err := run("client", func(ctx context.Context, tx *db.Tx) error {
-			_, err := m.domains.clients.CreateClient(ctx, tx, by, loadClient(i))
+			_, err := m.domains.clients.Create(ctx, tx, by, loadClient(i))
 			return err
 		}); err != nil {
 			return err
@@ -218,9 +218,9 @@ func loadProduct(i int) catalog.ProductInput {
 	}
 }
 
-func loadClient(i int) clients.ClientInput {
+func loadClient(i int) clients.Fields {
 	first := []string{"Erika", "Max", "Anna", "Jonas", "Lea", "Paul", "Mia", "Ben"}[i%8]
 	last := []string{"Example", "Sample", "Specimen", "Muster", "Tester"}[i%5]
 	phone, email := fmt.Sprintf("+49 30 555%04d", i%10_000), fmt.Sprintf("%s.%s.%d@example.com", first, last, i+1)
-	return clients.ClientInput{Kind: "individual", DisplayName: fmt.Sprintf("%s %s %d", first, last, i+1), Phone: &phone, Email: &email}
+	return clients.Fields{Card: clients.Card{Kind: "individual", DisplayName: fmt.Sprintf("%s %s %d", first, last, i+1), Phone: &phone, Email: &email}}
 }

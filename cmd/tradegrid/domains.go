@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -29,6 +30,7 @@ type domains struct {
 	catalog   *catalog.Service
 	clients   *clients.Service
 	warehouse *warehouse.Service
+	suppliers *suppliers.Service
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
@@ -42,10 +44,11 @@ type domainConfig struct {
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, company: company.New(company.Config{DB: d, Log: cfg.Log})}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Events(), warehouse.Events(), orders.Events(), webhooks.Events())
+	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
 	all.warehouse = warehouse.New(d, stockProducts{all})
-	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}})
-	all.clients = clients.New(d, clientUsers{all})
+	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: orderCatalog{all}, Clients: orderClients{all}, Stock: orderStock{all}, Users: all.company,
@@ -59,6 +62,7 @@ func (all *domains) register(api *httpapi.API) {
 	all.catalog.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
+	all.suppliers.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
 }
@@ -97,13 +101,6 @@ func (a catalogStock) Totals(ctx context.Context, q db.Querier, company tenant.I
 		out[id] = catalog.StockTotals(t)
 	}
 	return out, nil
-}
-
-// clientUsers lets clients read users.
-type clientUsers struct{ all *domains }
-
-func (a clientUsers) Names(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	return a.all.company.UserNames(ctx, q, company, ids)
 }
 
 // orderCatalog lets orders read what can be sold.

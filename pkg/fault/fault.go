@@ -121,3 +121,10 @@ func Is(err error, code string) bool {
 	e, ok := As(err)
 	return ok && e.Code == code
 }
+
+// Doc explains a code to the people who meet it.
+type Doc struct {
+	Status int
+	Code   string
+	Advice string // what the code means and what to do
+}

@@ -58,13 +58,24 @@ func (b *binder) scan(t reflect.Type, at []int) {
 			b.call = index
 		case f.Name == "Body" && len(at) == 0:
 			b.body, b.bodyOpt = index, f.Type.Kind() == reflect.Pointer
-			b.schema = b.reg.Schema(deref(f.Type), true, t.Name()+"Body")
-		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			b.schema = b.bodySchema(f, t.Name()+"Body")
+		case f.Type.Kind() == reflect.Struct && (f.Anonymous || f.Tag.Get("params") == "inline"):
 			b.scan(f.Type, index)
 		default:
 			b.addParam(f, index)
 		}
 	}
+}
+
+func (b *binder) bodySchema(f reflect.StructField, hint string) *huma.Schema {
+	t := deref(f.Type)
+	if fields := patchFields(t); fields != nil {
+		return derivedBody(b.reg, fields, patchSuffix)
+	}
+	if f.Tag.Get("body") == "input" {
+		return derivedBody(b.reg, t, inputSuffix)
+	}
+	return b.reg.Schema(t, true, hint)
 }
 
 func (b *binder) addParam(f reflect.StructField, index []int) {

@@ -35,7 +35,7 @@ func description() huma.Config {
 			},
 			Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
 			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", wire.SchemaName),
+				Schemas:         wire.NewRegistry("#/components/schemas/"),
 				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
 			},
 			Security: []map[string][]string{{"token": {}}},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -209,11 +210,37 @@ func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T
 	})
 }
 
-// Conditions are the conditions of all filters, for the check of statements.
-func (v *View[T, F]) Conditions() []string {
-	conditions := make([]string, len(v.filters))
-	for i, f := range v.filters {
-		conditions[i] = f.where
+// Statements are what the list may send: one for each filter, and one for each sort.
+func (v *View[T, F]) Statements() []string {
+	var all []string
+	for _, f := range v.filters {
+		q := v.sample("")
+		q.Where(f.where, nil)
+		all = append(all, q.mustPageSQL())
 	}
-	return conditions
+	for name := range v.spec.Sorts {
+		q := v.sample(name)
+		q.own = len(q.args)
+		value := "x"
+		q.params.Cursor = q.cursorAt(lastRow{sort: &value})
+		all = append(all, q.mustPageSQL())
+	}
+	slices.Sort(all)
+	return all
+}
+
+func (v *View[T, F]) sample(sort string) *Query {
+	q, err := New(v.spec, tenant.ID{}, Params{PageSize: 1}, sort)
+	if err != nil {
+		panic(err) // nothing of a client is in it
+	}
+	return q
+}
+
+func (q *Query) mustPageSQL() string {
+	sql, err := q.pageSQL()
+	if err != nil {
+		panic(err) // as in sample
+	}
+	return sql
 }

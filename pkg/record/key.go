@@ -2,6 +2,7 @@ package record
 
 import (
 	"reflect"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -49,8 +50,8 @@ type Record interface {
 // Normaliser is a record, or an input, that brings its own fields into their normal form. It runs before every write.
 type Normaliser interface{ Normalise() }
 
-// Normalise brings v, a pointer to a struct of columns, into the form in which values are stored and compared: an empty
-// optional text is null, lists and dictionaries are empty rather than nil, and what the type itself asks for.
+// Normalise brings v, a pointer to a struct of columns, into the form in which values are stored and compared: texts are
+// trimmed, an empty optional text is null, lists and dictionaries are empty rather than nil, and what the type itself asks for.
 func (p *Plan) Normalise(v any) {
 	if n, ok := v.(Normaliser); ok {
 		n.Normalise()
@@ -63,8 +64,15 @@ func (p *Plan) Normalise(v any) {
 			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 		case f.Kind() == reflect.Map && f.IsNil():
 			f.Set(reflect.MakeMap(f.Type()))
-		case f.Kind() == reflect.Pointer && f.Type().Elem().Kind() == reflect.String && !f.IsNil() && f.Elem().String() == "":
-			f.SetZero()
+		case f.Kind() == reflect.String:
+			f.SetString(strings.TrimSpace(f.String()))
+		case f.Kind() == reflect.Pointer && f.Type().Elem().Kind() == reflect.String && !f.IsNil():
+			if text := strings.TrimSpace(f.Elem().String()); text == "" {
+				f.SetZero()
+			} else if text != f.Elem().String() {
+				f.Set(reflect.New(f.Type().Elem()))
+				f.Elem().SetString(text)
+			}
 		}
 	}
 }

@@ -34,7 +34,7 @@ type Table[T any] struct {
 	update      []record.Column
 	constraints map[string]error
 
-	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete string
+	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown string
 }
 
 // Of describes the table of T, whose records are called entity in error codes, such as CLIENT. It panics when a tag of T
@@ -55,6 +55,7 @@ func Of[T any, P interface {
 	t.sqlInsert = t.insertSQL()
 	t.sqlUpdate = t.updateSQL()
 	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND id = $2 AND version = $3"
+	t.sqlKnown = "SELECT id FROM " + name + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
 	return t
 }
 
@@ -97,6 +98,15 @@ func (t *Table[T]) updateSQL() string {
 // Get reads one record. An unknown id, or one of another company, is 404 <ENTITY>_NOT_FOUND.
 func (t *Table[T]) Get(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (T, error) {
 	return t.read(ctx, q, t.sqlSelect, company, id)
+}
+
+// Known tells which of the ids are records of the company.
+func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.Query(ctx, t.sqlKnown, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look for records of %s: %w", t.name, err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
 func (t *Table[T]) read(ctx context.Context, q db.Querier, sql string, company tenant.ID, id uuid.UUID) (v T, err error) {
@@ -152,7 +162,7 @@ func (t *Table[T]) Name() string { return t.name }
 
 // Statements are all statements that the table makes.
 func (t *Table[T]) Statements() []string {
-	return []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete}
+	return []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete, t.sqlKnown}
 }
 
 // Columns are the columns that the records have fields for, and the one of the search text.

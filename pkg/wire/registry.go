@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"reflect"
 	"strings"
 
@@ -62,3 +63,6 @@ func pointersMayBeNull(t reflect.Type, s *huma.Schema) {
 		pointersMayBeNull(f.Type, p) // an object without a name of its own
 	}
 }
+
+// MarshalJSON implements [json.Marshaler]: the schemas by their names.
+func (r *registry) MarshalJSON() ([]byte, error) { return json.Marshal(r.Map()) }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -38,8 +39,8 @@ type facts struct {
 // look reads everything that the references name; the first that does not exist is a 404.
 func (s *Service) look(ctx context.Context, q db.Querier, company tenant.ID, r references) (facts, error) {
 	var f facts
-	var reads []readFunc
-	add := func(wanted bool, read readFunc) {
+	var reads []batchloader.Read
+	add := func(wanted bool, read batchloader.Read) {
 		if wanted {
 			reads = append(reads, read)
 		}
@@ -63,7 +64,7 @@ func (s *Service) look(ctx context.Context, q db.Querier, company tenant.ID, r r
 	if len(reads) == 0 {
 		return f, nil
 	}
-	return f, together(ctx, q, reads...)
+	return f, batchloader.Load(ctx, q, reads...)
 }
 
 // lookClient reads the client and, where the client has a price list, its prices.
