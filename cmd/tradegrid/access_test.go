@@ -351,7 +351,9 @@ func (n *node) fill(t *testing.T) *records {
 	}
 	add("CATEGORY", "/catalog/categories", `{"name":"Tools"}`)
 	add("PRODUCT", "/catalog/products", `{"name":"Hammer","price":1900}`)
-	add("CLIENT", "/clients", `{"kind":"individual","displayName":"Erika"}`)
+	for _, s := range samples() {
+		add(s.Entity, s.Path, fillIn(s.Create, r.id))
+	}
 	add("ORDER", "/orders", `{"customerId":"`+r.id["CLIENT"]+`","items":[{"refId":"`+r.id["PRODUCT"]+`","qty":1}]}`)
 	add("WEBHOOK_SUBSCRIPTION", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
@@ -375,12 +377,12 @@ func (r *records) awaitEvent(t *testing.T) {
 	}, time.Minute, 20*time.Millisecond)
 }
 
-// ofRecord says for each operation on one record of what kind it is, and with what body it would succeed.
-func ofRecord() map[string][2]string {
-	return map[string][2]string{
+// ofRecord says for each operation on one record of what kind it is, and with what body it would succeed: by the samples
+// of the domains, and for operations without one here.
+func (n *node) ofRecord() map[string][2]string {
+	known := map[string][2]string{
 		"getCategory": {"CATEGORY"}, "updateCategory": {"CATEGORY", `{"name":"Changed"}`}, "deleteCategory": {"CATEGORY"},
 		"getProduct": {"PRODUCT"}, "updateProduct": {"PRODUCT", `{"name":"Changed"}`}, "deleteProduct": {"PRODUCT"}, "listProductVariants": {"PRODUCT"},
-		"getClient": {"CLIENT"}, "updateClient": {"CLIENT", `{"displayName":"Changed"}`}, "archiveClient": {"CLIENT"}, "restoreClient": {"CLIENT"},
 		"getOrder": {"ORDER"}, "updateOrder": {"ORDER", `{"note":"Changed"}`}, "getOrderHistory": {"ORDER"}, "moveOrder": {"ORDER"},
 		"getWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "updateWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{"name":"Changed"}`},
 		"deleteWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "rotateWebhookSecret": {"WEBHOOK_SUBSCRIPTION", `{}`},
@@ -388,6 +390,12 @@ func ofRecord() map[string][2]string {
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
 		"getEvent": {"EVENT"},
 	}
+	for _, op := range n.api.Ops() {
+		if s, body, ok := sampleOf(op); ok {
+			known[op.ID] = [2]string{s.Entity, body}
+		}
+	}
+	return known
 }
 
 // at is the address of the operation on the record.
@@ -403,7 +411,7 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 	theirs := n.fill(t)
 	theirs.awaitEvent(t)
 	me, _ := n.owner(t)
-	known := ofRecord()
+	known := n.ofRecord()
 	snapshot := func() map[string]string {
 		seen := map[string]string{}
 		for _, op := range n.api.Ops() {
@@ -415,7 +423,7 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 		return seen
 	}
 	before := snapshot()
-	require.Len(t, before, 10, "the owner reads them all")
+	require.GreaterOrEqual(t, len(before), 10, "the owner reads them all")
 	asked := 0
 	for _, op := range n.api.Ops() {
 		of, ok := known[op.ID]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -34,6 +35,11 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
+}
+
+// declared is what the domains say of themselves.
+func declared() []domain.Domain {
+	return []domain.Domain{clients.Domain(), suppliers.Domain()}
 }
 
 type domainConfig struct {

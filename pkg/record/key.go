@@ -33,6 +33,9 @@ func (Key) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 
 func unbound(s *huma.Schema) {
 	s.Default, s.MinLength, s.MaxLength, s.Pattern, s.PatternDescription, s.MinItems, s.MaxItems, s.MaxProperties = nil, nil, nil, "", "", nil, nil, nil
+	if s.Format == "email" || s.Format == "uri" {
+		s.Format = ""
+	}
 	if s.Items != nil && s.Items.Ref == "" {
 		unbound(s.Items)
 	}

@@ -196,8 +196,8 @@ func TestConsentIsStamped(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	var group clients.Group
-	var prices clients.PriceList
+	var group clients.GroupRecord
+	var prices clients.PriceListRecord
 	require.NoError(t, f.tx(t, func(ctx context.Context, tx *db.Tx) (err error) {
 		if prices, err = f.service.CreatePriceList(ctx, tx, f.by(), clients.PriceListFields{Name: " Wholesale "}); err != nil {
 			return err

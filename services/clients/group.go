@@ -14,8 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
-// Group is a set of clients that a price list applies to.
-type Group struct {
+// GroupRecord is a set of clients that a price list applies to.
+type GroupRecord struct {
 	record.Key
 	GroupFields
 	record.Meta
@@ -27,15 +27,15 @@ type GroupFields struct {
 	PriceListID *uuid.UUID `json:"priceListId" format:"uuid"`
 }
 
-// GroupItem is a group as the API shows it.
-type GroupItem struct {
+// Group is a group as the API shows it.
+type Group struct {
 	ID          uuid.UUID  `json:"id" format:"uuid"`
 	Name        string     `json:"name"`
 	PriceListID *uuid.UUID `json:"priceListId" format:"uuid"`
 }
 
-// PriceList is a set of prices of its own.
-type PriceList struct {
+// PriceListRecord is a set of prices of its own.
+type PriceListRecord struct {
 	record.Key
 	PriceListFields
 	record.Meta
@@ -46,50 +46,50 @@ type PriceListFields struct {
 	Name string `json:"name" required:"true" minLength:"1" maxLength:"255"`
 }
 
-// PriceListItem is a price list as the API shows it.
-type PriceListItem struct {
+// PriceList is a price list as the API shows it.
+type PriceList struct {
 	ID   uuid.UUID `json:"id" format:"uuid"`
 	Name string    `json:"name"`
 }
 
 var (
-	groups     = resource.Of[Group]("client_groups", "CLIENT_GROUP")
-	priceLists = resource.Of[PriceList]("price_lists", "PRICE_LIST")
+	groups     = resource.Of[GroupRecord]("client_groups", "CLIENT_GROUP")
+	priceLists = resource.Of[PriceListRecord]("price_lists", "PRICE_LIST")
 )
 
 const sqlSelectGroups = `SELECT id, name, price_list_id FROM client_groups WHERE company_id = $1 ORDER BY name, id`
 
 // Groups lists the groups of the company by name.
-func (s *Service) Groups(ctx context.Context, by access.Caller) ([]GroupItem, error) {
+func (s *Service) Groups(ctx context.Context, by access.Caller) ([]Group, error) {
 	rows, err := s.db.Query(ctx, sqlSelectGroups, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select client groups: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[GroupItem])
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[Group])
 }
 
 const sqlSelectPriceLists = `SELECT id, name FROM price_lists WHERE company_id = $1 ORDER BY name, id`
 
 // PriceLists lists the price lists of the company by name.
-func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceListItem, error) {
+func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceList, error) {
 	rows, err := s.db.Query(ctx, sqlSelectPriceLists, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select price lists: %w", err)
 	}
-	return pgx.CollectRows(rows, pgx.RowToStructByPos[PriceListItem])
+	return pgx.CollectRows(rows, pgx.RowToStructByPos[PriceList])
 }
 
 // CreateGroup adds a group; an unknown price list is 404.
-func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, in GroupFields) (Group, error) {
+func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, in GroupFields) (GroupRecord, error) {
 	var refs reference.Set
 	refs.Add("PRICE_LIST", "priceListId", nil, in.PriceListID, priceLists.Known)
 	if err := refs.Check(ctx, tx, by.Company); err != nil {
-		return Group{}, err
+		return GroupRecord{}, err
 	}
-	return groups.Create(ctx, tx, by, Group{GroupFields: in})
+	return groups.Create(ctx, tx, by, GroupRecord{GroupFields: in})
 }
 
 // CreatePriceList adds a price list.
-func (s *Service) CreatePriceList(ctx context.Context, tx *db.Tx, by access.Caller, in PriceListFields) (PriceList, error) {
-	return priceLists.Create(ctx, tx, by, PriceList{PriceListFields: in})
+func (s *Service) CreatePriceList(ctx context.Context, tx *db.Tx, by access.Caller, in PriceListFields) (PriceListRecord, error) {
+	return priceLists.Create(ctx, tx, by, PriceListRecord{PriceListFields: in})
 }
