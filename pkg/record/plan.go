@@ -157,7 +157,7 @@ func (p *Plan) check() {
 // snake is the column of a JSON name: displayName is display_name.
 func snake(name string) string {
 	var b strings.Builder
-	runes := []rune(name)
+	runes := []rune(strings.ReplaceAll(name, "IDs", "Ids"))
 	for i, r := range runes {
 		if unicode.IsUpper(r) && i > 0 && (!unicode.IsUpper(runes[i-1]) || i+1 < len(runes) && unicode.IsLower(runes[i+1])) {
 			b.WriteByte('_')
