@@ -191,7 +191,7 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 	as{n, revoked.Text}.ok(t, "GET", "/token", "") // remembered from here on
 	_, err := n.company.RevokeToken(t.Context(), id, revoked.ID)
 	require.NoError(t, err)
-	past := company.New(company.Config{DB: n.db, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
+	past := company.New(company.Config{DB: n.db, Warehouses: n.warehouse, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
 	expired, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 	require.NoError(t, err)
 	valid := n.issue(t, id, []string{"*:write"})
@@ -279,7 +279,7 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	one := company.CustomRate{RefillMilli: 1, Burst: 1}
-	past := company.New(company.Config{DB: n.db, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
+	past := company.New(company.Config{DB: n.db, Warehouses: n.warehouse, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
 	old := func(id tenant.ID) as {
 		issued, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 		require.NoError(t, err)
@@ -342,9 +342,7 @@ type records struct {
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
 	t.Helper()
-	owner, company := n.owner(t)
-	_, err := n.demoWarehouse(t.Context(), company)
-	require.NoError(t, err)
+	owner, _ := n.owner(t)
 	r := &records{owner: owner, id: map[string]string{}}
 	add := func(entity, path, body string) {
 		r.id[entity] = owner.ok(t, "POST", path, body).id(t)

@@ -79,8 +79,8 @@ func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run 
 		return err
 	}
 	defer d.Close()
-	s := company.New(company.Config{DB: d, Log: log, Cell: c.Cell})
-	return flagFault(run(admin{s, out, c.JSON}))
+	all := newDomains(d, domainConfig{Log: log, Cell: c.Cell})
+	return flagFault(run(admin{all.company, out, c.JSON}))
 }
 
 // notFoundFlags are the flags that name a record.

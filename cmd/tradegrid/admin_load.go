@@ -19,7 +19,6 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
 // loadDataCmd makes test companies for load runs.
@@ -159,18 +158,14 @@ func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
 	return made, m.fill(ctx, co.ID)
 }
 
-// fill makes warehouse, catalog, stock and clients; one transaction each, because a company may have thousands of them.
+// fill makes catalog, stock and clients; one transaction each, because a company may have thousands of them.
 func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	by := demoCaller(id)
-	w, err := m.domains.demoWarehouse(ctx, id)
-	if err != nil {
-		return err
-	}
 	run := func(name string, fn func(context.Context, *db.Tx) error) error {
 		return m.domains.db.RunTx(ctx, "load."+name, fn)
 	}
 	var category catalog.Category
-	err = run("category", func(ctx context.Context, tx *db.Tx) (err error) {
+	err := run("category", func(ctx context.Context, tx *db.Tx) (err error) {
 		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryInput{Name: "Goods", Icon: "folder"})
 		return err
 	})
@@ -178,7 +173,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 		return err
 	}
 	for i := range m.cmd.Products {
-		if err := m.product(ctx, by, i, category.ID, w); err != nil {
+		if err := m.product(ctx, by, i, category.ID); err != nil {
 			return err
 		}
 	}
@@ -193,7 +188,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	return nil
 }
 
-func (m loadMaker) product(ctx context.Context, by access.Caller, i int, category, w uuid.UUID) error {
+func (m loadMaker) product(ctx context.Context, by access.Caller, i int, category uuid.UUID) error {
 	in := loadProduct(i)
 	in.CategoryID = &category
 	return m.domains.db.RunTx(ctx, "load.product", func(ctx context.Context, tx *db.Tx) error {
@@ -201,8 +196,7 @@ func (m loadMaker) product(ctx context.Context, by access.Caller, i int, categor
 		if err != nil || !in.HasStock {
 			return err
 		}
-		_, err = m.domains.warehouse.SetStock(ctx, tx, by, warehouse.Adjustment{ProductID: p.ID, WarehouseID: w, TargetQty: loadStock, Reason: "load test"})
-		return err
+		return m.domains.setStock(ctx, tx, by.Company, p.ID, loadStock, "load test")
 	})
 }
 

@@ -26,7 +26,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -231,15 +230,10 @@ func (w *walk) goods(d *db.DB) string {
 	return product
 }
 
-// stock makes a warehouse and puts pieces of the product into it: operations for it are not there yet.
+// stock puts pieces of the product on stock: operations for it are not there yet.
 func (w *walk) stock(d *db.DB, product uuid.UUID) {
 	require.NoError(w.t, d.RunTx(w.t.Context(), "contract.stock", func(ctx context.Context, tx *db.Tx) error {
-		made, err := w.all.warehouse.CreateWarehouse(ctx, tx, demoCaller(w.company), warehouse.Input{Name: "Main"})
-		if err != nil {
-			return err
-		}
-		_, err = w.all.warehouse.SetStock(ctx, tx, demoCaller(w.company), warehouse.Adjustment{ProductID: product, WarehouseID: made.ID, TargetQty: 10, Reason: "first stock"})
-		return err
+		return w.all.setStock(ctx, tx, w.company, product, 10, "first stock")
 	}))
 }
 

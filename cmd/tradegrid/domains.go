@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/google/uuid"
@@ -44,14 +45,16 @@ func declared() []domain.Domain {
 
 type domainConfig struct {
 	AllowInsecure bool
+	Cell          string // of new tokens; "" = that of package company
 	Log           *slog.Logger
 }
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, company: company.New(company.Config{DB: d, Log: cfg.Log})}
+	all := &domains{db: d}
 	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
 	all.warehouse = warehouse.New(d, stockProducts{all})
+	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
 	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
@@ -206,24 +209,17 @@ func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
 	return out
 }
 
-// demoWarehouse makes the first warehouse of the demo company.
-func (all *domains) demoWarehouse(ctx context.Context, id tenant.ID) (w uuid.UUID, err error) {
-	err = all.db.RunTx(ctx, "demo.warehouse", func(ctx context.Context, tx *db.Tx) error {
-		made, err := all.warehouse.CreateWarehouse(ctx, tx, demoCaller(id), warehouse.Input{Name: "Main warehouse"})
-		w = made.ID
+// setStock sets how many pieces of a product the default warehouse of a company has.
+func (all *domains) setStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
+	w, ok, err := all.warehouse.Find(ctx, tx, id, nil)
+	if err != nil {
 		return err
-	})
-	return w, err
-}
-
-// demoStock puts pieces of a product on stock.
-func (all *domains) demoStock(ctx context.Context, id tenant.ID, w, product uuid.UUID, pieces int64) error {
-	return all.db.RunTx(ctx, "demo.stock", func(ctx context.Context, tx *db.Tx) error {
-		_, err := all.warehouse.SetStock(ctx, tx, demoCaller(id), warehouse.Adjustment{
-			ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: "first stock",
-		})
-		return err
-	})
+	}
+	if !ok {
+		return fmt.Errorf("company %s has no default warehouse", id)
+	}
+	_, err = all.warehouse.SetStock(ctx, tx, demoCaller(id), warehouse.Adjustment{ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: reason})
+	return err
 }
 
 func demoCaller(id tenant.ID) access.Caller {

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/google/uuid"
 
@@ -120,10 +121,29 @@ func (s *Service) lookWarehouse(ctx context.Context, q db.Querier, company tenan
 		f.warehouse = &found
 	}
 	if id == nil {
-		return err // a company without a warehouse reserves nothing
+		return err // only goods that are kept in stock need one, see needsWarehouse
 	}
 	return missing(err, ok, "WAREHOUSE", "warehouseId", *id)
 }
+
+// assignWarehouse gives the default warehouse to an order that needs one: orders were stored without while their company had none.
+func (s *Service) assignWarehouse(ctx context.Context, q db.Querier, o *Order) error {
+	if !o.needsWarehouse() {
+		return nil
+	}
+	found, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, o.CompanyID, nil)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errNoWarehouse
+	}
+	o.WarehouseID = &found
+	return nil
+}
+
+var errNoWarehouse = fault.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
+	"warehouseId: the order has items with stock and the company has no default warehouse; name a warehouse").With("field", "warehouseId")
 
 func missing(err error, found bool, entity, field string, id uuid.UUID) error {
 	if err != nil || found {
