@@ -180,7 +180,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	if err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), Log: log})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Log: log})
 	if err != nil {
 		client.Close()
 		return err

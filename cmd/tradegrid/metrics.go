@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
@@ -62,7 +63,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "api":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
 	case "relay":
-		return outbox.Metrics()
+		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics())
 	}

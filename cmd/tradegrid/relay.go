@@ -31,7 +31,7 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	return outbox.RelayConfig{
 		Node: nodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
 		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
-		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, Log: log,
+		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, CleanupJobs: cleanupJobs(), Log: log,
 	}
 }
 
