@@ -39,3 +39,20 @@ func TestEventListIsComplete(t *testing.T) {
 	slices.Sort(schemas)
 	require.Equal(t, schemas, listed)
 }
+
+// A newcomer finds every package on the map.
+func TestPackageMapIsComplete(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+	require.NoError(t, err)
+	for _, group := range []string{"pkg", "services"} {
+		entries, err := os.ReadDir(filepath.Join(root, group))
+		require.NoError(t, err)
+		require.NotEmpty(t, entries)
+		for _, e := range entries {
+			if e.IsDir() {
+				require.Contains(t, string(page), "`"+group+"/"+e.Name()+"`", "the package map of CONTRIBUTING.md lacks a package")
+			}
+		}
+	}
+}
