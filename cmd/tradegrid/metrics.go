@@ -83,8 +83,8 @@ func allMetrics() []prometheus.Collector {
 
 // MetricsCmd lists the metrics of all roles, from the code.
 type MetricsCmd struct {
-	Write string `help:"Page to write the list to, in place of JSON to the standard output." type:"path" xor:"do"`
-	Check string `help:"Page to compare with; any difference fails." type:"path" xor:"do"`
+	Write string `help:"Page to write the list to, instead of JSON to standard output." type:"path" xor:"do"`
+	Check string `help:"Page to compare with; fails on any difference." type:"path" xor:"do"`
 }
 
 // Run lists, writes or compares. It needs no database.

@@ -15,9 +15,9 @@ import (
 
 // MigrateCmd brings the database to the schema of this release. Several may run at once.
 type MigrateCmd struct {
-	DryRun   bool `help:"Only list the steps that are missing."`
-	Contract bool `help:"Also take away what binaries of the release before use: once all of them are gone."`
-	Regions  bool `help:"On a CockroachDB database with regions: keep each company's rows in its home region. Rewrites tables."`
+	DryRun   bool `help:"Only list the missing steps."`
+	Contract bool `help:"Also remove what only the previous release uses. Run it when no process of that release is left."`
+	Regions  bool `help:"On a multi-region CockroachDB: keep the rows of each company in its home region. Rewrites tables."`
 	DatabaseSource
 }
 

@@ -27,10 +27,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
-// BasePath is the root of the API; its last segment is the version (specification, section 9).
+// BasePath is the root of the API; its last segment is the version. See docs/reference/conventions.md#versioning.
 const BasePath = "/api/external/v1"
 
-// Limits of a request (specification, section 8).
+// Limits of a request; see docs/reference/limits.md#request-size.
 const (
 	DefaultMaxBody = 1 << 20  // bytes
 	BatchMaxBody   = 10 << 20 // bytes

@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// ErrorResponse is the body of every error (specification, section 7).
+// ErrorResponse is the body of every error; see docs/reference/errors.md#error-body.
 type ErrorResponse struct {
 	StatusCode int            `json:"statusCode" doc:"HTTP status"`
 	Code       string         `json:"code" doc:"stable machine code" example:"ORDER_NOT_FOUND"`
