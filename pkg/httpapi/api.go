@@ -297,11 +297,6 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	r.write(ans)
 }
 
-var errUnavailable = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 2,
-	Message: "the platform cannot reach its data now; repeat the request, a change with the same X-Idempotency-Key, after the time in Retry-After",
-}
-
 // fail writes the error body. What is not meant for clients is logged here, once.
 func (a *API) fail(fc *fiber.Ctx, err error) {
 	f := a.faultOf(fc, err)
@@ -310,7 +305,9 @@ func (a *API) fail(fc *fiber.Ctx, err error) {
 
 func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 	if f, ok := fault.As(err); ok {
-		if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault says nothing that its counter does not
+		if f.Status == http.StatusServiceUnavailable {
+			a.logUnavailable(fc, f, err)
+		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault says nothing that its counter does not
 			a.log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
 		}
 		return f
@@ -319,11 +316,18 @@ func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 		return fault.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
 			fmt.Sprintf("the request took longer than %s; repeat it with the same X-Idempotency-Key", a.cfg.Timeout))
 	}
-	if db.Unavailable(err) {
-		a.log.ErrorContext(fc.UserContext(), "database not available", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
-		return errUnavailable
+	if reason, ok := db.Unavailable(err); ok {
+		f := fault.Unavailable(reason, 2, "the platform cannot reach its data now; repeat the request, a change with the same X-Idempotency-Key, after the time in Retry-After")
+		a.logUnavailable(fc, f, err)
+		return f
 	}
 	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
 	return fault.New(http.StatusInternalServerError, "INTERNAL_ERROR",
 		"the request failed for a reason that is not yours; repeat it later and name the request id to support")
+}
+
+// logUnavailable says why a request is answered 503.
+func (a *API) logUnavailable(fc *fiber.Ctx, f *fault.Error, err error) {
+	a.log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
+		"method", fc.Method(), "route", fc.Route().Path, "request_id", requestID(fc))
 }

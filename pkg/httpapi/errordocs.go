@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 // errorDoc explains one code to the people who meet it.
@@ -60,7 +62,7 @@ var errorDocs = []errorDoc{
 	{431, "HEADERS_TOO_LARGE", "Request line and headers together may have 8 KiB. Shorten the query, or send fewer headers."},
 	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up. Wait Retry-After seconds."},
 	{500, "INTERNAL_ERROR", "The request failed for a reason that is not yours. Repeat it later, with the same idempotency key."},
-	{503, "SERVICE_UNAVAILABLE", "The platform is overloaded; nothing was stored. Wait Retry-After seconds and repeat."},
+	{503, "SERVICE_UNAVAILABLE", "The platform cannot take the request now; meta.reason says why. Nothing was stored. Wait Retry-After seconds and repeat."},
 	{504, "REQUEST_TIMEOUT", "The request took too long. Repeat it with the same idempotency key."},
 }
 
@@ -85,11 +87,20 @@ var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype ht
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
 </head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
 <table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
-{{range .}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
+{{range .Docs}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
+{{end}}</table>
+<h2 id="reasons">Reasons of SERVICE_UNAVAILABLE</h2>
+<table><tr><th>meta.reason</th><th>Meaning</th></tr>
+{{range .Reasons}}<tr><td><code>{{.Reason}}</code></td><td>{{.Meaning}}</td></tr>
 {{end}}</table></body></html>
 `))
 
-func errorPage(fc *fiber.Ctx) error { return errorPageTemplate.Execute(fc, allErrorDocs()) }
+func errorPage(fc *fiber.Ctx) error {
+	return errorPageTemplate.Execute(fc, struct {
+		Docs    []errorDoc
+		Reasons []fault.ReasonDoc
+	}{allErrorDocs(), fault.Reasons()})
+}
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 
