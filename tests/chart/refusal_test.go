@@ -52,6 +52,22 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			"api.config.ops-listen: the chart sets it; use port 9090", "dispatcher.config.roles: the chart sets it; use dispatcher.roles", "relay.config.log-level: the chart sets it; use logging.level",
 		}},
 		{"minimal", []string{"metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"}, []string{"metrics: enable podMonitor or serviceMonitor, not both"}},
+		{"minimal", []string{"extraEnv[0].name=GOGC", "extraEnv[0].value=200", "api.extraEnv[0].name=A", "api.extraEnv[0].value=true"}, []string{
+			"extraEnv[0].value: the variable GOGC must be text, not 200; put quotes around the value (with --set, use --set-string)",
+			"api.extraEnv[0].value: the variable A must be text, not true",
+		}},
+		{"full", []string{"relay.extraEnv[0].name=A", "relay.extraEnv[0].value=1000000", "dispatcher.extraEnv[0].name=B", "dispatcher.extraEnv[0].value=15", "dispatcher.sets.flow.extraEnv[0].name=C", "dispatcher.sets.flow.extraEnv[0].value=3"}, []string{
+			"relay.extraEnv[0].value: the variable A must be text, not 1000000;", "dispatcher.extraEnv[0].value: the variable B must be text, not 15;", "dispatcher.sets.flow.extraEnv[0].value: the variable C must be text, not 3;",
+		}},
+		{"minimal", []string{"fullnameOverride=tg.shop"}, []string{`fullnameOverride: "tg.shop" cannot begin the names of objects: Services need lowercase letters, digits and dashes, with a letter first`}},
+		{"minimal", []string{"networkPolicy.receivers.cidrs={10.1.2.3,256.0.0.0/8,10.0.0.0/33,1::2::3/64,1:2:3:4:5:6:7/64,1:2:3:4::5:6:7:8/64,12345::/16,::/129,::ffff:10.0.0.1/128,010.0.0.0/8}"}, []string{
+			"at '/networkPolicy/receivers/cidrs/0': '10.1.2.3' does not match pattern",
+		}},
+		{"minimal", []string{"networkPolicy.receivers.cidrs={256.0.0.0/8,10.0.0.0/33,1::2::3/64,1:2:3:4:5:6:7/64,1:2:3:4::5:6:7:8/64,12345::/16,::/129,::ffff:10.0.0.1/128,010.0.0.0/8}", "networkPolicy.receivers.except={1.2.3/8}"}, []string{
+			`networkPolicy.receivers.cidrs[0]: "256.0.0.0/8" is no network; write an address and the length of its prefix, such as 203.0.113.0/24 or 2001:db8::/32`,
+			`cidrs[1]: "10.0.0.0/33" is`, `cidrs[2]: "1::2::3/64" is`, `cidrs[3]: "1:2:3:4:5:6:7/64" is`, `cidrs[4]: "1:2:3:4::5:6:7:8/64" is`, `cidrs[5]: "12345::/16" is`,
+			`cidrs[6]: "::/129" is`, `cidrs[7]: "::ffff:10.0.0.1/128" is`, `cidrs[8]: "010.0.0.0/8" is`, `networkPolicy.receivers.except[0]: "1.2.3/8" is`,
+		}},
 		{"minimal", []string{"telemetry.headersSecret.name=x"}, []string{"telemetry.otlpEndpoint: headersSecret is of no use without it"}},
 	} {
 		values, err := Values(c.file, c.settings...)
@@ -61,6 +77,39 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			require.ErrorContains(t, err, want, "%v", c.settings)
 		}
 	}
+}
+
+// A name that Kubernetes refuses for a Service is refused before the hooks run; the same release with other names is not.
+func TestReleaseNameIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"my.shop", "1shop"} {
+		values, err := Values("minimal")
+		require.NoError(t, err)
+		_, err = RenderAs(load(t), values, newest, name)
+		require.ErrorContains(t, err, `release name "`+name+`": "`+name+`-tradegrid" cannot begin the names of objects`)
+		require.ErrorContains(t, err, "with a letter first; choose another release name, or set fullnameOverride")
+
+		values, err = Values("minimal", "fullnameOverride=shop")
+		require.NoError(t, err)
+		r, err := RenderAs(load(t), values, newest, name)
+		require.NoError(t, err)
+		for _, o := range r.Objects {
+			names(t, o)
+		}
+	}
+}
+
+// Text that looks like a number, an empty variable and one from a Secret are fine.
+func TestExtraEnvTakesText(t *testing.T) {
+	t.Parallel()
+	values, err := Values("minimal")
+	require.NoError(t, err)
+	values["extraEnv"] = []any{
+		map[string]any{"name": "A", "value": "200"}, map[string]any{"name": "B", "value": ""}, map[string]any{"name": "C"},
+		map[string]any{"name": "D", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "s", "key": "k"}}},
+	}
+	_, err = Render(load(t), values, newest)
+	require.NoError(t, err)
 }
 
 // A cluster that does not know the pause before a stop is named.

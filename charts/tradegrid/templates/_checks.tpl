@@ -3,11 +3,56 @@ What the schema cannot say in a clear sentence. All faults are named at once. `h
 so that it accepts the chart without values.
 */}}
 {{- define "tradegrid.check" -}}
-{{- $faults := concat (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
-  (include "tradegrid.checkRoles" . | fromYamlArray) (include "tradegrid.checkCluster" . | fromYamlArray) -}}
+{{- $faults := concat (include "tradegrid.checkNames" . | fromYamlArray) (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
+  (include "tradegrid.checkRoles" . | fromYamlArray) (include "tradegrid.checkEnv" . | fromYamlArray)
+  (include "tradegrid.checkNetworks" . | fromYamlArray) (include "tradegrid.checkCluster" . | fromYamlArray) -}}
 {{- if $faults -}}
 {{- fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $faults)) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* Helm allows dots in the name of a release and digits at its beginning, Kubernetes allows neither in that of a Service. */}}
+{{- define "tradegrid.checkNames" -}}
+{{- $faults := list -}}
+{{- $name := include "tradegrid.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $name) -}}
+{{- $rule := "Services need lowercase letters, digits and dashes, with a letter first" -}}
+{{- if .Values.fullnameOverride -}}
+{{- $faults = append $faults (printf "fullnameOverride: %q cannot begin the names of objects: %s" .Values.fullnameOverride $rule) -}}
+{{- else -}}
+{{- $faults = append $faults (printf "release name %q: %q cannot begin the names of objects: %s; choose another release name, or set fullnameOverride" .Release.Name $name $rule) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{/* The API server refuses a number in a variable's value when it is too late: after the hooks. */}}
+{{- define "tradegrid.checkEnv" -}}
+{{- $faults := list -}}
+{{- $lists := dict "extraEnv" .Values.extraEnv "api.extraEnv" .Values.api.extraEnv "relay.extraEnv" .Values.relay.extraEnv "dispatcher.extraEnv" .Values.dispatcher.extraEnv -}}
+{{- range $set, $own := .Values.dispatcher.sets -}}
+{{- $_ := set $lists (printf "dispatcher.sets.%s.extraEnv" $set) (default dict $own).extraEnv -}}
+{{- end -}}
+{{- range $key, $list := $lists -}}
+{{- range $i, $variable := $list -}}
+{{- if and (hasKey $variable "value") (not (kindIs "invalid" $variable.value)) (not (kindIs "string" $variable.value)) -}}
+{{- $faults = append $faults (printf "%s[%d].value: the variable %s must be text, not %s; put quotes around the value (with --set, use --set-string)" $key $i $variable.name (toJson $variable.value)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{- define "tradegrid.checkNetworks" -}}
+{{- $faults := list -}}
+{{- range $key := list "cidrs" "except" -}}
+{{- range $i, $cidr := get $.Values.networkPolicy.receivers $key -}}
+{{- if not (include "tradegrid.isCIDR" $cidr) -}}
+{{- $faults = append $faults (printf "networkPolicy.receivers.%s[%d]: %q is no network; write an address and the length of its prefix, such as 203.0.113.0/24 or 2001:db8::/32" $key $i $cidr) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
 {{- end -}}
 
 {{- define "tradegrid.checkBackends" -}}

@@ -4,7 +4,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The longest suffix is "-dispatcher-" and a set's name of up to 10; pods add "-0000", and a name may have 63 characters. */}}
+{{/* Names of objects append to it; 36 characters leave "-dispatcher" room within the 52 of a StatefulSet. */}}
 {{- define "tradegrid.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 36 | trimSuffix "-" -}}
@@ -15,6 +15,19 @@
 {{- else -}}
 {{- printf "%s-%s" .Release.Name $name | trunc 36 | trimSuffix "-" -}}
 {{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{/*
+Kubernetes puts the name of a StatefulSet and a hash of up to 10 characters into the label controller-revision-hash, which
+holds 63: with a name of more than 52 no pod is created. Longer names are cut and end in a hash of the whole, which keeps
+them unique. Shorter ones never change: a StatefulSet cannot be renamed. Takes the name.
+*/}}
+{{- define "tradegrid.statefulSetName" -}}
+{{- if le (len .) 52 -}}
+{{- . -}}
+{{- else -}}
+{{- printf "%s-%s" (trunc 43 . | trimSuffix "-") (sha256sum . | trunc 8) -}}
 {{- end -}}
 {{- end -}}
 

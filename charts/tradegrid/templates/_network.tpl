@@ -10,7 +10,7 @@ metadata:
     {{- include "tradegrid.labels" . | nindent 4 }}
   {{- if .job }}
   annotations:
-    {{- include "tradegrid.hook" -20 | nindent 4 }}
+    {{- include "tradegrid.hook" (dict "weight" -20) | nindent 4 }}
   {{- end }}
 spec:
   podSelector:
@@ -93,7 +93,7 @@ ports:
 {{- toYaml $ports -}}
 {{- end -}}
 
-{{/* Webhooks go to the internet, never to private networks. An exception must lie inside its network, so each takes its own family's. */}}
+{{/* Webhooks go to the internet, never to private networks. Kubernetes refuses an exception that is not inside its network. */}}
 {{- define "tradegrid.senderPolicy" }}
 {{- $receivers := .Values.networkPolicy.receivers }}
 ---
@@ -114,13 +114,7 @@ spec:
         {{- range $cidr := $receivers.cidrs }}
         - ipBlock:
             cidr: {{ $cidr | quote }}
-            {{- $except := list }}
-            {{- range $receivers.except }}
-            {{- if eq (contains ":" .) (contains ":" $cidr) }}
-            {{- $except = append $except . }}
-            {{- end }}
-            {{- end }}
-            {{- with $except }}
+            {{- with include "tradegrid.networksInside" (dict "cidr" $cidr "networks" $receivers.except) | fromYamlArray }}
             except:
               {{- toYaml . | nindent 14 }}
             {{- end }}

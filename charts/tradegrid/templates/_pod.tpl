@@ -4,6 +4,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   database   settings of the database, if the pod uses it
   kafka      settings of Kafka, if the pod uses it
   job        true for a Job: no ports, probes, configuration file
+  account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
 A new role, such as a console, is a template with one call of this.
 */}}
 {{- define "tradegrid.podTemplate" -}}
@@ -31,7 +32,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job) }}
+  serviceAccountName: {{ default (ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job)) .account }}
   automountServiceAccountToken: false
   enableServiceLinks: false # their variables begin like the binary's own
   {{- with $v.imagePullSecrets }}
@@ -124,6 +125,7 @@ spec:
 {{- define "tradegrid.container" -}}
 {{- $v := .root.Values -}}
 {{- $own := .values -}}
+{{- $resources := ternary $v.evaluation.resources $own.resources $v.evaluation.enabled -}}
 image: {{ include "tradegrid.image" .root | quote }}
 imagePullPolicy: {{ $v.image.pullPolicy }}
 env:
@@ -134,7 +136,7 @@ env:
   {{- include "tradegrid.kafkaEnv" (dict "root" $.root "kafka" .) | nindent 2 }}
   {{- end }}
   - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
-  {{- with (($own.resources).limits).memory }}
+  {{- with (($resources).limits).memory }}
   - {name: GOMEMLIMIT, value: {{ include "tradegrid.memoryLimit" . }}}
   {{- end }}
   {{- if not .job }}
@@ -148,7 +150,7 @@ envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 resources:
-  {{- toYaml $own.resources | nindent 2 }}
+  {{- toYaml $resources | nindent 2 }}
 securityContext:
   {{- toYaml $v.securityContext | nindent 2 }}
 volumeMounts:
