@@ -278,7 +278,7 @@ func TestEvaluation(t *testing.T) {
 func TestNotes(t *testing.T) {
 	t.Parallel()
 	for file, want := range map[string][]string{
-		"minimal":      {"port-forward service/tg-tradegrid-api", "helm test tg -n shop", "kafka.tls.enabled is false", "Nobody scrapes metrics yet"},
+		"minimal":      {"port-forward service/tg-tradegrid-api", "helm test tg -n shop", "kafka.tls.enabled is false", "Metrics are not scraped yet"},
 		"full":         {"https://api.example.com", "api.trustedProxies is empty"},
 		"gateway":      {"hosts of the HTTPRoute: api.example.com", "database.sslmode is require"},
 		"bare":         {"jobs.mode is none", "database.sslmode is disable"},

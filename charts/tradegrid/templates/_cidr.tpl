@@ -1,4 +1,4 @@
-{{/* Comparison of networks in CIDR notation, for which Helm has no functions. The checks refuse anything else before. */}}
+{{/* Networks in CIDR notation; Helm has no functions for them. */}}
 
 {{- define "tradegrid.isCIDR" -}}
 {{- $octet := "(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])" -}}
@@ -10,7 +10,7 @@
 {{- if and (regexMatch $ipv4 . | or (regexMatch $ipv6 (lower .))) (not $tooLong) -}}true{{- end -}}
 {{- end -}}
 
-{{/* The network's part of the address in binary: as many digits as the prefix is long. */}}
+{{/* The prefix of a network in binary, such as 00001010 for 10.0.0.0/8. */}}
 {{- define "tradegrid.networkBits" -}}
 {{- $address := splitList "/" . | first | lower -}}
 {{- $hex := "" -}}
@@ -36,7 +36,7 @@
 {{- substr 0 (splitList "/" . | last | int) $bits -}}
 {{- end -}}
 
-{{/* The networks of a list that lie inside another one and are smaller, as YAML. Takes cidr and networks. */}}
+{{/* Those of the networks that are strict subsets of cidr, as YAML. Takes cidr and networks. */}}
 {{- define "tradegrid.networksInside" -}}
 {{- $outer := include "tradegrid.networkBits" .cidr -}}
 {{- $inside := list -}}

@@ -31,7 +31,7 @@ them unique. Shorter ones never change: a StatefulSet cannot be renamed. Takes t
 {{- end -}}
 {{- end -}}
 
-{{/* What selectors name: it never changes. Takes root and component, and set for one of several sets of pods. */}}
+{{/* Labels of selectors, which can never change. Takes root and component, and set for one of several sets of pods. */}}
 {{- define "tradegrid.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "tradegrid.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -88,7 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
-{{/* The sets of dispatcher pods by name, as YAML: each is the values of dispatcher with its own on top. The only set without a name is "". */}}
+{{/* The sets of dispatcher pods by name, as YAML: each has the values of dispatcher, overridden by its own. Without sets there is one, with an empty name. */}}
 {{- define "tradegrid.dispatcherSets" -}}
 {{- $base := omit .Values.dispatcher "sets" -}}
 {{- $sets := dict -}}
@@ -101,7 +101,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- toYaml $sets -}}
 {{- end -}}
 
-{{/* Pods of a role when nothing scales it; evaluation runs one of each. Takes root and values. */}}
+{{/* Number of pods of a role that nothing scales; one in an evaluation. Takes root and values. */}}
 {{- define "tradegrid.replicas" -}}
 {{- if .root.Values.evaluation.enabled -}}1{{- else -}}{{ int .values.replicas }}{{- end -}}
 {{- end -}}

@@ -57,7 +57,7 @@ ports:
 {{- end }}
 {{- end -}}
 
-{{/* The way to database or kafka: those of the evaluation, or what the values name. Takes root and part. */}}
+{{/* The rule for the database or kafka: that of the evaluation, or the one that the values name. Takes root and part. */}}
 {{- define "tradegrid.backendPeers" -}}
 {{- $root := .root -}}
 {{- if $root.Values.evaluation.enabled -}}
@@ -135,7 +135,7 @@ spec:
       {{- end }}
 {{- end -}}
 
-{{/* Database and broker of the evaluation: for the roles alone. The receiver: for senders, and for you through a port-forward. */}}
+{{/* Only pods of the release reach the database and the broker of an evaluation. */}}
 {{- define "tradegrid.evaluationPolicies" }}
 {{- $root := . }}
 {{- range $component, $ports := dict "cockroach" (list 26257) "kafka" (list 9092 9093) }}

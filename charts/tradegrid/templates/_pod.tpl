@@ -34,7 +34,7 @@ metadata:
 spec:
   serviceAccountName: {{ default (ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job)) .account }}
   automountServiceAccountToken: false
-  enableServiceLinks: false # their variables begin like the binary's own
+  enableServiceLinks: false # their variables could start with TRADEGRID_ and be read as flags
   {{- with $v.imagePullSecrets }}
   imagePullSecrets:
     {{- range . }}
@@ -97,7 +97,7 @@ spec:
         - {name: http, containerPort: 8080, protocol: TCP}
         {{- end }}
         - {name: ops, containerPort: 9090, protocol: TCP}
-      startupProbe: # a process that cannot reach the database ends by itself and is started again
+      startupProbe: # a process that cannot reach the database exits and is restarted
         httpGet: {path: /livez, port: ops}
         periodSeconds: 2
         failureThreshold: 60
@@ -121,7 +121,7 @@ spec:
     {{- include "tradegrid.volumes" . | trim | default "[]" | nindent 4 }}
 {{- end -}}
 
-{{/* Image, environment, mounts and rights of a container, also of an init container. */}}
+{{/* Image, environment, mounts, resources and security context of a container or init container. */}}
 {{- define "tradegrid.container" -}}
 {{- $v := .root.Values -}}
 {{- $own := .values -}}
@@ -157,7 +157,7 @@ volumeMounts:
   {{- include "tradegrid.mounts" . | trim | default "[]" | nindent 2 }}
 {{- end -}}
 
-{{/* Which pod a signal comes from. Kubernetes expands $(NAME) from the variables above it. */}}
+{{/* The pod that telemetry comes from. Kubernetes expands $(NAME) from the variables above it. */}}
 {{- define "tradegrid.telemetryEnv" -}}
 - name: K8S_POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
@@ -210,7 +210,7 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* 0440: the pod's group may read, which fsGroup makes ours. */}}
+{{/* 0440: readable by the group, which fsGroup sets. */}}
 {{- define "tradegrid.volumes" -}}
 {{- if not .job }}
 - name: config
