@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tests are the Jobs that `helm test` runs.
+// testJobs are the Jobs that `helm test` runs.
 func testJobs(t *testing.T, r *Rendered) (schema, topics Object) {
 	t.Helper()
 	for _, o := range r.Objects {

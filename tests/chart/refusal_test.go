@@ -105,7 +105,9 @@ func TestExtraEnvTakesText(t *testing.T) {
 	values, err := Values("minimal")
 	require.NoError(t, err)
 	values["extraEnv"] = []any{
-		map[string]any{"name": "A", "value": "200"}, map[string]any{"name": "B", "value": ""}, map[string]any{"name": "C"},
+		map[string]any{"name": "A", "value": "200"},
+		map[string]any{"name": "B", "value": ""},
+		map[string]any{"name": "C"},
 		map[string]any{"name": "D", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "s", "key": "k"}}},
 	}
 	_, err = Render(load(t), values, newest)
