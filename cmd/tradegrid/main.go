@@ -103,9 +103,17 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 	kctx.BindTo(stdout, (*io.Writer)(nil))
 	if err := kctx.Run(log, live); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
-		return 1
+		return exitCode(err)
 	}
 	return 0
+}
+
+// exitCode is 1 unless a check has its own answer.
+func exitCode(err error) int {
+	if _, pending := errors.AsType[pendingError](err); pending {
+		return exitPending
+	}
+	return 1
 }
 
 func newLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {
