@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"html/template"
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/gofiber/fiber/v2"
 )
 
 // errorDoc explains one code to the people who meet it.
@@ -79,17 +76,6 @@ func allErrorDocs() []errorDoc {
 	slices.SortStableFunc(docs, func(a, b errorDoc) int { return a.Status - b.Status })
 	return docs
 }
-
-var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API: error codes</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
-</head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
-<table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
-{{range .}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
-{{end}}</table></body></html>
-`))
-
-func errorPage(fc *fiber.Ctx) error { return errorPageTemplate.Execute(fc, allErrorDocs()) }
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 
