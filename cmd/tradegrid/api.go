@@ -101,8 +101,10 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	r.tel.Note("changes_refused_for", guard.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
-		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress})
+	api := httpapi.New(httpapi.Config{
+		DB: r.db, Auth: all.company, Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
+		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+	})
 	all.register(api)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {

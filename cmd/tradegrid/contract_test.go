@@ -320,9 +320,9 @@ func (w *walk) everyEventIsRaised(raised map[string]int) {
 }
 
 func (w *walk) eventLog(order string, total int) {
-	var cursor string
+	query := "?limit=7"
 	for read := 0; read < total; {
-		page := w.do(200, "GET /events", "", "?limit=7&cursor="+cursor)
+		page := w.do(200, "GET /events", "", query)
 		items := page["items"].([]any)
 		require.NotEmpty(w.t, items)
 		for _, item := range items {
@@ -330,7 +330,7 @@ func (w *walk) eventLog(order string, total int) {
 			require.NoError(w.t, err)
 			w.checkEnvelope(raw)
 		}
-		read, cursor = read+len(items), page["nextCursor"].(string)
+		read, query = read+len(items), "?limit=7&cursor="+page["nextCursor"].(string)
 	}
 	first := w.do(200, "GET /events", "", "?events=order.created&entityId="+order)["items"].([]any)[0].(map[string]any)
 	one := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string))

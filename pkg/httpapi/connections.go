@@ -121,7 +121,7 @@ func (l *listener) refuse(c net.Conn, f *fault.Error) {
 		if err := c.SetWriteDeadline(time.Now().Add(lingerTime)); err == nil {
 			_, _ = c.Write(l.answer(f)) // whether it arrives is up to the client
 		}
-		closeLater(c)
+		_ = closeLater(c) // nobody is left to tell
 	}()
 }
 

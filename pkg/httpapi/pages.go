@@ -22,7 +22,7 @@ const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'uns
 
 const docsScript = `window.onload = function () {
   window.ui = SwaggerUIBundle({
-    url: "../openapi.json", dom_id: "#swagger-ui", deepLinking: true, layout: "BaseLayout", presets: [SwaggerUIBundle.presets.apis],
+    url: "` + BasePath + `/openapi.json", dom_id: "#swagger-ui", deepLinking: true, layout: "BaseLayout", presets: [SwaggerUIBundle.presets.apis],
     showExtensions: true, showCommonExtensions: true, validatorUrl: null, defaultModelsExpandDepth: -1,
   });
 };

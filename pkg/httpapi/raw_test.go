@@ -344,7 +344,7 @@ func TestConnectionsAreCapped(t *testing.T) {
 			require.Eventually(t, func() bool {
 				c := dial(t, address)
 				defer func() { _ = c.Close() }()
-				return ask(t, c).StatusCode == 200
+				return ask(t, c).StatusCode == http.StatusOK
 			}, time.Minute, 20*time.Millisecond)
 		})
 	}
