@@ -130,21 +130,18 @@ func New(cfg Config) *API {
 	}
 	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
-		DisableStartupMessage:   true,
-		Immutable:               true, // values outlive the handler in group commits and caches
-		BodyLimit:               BatchMaxBody,
-		StreamRequestBody:       true, // an operation reads its body when the caller was checked
-		ReadBufferSize:          maxHeaderBytes,
-		ReadTimeout:             cfg.HeaderTimeout, // from the first byte, or from the start of the connection
-		WriteTimeout:            writeTimeout,
-		IdleTimeout:             120 * time.Second,
-		StrictRouting:           false,
-		CaseSensitive:           true,
-		ErrorHandler:            a.routeError,
-		EnableTrustedProxyCheck: true,
+		DisableStartupMessage: true,
+		Immutable:             true, // values outlive the handler in group commits and caches
+		StreamRequestBody:     true, // an operation reads its body, up to its limit, when the caller was checked
+		ReadBufferSize:        maxHeaderBytes,
+		ReadTimeout:           cfg.HeaderTimeout, // from the first byte, or from the start of the connection
+		WriteTimeout:          writeTimeout,
+		IdleTimeout:           120 * time.Second,
+		StrictRouting:         false,
+		CaseSensitive:         true,
+		ErrorHandler:          a.routeError,
 		// Forms are not taken; one that is broken must not fail before it gets its 415.
 		DisablePreParseMultipartForm: true,
-		TrustedProxies:               prefixTexts(cfg.Proxies), // for host and scheme; see clientIP for the address
 	})
 	a.wrapServer()
 	a.app.Use(a.around)
@@ -157,14 +154,6 @@ func orDefault(d, def time.Duration) time.Duration {
 		return def
 	}
 	return d
-}
-
-func prefixTexts(prefixes []netip.Prefix) []string {
-	texts := make([]string, len(prefixes))
-	for i, p := range prefixes {
-		texts[i] = p.String()
-	}
-	return texts
 }
 
 // Ops lists the registered operations.

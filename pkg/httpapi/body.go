@@ -35,10 +35,9 @@ func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
 	if b.done {
 		return nil, nil
 	}
-	if deadline, ok := ctx.Deadline(); ok {
-		if err := b.rc.Conn().SetReadDeadline(deadline); err != nil {
-			return nil, errIncomplete
-		}
+	deadline, _ := ctx.Deadline() // none means none for the connection, too
+	if err := b.rc.Conn().SetDeadline(deadline); err != nil {
+		return nil, errIncomplete
 	}
 	if b.expects {
 		if _, err := b.rc.Conn().Write(continueLine); err != nil {

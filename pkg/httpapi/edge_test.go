@@ -174,7 +174,9 @@ func TestDescriptionIsComputedOnce(t *testing.T) { //nolint:paralleltest // coun
 		require.Empty(t, again.raw)
 		require.Equal(t, tag, again.Header.Get("ETag"))
 	}
-	allocations := testing.AllocsPerRun(10, func() { f.do(request{method: "GET", path: "/openapi.json", headers: map[string]string{"Accept-Encoding": "gzip"}}) })
+	allocations := testing.AllocsPerRun(10, func() {
+		f.do(request{method: "GET", path: "/openapi.json", headers: map[string]string{"Accept-Encoding": "gzip"}})
+	})
 	require.Less(t, allocations, 300.0, "the description is written anew")
 }
 

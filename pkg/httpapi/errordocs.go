@@ -14,7 +14,7 @@ type errorDoc struct {
 }
 
 var errorDocs = []errorDoc{
-	{400, "VALIDATION_ERROR", "The body, a parameter or a header is not valid. errors names every field with its rule; correct all of them and repeat."},
+	{400, "VALIDATION_ERROR", "The body, a parameter or a header is not valid. errors names each field with its rule, up to 100 of them; meta.unlistedErrors counts the others. Correct them and repeat."},
 	{401, "AUTH_API_TOKEN_INVALID", "The token is missing, unknown or revoked, or the call comes from an address outside its allow-list. Send Authorization: Bearer with a valid token."},
 	{401, "AUTH_API_TOKEN_EXPIRED", "The token has expired. Ask the company for a new one."},
 	{401, "COMPANY_ARCHIVED", "The company is archived; its data can no longer be reached."},
@@ -55,7 +55,7 @@ var errorDocs = []errorDoc{
 	{415, "UNSUPPORTED_MEDIA_TYPE", "Send the body as Content-Type: application/json."},
 	{422, "IDEMPOTENCY_KEY_REUSED", "The key was used with another request within 7 days. Use a new key for each change."},
 	{431, "HEADERS_TOO_LARGE", "Request line and headers together may have 8 KiB. Shorten the query, or send fewer headers."},
-	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up. Wait Retry-After seconds."},
+	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up, the company has too many requests in flight, or the address has too many failures or open connections. Wait Retry-After seconds."},
 	{500, "INTERNAL_ERROR", "The request failed for a reason that is not yours. Repeat it later, with the same idempotency key."},
 	{503, "SERVICE_UNAVAILABLE", "The platform is overloaded; nothing was stored. Wait Retry-After seconds and repeat."},
 	{504, "REQUEST_TIMEOUT", "The request took too long. Repeat it with the same idempotency key."},

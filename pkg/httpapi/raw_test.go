@@ -203,6 +203,29 @@ func TestBodiesThatArrive(t *testing.T) {
 	c.isClosed()
 }
 
+// An operation may take more than others, from callers it knows.
+func TestLimitOfAnOperation(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	op := httpapi.Op{Method: "POST", Path: "/batch", ID: "batch", Summary: "Much", Tag: "Things", MaxBody: httpapi.BatchMaxBody}
+	httpapi.Register(f.api, op, f.echo)
+	address := f.listen()
+	length := func(n int) string { return fmt.Sprintf("Content-Length: %d", n) }
+	body := `{"unknown":"` + strings.Repeat("x", httpapi.BatchMaxBody-14) + `"}`
+	c := dial(t, address)
+	c.send("%s\r\n%s", head("POST", "/batch", "all", length(len(body))), body)
+	c.answer().is(t, 200, "")
+	c.send("%s\r\n%x\r\n%s\r\n0\r\n\r\n", head("POST", "/batch", "all", "Transfer-Encoding: chunked"), len(body), body)
+	c.answer().is(t, 200, "")
+	c.send("%s\r\n", head("POST", "/batch", "nobody", length(len(body))))
+	c.answer().is(t, 401, "AUTH_API_TOKEN_INVALID")
+	c.isClosed()
+	c = dial(t, address)
+	c.send("%s\r\n", head("POST", "/batch", "all", length(len(body)+1)))
+	c.answer().is(t, 413, "PAYLOAD_TOO_LARGE")
+	c.isClosed()
+}
+
 func TestBodiesThatDoNotArrive(t *testing.T) {
 	t.Parallel()
 	f := setup(t, func(c *httpapi.Config) { c.Timeout = 2 * time.Second })

@@ -61,7 +61,8 @@ func TestLogWalkWhileEventsArrive(t *testing.T) {
 	go func() { writing.Wait(); close(done) }()
 
 	seen := map[string]int{}
-	query, end := "limit=7", ""
+	query := "limit=7"
+	var end string
 	for finished := false; ; {
 		select {
 		case <-done:
