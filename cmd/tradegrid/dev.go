@@ -157,8 +157,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 
 // serve answers as API and as receiver until ctx ends.
 func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, guard *shed.Guard, log *slog.Logger) {
-	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
-	all.register(api)
+	api := all.newAPI(httpapi.Config{Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })
 	g.Go(func() error {

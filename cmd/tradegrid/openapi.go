@@ -46,8 +46,7 @@ func (c *OpenapiCmd) Run(stdout io.Writer) error {
 // generated are the contents of all generated files by their path below schemas/.
 func generated() (map[string][]byte, error) {
 	all := newDomains(nil, domainConfig{})
-	api := httpapi.New(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	all.register(api)
+	api := all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	if err := routesMatch(api); err != nil {
 		return nil, err
 	}
