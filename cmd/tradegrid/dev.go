@@ -128,7 +128,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	guard := newGuard(d, client, nil, devLimits, log)
 	g.Go(func() error { return guard.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
-	c.serve(ctx, g, ls, hooks, all, d, guard, log)
+	c.serve(ctx, g, ls, hooks, all, guard, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
@@ -156,7 +156,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve answers as API and as receiver until ctx ends.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, guard *shed.Guard, log *slog.Logger) {
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, guard *shed.Guard, log *slog.Logger) {
 	api := all.newAPI(httpapi.Config{Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })

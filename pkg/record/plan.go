@@ -206,8 +206,9 @@ func plain(t reflect.Type) bool {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.String:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func asJSON(v reflect.Value) []byte {
