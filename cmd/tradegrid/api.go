@@ -62,18 +62,18 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	if err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "api", log, live)
-	if err != nil {
-		return err
-	}
-	defer r.close(ctx)
+	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, proxies) })
+}
+
+// run serves with the connections of the role.
+func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix) error {
 	client, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
 	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
-	live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) }) //nolint:contextcheck // a change of limits belongs to no request
+	r.live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) }) //nolint:contextcheck // a change of limits belongs to no request
 	r.tel.Note("changes_refused_for", guard.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})

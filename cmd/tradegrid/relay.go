@@ -60,11 +60,10 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) err
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "relay", log, live)
-	if err != nil {
-		return err
-	}
-	defer r.close(ctx)
+	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return runRelay(ctx, log, r, cfg) })
+}
+
+func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayConfig) error {
 	client, err := outbox.NewClient(r.broker)
 	if err != nil {
 		return err

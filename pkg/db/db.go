@@ -85,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pc.ConnConfig.RuntimeParams["application_name"] = "tradegrid"
 	dialect, err := detectDialect(ctx, pc)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Flag(), err)
+		return nil, &notConnected{fmt.Errorf("%s: %w", cfg.Flag(), err)}
 	}
 	configurePool(pc, cfg, dialect)
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
@@ -138,6 +138,8 @@ func orDefault(d, def time.Duration) time.Duration {
 
 // detectDialect asks over a connection of its own, because the pool's depend on the answer.
 func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
 	to := pc.ConnConfig.Copy()
 	if err := pc.BeforeConnect(ctx, to); err != nil {
 		return "", err
