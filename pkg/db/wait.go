@@ -9,21 +9,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// How long one attempt to connect at the start may take, and the pause before the next.
+// Timeout of one attempt to connect, and the pause before the next.
 const (
 	connectTimeout = 10 * time.Second
 	connectPause   = time.Second
 )
 
-// notConnected is the error of [Open] when the settings are well-formed and the database was not reached with them.
+// notConnected is the error of [Open] if the settings are valid but the connection failed.
 type notConnected struct{ err error }
 
 func (e *notConnected) Error() string { return e.err.Error() }
 func (e *notConnected) Unwrap() error { return e.err }
 
-// OpenWhenUp is [Open] for a process that may start before its database, or before its user and its database have been
-// made: it tries every second until ctx ends, and calls waiting with the reason after each attempt that failed.
-// Settings that can never work are still an error.
+// OpenWhenUp is [Open] for a process that may start before the server is up or before its user and database are created.
+// It retries every second until ctx ends, and calls waiting with the error of each failed attempt.
+// Invalid settings are returned as an error.
 func OpenWhenUp(ctx context.Context, cfg Config, waiting func(error)) (*DB, error) {
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -42,8 +42,8 @@ func OpenWhenUp(ctx context.Context, cfg Config, waiting func(error)) (*DB, erro
 	}
 }
 
-// Misconfigured tells what an operator has to mend before the database lets this process in; "" for a database that
-// cannot be reached, which may come up by itself.
+// Misconfigured returns what an operator has to correct before this process can connect; "" if the server is
+// unreachable, which may resolve by itself.
 func Misconfigured(err error) string {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
