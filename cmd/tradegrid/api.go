@@ -16,8 +16,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/pkg/shed"
 )
 
 // APICmd serves the external REST API.
@@ -30,27 +30,27 @@ type APICmd struct {
 	BackendFlags
 }
 
-// ShedFlags are the limits from which on changes are refused, so that nothing is lost.
+// ShedFlags are the limits at which writes are rejected.
 type ShedFlags struct {
-	ShedOutboxRows   int64         `help:"Rows of the outbox from which on changes are refused with 503; 0 = no limit, as for all of these." default:"10000000" reload:"true"`
-	ShedOutboxAge    time.Duration `help:"Age of the oldest row of the outbox from which on changes are refused." default:"0s" reload:"true"`
-	ShedDisk         float64       `help:"Share in use of the fullest disk of database or brokers from which on changes are refused, where they tell it." default:"0.85" reload:"true"`
-	ShedDatabaseSize int64         `help:"Bytes of the database from which on changes are refused: for PostgreSQL, which does not tell the size of its disk." default:"0" reload:"true"`
-	ShedDatabasePath string        `help:"Folder on the disk of the database, if that is on this machine: PostgreSQL does not tell how full it is." type:"path" placeholder:"FOLDER"`
-	ShedKafkaSize    int64         `help:"Bytes of all topics on one broker from which on changes are refused: for brokers that do not tell the size of their disks." default:"0" reload:"true"`
-	ShedPoolWait     time.Duration `help:"Wait for a connection to the database from which on changes are refused." default:"2s" reload:"true"`
-	MaxInFlight      int           `help:"Requests that this process works on at a time, reads as well." default:"4000" reload:"true"`
+	ShedOutboxRows   int64         `help:"Reject writes with 503 when the outbox holds this many rows; for this and the other limits 0 = no limit." default:"10000000" reload:"true"`
+	ShedOutboxAge    time.Duration `help:"Reject writes when the oldest row of the outbox is this old." default:"0s" reload:"true"`
+	ShedDisk         float64       `help:"Reject writes when this share of the fullest disk of the database or the brokers is used, if they report it." default:"0.85" reload:"true"`
+	ShedDatabaseSize int64         `help:"Reject writes when the database has this size in bytes; for PostgreSQL, which does not report the size of its disk." default:"0" reload:"true"`
+	ShedDatabasePath string        `help:"Folder on the disk of the database, if it is on this machine; PostgreSQL does not report its disk usage." type:"path" placeholder:"FOLDER"`
+	ShedKafkaSize    int64         `help:"Reject writes when the topics on one broker have this size in bytes; for brokers that do not report the size of their disks." default:"0" reload:"true"`
+	ShedPoolWait     time.Duration `help:"Reject writes when it takes this long to get a database connection from the pool." default:"2s" reload:"true"`
+	MaxInFlight      int           `help:"Maximum number of requests in flight in this process, including reads." default:"4000" reload:"true"`
 }
 
-func (f ShedFlags) limits() shed.Limits {
-	return shed.Limits{
+func (f ShedFlags) limits() loadshed.Limits {
+	return loadshed.Limits{
 		OutboxRows: f.ShedOutboxRows, OutboxAge: f.ShedOutboxAge, Disk: f.ShedDisk, DatabaseSize: f.ShedDatabaseSize,
 		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight,
 	}
 }
 
-// gcPercent is the garbage that may pile up before it is collected, in percent of what is in use. Requests leave much
-// behind and keep little: collecting less often is worth the memory. GOMEMLIMIT bounds it, GOGC replaces it.
+// gcPercent is the default of GOGC for this role. Requests allocate much and keep little, so collecting less often is
+// worth the memory. GOMEMLIMIT bounds it, GOGC overrides it.
 const gcPercent = 400
 
 // Run serves until the context ends.
@@ -72,12 +72,12 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		return err
 	}
 	defer client.Close()
-	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
-	r.live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) }) //nolint:contextcheck // a change of limits belongs to no request
-	r.tel.Note("changes_refused_for", guard.Active)
+	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
+	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // a reload belongs to no request
+	r.tel.Note("changes_refused_for", shedder.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log})
+	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log})
 	all.register(api)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	return r.run(ctx, started,
 		func(ctx context.Context) error { return api.Serve(ctx, ln) },
 		limiter.Run,
-		guard.Run,
+		shedder.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	)
@@ -108,7 +108,7 @@ func (f ShedFlags) disk() func() (float64, error) {
 	if f.ShedDatabasePath == "" {
 		return nil
 	}
-	return func() (float64, error) { return shed.DiskUse(f.ShedDatabasePath) }
+	return func() (float64, error) { return loadshed.DiskUse(f.ShedDatabasePath) }
 }
 
 // Check checks the limits.
@@ -131,12 +131,12 @@ func (f ShedFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-// newGuard watches the stores that all processes share, and the connections of this one. disk measures the disk of the
-// database where this process can see it, and may be nil.
-func newGuard(d *db.DB, client *kgo.Client, disk func() (float64, error), limits shed.Limits, log *slog.Logger) *shed.Guard {
-	return shed.New(shed.Config{
+// newShedder makes the load shedder of an API node. disk measures the disk of the database if this process can access it,
+// and may be nil.
+func newShedder(d *db.DB, client *kgo.Client, disk func() (float64, error), limits loadshed.Limits, log *slog.Logger) *loadshed.Shedder {
+	return loadshed.New(loadshed.Config{
 		DB: d, Node: nodeName(), Limits: limits, Log: log,
-		Probes: []shed.Probe{shed.OutboxProbe(d), shed.DatabaseProbe(d, disk), shed.KafkaProbe(kadm.NewClient(client))},
+		Probes: []loadshed.Probe{loadshed.OutboxProbe(d), loadshed.DatabaseProbe(d, disk), loadshed.KafkaProbe(kadm.NewClient(client))},
 	})
 }
 

@@ -13,17 +13,17 @@ import (
 
 // RelayCmd publishes the outbox to Kafka.
 type RelayCmd struct {
-	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a relay owns a bucket without renewing: others wait so long after a crash." default:"5s"`
-	RelayLeaseMargin    time.Duration `help:"How long before the end of a lease its owner stops using it; more than the clocks of the database nodes differ." default:"1s"`
-	RelayRenew          time.Duration `help:"Time between renewals." default:"1s"`
-	RelayTickMin        time.Duration `help:"Time between looks at the outbox while there is traffic." default:"5ms"`
-	RelayTickMax        time.Duration `help:"Time between looks at the outbox when it is quiet." default:"200ms"`
-	RelayBatchSize      int           `help:"Rows of one bucket that are published together." default:"500"`
-	RelayParallel       int           `help:"Buckets worked on at the same time; each needs a connection to the database." default:"8"`
-	RelayLookback       time.Duration `help:"How far behind the newest position scans begin; longer than any transaction." default:"120s"`
-	RelayFullSweep      time.Duration `help:"Time between scans of whole buckets." default:"30s"`
-	RelayPublishTimeout time.Duration `help:"How long a batch waits for Kafka before its rows are sent again." default:"10s"`
-	EventRetention      time.Duration `help:"How long GET /events, redelivery and replay find an event." default:"720h"`
+	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a relay owns a bucket without renewing the lease; after a crash other relays wait this long." default:"5s"`
+	RelayLeaseMargin    time.Duration `help:"How long before the end of a lease its owner stops using it; must exceed the clock difference between database nodes." default:"1s"`
+	RelayRenew          time.Duration `help:"Interval of renewing leases." default:"1s"`
+	RelayTickMin        time.Duration `help:"Interval of polling the outbox while there is traffic." default:"5ms"`
+	RelayTickMax        time.Duration `help:"Interval of polling the outbox when it is idle." default:"200ms"`
+	RelayBatchSize      int           `help:"Maximum number of rows of one bucket in a batch." default:"500"`
+	RelayParallel       int           `help:"Number of buckets published in parallel; each needs a database connection." default:"8"`
+	RelayLookback       time.Duration `help:"How far behind the newest position scans begin; must exceed the longest transaction." default:"120s"`
+	RelayFullSweep      time.Duration `help:"Interval of scanning whole buckets." default:"30s"`
+	RelayPublishTimeout time.Duration `help:"How long to wait for Kafka to acknowledge a batch before its rows are sent again." default:"10s"`
+	EventRetention      time.Duration `help:"How long events are kept for GET /events, redelivery and replay." default:"720h"`
 	BackendFlags
 }
 
@@ -35,10 +35,10 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	}
 }
 
-// Check tells which settings cannot work, alone or together.
+// Check reports settings that are invalid, alone or together.
 func (c *RelayCmd) Check() error {
 	var errs []error
-	for flag, v := range map[string]int64{ // package outbox takes 0 for its own default
+	for flag, v := range map[string]int64{ // package outbox treats 0 as its default
 		"--relay-lease-ttl": int64(c.RelayLeaseTTL), "--relay-lease-margin": int64(c.RelayLeaseMargin), "--relay-renew": int64(c.RelayRenew),
 		"--relay-tick-min": int64(c.RelayTickMin), "--relay-tick-max": int64(c.RelayTickMax), "--relay-batch-size": int64(c.RelayBatchSize),
 		"--relay-parallel": int64(c.RelayParallel), "--relay-lookback": int64(c.RelayLookback), "--relay-full-sweep": int64(c.RelayFullSweep),
@@ -54,7 +54,7 @@ func (c *RelayCmd) Check() error {
 	return c.relay(nil).Validate()
 }
 
-// Run relays until the context ends, then finishes what is under way and gives the leases back.
+// Run publishes until the context ends, then finishes what is in flight and releases the leases.
 func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	cfg := c.relay(log)
 	if err := cfg.Validate(); err != nil {

@@ -1,9 +1,9 @@
-// Package shed refuses changes before one of the platform's stores is full, so that what was accepted can be kept and
-// what is stored can still be read. Limits on what all processes share (outbox, database, brokers) are measured by one
-// process at a time and read by all; those of a process (connections, requests under way) it measures itself.
+// Package loadshed rejects writes before a store of the platform is full, so that accepted data is kept and stored data
+// stays readable. Limits on shared stores (outbox, database, brokers) are measured by one process at a time and read by
+// all. Limits of a process (connections, requests in flight) are measured by the process itself.
 //
-// A limit that cannot be measured refuses nothing: a broken probe must not stop a platform that works.
-package shed
+// A limit that cannot be measured rejects nothing: a broken probe must not stop a working platform.
+package loadshed
 
 import (
 	"context"
@@ -20,18 +20,18 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// Limits are the values from which on changes are refused. Zero values are not limited.
+// Limits are the values at which writes are rejected. Zero means no limit.
 type Limits struct {
-	OutboxRows   int64         // rows that wait for Kafka
-	OutboxAge    time.Duration // age of the oldest of them
-	Disk         float64       // share in use of the fullest disk of database or brokers, 0…1
+	OutboxRows   int64         // unpublished rows
+	OutboxAge    time.Duration // age of the oldest unpublished row
+	Disk         float64       // used share of the fullest disk of the database or the brokers, 0…1
 	DatabaseSize int64         // bytes of the database
 	KafkaSize    int64         // bytes of all topics on the fullest broker
 	PoolWait     time.Duration // wait for a connection to the database
-	InFlight     int           // requests under way in this process, reads as well
+	InFlight     int           // requests in flight in this process, including reads
 }
 
-// The names of limits, as metrics and logs have them.
+// Names of the limits in metrics and logs.
 const (
 	OutboxRows   = "outbox_rows"
 	OutboxAge    = "outbox_age"
@@ -48,36 +48,36 @@ func Names() []string {
 	return []string{OutboxRows, OutboxAge, DatabaseDisk, DatabaseSize, KafkaDisk, KafkaSize, PoolWait, InFlight}
 }
 
-// of gives each limit in the unit of its readings: rows, seconds, shares, bytes.
-func (l Limits) of() map[string]float64 {
+// byName returns each limit in the unit of its readings: rows, seconds, shares or bytes.
+func (l Limits) byName() map[string]float64 {
 	return map[string]float64{
 		OutboxRows: float64(l.OutboxRows), OutboxAge: l.OutboxAge.Seconds(), DatabaseDisk: l.Disk, DatabaseSize: float64(l.DatabaseSize),
 		KafkaDisk: l.Disk, KafkaSize: float64(l.KafkaSize), PoolWait: l.PoolWait.Seconds(), InFlight: float64(l.InFlight),
 	}
 }
 
-// recovered is the share of a limit below which changes are taken again.
+// recovered is the share of a limit below which writes are accepted again.
 const recovered = 0.95
 
-// retryAfter is what refused clients are told to wait, in seconds.
+// retryAfter is the Retry-After of rejected writes, in seconds.
 const retryAfter = 5
 
-// Config says what is watched. DB is required.
+// Config says what is measured. DB is required.
 type Config struct {
 	DB     *db.DB
 	Node   string // name of the process
 	Limits Limits
 	Probes []Probe
-	Every  time.Duration // between two looks at what is shared; default 2 s
-	Stale  time.Duration // age from which on a reading counts no more; default 30 s
+	Every  time.Duration // interval of reading the shared measurements; default 2 s
+	Stale  time.Duration // age at which a measurement is ignored; default 30 s
 	Log    *slog.Logger
 }
 
-// Guard decides whether a change is taken. The nil guard takes all.
-type Guard struct {
-	cfg    Config
-	log    *slog.Logger
-	flying atomic.Int64
+// Shedder is a load shedder: it decides whether a request is accepted. A nil Shedder accepts all.
+type Shedder struct {
+	cfg      Config
+	log      *slog.Logger
+	inFlight atomic.Int64
 
 	mu       sync.Mutex
 	limits   map[string]float64
@@ -92,8 +92,8 @@ type reading struct {
 	at    time.Time
 }
 
-// New makes a guard. [Guard.Run] has to run for it to notice anything.
-func New(cfg Config) *Guard {
+// New makes a load shedder. It measures nothing until [Shedder.Run] runs.
+func New(cfg Config) *Shedder {
 	if cfg.Every <= 0 {
 		cfg.Every = 2 * time.Second
 	}
@@ -103,117 +103,117 @@ func New(cfg Config) *Guard {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Guard{
-		cfg: cfg, log: cfg.Log, limits: cfg.Limits.of(),
+	return &Shedder{
+		cfg: cfg, log: cfg.Log, limits: cfg.Limits.byName(),
 		readings: map[string]reading{}, active: map[string]bool{}, failing: map[string]bool{},
 	}
 }
 
-// SetLimits replaces the limits; it may be called at any time.
-func (g *Guard) SetLimits(l Limits) {
-	g.mu.Lock()
-	g.limits = l.of()
-	g.mu.Unlock()
-	g.judge(context.Background())
+// SetLimits replaces the limits. It may be called at any time.
+func (s *Shedder) SetLimits(l Limits) {
+	s.mu.Lock()
+	s.limits = l.byName()
+	s.mu.Unlock()
+	s.evaluate(context.Background())
 }
 
-// Run watches until ctx ends.
-func (g *Guard) Run(ctx context.Context) error {
+// Run measures until ctx ends.
+func (s *Shedder) Run(ctx context.Context) error {
 	eg, ctx := errgroup.WithContext(ctx)
-	eg.Go(func() error { g.watchShared(ctx); return nil })
-	eg.Go(func() error { g.watchPool(ctx); return nil })
+	eg.Go(func() error { s.watchShared(ctx); return nil })
+	eg.Go(func() error { s.watchPool(ctx); return nil })
 	return eg.Wait()
 }
 
-// reasons are what clients read of a limit.
+// reasons are what clients see of a limit.
 var reasons = map[string]fault.Reason{
 	OutboxRows: fault.OutboxFull, OutboxAge: fault.OutboxFull, DatabaseDisk: fault.DatabaseFull, DatabaseSize: fault.DatabaseFull,
 	KafkaDisk: fault.KafkaFull, KafkaSize: fault.KafkaFull, PoolWait: fault.PoolExhausted, InFlight: fault.Overloaded,
 }
 
-// refusal is the fault of a change that is refused for a limit.
+// refusal is the 503 for a write that is rejected because of the limit.
 func refusal(limit string) *fault.Error {
 	return fault.Unavailable(reasons[limit], retryAfter,
-		"changes are refused for a while, so that none is lost; nothing was stored. Reads go on; repeat the change with the same X-Idempotency-Key after the time in Retry-After")
+		"writes are rejected for the moment to protect stored data; nothing was stored. Reads still work. Repeat the request with the same X-Idempotency-Key after the time in Retry-After")
 }
 
-var errFull = fault.Unavailable(reasons[InFlight], 1, "too many requests are under way; nothing was done, repeat after the time in Retry-After")
+var errFull = fault.Unavailable(reasons[InFlight], 1, "too many requests are in flight; nothing was done, repeat the request after the time in Retry-After")
 
-// Admit returns nil if changes are taken, else the fault for the client.
-func (g *Guard) Admit() error {
-	if g == nil || !g.shedding.Load() {
+// Admit returns nil if writes are accepted, otherwise the 503 for the client.
+func (s *Shedder) Admit() error {
+	if s == nil || !s.shedding.Load() {
 		return nil
 	}
-	active := g.Active()
+	active := s.Active()
 	for _, name := range active {
 		shedTotal.WithLabelValues(name).Inc()
 	}
-	if len(active) == 0 { // it has just ended
+	if len(active) == 0 { // the limit was just left
 		return nil
 	}
 	return refusal(active[0])
 }
 
-// Enter counts a request. leave has to be called at its end; it is nil when the request is refused.
-func (g *Guard) Enter() (leave func(), err error) {
-	if g == nil {
+// Enter counts a request as in flight. The caller must call leave at its end; leave is nil if the request is rejected.
+func (s *Shedder) Enter() (leave func(), err error) {
+	if s == nil {
 		return func() {}, nil
 	}
-	n := g.flying.Add(1)
-	if most := g.limit(InFlight); most > 0 && float64(n) > most {
-		g.flying.Add(-1)
+	n := s.inFlight.Add(1)
+	if most := s.limit(InFlight); most > 0 && float64(n) > most {
+		s.inFlight.Add(-1)
 		shedTotal.WithLabelValues(InFlight).Inc()
 		return nil, errFull
 	}
-	return func() { g.flying.Add(-1) }, nil
+	return func() { s.inFlight.Add(-1) }, nil
 }
 
-// Active lists the limits for which changes are refused now.
-func (g *Guard) Active() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Sorted(maps.Keys(g.active))
+// Active lists the limits that currently reject writes.
+func (s *Shedder) Active() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Sorted(maps.Keys(s.active))
 }
 
-func (g *Guard) limit(name string) float64 {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return g.limits[name]
+func (s *Shedder) limit(name string) float64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.limits[name]
 }
 
-func (g *Guard) set(name string, value float64, at time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	if old, ok := g.readings[name]; !ok || !at.Before(old.at) {
-		g.readings[name] = reading{value, at}
+func (s *Shedder) set(name string, value float64, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.readings[name]; !ok || !at.Before(old.at) {
+		s.readings[name] = reading{value, at}
 	}
 }
 
-// judge compares all readings with their limits. Requests under way are refused one by one, see [Guard.Enter].
-func (g *Guard) judge(ctx context.Context) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.readings[InFlight] = reading{float64(g.flying.Load()), time.Now()}
+// evaluate compares all readings with their limits. The limit of requests in flight is enforced by [Shedder.Enter].
+func (s *Shedder) evaluate(ctx context.Context) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.readings[InFlight] = reading{float64(s.inFlight.Load()), time.Now()}
 	for _, name := range Names() {
-		most, r := g.limits[name], g.readings[name]
+		most, r := s.limits[name], s.readings[name]
 		share := 0.0
-		if most > 0 && time.Since(r.at) < g.cfg.Stale {
+		if most > 0 && time.Since(r.at) < s.cfg.Stale {
 			share = r.value / most
 		}
 		limitUsage.WithLabelValues(name).Set(share)
 		if name == InFlight {
 			continue
 		}
-		switch was := g.active[name]; {
+		switch was := s.active[name]; {
 		case !was && share >= 1:
-			g.active[name] = true
+			s.active[name] = true
 			shedActive.WithLabelValues(name).Set(1)
-			g.log.ErrorContext(ctx, "limit reached, changes are refused", "limit", name, "value", r.value, "max", most)
+			s.log.ErrorContext(ctx, "limit reached, writes are rejected", "limit", name, "value", r.value, "max", most)
 		case was && share < recovered:
-			delete(g.active, name)
+			delete(s.active, name)
 			shedActive.WithLabelValues(name).Set(0)
-			g.log.WarnContext(ctx, "changes are taken again", "limit", name, "value", r.value, "max", most)
+			s.log.WarnContext(ctx, "writes are accepted again", "limit", name, "value", r.value, "max", most)
 		}
 	}
-	g.shedding.Store(len(g.active) > 0)
+	s.shedding.Store(len(s.active) > 0)
 }

@@ -1,15 +1,16 @@
-package shed
+package loadshed
 
 import (
 	"context"
 	"time"
 )
 
-// poolEvery is the time between two looks at the pool.
+// poolEvery is the interval of measuring the pool.
 const poolEvery = 250 * time.Millisecond
 
-// watchPool takes a connection now and then, as a change would, and measures the wait: the pool serves in turn.
-func (g *Guard) watchPool(ctx context.Context) {
+// watchPool acquires a connection periodically and measures the wait. The pool serves waiters in order, so a request
+// would wait as long.
+func (s *Shedder) watchPool(ctx context.Context) {
 	t := time.NewTicker(poolEvery)
 	defer t.Stop()
 	for {
@@ -18,22 +19,22 @@ func (g *Guard) watchPool(ctx context.Context) {
 			return
 		case <-t.C:
 		}
-		most := g.limit(PoolWait)
+		most := s.limit(PoolWait)
 		if most <= 0 {
 			continue
 		}
-		g.set(PoolWait, g.waitForConn(ctx, time.Duration(most*float64(time.Second))).Seconds(), time.Now())
-		g.judge(ctx)
+		s.set(PoolWait, s.waitForConn(ctx, time.Duration(most*float64(time.Second))).Seconds(), time.Now())
+		s.evaluate(ctx)
 	}
 }
 
-// waitForConn is how long a connection took, at most a little more than most. An error in place of a connection
-// is no wait: what needs the database then fails by itself.
-func (g *Guard) waitForConn(ctx context.Context, most time.Duration) time.Duration {
+// waitForConn returns how long it took to acquire a connection, bounded by most. A connection error counts as no wait:
+// requests then fail by themselves.
+func (s *Shedder) waitForConn(ctx context.Context, most time.Duration) time.Duration {
 	start := time.Now()
 	bound, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	conn, err := g.cfg.DB.Pool().Acquire(bound)
+	conn, err := s.cfg.DB.Pool().Acquire(bound)
 	if err == nil {
 		conn.Release()
 	} else if bound.Err() == nil {
