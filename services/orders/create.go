@@ -30,7 +30,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep f
 	if err != nil {
 		return Order{}, err
 	}
-	opts = append([]db.Option{db.WithFact(stored(by.Company, made.ID))}, opts...)
+	opts = append([]db.Option{db.WithCommitCheck(stored(by.Company, made.ID))}, opts...)
 	err = s.cfg.Numbers.Do(ctx, by.Company, counterKind, func(ctx context.Context, tx *db.Tx, number int64) error {
 		made.Number = number
 		raw, err := s.insert(ctx, tx, by, made)

@@ -47,7 +47,7 @@ func insertOrder(tx *db.Tx, o *Order) {
 const sqlSelectStored = `SELECT EXISTS (SELECT 1 FROM orders WHERE company_id = $1 AND id = $2)`
 
 // stored tells whether the transaction that creates the order has happened: orders are never deleted.
-func stored(company tenant.ID, id uuid.UUID) db.Fact {
+func stored(company tenant.ID, id uuid.UUID) db.CommitCheck {
 	return func(ctx context.Context, q db.Querier) (found bool, err error) {
 		err = q.QueryRow(ctx, sqlSelectStored, company, id).Scan(&found)
 		return found, err
