@@ -68,6 +68,15 @@ func retryable(err error) bool {
 		errors.Is(err, net.ErrClosed) || isConnLost(err)
 }
 
+// contended reports whether err says that others changed the same rows at the same time.
+func contended(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == codeSerialization || pg.Code == codeDeadlock || pg.Code == codeRetryOld
+	}
+	return errors.Is(err, ErrStale)
+}
+
 // connectionSpent reports whether the next try needs another connection, which a load balancer leads to another node:
 // a draining node answers each statement like this until it closes its connections.
 func connectionSpent(err error) bool {

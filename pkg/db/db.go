@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
 // Dialect is the database product behind the connection.
@@ -57,6 +59,7 @@ type DB struct {
 	dialect Dialect
 	cfg     Config
 	log     *slog.Logger
+	locks   *keyedmutex.Map[string] // see [Tx.LockInProcess]
 }
 
 // Open connects, waits until the database answers, and finds out its dialect.
@@ -89,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log}, nil
+	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}}, nil
 }
 
 // isolationOfStatements is for what runs outside [DB.RunTx], which names its isolation itself: reads of one statement

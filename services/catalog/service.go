@@ -19,7 +19,6 @@ type Service struct {
 	db        *db.DB
 	stock     Stock
 	suppliers reference.Known
-	numbers   *turns // for generated articles
 	now       func() time.Time
 }
 
@@ -31,5 +30,5 @@ type Neighbours struct {
 
 // New makes the service.
 func New(d *db.DB, n Neighbours) *Service {
-	return &Service{db: d, stock: n.Stock, suppliers: n.Suppliers, numbers: newTurns(), now: time.Now}
+	return &Service{db: d, stock: n.Stock, suppliers: n.Suppliers, now: time.Now}
 }
