@@ -27,7 +27,7 @@ var errorDocs = []errorDoc{
 	{404, "ROUTE_NOT_FOUND", "There is no such address. Compare it with the API description."},
 	{405, "METHOD_NOT_ALLOWED", "The address exists, but not with this method. The header Allow names those it takes."},
 	{409, "IDEMPOTENCY_IN_FLIGHT", "The first request with this key is unfinished. Wait about a second and repeat it to collect the answer."},
-	{409, "SKU_TAKEN", "Another product, service or variant has this article, hidden ones included; meta says which."},
+	{409, "SKU_TAKEN", "Another product, service or variant has this SKU, hidden ones included; meta says which."},
 	{409, "BARCODE_TAKEN", "Another active product or variant has this barcode."},
 	{409, "CATEGORY_IN_USE", "The category has child categories or active products or services. Move them first, or send reassignTo."},
 	{409, "CATEGORY_CYCLE", "A category cannot lie below itself."},

@@ -180,9 +180,6 @@ func (c *Committer) run(k key, batch []*entry) {
 	}
 }
 
-const sqlTakeNumbers = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3)
-ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING n`
-
 // commit runs one transaction for the batch. spoiled tells that a member or its writes failed, which leaves the
 // others a chance without it; any other failure is everybody's.
 func (c *Committer) commit(k key, batch []*entry) (spoiled bool, err error) {
@@ -191,9 +188,9 @@ func (c *Committer) commit(k key, batch []*entry) (spoiled bool, err error) {
 	var inMembers bool
 	err = c.cfg.DB.RunTx(ctx, "numbering."+k.kind, func(ctx context.Context, tx *db.Tx) error {
 		inMembers = false
-		var last int64
-		if err := tx.QueryRow(ctx, sqlTakeNumbers, k.company, k.kind, len(batch)).Scan(&last); err != nil {
-			return fmt.Errorf("take %s numbers: %w", k.kind, err)
+		last, err := Take(ctx, tx, k.company, k.kind, len(batch))
+		if err != nil {
+			return err
 		}
 		inMembers = true
 		first := last - int64(len(batch)) + 1
