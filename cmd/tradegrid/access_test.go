@@ -39,8 +39,7 @@ const inProcess = "0.0.0.0/32"
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
 	all := newDomains(d, domainConfig{AllowInsecure: true})
 	n := &node{domains: all, limiter: limiter}
-	n.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
-	all.register(n.api)
+	n.api = all.newAPI(httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
 	return n
 }
 

@@ -24,10 +24,10 @@ import (
 // loadDataCmd makes test companies for load runs.
 type loadDataCmd struct {
 	Companies int    `help:"Number of test companies." default:"20"`
-	Products  int    `help:"Products of each, half of them with stock." default:"50"`
-	Clients   int    `help:"Clients of each." default:"50"`
-	Out       string `help:"File that gets the companies' ids and tokens; readable by its owner only." required:"" type:"path" placeholder:"FILE"`
-	Archive   bool   `help:"Close the companies that the file names to the API, in place of making new ones."`
+	Products  int    `help:"Products per company, half of them with stock." default:"50"`
+	Clients   int    `help:"Clients per company." default:"50"`
+	Out       string `help:"File to write the ids and tokens of the companies to; readable by its owner only." required:"" type:"path" placeholder:"FILE"`
+	Archive   bool   `help:"Archive the companies in the file, instead of creating new ones."`
 }
 
 // loadCompany is one company in the file; the load scripts read it.

@@ -45,8 +45,7 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
 	all := newDomains(d, domainConfig{AllowInsecure: true})
 	w := &walk{promises: readPromises(t), t: t, all: all, seen: map[string][]int{}}
-	w.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	all.register(w.api)
+	w.api = all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
 	made, err := all.company.Create(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	w.company = made.ID
@@ -348,9 +347,9 @@ func (w *walk) everyEventIsRaised(raised map[string]int) {
 }
 
 func (w *walk) eventLog(order string, total int) {
-	var cursor string
+	query := "?limit=7"
 	for read := 0; read < total; {
-		page := w.do(200, "GET /events", "", "?limit=7&cursor="+cursor)
+		page := w.do(200, "GET /events", "", query)
 		items := page["items"].([]any)
 		require.NotEmpty(w.t, items)
 		for _, item := range items {
@@ -358,7 +357,7 @@ func (w *walk) eventLog(order string, total int) {
 			require.NoError(w.t, err)
 			w.checkEnvelope(raw)
 		}
-		read, cursor = read+len(items), page["nextCursor"].(string)
+		read, query = read+len(items), "?limit=7&cursor="+page["nextCursor"].(string)
 	}
 	first := w.do(200, "GET /events", "", "?events=order.created&entityId="+order)["items"].([]any)[0].(map[string]any)
 	one := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string))

@@ -67,14 +67,20 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	return all
 }
 
-// register adds the operations of all domains to the API.
-func (all *domains) register(api *httpapi.API) {
+// newAPI makes the API with the operations and the error codes of all domains.
+func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+	cfg.DB, cfg.Auth = all.db, all.company
+	for _, d := range declared() {
+		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
+	}
+	api := httpapi.New(cfg)
 	all.catalog.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
 	all.suppliers.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	return api
 }
 
 // orderCatalog lets orders read what can be sold.

@@ -18,7 +18,9 @@ const (
 	codeDeadlock      = "40P01"
 	codeRetryOld      = "CR000" // CockroachDB's retry error of old
 	codeLockTimeout   = "55P03"
+	codeDiskFull      = "53100"
 	codeTooManyConns  = "53300"
+	codeCancelled     = "57014"
 	codeAdminShutdown = "57P01" // also a draining node of CockroachDB: "server is not accepting clients, try another node"
 	codeCrashShutdown = "57P02"
 	codeCannotConnect = "57P03"

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 const (
@@ -299,6 +300,10 @@ func TestHolderOfAKeyTriesUntilItsDeadline(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	require.ErrorIs(t, take(ctx, failing(t, firstTimes(50, db.BeforeCommit, sqlState("57P01"))), uuid.New()), db.ErrBusy, "a database that is away is no rival")
+	err := take(ctx, failing(t, firstTimes(50, db.BeforeCommit, sqlState("57P01"))), uuid.New())
+	require.ErrorIs(t, err, db.ErrBusy, "a database that is away is no rival")
+	f, ok := fault.As(err)
+	require.True(t, ok)
+	require.Equal(t, fault.DatabaseUnavailable, f.Reason())
 	require.ErrorIs(t, take(t.Context(), failing(t, firstTimes(50, db.BeforeCommit, sqlState("40001"))), uuid.New()), db.ErrBusy, "without a deadline")
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/cockroachdb/cockroach-go/v2/crdb"
@@ -70,11 +69,14 @@ func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 // as long as no later one that waits has been committed. For what means nothing without such a later one.
 func Relaxed() Option { return func(o *txOptions) { o.relaxed = true } }
 
-// ErrBusy is what a caller gets when the database kept asking to try again.
-var ErrBusy = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
-	Message: "the database is too busy to take this change; nothing was stored, try again",
-}
+// ErrBusy is what a caller gets, beside a 503 that says why, when the database kept asking to try again.
+// Nothing was stored.
+var ErrBusy = errors.New("the database kept asking to try again")
+
+var (
+	errRefused = fault.Unavailable(fault.Serialization, 1, "other requests kept changing the same records; nothing was stored, repeat the request after the time in Retry-After")
+	errAway    = fault.Unavailable(fault.DatabaseUnavailable, 1, "the database could not take this change; nothing was stored, repeat the request after the time in Retry-After")
+)
 
 const (
 	sqlInsertMarker = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
@@ -142,12 +144,20 @@ func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, r *txRu
 	txRetries.WithLabelValues(name, sqlState(err)).Inc()
 	limit, longest := r.patience(ctx, err)
 	if try >= limit {
-		return fmt.Errorf("%w (%s gave up after %d tries: %w)", ErrBusy, name, try, err)
+		return fmt.Errorf("%w: %w (%s gave up after %d tries: %w)", busy(err), ErrBusy, name, try, err)
 	}
 	if !pause(ctx, try, longest) {
 		return fmt.Errorf("%s ran out of time after %d tries: %w", name, try, errors.Join(ctx.Err(), err))
 	}
 	return errTryAgain
+}
+
+// busy is the 503 of a transaction whose last try failed with err.
+func busy(err error) *fault.Error {
+	if contended(err) {
+		return errRefused
+	}
+	return errAway
 }
 
 // patience is how often, and after what pause at most, a transaction that failed with err is tried. One that holds a

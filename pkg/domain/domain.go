@@ -3,6 +3,7 @@
 package domain
 
 import (
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/resource"
@@ -16,6 +17,7 @@ type Domain struct {
 	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about, such as CLIENT
 	Tables   []resource.Described
 	Lists    []Statements
+	Cleanup  []cleanup.Job // rows that expire
 	Samples  []Sample
 }
 

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Codes of single faults in a 400 answer (specification, section 7).
+// Codes of single faults in a 400 answer; see docs/reference/errors.md#validation-errors.
 const (
 	Required = "REQUIRED"
 	Type     = "TYPE"

@@ -123,6 +123,10 @@ func (b *binder) bind(r *request, in reflect.Value) error {
 func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 	for _, p := range b.params {
 		text := r.param(p.in, p.name)
+		if p.in == "query" && r.emptyQuery(p.name) {
+			c.faults.Add(p.name, fault.Format, "must not be empty: give it a value, or leave it out")
+			continue
+		}
 		if text == "" {
 			text = p.def
 		}
@@ -214,6 +218,13 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 		return nil
 	}
 	tree, err := r.bodyTree()
+	var twice duplicateKeysError
+	if errors.As(err, &twice) {
+		for _, path := range twice {
+			c.faults.Add(path, fault.Conflict, "stands more than once in its object; send it once")
+		}
+		return nil
+	}
 	if err != nil {
 		c.faults.Add("body", fault.Format, "%s", err.Error())
 		return nil
@@ -227,7 +238,7 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if len(c.faults) > 0 {
 		return nil
 	}
-	// What was checked is what is read: the decoder would take names in any case, and merge a name that comes twice.
+	// What was checked is what is read: the decoder would take names in any case.
 	raw, err := json.Marshal(tree)
 	if err != nil {
 		return fmt.Errorf("write normal form of body: %w", err)
@@ -266,7 +277,7 @@ func parseJSON(raw []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("must hold one JSON value and nothing behind it")
 	}
-	return v, nil
+	return v, checkKeys(raw, v)
 }
 
 // parseVersion reads the condition of If-Match.

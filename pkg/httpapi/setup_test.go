@@ -61,6 +61,7 @@ func (t *thing) targets() []any { return append([]any{&t.ID, &t.Name, &t.Frozen}
 type things struct {
 	db     *db.DB
 	enter  func(context.Context, int)
+	broken error // of /things/broken
 	locked func(context.Context, *db.Tx) error
 
 	mu    sync.Mutex
@@ -215,7 +216,7 @@ func (s *things) register(api *httpapi.API) {
 		panic(errSecret)
 	})
 	httpapi.Register(api, section.Op("GET", "/things/broken", "brokenThing", "Broken", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
-		return nil, errSecret
+		return nil, s.broken
 	})
 	httpapi.Register(api, section.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
 	httpapi.Register(api, section.Op("PATCH", "/things/{id}", "updateThing", "Change", 200), s.update)
@@ -241,7 +242,7 @@ func setup(t *testing.T, edit ...func(*httpapi.Config)) *fixture {
 	d := dbtest.OpenNew(t)
 	_, err := d.Exec(t.Context(), createThings)
 	require.NoError(t, err)
-	f := &fixture{things: &things{db: d}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
+	f := &fixture{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
 	cfg := httpapi.Config{DB: d, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"}
 	for _, e := range edit {
 		e(&cfg)

@@ -56,7 +56,7 @@ type Spec struct {
 	Default string // name of the sort without sort=, descending; default createdAt
 }
 
-// Page is the envelope of a list (specification, section 1).
+// Page is the envelope of a list; see docs/reference/conventions.md#lists.
 type Page[T any] struct {
 	Items      []T     `json:"items"`
 	Total      *int64  `json:"total,omitempty" doc:"all records that match; absent when reading by cursor without withTotal"`

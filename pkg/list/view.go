@@ -96,6 +96,9 @@ func (v *View[T, F]) sortsOf(names []string) map[string]Sort {
 	return sorts
 }
 
+// collate selects the root collation of Unicode; migrations make it on PostgreSQL under the name that CockroachDB has for it.
+const collate = " COLLATE und"
+
 func sortBy(column string, t reflect.Type, tag reflect.StructTag) Sort {
 	s := Sort{Column: column, Nullable: t.Kind() == reflect.Pointer}
 	if s.Nullable {
@@ -114,6 +117,10 @@ func sortBy(column string, t reflect.Type, tag reflect.StructTag) Sort {
 		switch t.Kind() {
 		case reflect.String:
 			s.Type = "TEXT"
+			if tag.Get("enum") == "" {
+				// Names sort as people expect, "apple" before "Banana": by the root collation of Unicode.
+				s.Column, s.Type = column+collate, "TEXT"+collate
+			}
 		case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
 			s.Type = "BIGINT"
 		default:

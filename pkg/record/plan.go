@@ -54,7 +54,7 @@ func planOf(t reflect.Type) *Plan {
 var knownTags = []string{
 	"json", "db", "required", "default", "null", "nullable", "search", "where", "query", "path", "header", "enum", "doc", "format",
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties",
-	"pattern", "patternDescription", "example", "sort", "params", "body",
+	"pattern", "patternDescription", "example", "params", "body",
 }
 
 // CheckTags panics on a struct tag with a key that nothing reads, in t or the structs embedded in it.

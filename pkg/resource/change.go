@@ -61,8 +61,9 @@ func (t *Table[T]) Change(
 }
 
 // Lock reads the record that a caller is about to change and keeps others from changing it until the transaction ends.
+// As the first statement of the transaction it lets changes of one record wait for each other; see [db.Tx.Lock].
 func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (T, error) {
-	v, err := t.read(ctx, tx, t.sqlLock, by.Company, id)
+	v, err := t.read(tx.Lock(ctx, t.sqlLock, by.Company, id), id)
 	if err != nil {
 		return v, err
 	}

@@ -97,7 +97,7 @@ func (t *Table[T]) updateSQL() string {
 
 // Get reads one record. An unknown id, or one of another company, is 404 <ENTITY>_NOT_FOUND.
 func (t *Table[T]) Get(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (T, error) {
-	return t.read(ctx, q, t.sqlSelect, company, id)
+	return t.read(q.QueryRow(ctx, t.sqlSelect, company, id), id)
 }
 
 // Known tells which of the ids are records of the company.
@@ -109,8 +109,8 @@ func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, i
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
 
-func (t *Table[T]) read(ctx context.Context, q db.Querier, sql string, company tenant.ID, id uuid.UUID) (v T, err error) {
-	err = q.QueryRow(ctx, sql, company, id).Scan(t.plan.Targets(&v)...)
+func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
+	err = row.Scan(t.plan.Targets(&v)...)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return v, fault.NotFound(t.entity, id.String())
 	}

@@ -22,6 +22,4 @@ CREATE INDEX IF NOT EXISTS suppliers_created_idx ON suppliers (company_id, creat
 
 CREATE INDEX IF NOT EXISTS suppliers_updated_idx ON suppliers (company_id, updated_at, id);
 
-CREATE INDEX IF NOT EXISTS suppliers_name_idx ON suppliers (company_id, name, id);
-
 CREATE INDEX IF NOT EXISTS products_supplier_idx ON products (company_id, default_supplier_id, id) WHERE default_supplier_id IS NOT NULL;

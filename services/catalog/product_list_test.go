@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/apitest"
@@ -122,6 +124,7 @@ func (s *shelf) answer(q question) []listed {
 		}
 	}
 	desc := q.order == "desc" || (q.order == "" && q.sort == "")
+	byName := collate.New(language.Und) // not safe for concurrent use
 	slices.SortFunc(out, func(a, b listed) int {
 		x, y := sortValue(q.sort, a), sortValue(q.sort, b)
 		if (x == nil) != (y == nil) {
@@ -129,7 +132,7 @@ func (s *shelf) answer(q question) []listed {
 		}
 		n := cmp.Compare(a.ID, b.ID)
 		if x != nil {
-			n = cmp.Or(strings.Compare(*x, *y), n)
+			n = cmp.Or(byName.CompareString(*x, *y), n)
 		}
 		if desc {
 			return -n
