@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -40,7 +41,7 @@ type domains struct {
 
 // declared is what the domains say of themselves.
 func declared() []domain.Domain {
-	return []domain.Domain{clients.Domain(), suppliers.Domain()}
+	return []domain.Domain{clients.Domain(), suppliers.Domain(), catalog.Domain(), warehouse.Domain()}
 }
 
 type domainConfig struct {
@@ -52,10 +53,10 @@ type domainConfig struct {
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
-	all.warehouse = warehouse.New(d, stockProducts{all})
+	all.events = event.NewRegistry(company.Events(), catalog.Domain().Events, clients.Domain().Events, warehouse.Domain().Events, orders.Events(), webhooks.Events())
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
-	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
@@ -82,81 +83,32 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	return api
 }
 
-// stockProducts lets the warehouse read the catalog.
-type stockProducts struct{ all *domains }
-
-func (a stockProducts) StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
-	ids := make([]uuid.UUID, len(keys))
-	for i, k := range keys {
-		ids[i] = k.Product
-	}
-	items, err := a.all.catalog.StockItems(ctx, q, company, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[warehouse.Key]warehouse.Product, len(items))
-	for _, it := range items {
-		out[warehouse.Key{Product: it.ID}] = warehouse.Product{
-			Name: it.Name, SKU: it.SKU, CategoryID: it.CategoryID, CategoryName: it.CategoryName, HasStock: it.HasStock,
-		}
-	}
-	return out, nil
-}
-
-// catalogStock lets the catalog show stock.
-type catalogStock struct{ all *domains }
-
-func (a catalogStock) Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]catalog.StockTotals, error) {
-	totals, err := a.all.warehouse.Totals(ctx, q, company, products)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[uuid.UUID]catalog.StockTotals, len(totals))
-	for id, t := range totals {
-		out[id] = catalog.StockTotals(t)
-	}
-	return out, nil
-}
-
 // orderCatalog lets orders read what can be sold.
 type orderCatalog struct{ all *domains }
 
 func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []orders.ItemRef) (map[orders.ItemRef]orders.Item, error) {
-	asked := make([]catalog.ItemRef, len(refs))
+	asked := make([]trade.ItemRef, len(refs))
 	for i, r := range refs {
-		asked[i] = catalog.ItemRef{Kind: r.Kind, RefID: r.ID}
-		if r.Variant != uuid.Nil {
-			asked[i].VariantID = &r.Variant
-		}
+		asked[i] = trade.ItemRef(r)
 	}
 	items, err := a.all.catalog.OrderItems(ctx, q, company, asked)
-	if err != nil {
-		return nil, err
-	}
 	out := make(map[orders.ItemRef]orders.Item, len(items))
-	for i, it := range items {
-		if it.Missing == "" || it.Missing == "PRODUCT_VARIANT" {
-			out[refs[i]] = orderItem(it)
-		}
+	for r, it := range items {
+		out[orders.ItemRef(r)] = orderItem(it)
 	}
-	return out, nil
+	return out, err
 }
 
-func orderItem(it catalog.Item) orders.Item {
+func orderItem(it trade.Item) orders.Item {
 	item := orders.Item{
-		SKU: it.SKU, Name: it.Name, Unit: it.Unit, Price: it.Price, Hidden: it.Status == catalog.StatusHidden, HasStock: it.HasStock,
-		NoVariant: it.Missing == "PRODUCT_VARIANT", MinOrderQty: it.MinOrderQty, OrderStepQty: it.OrderStepQty,
+		SKU: it.SKU, Name: it.Name, Unit: it.Unit, Price: it.Price, Hidden: it.Hidden, HasStock: it.HasStock, HasVariants: it.HasVariants,
+		NoVariant: it.UnknownVariant, MinOrderQty: it.MinOrderQty, OrderStepQty: it.OrderStepQty, Options: map[uuid.UUID]orders.Modifier{},
 	}
 	for _, c := range it.Components {
-		item.Parts = append(item.Parts, orders.Part{Product: c.ProductID, Qty: c.Qty})
+		item.Parts = append(item.Parts, orders.Part(c))
 	}
-	for _, g := range it.Modifiers {
-		for _, o := range g.Options {
-			if item.Options == nil {
-				item.Options = map[uuid.UUID]orders.Modifier{}
-			}
-			item.Options[o.ID] = orders.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
-		}
+	for id, o := range it.Options {
+		item.Options[id] = orders.Modifier{OptionID: o.OptionID, Name: o.Name, Surcharge: o.Surcharge}
 	}
 	return item
 }
@@ -195,7 +147,7 @@ func (a orderClients) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID
 type orderStock struct{ all *domains }
 
 func (a orderStock) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
-	return a.all.warehouse.Find(ctx, q, company, id)
+	return a.all.warehouse.FindWarehouse(ctx, q, company, id)
 }
 
 func (a orderStock) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
@@ -203,21 +155,21 @@ func (a orderStock) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDe
 }
 
 func (a orderStock) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
-	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
+	doc := trade.StockDocument{Movement: "order_completion", Type: "order", ID: order, Number: number}
 	return a.all.warehouse.Move(ctx, tx, by, doc, stockDeltas(deltas))
 }
 
-func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
-	out := make([]warehouse.Delta, len(deltas))
+func stockDeltas(deltas []orders.StockDelta) []trade.StockDelta {
+	out := make([]trade.StockDelta, len(deltas))
 	for i, d := range deltas {
-		out[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
+		out[i] = trade.StockDelta{Warehouse: d.Warehouse, StockKey: trade.StockKey{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
 	}
 	return out
 }
 
 // setStock sets how many pieces of a product the default warehouse of a company has.
 func (all *domains) setStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
-	w, ok, err := all.warehouse.Find(ctx, tx, id, nil)
+	w, ok, err := all.warehouse.FindWarehouse(ctx, tx, id, nil)
 	if err != nil {
 		return err
 	}

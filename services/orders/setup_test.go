@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
@@ -33,7 +34,7 @@ type neighbours struct {
 	users    map[uuid.UUID]string
 	deals    map[uuid.UUID]bool
 	prices   map[orders.ItemRef]money.Amount
-	products map[warehouse.Key]warehouse.Product
+	products map[trade.StockKey]trade.StockProduct
 	store    *warehouse.Service
 }
 
@@ -111,10 +112,10 @@ func (n *neighbours) HasDeal(_ context.Context, _ db.Querier, _ tenant.ID, id uu
 	return n.deals[id], nil
 }
 
-func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
+func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	found := map[warehouse.Key]warehouse.Product{}
+	found := map[trade.StockKey]trade.StockProduct{}
 	for _, k := range keys {
 		if p, ok := n.products[k]; ok {
 			found[k] = p
@@ -124,7 +125,7 @@ func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID,
 }
 
 func (n *neighbours) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
-	return n.store.Find(ctx, q, company, id)
+	return n.store.FindWarehouse(ctx, q, company, id)
 }
 
 func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
@@ -132,14 +133,14 @@ func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockD
 }
 
 func (n *neighbours) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
-	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
+	doc := trade.StockDocument{Movement: "order_completion", Type: "order", ID: order, Number: number}
 	return n.store.Move(ctx, tx, by, doc, stockDeltas(deltas))
 }
 
-func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
-	all := make([]warehouse.Delta, len(deltas))
+func stockDeltas(deltas []orders.StockDelta) []trade.StockDelta {
+	all := make([]trade.StockDelta, len(deltas))
 	for i, d := range deltas {
-		all[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
+		all[i] = trade.StockDelta{Warehouse: d.Warehouse, StockKey: trade.StockKey{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
 	}
 	return all
 }
@@ -193,7 +194,7 @@ func (s *shop) addDepot() {
 	s.t.Helper()
 	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
 		s.n.store.CreateDefault(tx, s.Principal.Company, uuid.New(), "Depot")
-		s.depot, _, err = s.n.store.Find(ctx, tx, s.Principal.Company, nil)
+		s.depot, _, err = s.n.store.FindWarehouse(ctx, tx, s.Principal.Company, nil)
 		return err
 	}))
 	require.NotZero(s.t, s.depot)
@@ -203,9 +204,9 @@ func newShop(t testing.TB, d *db.DB) *shop {
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	n := &neighbours{
 		items: map[orders.ItemRef]orders.Item{}, clients: map[uuid.UUID]orders.Client{}, users: map[uuid.UUID]string{},
-		deals: map[uuid.UUID]bool{}, products: map[warehouse.Key]warehouse.Product{},
+		deals: map[uuid.UUID]bool{}, products: map[trade.StockKey]trade.StockProduct{},
 	}
-	n.store = warehouse.New(d, n)
+	n.store = warehouse.New(warehouse.Config{DB: d, Products: n})
 	s := &shop{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bob: id(), deal: id()}
 	two := money.Units(2)
 	s.sell(s.bolt, orders.Item{SKU: "B-1", Name: "Bolt", Unit: "pcs", Price: 250, HasStock: true, MinOrderQty: &two, OrderStepQty: &two})
@@ -228,7 +229,7 @@ func newShop(t testing.TB, d *db.DB) *shop {
 
 func (s *shop) sell(id uuid.UUID, item orders.Item) {
 	s.n.items[orders.ItemRef{Kind: "product", ID: id}] = item
-	s.n.products[warehouse.Key{Product: id}] = warehouse.Product{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
+	s.n.products[trade.StockKey{Product: id}] = trade.StockProduct{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
 }
 
 func (s *shop) caller() access.Caller { return access.Caller{Principal: s.Principal} }
