@@ -24,7 +24,7 @@ func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	t.plan.Normalise(&v)
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
-	t.queueInsert(tx, &v)
+	t.Insert(tx, &v)
 	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
 }
 
@@ -76,7 +76,7 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept 
 	m.Touch(tx.Now())
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
-	t.queueUpdate(tx, v)
+	t.Update(tx, v)
 	return t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
 }
 
