@@ -11,11 +11,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -40,7 +39,7 @@ type domains struct {
 
 // declared is what the domains say of themselves.
 func declared() []domain.Domain {
-	return []domain.Domain{clients.Domain(), suppliers.Domain()}
+	return []domain.Domain{clients.Domain(), suppliers.Domain(), orders.Domain()}
 }
 
 type domainConfig struct {
@@ -52,7 +51,7 @@ type domainConfig struct {
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
+	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Domain().Events, webhooks.Events())
 	all.warehouse = warehouse.New(d, stockProducts{all})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
 	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
@@ -60,7 +59,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: orderCatalog{all}, Clients: orderClients{all}, Stock: orderStock{all}, Users: all.company,
+		Catalog: orderCatalog{all}, Clients: all.clients, Stock: orderStock{all}, Users: all.company,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, AllowInsecure: cfg.AllowInsecure})
 	return all
@@ -112,10 +111,10 @@ func (a catalogStock) Totals(ctx context.Context, q db.Querier, company tenant.I
 	return out, nil
 }
 
-// orderCatalog lets orders read what can be sold.
+// orderCatalog lets orders read what can be sold. It goes when the catalog speaks the types of pkg/trade.
 type orderCatalog struct{ all *domains }
 
-func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []orders.ItemRef) (map[orders.ItemRef]orders.Item, error) {
+func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
 	asked := make([]catalog.ItemRef, len(refs))
 	for i, r := range refs {
 		asked[i] = catalog.ItemRef{Kind: r.Kind, RefID: r.ID}
@@ -127,7 +126,7 @@ func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tena
 	if err != nil {
 		return nil, err
 	}
-	out := make(map[orders.ItemRef]orders.Item, len(items))
+	out := make(map[trade.ItemRef]trade.Item, len(items))
 	for i, it := range items {
 		if it.Missing == "" || it.Missing == "PRODUCT_VARIANT" {
 			out[refs[i]] = orderItem(it)
@@ -136,75 +135,44 @@ func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tena
 	return out, nil
 }
 
-func orderItem(it catalog.Item) orders.Item {
-	item := orders.Item{
+func orderItem(it catalog.Item) trade.Item {
+	item := trade.Item{
 		SKU: it.SKU, Name: it.Name, Unit: it.Unit, Price: it.Price, Hidden: it.Status == catalog.StatusHidden, HasStock: it.HasStock,
-		NoVariant: it.Missing == "PRODUCT_VARIANT", MinOrderQty: it.MinOrderQty, OrderStepQty: it.OrderStepQty,
+		UnknownVariant: it.Missing == "PRODUCT_VARIANT", MinOrderQty: it.MinOrderQty, OrderStepQty: it.OrderStepQty,
 	}
 	for _, c := range it.Components {
-		item.Parts = append(item.Parts, orders.Part{Product: c.ProductID, Qty: c.Qty})
+		item.Components = append(item.Components, trade.Component{Product: c.ProductID, Qty: c.Qty})
 	}
 	for _, g := range it.Modifiers {
 		for _, o := range g.Options {
 			if item.Options == nil {
-				item.Options = map[uuid.UUID]orders.Modifier{}
+				item.Options = map[uuid.UUID]trade.Modifier{}
 			}
-			item.Options[o.ID] = orders.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
+			item.Options[o.ID] = trade.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
 		}
 	}
 	return item
 }
 
-// orderClients lets orders read clients and book what they owe.
-type orderClients struct{ all *domains }
-
-func (a orderClients) OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (orders.Client, bool, error) {
-	read := a.all.clients.Snapshot
-	if lock {
-		read = a.all.clients.LockSnapshot
-	}
-	c, err := read(ctx, q, company, id)
-	if fault.Is(err, "CLIENT_NOT_FOUND") {
-		return orders.Client{}, false, nil
-	}
-	if err != nil {
-		return orders.Client{}, false, err
-	}
-	list := c.PriceListID
-	if list == nil {
-		list = c.GroupPriceListID
-	}
-	return orders.Client{
-		DisplayName: c.DisplayName, Phone: c.Phone, Email: c.Email, Archived: c.Archived(), PaymentTermsDays: c.PaymentTermsDays,
-		CreditLimit: c.CreditLimit, Balance: c.Balance, PriceListID: list,
-	}, true, nil
-}
-
-func (a orderClients) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error {
-	a.all.clients.AddBalance(tx, company, id, delta)
-	return nil
-}
-
-// orderStock lets orders reserve and move stock.
+// orderStock lets orders reserve and move stock. It goes when the warehouse speaks the types of pkg/trade.
 type orderStock struct{ all *domains }
 
 func (a orderStock) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
 	return a.all.warehouse.Find(ctx, q, company, id)
 }
 
-func (a orderStock) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
+func (a orderStock) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
 	a.all.warehouse.Reserve(tx, by, stockDeltas(deltas))
 }
 
-func (a orderStock) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
-	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
-	return a.all.warehouse.Move(ctx, tx, by, doc, stockDeltas(deltas))
+func (a orderStock) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error {
+	return a.all.warehouse.Move(ctx, tx, by, warehouse.Document(doc), stockDeltas(deltas))
 }
 
-func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
+func stockDeltas(deltas []trade.StockDelta) []warehouse.Delta {
 	out := make([]warehouse.Delta, len(deltas))
 	for i, d := range deltas {
-		out[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
+		out[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key(d.StockKey), Qty: d.Qty, Reserved: d.Reserved}
 	}
 	return out
 }
