@@ -32,8 +32,8 @@ func (r *roundTrips) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQ
 func (r *roundTrips) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
 // The test's catalog and clients are in memory: their reads are not counted. They would share the batch of the others.
+// It runs alone: transactions beside it could make it start again.
 func TestRoundTrips(t *testing.T) {
-	t.Parallel()
 	open(t, nil) // the tables of the test are there
 	trips := &roundTrips{}
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 2, QueryTracer: trips})
