@@ -287,9 +287,6 @@ func (w *walk) sales(product, client string) string {
 	w.do(400, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":9007199254740991,"qty":2}]}`)
 	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}]}`))
 	w.do(200, "GET /orders", "", "?include=lines&sort=number")
-	w.do(200, "GET /orders", "")
-	w.do(200, "GET /orders/{id}", "", order)
-	w.do(200, "PATCH /orders/{id}", `{"prepaidAmount":0,"note":null}`, order)
 	for _, next := range []string{"confirmed", "ready", "completed"} {
 		w.do(200, "POST /orders/{id}/status/{next}", "", order, next)
 	}

@@ -20,14 +20,14 @@ func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	m := t.asRecord(&v).RecordMeta()
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
-	t.queueInsert(tx, &v)
+	t.Insert(tx, &v)
 	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
 }
 
-// Insert queues a new record of the company without an event, for records that the platform makes by itself.
-func (t *Table[T]) Insert(tx *db.Tx, company tenant.ID, v *T) {
+// Add stores a new record of the company without an event, for records that the platform makes by itself.
+func (t *Table[T]) Add(tx *db.Tx, company tenant.ID, v *T) {
 	t.prepare(tx, company, v)
-	t.queueInsert(tx, v)
+	t.Insert(tx, v)
 }
 
 // prepare gives a new record its key, unless it has an id, and its meta.
@@ -90,7 +90,7 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept 
 	m.Touch(tx.Now())
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
-	t.queueUpdate(tx, v)
+	t.Update(tx, v)
 	return t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
 }
 

@@ -52,5 +52,5 @@ func (s *Service) FindWarehouse(ctx context.Context, q db.Querier, company tenan
 
 // CreateDefault queues the default warehouse of a company that has none yet, in its default branch.
 func (s *Service) CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string) {
-	table.Insert(tx, company, &Warehouse{Fields: Fields{Name: name, IsDefault: true, BranchID: &branch}})
+	table.Add(tx, company, &Warehouse{Fields: Fields{Name: name, IsDefault: true, BranchID: &branch}})
 }
