@@ -54,6 +54,12 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 	return defaultProductPrefix, nil
 }
 
+// refers reports whether anything is to be looked up, as a rule.
+func (in ProductInput) refers() bool {
+	return in.SKU != "" || in.Barcode != nil || in.CategoryID != nil || in.Unit != "" || in.UnitID != nil || in.PackUnitID != nil ||
+		in.CostComponents != nil || in.ModifierGroups != nil || in.DefaultSupplierID != nil
+}
+
 // references are the records that the product refers to and did not before, and all of the lists that were sent.
 func (s *Service) references(l *lookup, before, p Product, sent ProductInput) reference.Set {
 	var refs reference.Set

@@ -50,6 +50,9 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 //
 // Errors: 404, 412, 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
 func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[ProductInput]) (Product, error) {
+	if in.Value.refers() {
+		tx.ReadsMore()
+	}
 	return changeProduct(ctx, tx, by, id, func(before Product, p *Product) error {
 		v := ProductInput{ProductFields: p.ProductFields}
 		in.Apply(&v)
