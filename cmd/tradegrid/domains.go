@@ -36,11 +36,46 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
+	access    *access.Registry
 }
 
-// declared is what the domains say of themselves.
+// declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
+// refers to earlier ones only.
 func declared() []domain.Domain {
-	return []domain.Domain{clients.Domain(), suppliers.Domain()}
+	return []domain.Domain{
+		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
+		// Those of catalog, orders, warehouse and webhooks move into their Domain().
+		part("catalog", []access.Resource{{Name: "catalog"}}, access.Component{Alias: "catalog", AlwaysOn: true}),
+		part("calendar", nil, access.Component{Alias: "calendar", AlwaysOn: true}),
+		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
+		clients.Domain(),
+		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		part("orders", []access.Resource{{Name: "orders"}}, access.Component{Alias: "orders"}),
+		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		part("warehouse", []access.Resource{{Name: "warehouse"}}, access.Component{Alias: "warehouse"}),
+		suppliers.Domain(),
+		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
+		part("webhooks", []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}}),
+		company.Domain(),
+		part("exports", []access.Resource{{Name: "exports"}}),
+	}
+}
+
+// part is a part of the platform that has scopes and components already and no package of its own yet, so that tokens and
+// companies can be prepared for it.
+func part(name string, scopes []access.Resource, components ...access.Component) domain.Domain {
+	return domain.Domain{Name: name, Scopes: scopes, Components: components}
+}
+
+// accessRegistry is the complete list of scopes and components.
+func accessRegistry() *access.Registry {
+	var resources []access.Resource
+	var components []access.Component
+	for _, d := range declared() {
+		resources, components = append(resources, d.Scopes...), append(components, d.Components...)
+	}
+	return access.NewRegistry(resources, components)
 }
 
 type domainConfig struct {
@@ -51,10 +86,10 @@ type domainConfig struct {
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
+	all := &domains{db: d, access: accessRegistry()}
+	all.events = event.NewRegistry(company.Domain().Events, catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
 	all.warehouse = warehouse.New(d, stockProducts{all})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})

@@ -47,8 +47,8 @@ type txOptions struct {
 type txRun struct {
 	now      time.Time // see [Tx.Now]
 	locks    *keyedmutex.Map[string]
-	unlock   func() // releases the key of [Tx.LockInProcess]; nil = none is held
-	mayLower bool   // [Tx.Lock] may lower the isolation
+	unlock   func()   // releases the key of [Tx.LockInProcess]; nil = none is held
+	mayLower bool     // [Tx.Lock] may lower the isolation
 	ends     []func() // see [Tx.OnEnd]
 }
 

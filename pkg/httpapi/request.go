@@ -101,16 +101,20 @@ func tooLarge(limit int) error {
 
 func (r *request) authenticate(ctx context.Context) error {
 	ip := r.api.clientIP(r.fc)
-	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip)
+	failures := r.api.failures.Check(ip)
+	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip, failures.OK)
 	if err == nil {
 		r.call.Principal = p
 		trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", p.Company.String()))
 		return nil
 	}
 	if f, ok := fault.As(err); ok && f.Status == http.StatusUnauthorized {
-		if d := r.api.failures.Fail(ip); !d.OK {
+		if failures.OK {
+			failures = r.api.failures.Fail(ip)
+		}
+		if !failures.OK {
 			rateLimited.WithLabelValues(limitFailures).Inc()
-			return rateFault(d, "too many calls without a valid token from this address")
+			return rateFault(failures, "too many calls without a valid token from this address")
 		}
 		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
 	}
