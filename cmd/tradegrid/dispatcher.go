@@ -183,9 +183,7 @@ func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, l
 }
 
 func modulesOf(all *domains) dispatch.Modules {
-	return dispatch.NewModules(all.access.AlwaysOn(), moduleAge, func(ctx context.Context, id tenant.ID) (access.Components, error) {
-		return all.componentsOf(ctx, id)
-	})
+	return dispatch.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
 }
 
 // componentsOf reads what a company has. One that is not known any more has everything: what it raised while
