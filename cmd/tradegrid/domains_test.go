@@ -30,8 +30,7 @@ func TestScopesAndComponents(t *testing.T) {
 func TestOperationsAskForWhatIsDeclared(t *testing.T) {
 	t.Parallel()
 	all := newDomains(nil, domainConfig{})
-	api := httpapi.New(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	all.register(api)
+	api := all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	for _, op := range api.Ops() {
 		if op.Scope != "" {
 			require.Contains(t, all.access.Scopes(), needed(op), name(op))
