@@ -15,7 +15,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -135,7 +134,7 @@ func (c as) ok(t *testing.T, method, path, body string, headers ...string) *repl
 // found makes a company.
 func (n *node) found(t *testing.T) tenant.ID {
 	t.Helper()
-	c, err := n.company.Create(t.Context(), company.NewCompany{Name: t.Name(), Plan: "business", Currency: "EUR"})
+	c, err := n.createCompany(t.Context(), company.NewCompany{Name: t.Name(), Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	return c.ID
 }
@@ -147,7 +146,7 @@ func (n *node) issue(t *testing.T, id tenant.ID, scopes []string, rate ...compan
 	if len(rate) > 0 {
 		in.CustomRate = rate[0]
 	}
-	issued, err := n.company.IssueToken(t.Context(), id, in)
+	issued, err := changeWith(t.Context(), n.db, "test", id, n.company.IssueToken, in)
 	require.NoError(t, err)
 	return issued
 }
@@ -188,13 +187,14 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 	id := n.found(t)
 	revoked := n.issue(t, id, []string{"*:write"})
 	as{n, revoked.Text}.ok(t, "GET", "/token", "") // remembered from here on
-	_, err := n.company.RevokeToken(t.Context(), id, revoked.ID)
+	_, err := changeWith(t.Context(), n.db, "test", id, n.company.RevokeToken, revoked.ID)
 	require.NoError(t, err)
-	past := company.New(company.Config{DB: n.db, Warehouses: n.warehouse, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
-	expired, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
+	past := n.db.WithClock(func() time.Time { return time.Now().Add(-25 * time.Hour) })
+	expired, err := changeWith(t.Context(), past, "test", id, n.company.IssueToken, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 	require.NoError(t, err)
 	valid := n.issue(t, id, []string{"*:write"})
-	abroad, err := n.company.IssueToken(t.Context(), id, company.NewToken{Name: "abroad", Scopes: []string{"*:write"}, IPAllowlist: []string{"192.0.2.0/24"}})
+	abroad, err := changeWith(t.Context(), n.db, "test", id, n.company.IssueToken,
+		company.NewToken{Name: "abroad", Scopes: []string{"*:write"}, IPAllowlist: []string{"192.0.2.0/24"}})
 	require.NoError(t, err)
 	n = newNode(n.db, n.limiter) // what the first one remembers is for TestTwoNodes
 	rows := []struct{ name, header, code string }{
@@ -229,18 +229,18 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 		if _, ok := readers[op.Scope]; op.Scope != "" && !ok {
 			readers[op.Scope] = as{n, n.issue(t, id, []string{op.Scope + ":read"}).Text}
 		}
-		if _, ok := without[op.Component]; op.Component != "" && !access.AlwaysOn(op.Component) && !ok {
+		if _, ok := without[op.Component]; op.Component != "" && !n.access.AlwaysOn().Has(op.Component) && !ok {
 			caller, of := n.owner(t)
-			_, err := n.company.SetComponent(t.Context(), of, op.Component, false)
+			_, err := changeWith(t.Context(), n.db, "test", of, n.company.SetComponent, company.Switch{Component: op.Component})
 			require.NoError(t, err)
 			without[op.Component] = caller
 		}
 	}
 	archived, of := n.owner(t)
-	_, err := n.company.Archive(t.Context(), of)
+	_, err := change(t.Context(), n.db, "test", of, n.company.Archive)
 	require.NoError(t, err)
 	free, of := n.owner(t)
-	_, err = n.company.SetPlan(t.Context(), of, "free")
+	_, err = changeWith(t.Context(), n.db, "test", of, n.company.SetPlan, "free")
 	require.NoError(t, err)
 
 	require.Contains(t, without, "orders")
@@ -268,7 +268,7 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 			meta = caller.do(t, op.Method, path, body).refused(t, 403, "MODULE_ACCESS_INACTIVE", name(op))
 			require.Equal(t, op.Component, meta["alias"], name(op))
 		} else {
-			require.True(t, access.AlwaysOn(op.Component), name(op))
+			require.True(t, n.access.AlwaysOn().Has(op.Component), name(op))
 		}
 	}
 }
@@ -278,9 +278,9 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	one := company.CustomRate{RefillMilli: 1, Burst: 1}
-	past := company.New(company.Config{DB: n.db, Warehouses: n.warehouse, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
+	past := n.db.WithClock(func() time.Time { return time.Now().Add(-25 * time.Hour) })
 	old := func(id tenant.ID) as {
-		issued, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
+		issued, err := changeWith(t.Context(), past, "test", id, n.company.IssueToken, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 		require.NoError(t, err)
 		return as{n, issued.Text}
 	}
@@ -293,17 +293,18 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	as{n, usedUpAndRevoked.Text}.ok(t, "GET", "/token", "")
 	free := n.found(t)
 	usedUpAndFree := as{n, n.issue(t, free, []string{"sales:write"}, one).Text}
-	freeWithoutScope := as{n, n.issue(t, free, []string{"sales:write"}).Text}
+	wide := company.CustomRate{RefillMilli: 1000, Burst: 100}
+	freeWithoutScope := as{n, n.issue(t, free, []string{"sales:write"}, wide).Text}
 	bare := n.found(t)
-	noScopeNoComponent := as{n, n.issue(t, bare, []string{"catalog:write"}).Text}
-	noComponent := as{n, n.issue(t, bare, []string{"*:write"}).Text}
-	_, err := n.company.SetComponent(t.Context(), bare, "orders", false)
+	noScopeNoComponent := as{n, n.issue(t, bare, []string{"catalog:write"}, wide).Text}
+	noComponent := as{n, n.issue(t, bare, []string{"*:write"}, wide).Text}
+	_, err := changeWith(t.Context(), n.db, "test", bare, n.company.SetComponent, company.Switch{Component: "orders"})
 	require.NoError(t, err)
-	_, err = n.company.SetPlan(t.Context(), free, "free")
+	_, err = changeWith(t.Context(), n.db, "test", free, n.company.SetPlan, "free")
 	require.NoError(t, err)
-	_, err = n.company.Archive(t.Context(), closed)
+	_, err = change(t.Context(), n.db, "test", closed, n.company.Archive)
 	require.NoError(t, err)
-	_, err = n.company.RevokeToken(t.Context(), open, usedUpAndRevoked.ID)
+	_, err = changeWith(t.Context(), n.db, "test", open, n.company.RevokeToken, usedUpAndRevoked.ID)
 	require.NoError(t, err)
 	forgetful := newNode(n.db, n.limiter) // knows what was asked of the tokens, and nothing of what they were
 

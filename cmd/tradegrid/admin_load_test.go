@@ -35,11 +35,11 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 	all := newDomains(dbtest.Open(t), domainConfig{})
 	address := netip.MustParseAddr("192.0.2.1")
 	for _, co := range file.Companies {
-		free, err := all.company.Authenticate(t.Context(), co.Token, address)
+		free, err := all.company.Authenticate(t.Context(), co.Token, address, true)
 		require.NoError(t, err)
 		require.Equal(t, co.ID, free.Company)
 		require.True(t, free.Rate.Unlimited)
-		limited, err := all.company.Authenticate(t.Context(), co.LimitedToken, address)
+		limited, err := all.company.Authenticate(t.Context(), co.LimitedToken, address, true)
 		require.NoError(t, err)
 		require.InDelta(t, 20, limited.Rate.RefillPerSecond, 1e-9)
 		products, err := all.catalog.Products(t.Context(), demoCaller(co.ID), catalog.ProductFilter{Params: list.Params{PageSize: 200}, Sort: "name"})

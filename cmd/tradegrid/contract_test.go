@@ -46,7 +46,7 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 	all := newDomains(d, domainConfig{AllowInsecure: true})
 	w := &walk{promises: readPromises(t), t: t, all: all, seen: map[string][]int{}}
 	w.api = all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	made, err := all.company.Create(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
+	made, err := all.createCompany(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	w.company = made.ID
 	w.token = w.issue("*:write")
@@ -55,7 +55,8 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 
 func (w *walk) issue(scopes ...string) string {
 	w.t.Helper()
-	issued, err := w.all.company.IssueToken(w.t.Context(), w.company, company.NewToken{Name: "walk", Scopes: scopes, RateTier: company.TierCustom})
+	issued, err := changeWith(w.t.Context(), w.all.db, "test", w.company, w.all.company.IssueToken,
+		company.NewToken{Name: "walk", Scopes: scopes, RateTier: company.TierCustom})
 	require.NoError(w.t, err)
 	return issued.Text
 }
@@ -186,19 +187,19 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 
 // people has users and branches, which have no operations of their own to change them.
 func (w *walk) people() {
-	ctx, by := w.t.Context(), uuid.Nil
-	user, err := w.all.company.InviteUser(ctx, w.company, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	ctx, s, d := w.t.Context(), w.all.company, w.all.db
+	user, err := changeWith(ctx, d, "test", w.company, s.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
 	require.NoError(w.t, err)
-	_, err = w.all.company.ActivateUser(ctx, w.company, user.ID, by)
+	_, err = changeWith(ctx, d, "test", w.company, s.ActivateUser, user.ID)
 	require.NoError(w.t, err)
-	_, err = w.all.company.BlockUser(ctx, w.company, user.ID, by)
+	_, err = changeWith(ctx, d, "test", w.company, s.BlockUser, user.ID)
 	require.NoError(w.t, err)
-	_, err = w.all.company.CreateBranch(ctx, w.company, "North")
+	_, err = changeWith(ctx, d, "test", w.company, s.CreateBranch, company.BranchFields{Name: "North"})
 	require.NoError(w.t, err)
 	w.do(200, "GET /users", "")
 	w.do(200, "GET /branches", "")
 	w.do(200, "GET /token", "")
-	limited, err := w.all.company.IssueToken(ctx, w.company, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
+	limited, err := changeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
 	require.NoError(w.t, err)
 	w.with(limited.Text, nil, 200, "GET /token", "")
 }

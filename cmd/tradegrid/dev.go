@@ -59,16 +59,20 @@ var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second
 
 // devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
 type devInfo struct {
-	BaseURL      string   `json:"baseUrl"`
-	MetricsURL   string   `json:"metricsUrl"`
-	CompanyID    string   `json:"companyId"`
-	Token        string   `json:"token"`        // all scopes, no rate limit
-	Token2       string   `json:"token2"`       // another company
-	NarrowToken  string   `json:"narrowToken"`  // catalog:read only
-	LimitedToken string   `json:"limitedToken"` // standard rate
-	ReceiverURL  string   `json:"receiverUrl"`
-	DatabaseURL  string   `json:"databaseUrl"`
-	KafkaBrokers []string `json:"kafkaBrokers"`
+	BaseURL       string   `json:"baseUrl"`
+	MetricsURL    string   `json:"metricsUrl"`
+	CompanyID     string   `json:"companyId"`
+	Token         string   `json:"token"`         // all scopes, no rate limit
+	Token2        string   `json:"token2"`        // another company
+	NarrowToken   string   `json:"narrowToken"`   // catalog:read only
+	LimitedToken  string   `json:"limitedToken"`  // standard rate
+	ExpiredToken  string   `json:"expiredToken"`  // 401 AUTH_API_TOKEN_EXPIRED
+	ArchivedToken string   `json:"archivedToken"` // of an archived company: 401 COMPANY_ARCHIVED
+	NoPlanToken   string   `json:"noPlanToken"`   // of a company whose plan has no API: 403 PLAN_API_DISABLED
+	NoModuleToken string   `json:"noModuleToken"` // of a company without the component orders: 403 MODULE_ACCESS_INACTIVE there
+	ReceiverURL   string   `json:"receiverUrl"`
+	DatabaseURL   string   `json:"databaseUrl"`
+	KafkaBrokers  []string `json:"kafkaBrokers"`
 }
 
 // devServers are the listeners of one run, open before anything is announced.

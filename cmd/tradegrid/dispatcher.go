@@ -17,7 +17,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/dispatch"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -184,19 +183,17 @@ func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, l
 }
 
 func modulesOf(all *domains) dispatch.Modules {
-	return dispatch.NewModules(moduleAge, func(ctx context.Context, id tenant.ID) (access.Components, error) {
-		return componentsOf(ctx, all.company, id)
-	})
+	return dispatch.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
 }
 
 // componentsOf reads what a company has. One that is not known any more has everything: what it raised while
 // it existed is still delivered.
-func componentsOf(ctx context.Context, companies *company.Service, id tenant.ID) (access.Components, error) {
-	c, err := companies.Get(ctx, id)
+func (all *domains) componentsOf(ctx context.Context, id tenant.ID) (access.Components, error) {
+	c, err := all.company.Get(ctx, id)
 	if fault.Is(err, "COMPANY_NOT_FOUND") {
-		return access.ComponentSet(access.AllComponents()...), nil
+		return all.access.Components(), nil
 	}
-	return access.ComponentSet(c.Components...), err
+	return c.Components, err
 }
 
 func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {

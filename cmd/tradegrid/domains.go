@@ -34,11 +34,54 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
+	access    *access.Registry
 }
 
-// declared is what the domains say of themselves.
+// declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
+// refers to earlier ones only.
 func declared() []domain.Domain {
-	return []domain.Domain{clients.Domain(), suppliers.Domain(), catalog.Domain(), warehouse.Domain(), orders.Domain()}
+	return []domain.Domain{
+		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
+		catalog.Domain(),
+		part("calendar", nil, access.Component{Alias: "calendar", AlwaysOn: true}),
+		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
+		clients.Domain(),
+		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		orders.Domain(),
+		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		warehouse.Domain(),
+		suppliers.Domain(),
+		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
+		part("webhooks", []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}}),
+		company.Domain(),
+		part("exports", []access.Resource{{Name: "exports"}}),
+	}
+}
+
+// part is a part of the platform that has scopes and components already and no package of its own yet, so that tokens and
+// companies can be prepared for it.
+func part(name string, scopes []access.Resource, components ...access.Component) domain.Domain {
+	return domain.Domain{Name: name, Scopes: scopes, Components: components}
+}
+
+// accessRegistry is the complete list of scopes and components.
+func accessRegistry() *access.Registry {
+	var resources []access.Resource
+	var components []access.Component
+	for _, d := range declared() {
+		resources, components = append(resources, d.Scopes...), append(components, d.Components...)
+	}
+	return access.NewRegistry(resources, components)
+}
+
+// declaredEvents are the events of all domains.
+func declaredEvents() [][]event.Type {
+	var events [][]event.Type
+	for _, d := range declared() {
+		events = append(events, d.Events)
+	}
+	return events
 }
 
 type domainConfig struct {
@@ -49,11 +92,11 @@ type domainConfig struct {
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d}
-	all.events = event.NewRegistry(company.Events(), catalog.Domain().Events, clients.Domain().Events, warehouse.Domain().Events, orders.Domain().Events, webhooks.Events())
+	all := &domains{db: d, access: accessRegistry()}
+	all.events = event.NewRegistry(append(declaredEvents(), webhooks.Events())...)
 	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{

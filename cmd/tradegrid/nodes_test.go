@@ -59,7 +59,7 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 	startRelay(t, d, brokers)
 	nodes := []*node{startNode(t, d, brokers), startNode(t, d, brokers)}
 	third := newNode(d, alone()) // hears of nothing
-	office := company.New(company.Config{DB: d, Warehouses: third.warehouse})
+	office := company.New(company.Config{DB: d, Warehouses: third.warehouse, Access: third.access})
 	id := third.found(t)
 	kept, lost := third.issue(t, id, []string{"*:write"}), third.issue(t, id, []string{"*:write"})
 	soon := func(token string, path string, status int, code string) {
@@ -77,22 +77,22 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 	soon(lost.Text, "/orders", 200, "")
 	as{third, lost.Text}.ok(t, "GET", "/orders", "")
 
-	_, err := office.RevokeToken(t.Context(), id, lost.ID)
+	_, err := changeWith(t.Context(), d, "test", id, office.RevokeToken, lost.ID)
 	require.NoError(t, err)
 	soon(lost.Text, "/orders", 401, "AUTH_API_TOKEN_INVALID")
 	require.Equal(t, 200, as{third, lost.Text}.do(t, "GET", "/orders", "").status, "without the message the token would still be remembered")
 	soon(kept.Text, "/orders", 200, "")
 
-	_, err = office.SetComponent(t.Context(), id, "orders", false)
+	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: false})
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 403, "MODULE_ACCESS_INACTIVE")
-	_, err = office.SetComponent(t.Context(), id, "orders", true)
+	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: true})
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 200, "")
-	_, err = office.SetPlan(t.Context(), id, "free")
+	_, err = changeWith(t.Context(), d, "test", id, office.SetPlan, "free")
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 403, "PLAN_API_DISABLED")
-	_, err = office.Archive(t.Context(), id)
+	_, err = change(t.Context(), d, "test", id, office.Archive)
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 401, "COMPANY_ARCHIVED")
 }

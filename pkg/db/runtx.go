@@ -47,8 +47,9 @@ type txOptions struct {
 type txRun struct {
 	now      time.Time // see [Tx.Now]
 	locks    *keyedmutex.Map[string]
-	unlock   func() // releases the key of [Tx.LockInProcess]; nil = none is held
-	mayLower bool   // [Tx.Lock] may lower the isolation
+	unlock   func()   // releases the key of [Tx.LockInProcess]; nil = none is held
+	mayLower bool     // [Tx.Lock] may lower the isolation
+	ends     []func() // see [Tx.OnEnd]
 }
 
 // Option changes how a transaction runs.
@@ -120,6 +121,9 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 var errTryAgain = errors.New("try the transaction again")
 
 func (r *txRun) end() {
+	for _, fn := range r.ends {
+		fn()
+	}
 	if r.unlock != nil {
 		r.unlock()
 	}

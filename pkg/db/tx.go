@@ -27,6 +27,10 @@ type Tx struct {
 // first try, so a retry stores the same times.
 func (t *Tx) Now() time.Time { return t.run.now }
 
+// OnEnd runs fn once [DB.RunTx] is done with the transaction, committed or not: for a cache that has to forget what the
+// transaction may have changed. Each try that calls it adds fn again.
+func (t *Tx) OnEnd(fn func()) { t.run.ends = append(t.run.ends, fn) }
+
 // Queued is a write that [Tx.Flush] will send.
 type Queued struct {
 	sql    string

@@ -42,7 +42,9 @@ const (
 
 // Authenticator finds out who a bearer token stands for. It answers with a fault for a token that may not call.
 type Authenticator interface {
-	Authenticate(ctx context.Context, bearer string, ip netip.Addr) (*access.Principal, error)
+	// Authenticate asks the database about a token that it has not seen only with lookUp. Without it such a token is 401,
+	// as one that does not exist.
+	Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error)
 }
 
 // Gate refuses requests that the platform cannot take now. The faults are for the client.

@@ -127,7 +127,7 @@ func (t *Table[T]) raise(
 	for i, e := range events {
 		err := outbox.Raise(ctx, tx, by.Company, outbox.Event{
 			Name: e.Name, Actor: by.Actor, Type: strings.ToLower(t.entity), ID: r.RecordKey().ID, Meta: meta, Offset: int64(i),
-			Data: after, Extra: e.Extra(before, after, changed),
+			Data: e.Data(after), Extra: e.Extra(before, after, changed),
 		})
 		if err != nil {
 			return err

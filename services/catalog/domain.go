@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -25,9 +26,11 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants: name one in variantId."},
 		},
-		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
-		Tables:   []resource.Described{categories, products, units},
-		Lists:    []domain.Statements{productList},
+		Scopes:     []access.Resource{{Name: "catalog"}},
+		Components: []access.Component{{Alias: "catalog", AlwaysOn: true}},
+		Entities:   []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
+		Tables:     []resource.Described{categories, products, units},
+		Lists:      []domain.Statements{productList},
 		Samples: []domain.Sample{{
 			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"Whole beans","color":null,"sortOrder":2}`,
 			Create: `{"name":"Beans","prefix":"BN","icon":"coffee","color":"#112233","bg":"#445566"}`,

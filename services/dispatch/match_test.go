@@ -29,7 +29,7 @@ func testRegistry() *event.Registry {
 }
 
 // testModules has orders and what is always on.
-var testModules = NewModules(time.Second, func(context.Context, tenant.ID) (access.Components, error) {
+var testModules = NewModules(access.ComponentSet("core", "catalog"), time.Second, func(context.Context, tenant.ID) (access.Components, error) {
 	return access.ComponentSet("orders"), nil
 })
 

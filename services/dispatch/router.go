@@ -239,7 +239,7 @@ func (r *Router) matchOne(ctx context.Context, e *incoming, subs []subscription,
 
 // matchEvent adds the deliveries of an event.
 func matchEvent(ctx context.Context, modules Modules, e *incoming, subs []subscription, to []*delivery) ([]*delivery, error) {
-	asked := access.AlwaysOn(e.kind.Module)
+	asked := false
 	for i := range subs {
 		sub := &subs[i]
 		if !sub.matches(e) {
@@ -313,16 +313,21 @@ func (r *Router) produce(ctx context.Context, records []*kgo.Record) (failed []*
 
 // moduleTable is a [Modules] that asks for the components of a company and keeps them for a while.
 type moduleTable struct {
-	cache *ttlCache[tenant.ID, access.Components]
+	alwaysOn access.Components
+	cache    *ttlCache[tenant.ID, access.Components]
 }
 
-// NewModules makes a [Modules] of a function that reads the components of a company. Each answer is kept for ttl.
-func NewModules(ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
-	return &moduleTable{cache: newTTLCache(100_000, ttl, read)}
+// NewModules makes a [Modules] of a function that reads the components of a company. Each answer is kept for ttl. It is
+// not asked about components that are always on.
+func NewModules(alwaysOn access.Components, ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
+	return &moduleTable{alwaysOn: alwaysOn, cache: newTTLCache(100_000, ttl, read)}
 }
 
 // Active implements [Modules].
 func (t *moduleTable) Active(ctx context.Context, company tenant.ID, module string) (bool, error) {
+	if t.alwaysOn.Has(module) {
+		return true, nil
+	}
 	components, err := t.cache.get(ctx, company)
 	return err == nil && components.Has(module), err
 }

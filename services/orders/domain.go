@@ -1,6 +1,7 @@
 package orders
 
 import (
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -27,9 +28,11 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "ORDER_HAS_SHIPMENTS", Advice: "Part of the order has been shipped. Cancel its shipments before the order."},
 			{Status: 409, Code: "ORDER_DELIVERY_TRANSITION_INVALID", Advice: "The delivery cannot move there from its status; a method can be cleared only before anything was shipped."},
 		},
-		Entities: []string{"ORDER", "ASSET", "ADDRESS", "DEAL"},
-		Tables:   []resource.Described{table},
-		Lists:    []domain.Statements{items},
+		Scopes:     []access.Resource{{Name: "orders"}},
+		Components: []access.Component{{Alias: "orders"}},
+		Entities:   []string{"ORDER", "ASSET", "ADDRESS", "DEAL"},
+		Tables:     []resource.Described{table},
+		Lists:      []domain.Statements{items},
 		Samples: []domain.Sample{{
 			Entity: "ORDER", Path: "/orders", Change: `{"prepaidAmount":0,"note":null,"deliveryMethod":"post"}`,
 			Create: `{"customerId":"CLIENT","items":[{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5,"note":"red"}],"discountPercent":12.5,"prepaidAmount":100,

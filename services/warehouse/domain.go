@@ -1,6 +1,7 @@
 package warehouse
 
 import (
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -21,7 +22,9 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "STOCK_CHANGED", Advice: "The stock has changed since it was read. Read it again and repeat."},
 			{Status: 409, Code: "STOCK_INSUFFICIENT", Advice: "The company blocks sales beyond stock; meta.lines names what is short."},
 		},
-		Entities: []string{"WAREHOUSE"},
-		Tables:   []resource.Described{table},
+		Scopes:     []access.Resource{{Name: "warehouse"}},
+		Components: []access.Component{{Alias: "warehouse"}},
+		Entities:   []string{"WAREHOUSE"},
+		Tables:     []resource.Described{table},
 	}
 }

@@ -182,9 +182,8 @@ func TestScopesOfSubscriptions(t *testing.T) {
 	narrow := r.as("webhooks:write", "orders:read")
 	made := narrow.Do(t, "POST", subscriptions, `{"url":"`+hook+`/n","events":["order.*"]}`).OK(201)
 	require.Equal(t, []string{"orders:read", "webhooks:read"}, scopesOf(made["id"]))
-	for _, scope := range scopesOf(made["id"]) {
-		require.Contains(t, access.AllScopes(), scope)
-	}
+	_, err := apitest.Registry().ParseScopes(scopesOf(made["id"]))
+	require.NoError(t, err)
 	require.True(t, access.Scopes(scopesOf(made["id"])).Allows("orders", false), "the form that the router asks")
 
 	narrow.Do(t, "PATCH", subscriptions+"/"+made["id"].(string), `{"url":"`+hook+`/other"}`).OK(200)
