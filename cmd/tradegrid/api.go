@@ -30,6 +30,7 @@ type APICmd struct {
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
+	SecretKeysFlags
 	BackendFlags
 }
 
@@ -86,6 +87,10 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	if err != nil {
 		return err
 	}
+	keys, err := c.keys(log)
+	if err != nil {
+		return err
+	}
 	r, err := c.open(ctx, "api", log, live)
 	if err != nil {
 		return err
@@ -99,7 +104,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
 	live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) }) //nolint:contextcheck // a change of limits belongs to no request
 	r.tel.Note("changes_refused_for", guard.Active)
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	api := all.newAPI(httpapi.Config{
 		Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
@@ -124,6 +129,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 // Check checks what is the API's alone.
 func (c *APICmd) Check() error {
 	_, err := parseProxies(c.TrustedProxies)
+	err = errors.Join(err, c.check())
 	if c.KeyLease <= 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))
 	}

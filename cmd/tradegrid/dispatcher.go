@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/dispatch"
@@ -44,6 +45,7 @@ type DispatcherCmd struct {
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
+	SecretKeysFlags
 	BackendFlags
 }
 
@@ -63,7 +65,8 @@ type dispatcherOptions struct {
 	DisableFailed  int
 	AllowInsecure  bool
 	PropagateTrace bool
-	live           *watcher // nil = the limits stay as they are
+	Keys           *secret.Keys // open the secrets, for the sender
+	live           *watcher     // nil = the limits stay as they are
 }
 
 // Check checks what the flags mean together.
@@ -86,8 +89,14 @@ func (c *DispatcherCmd) Check() error {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
 		}
 	}
+	if c.sends() {
+		errs = append(errs, c.check())
+	}
 	return errors.Join(errs...)
 }
+
+// sends reports whether the process signs requests.
+func (c *DispatcherCmd) sends() bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, "sender") }
 
 // lanes are the limits that can change while the process runs.
 func (c *DispatcherCmd) lanes() dispatch.LaneConfig {
@@ -129,6 +138,11 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 		return err
 	}
 	opts.live = live
+	if c.sends() {
+		if opts.Keys, err = c.keys(log); err != nil {
+			return err
+		}
+	}
 	r, err := c.open(ctx, "dispatcher", log, live)
 	if err != nil {
 		return err
@@ -206,6 +220,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logge
 		return nil, err
 	}
 	receivers := dispatch.NewReceiverCache(d, 0)
+	receivers.UseKeys(o.Keys, log)
 	s := dispatch.NewSender(dispatch.SenderConfig{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		Retry:          dispatch.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},

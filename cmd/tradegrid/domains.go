@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -36,23 +37,25 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
+	keys      *secret.Keys
 }
 
 // declared is what the domains say of themselves.
 func declared() []domain.Domain {
-	return []domain.Domain{clients.Domain(), suppliers.Domain()}
+	return []domain.Domain{clients.Domain(), suppliers.Domain(), webhooks.Domain()}
 }
 
 type domainConfig struct {
 	AllowInsecure bool
-	Cell          string // of new tokens; "" = that of package company
+	Cell          string       // of new tokens; "" = that of package company
+	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
 	Log           *slog.Logger
 }
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
+	all := &domains{db: d, keys: cfg.Keys}
+	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Domain().Events)
 	all.warehouse = warehouse.New(d, stockProducts{all})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
 	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
@@ -62,13 +65,13 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: orderCatalog{all}, Clients: orderClients{all}, Stock: orderStock{all}, Users: all.company,
 	})
-	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, AllowInsecure: cfg.AllowInsecure})
+	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
 }
 
 // newAPI makes the API with the operations and the error codes of all domains.
 func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth = all.db, all.company
+	cfg.DB, cfg.Auth, cfg.Keys = all.db, all.company, all.keys
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
