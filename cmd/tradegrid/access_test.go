@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -20,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -37,11 +39,20 @@ type node struct {
 const inProcess = "0.0.0.0/32"
 
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
-	all := newDomains(d, domainConfig{AllowInsecure: true})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys()})
 	n := &node{domains: all, limiter: limiter}
 	n.api = all.newAPI(httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
 	return n
 }
+
+// testKeys are the keys of all nodes.
+var testKeys = sync.OnceValue(func() *secret.Keys { //nolint:gochecknoglobals // made once
+	k, err := secret.ParseKeys(secret.NewKey("test"))
+	if err != nil {
+		panic(err)
+	}
+	return k
+})
 
 // alone is the limiter of a node that has no others beside it.
 func alone() *ratelimit.Limiter { return ratelimit.New(ratelimit.Config{}) }
@@ -352,7 +363,6 @@ func (n *node) fill(t *testing.T) *records {
 		add(s.Entity, s.Path, fillIn(s.Create, r.id))
 	}
 	add("ORDER", "/orders", `{"customerId":"`+r.id["CLIENT"]+`","items":[{"refId":"`+r.id["PRODUCT"]+`","qty":1}]}`)
-	add("WEBHOOK_SUBSCRIPTION", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -381,9 +391,6 @@ func (n *node) ofRecord() map[string][2]string {
 		"getCategory": {"CATEGORY"}, "updateCategory": {"CATEGORY", `{"name":"Changed"}`}, "deleteCategory": {"CATEGORY"},
 		"getProduct": {"PRODUCT"}, "updateProduct": {"PRODUCT", `{"name":"Changed"}`}, "deleteProduct": {"PRODUCT"}, "listProductVariants": {"PRODUCT"},
 		"getOrder": {"ORDER"}, "updateOrder": {"ORDER", `{"note":"Changed"}`}, "getOrderHistory": {"ORDER"}, "moveOrder": {"ORDER"},
-		"getWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "updateWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{"name":"Changed"}`},
-		"deleteWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "rotateWebhookSecret": {"WEBHOOK_SUBSCRIPTION", `{}`},
-		"testWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{}`}, "listWebhookDeliveries": {"WEBHOOK_SUBSCRIPTION"},
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
 		"getEvent": {"EVENT"},
 	}
