@@ -45,9 +45,11 @@ func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
 	return n
 }
 
-// testKeys are the keys of all nodes.
+// testKey is the key of all nodes, as a file has it.
+var testKey = sync.OnceValue(func() string { return secret.NewKey("test") }) //nolint:gochecknoglobals // made once
+
 var testKeys = sync.OnceValue(func() *secret.Keys { //nolint:gochecknoglobals // made once
-	k, err := secret.ParseKeys(secret.NewKey("test"))
+	k, err := secret.ParseKeys(testKey())
 	if err != nil {
 		panic(err)
 	}

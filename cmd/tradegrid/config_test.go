@@ -51,13 +51,14 @@ const wrongSettings = `  --database-conns "x": must be a whole number that fits 
 
 func TestAllWrongSettingsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	code, _, errs := command("api", "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
+	keys := "--secret-keys-file=" + keysFile(t, testKey())
+	code, _, errs := command("api", keys, "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
 	require.Equal(t, 2, code)
 	want := "tradegrid api: 6 settings are wrong:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
 	require.Equal(t, want, errs)
 
 	path := yamlFile(t, "database-conns: x", "kafka-session: -1s", "trace-sample: 7", "log-level: loud")
-	code, _, errs = command("api", "--config", path)
+	code, _, errs = command("api", "--config", path, keys)
 	require.Equal(t, 2, code)
 	by := func(line int) string { return fmt.Sprintf(" (set by %s line %d)", path, line) }
 	require.Contains(t, errs, fmt.Sprintf(wrongSettings, by(1), by(2), by(4), by(3)))
@@ -270,7 +271,7 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	backends := []string{"database-url: " + dbtest.NewDatabase(t), "kafka-brokers: [" + strings.Join(dbtest.Broker(t), ", ") + "]"}
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "log-level: info")...)
-	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0")}
+	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, testKey()))}
 	replace(t, file, append(backends, "log-level: debug", "trace-sample: 8", "relay-batch-size: 7", "log-levl: info")...)
 	for _, out := range roles {
 		out.await(t, "new settings refused, the old ones stay")
@@ -329,7 +330,7 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "receiver-in-flight: 1")...)
 	startRelay(t, d, brokers)
-	out := startRole(t, "dispatcher", file)
+	out := startRole(t, "dispatcher", file, "--secret-keys-file="+keysFile(t, testKey()))
 	for range 4 {
 		records.owner.ok(t, "POST", "/orders", `{"items":[{"refId":"`+records.id["PRODUCT"]+`","qty":1}]}`)
 	}

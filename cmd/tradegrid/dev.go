@@ -194,7 +194,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return relay.Run(ctx)
 	})
 	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
-	parts, err := dispatcherParts(d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true, Keys: all.keys}, log)
+	parts, err := dispatcherParts(d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true}, log)
 	if err != nil {
 		return err
 	}

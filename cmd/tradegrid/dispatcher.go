@@ -65,8 +65,7 @@ type dispatcherOptions struct {
 	DisableFailed  int
 	AllowInsecure  bool
 	PropagateTrace bool
-	Keys           *secret.Keys // open the secrets, for the sender
-	live           *watcher     // nil = the limits stay as they are
+	live           *watcher // nil = the limits stay as they are
 }
 
 // Check checks what the flags mean together.
@@ -138,8 +137,9 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 		return err
 	}
 	opts.live = live
+	var keys *secret.Keys
 	if c.sends() {
-		if opts.Keys, err = c.keys(log); err != nil {
+		if keys, err = c.keys(log); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 	}
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
 		return err
@@ -171,7 +171,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 		make func() (func(context.Context) error, error)
 	}{
 		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
-		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, log) }},
+		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, all.keys, log) }},
 		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
 		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, all, log) }},
 	} {
@@ -214,13 +214,13 @@ func componentsOf(ctx context.Context, companies *company.Service, id tenant.ID)
 	return access.ComponentSet(c.Components...), err
 }
 
-func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Keys, log *slog.Logger) (func(context.Context) error, error) {
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return nil, err
 	}
 	receivers := dispatch.NewReceiverCache(d, 0)
-	receivers.UseKeys(o.Keys, log)
+	receivers.UseKeys(keys, log)
 	s := dispatch.NewSender(dispatch.SenderConfig{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		Retry:          dispatch.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},

@@ -158,7 +158,7 @@ const flagSecretKeys = "--secret-keys-file"
 // keys reads the file.
 func (f SecretKeysFlags) keys(log *slog.Logger) (*secret.Keys, error) {
 	if f.SecretKeysFile == "" {
-		return nil, errors.New(flagSecretKeys + " is required: give a file with a line id:key, the key from openssl rand -base64 32; docs/operations.md#keys-of-webhook-secrets has the steps, also for an installation that had none")
+		return nil, errors.New(flagSecretKeys + " is required: give a file with a line id:key, the key from openssl rand -base64 32; see docs/operations.md#keys-of-webhook-secrets")
 	}
 	return secret.ReadKeys(flagSecretKeys, f.SecretKeysFile, log)
 }
