@@ -42,7 +42,7 @@ func yamlFile(t *testing.T, lines ...string) string {
 }
 
 const wrongSettings = `  --database-conns "x": must be a whole number that fits in 32 bits%s
-  --database-url is required, or --database-url-file: give postgres://user:password@host:port/name
+  --database-url or --database-url-file is required: set postgres://user:password@host:port/name
   --kafka-brokers is required: give at least one host:port
   --kafka-session -1s: must be above 0, such as 45s%s
   --log-level "loud": must be debug, info, warn or error%s
@@ -124,7 +124,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			[]string{"migrate", "--database-url=postgres://h/x", "--database-url-file=/a", "--database-password-file=/nowhere", "--database-cons=3"},
-			[]string{"exclude each other", "--database-password-file: open /nowhere", "--database-cons: there is no such flag; did you mean --database-conns?"},
+			[]string{"mutually exclusive", "--database-password-file: open /nowhere", "--database-cons: there is no such flag; did you mean --database-conns?"},
 		},
 		{
 			[]string{"receiver", "--behaviour=explode", "--secret=x", "--secret-file=/nowhere", "--tolerance"},

@@ -21,11 +21,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/pkg/shed"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
@@ -56,7 +56,7 @@ func (c *DevCmd) Check() error {
 }
 
 // devLimits leave the disk alone: a developer's is often fuller than a server's may be.
-var devLimits = shed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000} //nolint:gochecknoglobals // a constant
+var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000} //nolint:gochecknoglobals // a constant
 
 // devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
 type devInfo struct {
@@ -130,10 +130,10 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		return err
 	}
 	defer client.Close()
-	guard := newGuard(d, client, nil, devLimits, log)
-	g.Go(func() error { return guard.Run(ctx) })
+	shedder := newShedder(d, client, nil, devLimits, log)
+	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
-	c.serve(ctx, g, ls, hooks, all, d, guard, log)
+	c.serve(ctx, g, ls, hooks, all, shedder, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
@@ -161,8 +161,8 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve answers as API and as receiver until ctx ends.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, guard *shed.Guard, log *slog.Logger) {
-	api := all.newAPI(httpapi.Config{Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) {
+	api := all.newAPI(httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })
 	g.Go(func() error {

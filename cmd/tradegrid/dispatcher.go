@@ -143,11 +143,10 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 			return err
 		}
 	}
-	r, err := c.open(ctx, "dispatcher", log, live)
-	if err != nil {
-		return err
-	}
-	defer r.close(ctx)
+	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, opts, keys) })
+}
+
+func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts dispatcherOptions, keys *secret.Keys) error {
 	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err

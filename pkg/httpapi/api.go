@@ -149,7 +149,7 @@ func New(cfg Config) *API {
 		DisablePreParseMultipartForm: true,
 	})
 	a.wrapServer()
-	a.app.Use(a.around)
+	a.app.Use(a.middleware)
 	a.mountDocs()
 	return a
 }

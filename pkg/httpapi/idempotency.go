@@ -161,7 +161,7 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), expires, now).
 				Rows(func(rows pgx.Rows) error { claimed = rows.Next(); return nil })
 			return nil
-		}, db.ReadCommitted(), db.Repeatable(), db.Relaxed()) // a claim that a crash undoes has no change behind it
+		}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // a claim that a crash undoes has no change behind it
 		if err != nil {
 			// An earlier try may have been stored and its answer lost; the client may repeat the request at once.
 			return nil, fmt.Errorf("claim idempotency key: %w", errors.Join(err, c.release(ctx)))
@@ -254,7 +254,7 @@ func (r *request) keep(ctx context.Context, ans *answer) error {
 		return nil
 	}
 	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, ans) },
-		db.ReadCommitted(), db.WithFact(c.done))
+		db.ReadCommitted(), db.WithCommitCheck(c.done))
 	c.stored = err == nil
 	return err
 }

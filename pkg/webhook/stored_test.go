@@ -24,14 +24,14 @@ func TestStoredSecret(t *testing.T) {
 	company, id, text := tenant.NewID(), uuid.New(), webhook.NewSecret()
 	sealed, err := webhook.SealSecret(ring(one), company, id, text)
 	require.NoError(t, err)
-	clear := webhook.StoredSecret(text)
+	inClear := webhook.StoredSecret(text)
 	require.NotContains(t, string(sealed), text[6:30])
-	require.Equal(t, []bool{true, false}, []bool{clear.InClear(), sealed.InClear()})
+	require.Equal(t, []bool{true, false}, []bool{inClear.InClear(), sealed.InClear()})
 
 	moved, err := sealed.Reseal(ring(two, one), company, id)
 	require.NoError(t, err)
 	require.NotEqual(t, sealed, moved)
-	encrypted, err := clear.Reseal(ring(two), company, id)
+	encrypted, err := inClear.Reseal(ring(two), company, id)
 	require.NoError(t, err)
 	same, err := moved.Reseal(ring(two), company, id)
 	require.NoError(t, err)
@@ -40,7 +40,7 @@ func TestStoredSecret(t *testing.T) {
 		stored webhook.StoredSecret
 		keys   *secret.Keys
 	}{
-		"sealed": {sealed, ring(two, one)}, "in clear": {clear, nil}, "under another key": {moved, ring(two)}, "encrypted later": {encrypted, ring(two)},
+		"sealed": {sealed, ring(two, one)}, "in clear": {inClear, nil}, "under another key": {moved, ring(two)}, "encrypted later": {encrypted, ring(two)},
 	} {
 		got, err := row.stored.Open(row.keys, company, id)
 		require.NoError(t, err, name)

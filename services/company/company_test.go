@@ -27,7 +27,7 @@ type clock struct{ at time.Time }
 func (c *clock) now() time.Time { return c.at }
 
 func newService(d *db.DB, cfg Config) *Service {
-	cfg.DB, cfg.Warehouses = d, warehouse.New(d, nil)
+	cfg.DB, cfg.Warehouses = d, warehouse.New(warehouse.Config{DB: d})
 	return New(cfg)
 }
 

@@ -75,7 +75,7 @@ func (a *api) shops(n int) []*shop {
 func (a *api) shop(name string) *shop {
 	b, ctx := a.r.b, a.r.b.Context()
 	b.Helper()
-	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(a.r.db, nil)})
+	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(warehouse.Config{DB: a.r.db})})
 	co, err := companies.Create(ctx, company.NewCompany{Name: name, Plan: "business"})
 	require.NoError(b, err)
 	token, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "bench", Scopes: []string{"*:write"}, RateTier: company.TierCustom})

@@ -14,7 +14,7 @@ import (
 // Tenant makes a company and a token that may do everything.
 func Tenant(t *testing.T, d *db.DB) (id tenant.ID, token string) {
 	t.Helper()
-	ctx, companies := t.Context(), company.New(company.Config{DB: d, Warehouses: warehouse.New(d, nil)})
+	ctx, companies := t.Context(), company.New(company.Config{DB: d, Warehouses: warehouse.New(warehouse.Config{DB: d})})
 	co, err := companies.Create(ctx, company.NewCompany{Name: "Fjord", Plan: "business"})
 	require.NoError(t, err)
 	issued, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "test", Scopes: []string{"*:write"}, RateTier: company.TierCustom})

@@ -1,4 +1,4 @@
-package shed_test
+package loadshed_test
 
 import (
 	"context"
@@ -18,7 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/shed"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -33,19 +33,19 @@ type gauge struct {
 	calls atomic.Int64
 }
 
-func (g *gauge) probe() shed.Probe {
-	return shed.Probe{Name: "gauge", Every: 10 * time.Millisecond, Measure: func(context.Context) (shed.Readings, error) {
+func (g *gauge) probe() loadshed.Probe {
+	return loadshed.Probe{Name: "gauge", Every: 10 * time.Millisecond, Measure: func(context.Context) (loadshed.Readings, error) {
 		g.calls.Add(1)
 		if g.fails.Load() {
 			return nil, errors.New("no answer")
 		}
-		return shed.Readings{g.limit: float64(g.value.Load())}, nil
+		return loadshed.Readings{g.limit: float64(g.value.Load())}, nil
 	}}
 }
 
-func guard(t *testing.T, d *db.DB, node string, l shed.Limits, probes ...shed.Probe) *shed.Guard {
+func shedder(t *testing.T, d *db.DB, node string, l loadshed.Limits, probes ...loadshed.Probe) *loadshed.Shedder {
 	t.Helper()
-	g := shed.New(shed.Config{
+	g := loadshed.New(loadshed.Config{
 		DB: d, Node: node, Limits: l, Probes: probes, Every: 10 * time.Millisecond, Stale: 2 * time.Second, Log: slog.New(slog.NewTextHandler(t.Output(), nil)),
 	})
 	ctx, cancel := context.WithCancel(context.Background())
@@ -63,13 +63,13 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	require.Eventually(t, ok, soon, 5*time.Millisecond, what)
 }
 
-func refuses(g *shed.Guard) func() bool { return func() bool { return g.Admit() != nil } }
-func takes(g *shed.Guard) func() bool   { return func() bool { return g.Admit() == nil } }
+func refuses(g *loadshed.Shedder) func() bool { return func() bool { return g.Admit() != nil } }
+func takes(g *loadshed.Shedder) func() bool   { return func() bool { return g.Admit() == nil } }
 
 func TestChangesAreRefusedAtALimitAndTakenWellBelow(t *testing.T) {
 	t.Parallel()
-	rows := &gauge{limit: shed.OutboxRows}
-	g := guard(t, dbtest.OpenNew(t), "a", shed.Limits{OutboxRows: 100}, rows.probe())
+	rows := &gauge{limit: loadshed.OutboxRows}
+	g := shedder(t, dbtest.OpenNew(t), "a", loadshed.Limits{OutboxRows: 100}, rows.probe())
 	seen := func() {
 		n := rows.calls.Load()
 		eventually(t, "measured", func() bool { return rows.calls.Load() > n+2 })
@@ -87,7 +87,7 @@ func TestChangesAreRefusedAtALimitAndTakenWellBelow(t *testing.T) {
 	require.Equal(t, fault.OutboxFull, f.Reason())
 	require.Positive(t, f.RetryAfter)
 	require.NotContains(t, f.Message, "outbox", "no internals")
-	require.Equal(t, []string{shed.OutboxRows}, g.Active())
+	require.Equal(t, []string{loadshed.OutboxRows}, g.Active())
 	rows.value.Store(96)
 	seen()
 	require.Error(t, g.Admit(), "just below the limit it would flap")
@@ -95,22 +95,22 @@ func TestChangesAreRefusedAtALimitAndTakenWellBelow(t *testing.T) {
 	eventually(t, "well below", takes(g))
 	require.Empty(t, g.Active())
 
-	g.SetLimits(shed.Limits{OutboxRows: 90})
+	g.SetLimits(loadshed.Limits{OutboxRows: 90})
 	require.Error(t, g.Admit(), "a new limit counts at once")
-	g.SetLimits(shed.Limits{})
+	g.SetLimits(loadshed.Limits{})
 	require.NoError(t, g.Admit(), "0 is no limit")
 }
 
 func TestOneProcessMeasuresForAll(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)
-	mine, theirs := &gauge{limit: shed.KafkaSize}, &gauge{limit: shed.KafkaSize}
+	mine, theirs := &gauge{limit: loadshed.KafkaSize}, &gauge{limit: loadshed.KafkaSize}
 	mine.value.Store(50)
 	slow := mine.probe()
 	slow.Every = time.Hour // no turn for the other
-	a := guard(t, d, "a", shed.Limits{KafkaSize: 10}, slow)
+	a := shedder(t, d, "a", loadshed.Limits{KafkaSize: 10}, slow)
 	eventually(t, "the first measures", refuses(a))
-	b := guard(t, d, "b", shed.Limits{KafkaSize: 10}, theirs.probe())
+	b := shedder(t, d, "b", loadshed.Limits{KafkaSize: 10}, theirs.probe())
 	eventually(t, "the other reads it", refuses(b))
 	require.Zero(t, theirs.calls.Load())
 	require.EqualValues(t, 1, mine.calls.Load())
@@ -119,9 +119,9 @@ func TestOneProcessMeasuresForAll(t *testing.T) {
 
 func TestWhatCannotBeMeasuredRefusesNothing(t *testing.T) {
 	t.Parallel()
-	disk := &gauge{limit: shed.DatabaseDisk}
+	disk := &gauge{limit: loadshed.DatabaseDisk}
 	disk.value.Store(1)
-	g := guard(t, dbtest.OpenNew(t), "a", shed.Limits{Disk: 0.85}, disk.probe())
+	g := shedder(t, dbtest.OpenNew(t), "a", loadshed.Limits{Disk: 0.85}, disk.probe())
 	eventually(t, "full", refuses(g))
 	disk.fails.Store(true)
 	eventually(t, "not known any more", takes(g))
@@ -131,7 +131,7 @@ func TestWhatCannotBeMeasuredRefusesNothing(t *testing.T) {
 
 func TestRequestsUnderWayAreBounded(t *testing.T) {
 	t.Parallel()
-	g := shed.New(shed.Config{Limits: shed.Limits{InFlight: 2}})
+	g := loadshed.New(loadshed.Config{Limits: loadshed.Limits{InFlight: 2}})
 	first, err := g.Enter()
 	require.NoError(t, err)
 	_, err = g.Enter()
@@ -143,9 +143,9 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 	require.NoError(t, err, "the refused one is not counted")
 }
 
-func TestNoGuardTakesAll(t *testing.T) {
+func TestNilShedderAdmitsAll(t *testing.T) {
 	t.Parallel()
-	var g *shed.Guard
+	var g *loadshed.Shedder
 	leave, err := g.Enter()
 	require.NoError(t, err)
 	leave()
@@ -158,7 +158,7 @@ func TestExhaustedPoolRefusesChanges(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.NewDatabase(t), MaxConns: 3})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	g := guard(t, d, "a", shed.Limits{PoolWait: 50 * time.Millisecond})
+	g := shedder(t, d, "a", loadshed.Limits{PoolWait: 50 * time.Millisecond})
 	var held []*pgxpool.Conn
 	for range 3 {
 		c, err := d.Pool().Acquire(t.Context())
@@ -166,7 +166,7 @@ func TestExhaustedPoolRefusesChanges(t *testing.T) {
 		held = append(held, c)
 	}
 	eventually(t, "no connection left", refuses(g))
-	require.Equal(t, []string{shed.PoolWait}, g.Active())
+	require.Equal(t, []string{loadshed.PoolWait}, g.Active())
 	for _, c := range held {
 		c.Release()
 	}
@@ -176,22 +176,22 @@ func TestExhaustedPoolRefusesChanges(t *testing.T) {
 func TestProbesMeasureTheirStores(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)
-	readings, err := shed.OutboxProbe(d).Measure(t.Context())
+	readings, err := loadshed.OutboxProbe(d).Measure(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, shed.Readings{shed.OutboxRows: 0, shed.OutboxAge: 0}, readings)
+	require.Equal(t, loadshed.Readings{loadshed.OutboxRows: 0, loadshed.OutboxAge: 0}, readings)
 	_, err = d.Exec(t.Context(), `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
 SELECT 1, n, gen_random_uuid(), gen_random_uuid(), 'events', 'k', 'e', 'order', gen_random_uuid(), 1, '', '', '', now() - n * INTERVAL '1 minute' FROM generate_series(1, 3) AS n`)
 	require.NoError(t, err)
-	readings, err = shed.OutboxProbe(d).Measure(t.Context())
+	readings, err = loadshed.OutboxProbe(d).Measure(t.Context())
 	require.NoError(t, err)
-	require.InDelta(t, 3, readings[shed.OutboxRows], 0)
-	require.InDelta(t, 180, readings[shed.OutboxAge], 60)
+	require.InDelta(t, 3, readings[loadshed.OutboxRows], 0)
+	require.InDelta(t, 180, readings[loadshed.OutboxAge], 60)
 
-	readings, err = shed.DatabaseProbe(d, func() (float64, error) { return 0.5, nil }).Measure(t.Context())
+	readings, err = loadshed.DatabaseProbe(d, func() (float64, error) { return 0.5, nil }).Measure(t.Context())
 	require.NoError(t, err)
-	require.Greater(t, readings[shed.DatabaseSize], float64(1<<20))
-	require.InDelta(t, 0.5, readings[shed.DatabaseDisk], 0)
-	_, err = shed.DatabaseProbe(d, func() (float64, error) { return 0, errors.New("no disk") }).Measure(t.Context())
+	require.Greater(t, readings[loadshed.DatabaseSize], float64(1<<20))
+	require.InDelta(t, 0.5, readings[loadshed.DatabaseDisk], 0)
+	_, err = loadshed.DatabaseProbe(d, func() (float64, error) { return 0, errors.New("no disk") }).Measure(t.Context())
 	require.ErrorContains(t, err, "no disk")
 }
 
@@ -200,24 +200,24 @@ func TestKafkaProbe(t *testing.T) {
 	cl, err := kafka.NewClient(kafka.Config{Brokers: dbtest.Broker(t), ClientID: "test"})
 	require.NoError(t, err)
 	t.Cleanup(cl.Close)
-	readings, err := shed.KafkaProbe(kadm.NewClient(cl)).Measure(t.Context())
+	readings, err := loadshed.KafkaProbe(kadm.NewClient(cl)).Measure(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, readings, shed.KafkaSize)
-	require.GreaterOrEqual(t, readings[shed.KafkaSize], 0.0)
+	require.Contains(t, readings, loadshed.KafkaSize)
+	require.GreaterOrEqual(t, readings[loadshed.KafkaSize], 0.0)
 }
 
 // What was never refused is on the page as well, else the first refusal is lost to rates.
 func TestAllLimitsAreOnTheFirstPage(t *testing.T) {
 	t.Parallel()
 	reg := prometheus.NewPedanticRegistry()
-	for _, c := range shed.Metrics() {
+	for _, c := range loadshed.Metrics() {
 		require.NoError(t, reg.Register(c))
 	}
 	families, err := reg.Gather()
 	require.NoError(t, err)
 	for _, family := range families {
 		if family.GetName() == "tradegrid_shed_total" || family.GetName() == "tradegrid_shed_active" {
-			require.Len(t, family.GetMetric(), len(shed.Names()), family.GetName())
+			require.Len(t, family.GetMetric(), len(loadshed.Names()), family.GetName())
 		}
 	}
 }

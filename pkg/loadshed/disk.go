@@ -1,13 +1,13 @@
 //go:build unix
 
-package shed
+package loadshed
 
 import (
 	"fmt"
 	"syscall"
 )
 
-// DiskUse is the share in use, 0…1, of the disk that a folder lies on. What is kept for root counts as used.
+// DiskUse is the used share, 0…1, of the disk that holds the folder. Space reserved for root counts as used.
 func DiskUse(folder string) (float64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

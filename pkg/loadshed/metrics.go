@@ -1,24 +1,24 @@
-package shed
+package loadshed
 
 import "github.com/prometheus/client_golang/prometheus"
 
 var (
 	shedActive = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tradegrid_shed_active", Help: "1 while changes are refused because of the limit.",
+		Name: "tradegrid_shed_active", Help: "1 while writes are rejected because of the limit.",
 	}, []string{"limit"})
 	shedTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_shed_total", Help: "Requests answered 503 because of the limit.",
+		Name: "tradegrid_shed_total", Help: "Requests rejected with 503 because of the limit.",
 	}, []string{"limit"})
 	limitUsage = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tradegrid_limit_usage_ratio", Help: "Use of the limit: at 1 changes are refused; 0 also when it is off or not measured.",
+		Name: "tradegrid_limit_usage_ratio", Help: "Used share of the limit: at 1 writes are rejected; 0 also if the limit is off or not measured.",
 	}, []string{"limit"})
 	probeFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_limit_probe_failures_total", Help: "Measurements that failed; their limits refuse nothing meanwhile.",
+		Name: "tradegrid_limit_probe_failures_total", Help: "Failed measurements; their limits reject nothing until they succeed.",
 	}, []string{"probe"})
 )
 
-// Metrics are the collectors of this package, to be registered once per process. They show all limits from the start:
-// rates do not see the first increment of a counter that was not there before.
+// Metrics are the collectors of this package, to be registered once per process. All series exist from the start:
+// rate() misses the first increment of a series that did not exist before.
 func Metrics() []prometheus.Collector {
 	for _, name := range Names() {
 		shedActive.WithLabelValues(name)

@@ -24,9 +24,9 @@ const headerRequestID = "X-Request-Id"
 
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// around is everything that every request gets, whatever its route: an id, a span, a measurement, and
+// middleware gives every request, whatever its route, an id, a span and a measurement, refuses what no route takes, and sends
 // an answer even when the handler panics.
-func (a *API) around(fc *fiber.Ctx) (err error) {
+func (a *API) middleware(fc *fiber.Ctx) (err error) {
 	start := time.Now()
 	a.identify(fc)
 	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})

@@ -1,4 +1,4 @@
-package shed
+package loadshed
 
 import (
 	"context"
@@ -12,20 +12,20 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// Probe measures what all processes share. One process at a time runs it.
+// Probe measures a shared store. One process at a time runs it.
 type Probe struct {
 	Name    string
-	Every   time.Duration // default 5 s; a probe that takes long runs seldom, at a twentieth of the time
+	Every   time.Duration // default 5 s; a slow probe runs less often, for at most a twentieth of the time
 	Measure func(ctx context.Context) (Readings, error)
 }
 
-// Readings are values by the name of their limit: rows, seconds, shares or bytes.
+// Readings are measured values by name of their limit: rows, seconds, shares or bytes.
 type Readings map[string]float64
 
 // probeTimeout bounds one measurement.
 const probeTimeout = 20 * time.Second
 
-// Time is the database's, because the clocks of the nodes differ.
+// All times are the database's, because the clocks of the processes differ.
 const (
 	sqlSelectProbes = `SELECT name, lease_until < now(), CAST(extract(epoch FROM now() - measured_at) AS FLOAT8), readings FROM limit_probes`
 
@@ -47,13 +47,13 @@ type probeRow struct {
 	Readings []byte
 }
 
-// watchShared reads what others measured, and measures what nobody does.
-func (g *Guard) watchShared(ctx context.Context) {
-	t := time.NewTicker(g.cfg.Every)
+// watchShared reads the stored measurements, and runs the probes that are due.
+func (s *Shedder) watchShared(ctx context.Context) {
+	t := time.NewTicker(s.cfg.Every)
 	defer t.Stop()
 	for {
-		g.look(ctx)
-		g.judge(ctx)
+		s.look(ctx)
+		s.evaluate(ctx)
 		select {
 		case <-ctx.Done():
 			return
@@ -62,97 +62,97 @@ func (g *Guard) watchShared(ctx context.Context) {
 	}
 }
 
-// look takes the stored readings over and runs the probes that are due. Where the database does not answer,
-// the readings grow old, and what the database cannot store it refuses by itself.
-func (g *Guard) look(ctx context.Context) {
+// look loads the stored readings and runs the probes that are due. If the database does not answer, the readings become
+// stale; writes then fail by themselves.
+func (s *Shedder) look(ctx context.Context) {
 	due := map[string]bool{}
-	for _, p := range g.cfg.Probes {
+	for _, p := range s.cfg.Probes {
 		due[p.Name] = true
 	}
-	rows, err := g.stored(ctx)
-	g.failed(ctx, probeShared, err)
+	rows, err := s.stored(ctx)
+	s.failed(ctx, probeShared, err)
 	for _, row := range rows {
 		due[row.Name] = due[row.Name] && row.Free
 		var readings Readings
 		if err := json.Unmarshal(row.Readings, &readings); err != nil {
-			continue // written by a release that knows more
+			continue // written by a newer release
 		}
 		for name, value := range readings {
-			g.set(name, value, time.Now().Add(-time.Duration(row.Age*float64(time.Second))))
+			s.set(name, value, time.Now().Add(-time.Duration(row.Age*float64(time.Second))))
 		}
 	}
-	for _, p := range g.cfg.Probes {
+	for _, p := range s.cfg.Probes {
 		if err == nil && due[p.Name] && ctx.Err() == nil {
-			g.failed(ctx, p.Name, g.measure(ctx, p))
+			s.failed(ctx, p.Name, s.measure(ctx, p))
 		}
 	}
 }
 
-func (g *Guard) stored(ctx context.Context) ([]probeRow, error) {
-	ctx, cancel := context.WithTimeout(ctx, g.cfg.Every)
+func (s *Shedder) stored(ctx context.Context) ([]probeRow, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Every)
 	defer cancel()
-	rows, err := g.cfg.DB.Query(ctx, sqlSelectProbes)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectProbes)
 	if err != nil {
 		return nil, fmt.Errorf("select limit probes: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[probeRow])
 }
 
-// measure runs a probe if no other process does. A database that cannot store the right to measure, or the result,
-// is no reason not to measure: it may be full.
-func (g *Guard) measure(ctx context.Context, p Probe) error {
+// measure runs a probe unless another process has leased it. It also measures if the lease or the result cannot be
+// stored, because the database may be full.
+func (s *Shedder) measure(ctx context.Context, p Probe) error {
 	if p.Every <= 0 {
 		p.Every = 5 * time.Second
 	}
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	mine, leaseErr := g.exec(ctx, sqlLeaseProbe, p.Name, g.cfg.Node, probeTimeout.Seconds())
+	mine, leaseErr := s.exec(ctx, sqlLeaseProbe, p.Name, s.cfg.Node, probeTimeout.Seconds())
 	if leaseErr == nil && mine == 0 {
 		return nil
 	}
 	start := time.Now()
 	readings, err := p.Measure(ctx)
 	if err != nil {
-		_, delayErr := g.exec(ctx, sqlDelayProbe, p.Name, g.cfg.Node, p.Every.Seconds())
+		_, delayErr := s.exec(ctx, sqlDelayProbe, p.Name, s.cfg.Node, p.Every.Seconds())
 		return errors.Join(leaseErr, fmt.Errorf("measure %s: %w", p.Name, err), delayErr)
 	}
 	for name, value := range readings {
-		g.set(name, value, time.Now())
+		s.set(name, value, time.Now())
 	}
 	raw, err := json.Marshal(readings)
 	if err != nil {
 		return fmt.Errorf("write readings of %s: %w", p.Name, err)
 	}
-	_, err = g.exec(ctx, sqlStoreReadings, p.Name, g.cfg.Node, raw, max(p.Every, 20*time.Since(start)).Seconds())
+	_, err = s.exec(ctx, sqlStoreReadings, p.Name, s.cfg.Node, raw, max(p.Every, 20*time.Since(start)).Seconds())
 	return errors.Join(leaseErr, err)
 }
 
-func (g *Guard) exec(ctx context.Context, sql string, args ...any) (rows int64, err error) {
-	err = g.cfg.DB.RunTx(ctx, "shed.probe", func(ctx context.Context, tx *db.Tx) error {
+func (s *Shedder) exec(ctx context.Context, sql string, args ...any) (rows int64, err error) {
+	err = s.cfg.DB.RunTx(ctx, "shed.probe", func(ctx context.Context, tx *db.Tx) error {
 		tag, err := tx.Exec(ctx, sql, args...)
 		rows = tag.RowsAffected()
 		return err
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil {
-		return 0, fmt.Errorf("store what limits measure: %w", err)
+		return 0, fmt.Errorf("store measurements of limits: %w", err)
 	}
 	return rows, nil
 }
 
-// failed counts a failure, and logs it when it is new.
-func (g *Guard) failed(ctx context.Context, probe string, err error) {
+// failed counts a failed probe, and logs the first failure in a row.
+func (s *Shedder) failed(ctx context.Context, probe string, err error) {
 	if ctx.Err() != nil {
 		return
 	}
-	g.mu.Lock()
-	was := g.failing[probe]
-	g.failing[probe] = err != nil
-	g.mu.Unlock()
+	s.mu.Lock()
+	was := s.failing[probe]
+	s.failing[probe] = err != nil
+	s.mu.Unlock()
 	if err == nil {
 		return
 	}
 	probeFailures.WithLabelValues(probe).Inc()
 	if !was {
-		g.log.WarnContext(ctx, "limit not measured; it refuses nothing until it is", "probe", probe, "error", err)
+		s.log.WarnContext(ctx, "limit not measured; it rejects nothing until it is", "probe", probe, "error", err)
 	}
 }

@@ -11,35 +11,35 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// lateTx is a transaction that takes its connection at its first statement, with which BEGIN travels: that saves a
-// round trip, and nothing holds a connection while it waits for [Tx.LockInProcess].
-// The connection goes back to its pool at the end, which closes it should the transaction still be open.
-type lateTx struct {
-	pool    *pgxpool.Pool
-	iso     pgx.TxIsoLevel
-	relaxed bool
-	conn    *pgxpool.Conn // nil until the first statement
-	ended   bool          // by a COMMIT among the writes
+// lazyTx is a transaction that takes a connection at its first statement and sends BEGIN along with it. That saves a
+// round trip, and a transaction that waits for [Tx.LockInProcess] holds no connection.
+// At the end the connection returns to the pool, which closes it if the transaction is still open.
+type lazyTx struct {
+	pool  *pgxpool.Pool
+	iso   pgx.TxIsoLevel
+	async bool
+	conn  *pgxpool.Conn // nil until the first statement
+	ended bool          // by a COMMIT among the writes
 }
 
-func (d *DB) newTx(o txOptions) *lateTx {
-	return &lateTx{pool: d.pool, iso: cmp.Or(o.iso, pgx.Serializable), relaxed: o.relaxed && d.dialect == PostgreSQL}
+func (d *DB) newTx(o txOptions) *lazyTx {
+	return &lazyTx{pool: d.pool, iso: cmp.Or(o.iso, pgx.Serializable), async: o.async && d.dialect == PostgreSQL}
 }
 
-// begun reports whether a statement was sent: from then on the isolation is settled and locks may be held.
-func (t *lateTx) begun() bool { return t.conn != nil }
+// begun reports whether a statement was sent. From then on the isolation is fixed and locks may be held.
+func (t *lazyTx) begun() bool { return t.conn != nil }
 
-// begin lists what goes before the first statement.
-func (t *lateTx) begin() []string {
+// begin lists the statements that are sent before the first one.
+func (t *lazyTx) begin() []string {
 	begin := []string{"begin isolation level " + string(t.iso)}
-	if t.relaxed {
+	if t.async {
 		begin = append(begin, "set local synchronous_commit = off")
 	}
 	return begin
 }
 
 // SendBatch implements [Querier].
-func (t *lateTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+func (t *lazyTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if t.begun() {
 		return t.conn.SendBatch(ctx, b)
 	}
@@ -56,13 +56,13 @@ func (t *lateTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	first.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
 	res := t.conn.SendBatch(ctx, first)
 	for range begin {
-		_, _ = res.Exec() // its error stays with the results, and the next one to read them gets it
+		_, _ = res.Exec() // an error stays in the results and is returned by the next read
 	}
 	return res
 }
 
 // Query implements [Querier].
-func (t *lateTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+func (t *lazyTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if t.begun() {
 		return t.conn.Query(ctx, sql, args...)
 	}
@@ -78,7 +78,7 @@ func (t *lateTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 }
 
 // QueryRow implements [Querier].
-func (t *lateTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+func (t *lazyTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if t.begun() {
 		return t.conn.QueryRow(ctx, sql, args...)
 	}
@@ -87,7 +87,7 @@ func (t *lateTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 }
 
 // Exec implements [Querier].
-func (t *lateTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+func (t *lazyTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	if t.begun() {
 		return t.conn.Exec(ctx, sql, args...)
 	}
@@ -99,13 +99,13 @@ func (t *lateTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 	return rows.CommandTag(), rows.Err()
 }
 
-// commitNext makes COMMIT the last of the queued writes. It is not reached when one of them fails.
-func (t *lateTx) commitNext(tx *Tx) {
+// commitNext appends COMMIT to the queued writes; the server skips it if one of them fails.
+func (t *lazyTx) commitNext(tx *Tx) {
 	tx.Queue("commit")
 	t.ended = true
 }
 
-func (t *lateTx) commit(ctx context.Context) error {
+func (t *lazyTx) commit(ctx context.Context) error {
 	if !t.begun() {
 		return nil
 	}
@@ -123,7 +123,7 @@ func (t *lateTx) commit(ctx context.Context) error {
 	return err
 }
 
-func (t *lateTx) rollback(ctx context.Context) error {
+func (t *lazyTx) rollback(ctx context.Context) error {
 	if !t.begun() {
 		return nil
 	}
@@ -135,8 +135,8 @@ func (t *lateTx) rollback(ctx context.Context) error {
 	return err
 }
 
-// abandon ends the transaction with its connection, which is of no use any more.
-func (t *lateTx) abandon(ctx context.Context) {
+// abandon closes the connection, which ends the transaction.
+func (t *lazyTx) abandon(ctx context.Context) {
 	if !t.begun() {
 		return
 	}
@@ -144,14 +144,14 @@ func (t *lateTx) abandon(ctx context.Context) {
 	t.close(ctx)
 }
 
-// close makes the pool throw the connection away when it gets it back.
-func (t *lateTx) close(ctx context.Context) {
+// close closes the connection, so the pool discards it when it is released.
+func (t *lazyTx) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	_ = t.conn.Conn().Close(ctx) // the server has said more than this error would
+	_ = t.conn.Conn().Close(ctx) // the error of the server says more
 }
 
-// firstRows are the rows of a statement that went out with BEGIN: the batch of both ends with them.
+// firstRows are the rows of a statement that was sent with BEGIN; closing them closes the batch.
 type firstRows struct {
 	pgx.Rows
 	res    pgx.BatchResults
@@ -185,7 +185,7 @@ func (r *firstRows) Err() error {
 	return r.err
 }
 
-// firstRow is the only row of a statement that went out with BEGIN.
+// firstRow is the row of a statement that was sent with BEGIN.
 type firstRow struct {
 	rows pgx.Rows
 	err  error

@@ -1,4 +1,4 @@
-package shed
+package loadshed
 
 import (
 	"context"
@@ -10,7 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// The names of probes; the first is that of the table which they share.
+// Names of the probes; the first is the table that holds the results.
 const (
 	probeShared   = "limit_probes"
 	probeOutbox   = "outbox"
@@ -18,11 +18,11 @@ const (
 	probeKafka    = "kafka"
 )
 
-// The rows are counted, because estimates of a table that is filled and emptied all the time are far off.
+// The rows are counted because statistics are far off for a table that is constantly filled and emptied.
 const sqlMeasureOutbox = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now() - min(created_at)), 0) AS FLOAT8) FROM outbox`
 
-// OutboxProbe measures the outbox. It works without a relay: a relay that is gone is the most likely reason
-// for a full outbox.
+// OutboxProbe measures the outbox. It does not depend on a relay, because a missing relay is the most likely cause of a
+// full outbox.
 func OutboxProbe(d *db.DB) Probe {
 	return Probe{Name: probeOutbox, Measure: func(ctx context.Context) (Readings, error) {
 		var rows int64
@@ -37,26 +37,26 @@ func OutboxProbe(d *db.DB) Probe {
 const (
 	sqlPostgresSize = `SELECT CAST(pg_database_size(current_database()) AS FLOAT8)`
 
-	// The fullest store decides: CockroachDB refuses writes to a range whose store has no room.
+	// The fullest store counts: CockroachDB rejects writes to a range whose store is full.
 	sqlCockroachDisk = `SELECT CAST(COALESCE(max(1 - available / capacity), 0) AS FLOAT8), CAST(COALESCE(sum(used), 0) AS FLOAT8)
 FROM crdb_internal.kv_store_status WHERE capacity > 0`
 )
 
-// DatabaseProbe measures the database: its size, and on CockroachDB the share in use of the fullest disk, which needs
-// the privilege VIEWCLUSTERMETADATA. PostgreSQL does not tell how large its disk is; disk measures it where the
-// process can see it, and may be nil.
+// DatabaseProbe measures the size of the database and, on CockroachDB, the used share of the fullest disk, which needs the
+// privilege VIEWCLUSTERMETADATA. PostgreSQL does not report the size of its disk; disk measures it if this process can
+// access it, and may be nil.
 func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
 	return Probe{Name: probeDatabase, Measure: func(ctx context.Context) (Readings, error) {
 		if d.Dialect() == db.CockroachDB {
 			var share, used float64
 			if err := d.QueryRow(ctx, sqlCockroachDisk).Scan(&share, &used); err != nil {
-				return nil, fmt.Errorf("ask for the disks of the database (needs VIEWCLUSTERMETADATA): %w", err)
+				return nil, fmt.Errorf("read the disk usage of the database (needs VIEWCLUSTERMETADATA): %w", err)
 			}
 			return Readings{DatabaseDisk: share, DatabaseSize: used}, nil
 		}
 		var size float64
 		if err := d.QueryRow(ctx, sqlPostgresSize).Scan(&size); err != nil {
-			return nil, fmt.Errorf("ask for the size of the database: %w", err)
+			return nil, fmt.Errorf("read the size of the database: %w", err)
 		}
 		readings := Readings{DatabaseSize: size}
 		if disk != nil {
@@ -70,13 +70,13 @@ func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
 	}}
 }
 
-// KafkaProbe measures the brokers: the share in use of the fullest disk, where brokers tell it (Kafka 3.3 and newer,
-// the right DESCRIBE on the cluster), and the bytes of all topics on the fullest broker.
+// KafkaProbe measures the brokers: the used share of the fullest disk, which Kafka 3.3 and newer report to users with
+// DESCRIBE on the cluster, and the bytes of all topics on the fullest broker.
 func KafkaProbe(client *kadm.Client) Probe {
 	return Probe{Name: probeKafka, Every: 10 * time.Second, Measure: func(ctx context.Context) (Readings, error) {
 		brokers, err := client.DescribeAllLogDirs(ctx, nil)
 		if err != nil {
-			return nil, fmt.Errorf("ask the brokers for their disks: %w", err)
+			return nil, fmt.Errorf("read the disk usage of the brokers: %w", err)
 		}
 		readings := Readings{}
 		for _, dirs := range brokers {
