@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -36,11 +38,22 @@ type node struct {
 const inProcess = "0.0.0.0/32"
 
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
-	all := newDomains(d, domainConfig{AllowInsecure: true})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys()})
 	n := &node{domains: all, limiter: limiter}
 	n.api = all.newAPI(httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
 	return n
 }
+
+// testKey is the key of all nodes, as a file has it.
+var testKey = sync.OnceValue(func() string { return secret.NewKey("test") }) //nolint:gochecknoglobals // made once
+
+var testKeys = sync.OnceValue(func() *secret.Keys { //nolint:gochecknoglobals // made once
+	k, err := secret.ParseKeys(testKey())
+	if err != nil {
+		panic(err)
+	}
+	return k
+})
 
 // alone is the limiter of a node that has no others beside it.
 func alone() *ratelimit.Limiter { return ratelimit.New(ratelimit.Config{}) }
@@ -350,7 +363,6 @@ func (n *node) fill(t *testing.T) *records {
 	for _, s := range samples() {
 		add(s.Entity, s.Path, fillIn(s.Create, r.id))
 	}
-	add("WEBHOOK_SUBSCRIPTION", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -376,9 +388,6 @@ func (r *records) awaitEvent(t *testing.T) {
 // of the domains, and for operations without one here.
 func (n *node) ofRecord() map[string][2]string {
 	known := map[string][2]string{
-		"getWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "updateWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{"name":"Changed"}`},
-		"deleteWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "rotateWebhookSecret": {"WEBHOOK_SUBSCRIPTION", `{}`},
-		"testWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{}`}, "listWebhookDeliveries": {"WEBHOOK_SUBSCRIPTION"},
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
 		"getEvent": {"EVENT"},
 	}

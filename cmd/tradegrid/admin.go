@@ -52,6 +52,7 @@ type AdminCmd struct {
 		Block    userBlockCmd    `cmd:"" help:"Block a user."`
 		List     userListCmd     `cmd:"" help:"List the users of a company."`
 	} `cmd:"" help:"Users."`
+	Rekey    rekeyCmd    `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
 	LoadData loadDataCmd `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }
 

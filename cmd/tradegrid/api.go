@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
 // APICmd serves the external REST API.
@@ -30,6 +31,7 @@ type APICmd struct {
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
+	SecretKeysFlags
 	BackendFlags
 }
 
@@ -86,11 +88,15 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	if err != nil {
 		return err
 	}
-	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, proxies) })
+	keys, err := c.keys(log)
+	if err != nil {
+		return err
+	}
+	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, proxies, keys) })
 }
 
 // run serves with the connections of the role.
-func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix) error {
+func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, keys *secret.Keys) error {
 	client, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
@@ -99,7 +105,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
 	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // a reload belongs to no request
 	r.tel.Note("changes_refused_for", shedder.Active)
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	api := all.newAPI(httpapi.Config{
 		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
@@ -124,6 +130,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 // Check checks what is the API's alone.
 func (c *APICmd) Check() error {
 	_, err := parseProxies(c.TrustedProxies)
+	err = errors.Join(err, c.check())
 	if c.KeyLease <= 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
@@ -123,7 +124,11 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
-	all := newDomains(d, domainConfig{AllowInsecure: true, Log: log})
+	keys, err := c.secretKeys(log)
+	if err != nil {
+		return err
+	}
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
@@ -250,6 +255,18 @@ func (c *DevCmd) prepareState() error {
 		}
 	}
 	return nil
+}
+
+// secretKeys reads the keys in the state folder, and makes one at the first start. A fresh start keeps them: a database
+// that --database-url names may have secrets under them.
+func (c *DevCmd) secretKeys(log *slog.Logger) (*secret.Keys, error) {
+	path := filepath.Join(c.State, "secret-keys")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(path, []byte(secret.NewKey("dev")+"\n"), 0o600); err != nil {
+			return nil, fmt.Errorf("--state: %w", err)
+		}
+	}
+	return secret.ReadKeys("--state", path, log)
 }
 
 // backends are the database and the broker of this run.

@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/dispatch"
 	"github.com/tradegrid/tradegrid/topics"
@@ -43,6 +44,7 @@ type DispatcherCmd struct {
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
+	SecretKeysFlags
 	BackendFlags
 }
 
@@ -85,8 +87,14 @@ func (c *DispatcherCmd) Check() error {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
 		}
 	}
+	if c.sends() {
+		errs = append(errs, c.check())
+	}
 	return errors.Join(errs...)
 }
+
+// sends reports whether the process signs requests.
+func (c *DispatcherCmd) sends() bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, "sender") }
 
 // lanes are the limits that can change while the process runs.
 func (c *DispatcherCmd) lanes() dispatch.LaneConfig {
@@ -128,17 +136,23 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 		return err
 	}
 	opts.live = live
-	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, opts) })
+	var keys *secret.Keys
+	if c.sends() {
+		if keys, err = c.keys(log); err != nil {
+			return err
+		}
+	}
+	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, opts, keys) })
 }
 
-func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts dispatcherOptions) error {
+func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts dispatcherOptions, keys *secret.Keys) error {
 	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
 		return err
@@ -155,7 +169,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 		make func() (func(context.Context) error, error)
 	}{
 		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
-		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, log) }},
+		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, all.keys, log) }},
 		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
 		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, all, log) }},
 	} {
@@ -196,12 +210,13 @@ func (all *domains) componentsOf(ctx context.Context, id tenant.ID) (access.Comp
 	return c.Components, err
 }
 
-func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Keys, log *slog.Logger) (func(context.Context) error, error) {
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return nil, err
 	}
 	receivers := dispatch.NewReceiverCache(d, 0)
+	receivers.UseKeys(keys, log)
 	s := dispatch.NewSender(dispatch.SenderConfig{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		Retry:          dispatch.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},

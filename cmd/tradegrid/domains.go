@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -35,6 +36,7 @@ type domains struct {
 	webhooks  *webhooks.Service
 	events    *event.Registry
 	access    *access.Registry
+	keys      *secret.Keys
 }
 
 // declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
@@ -53,7 +55,7 @@ func declared() []domain.Domain {
 		warehouse.Domain(),
 		suppliers.Domain(),
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
-		part("webhooks", []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}}),
+		webhooks.Domain(),
 		company.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
 	}
@@ -86,14 +88,15 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
-	Cell          string // of new tokens; "" = that of package company
+	Cell          string       // of new tokens; "" = that of package company
+	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
 	Log           *slog.Logger
 }
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, access: accessRegistry()}
-	all.events = event.NewRegistry(append(declaredEvents(), webhooks.Events())...)
+	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
+	all.events = event.NewRegistry(declaredEvents()...)
 	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
@@ -103,13 +106,13 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 	})
-	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, AllowInsecure: cfg.AllowInsecure})
+	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
 }
 
 // newAPI makes the API with the operations and the error codes of all domains.
 func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth = all.db, all.company
+	cfg.DB, cfg.Auth, cfg.Keys = all.db, all.company, all.keys
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
@@ -73,6 +74,27 @@ func schemaCheck(d *db.DB) telemetry.Check {
 		complete.Store(true)
 		return nil
 	}
+}
+
+// SecretKeysFlags say where the keys are that seal the secrets of webhooks.
+type SecretKeysFlags struct {
+	SecretKeysFile string `help:"File with the keys that encrypt webhook secrets, one per line as id:key, the key being 32 bytes in base64 (openssl rand -base64 32). The first encrypts, all decrypt. Read again when it changes." type:"path" placeholder:"FILE"`
+}
+
+const flagSecretKeys = "--secret-keys-file"
+
+// keys reads the file.
+func (f SecretKeysFlags) keys(log *slog.Logger) (*secret.Keys, error) {
+	if f.SecretKeysFile == "" {
+		return nil, errors.New(flagSecretKeys + " is required: give a file with a line id:key, the key from openssl rand -base64 32; see docs/operations.md#keys-of-webhook-secrets")
+	}
+	return secret.ReadKeys(flagSecretKeys, f.SecretKeysFile, log)
+}
+
+// check reads the file, too.
+func (f SecretKeysFlags) check() error {
+	_, err := f.keys(nil)
+	return err
 }
 
 // KafkaFlags say where the brokers are.

@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -38,12 +39,22 @@ type Server struct {
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
-	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Keys: Keys(t), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	for _, r := range register {
 		r(s.API)
 	}
 	return s
 }
+
+// Keys is a ring of one key, which all tests of a process share.
+func Keys(t testing.TB) *secret.Keys {
+	t.Helper()
+	k, err := keys()
+	require.NoError(t, err)
+	return k
+}
+
+var keys = sync.OnceValues(func() (*secret.Keys, error) { return secret.ParseKeys(secret.NewKey("test")) }) //nolint:gochecknoglobals // made once
 
 // Authenticate implements [httpapi.Authenticator].
 func (s *Server) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ bool) (*access.Principal, error) {

@@ -51,11 +51,12 @@ const (
 	paused                     // the subscription takes nothing for now
 	expired                    // its time to live is over
 	deleted                    // there is no such subscription any more
+	noKey                      // its secret cannot be opened without a key that is missing
 )
 
 // String names the finding in metrics and logs.
 func (f finding) String() string {
-	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted"}[f]
+	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key"}[f]
 }
 
 // verdict is what becomes of a delivery.
@@ -96,7 +97,7 @@ func (c *RetryConfig) decide(s situation) decision {
 		return decision{verdict: dead, reason: "subscription deleted"}
 	case paused:
 		return decision{verdict: parkInStore}
-	case breakerOpen, laneFull, laneWaited:
+	case breakerOpen, laneFull, laneWaited, noKey:
 		wait := max(s.restEnds.Sub(s.now), c.Lines[0].Delay)
 		if s.parks >= c.MaxParks {
 			return decision{verdict: parkInStore, wait: c.jittered(wait)}

@@ -340,6 +340,8 @@ func inspect(m *webhook.Message, r *Receiver, now time.Time) (blocked bool, f fi
 		return true, deleted
 	case r.Paused && !m.IsTest: // who sends a test wants to see it
 		return true, paused
+	case r.sealed != nil:
+		return true, noKey
 	}
 	return false, 0
 }

@@ -109,7 +109,7 @@ func (s *Sender) bury(j *job, f finding, res *result) {
 		reason = DeadTTL
 	case deleted:
 		reason = DeadDeleted
-	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused:
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey:
 	}
 	for {
 		err := s.dead.Delivery(s.work, j.msg, reason, deref(res.err))

@@ -56,7 +56,7 @@ func showSender() {
 		deliveryLatency.WithLabelValues(attempt, tierHealthy)
 		deliveryLatency.WithLabelValues(attempt, tierBlocked)
 	}
-	for _, f := range []finding{breakerOpen, laneFull, laneWaited, paused} {
+	for _, f := range []finding{breakerOpen, laneFull, laneWaited, paused, noKey} {
 		laneParked.WithLabelValues(f.String())
 	}
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {

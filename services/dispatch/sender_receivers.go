@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"sync"
 	"time"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
@@ -32,6 +34,7 @@ type Receiver struct {
 	overlapSigner *webhook.Signer // while the previous secret is valid too
 	overlapUntil  time.Time
 	faulty        error // why no request can be made
+	sealed        error // why the secret cannot be opened now; deliveries wait until it can
 }
 
 // NewReceiver prepares a subscription for sending. A URL or secret that no request can be made with is
@@ -69,8 +72,10 @@ type Receivers interface {
 
 // ReceiverCache reads subscriptions from the database, many at a time, and keeps each for a short while.
 type ReceiverCache struct {
-	db  db.Querier
-	ttl time.Duration
+	db   db.Querier
+	ttl  time.Duration
+	keys *secret.Keys
+	log  *slog.Logger
 
 	mu      sync.Mutex
 	entries *lru.Cache[receiverKey, *receiverEntry]
@@ -95,8 +100,11 @@ func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
-	return &ReceiverCache{db: q, ttl: orDefault(ttl, 5*time.Second), entries: entries}
+	return &ReceiverCache{db: q, ttl: orDefault(ttl, 5*time.Second), entries: entries, log: slog.New(slog.DiscardHandler)}
 }
+
+// UseKeys gives the keys that open the secrets. It goes before the first use.
+func (c *ReceiverCache) UseKeys(keys *secret.Keys, log *slog.Logger) { c.keys, c.log = keys, log }
 
 // Invalidate makes the next use read the subscription again.
 func (c *ReceiverCache) Invalidate(company tenant.ID, id uuid.UUID) {
@@ -151,7 +159,7 @@ func (c *ReceiverCache) load() {
 		c.mu.Unlock()
 		// Many callers wait for one statement: none of them may cancel it.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		found, err := loadReceivers(ctx, c.db, batch)
+		found, err := c.loadReceivers(ctx, batch)
 		cancel()
 		c.store(batch, found, err)
 	}
@@ -175,27 +183,27 @@ const sqlSelectReceivers = `SELECT w.company_id, w.id, w.url, w.is_active, w.sta
 FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i)
 JOIN webhook_subscriptions AS w ON w.company_id = u.c AND w.id = u.i`
 
-func loadReceivers(ctx context.Context, q db.Querier, batch []*receiverEntry) (map[receiverKey]*Receiver, error) {
+func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntry) (map[receiverKey]*Receiver, error) {
 	companies, ids := make([]uuid.UUID, len(batch)), make([]uuid.UUID, len(batch))
 	for i, e := range batch {
 		companies[i], ids[i] = uuid.UUID(e.key.company), e.key.id
 	}
-	rows, err := q.Query(ctx, sqlSelectReceivers, companies, ids)
+	rows, err := c.db.Query(ctx, sqlSelectReceivers, companies, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read receivers: %w", err)
 	}
 	found := make(map[receiverKey]*Receiver, len(batch))
 	var (
 		key                  receiverKey
-		target, secret       string
-		status               string
-		previous             *string
+		target, status       string
+		current              webhook.StoredSecret
+		previous             *webhook.StoredSecret
 		previousUntil, until *time.Time
 		active               bool
 		opens                int
 	)
-	_, err = pgx.ForEachRow(rows, []any{&key.company, &key.id, &target, &active, &status, &secret, &previous, &previousUntil, &until, &opens}, func() error {
-		r := NewReceiver(target, secret, deref(previous), deref(previousUntil))
+	_, err = pgx.ForEachRow(rows, []any{&key.company, &key.id, &target, &active, &status, &current, &previous, &previousUntil, &until, &opens}, func() error {
+		r := c.open(key, target, current, deref(previous), deref(previousUntil))
 		r.Paused = !active || status != "active"
 		r.BreakerOpens, r.BreakerOpenUntil = opens, deref(until)
 		found[key] = r
@@ -205,6 +213,24 @@ func loadReceivers(ctx context.Context, q db.Querier, batch []*receiverEntry) (m
 		return nil, fmt.Errorf("read receivers: %w", err)
 	}
 	return found, nil
+}
+
+// open prepares a subscription whose secrets are sealed. One that cannot be opened is for the operators: its deliveries
+// wait for the key.
+func (c *ReceiverCache) open(key receiverKey, target string, current, previous webhook.StoredSecret, until time.Time) *Receiver {
+	if !time.Now().Before(until) {
+		previous = ""
+	}
+	text, err := current.Open(c.keys, key.company, key.id)
+	old, err2 := previous.Open(c.keys, key.company, key.id)
+	if err = errors.Join(err, err2); err != nil {
+		c.log.Error("secret of a subscription not opened; its deliveries wait", "company_id", key.company, "subscription_id", key.id, "error", err)
+	}
+	r := NewReceiver(target, text, old, until)
+	if err != nil {
+		r.faulty, r.sealed = nil, err
+	}
+	return r
 }
 
 func deref[T any](p *T) (v T) {

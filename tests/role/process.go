@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
 // Patience bounds every wait for something that takes moments. Brokers that come back want some of it.
@@ -66,6 +69,14 @@ func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 		}
 	})
 	return p
+}
+
+// SecretKeys writes a file of keys for the processes of a test, and names it as they find it in their environment.
+func SecretKeys(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret-keys")
+	require.NoError(t, os.WriteFile(path, []byte(secret.NewKey("test")+"\n"), 0o600))
+	return "TRADEGRID_SECRET_KEYS_FILE=" + path
 }
 
 // PID is its process id.
