@@ -167,7 +167,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	}
 	var category catalog.Category
 	err := run("category", func(ctx context.Context, tx *db.Tx) (err error) {
-		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryInput{Name: "Goods", Icon: "folder"})
+		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryFields{Name: "Goods", Icon: "folder"})
 		return err
 	})
 	if err != nil {
@@ -207,10 +207,10 @@ func loadProduct(i int) catalog.ProductInput {
 	brands := []string{"Nord", "Alba", "Kanto", "Vela"}
 	price := money.Amount(190 + (i*i*37+i*410)%19_800)
 	brand := brands[i%len(brands)]
-	text := fmt.Sprintf("%s, article %d of the %s range.", kinds[i%len(kinds)], i+1, brand)
-	return catalog.ProductInput{
+	text := fmt.Sprintf("%s, item %d of the %s range.", kinds[i%len(kinds)], i+1, brand)
+	return catalog.ProductInput{ProductFields: catalog.ProductFields{
 		Name: fmt.Sprintf("%s %d", kinds[i%len(kinds)], i+1), Description: &text, Brand: &brand, Price: price, Cost: price * 6 / 10, HasStock: i%2 == 0,
-	}
+	}}
 }
 
 func loadClient(i int) clients.Fields {

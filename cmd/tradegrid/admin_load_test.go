@@ -42,7 +42,7 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 		limited, err := all.company.Authenticate(t.Context(), co.LimitedToken, address, true)
 		require.NoError(t, err)
 		require.InDelta(t, 20, limited.Rate.RefillPerSecond, 1e-9)
-		products, err := all.catalog.Products(t.Context(), co.ID, list.Params{PageSize: 200}, "name", catalog.ProductFilter{})
+		products, err := all.catalog.Products(t.Context(), demoCaller(co.ID), catalog.ProductFilter{Params: list.Params{PageSize: 200}, Sort: "name"})
 		require.NoError(t, err)
 		require.Len(t, products.Items, 4)
 		people, err := all.clients.List(t.Context(), demoCaller(co.ID), clients.Filter{Params: list.Params{PageSize: 200}})

@@ -37,6 +37,10 @@ func (t *Tx) Lock(ctx context.Context, sql string, args ...any) pgx.Row {
 	return t.tx.QueryRow(ctx, sql, args...)
 }
 
+// ReadsMore says, before [Tx.Lock], that the transaction will read more than the record that it locks. It begins at
+// SERIALIZABLE then, which saves the round trips of starting again.
+func (t *Tx) ReadsMore() { t.run.mayLower = false }
+
 // LockInProcess waits until no other transaction of this process holds the key, and holds it until [DB.RunTx] returns,
 // across all tries. Use it for transactions that change the same rows and would abort each other: they run one after
 // the other, and wait without a connection. It is an optimisation only. Between processes the database alone ensures

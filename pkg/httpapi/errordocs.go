@@ -21,7 +21,7 @@ var errorDocs = []fault.Doc{
 	{Status: 404, Code: "ROUTE_NOT_FOUND", Advice: "There is no such address. Compare it with the API description."},
 	{Status: 405, Code: "METHOD_NOT_ALLOWED", Advice: "The address exists, but not with this method. The header Allow names those it takes."},
 	{Status: 409, Code: "IDEMPOTENCY_IN_FLIGHT", Advice: "The first request with this key is unfinished. Wait about a second and repeat it to collect the answer."},
-	{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant has this article, hidden ones included; meta says which."},
+	{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant has this SKU, hidden ones included; meta says which."},
 	{Status: 409, Code: "BARCODE_TAKEN", Advice: "Another active product or variant has this barcode."},
 	{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or send reassignTo."},
 	{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot lie below itself."},

@@ -175,9 +175,6 @@ func (c *Committer) run(k key, batch []*entry) {
 	}
 }
 
-const sqlTakeNumbers = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3)
-ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING n`
-
 // commit runs one transaction for the batch. memberFailed means that a member or its writes failed, so that the others
 // may succeed without it; any other error applies to all.
 func (c *Committer) commit(k key, batch []*entry) (memberFailed bool, err error) {
@@ -186,9 +183,9 @@ func (c *Committer) commit(k key, batch []*entry) (memberFailed bool, err error)
 	var inMembers bool
 	err = c.cfg.DB.RunTx(ctx, "numbering."+k.kind, func(ctx context.Context, tx *db.Tx) error {
 		inMembers = false
-		var last int64
-		if err := tx.QueryRow(ctx, sqlTakeNumbers, k.company, k.kind, len(batch)).Scan(&last); err != nil {
-			return fmt.Errorf("take %s numbers: %w", k.kind, err)
+		last, err := Take(ctx, tx, k.company, k.kind, len(batch))
+		if err != nil {
+			return err
 		}
 		inMembers = true
 		first := last - int64(len(batch)) + 1

@@ -99,6 +99,19 @@ func TestPatchChangesOnlyWhatWasSent(t *testing.T) {
 	require.Panics(t, func() { record.PatchOf(Fields{}, "nome") })
 }
 
+func TestNamesAndValuesOfFields(t *testing.T) {
+	t.Parallel()
+	var in record.Patch[Fields]
+	require.NoError(t, json.Unmarshal([]byte(`{"tags":["a"],"phone":null,"unknown":1}`), &in))
+	require.Equal(t, []string{"phone", "tags"}, in.Names(), "in the order of the fields, also those that are null")
+	require.Empty(t, record.Patch[Fields]{}.Names())
+	p, v := record.PlanOf[thing](), thing{Fields: Fields{Name: "n", Limit: 7}, Computed: "c"}
+	require.Equal(t, "n", p.Value(&v, "name"))
+	require.Equal(t, "c", p.Value(&v, "computed"), "also what has no column")
+	require.Equal(t, int64(7), p.Value(&v, "limitValue"))
+	require.Panics(t, func() { p.Value(&v, "nome") })
+}
+
 func TestSnapshotsFindWhatChanged(t *testing.T) {
 	t.Parallel()
 	p := record.PlanOf[thing]()
@@ -111,6 +124,13 @@ func TestSnapshotsFindWhatChanged(t *testing.T) {
 	same.Computed, same.Version = "x", 7
 	changed, _ := kept.Changes(&same)
 	require.False(t, changed, "an equal instant, an equal text behind another pointer, computed fields and meta")
+
+	same.Due = ptr(wire.Time(time.Time(at).Truncate(time.Millisecond)))
+	changed, _ = kept.Changes(&same)
+	require.False(t, changed, "an instant as clients read it")
+	same.Due = ptr(wire.Time(time.Time(at).Add(time.Millisecond)))
+	changed, _ = kept.Changes(&same)
+	require.True(t, changed, "the next instant that clients can tell")
 
 	*v.Phone, v.Tags[0], v.Names["de"], v.Parts[0].A = "2", "b", "x", 9
 	changed, names := kept.Changes(&v)

@@ -1,6 +1,6 @@
 // Package clients holds the customers of a company: people and legal entities, the groups they belong to and
 // the price lists that apply to them. What they buy is left to other packages, which read a client through
-// [Service.Snapshot] and book its debts through [Service.AddBalance].
+// [Service.DocumentClient] and book its debts through [Service.AddBalance].
 package clients
 
 import (

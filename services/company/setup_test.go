@@ -27,7 +27,7 @@ func (c *clock) now() time.Time { return c.at }
 type office struct{ *Service }
 
 func newService(d *db.DB) office {
-	return office{New(Config{DB: d, Warehouses: warehouse.New(d, nil), Access: apitest.Registry()})}
+	return office{New(Config{DB: d, Warehouses: warehouse.New(warehouse.Config{DB: d}), Access: apitest.Registry()})}
 }
 
 func setup(t *testing.T) (office, *clock) {

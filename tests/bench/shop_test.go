@@ -79,7 +79,7 @@ func (a *api) shops(n int) []*shop {
 func (a *api) shop(name string) *shop {
 	b, ctx := a.r.b, a.r.b.Context()
 	b.Helper()
-	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(a.r.db, nil), Access: apitest.Registry()})
+	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(warehouse.Config{DB: a.r.db}), Access: apitest.Registry()})
 	var co company.Company
 	var token company.Issued
 	require.NoError(b, a.r.db.RunTx(ctx, "bench.shop", func(ctx context.Context, tx *db.Tx) (err error) {

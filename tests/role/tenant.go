@@ -18,7 +18,7 @@ import (
 func Tenant(t *testing.T, d *db.DB) (id tenant.ID, token string) {
 	t.Helper()
 	ctx := t.Context()
-	companies := company.New(company.Config{DB: d, Warehouses: warehouse.New(d, nil), Access: apitest.Registry()})
+	companies := company.New(company.Config{DB: d, Warehouses: warehouse.New(warehouse.Config{DB: d}), Access: apitest.Registry()})
 	require.NoError(t, d.RunTx(ctx, "role.tenant", func(ctx context.Context, tx *db.Tx) error {
 		co, err := companies.Create(ctx, tx, company.NewCompany{Name: "Fjord", Plan: "business"})
 		if err != nil {
