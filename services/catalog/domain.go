@@ -14,7 +14,9 @@ var group = httpapi.Group{Tag: "Catalog", Scope: "catalog", Component: "catalog"
 // Domain is what the domain declares of itself.
 func Domain() domain.Domain {
 	return domain.Domain{
-		Name: "catalog",
+		Name:       "catalog",
+		Scopes:     []access.Resource{{Name: "catalog"}},
+		Components: []access.Component{{Alias: "catalog", AlwaysOn: true}},
 		Events: event.Declare(group.Component, group.Scope,
 			categoryCreated, categoryUpdated, categoryDeleted, productCreated, productUpdated, productDeleted),
 		Errors: []fault.Doc{
@@ -26,11 +28,9 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants: name one in variantId."},
 		},
-		Scopes:     []access.Resource{{Name: "catalog"}},
-		Components: []access.Component{{Alias: "catalog", AlwaysOn: true}},
-		Entities:   []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
-		Tables:     []resource.Described{categories, products, units},
-		Lists:      []domain.Statements{productList},
+		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
+		Tables:   []resource.Described{categories, products, units},
+		Lists:    []domain.Statements{productList},
 		Samples: []domain.Sample{{
 			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"Whole beans","color":null,"sortOrder":2}`,
 			Create: `{"name":"Beans","prefix":"BN","icon":"coffee","color":"#112233","bg":"#445566"}`,

@@ -14,8 +14,10 @@ var group = httpapi.Group{Tag: "Orders", Scope: "orders", Component: "orders"}
 // Domain is what the domain declares of itself.
 func Domain() domain.Domain {
 	return domain.Domain{
-		Name:   "orders",
-		Events: event.Declare(group.Component, group.Scope, created, updated, statusChanged, cancelled),
+		Name:       "orders",
+		Scopes:     []access.Resource{{Name: "orders"}},
+		Components: []access.Component{{Alias: "orders"}},
+		Events:     event.Declare(group.Component, group.Scope, created, updated, statusChanged, cancelled),
 		Errors: []fault.Doc{
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Name one in variantId."},
 			{Status: 409, Code: "CATALOG_ITEM_HIDDEN", Advice: "A hidden product or service cannot enter an order. Make it active, or choose another."},
@@ -28,11 +30,9 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "ORDER_HAS_SHIPMENTS", Advice: "Part of the order has been shipped. Cancel its shipments before the order."},
 			{Status: 409, Code: "ORDER_DELIVERY_TRANSITION_INVALID", Advice: "The delivery cannot move there from its status; a method can be cleared only before anything was shipped."},
 		},
-		Scopes:     []access.Resource{{Name: "orders"}},
-		Components: []access.Component{{Alias: "orders"}},
-		Entities:   []string{"ORDER", "ASSET", "ADDRESS", "DEAL"},
-		Tables:     []resource.Described{table},
-		Lists:      []domain.Statements{items},
+		Entities: []string{"ORDER", "ASSET", "ADDRESS", "DEAL"},
+		Tables:   []resource.Described{table},
+		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
 			Entity: "ORDER", Path: "/orders", Change: `{"prepaidAmount":0,"note":null,"deliveryMethod":"post"}`,
 			Create: `{"customerId":"CLIENT","items":[{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5,"note":"red"}],"discountPercent":12.5,"prepaidAmount":100,
