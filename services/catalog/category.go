@@ -170,7 +170,6 @@ func (s *Service) moveChildren(ctx context.Context, tx *db.Tx, by access.Caller,
 		if err := child.place(t); err != nil {
 			return err
 		}
-		t[child.ID] = to
 		if err := categories.Store(ctx, tx, by, kept, &child, categoryUpdated); err != nil {
 			return err
 		}
