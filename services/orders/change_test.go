@@ -90,8 +90,14 @@ func TestHistoryHasTheValues(t *testing.T) {
 		got = append(got, [3]any{e["field"], e["from"], e["to"]})
 	}
 	require.Equal(t, [][3]any{
-		{"amountDue", 2997.0, 4373.0}, {"channel", "manual", "phone"}, {"discountAmount", 0.0, 625.0}, {"discountPercent", 0.0, 12.5},
-		{"lines", 1.0, 2.0}, {"note", "a <b>", nil}, {"subtotal", 2997.0, 4998.0}, {"total", 2997.0, 4373.0},
+		{"amountDue", 2997.0, 4373.0},
+		{"channel", "manual", "phone"},
+		{"discountAmount", 0.0, 625.0},
+		{"discountPercent", 0.0, 12.5},
+		{"lines", 1.0, 2.0},
+		{"note", "a <b>", nil},
+		{"subtotal", 2997.0, 4998.0},
+		{"total", 2997.0, 4373.0},
 	}, got)
 }
 
