@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 )
 
 const (
@@ -17,14 +18,14 @@ const (
 type Service struct {
 	db        *db.DB
 	stock     Stock
-	suppliers Suppliers
+	suppliers reference.Known
 	now       func() time.Time
 }
 
 // Neighbours is what the catalog asks other domains.
 type Neighbours struct {
-	Stock     Stock     // nil = no product has any
-	Suppliers Suppliers // nil = there are none
+	Stock     Stock           // nil = no product has any
+	Suppliers reference.Known // nil = there are none
 }
 
 // New makes the service.
