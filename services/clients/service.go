@@ -64,6 +64,9 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 
 // Update changes a client. What stays the same makes no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
+	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
+		tx.ReadsMore()
+	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
 		in.Apply(&c.Fields)
 		return s.settle(ctx, tx, by.Company, before, c)

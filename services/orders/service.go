@@ -101,7 +101,12 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Orde
 }
 
 // lock reads the order that a caller is about to change and keeps others from changing it until the transaction ends.
+// Changes read the lines, references and stock as well, so they stay SERIALIZABLE; those of one order wait for each other in
+// this process, where the database would refuse them.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Order, error) {
+	if err := tx.LockInProcess(ctx, "order "+id.String()); err != nil {
+		return Order{}, err
+	}
 	o, err := selectOrder(ctx, tx, by.Company, id, true)
 	if err != nil {
 		return o, err

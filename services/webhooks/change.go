@@ -206,6 +206,9 @@ ON CONFLICT (company_id) DO UPDATE SET changes = webhook_companies.changes + 1`
 
 // lockCompany makes changes of the set of a company's subscriptions follow each other.
 func lockCompany(ctx context.Context, tx *db.Tx, company tenant.ID) error {
+	if err := tx.LockInProcess(ctx, "subscriptions of "+company.String()); err != nil {
+		return err
+	}
 	if _, err := tx.Exec(ctx, sqlLockCompany, company); err != nil {
 		return fmt.Errorf("lock subscriptions of company: %w", err)
 	}
