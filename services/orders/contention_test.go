@@ -14,7 +14,7 @@ import (
 // At SERIALIZABLE the database refuses everyone who waited for a row that was changed; clients must not see that.
 func TestParallelChangesOfOneOrderAllSucceed(t *testing.T) {
 	t.Parallel()
-	const changes = 100
+	const changes = 400
 	d := dbtest.Open(t)
 	s := newShop(t, d)
 	server := apitest.New(t, d, s.s.Register)
