@@ -32,7 +32,7 @@ type DispatcherCmd struct {
 	RetryDelays      []time.Duration `help:"Waits of the 7 delay lines, ascending; line n follows failed attempt n, the last is the longest wait that a Retry-After may ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
 	AttemptTimeout   time.Duration   `help:"Time for one request to a receiver as a whole." default:"10s"`
 	ReceiverInFlight int             `help:"Requests to one receiver at a time." default:"4" reload:"true"`
-	HostInFlight     int             `help:"Requests to one host at a time." default:"16" reload:"true"`
+	HostInFlight     int             `help:"Requests to one host at a time. One company gets at most three quarters of them, and receivers that take longer than 1 s less than half." default:"16" reload:"true"`
 	CompanyInFlight  int             `help:"Requests for one company at a time." default:"64" reload:"true"`
 	InFlight         int             `help:"Requests at a time." default:"4000" reload:"true"`
 	BreakerFailures  int             `help:"Failed attempts in a row after which a receiver rests." default:"10"`

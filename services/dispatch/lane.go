@@ -57,46 +57,16 @@ type job struct {
 	msg      *webhook.Message
 	from     *assignment
 	lane     *lane
-	host     *limiter // whose slot the running job holds
 	queuedAt time.Time
+	slots    [4]*limiter // that the running job holds one of each
+	speed    speed       // as which it counts there
 
 	// Of the attempt, if one was made.
 	started time.Time
 	took    time.Duration
 	failed  bool
+	late    bool // under way for longer than slowAfter
 	shown   bool // stored as delivering
-}
-
-// limiter is a number of slots that lanes share, and the lanes that wait for one, in turn.
-type limiter struct {
-	key     string
-	limit   int
-	used    int
-	lanes   int // that refer to it
-	waiting []*lane
-
-	progress time.Time // when something began or ended last, while jobs run
-}
-
-func (l *limiter) full() bool { return l.used >= l.limit }
-
-// take uses a slot.
-func (l *limiter) take(now time.Time) {
-	if l.used == 0 {
-		l.progress = now
-	}
-	l.used++
-}
-
-// release gives a slot back.
-func (l *limiter) release(now time.Time) {
-	l.used--
-	l.progress = now
-}
-
-// stuck reports whether all slots are taken and none has become free for a while.
-func (l *limiter) stuck(now time.Time) bool {
-	return l != nil && l.full() && now.Sub(l.progress) > stuckAfter
 }
 
 // stuckAfter is how long nothing may end before the rest of a queue is not expected to move soon.
@@ -111,27 +81,49 @@ type lane struct {
 	used      int // jobs that run
 	ready     bool
 	gone      bool // forgotten by the scheduler
-	host      *limiter
+	host      *host
+	share     *limiter // of its company, of the slots of the host
 	company   *limiter
 	waitingOn *limiter
 	breaker   *breaker
 
 	average  time.Duration // of an attempt; 0 before the first
+	interval time.Duration // between the ends of two attempts while there is work; 0 before the first
+	since    time.Time     // when the interval under way began
+	booked   time.Time     // slow receivers: when the last delivery put off is expected to have its turn
+	late     int           // jobs that run for longer than slowAfter
 	failures int           // attempts in a row
 	progress time.Time     // when something began or ended last, while jobs run
 	lastUsed time.Time
 	parked   int // on delay lines, as far as this process knows
 }
 
-// sick reports whether the receiver, its host or its company do not take what is sent to them.
-func (l *lane) sick(now time.Time) bool {
-	return l.failures > 0 || (l.used > 0 && now.Sub(l.progress) > stuckAfter) || l.host.stuck(now) || l.company.stuck(now)
+// speed tells how fast the receiver is, by the attempts that have ended and by those under way.
+func (l *lane) speed() speed {
+	switch {
+	case l.late > 0 || l.average > slowAfter:
+		return slow
+	case l.average > 0:
+		return fast
+	}
+	return unknown
+}
+
+// unhealthy reports whether the receiver, its host or its company do not take what is sent to them, or not in time.
+func (l *lane) unhealthy(now time.Time) bool {
+	v := l.speed()
+	if l.failures > 0 || v == slow || (l.used > 0 && now.Sub(l.progress) > stuckAfter) || l.company.stuck(v, now) {
+		return true
+	}
+	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
 }
 
 // room is how much may wait: as much as the receiver can be expected to take within the longest wait.
 func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
-	case l.sick(now):
+	case l.interval > 0 && l.speed() == slow:
+		return min(max(int(cfg.Wait/l.interval), cfg.PerReceiver), cfg.Queue), cfg.QueueBytes
+	case l.unhealthy(now):
 		return cfg.Queue, cfg.QueueBytes
 	case l.average == 0:
 		return cfg.Burst, cfg.BurstBytes
@@ -139,4 +131,26 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	perWait := int(cfg.Wait * 8 / 10 * time.Duration(cfg.PerReceiver) / l.average)
 	jobs = min(max(perWait, cfg.Queue), cfg.Burst)
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
+}
+
+// maxBooked is how far ahead deliveries are put off to their turn at a slow receiver. What has to wait for longer
+// waits in the database: bringing it back again and again would cost more than it gains.
+const maxBooked = time.Minute
+
+// book finds the next turn of a slow receiver: in how long a delivery that is put off should come back. It reports
+// false when that is too far ahead.
+func (l *lane) book(now time.Time) (wait time.Duration, ok bool) {
+	if l.speed() != slow {
+		return 0, true
+	}
+	next := now
+	if l.booked.After(now) {
+		next = l.booked
+	}
+	next = next.Add(max(l.interval, l.average/4))
+	if next.Sub(now) > maxBooked {
+		return 0, false
+	}
+	l.booked = next
+	return next.Sub(now), true
 }

@@ -46,9 +46,9 @@ func (r *laneRig) end(j *job, took time.Duration, failed bool) []*job {
 func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := newLaneRig(LaneConfig{PerReceiver: 2, PerHost: 3, PerCompany: 4, Total: 6, Burst: 1000})
-		companies := []tenant.ID{tenant.NewID(), tenant.NewID()}
-		subs := make([]uuid.UUID, 8)
+		r := newLaneRig(LaneConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, Burst: 1000})
+		companies := []tenant.ID{tenant.NewID(), tenant.NewID(), tenant.NewID()}
+		subs := make([]uuid.UUID, 15)
 		for i := range subs {
 			subs[i] = uuid.New()
 		}
@@ -60,67 +60,114 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 				q := queued[j.msg.SubscriptionID]
 				require.Same(t, q[0].msg, j.msg, "first in, first out")
 				queued[j.msg.SubscriptionID] = q[1:]
+				r.begin(j, r.clock)
 				running = append(running, j)
 				begun++
 			}
 		}
-		for range rapid.IntRange(1, 120).Draw(t, "steps") {
-			if len(running) > 0 && rapid.Bool().Draw(t, "end") {
+		took := rapid.SampledFrom([]time.Duration{time.Millisecond, 3 * time.Second})
+		for range rapid.IntRange(1, 200).Draw(t, "steps") {
+			var run []*job
+			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
+			case step == 0:
+				r.clock = r.clock.Add(2 * slowAfter)
+				r.noteSlow(r.clock.Add(-slowAfter))
+			case step < 5 && len(running) > 0:
 				i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
 				j := running[i]
 				running = append(running[:i], running[i+1:]...)
-				start(r.end(j, time.Millisecond, rapid.Bool().Draw(t, "failed")))
-			} else {
-				i := rapid.IntRange(0, len(subs)-1).Draw(t, "sub")
-				j := &job{msg: &webhook.Message{Company: companies[i%2], SubscriptionID: subs[i], Body: []byte("x")}, from: r.from}
-				queued[subs[i]] = append(queued[subs[i]], j)
-				added++
-				run, created, full := r.enqueue(j)
-				require.False(t, full)
+				run = r.end(j, took.Draw(t, "took"), rapid.Bool().Draw(t, "failed"))
 				start(run)
-				if created {
-					opened, _ := r.ready(j.lane, []string{"a", "b", "c"}[i%3], nil)
-					start(opened)
+			default:
+				i := rapid.IntRange(0, len(subs)-1).Draw(t, "sub")
+				j := &job{msg: &webhook.Message{Company: companies[i%3], SubscriptionID: subs[i], Body: []byte("x")}, from: r.from}
+				before := queued[subs[i]]
+				queued[subs[i]] = append(before, j)
+				var created, full bool
+				run, created, full = r.enqueue(j)
+				if full {
+					require.Greater(t, len(before), 1)
+					queued[subs[i]] = before
+				} else {
+					added++
 				}
+				if created {
+					opened, _ := r.ready(j.lane, []string{"a", "b"}[i%2], nil)
+					run = append(run, opened...)
+				}
+				start(run)
 			}
-			r.requireLimits(t, running)
+			r.requireLimits(t, running, run)
 		}
 		for len(running) > 0 {
 			j := running[0]
 			running = running[1:]
-			start(r.end(j, time.Millisecond, false))
-			r.requireLimits(t, running)
+			run := r.end(j, time.Millisecond, false)
+			start(run)
+			r.requireLimits(t, running, run)
 		}
 		require.Equal(t, added, begun, "nothing is left behind")
 		require.Empty(t, r.backlog)
 		require.Zero(t, r.total.used)
+		require.Zero(t, r.total.slow)
+		for _, h := range r.hosts {
+			require.Zero(t, h.used+h.slow)
+			for _, share := range h.shares {
+				require.Zero(t, share.used+share.slow)
+			}
+		}
 	})
 }
 
-func (r *laneRig) requireLimits(t *rapid.T, running []*job) {
-	lanes, hosts, companies := map[*lane]int{}, map[*limiter]int{}, map[*limiter]int{}
-	for _, j := range running {
-		lanes[j.lane]++
-		hosts[j.host]++
-		companies[j.lane.company]++
+// requireLimits checks what runs against limits of 2 per receiver, 8 per host, of which a company gets 6 and slow
+// receivers 3, 9 per company, of which slow ones get 4, and 10 in all, of which slow ones get 4. Attempts that have
+// turned slow under way may exceed the bounds for slow ones; none begins then.
+func (r *laneRig) requireLimits(t *rapid.T, running []*job, begun []*job) {
+	type slots struct{ used, slow int }
+	lanes, hosts, shares, companies, total := map[*lane]int{}, map[*host]slots{}, map[*limiter]slots{}, map[*limiter]slots{}, slots{}
+	count := func(s slots, isSlow bool) slots {
+		s.used++
+		if isSlow {
+			s.slow++
+		}
+		return s
 	}
-	require.LessOrEqual(t, len(running), 6)
+	for _, j := range running {
+		l := j.lane
+		lanes[l]++
+		hosts[l.host] = count(hosts[l.host], j.speed == slow)
+		shares[l.share] = count(shares[l.share], j.speed != fast)
+		companies[l.company] = count(companies[l.company], j.speed == slow)
+		total = count(total, j.speed == slow)
+	}
+	fits := func(l *lane, s slots, limit, slowLimit int, isSlow bool) bool {
+		return s.used <= limit && (!isSlow || s.slow <= slowLimit)
+	}
+	allow := func(l *lane, v speed, more int) bool {
+		add := func(s slots, isSlow bool) slots {
+			s.used += more
+			if isSlow {
+				s.slow += more
+			}
+			return s
+		}
+		isSlow, unproven := v == slow, v != fast
+		return fits(l, add(hosts[l.host], isSlow), 8, 3, isSlow) && fits(l, add(shares[l.share], unproven), 6, 3, unproven) &&
+			fits(l, add(companies[l.company], isSlow), 9, 4, isSlow) && fits(l, add(total, isSlow), 10, 4, isSlow)
+	}
+	for _, j := range begun {
+		require.True(t, allow(j.lane, j.speed, 0), "a job has begun beyond a limit")
+	}
+	for l, n := range lanes {
+		require.LessOrEqual(t, n, 2)
+		require.True(t, allow(l, fast, 0), "a limit is exceeded")
+	}
 	for l := range r.backlog {
 		limit := 2
 		if l.failures > 0 {
 			limit = 1 // a failing receiver may be kept at one, and looks again when that ends
 		}
-		able := lanes[l] < limit && hosts[l.host] < 3 && companies[l.company] < 4 && len(running) < 6
-		require.False(t, able, "a job waits although all limits have room")
-	}
-	for _, n := range lanes {
-		require.LessOrEqual(t, n, 2)
-	}
-	for _, n := range hosts {
-		require.LessOrEqual(t, n, 3)
-	}
-	for _, n := range companies {
-		require.LessOrEqual(t, n, 4)
+		require.False(t, lanes[l] < limit && allow(l, l.speed(), 1), "a job waits although all limits have room")
 	}
 }
 
@@ -199,7 +246,7 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	more := r.overloaded()
 	require.NotNil(t, more)
 	r.measure(100 * time.Millisecond)
-	for range 16 { // as many as run do not wait
+	for range minority(16) { // as many as run do not wait
 		require.Nil(t, r.overloaded())
 		r.add(company, uuid.New(), "host")
 	}
@@ -229,10 +276,15 @@ func TestSchedulerTakesNewLimits(t *testing.T) {
 			t.Parallel()
 			r := newLaneRig(row.small)
 			var running []*job
-			for range 2 {
-				company, sub := tenant.NewID(), uuid.New()
+			companies, subs := make([]tenant.ID, 2), make([]uuid.UUID, 2)
+			for i := range subs { // both are known to be fast
+				companies[i], subs[i] = tenant.NewID(), uuid.New()
+				first, _ := r.add(companies[i], subs[i], subs[i].String())
+				r.end(first[0], time.Millisecond, false)
+			}
+			for i, sub := range subs {
 				for range 10 {
-					run, full := r.add(company, sub, sub.String())
+					run, full := r.add(companies[i], sub, sub.String())
 					require.False(t, full)
 					running = append(running, run...)
 				}

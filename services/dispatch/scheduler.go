@@ -7,8 +7,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// scheduler decides which job runs next. A freed slot goes to the lanes that wait for it, one job each in
-// turn, so a lane with a long queue takes no more of a host or a company than the others.
+// scheduler decides which job runs next. A freed slot goes to the companies that wait for it in turn, and within a
+// company to its lanes in turn, one job each: neither a long queue nor many subscriptions take more of a host.
 type scheduler struct {
 	cfg LaneConfig
 	now func() time.Time
@@ -17,7 +17,7 @@ type scheduler struct {
 	lanes     map[receiverKey]*lane
 	backlog   map[*lane]struct{} // with a queue
 	running   map[*job]struct{}
-	hosts     map[string]*limiter
+	hosts     map[string]*host
 	companies map[tenant.ID]*limiter
 	total     limiter
 
@@ -30,7 +30,7 @@ type scheduler struct {
 func newScheduler(cfg LaneConfig, now func() time.Time) *scheduler {
 	return &scheduler{
 		cfg: cfg, now: now, lanes: map[receiverKey]*lane{}, backlog: map[*lane]struct{}{}, running: map[*job]struct{}{},
-		hosts: map[string]*limiter{}, companies: map[tenant.ID]*limiter{}, total: limiter{limit: cfg.Total},
+		hosts: map[string]*host{}, companies: map[tenant.ID]*limiter{}, total: newLimiter(cfg.Total),
 		allowed: minBacklog, more: make(chan struct{}),
 	}
 }
@@ -50,10 +50,15 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	if jobs, bytes := l.room(&s.cfg, now); len(l.queue) >= jobs || (len(l.queue) > 0 && l.bytes+size > bytes) {
 		return nil, created, true
 	}
+	if l.used == 0 && len(l.queue) == 0 {
+		l.since = now
+	}
 	l.queue = append(l.queue, j)
 	l.bytes += size
 	s.backlog[l] = struct{}{}
-	s.allowed--
+	if !l.unhealthy(now) {
+		s.allowed--
+	}
 	return s.pump(l, nil), created, false
 }
 
@@ -62,7 +67,7 @@ const minBacklog = 2000
 
 // measure finds out how much work may be taken until the next call: what this process gets done within
 // part of the longest wait. Without that, a long backlog in Kafka would fill the lanes and be parked although
-// no receiver is slow. What waits for sick receivers does not count: it must not hold up the others.
+// no receiver is slow. What waits for unhealthy receivers does not count: it must not hold up the others.
 func (s *scheduler) measure(since time.Duration) {
 	now := s.now()
 	s.mu.Lock()
@@ -71,7 +76,7 @@ func (s *scheduler) measure(since time.Duration) {
 	s.ended = 0
 	queued := 0
 	for l := range s.backlog {
-		if !l.sick(now) {
+		if !l.unhealthy(now) {
 			queued += len(l.queue)
 		}
 	}
@@ -98,7 +103,8 @@ func (s *scheduler) lane(key receiverKey, from *assignment) (l *lane, created bo
 	}
 	company, ok := s.companies[key.company]
 	if !ok {
-		company = &limiter{limit: s.cfg.PerCompany}
+		limit := newLimiter(s.cfg.PerCompany)
+		company = &limit
 		s.companies[key.company] = company
 	}
 	company.lanes++
@@ -123,28 +129,32 @@ func (s *scheduler) ready(l *lane, host string, b *breaker) (run []*job, ok bool
 func (s *scheduler) rehost(l *lane, host string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.host.key != host && !l.gone {
+	if l.host.name != host && !l.gone {
 		s.dropHost(l)
 		s.setHost(l, host)
 	}
 }
 
-func (s *scheduler) setHost(l *lane, host string) {
-	h, ok := s.hosts[host]
+func (s *scheduler) setHost(l *lane, name string) {
+	h, ok := s.hosts[name]
 	if !ok {
-		h = &limiter{key: host, limit: s.cfg.PerHost}
-		s.hosts[host] = h
+		h = newHost(name, s.cfg.PerHost)
+		s.hosts[name] = h
 	}
-	h.lanes++
-	l.host = h
+	l.host, l.share = h, h.share(l.receiverKey.company)
+	l.host.lanes++
+	l.share.lanes++
 }
 
 func (s *scheduler) dropHost(l *lane) {
 	if l.host == nil {
 		return
 	}
+	if l.share.lanes--; l.share.lanes == 0 {
+		delete(l.host.shares, l.receiverKey.company)
+	}
 	if l.host.lanes--; l.host.lanes == 0 {
-		delete(s.hosts, l.host.key)
+		delete(s.hosts, l.host.name)
 	}
 }
 
@@ -164,21 +174,22 @@ func (s *scheduler) next(l *lane) *job {
 	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
 		return nil
 	}
-	for _, lim := range [...]*limiter{l.host, l.company, &s.total} {
-		if lim.full() {
-			wait(l, lim)
+	v, slots := l.speed(), [...]*limiter{l.share, &l.host.limiter, l.company, &s.total}
+	for _, lim := range slots {
+		if lim.full(v) {
+			lim.wait(l)
 			return nil
 		}
 	}
 	j, now := s.pop(l), s.now()
-	j.host = l.host
 	if l.used == 0 {
 		l.progress = now
 	}
 	l.used++
-	l.host.take(now)
-	l.company.take(now)
-	s.total.take(now)
+	j.slots, j.speed = slots, v
+	for _, lim := range slots {
+		lim.take(v, now)
+	}
 	s.running[j] = struct{}{}
 	return j
 }
@@ -190,11 +201,6 @@ func (s *scheduler) perReceiver(l *lane) int {
 		return 1
 	}
 	return s.cfg.PerReceiver
-}
-
-func wait(l *lane, lim *limiter) {
-	l.waitingOn = lim
-	lim.waiting = append(lim.waiting, l)
 }
 
 func (s *scheduler) pop(l *lane) *job {
@@ -216,14 +222,18 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	defer s.mu.Unlock()
 	delete(s.running, j)
 	l := j.lane
+	was := l.speed()
 	l.used--
-	j.host.release(now)
-	l.company.release(now)
-	s.total.release(now)
+	for _, lim := range j.slots {
+		lim.release(j.speed, now)
+	}
 	s.ended++
 	l.progress, l.lastUsed = now, now
-	l.learn(j)
-	for _, lim := range [...]*limiter{j.host, l.company, &s.total} {
+	l.learn(j, now)
+	if l.waitingOn != nil && l.speed() != was {
+		l.waitingOn.leave(l) // it may not have to wait any more
+	}
+	for _, lim := range j.slots {
 		run = s.wake(lim, run)
 	}
 	return s.pump(l, run)
@@ -231,20 +241,34 @@ func (s *scheduler) finish(j *job) (run []*job) {
 
 // wake starts jobs of the lanes that wait for a slot, one each in turn, while there are slots.
 func (s *scheduler) wake(lim *limiter, run []*job) []*job {
-	for !lim.full() && len(lim.waiting) > 0 {
-		first := lim.waiting[0]
-		lim.waiting = lim.waiting[1:]
-		first.waitingOn = nil
-		next := s.next(first)
-		if next == nil {
+	for l := lim.next(); l != nil; l = lim.next() {
+		j := s.next(l)
+		if j == nil {
 			continue
 		}
-		run = append(run, next)
-		if first.waitingOn == nil && len(first.queue) > 0 {
-			wait(first, lim) // its next job has to queue up again
+		run = append(run, j)
+		if l.waitingOn == nil && len(l.queue) > 0 {
+			lim.wait(l) // its next job has to queue up again
 		}
 	}
 	return run
+}
+
+// noteSlow counts the jobs as slow whose attempt began before the moment and is still under way.
+func (s *scheduler) noteSlow(before time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for j := range s.running {
+		if j.late || j.started.IsZero() || j.started.After(before) {
+			continue
+		}
+		j.late = true
+		j.lane.late++
+		for _, lim := range j.slots {
+			lim.slowed(j.speed)
+		}
+		j.speed = slow
+	}
 }
 
 // setLimits changes how many jobs may run at a time and returns what may run now. Jobs beyond a smaller limit end
@@ -253,15 +277,18 @@ func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.cfg.PerReceiver, s.cfg.PerHost, s.cfg.PerCompany, s.cfg.Total = cfg.PerReceiver, cfg.PerHost, cfg.PerCompany, cfg.Total
-	s.total.limit = cfg.Total
+	s.total.setLimit(cfg.Total)
 	for _, h := range s.hosts {
-		h.limit = cfg.PerHost
+		h.setLimit(cfg.PerHost)
 	}
 	for _, c := range s.companies {
-		c.limit = cfg.PerCompany
+		c.setLimit(cfg.PerCompany)
 	}
 	for _, h := range s.hosts {
-		run = s.wake(h, run)
+		for _, share := range h.shares {
+			run = s.wake(share, run)
+		}
+		run = s.wake(&h.limiter, run)
 	}
 	for _, c := range s.companies {
 		run = s.wake(c, run)
@@ -274,18 +301,26 @@ func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 }
 
 // learn keeps what the attempt tells about the receiver.
-func (l *lane) learn(j *job) {
-	switch {
-	case j.took == 0:
-	case j.failed:
-		l.failures++
-	default:
-		l.failures = 0
-		if l.average == 0 {
-			l.average = j.took
-		}
-		l.average = max((l.average*4+j.took)/5, 1)
+func (l *lane) learn(j *job, now time.Time) {
+	if j.late {
+		l.late--
 	}
+	if j.took == 0 {
+		return
+	}
+	l.average = smooth(l.average, j.took)
+	l.interval, l.since = smooth(l.interval, now.Sub(l.since)), now
+	if l.failures++; !j.failed {
+		l.failures = 0
+	}
+}
+
+// smooth is a moving average; 0 is none yet.
+func smooth(average, v time.Duration) time.Duration {
+	if average == 0 {
+		average = v
+	}
+	return max((average*4+v)/5, 1)
 }
 
 // overdue takes out the jobs that have waited too long. Time before the moment given does not count.
@@ -326,15 +361,19 @@ func (s *scheduler) take(match func(*job) bool) (out []*job) {
 	return out
 }
 
-// park counts a delivery that goes to a delay line; it reports false when the receiver has too many there.
-func (s *scheduler) park(l *lane, limit int) bool {
+// park counts a delivery that goes to a delay line, and finds out how long it has to stay there at least. It reports
+// false when the receiver has too many there or will not get to it soon.
+func (s *scheduler) park(l *lane, limit int) (wait time.Duration, ok bool) {
+	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.parked >= limit {
-		return false
+		return 0, false
 	}
-	l.parked++
-	return true
+	if wait, ok = l.book(now); ok {
+		l.parked++
+	}
+	return wait, ok
 }
 
 // longRunning lists the jobs whose attempt began before the moment and that were not listed yet.

@@ -358,6 +358,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 		now := s.now()
 		s.sched.measure(now.Sub(measured))
 		measured = now
+		s.sched.noteSlow(now.Add(-slowAfter))
 		s.showLongRunning()
 		if s.results.blocked() != nil {
 			heldUp = now // waiting is not the receiver's fault

@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/topics"
@@ -129,84 +130,128 @@ func reportPercentiles(b *testing.B, took []time.Duration, label string) (p99 ti
 	return at(99)
 }
 
-// BenchmarkIsolation sends at a steady rate to ten healthy receivers, first alone and then with one that
-// hangs, one that drips and one that fails beside them, and compares the healthy ones. Run it with -benchtime=1x.
+// isolation sends at a steady rate to ten healthy receivers of one company, whatever else there is.
+type isolation struct {
+	rig  *senderRig
+	good *httptest.Server // of the healthy ones; answers a path /slow after 9 s
+
+	mu   sync.Mutex
+	sent map[string]time.Time
+	took []time.Duration
+	got  atomic.Int64
+}
+
+func newIsolation(b *testing.B, d *db.DB) *isolation {
+	b.Helper()
+	v := &isolation{sent: map[string]time.Time{}}
+	v.rig = newSenderRig(b, d, func(c *SenderConfig) {
+		c.Egress.Timeout, c.Breaker, c.Retry = 10*time.Second, BreakerConfig{}, RetryConfig{}
+	})
+	v.rig.forward()
+	v.good = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			_, _ = io.Copy(io.Discard, r.Body)
+			select {
+			case <-time.After(9 * time.Second):
+			case <-r.Context().Done():
+			}
+			return
+		}
+		discard(w, r)
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if at, ok := v.sent[r.Header.Get(webhook.HeaderDeliveryID)]; ok {
+			v.took = append(v.took, time.Since(at))
+		}
+		v.got.Add(1)
+	}))
+	return v
+}
+
+// run sends to the healthy receivers perSecond times, and to the others in every step-th of these rounds.
+func (v *isolation) run(others []*webhook.Message, step int) []time.Duration {
+	const healthy, seconds, perSecond = 10, 15, 20
+	rig := v.rig
+	rounds := make([][]*webhook.Message, seconds*perSecond)
+	var first uuid.UUID
+	for range healthy {
+		first, _ = rig.subscribe(v.good.URL)
+		for i, m := range rig.messages(first, len(rounds)) {
+			rounds[i] = append(rounds[i], m)
+		}
+	}
+	for i, m := range others {
+		round := i * step % len(rounds)
+		rounds[round] = append(rounds[round], m)
+	}
+	rig.produce(rig.messages(first, 1)...)
+	rig.eventually(func() bool { return v.got.Load() == 1 }, "group formed")
+	tick := time.NewTicker(time.Second / perSecond)
+	defer tick.Stop()
+	for _, round := range rounds {
+		<-tick.C
+		now := time.Now()
+		v.mu.Lock()
+		for _, m := range round {
+			v.sent[m.DeliveryID.String()] = now
+		}
+		v.mu.Unlock()
+		rig.produceAll(round)
+	}
+	rig.eventually(func() bool { return v.got.Load() >= int64(healthy*len(rounds)+1) }, "healthy ones complete")
+	v.good.CloseClientConnections()
+	rig.stop()
+	v.good.Close()
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return slices.Clone(v.took)
+}
+
+func hang(_ http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
+func drip(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for r.Context().Err() == nil {
+		_, _ = w.Write([]byte("."))
+		_ = http.NewResponseController(w).Flush()
+		<-tick.C
+	}
+}
+
+// BenchmarkIsolation compares the healthy receivers alone, beside one that hangs, one that drips and one that fails, and
+// beside 19 of another company on the same host that answer 200 after 9 s. Run it with -benchtime=1x.
 func BenchmarkIsolation(b *testing.B) {
 	d := durableDB(b)
-	const healthy, seconds, perSecond = 10, 15, 20
-	arm := func(sick ...http.HandlerFunc) []time.Duration {
-		rig := newSenderRig(b, d, func(c *SenderConfig) { c.Egress.Timeout = 10 * time.Second; c.Breaker = BreakerConfig{} })
-		var mu sync.Mutex
-		sent := map[string]time.Time{}
-		var took []time.Duration
-		var got atomic.Int64
-		good := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			discard(w, r)
-			mu.Lock()
-			if at, ok := sent[r.Header.Get(webhook.HeaderDeliveryID)]; ok {
-				took = append(took, time.Since(at))
-			}
-			mu.Unlock()
-			got.Add(1)
-		}))
-		defer good.Close()
-		var subs []uuid.UUID
-		for range healthy {
-			sub, _ := rig.subscribe(good.URL)
-			subs = append(subs, sub)
-		}
-		for _, h := range sick {
+	b.ResetTimer()
+	for range b.N {
+		base := reportPercentiles(b, newIsolation(b, d).run(nil, 1), "base-")
+
+		v := newIsolation(b, d)
+		var failing []*webhook.Message
+		for _, h := range []http.HandlerFunc{hang, drip, status(500)} {
 			s := httptest.NewServer(h)
 			defer s.Close()
 			defer s.CloseClientConnections()
-			sub, _ := rig.subscribe(s.URL)
-			subs = append(subs, sub)
+			sub, _ := v.rig.subscribe(s.URL)
+			failing = append(failing, v.rig.messages(sub, 300)...)
 		}
-		rounds := make([][]*webhook.Message, seconds*perSecond)
-		for _, sub := range subs {
-			for i, m := range rig.messages(sub, len(rounds)) {
-				rounds[i] = append(rounds[i], m)
-			}
+		beside := reportPercentiles(b, v.run(failing, 1), "beside-")
+		b.ReportMetric(float64(beside)/float64(base), "p99-ratio")
+
+		v = newIsolation(b, d)
+		other := *v.rig
+		other.company = tenant.NewID()
+		var late []*webhook.Message
+		for range 19 {
+			sub, _ := other.subscribe(v.good.URL + "/slow")
+			late = append(late, other.messages(sub, 30)...)
 		}
-		warm := rig.messages(subs[0], 1)
-		rig.produce(warm...)
-		rig.eventually(func() bool { return got.Load() == 1 }, "group formed")
-		tick := time.NewTicker(time.Second / perSecond)
-		defer tick.Stop()
-		for _, round := range rounds {
-			<-tick.C
-			now := time.Now()
-			mu.Lock()
-			for _, m := range round {
-				sent[m.DeliveryID.String()] = now
-			}
-			mu.Unlock()
-			rig.produceAll(round)
-		}
-		rig.eventually(func() bool { return got.Load() >= int64(healthy*len(rounds)+1) }, "healthy ones complete")
-		rig.stop()
-		mu.Lock()
-		defer mu.Unlock()
-		return slices.Clone(took)
-	}
-	hang := func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		<-r.Context().Done()
-	}
-	drip := func(w http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body)
-		tick := time.NewTicker(100 * time.Millisecond)
-		defer tick.Stop()
-		for r.Context().Err() == nil {
-			_, _ = w.Write([]byte("."))
-			_ = http.NewResponseController(w).Flush()
-			<-tick.C
-		}
-	}
-	b.ResetTimer()
-	for range b.N {
-		base := reportPercentiles(b, arm(), "base-")
-		with := reportPercentiles(b, arm(hang, drip, status(500)), "beside-")
-		b.ReportMetric(float64(with)/float64(base), "p99-ratio")
+		sharing := reportPercentiles(b, v.run(late, 10), "sharing-")
+		b.ReportMetric(float64(sharing)/float64(base), "sharing-p99-ratio")
 	}
 }

@@ -14,8 +14,12 @@ func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
 	m := j.msg
 	sit.attempt, sit.parks, sit.now = m.Attempt, m.Parks, s.now()
 	d := s.cfg.Retry.decide(sit)
-	if d.verdict == park && !s.sched.park(j.lane, s.cfg.Retry.MaxParked) {
-		d.verdict = parkInStore
+	if d.verdict == park {
+		if wait, ok := s.sched.park(j.lane, s.cfg.Retry.MaxParked); ok {
+			d.wait = max(d.wait, wait)
+		} else {
+			d.verdict = parkInStore
+		}
 	}
 	switch {
 	case a != nil:
