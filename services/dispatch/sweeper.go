@@ -1,12 +1,14 @@
 package dispatch
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
@@ -27,8 +29,8 @@ type SweeperConfig struct {
 	Abandoned   time.Duration // an attempt that shows no result for this long has lost its worker; 60 s
 	ExpireGrace time.Duration // the sender gets this long to notice the end of a time to live itself; 1 min
 	Page        int           // rows per statement; 500
-	Burst       int           // deliveries per receiver and pass; 500
-	Probe       int           // the same while its breaker is not closed; 3
+	Burst       int           // most deliveries per receiver and pass; 500
+	Probe       int           // the same while its breaker is not closed, or after it has not taken those of the last pass; 3
 	MaxAttempts int           // 7
 
 	DisableEvery  time.Duration // pause between two looks for receivers that failed for days; 10 min
@@ -74,7 +76,8 @@ type Sweeper struct {
 	now    func() time.Time
 	nudges chan receiverKey // subscriptions that changed
 
-	expiredAt time.Time // when all open deliveries were last looked at for the end of their time
+	feeds     map[receiverKey]feed // what the receivers with a backlog got in the last pass
+	expiredAt time.Time            // when all open deliveries were last looked at for the end of their time
 
 	watch watch
 }
@@ -190,8 +193,10 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	sweeperReleased.Add(float64(released))
-	w := &walk{at: start(), cutoffs: at}
-	if err := s.walk(ctx, w); err != nil {
+	w := &walk{at: start(), cutoffs: at, feeds: map[receiverKey]feed{}}
+	err = s.walk(ctx, w)
+	s.feeds = w.feeds
+	if err != nil {
 		return w.more, err
 	}
 	if began.Sub(s.expiredAt) >= s.cfg.ExpireGrace {
@@ -250,8 +255,31 @@ type walk struct {
 	cutoffs
 	at    cursor
 	only  *receiverKey
-	given int // deliveries of the receiver at the cursor that were put in
+	given int                  // deliveries of the receiver at the cursor that were put in
+	feed  feed                 // of that receiver
+	feeds map[receiverKey]feed // of this pass; nil = not kept
 	more  bool
+}
+
+// feed is how much a receiver with a backlog gets.
+type feed struct {
+	limit   int       // deliveries in one pass
+	through uuid.UUID // the last that was put in
+	back    bool      // some of the pass before have come back
+}
+
+// feedFor begins with few when deliveries of the last pass have come back, and doubles while none do.
+func (s *Sweeper) feedFor(v *openDelivery, g gate) feed {
+	last, ok := s.feeds[v.key]
+	switch {
+	case g.resting:
+		return feed{limit: s.cfg.Probe}
+	case !ok:
+		return feed{limit: s.cfg.Burst}
+	case bytes.Compare(v.id[:], last.through[:]) <= 0:
+		return feed{limit: s.cfg.Probe, back: true}
+	}
+	return feed{limit: min(2*last.limit, s.cfg.Burst)}
 }
 
 // page handles the rows after the cursor. It reports the end of the walk.
@@ -318,15 +346,20 @@ func (s *Sweeper) sort(v *openDelivery, g gate, exists bool, w *walk, to *todo) 
 	if !g.takes || g.restEnds.After(w.now) {
 		return true
 	}
-	limit := s.cfg.Burst
-	if g.resting {
-		limit = s.cfg.Probe
+	if w.given == 0 {
+		w.feed = s.feedFor(v, g)
 	}
-	if w.given >= limit {
-		w.more = w.more || !g.resting
+	if w.given >= w.feed.limit {
+		w.more = w.more || (!g.resting && !w.feed.back)
 		return true
 	}
 	w.given++
+	if bytes.Compare(v.id[:], w.feed.through[:]) > 0 {
+		w.feed.through = v.id
+	}
+	if w.feeds != nil {
+		w.feeds[v.key] = w.feed
+	}
 	to.inject = append(to.inject, v)
 	return false
 }

@@ -213,6 +213,41 @@ func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 	require.Equal(t, 0, p.count("subscription_id = '"+big.String()+"' AND next_attempt_at IS NULL"))
 }
 
+// A receiver that does not take what it is given gets little until it does.
+func TestSweeperGivesLittleToWhoTakesLittle(t *testing.T) {
+	t.Parallel()
+	p := newPipe(t, dbtest.OpenNew(t))
+	sub := p.subscribe()
+	for range 60 {
+		p.insert(row{sub: sub, parked: true, updated: time.Minute})
+	}
+	s := p.sweeper("a", func(c *SweeperConfig) { c.Burst, c.Probe = 20, 2 })
+	pass := func() (given int, more bool) {
+		t.Helper()
+		before := p.count("next_attempt_at IS NULL")
+		more, err := s.pass(t.Context())
+		require.NoError(t, err)
+		return before - p.count("next_attempt_at IS NULL"), more
+	}
+	comeBack := func() {
+		p.exec(`UPDATE deliveries SET next_attempt_at = NULL, updated_at = $2 WHERE company_id = $1`, p.company, time.Now().Add(-time.Minute))
+	}
+	for _, want := range []struct {
+		given int
+		more  bool
+	}{{20, true}, {2, false}, {2, false}} {
+		given, more := pass()
+		require.Equal(t, want.given, given)
+		require.Equal(t, want.more, more, "a receiver that takes nothing is no reason to hurry")
+		comeBack()
+	}
+	pass()
+	for _, want := range []int{4, 8, 16, 20} {
+		given, _ := pass()
+		require.Equal(t, want, given, "twice as much while none comes back")
+	}
+}
+
 func TestSweeperReactsToAResumedSubscription(t *testing.T) {
 	t.Parallel()
 	p := newPipe(t, dbtest.OpenNew(t))
