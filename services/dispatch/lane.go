@@ -3,10 +3,7 @@ package dispatch
 import (
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
@@ -45,12 +42,6 @@ func orDefault[T int | int64 | time.Duration](v, def T) T {
 	return v
 }
 
-// receiverKey names a subscription.
-type receiverKey struct {
-	company tenant.ID
-	id      uuid.UUID
-}
-
 // job is one record on its way through a lane.
 type job struct {
 	rec      *kafka.Record
@@ -74,7 +65,7 @@ const stuckAfter = time.Second
 
 // lane is the queue of one receiver.
 type lane struct {
-	receiverKey
+	key       webhook.SubscriptionKey
 	from      *assignment // in which it was made
 	queue     []*job
 	bytes     int64

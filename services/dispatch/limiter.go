@@ -127,9 +127,9 @@ type companyTurn struct {
 }
 
 func (t *turns) push(l *lane) {
-	c, ok := t.companies[l.receiverKey.company]
+	c, ok := t.companies[l.key.Company]
 	if !ok {
-		c = &companyTurn{company: l.receiverKey.company}
+		c = &companyTurn{company: l.key.Company}
 		if t.companies == nil {
 			t.companies = map[tenant.ID]*companyTurn{}
 		}
@@ -159,7 +159,7 @@ func (t *turns) pop() *lane {
 
 // remove takes a lane out. Its company keeps its place until that comes up.
 func (t *turns) remove(l *lane) {
-	c, ok := t.companies[l.receiverKey.company]
+	c, ok := t.companies[l.key.Company]
 	if !ok {
 		return
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // ResultsConfig says how results are gathered. Zero values take the defaults named beside the fields.
@@ -31,9 +32,9 @@ func (c *ResultsConfig) setDefaults() {
 
 // result is what is to be stored of a delivery.
 type result struct {
-	key       receiverKey
+	key       webhook.SubscriptionKey
 	delivery  uuid.UUID
-	state     int16
+	state     webhook.State
 	attempt   int16 // attempts made so far
 	most      int16 // the row is changed only if its attempt is at most this
 	next      *time.Time
@@ -67,15 +68,15 @@ type results struct {
 
 	mu       sync.Mutex
 	queue    []*result
-	breakers map[receiverKey]breakerChange
+	breakers map[webhook.SubscriptionKey]breakerChange
 	room     chan struct{} // not nil while there is none; closed when there is
 	wake     chan struct{}
 	full     chan struct{}
 	moved    bool // histories may have been written by another process
 
 	// Only the writing goroutine touches the rest.
-	seqs map[receiverKey]int64     // last number in a subscription's history
-	last map[receiverKey]lastTimes // what webhook_subscriptions was told last
+	seqs map[webhook.SubscriptionKey]int64     // last number in a subscription's history
+	last map[webhook.SubscriptionKey]lastTimes // what webhook_subscriptions was told last
 }
 
 type lastTimes struct{ success, failure time.Time }
@@ -85,9 +86,9 @@ const maxKnown = 200_000
 
 func newResults(cfg ResultsConfig, d *db.DB, log *slog.Logger, now func() time.Time) *results {
 	return &results{
-		cfg: cfg, db: d, log: log, now: now, breakers: map[receiverKey]breakerChange{},
+		cfg: cfg, db: d, log: log, now: now, breakers: map[webhook.SubscriptionKey]breakerChange{},
 		wake: make(chan struct{}, 1), full: make(chan struct{}, 1),
-		seqs: map[receiverKey]int64{}, last: map[receiverKey]lastTimes{},
+		seqs: map[webhook.SubscriptionKey]int64{}, last: map[webhook.SubscriptionKey]lastTimes{},
 	}
 }
 
@@ -109,7 +110,7 @@ func (r *results) add(res *result) {
 }
 
 // addBreaker takes a change of a receiver's breaker; a later one of the same receiver replaces it.
-func (r *results) addBreaker(key receiverKey, c breakerChange) {
+func (r *results) addBreaker(key webhook.SubscriptionKey, c breakerChange) {
 	r.mu.Lock()
 	r.breakers[key] = c
 	r.mu.Unlock()
@@ -170,11 +171,11 @@ func (r *results) flush(ctx context.Context, stop <-chan struct{}) {
 }
 
 // take removes the next batch. It never holds two results of one delivery: a statement must not touch a row twice.
-func (r *results) take() ([]*result, map[receiverKey]breakerChange) {
+func (r *results) take() ([]*result, map[webhook.SubscriptionKey]breakerChange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	changes := r.breakers
-	r.breakers = map[receiverKey]breakerChange{}
+	r.breakers = map[webhook.SubscriptionKey]breakerChange{}
 	seen := make(map[uuid.UUID]struct{}, min(len(r.queue), r.cfg.Batch))
 	n := 0
 	for n < len(r.queue) && n < r.cfg.Batch {
@@ -198,7 +199,7 @@ func (r *results) take() ([]*result, map[receiverKey]breakerChange) {
 	return batch, changes
 }
 
-func (r *results) store(ctx context.Context, batch []*result, changes map[receiverKey]breakerChange, stop <-chan struct{}) bool {
+func (r *results) store(ctx context.Context, batch []*result, changes map[webhook.SubscriptionKey]breakerChange, stop <-chan struct{}) bool {
 	pause := 50 * time.Millisecond
 	for try := 1; ; try++ {
 		err := r.write(ctx, batch, changes)
@@ -218,10 +219,10 @@ func (r *results) store(ctx context.Context, batch []*result, changes map[receiv
 }
 
 // write stores one batch in one transaction. Running it again changes nothing.
-func (r *results) write(ctx context.Context, batch []*result, changes map[receiverKey]breakerChange) error {
+func (r *results) write(ctx context.Context, batch []*result, changes map[webhook.SubscriptionKey]breakerChange) error {
 	// All writers of these rows lock them in this order.
 	slices.SortFunc(batch, func(a, b *result) int {
-		return cmp.Or(bytes.Compare(a.key.company[:], b.key.company[:]), bytes.Compare(a.key.id[:], b.key.id[:]), bytes.Compare(a.delivery[:], b.delivery[:]))
+		return cmp.Or(a.key.Compare(b.key), bytes.Compare(a.delivery[:], b.delivery[:]))
 	})
 	var rows deliveryColumns
 	for _, res := range batch {
@@ -253,8 +254,8 @@ func (r *results) write(ctx context.Context, batch []*result, changes map[receiv
 }
 
 // history numbers the attempts of a batch. The last 100 of a subscription are kept; more would meet themselves in the ring.
-func (r *results) history(ctx context.Context, batch []*result) (*attemptColumns, map[receiverKey]int64, error) {
-	tried := map[receiverKey][]*result{}
+func (r *results) history(ctx context.Context, batch []*result) (*attemptColumns, map[webhook.SubscriptionKey]int64, error) {
+	tried := map[webhook.SubscriptionKey][]*result{}
 	for _, res := range batch {
 		if res.tried {
 			tried[res.key] = append(tried[res.key], res)
@@ -263,7 +264,7 @@ func (r *results) history(ctx context.Context, batch []*result) (*attemptColumns
 	if err := r.knowSeqs(ctx, tried); err != nil {
 		return nil, nil, err
 	}
-	rows, ends := &attemptColumns{}, make(map[receiverKey]int64, len(tried))
+	rows, ends := &attemptColumns{}, make(map[webhook.SubscriptionKey]int64, len(tried))
 	for _, key := range sortedKeys(tried) {
 		attempts := tried[key]
 		slices.SortStableFunc(attempts, func(a, b *result) int { return a.started.Compare(b.started) })
@@ -278,24 +279,22 @@ func (r *results) history(ctx context.Context, batch []*result) (*attemptColumns
 	return rows, ends, nil
 }
 
-func sortedKeys[T any](m map[receiverKey]T) []receiverKey {
-	keys := make([]receiverKey, 0, len(m))
+func sortedKeys[T any](m map[webhook.SubscriptionKey]T) []webhook.SubscriptionKey {
+	keys := make([]webhook.SubscriptionKey, 0, len(m))
 	for k := range m {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b receiverKey) int {
-		return cmp.Or(bytes.Compare(a.company[:], b.company[:]), bytes.Compare(a.id[:], b.id[:]))
-	})
+	slices.SortFunc(keys, webhook.SubscriptionKey.Compare)
 	return keys
 }
 
 // knowSeqs reads the ends of histories that are new to this writer.
-func (r *results) knowSeqs(ctx context.Context, tried map[receiverKey][]*result) error {
+func (r *results) knowSeqs(ctx context.Context, tried map[webhook.SubscriptionKey][]*result) error {
 	if r.takeMoved() || len(r.seqs) > maxKnown {
 		clear(r.seqs)
 		clear(r.last)
 	}
-	var unknown []receiverKey
+	var unknown []webhook.SubscriptionKey
 	for key := range tried {
 		if _, ok := r.seqs[key]; !ok {
 			unknown = append(unknown, key)
@@ -332,7 +331,7 @@ func (r *results) takeMoved() bool {
 
 // lastColumns is what the subscriptions are told.
 type lastColumns struct {
-	keys      []receiverKey
+	keys      []webhook.SubscriptionKey
 	times     []lastTimes
 	companies []uuid.UUID
 	ids       []uuid.UUID
@@ -349,16 +348,16 @@ func (c *lastColumns) update(tx *db.Tx) {
 // lastTimes finds the subscriptions whose last success or failure is news. One that was told less than a
 // second ago is left alone: under load its row would be written with every batch.
 func (r *results) lastTimes(batch []*result) *lastColumns {
-	newest := map[receiverKey]lastTimes{}
+	newest := map[webhook.SubscriptionKey]lastTimes{}
 	for _, res := range batch {
 		if !res.tried {
 			continue
 		}
 		t, at := newest[res.key], res.started.Add(res.took).UTC().Truncate(time.Microsecond)
 		switch {
-		case res.state == stateSuccess && at.After(t.success):
+		case res.state == webhook.StateSuccess && at.After(t.success):
 			t.success = at
-		case res.state != stateSuccess && at.After(t.failure):
+		case res.state != webhook.StateSuccess && at.After(t.failure):
 			t.failure = at
 		}
 		newest[res.key] = t
@@ -370,7 +369,7 @@ func (r *results) lastTimes(batch []*result) *lastColumns {
 	return c
 }
 
-func (c *lastColumns) add(key receiverKey, t, told lastTimes) {
+func (c *lastColumns) add(key webhook.SubscriptionKey, t, told lastTimes) {
 	var success, failure *time.Time
 	if t.success.Sub(told.success) >= time.Second {
 		success, told.success = &t.success, t.success
@@ -382,6 +381,6 @@ func (c *lastColumns) add(key receiverKey, t, told lastTimes) {
 		return
 	}
 	c.keys, c.times = append(c.keys, key), append(c.times, told)
-	c.companies, c.ids = append(c.companies, uuid.UUID(key.company)), append(c.ids, key.id)
+	c.companies, c.ids = append(c.companies, uuid.UUID(key.Company)), append(c.ids, key.ID)
 	c.successes, c.failures = append(c.successes, success), append(c.failures, failure)
 }

@@ -10,14 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-)
-
-// States of a delivery as stored.
-const (
-	statePending    int16 = 0
-	stateDelivering int16 = 1
-	stateSuccess    int16 = 2
-	stateFailed     int16 = 3
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // sqlUpdateDeliveries changes only what is still open, and only rows whose attempt is not past what the
@@ -47,10 +40,10 @@ type deliveryColumns struct {
 }
 
 func (c *deliveryColumns) add(r *result) {
-	c.companies = append(c.companies, uuid.UUID(r.key.company))
-	c.subscriptions = append(c.subscriptions, r.key.id)
+	c.companies = append(c.companies, uuid.UUID(r.key.Company))
+	c.subscriptions = append(c.subscriptions, r.key.ID)
 	c.ids = append(c.ids, r.delivery)
-	c.states = append(c.states, r.state)
+	c.states = append(c.states, int16(r.state))
 	c.attempts = append(c.attempts, r.attempt)
 	c.most = append(c.most, r.most)
 	c.next = append(c.next, r.next)
@@ -96,8 +89,8 @@ type attemptColumns struct {
 }
 
 func (c *attemptColumns) add(r *result, seq int64) {
-	c.companies = append(c.companies, uuid.UUID(r.key.company))
-	c.subscriptions = append(c.subscriptions, r.key.id)
+	c.companies = append(c.companies, uuid.UUID(r.key.Company))
+	c.subscriptions = append(c.subscriptions, r.key.ID)
 	c.rings = append(c.rings, int16(seq%ringSize))
 	c.seqs = append(c.seqs, seq)
 	c.deliveries = append(c.deliveries, r.delivery)
@@ -123,21 +116,21 @@ JOIN delivery_attempts AS d ON d.company_id = u.c AND d.subscription_id = u.s
 GROUP BY d.company_id, d.subscription_id`
 
 // selectSeqs reads where the history of each subscription ends.
-func selectSeqs(ctx context.Context, q db.Querier, keys []receiverKey) (map[receiverKey]int64, error) {
+func selectSeqs(ctx context.Context, q db.Querier, keys []webhook.SubscriptionKey) (map[webhook.SubscriptionKey]int64, error) {
 	companies, ids := make([]uuid.UUID, len(keys)), make([]uuid.UUID, len(keys))
 	for i, k := range keys {
-		companies[i], ids[i] = uuid.UUID(k.company), k.id
+		companies[i], ids[i] = uuid.UUID(k.Company), k.ID
 	}
 	rows, err := q.Query(ctx, sqlSelectSeqs, companies, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read ends of attempt histories: %w", err)
 	}
-	found := map[receiverKey]int64{}
+	found := map[webhook.SubscriptionKey]int64{}
 	var (
-		key receiverKey
+		key webhook.SubscriptionKey
 		seq int64
 	)
-	_, err = pgx.ForEachRow(rows, []any{&key.company, &key.id, &seq}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&key.Company, &key.ID, &seq}, func() error {
 		found[key] = seq
 		return nil
 	})
@@ -154,13 +147,13 @@ WHERE webhook_subscriptions.company_id = u.c AND webhook_subscriptions.id = u.i`
 
 const sqlUpdateBreaker = `UPDATE webhook_subscriptions SET breaker_open_until = $3, breaker_opens = $4 WHERE company_id = $1 AND id = $2`
 
-func updateBreakers(tx *db.Tx, changes map[receiverKey]breakerChange) {
+func updateBreakers(tx *db.Tx, changes map[webhook.SubscriptionKey]breakerChange) {
 	for key, c := range changes {
 		var until *time.Time
 		if c.open {
 			until = &c.until
 		}
-		tx.Queue(sqlUpdateBreaker, key.company, key.id, until, c.opens)
+		tx.Queue(sqlUpdateBreaker, key.Company, key.ID, until, c.opens)
 	}
 }
 
@@ -170,7 +163,7 @@ JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id 
 
 // progress is how far a delivery is according to the database.
 type progress struct {
-	state   int16
+	state   webhook.State
 	attempt int16
 }
 

@@ -107,12 +107,12 @@ func (r *Router) Run(ctx context.Context) error {
 }
 
 func (r *Router) subscriptionChanged(rec *kgo.Record) {
-	key, err := subscriptionKey(rec.Key)
+	key, err := webhook.ParseSubscriptionKey(rec.Key)
 	if err != nil {
 		r.cfg.Log.Warn("change of a subscription is not understood", "error", err)
 		return
 	}
-	r.subs.drop(key.company)
+	r.subs.drop(key.Company)
 }
 
 // route takes a batch of one partition all the way. A step that fails is tried until it works or the partition

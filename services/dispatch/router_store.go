@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // insertChunk bounds the rows of one statement.
@@ -92,11 +93,12 @@ func insertChunkOf(ctx context.Context, tx *db.Tx, chunk []*delivery, now, expir
 		return err
 	}
 	var id uuid.UUID
-	var state, attempt int16
+	var state webhook.State
+	var attempt int16
 	var parked bool
 	_, err = pgx.ForEachRow(rows, []any{&id, &state, &attempt, &parked}, func() error {
 		if v := byID[id]; v != nil {
-			v.known = state != statePending || attempt > 0 || parked
+			v.known = state != webhook.StatePending || attempt > 0 || parked
 		}
 		return nil
 	})

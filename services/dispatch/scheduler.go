@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // scheduler decides which job runs next. A freed slot goes to the companies that wait for it in turn, and within a
@@ -14,7 +15,7 @@ type scheduler struct {
 	now func() time.Time
 
 	mu        sync.Mutex
-	lanes     map[receiverKey]*lane
+	lanes     map[webhook.SubscriptionKey]*lane
 	backlog   map[*lane]struct{} // with a queue
 	running   map[*job]struct{}
 	hosts     map[string]*host
@@ -29,7 +30,7 @@ type scheduler struct {
 
 func newScheduler(cfg LaneConfig, now func() time.Time) *scheduler {
 	return &scheduler{
-		cfg: cfg, now: now, lanes: map[receiverKey]*lane{}, backlog: map[*lane]struct{}{}, running: map[*job]struct{}{},
+		cfg: cfg, now: now, lanes: map[webhook.SubscriptionKey]*lane{}, backlog: map[*lane]struct{}{}, running: map[*job]struct{}{},
 		hosts: map[string]*host{}, companies: map[tenant.ID]*limiter{}, total: newLimiter(cfg.Total),
 		allowed: minBacklog, more: make(chan struct{}),
 	}
@@ -41,7 +42,7 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l, created := s.lane(receiverKey{j.msg.Company, j.msg.SubscriptionID}, j.from)
+	l, created := s.lane(webhook.SubscriptionKey{Company: j.msg.Company, ID: j.msg.SubscriptionID}, j.from)
 	j.lane, j.queuedAt, l.lastUsed = l, now, now
 	if j.msg.Parks > 0 && l.parked > 0 {
 		l.parked--
@@ -97,18 +98,18 @@ func (s *scheduler) overloaded() <-chan struct{} {
 	return s.more
 }
 
-func (s *scheduler) lane(key receiverKey, from *assignment) (l *lane, created bool) {
+func (s *scheduler) lane(key webhook.SubscriptionKey, from *assignment) (l *lane, created bool) {
 	if l, ok := s.lanes[key]; ok {
 		return l, false
 	}
-	company, ok := s.companies[key.company]
+	company, ok := s.companies[key.Company]
 	if !ok {
 		limit := newLimiter(s.cfg.PerCompany)
 		company = &limit
-		s.companies[key.company] = company
+		s.companies[key.Company] = company
 	}
 	company.lanes++
-	l = &lane{receiverKey: key, from: from, company: company}
+	l = &lane{key: key, from: from, company: company}
 	s.lanes[key] = l
 	return l, true
 }
@@ -141,7 +142,7 @@ func (s *scheduler) setHost(l *lane, name string) {
 		h = newHost(name, s.cfg.PerHost)
 		s.hosts[name] = h
 	}
-	l.host, l.share = h, h.share(l.receiverKey.company)
+	l.host, l.share = h, h.share(l.key.Company)
 	l.host.lanes++
 	l.share.lanes++
 }
@@ -151,7 +152,7 @@ func (s *scheduler) dropHost(l *lane) {
 		return
 	}
 	if l.share.lanes--; l.share.lanes == 0 {
-		delete(l.host.shares, l.receiverKey.company)
+		delete(l.host.shares, l.key.Company)
 	}
 	if l.host.lanes--; l.host.lanes == 0 {
 		delete(s.hosts, l.host.name)
@@ -430,9 +431,9 @@ func (s *scheduler) disown(a *assignment) (gone []*lane) {
 
 func (s *scheduler) forget(l *lane) {
 	l.gone = true
-	delete(s.lanes, l.receiverKey)
+	delete(s.lanes, l.key)
 	s.dropHost(l)
 	if l.company.lanes--; l.company.lanes == 0 {
-		delete(s.companies, l.receiverKey.company)
+		delete(s.companies, l.key.Company)
 	}
 }

@@ -228,7 +228,7 @@ func (s *Sender) admit(j *job) {
 
 // open makes a new lane ready: with the host and the breaker of its receiver.
 func (s *Sender) open(l *lane) {
-	r, err := s.receiver(l.receiverKey, l.from.stopping)
+	r, err := s.receiver(l.key, l.from.stopping)
 	if err != nil {
 		return // the partition is stopping and the lane has been emptied
 	}
@@ -236,7 +236,7 @@ func (s *Sender) open(l *lane) {
 	if r != nil {
 		host, opens, until = r.URL.Host, r.BreakerOpens, r.BreakerOpenUntil
 	}
-	b := newBreaker(s.cfg.Breaker, opens, until, s.now(), func(c breakerChange) { s.results.addBreaker(l.receiverKey, c) })
+	b := newBreaker(s.cfg.Breaker, opens, until, s.now(), func(c breakerChange) { s.results.addBreaker(l.key, c) })
 	run, ok := s.sched.ready(l, host, b)
 	if !ok {
 		b.forget()
@@ -245,14 +245,14 @@ func (s *Sender) open(l *lane) {
 }
 
 // receiver asks for a receiver until there is an answer; it fails only when the partition stops.
-func (s *Sender) receiver(key receiverKey, stopping <-chan struct{}) (*Receiver, error) {
+func (s *Sender) receiver(key webhook.SubscriptionKey, stopping <-chan struct{}) (*Receiver, error) {
 	pause := 50 * time.Millisecond
 	for {
-		r, err := s.receivers.Receiver(s.work, key.company, key.id)
+		r, err := s.receivers.Receiver(s.work, key.Company, key.ID)
 		if err == nil {
 			return r, nil
 		}
-		s.log.WarnContext(s.work, "receiver not read", "company_id", key.company, "subscription_id", key.id, "error", err)
+		s.log.WarnContext(s.work, "receiver not read", "company_id", key.Company, "subscription_id", key.ID, "error", err)
 		select {
 		case <-stopping:
 			return nil, err
@@ -286,7 +286,7 @@ func (s *Sender) process(j *job) {
 		j.rec.Drop()
 		return
 	}
-	r, err := s.receiver(j.lane.receiverKey, j.from.stopping)
+	r, err := s.receiver(j.lane.key, j.from.stopping)
 	if err != nil {
 		j.rec.Drop()
 		return
@@ -379,6 +379,6 @@ func (s *Sender) tickLoop(ctx context.Context) {
 func (s *Sender) showLongRunning() {
 	for _, j := range s.sched.longRunning(s.now().Add(-s.cfg.Results.ShowAge)) {
 		n := int16(j.msg.Attempt)
-		s.results.add(&result{key: j.lane.receiverKey, delivery: j.msg.DeliveryID, state: stateDelivering, attempt: n - 1, most: n - 1})
+		s.results.add(&result{key: j.lane.key, delivery: j.msg.DeliveryID, state: webhook.StateDelivering, attempt: n - 1, most: n - 1})
 	}
 }

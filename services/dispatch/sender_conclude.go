@@ -7,6 +7,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // conclude does what was decided: first what must be in Kafka, then the result, then the record is done.
@@ -55,8 +56,8 @@ func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
 func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result {
 	n := int16(j.msg.Attempt)
 	res := &result{
-		key: receiverKey{j.msg.Company, j.msg.SubscriptionID}, delivery: j.msg.DeliveryID,
-		state: statePending, attempt: n - 1, most: n - 1, stored: j.rec.Done,
+		key: webhook.SubscriptionKey{Company: j.msg.Company, ID: j.msg.SubscriptionID}, delivery: j.msg.DeliveryID,
+		state: webhook.StatePending, attempt: n - 1, most: n - 1, stored: j.rec.Done,
 	}
 	if a != nil {
 		res.attempt, res.tried, res.started, res.took, res.body = n, true, a.at.UTC().Truncate(time.Microsecond), a.took, a.body
@@ -72,9 +73,9 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 	switch d.verdict {
 	case success:
 		// Also when a worker that lost the partition has recorded a failure of this attempt meanwhile.
-		res.state, res.most, res.completed = stateSuccess, math.MaxInt16, &moment
+		res.state, res.most, res.completed = webhook.StateSuccess, math.MaxInt16, &moment
 	case dead:
-		res.state, res.most, res.completed = stateFailed, math.MaxInt16, &moment
+		res.state, res.most, res.completed = webhook.StateFailed, math.MaxInt16, &moment
 		if d.reason != "" {
 			res.err = &d.reason
 		}

@@ -59,9 +59,9 @@ func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 		return quiet
 	}, "quiet")
 	require.Less(t, before, 3000)
-	require.Zero(t, rig.inState(sub, stateSuccess))
+	require.Zero(t, rig.inState(sub, webhook.StateSuccess))
 	down.on.Store(false)
-	rig.eventually(func() bool { return rig.inState(sub, stateSuccess) == 3000 }, "all recorded")
+	rig.eventually(func() bool { return rig.inState(sub, webhook.StateSuccess) == 3000 }, "all recorded")
 	require.Len(t, h.all(), 3000, "nothing sent twice")
 }
 
@@ -84,9 +84,9 @@ func TestSenderRecognisesRepeatsByTheDatabase(t *testing.T) {
 	m[3].Attempt = 1
 	set(m[3], 1, 0) // begun by a worker that died
 	rig.produce(m...)
-	rig.eventuallyState(m[4], stateSuccess)
-	rig.eventuallyState(m[0], stateSuccess)
-	rig.eventuallyState(m[3], stateSuccess)
+	rig.eventuallyState(m[4], webhook.StateSuccess)
+	rig.eventuallyState(m[0], webhook.StateSuccess)
+	rig.eventuallyState(m[3], webhook.StateSuccess)
 	got := map[string]int{}
 	for _, hit := range h.all() {
 		got[hit.id] = hit.attempt
@@ -120,7 +120,7 @@ func TestSenderMovesPartitionsWithoutLoss(t *testing.T) {
 	rig.eventually(func() bool {
 		done := 0
 		for _, sub := range subs {
-			done += rig.inState(sub, stateSuccess)
+			done += rig.inState(sub, webhook.StateSuccess)
 		}
 		return done == receivers*each
 	}, "all delivered")
@@ -147,7 +147,7 @@ func TestSenderTraces(t *testing.T) {
 	m := rig.messages(sub, 1)[0]
 	m.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 	rig.produce(m)
-	rig.eventuallyState(m, stateSuccess)
+	rig.eventuallyState(m, webhook.StateSuccess)
 	ended := spans.Ended()
 	require.Len(t, ended, 2)
 	cause := "0af7651916cd43dd8448eb211c80319c"

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/hashicorp/golang-lru/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -123,7 +123,7 @@ func (s *Sender) checkLoop(ctx context.Context) {
 			switch {
 			case !ok || j.from.stopped():
 				j.rec.Drop()
-			case stored && (p.state >= stateSuccess || int(p.attempt) >= j.msg.Attempt):
+			case stored && (!p.state.Open() || int(p.attempt) >= j.msg.Attempt):
 				duplicatesDropped.WithLabelValues("sender").Inc()
 				j.rec.Done()
 			default:

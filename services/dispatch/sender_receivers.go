@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/hashicorp/golang-lru/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/twmb/franz-go/pkg/kgo"
 
@@ -73,14 +73,14 @@ type ReceiverCache struct {
 	ttl time.Duration
 
 	mu      sync.Mutex
-	entries *lru.Cache[receiverKey, *receiverEntry]
+	entries *lru.Cache[webhook.SubscriptionKey, *receiverEntry]
 	wanted  []*receiverEntry
 	loading bool
 }
 
 // receiverEntry is one look-up: under way until done is closed.
 type receiverEntry struct {
-	key      receiverKey
+	key      webhook.SubscriptionKey
 	done     chan struct{}
 	receiver *Receiver
 	err      error
@@ -91,7 +91,7 @@ const maxReceivers = 100_000
 
 // NewReceiverCache keeps what it reads for at most ttl (5 s when zero), less when it is invalidated.
 func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
-	entries, err := lru.New[receiverKey, *receiverEntry](maxReceivers)
+	entries, err := lru.New[webhook.SubscriptionKey, *receiverEntry](maxReceivers)
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
@@ -102,12 +102,12 @@ func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
 func (c *ReceiverCache) Invalidate(company tenant.ID, id uuid.UUID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries.Remove(receiverKey{company, id})
+	c.entries.Remove(webhook.SubscriptionKey{Company: company, ID: id})
 }
 
 // Receiver implements [Receivers].
 func (c *ReceiverCache) Receiver(ctx context.Context, company tenant.ID, id uuid.UUID) (*Receiver, error) {
-	e := c.entry(receiverKey{company, id}) //nolint:contextcheck // one load serves many callers
+	e := c.entry(webhook.SubscriptionKey{Company: company, ID: id}) //nolint:contextcheck // one load serves many callers
 	select {
 	case <-e.done:
 	default:
@@ -121,7 +121,7 @@ func (c *ReceiverCache) Receiver(ctx context.Context, company tenant.ID, id uuid
 }
 
 // entry finds a fresh entry, or orders one to be read.
-func (c *ReceiverCache) entry(key receiverKey) *receiverEntry {
+func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e, ok := c.entries.Get(key); ok && (e.loadedAt.IsZero() || time.Since(e.loadedAt) < c.ttl) {
@@ -157,7 +157,7 @@ func (c *ReceiverCache) load() {
 	}
 }
 
-func (c *ReceiverCache) store(batch []*receiverEntry, found map[receiverKey]*Receiver, err error) {
+func (c *ReceiverCache) store(batch []*receiverEntry, found map[webhook.SubscriptionKey]*Receiver, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range batch {
@@ -175,18 +175,18 @@ const sqlSelectReceivers = `SELECT w.company_id, w.id, w.url, w.is_active, w.sta
 FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i)
 JOIN webhook_subscriptions AS w ON w.company_id = u.c AND w.id = u.i`
 
-func loadReceivers(ctx context.Context, q db.Querier, batch []*receiverEntry) (map[receiverKey]*Receiver, error) {
+func loadReceivers(ctx context.Context, q db.Querier, batch []*receiverEntry) (map[webhook.SubscriptionKey]*Receiver, error) {
 	companies, ids := make([]uuid.UUID, len(batch)), make([]uuid.UUID, len(batch))
 	for i, e := range batch {
-		companies[i], ids[i] = uuid.UUID(e.key.company), e.key.id
+		companies[i], ids[i] = uuid.UUID(e.key.Company), e.key.ID
 	}
 	rows, err := q.Query(ctx, sqlSelectReceivers, companies, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read receivers: %w", err)
 	}
-	found := make(map[receiverKey]*Receiver, len(batch))
+	found := make(map[webhook.SubscriptionKey]*Receiver, len(batch))
 	var (
-		key                  receiverKey
+		key                  webhook.SubscriptionKey
 		target, secret       string
 		status               string
 		previous             *string
@@ -194,7 +194,7 @@ func loadReceivers(ctx context.Context, q db.Querier, batch []*receiverEntry) (m
 		active               bool
 		opens                int
 	)
-	_, err = pgx.ForEachRow(rows, []any{&key.company, &key.id, &target, &active, &status, &secret, &previous, &previousUntil, &until, &opens}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&key.Company, &key.ID, &target, &active, &status, &secret, &previous, &previousUntil, &until, &opens}, func() error {
 		r := NewReceiver(target, secret, deref(previous), deref(previousUntil))
 		r.Paused = !active || status != "active"
 		r.BreakerOpens, r.BreakerOpenUntil = opens, deref(until)
@@ -217,13 +217,13 @@ func deref[T any](p *T) (v T) {
 // Watch drops what changes, as it is announced on the topic of subscriptions, until ctx is done.
 func (c *ReceiverCache) Watch(ctx context.Context, cfg kafka.Config) error {
 	return kafka.Tail(ctx, cfg, nil, func(r *kgo.Record) {
-		key, err := subscriptionKey(r.Key)
+		key, err := webhook.ParseSubscriptionKey(r.Key)
 		if err != nil {
 			if cfg.Log != nil {
 				cfg.Log.WarnContext(ctx, "announcement of a subscription not understood", "error", err)
 			}
 			return
 		}
-		c.Invalidate(key.company, key.id)
+		c.Invalidate(key.Company, key.ID)
 	}, topics.Subscriptions)
 }

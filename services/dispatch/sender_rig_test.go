@@ -185,7 +185,7 @@ func (rig *senderRig) produce(messages ...*webhook.Message) {
 }
 
 type deliveryRow struct {
-	State     int16
+	State     webhook.State
 	Attempt   int16
 	Next      *time.Time
 	Code      *int32
@@ -210,7 +210,7 @@ func (rig *senderRig) count(sql string, args ...any) (n int) {
 }
 
 // inState counts the deliveries of a subscription.
-func (rig *senderRig) inState(sub uuid.UUID, state int16) int {
+func (rig *senderRig) inState(sub uuid.UUID, state webhook.State) int {
 	return rig.count(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND state = $3`, rig.company, sub, state)
 }
 
@@ -219,7 +219,7 @@ func (rig *senderRig) eventually(what func() bool, name string) {
 	require.Eventually(rig.t, what, time.Minute, 10*time.Millisecond, name)
 }
 
-func (rig *senderRig) eventuallyState(m *webhook.Message, state int16) deliveryRow {
+func (rig *senderRig) eventuallyState(m *webhook.Message, state webhook.State) deliveryRow {
 	rig.t.Helper()
 	rig.eventually(func() bool { return rig.row(m).State == state }, fmt.Sprintf("state %d", state))
 	return rig.row(m)

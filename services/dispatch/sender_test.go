@@ -25,7 +25,7 @@ func TestSenderDelivers(t *testing.T) {
 	sub, secret := rig.subscribe(h.URL + "/hook?a=b")
 	m := rig.messages(sub, 1)[0]
 	rig.produce(m)
-	row := rig.eventuallyState(m, stateSuccess)
+	row := rig.eventuallyState(m, webhook.StateSuccess)
 	require.EqualValues(t, 1, row.Attempt)
 	require.EqualValues(t, 200, *row.Code)
 	require.Equal(t, "thanks", string(row.Body))
@@ -56,7 +56,7 @@ func TestSenderTakesTheOutboxForm(t *testing.T) {
 	require.NoError(t, err)
 	rec := &kgo.Record{Topic: topics.Deliveries, Key: []byte(sub.String()), Value: payload, Headers: []kgo.RecordHeader{{Key: "companyid", Value: []byte(rig.company.String())}}}
 	require.NoError(t, rig.client.ProduceSync(t.Context(), rec).FirstErr())
-	rig.eventuallyState(m, stateSuccess)
+	rig.eventuallyState(m, webhook.StateSuccess)
 	require.Equal(t, m.Body, h.all()[0].body)
 }
 
@@ -82,7 +82,7 @@ func TestSenderGivesUpAfterSevenAttempts(t *testing.T) {
 			sub, _ := rig.subscribe(h.URL)
 			m := rig.messages(sub, 1)[0]
 			rig.produce(m)
-			row := rig.eventuallyState(m, stateFailed)
+			row := rig.eventuallyState(m, webhook.StateFailed)
 			require.EqualValues(t, 7, row.Attempt)
 			require.Contains(t, *row.Err, test.want)
 			var numbers []int
@@ -117,7 +117,7 @@ func TestSenderCutsHugeAnswers(t *testing.T) {
 	sub, _ := rig.subscribe(h.URL)
 	m := rig.messages(sub, 1)[0]
 	rig.produce(m)
-	require.Len(t, rig.eventuallyState(m, stateSuccess).Body, 2048)
+	require.Len(t, rig.eventuallyState(m, webhook.StateSuccess).Body, 2048)
 }
 
 func TestSenderHonoursRetryAfter(t *testing.T) {
@@ -150,8 +150,8 @@ func TestSenderDropsWhatIsOver(t *testing.T) {
 	late.ExpiresAt = time.Now().Add(-time.Second)
 	orphan := rig.messages(uuid.Must(uuid.NewV7()), 1)[0]
 	rig.produce(late, orphan)
-	require.Equal(t, "ttl expired", *rig.eventuallyState(late, stateFailed).Err)
-	row := rig.eventuallyState(orphan, stateFailed)
+	require.Equal(t, "ttl expired", *rig.eventuallyState(late, webhook.StateFailed).Err)
+	row := rig.eventuallyState(orphan, webhook.StateFailed)
 	require.Equal(t, "subscription deleted", *row.Err)
 	require.Zero(t, row.Attempt)
 	require.Empty(t, h.all())
@@ -167,9 +167,9 @@ func TestSenderParksForPausedSubscriptions(t *testing.T) {
 	m, test := rig.messages(sub, 1)[0], rig.messages(sub, 1)[0]
 	test.IsTest = true
 	rig.produce(m, test)
-	rig.eventuallyState(test, stateSuccess)
+	rig.eventuallyState(test, webhook.StateSuccess)
 	rig.eventually(func() bool { return rig.row(m).Next == nil }, "parked in the database")
-	require.EqualValues(t, statePending, rig.row(m).State)
+	require.EqualValues(t, webhook.StatePending, rig.row(m).State)
 	require.Zero(t, rig.row(m).Attempt)
 	require.Len(t, h.all(), 1)
 }
@@ -183,14 +183,14 @@ func TestSenderDropsDuplicates(t *testing.T) {
 	for _, one := range m {
 		rig.produce(one, one)
 	}
-	rig.eventually(func() bool { return rig.inState(sub, stateSuccess) == 20 }, "delivered")
+	rig.eventually(func() bool { return rig.inState(sub, webhook.StateSuccess) == 20 }, "delivered")
 	rig.stop()
 	// A new owner has no memory; the database has.
 	rig.run(quickConfig(rig.brokers))
 	rig.produce(m...)
 	marker := rig.messages(sub, 1)[0]
 	rig.produce(marker)
-	rig.eventuallyState(marker, stateSuccess)
+	rig.eventuallyState(marker, webhook.StateSuccess)
 	require.Len(t, h.all(), 21)
 }
 
@@ -201,14 +201,14 @@ func TestSenderUsesTheSecretOfTheMoment(t *testing.T) {
 	sub, old := rig.subscribe(h.URL)
 	m := rig.messages(sub, 3)
 	rig.produce(m[0])
-	rig.eventuallyState(m[0], stateSuccess)
+	rig.eventuallyState(m[0], webhook.StateSuccess)
 
 	fresh := webhook.NewSecret()
 	rig.exec(`UPDATE webhook_subscriptions SET secret = $3, previous_secret = $4, previous_until = $5 WHERE company_id = $1 AND id = $2`,
 		rig.company, sub, fresh, old, time.Now().Add(time.Hour))
 	rig.cache.Invalidate(rig.company, sub)
 	rig.produce(m[1])
-	rig.eventuallyState(m[1], stateSuccess)
+	rig.eventuallyState(m[1], webhook.StateSuccess)
 	hits := h.all()
 	require.NoError(t, webhook.Verify(fresh, hits[1].header, hits[1].body, time.Now(), time.Minute))
 	require.NotEmpty(t, hits[1].header.Get(webhook.HeaderSignaturePrevious))
@@ -216,7 +216,7 @@ func TestSenderUsesTheSecretOfTheMoment(t *testing.T) {
 	rig.exec(`UPDATE webhook_subscriptions SET previous_until = $3 WHERE company_id = $1 AND id = $2`, rig.company, sub, time.Now().Add(-time.Hour))
 	rig.cache.Invalidate(rig.company, sub)
 	rig.produce(m[2])
-	rig.eventuallyState(m[2], stateSuccess)
+	rig.eventuallyState(m[2], webhook.StateSuccess)
 	require.Empty(t, h.all()[2].header.Get(webhook.HeaderSignaturePrevious))
 }
 
@@ -271,7 +271,7 @@ func TestSenderKeepsTheLastHundredAttempts(t *testing.T) {
 	h := newHook(t, status(200))
 	sub, _ := rig.subscribe(h.URL)
 	rig.produce(rig.messages(sub, 250)...)
-	rig.eventually(func() bool { return rig.inState(sub, stateSuccess) == 250 }, "delivered")
+	rig.eventually(func() bool { return rig.inState(sub, webhook.StateSuccess) == 250 }, "delivered")
 	rig.stop()
 	count := `SELECT count(*) FROM delivery_attempts WHERE company_id = $1 AND subscription_id = $2`
 	require.Equal(t, 100, rig.count(count, rig.company, sub))
@@ -281,7 +281,7 @@ func TestSenderKeepsTheLastHundredAttempts(t *testing.T) {
 	rig.run(quickConfig(rig.brokers))
 	last := rig.messages(sub, 1)[0]
 	rig.produce(last)
-	rig.eventuallyState(last, stateSuccess)
+	rig.eventuallyState(last, webhook.StateSuccess)
 	require.Equal(t, 100, rig.count(count, rig.company, sub))
 	require.Equal(t, top+1, rig.count(`SELECT seq FROM delivery_attempts WHERE company_id = $1 AND subscription_id = $2 AND delivery_id = $3`, rig.company, sub, last.DeliveryID))
 }
@@ -299,8 +299,10 @@ func TestSenderSurvivesAnOutageOfTheReceiver(t *testing.T) {
 	rig.produce(m...)
 	rig.eventually(func() bool { return len(h.all()) >= 40 }, "failing")
 	h.set(status(200))
-	rig.eventually(func() bool { return rig.inState(sub, stateSuccess)+rig.inState(sub, stateFailed) == 200 }, "settled")
-	require.Equal(t, 200, rig.inState(sub, stateSuccess))
+	rig.eventually(func() bool {
+		return rig.inState(sub, webhook.StateSuccess)+rig.inState(sub, webhook.StateFailed) == 200
+	}, "settled")
+	require.Equal(t, 200, rig.inState(sub, webhook.StateSuccess))
 	attempts := map[string]int{}
 	for _, hit := range h.all() {
 		attempts[hit.id] = max(attempts[hit.id], hit.attempt)
@@ -319,10 +321,10 @@ func TestSenderShowsLongAttempts(t *testing.T) {
 	sub, _ := rig.subscribe(h.URL)
 	m := rig.messages(sub, 1)[0]
 	rig.produce(m)
-	row := rig.eventuallyState(m, stateDelivering)
+	row := rig.eventuallyState(m, webhook.StateDelivering)
 	require.Zero(t, row.Attempt)
 	close(release)
-	require.EqualValues(t, 1, rig.eventuallyState(m, stateSuccess).Attempt)
+	require.EqualValues(t, 1, rig.eventuallyState(m, webhook.StateSuccess).Attempt)
 }
 
 func TestSenderEndsRequestsUnderWayWhenItStops(t *testing.T) {
@@ -352,10 +354,10 @@ func TestSenderEndsRequestsUnderWayWhenItStops(t *testing.T) {
 	}, "stopping")
 	close(release)
 	<-stopped
-	require.EqualValues(t, stateSuccess, rig.row(m[0]).State)
+	require.EqualValues(t, webhook.StateSuccess, rig.row(m[0]).State)
 	require.Len(t, h.all(), 1)
 	rig.run(quickConfig(rig.brokers))
-	rig.eventually(func() bool { return rig.inState(sub, stateSuccess) == 5 }, "the rest is sent by the next one")
+	rig.eventually(func() bool { return rig.inState(sub, webhook.StateSuccess) == 5 }, "the rest is sent by the next one")
 	require.Len(t, h.all(), 5)
 }
 
@@ -369,6 +371,6 @@ func TestSenderBuriesWhatItCannotRead(t *testing.T) {
 	require.NoError(t, rig.client.ProduceSync(context.Background(), poison).FirstErr())
 	m := rig.messages(sub, 1)[0]
 	rig.produce(m)
-	rig.eventuallyState(m, stateSuccess)
+	rig.eventuallyState(m, webhook.StateSuccess)
 	rig.eventually(func() bool { return len(dead()) == 1 }, "dead letter")
 }

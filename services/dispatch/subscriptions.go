@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -153,23 +152,6 @@ func (c *subscriptionCache) drop(company tenant.ID) {
 	c.lru.Remove(company)
 }
 
-// subscriptionKey reads the key of a record on the topic of subscriptions: company/subscription.
-func subscriptionKey(key []byte) (receiverKey, error) {
-	company, id, ok := strings.Cut(string(key), "/")
-	if !ok {
-		return receiverKey{}, fmt.Errorf("record key %q: expected company/subscription", key)
-	}
-	c, err := tenant.Parse(company)
-	if err != nil {
-		return receiverKey{}, fmt.Errorf("record key %q: %w", key, err)
-	}
-	s, err := uuid.Parse(id)
-	if err != nil {
-		return receiverKey{}, fmt.Errorf("record key %q: subscription: %w", key, err)
-	}
-	return receiverKey{company: c, id: s}, nil
-}
-
 // companiesOf lists each company once.
 func companiesOf(events []*incoming) []tenant.ID {
 	companies := make([]tenant.ID, 0, len(events))
@@ -178,10 +160,4 @@ func companiesOf(events []*incoming) []tenant.ID {
 	}
 	slices.SortFunc(companies, func(a, b tenant.ID) int { return slices.Compare(a[:], b[:]) })
 	return slices.Compact(companies)
-}
-
-// SubscriptionKey reads the key of a record on topics.Subscriptions.
-func SubscriptionKey(key []byte) (company tenant.ID, id uuid.UUID, err error) {
-	k, err := subscriptionKey(key)
-	return k.company, k.id, err
 }

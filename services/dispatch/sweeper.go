@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -74,10 +75,10 @@ type Sweeper struct {
 	dead   *DeadLetters
 	lease  *lease
 	now    func() time.Time
-	nudges chan receiverKey // subscriptions that changed
+	nudges chan webhook.SubscriptionKey // subscriptions that changed
 
-	feeds     map[receiverKey]feed // what the receivers with a backlog got in the last pass
-	expiredAt time.Time            // when all open deliveries were last looked at for the end of their time
+	feeds     map[webhook.SubscriptionKey]feed // what the receivers with a backlog got in the last pass
+	expiredAt time.Time                        // when all open deliveries were last looked at for the end of their time
 
 	watch watch
 }
@@ -95,7 +96,7 @@ func NewSweeper(d *db.DB, cfg SweeperConfig) (*Sweeper, error) {
 	return &Sweeper{
 		cfg: cfg, db: d, client: client, out: client, dead: NewDeadLetters(client), now: time.Now,
 		lease:  &lease{db: d, name: "sweeper", owner: cfg.Owner, ttl: cfg.Lease, now: time.Now},
-		nudges: make(chan receiverKey, 1000), watch: newWatch(d, client, &cfg),
+		nudges: make(chan webhook.SubscriptionKey, 1000), watch: newWatch(d, client, &cfg),
 	}, nil
 }
 
@@ -121,7 +122,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 // subscriptionChanged asks for a look at a subscription, which may take deliveries again. A nudge
 // that finds no room is no loss: the next pass sees the same.
 func (s *Sweeper) subscriptionChanged(rec *kgo.Record) {
-	key, err := subscriptionKey(rec.Key)
+	key, err := webhook.ParseSubscriptionKey(rec.Key)
 	if err != nil {
 		return // the router has said so
 	}
@@ -193,7 +194,7 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	sweeperReleased.Add(float64(released))
-	w := &walk{at: start(), cutoffs: at, feeds: map[receiverKey]feed{}}
+	w := &walk{at: start(), cutoffs: at, feeds: map[webhook.SubscriptionKey]feed{}}
 	err = s.walk(ctx, w)
 	s.feeds = w.feeds
 	if err != nil {
@@ -223,7 +224,7 @@ func (s *Sweeper) walk(ctx context.Context, w *walk) error {
 }
 
 // sweepOne looks at one receiver, at once: it has just changed.
-func (s *Sweeper) sweepOne(ctx context.Context, key receiverKey) error {
+func (s *Sweeper) sweepOne(ctx context.Context, key webhook.SubscriptionKey) error {
 	w := &walk{at: before(key), cutoffs: s.cutoffs(), only: &key}
 	w.parked = w.now
 	_, err := s.page(ctx, w)
@@ -254,10 +255,10 @@ func (s *Sweeper) showOldest(oldest map[string]time.Time) {
 type walk struct {
 	cutoffs
 	at    cursor
-	only  *receiverKey
-	given int                  // deliveries of the receiver at the cursor that were put in
-	feed  feed                 // of that receiver
-	feeds map[receiverKey]feed // of this pass; nil = not kept
+	only  *webhook.SubscriptionKey
+	given int                              // deliveries of the receiver at the cursor that were put in
+	feed  feed                             // of that receiver
+	feeds map[webhook.SubscriptionKey]feed // of this pass; nil = not kept
 	more  bool
 }
 
@@ -293,7 +294,7 @@ func (s *Sweeper) page(ctx context.Context, w *walk) (end bool, err error) {
 		return true, err
 	}
 	var todo todo
-	skip := receiverKey{}
+	skip := webhook.SubscriptionKey{}
 	for _, v := range rows {
 		if w.only != nil && v.key != *w.only {
 			end = true
@@ -331,14 +332,14 @@ func (s *Sweeper) sort(v *openDelivery, g gate, exists bool, w *walk, to *todo) 
 		end = ending{DeadDeleted, "subscription deleted"}
 	case !v.expires.After(w.now.Add(-grace)):
 		end = ending{DeadTTL, "ttl expired"}
-	case int(v.attempt) >= s.cfg.MaxAttempts && v.state == statePending:
+	case int(v.attempt) >= s.cfg.MaxAttempts && v.state == webhook.StatePending:
 		end = ending{DeadAttempts, "the last attempt ended without a result"}
 	}
 	switch {
 	case end.reason != "":
 		to.close, to.why = append(to.close, v), append(to.why, end)
 		return false
-	case v.state == stateDelivering:
+	case v.state == webhook.StateDelivering:
 		return false // its worker is at it
 	case !v.expires.After(w.now):
 		return false // the sender is about to notice
@@ -367,7 +368,7 @@ func (s *Sweeper) sort(v *openDelivery, g gate, exists bool, w *walk, to *todo) 
 // expireGrace is how long after its time a row is left to the sender. What waits in the database is known to
 // no sender.
 func (s *Sweeper) expireGrace(v *openDelivery) time.Duration {
-	if v.state == statePending && v.next == nil {
+	if v.state == webhook.StatePending && v.next == nil {
 		return 0
 	}
 	return s.cfg.ExpireGrace

@@ -61,7 +61,7 @@ func (s *Sweeper) inject(ctx context.Context, rows []*openDelivery, now time.Tim
 		sweeperReinjected.WithLabelValues(v.cause()).Inc()
 	}
 	if len(sent) > 0 {
-		s.cfg.Log.InfoContext(ctx, "deliveries put in again", "count", len(sent), "company_id", sent[0].key.company, "subscription_id", sent[0].key.id)
+		s.cfg.Log.InfoContext(ctx, "deliveries put in again", "count", len(sent), "company_id", sent[0].key.Company, "subscription_id", sent[0].key.ID)
 	}
 	if len(gone) == 0 {
 		return nil
@@ -83,7 +83,7 @@ func (v *openDelivery) cause() string {
 // message asks for the next attempt, now, in a trace of its own: the request is long over.
 func (v *openDelivery) message(body []byte) *webhook.Message {
 	return &webhook.Message{
-		Company: v.key.company, DeliveryID: v.id, SubscriptionID: v.key.id, Event: v.event, EventID: v.eventID,
+		Company: v.key.Company, DeliveryID: v.id, SubscriptionID: v.key.ID, Event: v.event, EventID: v.eventID,
 		Attempt: int(v.attempt) + 1, Parks: 1, ExpiresAt: v.expires, CommittedAt: v.createdAt, IsTest: v.isTest, Body: body,
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -45,8 +46,8 @@ func (s *Sweeper) disableFailing(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read failing receivers: %w", err)
 	}
-	keys, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (key receiverKey, err error) {
-		return key, r.Scan(&key.company, &key.id)
+	keys, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (key webhook.SubscriptionKey, err error) {
+		return key, r.Scan(&key.Company, &key.ID)
 	})
 	if err != nil {
 		return fmt.Errorf("read failing receivers: %w", err)
@@ -59,34 +60,34 @@ func (s *Sweeper) disableFailing(ctx context.Context) error {
 	return nil
 }
 
-func (s *Sweeper) disable(ctx context.Context, key receiverKey, since, now time.Time) error {
+func (s *Sweeper) disable(ctx context.Context, key webhook.SubscriptionKey, since, now time.Time) error {
 	reason := fmt.Sprintf("no success and at least %d failed deliveries since %s", s.cfg.DisableFailed, since.Format(time.RFC3339))
-	payload, err := json.Marshal(map[string]any{"companyId": key.company, "id": key.id, "deleted": false})
+	payload, err := json.Marshal(map[string]any{"companyId": key.Company, "id": key.ID, "deleted": false})
 	if err != nil {
-		return fmt.Errorf("disable subscription %s: %w", key.id, err)
+		return fmt.Errorf("disable subscription %s: %w", key.ID, err)
 	}
 	id := uuid.Must(uuid.NewV7())
 	disabled := false
 	err = s.db.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
 		m := outbox.Message{
-			ID: id, Topic: topics.Subscriptions, Key: key.company.String() + "/" + key.id.String(), Name: "webhook.subscription.disabled",
-			AggType: "webhook_subscription", AggID: key.id, Payload: payload, CreatedAt: now,
+			ID: id, Topic: topics.Subscriptions, Key: key.Company.String() + "/" + key.ID.String(), Name: "webhook.subscription.disabled",
+			AggType: "webhook_subscription", AggID: key.ID, Payload: payload, CreatedAt: now,
 		}
-		err := tx.QueryRow(ctx, sqlDisable, key.company, key.id, reason, now.UnixMicro(), now, since).Scan(&m.Version, &m.Pos)
+		err := tx.QueryRow(ctx, sqlDisable, key.Company, key.ID, reason, now.UnixMicro(), now, since).Scan(&m.Version, &m.Pos)
 		if disabled = err == nil; !disabled {
 			if errors.Is(err, pgx.ErrNoRows) {
 				return nil // it had a success, or somebody changed it
 			}
 			return err
 		}
-		return outbox.Append(ctx, tx, key.company, m)
+		return outbox.Append(ctx, tx, key.Company, m)
 	})
 	if err != nil {
-		return fmt.Errorf("disable subscription %s: %w", key.id, err)
+		return fmt.Errorf("disable subscription %s: %w", key.ID, err)
 	}
 	if disabled {
 		subscriptionsDisabled.Inc()
-		s.cfg.Log.WarnContext(ctx, "subscription disabled", "company_id", key.company, "subscription_id", key.id, "reason", reason)
+		s.cfg.Log.WarnContext(ctx, "subscription disabled", "company_id", key.Company, "subscription_id", key.ID, "reason", reason)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // sqlSelectOpen walks over the open deliveries of all companies, oldest first within a subscription,
@@ -54,11 +54,11 @@ GROUP BY tier`
 
 // openDelivery is a row that the sweeper looks at.
 type openDelivery struct {
-	key       receiverKey
+	key       webhook.SubscriptionKey
 	id        uuid.UUID
 	eventID   uuid.UUID
 	event     string
-	state     int16
+	state     webhook.State
 	attempt   int16
 	next      *time.Time
 	expires   time.Time
@@ -79,18 +79,18 @@ type cutoffs struct{ now, overdue, parked, abandoned time.Time }
 
 // cursor is a place in the order of all deliveries.
 type cursor struct {
-	key receiverKey
+	key webhook.SubscriptionKey
 	id  uuid.UUID
 }
 
 func selectOpen(ctx context.Context, q db.Querier, after cursor, at cutoffs, limit int) ([]*openDelivery, error) {
-	rows, err := q.Query(ctx, sqlSelectOpen, after.key.company, after.key.id, after.id, at.now, at.overdue, at.parked, limit)
+	rows, err := q.Query(ctx, sqlSelectOpen, after.key.Company, after.key.ID, after.id, at.now, at.overdue, at.parked, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read open deliveries: %w", err)
 	}
 	found, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*openDelivery, error) {
 		v := &openDelivery{}
-		return v, r.Scan(&v.key.company, &v.key.id, &v.id, &v.eventID, &v.event, &v.state, &v.attempt, &v.next,
+		return v, r.Scan(&v.key.Company, &v.key.ID, &v.id, &v.eventID, &v.event, &v.state, &v.attempt, &v.next,
 			&v.expires, &v.isTest, &v.createdAt, &v.updatedAt)
 	})
 	if err != nil {
@@ -100,26 +100,26 @@ func selectOpen(ctx context.Context, q db.Querier, after cursor, at cutoffs, lim
 }
 
 // selectGates reads the receivers of the rows; one that is gone is left out.
-func selectGates(ctx context.Context, q db.Querier, rows []*openDelivery) (map[receiverKey]gate, error) {
+func selectGates(ctx context.Context, q db.Querier, rows []*openDelivery) (map[webhook.SubscriptionKey]gate, error) {
 	var companies, ids []uuid.UUID
 	for i, v := range rows {
 		if i == 0 || v.key != rows[i-1].key {
-			companies, ids = append(companies, uuid.UUID(v.key.company)), append(ids, v.key.id)
+			companies, ids = append(companies, uuid.UUID(v.key.Company)), append(ids, v.key.ID)
 		}
 	}
 	result, err := q.Query(ctx, sqlSelectBlocked, companies, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read receivers of open deliveries: %w", err)
 	}
-	gates := make(map[receiverKey]gate, len(ids))
+	gates := make(map[webhook.SubscriptionKey]gate, len(ids))
 	var (
-		key    receiverKey
+		key    webhook.SubscriptionKey
 		active bool
 		status string
 		until  *time.Time
 		opens  int
 	)
-	_, err = pgx.ForEachRow(result, []any{&key.company, &key.id, &active, &status, &until, &opens}, func() error {
+	_, err = pgx.ForEachRow(result, []any{&key.Company, &key.ID, &active, &status, &until, &opens}, func() error {
 		gates[key] = gate{takes: active && status == "active", restEnds: deref(until), resting: opens > 0}
 		return nil
 	})
@@ -132,7 +132,7 @@ func selectGates(ctx context.Context, q db.Querier, rows []*openDelivery) (map[r
 // columns splits keys for unnest.
 func columns(rows []*openDelivery) (companies, subs, ids []uuid.UUID, attempts []int16) {
 	for _, v := range rows {
-		companies, subs, ids = append(companies, uuid.UUID(v.key.company)), append(subs, v.key.id), append(ids, v.id)
+		companies, subs, ids = append(companies, uuid.UUID(v.key.Company)), append(subs, v.key.ID), append(ids, v.id)
 		attempts = append(attempts, v.attempt)
 	}
 	return companies, subs, ids, attempts
@@ -202,10 +202,10 @@ func selectOldest(ctx context.Context, q db.Querier) (map[string]time.Time, erro
 var lastID = uuid.UUID{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}
 
 // afterAll is the place behind everything of a receiver.
-func afterAll(key receiverKey) cursor { return cursor{key, lastID} }
+func afterAll(key webhook.SubscriptionKey) cursor { return cursor{key, lastID} }
 
 // before is the place in front of everything of a receiver.
-func before(key receiverKey) cursor { return cursor{key, uuid.UUID{}} }
+func before(key webhook.SubscriptionKey) cursor { return cursor{key, uuid.UUID{}} }
 
 // start is the place in front of everything.
-func start() cursor { return before(receiverKey{tenant.ID{}, uuid.UUID{}}) }
+func start() cursor { return before(webhook.SubscriptionKey{}) }

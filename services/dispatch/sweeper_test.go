@@ -20,7 +20,7 @@ import (
 // row is an open delivery for the tests of the sweeper; times are ages.
 type row struct {
 	sub      uuid.UUID
-	state    int16
+	state    webhook.State
 	attempt  int16
 	due      time.Duration // ago; parked = none
 	parked   bool
@@ -73,7 +73,7 @@ func (p *pipe) sweeper(owner string, change func(*SweeperConfig)) *Sweeper {
 }
 
 type sweptRow struct {
-	state   int16
+	state   webhook.State
 	attempt int16
 	next    *time.Time
 	err     *string
@@ -103,9 +103,9 @@ func TestSweeperDecisions(t *testing.T) {
 		"parked, receiver takes again":   {sub: active, parked: true, updated: short, expected: "inject"},
 		"parked this moment":             {sub: active, parked: true, updated: 0, expected: "leave"},
 		"body in the row":                {sub: active, parked: true, updated: short, ownBody: true, expected: "inject"},
-		"worker died":                    {sub: active, state: stateDelivering, attempt: 2, updated: long, parked: true, expected: "inject"},
-		"worker at it":                   {sub: active, state: stateDelivering, attempt: 2, updated: short, parked: true, expected: "leave"},
-		"worker died in the last one":    {sub: active, state: stateDelivering, attempt: 7, updated: long, parked: true, expected: "dead"},
+		"worker died":                    {sub: active, state: webhook.StateDelivering, attempt: 2, updated: long, parked: true, expected: "inject"},
+		"worker at it":                   {sub: active, state: webhook.StateDelivering, attempt: 2, updated: short, parked: true, expected: "leave"},
+		"worker died in the last one":    {sub: active, state: webhook.StateDelivering, attempt: 7, updated: long, parked: true, expected: "dead"},
 		"time to live over":              {sub: active, parked: true, updated: short, left: -time.Second, expected: "dead"},
 		"just over, left to the sender":  {sub: active, due: short, left: -time.Second, expected: "leave"},
 		"over for long":                  {sub: active, due: short, left: -short, expected: "dead"},
@@ -115,7 +115,7 @@ func TestSweeperDecisions(t *testing.T) {
 		"paused, overdue":                {sub: paused, due: long, updated: long, expected: "leave"},
 		"paused, time to live over":      {sub: paused, parked: true, updated: long, left: -time.Second, expected: "dead"},
 		"breaker open":                   {sub: resting, parked: true, updated: long, expected: "leave"},
-		"breaker open, worker died":      {sub: resting, state: stateDelivering, attempt: 1, updated: long, due: 0, expected: "park"},
+		"breaker open, worker died":      {sub: resting, state: webhook.StateDelivering, attempt: 1, updated: long, due: 0, expected: "park"},
 		"subscription is gone":           {sub: gone, parked: true, updated: short, expected: "dead"},
 		"subscription is gone, unparked": {sub: gone, due: long, updated: long, expected: "dead"},
 	}
@@ -153,13 +153,13 @@ func TestSweeperDecisions(t *testing.T) {
 		require.Equal(t, r.attempt, got.attempt, name)
 		switch r.expected {
 		case "inject":
-			require.Equal(t, statePending, got.state, name)
+			require.Equal(t, webhook.StatePending, got.state, name)
 			require.WithinDuration(t, time.Now(), *got.next, time.Minute, name)
 		case "dead":
-			require.Equal(t, stateFailed, got.state, name)
+			require.Equal(t, webhook.StateFailed, got.state, name)
 			require.NotNil(t, got.err, name)
 		case "park":
-			require.Equal(t, statePending, got.state, name)
+			require.Equal(t, webhook.StatePending, got.state, name)
 			require.Nil(t, got.next, name)
 		case "leave":
 			require.Equal(t, r.state, got.state, name)
