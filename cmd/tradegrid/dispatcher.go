@@ -233,7 +233,7 @@ func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(co
 func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
 	s, err := dispatch.NewSweeper(d, dispatch.SweeperConfig{
 		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts,
-		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0,
+		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
 		Events: all.events, Modules: modulesOf(all), Log: log,
 	})
 	if err != nil {

@@ -38,6 +38,7 @@ type SweeperConfig struct {
 	DisableAfter  time.Duration // how long a receiver may fail; 5 days
 	DisableFailed int           // failed deliveries in that time; 20
 	DisableNever  bool
+	Subscriptions Subscriptions // required unless DisableNever
 
 	Events  *event.Registry // what the routers know, to find deliveries that should be there; nil = nobody looks
 	Modules Modules         // required with Events
@@ -88,6 +89,9 @@ func NewSweeper(d *db.DB, cfg SweeperConfig) (*Sweeper, error) {
 	cfg.setDefaults()
 	if cfg.Owner == "" {
 		return nil, errors.New("sweeper: the owner is required, a name that no other process has")
+	}
+	if cfg.Subscriptions == nil && !cfg.DisableNever {
+		return nil, errors.New("sweeper: the owner of the subscriptions is required to disable them")
 	}
 	client, err := kafka.NewClient(cfg.Kafka)
 	if err != nil {

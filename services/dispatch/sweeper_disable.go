@@ -2,18 +2,14 @@ package dispatch
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/topics"
 )
 
 // sqlSelectFailing finds receivers that had no success since $1 and were not enabled by hand, over all companies, and whose failed deliveries since
@@ -25,8 +21,12 @@ WHERE w.is_active AND w.status = 'active' AND w.last_failure_at >= $1 AND COALES
   WHERE d.company_id = w.company_id AND d.subscription_id = w.id AND d.id >= $2 AND d.state = 3 AND d.completed_at >= $1 AND NOT d.is_test) >= $3
 ORDER BY w.company_id, w.id LIMIT 1000`
 
-const sqlDisable = `UPDATE webhook_subscriptions SET status = 'disabled', disabled_reason = $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
-WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_success_at, created_at) < $6 AND COALESCE(enabled_at, created_at) < $6 RETURNING version, ev_pos`
+// Subscriptions is the owner of the subscriptions.
+type Subscriptions interface {
+	// Disable takes a subscription out of service, unless it had a success or was enabled since the moment given. It
+	// reports whether it did.
+	Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (bool, error)
+}
 
 // oldestID is the smallest delivery id of a moment.
 func oldestID(at time.Time) uuid.UUID {
@@ -53,41 +53,20 @@ func (s *Sweeper) disableFailing(ctx context.Context) error {
 		return fmt.Errorf("read failing receivers: %w", err)
 	}
 	for _, key := range keys {
-		if err := s.disable(ctx, key, since, now); err != nil {
+		if err := s.disable(ctx, key, since); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Sweeper) disable(ctx context.Context, key webhook.SubscriptionKey, since, now time.Time) error {
+func (s *Sweeper) disable(ctx context.Context, key webhook.SubscriptionKey, since time.Time) error {
 	reason := fmt.Sprintf("no success and at least %d failed deliveries since %s", s.cfg.DisableFailed, since.Format(time.RFC3339))
-	payload, err := json.Marshal(map[string]any{"companyId": key.Company, "id": key.ID, "deleted": false})
-	if err != nil {
-		return fmt.Errorf("disable subscription %s: %w", key.ID, err)
+	disabled, err := s.cfg.Subscriptions.Disable(ctx, key.Company, key.ID, reason, since)
+	if err != nil || !disabled {
+		return err
 	}
-	id := uuid.Must(uuid.NewV7())
-	disabled := false
-	err = s.db.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
-		m := outbox.Message{
-			ID: id, Topic: topics.Subscriptions, Key: key.Company.String() + "/" + key.ID.String(), Name: "webhook.subscription.disabled",
-			AggType: "webhook_subscription", AggID: key.ID, Payload: payload, CreatedAt: now,
-		}
-		err := tx.QueryRow(ctx, sqlDisable, key.Company, key.ID, reason, now.UnixMicro(), now, since).Scan(&m.Version, &m.Pos)
-		if disabled = err == nil; !disabled {
-			if errors.Is(err, pgx.ErrNoRows) {
-				return nil // it had a success, or somebody changed it
-			}
-			return err
-		}
-		return outbox.Append(ctx, tx, key.Company, m)
-	})
-	if err != nil {
-		return fmt.Errorf("disable subscription %s: %w", key.ID, err)
-	}
-	if disabled {
-		subscriptionsDisabled.Inc()
-		s.cfg.Log.WarnContext(ctx, "subscription disabled", "company_id", key.Company, "subscription_id", key.ID, "reason", reason)
-	}
+	subscriptionsDisabled.Inc()
+	s.cfg.Log.WarnContext(ctx, "subscription disabled", "company_id", key.Company, "subscription_id", key.ID, "reason", reason)
 	return nil
 }
