@@ -35,7 +35,7 @@ type attempted struct {
 	trace      trace.SpanContext
 }
 
-func (a *attempted) finding() finding {
+func (a *attempted) cause() cause {
 	if a.status != 0 {
 		return answered
 	}
@@ -88,12 +88,12 @@ func (s *Sender) post(ctx context.Context, m *webhook.Message, r *Receiver, a *a
 // startSpan makes the first attempt part of the trace of the change that caused it. What comes minutes or
 // hours later starts a trace of its own with a link, so that traces stay short.
 func (s *Sender) startSpan(ctx context.Context, m *webhook.Message, r *Receiver) (context.Context, trace.Span) {
-	cause := creationContext(m)
+	creation := creationContext(m)
 	opts := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 	if m.Attempt == 1 && m.Parks == 0 {
-		ctx = trace.ContextWithRemoteSpanContext(ctx, cause)
+		ctx = trace.ContextWithRemoteSpanContext(ctx, creation)
 	} else {
-		opts = append(opts, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: cause}))
+		opts = append(opts, trace.WithNewRoot(), trace.WithLinks(trace.Link{SpanContext: creation}))
 	}
 	ctx, span := s.tracer.Start(ctx, http.MethodPost, opts...)
 	if span.IsRecording() {
@@ -159,18 +159,18 @@ func observeLatency(ctx context.Context, j *job, a *attempted, succeeded bool) {
 // observe counts and logs an attempt: one wide line each.
 func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted, d decision) {
 	ctx = trace.ContextWithSpanContext(ctx, a.trace) // the line and the exemplars are the attempt's
-	m, outcome := j.msg, "retry"
-	switch d.verdict {
+	m, result := j.msg, "retry"
+	switch d.outcome {
 	case success:
-		outcome = "success"
-	case dead:
-		outcome = "failed"
+		result = "success"
+	case deadLetter:
+		result = "failed"
 	case retry, park, parkInStore:
 	}
-	deliveryTotal.WithLabelValues(outcome, strconv.Itoa(m.Attempt)).Inc()
+	deliveryTotal.WithLabelValues(result, strconv.Itoa(m.Attempt)).Inc()
 	end := a.at.Add(a.took)
 	if !m.CommittedAt.IsZero() {
-		observeLatency(ctx, j, a, d.verdict == success)
+		observeLatency(ctx, j, a, d.outcome == success)
 	}
 	if !s.log.Enabled(ctx, slog.LevelInfo) {
 		return
@@ -178,7 +178,7 @@ func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted,
 	attrs := []slog.Attr{
 		slog.String("company_id", m.Company.String()), slog.String("subscription_id", m.SubscriptionID.String()),
 		slog.String("delivery_id", m.DeliveryID.String()), slog.String("event_id", m.EventID.String()), slog.String("event", m.Event),
-		slog.Int("attempt", m.Attempt), slog.String("result", outcome), slog.String("host", r.URL.Host), slog.Int("http_code", a.status),
+		slog.Int("attempt", m.Attempt), slog.String("result", result), slog.String("host", r.URL.Host), slog.Int("http_code", a.status),
 		slog.Int64("duration_ms", a.took.Milliseconds()), slog.Int64("next_in_ms", d.wait.Milliseconds()), slog.String("error", a.err),
 	}
 	if !m.CommittedAt.IsZero() {

@@ -21,7 +21,7 @@ func (c *BreakerConfig) setDefaults() {
 	c.MaxOpen = orDefault(c.MaxOpen, 10*time.Minute)
 }
 
-// errAborted is the outcome of an attempt that this process gave up itself: it says nothing about the receiver.
+// errAborted is the result of an attempt that this process gave up itself: it says nothing about the receiver.
 var errAborted = errors.New("attempt given up by the sender")
 
 var errFailed = errors.New("attempt failed")
@@ -92,10 +92,10 @@ func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 	case err != nil:
 		return nil, time.Time{}, false
 	}
-	return func(outcome error) {
+	return func(result error) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		report(outcome)
+		report(result)
 		if cb == b.cb { // else the attempt began before the last change
 			b.note(cb.State())
 		}

@@ -107,7 +107,7 @@ type lookahead struct {
 func (l *delayLine) add(ctx context.Context, rec *kafka.Record) {
 	due, err := dueTime(rec.Record, l.Delay)
 	if err != nil {
-		l.bury(ctx, rec, err)
+		l.deadLetter(ctx, rec, err)
 		return
 	}
 	l.mu.Lock()
@@ -139,8 +139,8 @@ func dueTime(rec *kgo.Record, delay time.Duration) (time.Time, error) {
 	return rec.Timestamp.Add(delay), nil
 }
 
-// bury puts a record aside that says not when it is due. It keeps trying: the record must not get lost.
-func (l *delayLine) bury(ctx context.Context, rec *kafka.Record, cause error) {
+// deadLetter puts a record aside that says not when it is due. It keeps trying: the record must not get lost.
+func (l *delayLine) deadLetter(ctx context.Context, rec *kafka.Record, cause error) {
 	for {
 		err := l.d.dead.Record(ctx, topics.DeliveriesDead, rec.Record, DeadDecode, cause)
 		if err == nil {

@@ -39,86 +39,86 @@ func (c *RetryConfig) setDefaults() {
 	c.MaxParked = orDefault(c.MaxParked, 10_000)
 }
 
-// finding is what the sender met with a delivery.
-type finding int
+// cause is why a decision about a delivery is due.
+type cause int
 
 const (
-	answered    finding = iota // the receiver replied with a status
-	unanswered                 // the attempt failed without a reply
-	breakerOpen                // the receiver rests, or a probe of it is under way
-	laneFull                   // too many wait for this receiver
-	laneWaited                 // it waited too long in its lane
-	paused                     // the subscription takes nothing for now
-	expired                    // its time to live is over
-	deleted                    // there is no such subscription any more
+	answered    cause = iota // the receiver replied with a status
+	unanswered               // the attempt failed without a reply
+	breakerOpen              // the receiver rests, or a probe of it is under way
+	laneFull                 // too many wait for this receiver
+	laneWaited               // it waited too long in its lane
+	paused                   // the subscription takes nothing for now
+	expired                  // its time to live is over
+	deleted                  // there is no such subscription any more
 )
 
-// String names the finding in metrics and logs.
-func (f finding) String() string {
-	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted"}[f]
+// String is the name in metrics and logs.
+func (c cause) String() string {
+	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted"}[c]
 }
 
-// verdict is what becomes of a delivery.
-type verdict int
+// outcome is what happens to a delivery next.
+type outcome int
 
 const (
-	success     verdict = iota // done
+	success     outcome = iota // done
 	retry                      // one attempt used, another follows on a delay line
 	park                       // no attempt used, back by a delay line
 	parkInStore                // no attempt used, waits in the database
-	dead                       // over: dead letter
+	deadLetter                 // over
 )
 
-// decision is a verdict and how long to wait for what comes next.
+// decision is an outcome and how long to wait for what comes next.
 type decision struct {
-	verdict verdict
+	outcome outcome
 	wait    time.Duration // for retry and park
-	reason  string        // for dead: the text stored and sent along; empty = that of the attempt
+	reason  string        // for deadLetter: the text stored and sent along; empty = that of the attempt
 }
 
-// situation is everything that a decision depends on.
-type situation struct {
-	finding    finding
-	attempt    int // number of the attempt, made or not
-	parks      int // times in a row that it was parked
-	status     int
-	retryAfter string
-	restEnds   time.Time // of the breaker; zero when unknown
-	now        time.Time
+// retryInput is everything that a decision depends on.
+type retryInput struct {
+	cause        cause
+	attempt      int // number of the attempt, made or not
+	parks        int // times in a row that it was parked
+	status       int
+	retryAfter   string
+	cooldownEnds time.Time // of the breaker; zero when unknown
+	now          time.Time
 }
 
 // decide turns what was met into what becomes of the delivery. Every way a delivery can go is here.
-func (c *RetryConfig) decide(s situation) decision {
-	switch s.finding {
+func (c *RetryConfig) decide(in retryInput) decision {
+	switch in.cause {
 	case expired:
-		return decision{verdict: dead, reason: "ttl expired"}
+		return decision{outcome: deadLetter, reason: "ttl expired"}
 	case deleted:
-		return decision{verdict: dead, reason: "subscription deleted"}
+		return decision{outcome: deadLetter, reason: "subscription deleted"}
 	case paused:
-		return decision{verdict: parkInStore}
+		return decision{outcome: parkInStore}
 	case breakerOpen, laneFull, laneWaited:
-		wait := max(s.restEnds.Sub(s.now), c.Lines[0].Delay)
-		if s.parks >= c.MaxParks {
-			return decision{verdict: parkInStore, wait: c.jittered(wait)}
+		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
+		if in.parks >= c.MaxParks {
+			return decision{outcome: parkInStore, wait: c.jittered(wait)}
 		}
-		return decision{verdict: park, wait: c.jittered(wait)}
+		return decision{outcome: park, wait: c.jittered(wait)}
 	case answered:
-		if s.status >= 200 && s.status < 300 {
-			return decision{verdict: success}
+		if in.status >= 200 && in.status < 300 {
+			return decision{outcome: success}
 		}
 	case unanswered:
 	}
-	if s.attempt >= c.MaxAttempts {
-		return decision{verdict: dead}
+	if in.attempt >= c.MaxAttempts {
+		return decision{outcome: deadLetter}
 	}
-	return decision{verdict: retry, wait: c.delay(s)}
+	return decision{outcome: retry, wait: c.delay(in)}
 }
 
 // delay is the wait after a failed attempt.
-func (c *RetryConfig) delay(s situation) time.Duration {
-	wait := c.jittered(c.Delays[min(s.attempt, len(c.Delays))-1])
-	if s.status == http.StatusTooManyRequests || s.status == http.StatusServiceUnavailable {
-		wait = max(wait, parseRetryAfter(s.retryAfter, s.now))
+func (c *RetryConfig) delay(in retryInput) time.Duration {
+	wait := c.jittered(c.Delays[min(in.attempt, len(c.Delays))-1])
+	if in.status == http.StatusTooManyRequests || in.status == http.StatusServiceUnavailable {
+		wait = max(wait, parseRetryAfter(in.retryAfter, in.now))
 	}
 	return min(wait, c.MaxWait)
 }

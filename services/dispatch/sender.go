@@ -221,7 +221,7 @@ func (s *Sender) admit(j *job) {
 		go s.open(j.lane)
 	}
 	if full {
-		s.conclude(j, nil, nil, situation{finding: laneFull})
+		s.finish(j, nil, nil, retryInput{cause: laneFull})
 	}
 	s.start(run)
 }
@@ -291,8 +291,8 @@ func (s *Sender) process(j *job) {
 		j.rec.Drop()
 		return
 	}
-	if blocked, f := inspect(j.msg, r, s.now()); blocked {
-		s.conclude(j, r, nil, situation{finding: f})
+	if blocked, why := inspect(j.msg, r, s.now()); blocked {
+		s.finish(j, r, nil, retryInput{cause: why})
 		return
 	}
 	s.sched.rehost(j.lane, r.URL.Host)
@@ -305,11 +305,11 @@ func (s *Sender) process(j *job) {
 	leave, until, ok := j.lane.breaker.allow()
 	if !ok {
 		s.seen.release(j.msg.DeliveryID, before)
-		s.conclude(j, r, nil, situation{finding: breakerOpen, restEnds: until})
+		s.finish(j, r, nil, retryInput{cause: breakerOpen, cooldownEnds: until})
 		return
 	}
 	a := s.attempt(s.work, j, r)
-	leave(a.outcome())
+	leave(a.breakerResult())
 	if a.aborted {
 		s.seen.release(j.msg.DeliveryID, before)
 		j.rec.Drop()
@@ -317,11 +317,11 @@ func (s *Sender) process(j *job) {
 	}
 	failpoint.Hit("sender.after_2xx")
 	j.took, j.failed = a.took, a.err != ""
-	s.conclude(j, r, a, situation{finding: a.finding(), status: a.status, retryAfter: a.retryAfter})
+	s.finish(j, r, a, retryInput{cause: a.cause(), status: a.status, retryAfter: a.retryAfter})
 }
 
-// outcome is what the breaker is told.
-func (a *attempted) outcome() error {
+// breakerResult is what the breaker is told.
+func (a *attempted) breakerResult() error {
 	switch {
 	case a.aborted:
 		return errAborted
@@ -332,7 +332,7 @@ func (a *attempted) outcome() error {
 }
 
 // inspect finds reasons not to make an attempt that have nothing to do with the receiver's health.
-func inspect(m *webhook.Message, r *Receiver, now time.Time) (blocked bool, f finding) {
+func inspect(m *webhook.Message, r *Receiver, now time.Time) (blocked bool, why cause) {
 	switch {
 	case !now.Before(m.ExpiresAt):
 		return true, expired
@@ -364,7 +364,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 			heldUp = now // waiting is not the receiver's fault
 		}
 		for _, j := range s.sched.overdue(heldUp) {
-			s.conclude(j, nil, nil, situation{finding: laneWaited})
+			s.finish(j, nil, nil, retryInput{cause: laneWaited})
 		}
 		if now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
 			evicted = now

@@ -10,26 +10,26 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// conclude does what was decided: first what must be in Kafka, then the result, then the record is done.
-func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
+// finish does what was decided: first what must be in Kafka, then the result, then the record is done.
+func (s *Sender) finish(j *job, r *Receiver, a *attempted, in retryInput) {
 	m := j.msg
-	sit.attempt, sit.parks, sit.now = m.Attempt, m.Parks, s.now()
-	d := s.cfg.Retry.decide(sit)
-	if d.verdict == park {
+	in.attempt, in.parks, in.now = m.Attempt, m.Parks, s.now()
+	d := s.cfg.Retry.decide(in)
+	if d.outcome == park {
 		if wait, ok := s.sched.park(j.lane, s.cfg.Retry.MaxParked); ok {
 			d.wait = max(d.wait, wait)
 		} else {
-			d.verdict = parkInStore
+			d.outcome = parkInStore
 		}
 	}
 	switch {
 	case a != nil:
 		s.observe(s.work, j, r, a, d)
-	case d.verdict == park || d.verdict == parkInStore:
-		laneParked.WithLabelValues(sit.finding.String()).Inc()
+	case d.outcome == park || d.outcome == parkInStore:
+		laneParked.WithLabelValues(in.cause.String()).Inc()
 	}
-	res := s.result(j, a, d, sit.now)
-	switch d.verdict {
+	res := s.result(j, a, d, in.now)
+	switch d.outcome {
 	case success:
 		s.seen.close(j)
 		s.results.add(res)
@@ -38,7 +38,7 @@ func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
 	case retry, park:
 		next := *m
 		next.NotBefore = *res.next
-		if d.verdict == park {
+		if d.outcome == park {
 			next.Parks++
 		} else {
 			next.Attempt, next.Parks = m.Attempt+1, 0
@@ -47,8 +47,8 @@ func (s *Sender) conclude(j *job, r *Receiver, a *attempted, sit situation) {
 			failpoint.Hit("sender.retry_produced")
 			s.results.add(res)
 		})
-	case dead:
-		s.bury(j, sit.finding, res)
+	case deadLetter:
+		s.deadLetter(j, in.cause, res)
 	}
 }
 
@@ -70,11 +70,11 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 		}
 	}
 	moment := now.UTC().Truncate(time.Millisecond)
-	switch d.verdict {
+	switch d.outcome {
 	case success:
 		// Also when a worker that lost the partition has recorded a failure of this attempt meanwhile.
 		res.state, res.most, res.completed = webhook.StateSuccess, math.MaxInt16, &moment
-	case dead:
+	case deadLetter:
 		res.state, res.most, res.completed = webhook.StateFailed, math.MaxInt16, &moment
 		if d.reason != "" {
 			res.err = &d.reason
@@ -106,10 +106,10 @@ func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
 	})
 }
 
-// bury keeps a delivery that is given up as a dead letter, then records the end.
-func (s *Sender) bury(j *job, f finding, res *result) {
+// deadLetter keeps a delivery that is given up as a dead letter, then records the end.
+func (s *Sender) deadLetter(j *job, why cause, res *result) {
 	reason := DeadAttempts
-	switch f {
+	switch why {
 	case expired:
 		reason = DeadTTL
 	case deleted:

@@ -45,9 +45,9 @@ func senderMetrics() []prometheus.Collector {
 
 // showSender makes all known labels of the sender be there.
 func showSender() {
-	var c RetryConfig
-	c.setDefaults()
-	for attempt := range c.MaxAttempts {
+	var retries RetryConfig
+	retries.setDefaults()
+	for attempt := range retries.MaxAttempts {
 		for _, result := range []string{"success", "retry", "failed"} {
 			deliveryTotal.WithLabelValues(result, strconv.Itoa(attempt+1))
 		}
@@ -56,8 +56,8 @@ func showSender() {
 		deliveryLatency.WithLabelValues(attempt, tierHealthy)
 		deliveryLatency.WithLabelValues(attempt, tierBlocked)
 	}
-	for _, f := range []finding{breakerOpen, laneFull, laneWaited, paused} {
-		laneParked.WithLabelValues(f.String())
+	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused} {
+		laneParked.WithLabelValues(c.String())
 	}
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {
 		breakerState.WithLabelValues(state.String())

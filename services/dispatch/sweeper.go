@@ -277,7 +277,7 @@ type feed struct {
 func (s *Sweeper) feedFor(v *openDelivery, g gate) feed {
 	last, ok := s.feeds[v.key]
 	switch {
-	case g.resting:
+	case g.coolingDown:
 		return feed{limit: s.cfg.Probe}
 	case !ok:
 		return feed{limit: s.cfg.Burst}
@@ -348,14 +348,14 @@ func (s *Sweeper) sort(v *openDelivery, g gate, exists bool, w *walk, to *todo) 
 	case !v.expires.After(w.now):
 		return false // the sender is about to notice
 	}
-	if !g.takes || g.restEnds.After(w.now) {
+	if !g.takes || g.cooldownEnds.After(w.now) {
 		return true
 	}
 	if w.given == 0 {
 		w.feed = s.feedFor(v, g)
 	}
 	if w.given >= w.feed.limit {
-		w.more = w.more || (!g.resting && !w.feed.back)
+		w.more = w.more || (!g.coolingDown && !w.feed.back)
 		return true
 	}
 	w.given++

@@ -69,9 +69,9 @@ type openDelivery struct {
 
 // gate is what the sweeper knows of a receiver.
 type gate struct {
-	takes    bool      // active and not paused
-	restEnds time.Time // of its breaker; zero when that is closed
-	resting  bool      // the breaker is not closed
+	takes        bool      // active and not paused
+	cooldownEnds time.Time // of its breaker; zero when that is closed
+	coolingDown  bool      // the breaker is not closed
 }
 
 // cutoffs are the moments before which a row needs the sweeper.
@@ -120,7 +120,7 @@ func selectGates(ctx context.Context, q db.Querier, rows []*openDelivery) (map[w
 		opens  int
 	)
 	_, err = pgx.ForEachRow(result, []any{&key.Company, &key.ID, &active, &status, &until, &opens}, func() error {
-		gates[key] = gate{takes: active && status == "active", restEnds: deref(until), resting: opens > 0}
+		gates[key] = gate{takes: active && status == "active", cooldownEnds: deref(until), coolingDown: opens > 0}
 		return nil
 	})
 	if err != nil {

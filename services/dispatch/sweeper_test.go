@@ -89,9 +89,9 @@ func (p *pipe) row(id uuid.UUID) (r sweptRow) {
 func TestSweeperDecisions(t *testing.T) {
 	t.Parallel()
 	p := newPipe(t, dbtest.OpenNew(t))
-	active, paused, resting, gone := p.subscribe(), p.subscribe(), p.subscribe(), uuid.Must(uuid.NewV7())
+	active, paused, coolingDown, gone := p.subscribe(), p.subscribe(), p.subscribe(), uuid.Must(uuid.NewV7())
 	p.set(paused, "status = 'paused'")
-	p.set(resting, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
+	p.set(coolingDown, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
 	// All limits are wide: however slowly this test runs, no row comes of age meanwhile.
 	const long, short = time.Hour, 10 * time.Minute
 	const grace, parkGrace, abandoned, expireGrace = 30 * time.Minute, 5 * time.Minute, 20 * time.Minute, 5 * time.Minute
@@ -114,8 +114,8 @@ func TestSweeperDecisions(t *testing.T) {
 		"paused":                         {sub: paused, parked: true, updated: long, expected: "leave"},
 		"paused, overdue":                {sub: paused, due: long, updated: long, expected: "leave"},
 		"paused, time to live over":      {sub: paused, parked: true, updated: long, left: -time.Second, expected: "dead"},
-		"breaker open":                   {sub: resting, parked: true, updated: long, expected: "leave"},
-		"breaker open, worker died":      {sub: resting, state: webhook.StateDelivering, attempt: 1, updated: long, due: 0, expected: "park"},
+		"breaker open":                   {sub: coolingDown, parked: true, updated: long, expected: "leave"},
+		"breaker open, worker died":      {sub: coolingDown, state: webhook.StateDelivering, attempt: 1, updated: long, due: 0, expected: "park"},
 		"subscription is gone":           {sub: gone, parked: true, updated: short, expected: "dead"},
 		"subscription is gone, unparked": {sub: gone, due: long, updated: long, expected: "dead"},
 	}
@@ -178,12 +178,12 @@ func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 	t.Parallel()
 	const backlog, burst = 60, 25
 	p := newPipe(t, dbtest.OpenNew(t))
-	big, small, resting := p.subscribe(), p.subscribe(), p.subscribe()
-	p.set(resting, "breaker_opens = 1, breaker_open_until = $3", time.Now().Add(-time.Second))
+	big, small, coolingDown := p.subscribe(), p.subscribe(), p.subscribe()
+	p.set(coolingDown, "breaker_opens = 1, breaker_open_until = $3", time.Now().Add(-time.Second))
 	var order []uuid.UUID
 	for range backlog {
 		order = append(order, p.insert(row{sub: big, parked: true, updated: time.Minute}))
-		p.insert(row{sub: resting, parked: true, updated: time.Minute})
+		p.insert(row{sub: coolingDown, parked: true, updated: time.Minute})
 	}
 	p.insert(row{sub: small, parked: true, updated: time.Minute})
 	sent := p.collect(topics.Deliveries)
@@ -198,7 +198,7 @@ func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 	}
 	require.Len(t, by[big.String()], burst)
 	require.Len(t, by[small.String()], 1)
-	require.Len(t, by[resting.String()], 2, "a resting receiver gets probes only")
+	require.Len(t, by[coolingDown.String()], 2, "a receiver in cooldown gets probes only")
 	oldest := map[uuid.UUID]bool{}
 	for _, id := range order[:burst+5] { // ids of one millisecond have no order
 		oldest[id] = true
