@@ -22,24 +22,24 @@ import (
 // AdminCmd creates and changes companies and who may act for them.
 type AdminCmd struct {
 	DatabaseSource
-	JSON bool   `name:"json" help:"Write JSON in place of a table."`
+	JSON bool   `name:"json" help:"Write JSON instead of a table."`
 	Cell string `help:"Cell of new companies: two letters or digits." default:"c1"`
 
 	Company struct {
 		Create    companyCreateCmd    `cmd:"" help:"Create a company with its default branch."`
-		List      companyListCmd      `cmd:"" help:"List companies in the order of their ids."`
+		List      companyListCmd      `cmd:"" help:"List companies by id."`
 		Show      companyShowCmd      `cmd:"" help:"Show one company."`
-		Archive   companyArchiveCmd   `cmd:"" help:"Close a company to the API."`
+		Archive   companyArchiveCmd   `cmd:"" help:"Archive a company: its API is closed, its data stays."`
 		Unarchive companyUnarchiveCmd `cmd:"" help:"Open an archived company again."`
 		Plan      companyPlanCmd      `cmd:"" help:"Move a company to another plan."`
 		Component companyComponentCmd `cmd:"" help:"Enable or disable a component of a company."`
 		Settings  companySettingsCmd  `cmd:"" help:"Change settings of a company."`
 	} `cmd:"" help:"Companies."`
 	Token struct {
-		Issue  tokenIssueCmd  `cmd:"" help:"Issue a token; its text is shown this once."`
+		Issue  tokenIssueCmd  `cmd:"" help:"Issue a token. Its text is shown only now."`
 		List   tokenListCmd   `cmd:"" help:"List the tokens of a company."`
-		Revoke tokenRevokeCmd `cmd:"" help:"End a token at once."`
-		Rotate tokenRotateCmd `cmd:"" help:"Give a token a new secret; its text is shown this once."`
+		Revoke tokenRevokeCmd `cmd:"" help:"Revoke a token immediately."`
+		Rotate tokenRotateCmd `cmd:"" help:"Give a token a new secret. Its text is shown only now."`
 	} `cmd:"" help:"API tokens."`
 	Branch struct {
 		Create branchCreateCmd `cmd:"" help:"Add a branch."`
@@ -47,11 +47,11 @@ type AdminCmd struct {
 	} `cmd:"" help:"Branches."`
 	User struct {
 		Invite   userInviteCmd   `cmd:"" help:"Invite a user."`
-		Activate userActivateCmd `cmd:"" help:"Let a user work."`
-		Block    userBlockCmd    `cmd:"" help:"Keep a user out."`
+		Activate userActivateCmd `cmd:"" help:"Activate a user."`
+		Block    userBlockCmd    `cmd:"" help:"Block a user."`
 		List     userListCmd     `cmd:"" help:"List the users of a company."`
 	} `cmd:"" help:"Users."`
-	LoadData loadDataCmd `cmd:"" help:"Make test companies with tokens and records for load runs, or archive them again."`
+	LoadData loadDataCmd `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }
 
 // admin is what a subcommand works with.
@@ -79,8 +79,8 @@ func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run 
 		return err
 	}
 	defer d.Close()
-	s := company.New(company.Config{DB: d, Log: log, Cell: c.Cell})
-	return flagFault(run(admin{s, out, c.JSON}))
+	all := newDomains(d, domainConfig{Log: log, Cell: c.Cell})
+	return flagFault(run(admin{all.company, out, c.JSON}))
 }
 
 // notFoundFlags are the flags that name a record.
@@ -179,15 +179,15 @@ func (a admin) company(c company.Company, err error) error {
 
 type companyCreateCmd struct {
 	Name          string    `help:"Name." required:""`
-	ID            tenant.ID `help:"Id; a random one when absent." placeholder:"UUID"`
+	ID            tenant.ID `help:"Id; random by default." placeholder:"UUID"`
 	Plan          string    `help:"Plan: free, standard, business or enterprise." default:"standard"`
-	Test          bool      `help:"A test company: its tokens begin with svc_test_."`
-	HomeRegion    string    `help:"Region of its data. A new id carries it for good."`
-	Currency      string    `help:"ISO 4217." default:"USD"`
+	Test          bool      `help:"Make it a test company; its tokens start with svc_test_."`
+	HomeRegion    string    `help:"Region of its data. The id carries it permanently."`
+	Currency      string    `help:"Currency code, ISO 4217." default:"USD"`
 	CountryPrefix string    `help:"Country calling code of phone numbers." default:"+1"`
-	TimeZone      string    `help:"IANA name." default:"UTC"`
-	StockPolicy   string    `help:"allow_negative or block." default:"allow_negative"`
-	Components    []string  `help:"Components to enable; all when absent."`
+	TimeZone      string    `help:"Time zone, IANA name." default:"UTC"`
+	StockPolicy   string    `help:"Whether orders may reserve more than is available: allow_negative or block." default:"allow_negative"`
+	Components    []string  `help:"Components to enable; all by default."`
 	BranchName    string    `help:"Name of the default branch." default:"Main"`
 }
 
@@ -201,10 +201,10 @@ func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Log
 }
 
 type companyListCmd struct {
-	Search string    `help:"Part of the name."`
+	Search string    `help:"Only companies whose name contains this text."`
 	Status string    `help:"active or archived."`
-	After  tenant.ID `help:"Last id of the page before." placeholder:"UUID"`
-	Limit  int       `help:"At most so many." default:"50"`
+	After  tenant.ID `help:"Last id of the previous page." placeholder:"UUID"`
+	Limit  int       `help:"Maximum number of companies." default:"50"`
 }
 
 func (c *companyListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
@@ -252,8 +252,8 @@ func (c *companyPlanCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 type companyComponentCmd struct {
 	ofCompany
 	Component string `help:"Alias, such as deals." required:""`
-	Enable    bool   `help:"Switch it on." xor:"switch" required:""`
-	Disable   bool   `help:"Switch it off." xor:"switch" required:""`
+	Enable    bool   `help:"Enable the component." xor:"switch" required:""`
+	Disable   bool   `help:"Disable the component." xor:"switch" required:""`
 }
 
 func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
@@ -263,13 +263,13 @@ func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.
 type companySettingsCmd struct {
 	ofCompany
 	Name             *string `help:"Name."`
-	HomeRegion       *string `help:"Name of its region. Its data stay where the id says."`
-	Currency         *string `help:"ISO 4217."`
+	HomeRegion       *string `help:"Home region. Does not move data: the id of the company decides where it is."`
+	Currency         *string `help:"Currency code, ISO 4217."`
 	CountryPrefix    *string `help:"Country calling code of phone numbers."`
-	TimeZone         *string `help:"IANA name."`
-	StockPolicy      *string `help:"allow_negative or block."`
+	TimeZone         *string `help:"Time zone, IANA name."`
+	StockPolicy      *string `help:"Whether orders may reserve more than is available: allow_negative or block."`
 	AccrualPercentBP *int32  `name:"accrual-percent-bp" help:"Loyalty points earned, in basis points of the total."`
-	MaxInFlight      *int32  `help:"Requests at the same time; 0 takes the cap of the plan."`
+	MaxInFlight      *int32  `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
 }
 
 func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {

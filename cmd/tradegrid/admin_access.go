@@ -32,14 +32,14 @@ func (a admin) issued(t company.Issued, err error) error {
 
 type tokenIssueCmd struct {
 	ofCompany
-	Name         string   `help:"Name: who uses the token." required:""`
+	Name         string   `help:"Name of the integration that uses the token." required:""`
 	Scopes       []string `help:"Scopes, such as orders:write,catalog:read." required:""`
-	Lifetime     lifetime `help:"Until it expires, such as 365d or 36h, or never." default:"365d"`
-	IPAllowlist  []string `name:"ip-allowlist" help:"Addresses or CIDR ranges that may use it; any when absent."`
+	Lifetime     lifetime `help:"Lifetime, such as 365d or 36h, or never." default:"365d"`
+	IPAllowlist  []string `name:"ip-allowlist" help:"Addresses or CIDR ranges that may use the token; any by default."`
 	RateTier     string   `help:"standard, high or custom." default:"standard"`
-	RateRefill   float64  `help:"Tier custom: requests per second in the long run; 0 = unlimited."`
-	RateBurst    int32    `help:"Tier custom: requests at once after a pause; 0 = unlimited."`
-	RateInFlight int32    `help:"Tier custom: requests of the company at the same time; 0 = unlimited."`
+	RateRefill   float64  `help:"Tier custom: sustained requests per second; 0 = unlimited."`
+	RateBurst    int32    `help:"Tier custom: burst; 0 = unlimited."`
+	RateInFlight int32    `help:"Tier custom: maximum number of concurrent requests of the company; 0 = unlimited."`
 }
 
 func (c *tokenIssueCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
@@ -79,7 +79,7 @@ func (l *lifetime) UnmarshalText(b []byte) error {
 
 type tokenListCmd struct {
 	ofCompany
-	Revoked bool `help:"Revoked ones too."`
+	Revoked bool `help:"Include revoked tokens."`
 }
 
 func (c *tokenListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
@@ -199,7 +199,7 @@ func (c *userBlockCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger,
 
 type userListCmd struct {
 	ofCompany
-	Technical bool `help:"The users of tokens too."`
+	Technical bool `help:"Include the technical users of tokens."`
 }
 
 func (c *userListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {

@@ -19,16 +19,15 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
 // loadDataCmd makes test companies for load runs.
 type loadDataCmd struct {
 	Companies int    `help:"Number of test companies." default:"20"`
-	Products  int    `help:"Products of each, half of them with stock." default:"50"`
-	Clients   int    `help:"Clients of each." default:"50"`
-	Out       string `help:"File that gets the companies' ids and tokens; readable by its owner only." required:"" type:"path" placeholder:"FILE"`
-	Archive   bool   `help:"Close the companies that the file names to the API, in place of making new ones."`
+	Products  int    `help:"Products per company, half of them with stock." default:"50"`
+	Clients   int    `help:"Clients per company." default:"50"`
+	Out       string `help:"File to write the ids and tokens of the companies to; readable by its owner only." required:"" type:"path" placeholder:"FILE"`
+	Archive   bool   `help:"Archive the companies in the file, instead of creating new ones."`
 }
 
 // loadCompany is one company in the file; the load scripts read it.
@@ -159,18 +158,14 @@ func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
 	return made, m.fill(ctx, co.ID)
 }
 
-// fill makes warehouse, catalog, stock and clients; one transaction each, because a company may have thousands of them.
+// fill makes catalog, stock and clients; one transaction each, because a company may have thousands of them.
 func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	by := demoCaller(id)
-	w, err := m.domains.demoWarehouse(ctx, id)
-	if err != nil {
-		return err
-	}
 	run := func(name string, fn func(context.Context, *db.Tx) error) error {
 		return m.domains.db.RunTx(ctx, "load."+name, fn)
 	}
 	var category catalog.Category
-	err = run("category", func(ctx context.Context, tx *db.Tx) (err error) {
+	err := run("category", func(ctx context.Context, tx *db.Tx) (err error) {
 		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryInput{Name: "Goods", Icon: "folder"})
 		return err
 	})
@@ -178,13 +173,13 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 		return err
 	}
 	for i := range m.cmd.Products {
-		if err := m.product(ctx, by, i, category.ID, w); err != nil {
+		if err := m.product(ctx, by, i, category.ID); err != nil {
 			return err
 		}
 	}
 	for i := range m.cmd.Clients {
 		if err := run("client", func(ctx context.Context, tx *db.Tx) error {
-			_, err := m.domains.clients.CreateClient(ctx, tx, by, loadClient(i))
+			_, err := m.domains.clients.Create(ctx, tx, by, loadClient(i))
 			return err
 		}); err != nil {
 			return err
@@ -193,7 +188,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	return nil
 }
 
-func (m loadMaker) product(ctx context.Context, by access.Caller, i int, category, w uuid.UUID) error {
+func (m loadMaker) product(ctx context.Context, by access.Caller, i int, category uuid.UUID) error {
 	in := loadProduct(i)
 	in.CategoryID = &category
 	return m.domains.db.RunTx(ctx, "load.product", func(ctx context.Context, tx *db.Tx) error {
@@ -201,8 +196,7 @@ func (m loadMaker) product(ctx context.Context, by access.Caller, i int, categor
 		if err != nil || !in.HasStock {
 			return err
 		}
-		_, err = m.domains.warehouse.SetStock(ctx, tx, by, warehouse.Adjustment{ProductID: p.ID, WarehouseID: w, TargetQty: loadStock, Reason: "load test"})
-		return err
+		return m.domains.setStock(ctx, tx, by.Company, p.ID, loadStock, "load test")
 	})
 }
 
@@ -218,9 +212,9 @@ func loadProduct(i int) catalog.ProductInput {
 	}
 }
 
-func loadClient(i int) clients.ClientInput {
+func loadClient(i int) clients.Fields {
 	first := []string{"Erika", "Max", "Anna", "Jonas", "Lea", "Paul", "Mia", "Ben"}[i%8]
 	last := []string{"Example", "Sample", "Specimen", "Muster", "Tester"}[i%5]
 	phone, email := fmt.Sprintf("+49 30 555%04d", i%10_000), fmt.Sprintf("%s.%s.%d@example.com", first, last, i+1)
-	return clients.ClientInput{Kind: "individual", DisplayName: fmt.Sprintf("%s %s %d", first, last, i+1), Phone: &phone, Email: &email}
+	return clients.Fields{Card: clients.Card{Kind: "individual", DisplayName: fmt.Sprintf("%s %s %d", first, last, i+1), Phone: &phone, Email: &email}}
 }

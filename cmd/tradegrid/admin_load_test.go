@@ -45,7 +45,7 @@ func TestLoadDataCanBeOrderedAndArchived(t *testing.T) {
 		products, err := all.catalog.Products(t.Context(), co.ID, list.Params{PageSize: 200}, "name", catalog.ProductFilter{})
 		require.NoError(t, err)
 		require.Len(t, products.Items, 4)
-		people, err := all.clients.Clients(t.Context(), co.ID, clients.Filter{Params: list.Params{PageSize: 200}})
+		people, err := all.clients.List(t.Context(), demoCaller(co.ID), clients.Filter{Params: list.Params{PageSize: 200}})
 		require.NoError(t, err)
 		require.Len(t, people.Items, 3)
 	}

@@ -64,7 +64,7 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	issued := adminJSON[company.Issued](t, "token", "issue", of, "--name=shop", "--scopes=orders:write,catalog:read",
 		"--lifetime=never", "--rate-tier=custom", "--rate-refill=0.5", "--rate-burst=3", "--rate-in-flight=2")
 	require.Nil(t, issued.ExpiresAt)
-	s := company.New(company.Config{DB: dbtest.Open(t)})
+	s := newDomains(dbtest.Open(t), domainConfig{}).company
 	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"))
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, p.Rate.RefillPerSecond, 1e-9)

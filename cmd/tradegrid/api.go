@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"net/url"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -22,24 +24,46 @@ import (
 
 // APICmd serves the external REST API.
 type APICmd struct {
-	Listen         string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
-	TrustedProxies []string      `help:"Addresses or networks of the load balancers whose X-Forwarded-For is believed."`
-	KeyLease       time.Duration `name:"idempotency-lease" help:"How long a request whose API node died blocks its idempotency key; longer than any request." default:"60s"`
-	AllowInsecure  bool          `help:"Accept subscriptions with http:// and private receivers. For development only."`
+	Listen         string   `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
+	TrustedProxies []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
+	EdgeFlags
+	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
+	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
 	BackendFlags
 }
 
+// EdgeFlags are about clients and their connections.
+type EdgeFlags struct {
+	PublicURL                string `help:"Scheme and host that clients reach the API at, such as https://api.example.com, for links in answers; without it they are relative." placeholder:"URL"`
+	MaxConnections           int    `help:"Open connections of this process; those above it are answered 503 and closed. 0 = no limit." default:"5000"`
+	MaxConnectionsPerAddress int    `help:"Open connections from one address, or one IPv6 /64, that is not in --trusted-proxies; those above it are answered 429 and closed. 0 = no limit." default:"1000"`
+}
+
+// Check checks what the flags hold.
+func (f EdgeFlags) Check() error {
+	var errs []error
+	if u, err := url.Parse(f.PublicURL); f.PublicURL != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "") {
+		errs = append(errs, fmt.Errorf("--public-url %q: must be a scheme and a host, such as https://api.example.com", f.PublicURL))
+	}
+	for flag, v := range map[string]int{"--max-connections": f.MaxConnections, "--max-connections-per-address": f.MaxConnectionsPerAddress} {
+		if v < 0 {
+			errs = append(errs, fmt.Errorf("%s: must not be below 0; 0 = no limit", flag))
+		}
+	}
+	return errors.Join(errs...)
+}
+
 // ShedFlags are the limits from which on changes are refused, so that nothing is lost.
 type ShedFlags struct {
-	ShedOutboxRows   int64         `help:"Rows of the outbox from which on changes are refused with 503; 0 = no limit, as for all of these." default:"10000000" reload:"true"`
-	ShedOutboxAge    time.Duration `help:"Age of the oldest row of the outbox from which on changes are refused." default:"0s" reload:"true"`
-	ShedDisk         float64       `help:"Share in use of the fullest disk of database or brokers from which on changes are refused, where they tell it." default:"0.85" reload:"true"`
-	ShedDatabaseSize int64         `help:"Bytes of the database from which on changes are refused: for PostgreSQL, which does not tell the size of its disk." default:"0" reload:"true"`
-	ShedDatabasePath string        `help:"Folder on the disk of the database, if that is on this machine: PostgreSQL does not tell how full it is." type:"path" placeholder:"FOLDER"`
-	ShedKafkaSize    int64         `help:"Bytes of all topics on one broker from which on changes are refused: for brokers that do not tell the size of their disks." default:"0" reload:"true"`
-	ShedPoolWait     time.Duration `help:"Wait for a connection to the database from which on changes are refused." default:"2s" reload:"true"`
-	MaxInFlight      int           `help:"Requests that this process works on at a time, reads as well." default:"4000" reload:"true"`
+	ShedOutboxRows   int64         `help:"Reject writes with 503 when the outbox holds this many rows; 0 = no limit, as for all --shed flags." default:"10000000" reload:"true"`
+	ShedOutboxAge    time.Duration `help:"Reject writes when the oldest row of the outbox is this old." default:"0s" reload:"true"`
+	ShedDisk         float64       `help:"Reject writes when the fullest disk of database or brokers is used to this share, 0 to 1, where servers report it." default:"0.85" reload:"true"`
+	ShedDatabaseSize int64         `help:"Reject writes when the database holds this many bytes. For PostgreSQL, which does not report the size of its disk." default:"0" reload:"true"`
+	ShedDatabasePath string        `help:"Folder on the disk of a PostgreSQL server on this machine, to measure how full that disk is." type:"path" placeholder:"FOLDER"`
+	ShedKafkaSize    int64         `help:"Reject writes when one broker holds this many bytes of topics. For brokers that do not report the size of their disks." default:"0" reload:"true"`
+	ShedPoolWait     time.Duration `help:"Reject writes when getting a database connection takes this long." default:"2s" reload:"true"`
+	MaxInFlight      int           `help:"Maximum number of concurrent requests of this process, reads included." default:"4000" reload:"true"`
 }
 
 func (f ShedFlags) limits() shed.Limits {
@@ -77,8 +101,10 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	r.tel.Note("changes_refused_for", guard.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	api := httpapi.New(httpapi.Config{DB: r.db, Auth: all.company, Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log})
-	all.register(api)
+	api := all.newAPI(httpapi.Config{
+		Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
+		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+	})
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err

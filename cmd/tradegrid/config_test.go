@@ -105,8 +105,8 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 			[]string{"--relay-batch-size: must be above 0", "--relay-renew: must be above 0"},
 		},
 		{
-			append([]string{"api", "--trusted-proxies=here,10.0.0.0/8,there", "--shed-disk=85", "--shed-outbox-rows=-1", "--idempotency-lease=0s"}, backends...),
-			[]string{`--trusted-proxies "here"`, `--trusted-proxies "there"`, "--shed-disk", "--shed-outbox-rows", "--idempotency-lease 0s"},
+			append([]string{"api", "--trusted-proxies=here,10.0.0.0/8,there", "--shed-disk=85", "--shed-outbox-rows=-1", "--idempotency-lease=0s", "--public-url=https://a.example/x", "--max-connections=-1"}, backends...),
+			[]string{`--trusted-proxies "here"`, `--trusted-proxies "there"`, `--public-url "https://a.example/x"`, "--max-connections", "--shed-disk", "--shed-outbox-rows", "--idempotency-lease 0s"},
 		},
 		{
 			[]string{"topics", "diff", "--kafka-brokers=h", "--kafka-ca-file=/nowhere", "--kafka-sasl=plain"},

@@ -26,7 +26,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -46,8 +45,7 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
 	all := newDomains(d, domainConfig{AllowInsecure: true})
 	w := &walk{promises: readPromises(t), t: t, all: all, seen: map[string][]int{}}
-	w.api = httpapi.New(httpapi.Config{DB: d, Auth: all.company, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	all.register(w.api)
+	w.api = all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
 	made, err := all.company.Create(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	w.company = made.ID
@@ -168,10 +166,12 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	d := dbtest.OpenNew(t)
 	w := newWalk(t, d)
 	w.people()
+	made := w.samples()
 	product := w.goods(d)
-	client := w.customers()
-	order := w.sales(product, client)
+	w.customers(made["CLIENT"])
+	order := w.sales(product, made["CLIENT"])
 	w.hooks()
+	w.deleteSamples(made)
 	raised := w.raised(d)
 	w.everyEventIsRaised(raised)
 	total := 0
@@ -229,30 +229,57 @@ func (w *walk) goods(d *db.DB) string {
 	return product
 }
 
-// stock makes a warehouse and puts pieces of the product into it: operations for it are not there yet.
+// stock puts pieces of the product on stock: operations for it are not there yet.
 func (w *walk) stock(d *db.DB, product uuid.UUID) {
 	require.NoError(w.t, d.RunTx(w.t.Context(), "contract.stock", func(ctx context.Context, tx *db.Tx) error {
-		made, err := w.all.warehouse.CreateWarehouse(ctx, tx, demoCaller(w.company), warehouse.Input{Name: "Main"})
-		if err != nil {
-			return err
-		}
-		_, err = w.all.warehouse.SetStock(ctx, tx, demoCaller(w.company), warehouse.Adjustment{ProductID: product, WarehouseID: made.ID, TargetQty: 10, Reason: "first stock"})
-		return err
+		return w.all.setStock(ctx, tx, w.company, product, 10, "first stock")
 	}))
 }
 
-func (w *walk) customers() string {
-	client := w.id(w.do(201, "POST /clients", `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"a@example.com","tags":["vip"],
-		"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":100000,"slaHours":4,"marketingConsent":true}`))
+// samples takes the sample of each resource through the operations that all resources have, and returns their ids.
+func (w *walk) samples() map[string]string {
+	ids := map[string]string{}
+	for _, s := range samples() {
+		id := w.id(w.do(201, "POST "+s.Path, fillIn(s.Create, ids)))
+		ids[s.Entity] = id
+		w.do(200, "GET "+s.Path, "")
+		w.do(200, "GET "+s.Path+"/{id}", "", id)
+		if s.Change != "" {
+			w.do(200, "PATCH "+s.Path+"/{id}", fillIn(s.Change, ids), id)
+		}
+	}
+	return ids
+}
+
+// deleteSamples deletes the samples that can be deleted, the last one first.
+func (w *walk) deleteSamples(ids map[string]string) {
+	all := samples()
+	for i := len(all) - 1; i >= 0; i-- {
+		op := "DELETE " + all[i].Path + "/{id}"
+		if _, ok := w.ops[op]; ok {
+			w.do(w.successOf(op), op, "", ids[all[i].Entity])
+		}
+	}
+}
+
+// successOf is the status with which the description says that the operation succeeds.
+func (w *walk) successOf(op string) int {
+	for status := range w.ops[op]["responses"].(map[string]any) {
+		if n, err := strconv.Atoi(status); err == nil && n < http.StatusMultipleChoices {
+			return n
+		}
+	}
+	w.t.Fatalf("%s has no success in the description", op)
+	return 0
+}
+
+func (w *walk) customers(client string) {
 	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Bare"}`)
 	w.do(200, "GET /clients", "", "?search=acme")
-	w.do(200, "GET /clients/{id}", "", client)
-	w.do(200, "PATCH /clients/{id}", `{"marketingConsent":false,"birthday":null}`, client)
 	w.do(200, "POST /clients/{id}/archive", "", client)
 	w.do(200, "POST /clients/{id}/restore", "", client)
 	w.do(200, "GET /clients/groups", "")
 	w.do(200, "GET /clients/price-lists", "")
-	return client
 }
 
 // sales walks orders and returns one.
@@ -320,9 +347,9 @@ func (w *walk) everyEventIsRaised(raised map[string]int) {
 }
 
 func (w *walk) eventLog(order string, total int) {
-	var cursor string
+	query := "?limit=7"
 	for read := 0; read < total; {
-		page := w.do(200, "GET /events", "", "?limit=7&cursor="+cursor)
+		page := w.do(200, "GET /events", "", query)
 		items := page["items"].([]any)
 		require.NotEmpty(w.t, items)
 		for _, item := range items {
@@ -330,7 +357,7 @@ func (w *walk) eventLog(order string, total int) {
 			require.NoError(w.t, err)
 			w.checkEnvelope(raw)
 		}
-		read, cursor = read+len(items), page["nextCursor"].(string)
+		read, query = read+len(items), "?limit=7&cursor="+page["nextCursor"].(string)
 	}
 	first := w.do(200, "GET /events", "", "?events=order.created&entityId="+order)["items"].([]any)[0].(map[string]any)
 	one := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string))

@@ -33,18 +33,18 @@ import (
 
 // DevCmd runs all roles in one process on embedded defaults.
 type DevCmd struct {
-	State          string   `help:"Folder that keeps database and broker between runs." default:".tradegrid" type:"path"`
-	Fresh          bool     `help:"Start over: throw away what the folder keeps."`
-	Verbose        bool     `help:"Log what the roles do, not only what goes wrong." short:"v"`
-	Demo           bool     `help:"Stop after the first order's webhook; the exit code tells whether it arrived and verified."`
+	State          string   `help:"Folder for the data of database and broker." default:".tradegrid" type:"path"`
+	Fresh          bool     `help:"Start over: delete the data in the state folder."`
+	Verbose        bool     `help:"Log normal operation, not only warnings and errors." short:"v"`
+	Demo           bool     `help:"Stop after the webhook of the first order; the exit code says whether it arrived and its signature verified."`
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
 	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
-	Database       string   `help:"Embedded database: cockroach or postgres; auto takes what the state folder keeps, else a cockroach on PATH, else PostgreSQL." enum:"auto,cockroach,postgres" default:"auto"`
-	DatabaseURL    string   `help:"Database to use in place of an embedded one." placeholder:"URL" secret:"url"`
-	KafkaBrokers   []string `help:"Brokers to use in place of an embedded one." placeholder:"HOST:PORT"`
-	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Where traces, metrics and logs go, OTLP over HTTP; empty: traces into the debug log." placeholder:"URL" secret:"url"`
-	TraceSample    float64  `help:"Share of new traces that are kept, 0 to 1." default:"1"`
+	Database       string   `help:"Embedded database: cockroach, postgres, or auto (what the state folder has, otherwise a cockroach on PATH, otherwise PostgreSQL)." enum:"auto,cockroach,postgres" default:"auto"`
+	DatabaseURL    string   `help:"Database to use instead of an embedded one." placeholder:"URL" secret:"url"`
+	KafkaBrokers   []string `help:"Brokers to use instead of an embedded one." placeholder:"HOST:PORT"`
+	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Endpoint for traces, metrics and logs, OTLP over HTTP; empty = traces go to the debug log." placeholder:"URL" secret:"url"`
+	TraceSample    float64  `help:"Share of new traces to keep, 0 to 1." default:"1"`
 
 	announced atomic.Bool // the banner was printed
 }
@@ -157,8 +157,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 
 // serve answers as API and as receiver until ctx ends.
 func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, guard *shed.Guard, log *slog.Logger) {
-	api := httpapi.New(httpapi.Config{DB: d, Auth: all.company, Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
-	all.register(api)
+	api := all.newAPI(httpapi.Config{Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })
 	g.Go(func() error {
@@ -180,7 +179,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	if err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), Log: log})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Log: log})
 	if err != nil {
 		client.Close()
 		return err

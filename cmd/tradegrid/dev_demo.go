@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -136,16 +137,12 @@ func (dm *demo) issueTokens(ctx context.Context) error {
 	return nil
 }
 
-// stockUp fills catalog, warehouse and clients through the API, as an integration would.
+// stockUp fills catalog, stock and clients through the API, as an integration would.
 func (dm *demo) stockUp(ctx context.Context) error {
 	var category, record struct {
 		ID string `json:"id"`
 	}
 	if err := dm.call(ctx, http.MethodPost, "/catalog/categories", map[string]any{"name": "Coffee", "prefix": "CF"}, &category); err != nil {
-		return err
-	}
-	warehouse, err := dm.domains.demoWarehouse(ctx, dm.CompanyID)
-	if err != nil {
 		return err
 	}
 	for i, p := range []map[string]any{
@@ -160,7 +157,9 @@ func (dm *demo) stockUp(ctx context.Context) error {
 		if i == 0 {
 			dm.ProductID = record.ID
 		}
-		if err := dm.domains.demoStock(ctx, dm.CompanyID, warehouse, uuid.MustParse(record.ID), 1000); err != nil {
+		if err := dm.domains.db.RunTx(ctx, "demo.stock", func(ctx context.Context, tx *db.Tx) error {
+			return dm.domains.setStock(ctx, tx, dm.CompanyID, uuid.MustParse(record.ID), 1000, "first stock")
+		}); err != nil {
 			return err
 		}
 	}

@@ -24,26 +24,26 @@ import (
 
 // DispatcherCmd routes events to subscriptions and delivers webhooks.
 type DispatcherCmd struct {
-	Roles            []string        `help:"What this process does: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
-	StaticMembership bool            `help:"Stay a member of the consumer groups over a restart, under the host name: for stateful sets."`
-	MemberName       string          `help:"With --static-membership: the name, different for each process at a time; default: the host name."`
-	DeliveryTTL      time.Duration   `name:"delivery-ttl" help:"Time to live of a delivery." default:"22h"`
-	MaxAttempts      int             `help:"Attempts of a delivery." default:"7"`
-	RetryDelays      []time.Duration `help:"Waits of the 7 delay lines, ascending; line n follows failed attempt n, the last is the longest wait that a Retry-After may ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
-	AttemptTimeout   time.Duration   `help:"Time for one request to a receiver as a whole." default:"10s"`
-	ReceiverInFlight int             `help:"Requests to one receiver at a time." default:"4" reload:"true"`
-	HostInFlight     int             `help:"Requests to one host at a time. One company gets at most three quarters of them, and receivers that take longer than 1 s less than half." default:"16" reload:"true"`
-	CompanyInFlight  int             `help:"Requests for one company at a time." default:"64" reload:"true"`
-	InFlight         int             `help:"Requests at a time." default:"4000" reload:"true"`
-	BreakerFailures  int             `help:"Failed attempts in a row after which a receiver rests." default:"10"`
-	BreakerOpen      time.Duration   `help:"First rest of a receiver; each one in a row is twice as long." default:"30s"`
-	BreakerMaxOpen   time.Duration   `help:"Longest rest of a receiver." default:"10m"`
-	SweepEvery       time.Duration   `help:"Time between two looks for deliveries that nothing moves any more." default:"5s"`
-	SweepGrace       time.Duration   `help:"How long a delivery may be overdue in Kafka before it is put in again." default:"10m"`
-	DisableAfter     time.Duration   `help:"A receiver without success for this long is disabled; 0 = never." default:"120h"`
-	DisableFailed    int             `help:"Failed deliveries that it takes as well." default:"20"`
-	AllowInsecure    bool            `help:"Let http:// and private addresses through. For development only."`
-	PropagateTrace   bool            `help:"Send traceparent to receivers. It tells them internal ids."`
+	Roles            []string        `help:"Parts of the dispatcher that this process runs: router, sender, delay, sweeper." enum:"router,sender,delay,sweeper" default:"router,sender,delay,sweeper"`
+	StaticMembership bool            `help:"Keep the membership in consumer groups across a restart, under the host name. For StatefulSets."`
+	MemberName       string          `help:"With --static-membership: name of this member, unique among running processes; default: the host name."`
+	DeliveryTTL      time.Duration   `name:"delivery-ttl" help:"Lifetime of a delivery." default:"22h"`
+	MaxAttempts      int             `help:"Maximum number of attempts per delivery." default:"7"`
+	RetryDelays      []time.Duration `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
+	AttemptTimeout   time.Duration   `help:"Timeout of one request to a receiver, from connecting to the end of the response." default:"10s"`
+	ReceiverInFlight int             `help:"Maximum number of concurrent requests to one receiver." default:"4" reload:"true"`
+	HostInFlight     int             `help:"Maximum number of concurrent requests to one host. One company gets at most three quarters of them, receivers that take longer than 1 s less than half." default:"16" reload:"true"`
+	CompanyInFlight  int             `help:"Maximum number of concurrent requests for one company." default:"64" reload:"true"`
+	InFlight         int             `help:"Maximum number of concurrent requests of this process." default:"4000" reload:"true"`
+	BreakerFailures  int             `help:"Consecutive failed attempts that open the circuit breaker of a receiver." default:"10"`
+	BreakerOpen      time.Duration   `help:"How long the circuit breaker stays open at first; doubles each time it opens again." default:"30s"`
+	BreakerMaxOpen   time.Duration   `help:"Longest time that the circuit breaker stays open." default:"10m"`
+	SweepEvery       time.Duration   `help:"Interval between sweeps for stuck deliveries." default:"5s"`
+	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much." default:"10m"`
+	DisableAfter     time.Duration   `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
+	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
+	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
+	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
 	BackendFlags
 }
 

@@ -2,12 +2,14 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -18,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -29,23 +32,32 @@ type domains struct {
 	catalog   *catalog.Service
 	clients   *clients.Service
 	warehouse *warehouse.Service
+	suppliers *suppliers.Service
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
 }
 
+// declared is what the domains say of themselves.
+func declared() []domain.Domain {
+	return []domain.Domain{clients.Domain(), suppliers.Domain()}
+}
+
 type domainConfig struct {
 	AllowInsecure bool
+	Cell          string // of new tokens; "" = that of package company
 	Log           *slog.Logger
 }
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, company: company.New(company.Config{DB: d, Log: cfg.Log})}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Events(), warehouse.Events(), orders.Events(), webhooks.Events())
+	all := &domains{db: d}
+	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
 	all.warehouse = warehouse.New(d, stockProducts{all})
-	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}})
-	all.clients = clients.New(d, clientUsers{all})
+	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
+	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: orderCatalog{all}, Clients: orderClients{all}, Stock: orderStock{all}, Users: all.company,
@@ -54,13 +66,20 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	return all
 }
 
-// register adds the operations of all domains to the API.
-func (all *domains) register(api *httpapi.API) {
+// newAPI makes the API with the operations and the error codes of all domains.
+func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+	cfg.DB, cfg.Auth = all.db, all.company
+	for _, d := range declared() {
+		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
+	}
+	api := httpapi.New(cfg)
 	all.catalog.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
+	all.suppliers.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	return api
 }
 
 // stockProducts lets the warehouse read the catalog.
@@ -97,13 +116,6 @@ func (a catalogStock) Totals(ctx context.Context, q db.Querier, company tenant.I
 		out[id] = catalog.StockTotals(t)
 	}
 	return out, nil
-}
-
-// clientUsers lets clients read users.
-type clientUsers struct{ all *domains }
-
-func (a clientUsers) Names(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	return a.all.company.UserNames(ctx, q, company, ids)
 }
 
 // orderCatalog lets orders read what can be sold.
@@ -203,24 +215,17 @@ func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
 	return out
 }
 
-// demoWarehouse makes the first warehouse of the demo company.
-func (all *domains) demoWarehouse(ctx context.Context, id tenant.ID) (w uuid.UUID, err error) {
-	err = all.db.RunTx(ctx, "demo.warehouse", func(ctx context.Context, tx *db.Tx) error {
-		made, err := all.warehouse.CreateWarehouse(ctx, tx, demoCaller(id), warehouse.Input{Name: "Main warehouse"})
-		w = made.ID
+// setStock sets how many pieces of a product the default warehouse of a company has.
+func (all *domains) setStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
+	w, ok, err := all.warehouse.Find(ctx, tx, id, nil)
+	if err != nil {
 		return err
-	})
-	return w, err
-}
-
-// demoStock puts pieces of a product on stock.
-func (all *domains) demoStock(ctx context.Context, id tenant.ID, w, product uuid.UUID, pieces int64) error {
-	return all.db.RunTx(ctx, "demo.stock", func(ctx context.Context, tx *db.Tx) error {
-		_, err := all.warehouse.SetStock(ctx, tx, demoCaller(id), warehouse.Adjustment{
-			ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: "first stock",
-		})
-		return err
-	})
+	}
+	if !ok {
+		return fmt.Errorf("company %s has no default warehouse", id)
+	}
+	_, err = all.warehouse.SetStock(ctx, tx, demoCaller(id), warehouse.Adjustment{ProductID: product, WarehouseID: w, TargetQty: pieces, Reason: reason})
+	return err
 }
 
 func demoCaller(id tenant.ID) access.Caller {

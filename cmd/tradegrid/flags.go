@@ -87,9 +87,9 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 
 // DatabaseSource says where the database is and how to get in.
 type DatabaseSource struct {
-	DatabaseURL          string `name:"database-url" help:"Database, as postgres://user:password@host:port/name?sslmode=verify-full. Required, or --database-url-file." placeholder:"URL" secret:"url"`
-	DatabaseURLFile      string `name:"database-url-file" help:"File with that URL, in place of --database-url; read again for each connection." type:"path" placeholder:"FILE"`
-	DatabasePasswordFile string `name:"database-password-file" help:"File with the password, which goes into the URL; read again for each connection." type:"path" placeholder:"FILE"`
+	DatabaseURL          string `name:"database-url" help:"Database URL, postgres://user:password@host:port/name?sslmode=verify-full. Required unless --database-url-file is given." placeholder:"URL" secret:"url"`
+	DatabaseURLFile      string `name:"database-url-file" help:"File with the database URL, instead of --database-url; read for each connection." type:"path" placeholder:"FILE"`
+	DatabasePasswordFile string `name:"database-password-file" help:"File with the database password, which replaces the one in the URL; read for each connection." type:"path" placeholder:"FILE"`
 }
 
 // databaseConfig is the source as package db takes it.
@@ -103,8 +103,8 @@ func (f DatabaseSource) Check() error { return f.databaseConfig().Validate() }
 // DatabaseFlags say where the database is and how it is used.
 type DatabaseFlags struct {
 	DatabaseSource
-	DatabaseConns     int32 `help:"Most connections of this process; all processes together about 4 per core of the database." default:"16"`
-	DatabaseSavepoint bool  `help:"On CockroachDB: retry by savepoint, as its client library does, in place of whole transactions."`
+	DatabaseConns     int32 `help:"Maximum number of database connections of this process. Plan about 4 per core of the database over all processes." default:"16"`
+	DatabaseSavepoint bool  `help:"On CockroachDB: retry transactions with its savepoint protocol instead of as a whole."`
 }
 
 // Check adds what the source does not know of.
@@ -149,15 +149,15 @@ func schemaCheck(d *db.DB) telemetry.Check {
 
 // KafkaFlags say where the brokers are.
 type KafkaFlags struct {
-	KafkaBrokers      []string      `help:"Brokers, as host:port,host:port. Required." placeholder:"HOST:PORT"`
-	KafkaTLS          bool          `name:"kafka-tls" help:"Encrypt connections to the brokers."`
-	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM certificates that sign the brokers'; default: those of the system." type:"path" placeholder:"FILE"`
-	KafkaCertFile     string        `help:"PEM certificate of this client." type:"path" placeholder:"FILE"`
-	KafkaKeyFile      string        `help:"PEM key of the certificate." type:"path" placeholder:"FILE"`
+	KafkaBrokers      []string      `help:"Kafka brokers, as host:port,host:port. Required." placeholder:"HOST:PORT"`
+	KafkaTLS          bool          `name:"kafka-tls" help:"Connect to the brokers with TLS."`
+	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM file with the certificate authorities of the brokers; default: those of the system." type:"path" placeholder:"FILE"`
+	KafkaCertFile     string        `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
+	KafkaKeyFile      string        `help:"PEM file with the key of the client certificate." type:"path" placeholder:"FILE"`
 	KafkaSASL         string        `name:"kafka-sasl" help:"SASL mechanism: plain, scram-sha-256 or scram-sha-512; empty for none." enum:",plain,scram-sha-256,scram-sha-512" default:""`
 	KafkaUsername     string        `help:"SASL user."`
-	KafkaPasswordFile string        `help:"File with the SASL password; read again for each connection." type:"path" placeholder:"FILE"`
-	KafkaSession      time.Duration `help:"How long a consumer that went silent keeps its partitions: others wait so long after a crash." default:"45s"`
+	KafkaPasswordFile string        `help:"File with the SASL password; read for each connection." type:"path" placeholder:"FILE"`
+	KafkaSession      time.Duration `help:"Session timeout of consumers: after a crash, others wait this long to take over its partitions." default:"45s"`
 }
 
 func (f KafkaFlags) kafkaConfig(role string, log *slog.Logger) (kafka.Config, error) {
@@ -182,11 +182,11 @@ func (f KafkaFlags) Check() error {
 // OpsFlags say what the process tells of itself, and where.
 type OpsFlags struct {
 	OpsListen    string        `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
-	OTLPEndpoint string        `name:"otlp-endpoint" help:"Where traces, metrics and logs go, OTLP over HTTP; empty: nowhere." placeholder:"URL" secret:"url"`
-	OTLPSignals  []string      `name:"otlp-signals" help:"What goes there: traces, metrics, logs." enum:"traces,metrics,logs" default:"traces,metrics,logs"`
-	OTLPInterval time.Duration `name:"otlp-interval" help:"Time between two sets of metrics." default:"30s"`
-	TraceSample  float64       `help:"Share of new traces that are kept, 0 to 1." default:"0.05" reload:"true"`
-	TraceSlow    time.Duration `help:"Traces that take so long are kept whatever the share, as are those with errors and of third and later attempts; 0 = only the share." default:"1s"`
+	OTLPEndpoint string        `name:"otlp-endpoint" help:"Endpoint for traces, metrics and logs, OTLP over HTTP; empty = off." placeholder:"URL" secret:"url"`
+	OTLPSignals  []string      `name:"otlp-signals" help:"Signals to export: traces, metrics, logs." enum:"traces,metrics,logs" default:"traces,metrics,logs"`
+	OTLPInterval time.Duration `name:"otlp-interval" help:"Export interval of metrics." default:"30s"`
+	TraceSample  float64       `help:"Share of new traces to keep, 0 to 1." default:"0.05" reload:"true"`
+	TraceSlow    time.Duration `help:"Also keep traces that take this long, have errors, or belong to a third or later attempt; 0 = keep only the sampled share." default:"1s"`
 }
 
 // Check tells of a share that is none, and of an address that the exporter would not take.

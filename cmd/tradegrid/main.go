@@ -23,17 +23,17 @@ var release = "dev"
 
 // CLI lists the roles and what all of them have in common.
 type CLI struct {
-	StopWithin  time.Duration `help:"Most time for stopping, after which the process ends with code 1: above the 25 s in which it finishes what is under way, below the time after which an orchestrator kills it." default:"40s"`
-	LogLevel    slog.Level    `help:"Least level that is logged: debug, info, warn or error." default:"info" reload:"true"`
-	LogFormat   string        `help:"How lines are written: text or json." enum:"text,json" default:"text"`
-	Config      string        `help:"YAML file with settings: names of flags without dashes, and their values. Flags and environment go before it. Read again when it changes and on SIGHUP." type:"path" placeholder:"FILE"`
-	PrintConfig bool          `help:"Print the settings in force as YAML, each with its origin, and exit." env:"-"`
+	StopWithin  time.Duration `help:"Maximum time for shutdown; after it the process exits with code 1. Set it above 25 s, the time for draining, and below the grace period of the orchestrator." default:"40s"`
+	LogLevel    slog.Level    `help:"Minimum log level: debug, info, warn or error." default:"info" reload:"true"`
+	LogFormat   string        `help:"Log format: text or json." enum:"text,json" default:"text"`
+	Config      string        `help:"YAML file with settings, named like the flags without dashes. Flags and environment take precedence. Read again when it changes and on SIGHUP." type:"path" placeholder:"FILE"`
+	PrintConfig bool          `help:"Print the effective settings as YAML, each with its origin, and exit." env:"-"`
 
 	Dev        DevCmd           `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
 	API        APICmd           `cmd:"" name:"api" help:"Serve the external REST API."`
 	Relay      RelayCmd         `cmd:"" help:"Publish the outbox to Kafka."`
 	Dispatcher DispatcherCmd    `cmd:"" help:"Route events to subscriptions and deliver webhooks."`
-	Migrate    MigrateCmd       `cmd:"" help:"Bring the database to the schema of this release."`
+	Migrate    MigrateCmd       `cmd:"" help:"Migrate the database to the schema of this release."`
 	Topics     TopicsCmd        `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
 	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
 	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
@@ -103,9 +103,17 @@ func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr
 	kctx.BindTo(stdout, (*io.Writer)(nil))
 	if err := kctx.Run(log, live); err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintf(stderr, "tradegrid %s: %v\n", kctx.Command(), err)
-		return 1
+		return exitCode(err)
 	}
 	return 0
+}
+
+// exitCode is 1 unless a check has its own answer.
+func exitCode(err error) int {
+	if _, pending := errors.AsType[pendingError](err); pending {
+		return exitPending
+	}
+	return 1
 }
 
 func newLogger(w io.Writer, level slog.Leveler, format string) *slog.Logger {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
@@ -62,7 +63,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "api":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), shed.Metrics())
 	case "relay":
-		return outbox.Metrics()
+		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics())
 	}
@@ -82,8 +83,8 @@ func allMetrics() []prometheus.Collector {
 
 // MetricsCmd lists the metrics of all roles, from the code.
 type MetricsCmd struct {
-	Write string `help:"Page to write the list to, in place of JSON to the standard output." type:"path" xor:"do"`
-	Check string `help:"Page to compare with; any difference fails." type:"path" xor:"do"`
+	Write string `help:"Page to write the list to, instead of JSON to standard output." type:"path" xor:"do"`
+	Check string `help:"Page to compare with; fails on any difference." type:"path" xor:"do"`
 }
 
 // Run lists, writes or compares. It needs no database.

@@ -72,7 +72,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	t.Parallel()
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(allMetrics()...)
-	newDomains(nil, domainConfig{}).register(httpapi.New(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}))
+	newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	gathered, err := registry.Gather()
 	require.NoError(t, err)
 	shown := map[string]*dto.MetricFamily{}

@@ -15,13 +15,25 @@ import (
 
 // MigrateCmd brings the database to the schema of this release. Several may run at once.
 type MigrateCmd struct {
-	DryRun   bool `help:"Only list the steps that are missing."`
-	Contract bool `help:"Also take away what binaries of the release before use: once all of them are gone."`
-	Regions  bool `help:"On a CockroachDB database with regions: keep each company's rows in its home region. Rewrites tables."`
+	DryRun   bool `help:"List the pending steps and change nothing."`
+	Check    bool `help:"List the pending steps, change nothing, and exit with code 3 if there are any."`
+	Contract bool `help:"Also remove what only the previous release uses. Run it when no process of that release is left."`
+	Regions  bool `help:"On a multi-region CockroachDB: keep the rows of each company in its home region. Rewrites tables."`
 	DatabaseSource
 }
 
-// Run applies what is missing, or lists it.
+// exitPending is the exit code of `migrate --check` when steps are pending. Scripts and the chart's test tell it from
+// 1, which a database that is out of reach gives too, and from 2, which stands for wrong settings.
+const exitPending = 3
+
+// pendingError says that the schema is not the one of this release yet.
+type pendingError struct{ steps int }
+
+func (e pendingError) Error() string {
+	return fmt.Sprintf("pending steps: %d; apply them with the same command without --check", e.steps)
+}
+
+// Run applies the pending steps, or lists them.
 func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	cfg := c.databaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log
@@ -35,14 +47,19 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 	if c.Contract {
 		phase = migrate.Contract
 	}
-	if !c.DryRun {
-		applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), phase, log)
-		if err != nil {
-			return err
-		}
-		log.InfoContext(ctx, "database migrated", "applied", applied, "dialect", d.Dialect())
-		return c.home(ctx, d, log, out)
+	if c.DryRun || c.Check {
+		return c.list(ctx, d, phase, out)
 	}
+	applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), phase, log)
+	if err != nil {
+		return err
+	}
+	log.InfoContext(ctx, "database migrated", "applied", applied, "dialect", d.Dialect())
+	return c.home(ctx, d, log)
+}
+
+// list writes the pending steps and, with --regions, the pending statements. With --check it fails when there are any.
+func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, out io.Writer) error {
 	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
 	if err != nil {
 		return err
@@ -52,31 +69,44 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 			return err
 		}
 	}
-	return c.home(ctx, d, log, out)
+	stmts, err := c.pendingRegions(ctx, d)
+	if err != nil {
+		return err
+	}
+	for _, stmt := range stmts {
+		if _, err := fmt.Fprintf(out, "%s;\n", stmt); err != nil {
+			return err
+		}
+	}
+	if n := len(steps) + len(stmts); c.Check && n > 0 {
+		return pendingError{n}
+	}
+	return nil
 }
 
 // homing names the tables that are read before the company is known: all regions have them.
 var homing = migrate.Homing{Column: "company_id", Code: tenant.RegionCode, Global: []string{"companies", "token_secrets"}}
 
-// home makes the rows of each company live in its region, or lists the statements for that.
-func (c *MigrateCmd) home(ctx context.Context, d *db.DB, log *slog.Logger, out io.Writer) error {
+// pendingRegions lists the statements that are missing for each company's rows to live in its region; none without --regions.
+func (c *MigrateCmd) pendingRegions(ctx context.Context, d *db.DB) ([]string, error) {
 	if !c.Regions {
-		return nil
+		return nil, nil
 	}
 	if d.Dialect() != db.CockroachDB {
-		return fmt.Errorf("--regions: only CockroachDB keeps rows in regions; this database is %s", d.Dialect())
+		return nil, fmt.Errorf("--regions: only CockroachDB keeps rows in regions; this database is %s", d.Dialect())
 	}
 	todo, err := migrate.PendingRegions(ctx, d.Pool(), homing)
 	if err != nil {
-		return fmt.Errorf("--regions: %w", err)
+		return nil, fmt.Errorf("--regions: %w", err)
 	}
-	if c.DryRun {
-		for _, stmt := range todo {
-			if _, err := fmt.Fprintf(out, "%s;\n", stmt); err != nil {
-				return err
-			}
-		}
-		return nil
+	return todo, nil
+}
+
+// home makes the rows of each company live in its region.
+func (c *MigrateCmd) home(ctx context.Context, d *db.DB, log *slog.Logger) error {
+	todo, err := c.pendingRegions(ctx, d)
+	if err != nil || !c.Regions {
+		return err
 	}
 	if err := migrate.Regions(ctx, d.Pool(), todo, log); err != nil {
 		return fmt.Errorf("--regions: %w", err)

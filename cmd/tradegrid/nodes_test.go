@@ -59,7 +59,7 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 	startRelay(t, d, brokers)
 	nodes := []*node{startNode(t, d, brokers), startNode(t, d, brokers)}
 	third := newNode(d, alone()) // hears of nothing
-	office := company.New(company.Config{DB: d})
+	office := company.New(company.Config{DB: d, Warehouses: third.warehouse})
 	id := third.found(t)
 	kept, lost := third.issue(t, id, []string{"*:write"}), third.issue(t, id, []string{"*:write"})
 	soon := func(token string, path string, status int, code string) {

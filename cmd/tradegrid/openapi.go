@@ -18,7 +18,7 @@ import (
 // OpenapiCmd writes what the code says about the API and the events, or compares it with what is committed.
 type OpenapiCmd struct {
 	Write string `help:"Folder to write openapi/ and events/ into." type:"path" xor:"do" required:""`
-	Check string `help:"Folder to compare with; any difference fails." type:"path" xor:"do" required:""`
+	Check string `help:"Folder to compare with; fails on any difference." type:"path" xor:"do" required:""`
 }
 
 // Run writes or compares. It needs no database.
@@ -46,8 +46,7 @@ func (c *OpenapiCmd) Run(stdout io.Writer) error {
 // generated are the contents of all generated files by their path below schemas/.
 func generated() (map[string][]byte, error) {
 	all := newDomains(nil, domainConfig{})
-	api := httpapi.New(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	all.register(api)
+	api := all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
 	if err := routesMatch(api); err != nil {
 		return nil, err
 	}

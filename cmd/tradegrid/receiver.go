@@ -16,10 +16,10 @@ import (
 // ReceiverCmd runs webhook receivers that verify, count and misbehave on demand.
 type ReceiverCmd struct {
 	Listen     string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8090"`
-	Secret     string        `help:"Signing secret (whsec_…) of every receiver; without it signatures are not checked." secret:"true"`
-	SecretFile string        `help:"File with the signing secret, in place of --secret." type:"path" placeholder:"FILE"`
-	Tolerance  time.Duration `help:"Allowed age of a signed timestamp; 0 does not check it." default:"0s"`
-	Behaviour  string        `help:"How every receiver answers at first: ok, status, hang, drip, close, redirect or huge, with settings, such as status,status=503,probability=0.1." default:"ok"`
+	Secret     string        `help:"Signing secret (whsec_…) of all receivers; without it signatures are not verified." secret:"true"`
+	SecretFile string        `help:"File with the signing secret, instead of --secret." type:"path" placeholder:"FILE"`
+	Tolerance  time.Duration `help:"Maximum age of a signed timestamp; 0 = unchecked." default:"0s"`
+	Behaviour  string        `help:"How receivers answer initially: ok, status, hang, drip, close, redirect or huge, with settings, such as status,status=503,probability=0.1." default:"ok"`
 }
 
 const receiverStop = 5 * time.Second

@@ -13,17 +13,17 @@ import (
 
 // RelayCmd publishes the outbox to Kafka.
 type RelayCmd struct {
-	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a relay owns a bucket without renewing: others wait so long after a crash." default:"5s"`
-	RelayLeaseMargin    time.Duration `help:"How long before the end of a lease its owner stops using it; more than the clocks of the database nodes differ." default:"1s"`
-	RelayRenew          time.Duration `help:"Time between renewals." default:"1s"`
-	RelayTickMin        time.Duration `help:"Time between looks at the outbox while there is traffic." default:"5ms"`
-	RelayTickMax        time.Duration `help:"Time between looks at the outbox when it is quiet." default:"200ms"`
-	RelayBatchSize      int           `help:"Rows of one bucket that are published together." default:"500"`
-	RelayParallel       int           `help:"Buckets worked on at the same time; each needs a connection to the database." default:"8"`
-	RelayLookback       time.Duration `help:"How far behind the newest position scans begin; longer than any transaction." default:"120s"`
-	RelayFullSweep      time.Duration `help:"Time between scans of whole buckets." default:"30s"`
-	RelayPublishTimeout time.Duration `help:"How long a batch waits for Kafka before its rows are sent again." default:"10s"`
-	EventRetention      time.Duration `help:"How long GET /events, redelivery and replay find an event." default:"720h"`
+	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
+	RelayLeaseMargin    time.Duration `help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
+	RelayRenew          time.Duration `help:"Interval between renewals of leases." default:"1s"`
+	RelayTickMin        time.Duration `help:"Poll interval of the outbox under traffic." default:"5ms"`
+	RelayTickMax        time.Duration `help:"Poll interval of the outbox when idle." default:"200ms"`
+	RelayBatchSize      int           `help:"Maximum number of rows of one bucket published together." default:"500"`
+	RelayParallel       int           `help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`
+	RelayLookback       time.Duration `help:"How far behind the newest position scans start; must exceed the longest transaction." default:"120s"`
+	RelayFullSweep      time.Duration `help:"Interval between scans of whole buckets." default:"30s"`
+	RelayPublishTimeout time.Duration `help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
+	EventRetention      time.Duration `help:"How long the event log keeps an event, for GET /events and redelivery." default:"720h"`
 	BackendFlags
 }
 
@@ -31,7 +31,7 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	return outbox.RelayConfig{
 		Node: nodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
 		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
-		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, Log: log,
+		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, CleanupJobs: cleanupJobs(), Log: log,
 	}
 }
 

@@ -18,15 +18,15 @@ import (
 
 // TopicsCmd compares the topics of a cluster with their declaration.
 type TopicsCmd struct {
-	Apply TopicsApplyCmd `cmd:"" help:"Make missing topics, add partitions and set what differs. Nothing is deleted."`
-	Diff  TopicsDiffCmd  `cmd:"" help:"Show what apply would do; ends with an error when something differs."`
-	ACLs  TopicsACLsCmd  `cmd:"" name:"acls" help:"Write or grant the least rights of the roles, for brokers with access control lists."`
+	Apply TopicsApplyCmd `cmd:"" help:"Create missing topics, add partitions, and set what differs. Deletes nothing."`
+	Diff  TopicsDiffCmd  `cmd:"" help:"Show what apply would do; fails if anything differs."`
+	ACLs  TopicsACLsCmd  `cmd:"" name:"acls" help:"Print or grant the minimum rights of each role, for brokers with access control lists."`
 }
 
 // TopicsFlags say which cluster and which sizes are meant.
 type TopicsFlags struct {
-	Local       bool  `help:"Partition counts for a developer's machine, and one replica unless --replication says otherwise."`
-	Replication int16 `help:"Replicas of each partition; from 3 on, two must acknowledge. Default: 3, with --local 1."`
+	Local       bool  `help:"Use few partitions, and one replica unless --replication is given. For development."`
+	Replication int16 `help:"Replicas per partition; with 3 or more, two must acknowledge. Default: 3, or 1 with --local."`
 	JSON        bool  `name:"json" help:"Write the differences as JSON."`
 	KafkaFlags
 }

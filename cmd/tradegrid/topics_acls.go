@@ -17,8 +17,8 @@ import (
 
 // TopicsACLsCmd tells or grants the least rights of the roles.
 type TopicsACLsCmd struct {
-	User  map[string]string `help:"Users of the roles, as ROLE=USER;…; roles are api, relay, dispatcher and topics." default:"api=tradegrid-api;relay=tradegrid-relay;dispatcher=tradegrid-dispatcher;topics=tradegrid-topics" placeholder:"ROLE=USER"`
-	Grant bool              `help:"Grant the rights, in place of writing the commands of Kafka that do. Needs the right ALTER on the cluster; nothing is taken away."`
+	User  map[string]string `help:"Kafka users by role, as ROLE=USER;…; roles are api, relay, dispatcher and topics." default:"api=tradegrid-api;relay=tradegrid-relay;dispatcher=tradegrid-dispatcher;topics=tradegrid-topics" placeholder:"ROLE=USER"`
+	Grant bool              `help:"Grant the rights, instead of printing Kafka's commands for it. Needs ALTER on the cluster. Revokes nothing."`
 	KafkaFlags
 }
 

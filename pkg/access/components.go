@@ -14,7 +14,7 @@ var components = []string{
 
 const alwaysOn = 4
 
-// AllComponents lists every component by its alias (specification, section 5).
+// AllComponents lists every component by its alias; see docs/reference/authentication.md#components.
 func AllComponents() []string { return slices.Clone(components) }
 
 // AlwaysOn reports whether the component cannot be disabled.

@@ -25,7 +25,7 @@ var resources = []struct {
 	{name: "exports"},
 }
 
-// AllScopes lists every scope that a token can have (specification, section 5).
+// AllScopes lists every scope that a token can have; see docs/reference/authentication.md#scopes.
 func AllScopes() []string {
 	all := make([]string, 0, 2*len(resources)+2)
 	for _, r := range resources {

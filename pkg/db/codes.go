@@ -18,7 +18,9 @@ const (
 	codeDeadlock      = "40P01"
 	codeRetryOld      = "CR000" // CockroachDB's retry error of old
 	codeLockTimeout   = "55P03"
+	codeDiskFull      = "53100"
 	codeTooManyConns  = "53300"
+	codeCancelled     = "57014"
 	codeAdminShutdown = "57P01" // also a draining node of CockroachDB: "server is not accepting clients, try another node"
 	codeCrashShutdown = "57P02"
 	codeCannotConnect = "57P03"
@@ -66,6 +68,15 @@ func retryable(err error) bool {
 	var netErr net.Error
 	return pgconn.SafeToRetry(err) || (errors.As(err, &netErr) && !errors.Is(err, context.DeadlineExceeded)) ||
 		errors.Is(err, net.ErrClosed) || isConnLost(err)
+}
+
+// contended reports whether err says that others changed the same rows at the same time.
+func contended(err error) bool {
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		return pg.Code == codeSerialization || pg.Code == codeDeadlock || pg.Code == codeRetryOld
+	}
+	return errors.Is(err, ErrStale)
 }
 
 // connectionSpent reports whether the next try needs another connection, which a load balancer leads to another node:

@@ -16,6 +16,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
 // Dialect is the database product behind the connection.
@@ -37,8 +39,9 @@ type Config struct {
 	LockTimeout      time.Duration // bound of one wait for a lock
 	SavepointRetry   bool          // on CockroachDB: retry through cockroach-go's savepoint protocol
 	Tracer           trace.TracerProvider
-	QueryTracer      pgx.QueryTracer // replaces the OpenTelemetry tracer, for tests
-	Inject           Injector        // faults for tests; nil in production
+	QueryTracer      pgx.QueryTracer  // replaces the OpenTelemetry tracer, for tests
+	Inject           Injector         // faults for tests; nil in production
+	Now              func() time.Time // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
 	Log              *slog.Logger
 }
 
@@ -56,6 +59,7 @@ type DB struct {
 	dialect Dialect
 	cfg     Config
 	log     *slog.Logger
+	locks   *keyedmutex.Map[string] // see [Tx.LockInProcess]
 }
 
 // Open connects, waits until the database answers, and finds out its dialect.
@@ -75,6 +79,9 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
 	pc.ConnConfig.RuntimeParams["application_name"] = "tradegrid"
 	dialect, err := detectDialect(ctx, pc)
 	if err != nil {
@@ -85,7 +92,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log}, nil
+	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}}, nil
 }
 
 // isolationOfStatements is for what runs outside [DB.RunTx], which names its isolation itself: reads of one statement
@@ -152,6 +159,17 @@ func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
 
 // Dialect tells the database product.
 func (d *DB) Dialect() Dialect { return d.dialect }
+
+// WithClock returns a handle on the same pool whose [DB.Now] and [Tx.Now] read another clock, for tests.
+func (d *DB) WithClock(now func() time.Time) *DB {
+	c := *d
+	c.cfg.Now = now
+	return &c
+}
+
+// Now is the current time in UTC, as precise as the database stores it (microseconds).
+// Inside a transaction use [Tx.Now], which stays the same when the transaction is retried.
+func (d *DB) Now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
 
 // Pool is the underlying pool: for single reads by key or by one statement, and for statistics.
 func (d *DB) Pool() *pgxpool.Pool { return d.pool }

@@ -18,6 +18,12 @@ const sqlSum = `SELECT sum(n)::BIGINT FROM counters WHERE company_id = $1`
 // hold at least 10. Each has read before the other writes. It returns what is left of 10.
 func withdraw(t *testing.T, opts ...db.Option) (left int64, runs int) {
 	t.Helper()
+	return withdrawAfter(t, func(context.Context, *db.Tx, uuid.UUID, string) error { return nil }, opts...)
+}
+
+// withdrawAfter is [withdraw] with a statement of its own in front of each transaction.
+func withdrawAfter(t *testing.T, start func(ctx context.Context, tx *db.Tx, company uuid.UUID, kind string) error, opts ...db.Option) (left int64, runs int) {
+	t.Helper()
 	d := failing(t, nil)
 	company := uuid.New()
 	for _, kind := range []string{"a", "b"} {
@@ -34,9 +40,12 @@ func withdraw(t *testing.T, opts ...db.Option) (left int64, runs int) {
 				mu.Lock()
 				runs++
 				mu.Unlock()
+				if err := start(ctx, tx, company, kind); err != nil {
+					return err
+				}
 				var sum int64
 				err := tx.QueryRow(ctx, sqlSum, company).Scan(&sum)
-				if first {
+				if first && err == nil {
 					first = false
 					both.Done()
 					both.Wait()
@@ -60,7 +69,6 @@ func withdraw(t *testing.T, opts ...db.Option) (left int64, runs int) {
 // A read alone is never refused for what others write; a transaction always says what it needs.
 func TestIsolationOfStatementsAndTransactions(t *testing.T) {
 	t.Parallel()
-	const sqlIsolation = `SELECT current_setting('transaction_isolation')`
 	d := failing(t, nil)
 	var got string
 	require.NoError(t, d.QueryRow(t.Context(), sqlIsolation).Scan(&got))

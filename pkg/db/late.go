@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -10,40 +11,51 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// lateTx is a transaction whose BEGIN travels with its first statement, which saves a round trip.
+// lateTx is a transaction that takes its connection at its first statement, with which BEGIN travels: that saves a
+// round trip, and nothing holds a connection while it waits for [Tx.LockInProcess].
 // The connection goes back to its pool at the end, which closes it should the transaction still be open.
 type lateTx struct {
-	conn  *pgxpool.Conn
-	begin []string
-	begun bool
-	ended bool // by a COMMIT among the writes
+	pool    *pgxpool.Pool
+	iso     pgx.TxIsoLevel
+	relaxed bool
+	conn    *pgxpool.Conn // nil until the first statement
+	ended   bool          // by a COMMIT among the writes
 }
 
-func (d *DB) begin(ctx context.Context, o txOptions) (*lateTx, error) {
-	conn, err := d.pool.Acquire(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("begin: %w", err)
+func (d *DB) newTx(o txOptions) *lateTx {
+	return &lateTx{pool: d.pool, iso: cmp.Or(o.iso, pgx.Serializable), relaxed: o.relaxed && d.dialect == PostgreSQL}
+}
+
+// begun reports whether a statement was sent: from then on the isolation is settled and locks may be held.
+func (t *lateTx) begun() bool { return t.conn != nil }
+
+// begin lists what goes before the first statement.
+func (t *lateTx) begin() []string {
+	begin := []string{"begin isolation level " + string(t.iso)}
+	if t.relaxed {
+		begin = append(begin, "set local synchronous_commit = off")
 	}
-	t := &lateTx{conn: conn, begin: []string{"begin isolation level " + string(o.iso)}}
-	if o.relaxed && d.dialect == PostgreSQL {
-		t.begin = append(t.begin, "set local synchronous_commit = off")
-	}
-	return t, nil
+	return begin
 }
 
 // SendBatch implements [Querier].
 func (t *lateTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	if t.begun {
+	if t.begun() {
 		return t.conn.SendBatch(ctx, b)
 	}
-	t.begun = true
+	conn, err := t.pool.Acquire(ctx)
+	if err != nil {
+		return failedBatch{fmt.Errorf("begin: %w", err)}
+	}
+	t.conn = conn
+	begin := t.begin()
 	first := &pgx.Batch{}
-	for _, sql := range t.begin {
+	for _, sql := range begin {
 		first.Queue(sql)
 	}
 	first.QueuedQueries = append(first.QueuedQueries, b.QueuedQueries...)
 	res := t.conn.SendBatch(ctx, first)
-	for range t.begin {
+	for range begin {
 		_, _ = res.Exec() // its error stays with the results, and the next one to read them gets it
 	}
 	return res
@@ -51,7 +63,7 @@ func (t *lateTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 
 // Query implements [Querier].
 func (t *lateTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	if t.begun {
+	if t.begun() {
 		return t.conn.Query(ctx, sql, args...)
 	}
 	b := &pgx.Batch{}
@@ -67,7 +79,7 @@ func (t *lateTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 
 // QueryRow implements [Querier].
 func (t *lateTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	if t.begun {
+	if t.begun() {
 		return t.conn.QueryRow(ctx, sql, args...)
 	}
 	rows, err := t.Query(ctx, sql, args...)
@@ -76,7 +88,7 @@ func (t *lateTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 
 // Exec implements [Querier].
 func (t *lateTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	if t.begun {
+	if t.begun() {
 		return t.conn.Exec(ctx, sql, args...)
 	}
 	rows, err := t.Query(ctx, sql, args...)
@@ -94,8 +106,11 @@ func (t *lateTx) commitNext(tx *Tx) {
 }
 
 func (t *lateTx) commit(ctx context.Context) error {
+	if !t.begun() {
+		return nil
+	}
 	defer t.conn.Release()
-	if !t.begun || t.ended {
+	if t.ended {
 		return nil
 	}
 	tag, err := t.conn.Exec(ctx, "commit")
@@ -109,8 +124,11 @@ func (t *lateTx) commit(ctx context.Context) error {
 }
 
 func (t *lateTx) rollback(ctx context.Context) error {
+	if !t.begun() {
+		return nil
+	}
 	defer t.conn.Release()
-	if !t.begun || t.conn.Conn().IsClosed() {
+	if t.conn.Conn().IsClosed() {
 		return nil
 	}
 	_, err := t.conn.Exec(ctx, "rollback")
@@ -119,6 +137,9 @@ func (t *lateTx) rollback(ctx context.Context) error {
 
 // abandon ends the transaction with its connection, which is of no use any more.
 func (t *lateTx) abandon(ctx context.Context) {
+	if !t.begun() {
+		return
+	}
 	defer t.conn.Release()
 	t.close(ctx)
 }

@@ -159,6 +159,7 @@ func TestGivesUpAsBusyAfterTwelveTries(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, http.StatusServiceUnavailable, f.Status)
 	require.Equal(t, "SERVICE_UNAVAILABLE", f.Code)
+	require.Equal(t, fault.Serialization, f.Reason())
 	require.Positive(t, f.RetryAfter)
 	require.ErrorContains(t, err, "40001", "the log has to say what the database said")
 	require.Zero(t, count(t, d, company))

@@ -1,11 +1,12 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
-	"net/http"
 	"time"
 
 	"github.com/cockroachdb/cockroach-go/v2/crdb"
@@ -20,12 +21,15 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
 const (
 	maxTries    = 12
 	backoffBase = 2 * time.Millisecond
 	backoffCap  = 250 * time.Millisecond
+
+	backoffCapLocked = 8 * time.Millisecond // about the time that a rival needs
 )
 
 // Fact tells whether a transaction whose commit got no answer has happened,
@@ -33,10 +37,18 @@ const (
 type Fact func(ctx context.Context, q Querier) (bool, error)
 
 type txOptions struct {
-	iso        pgx.TxIsoLevel
+	iso        pgx.TxIsoLevel // "" = SERIALIZABLE, which [Tx.Lock] may lower
 	fact       Fact
 	repeatable bool
 	relaxed    bool
+}
+
+// txRun is what the tries of one transaction share.
+type txRun struct {
+	now      time.Time // see [Tx.Now]
+	locks    *keyedmutex.Map[string]
+	unlock   func() // of [Tx.LockInProcess]; nil = no key is held
+	mayLower bool   // the isolation, for [Tx.Lock]
 }
 
 // Option changes how a transaction runs.
@@ -57,11 +69,14 @@ func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 // as long as no later one that waits has been committed. For what means nothing without such a later one.
 func Relaxed() Option { return func(o *txOptions) { o.relaxed = true } }
 
-// ErrBusy is what a caller gets when the database kept asking to try again.
-var ErrBusy = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
-	Message: "the database is too busy to take this change; nothing was stored, try again",
-}
+// ErrBusy is what a caller gets, beside a 503 that says why, when the database kept asking to try again.
+// Nothing was stored.
+var ErrBusy = errors.New("the database kept asking to try again")
+
+var (
+	errRefused = fault.Unavailable(fault.Serialization, 1, "other requests kept changing the same records; nothing was stored, repeat the request after the time in Retry-After")
+	errAway    = fault.Unavailable(fault.DatabaseUnavailable, 1, "the database could not take this change; nothing was stored, repeat the request after the time in Retry-After")
+)
 
 const (
 	sqlInsertMarker = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
@@ -70,25 +85,31 @@ const (
 
 // RunTx runs fn in a transaction and commits it. When the database asks for a retry, the whole of fn
 // runs again in a new transaction, at most 12 times and not past the deadline of ctx; so fn touches only
-// the transaction and its result, and takes ids and the time from outside. The name labels metrics and spans.
+// the transaction and its result, and takes the time from [Tx.Now]. The name labels metrics and spans.
 // A commit whose outcome is unknown is looked up, never blindly repeated.
 func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context, tx *Tx) error, opts ...Option) error {
-	o := txOptions{iso: pgx.Serializable}
+	var o txOptions
 	for _, opt := range opts {
 		opt(&o)
 	}
+	r := &txRun{now: d.Now(), locks: d.locks, mayLower: o.iso == ""}
+	defer r.end()
 	fn = o.mark(fn)
 	showTx(name)
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
 	defer span.End()
 	for try := 1; ; try++ {
-		err := d.runOnce(ctx, name, try, o, fn)
+		err := d.runOnce(ctx, name, try, o, r, fn)
+		if errors.Is(err, errReadsMore) {
+			r.mayLower = false
+			err = d.runOnce(ctx, name, try, o, r, fn)
+		}
 		if err == nil {
 			txAttempts.Observe(float64(try))
 			span.SetAttributes(attribute.Int("tradegrid.tx.attempts", try))
 			return nil
 		}
-		if err = d.afterFailure(ctx, name, o, err, try); err == nil {
+		if err = d.afterFailure(ctx, name, o, r, err, try); err == nil {
 			return nil
 		} else if !errors.Is(err, errTryAgain) {
 			span.SetStatus(codes.Error, name)
@@ -99,8 +120,14 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 
 var errTryAgain = errors.New("try the transaction again")
 
+func (r *txRun) end() {
+	if r.unlock != nil {
+		r.unlock()
+	}
+}
+
 // afterFailure turns the error of one try into: nil (it did happen), errTryAgain, or the final error.
-func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, err error, try int) error {
+func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, r *txRun, err error, try int) error {
 	var unknown *unknownOutcome
 	if errors.As(err, &unknown) {
 		txAmbiguous.Inc()
@@ -115,13 +142,31 @@ func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, err err
 		return err
 	}
 	txRetries.WithLabelValues(name, sqlState(err)).Inc()
-	if try < maxTries && !pause(ctx, try) {
+	limit, longest := r.patience(ctx, err)
+	if try >= limit {
+		return fmt.Errorf("%w: %w (%s gave up after %d tries: %w)", busy(err), ErrBusy, name, try, err)
+	}
+	if !pause(ctx, try, longest) {
 		return fmt.Errorf("%s ran out of time after %d tries: %w", name, try, errors.Join(ctx.Err(), err))
 	}
-	if try >= maxTries {
-		return fmt.Errorf("%w (%s gave up after %d tries: %w)", ErrBusy, name, try, err)
-	}
 	return errTryAgain
+}
+
+// busy is the 503 of a transaction whose last try failed with err.
+func busy(err error) *fault.Error {
+	if contended(err) {
+		return errRefused
+	}
+	return errAway
+}
+
+// patience is how often, and after what pause at most, a transaction that failed with err is tried. One that holds a
+// key has few rivals, one for each other process, and others wait behind it: it tries until the deadline, soon.
+func (r *txRun) patience(ctx context.Context, err error) (tries int, pause time.Duration) {
+	if _, bounded := ctx.Deadline(); bounded && r.unlock != nil && contended(err) {
+		return math.MaxInt, backoffCapLocked
+	}
+	return maxTries, backoffCap
 }
 
 // mark adds the marker row, unless the caller has a better fact or needs none.
@@ -149,24 +194,24 @@ func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error)
 		return false, nil
 	}
 	for try := 1; try <= maxTries; try++ {
-		if happened, err = o.fact(ctx, d); err == nil || !pause(ctx, try) {
+		if happened, err = o.fact(ctx, d); err == nil || !pause(ctx, try, backoffCap) {
 			return happened, err
 		}
 	}
 	return false, err
 }
 
-func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn func(context.Context, *Tx) error) (err error) {
+func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, r *txRun, fn func(context.Context, *Tx) error) (err error) {
 	if d.dialect == CockroachDB && d.cfg.SavepointRetry {
-		return d.runSavepoint(ctx, try, o, fn)
+		return d.runSavepoint(ctx, try, o, r, fn)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("begin: %w", err)
 	}
 	if err := d.injectAt(ctx, AtBegin, try); err != nil {
 		return err
 	}
-	late, err := d.begin(ctx, o)
-	if err != nil {
-		return err
-	}
+	late := d.newTx(o)
 	ended := false
 	defer func() {
 		switch {
@@ -177,7 +222,7 @@ func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, fn 
 			d.rollback(ctx, late)
 		}
 	}()
-	tx := &Tx{tx: late, inject: d.cfg.Inject, try: try}
+	tx := &Tx{tx: late, run: r, inject: d.cfg.Inject, try: try}
 	if err := runFn(ctx, tx, fn); err != nil {
 		return err
 	}
@@ -220,9 +265,9 @@ func (d *DB) commit(ctx context.Context, late *lateTx, try int) error {
 
 // runSavepoint is the protocol of CockroachDB's client library. It must never run on PostgreSQL, where
 // releasing the savepoint commits nothing and the error of the real commit would be dropped.
-func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, fn func(context.Context, *Tx) error) error {
-	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), d.pool, pgx.TxOptions{IsoLevel: o.iso}, func(ptx pgx.Tx) error {
-		tx := &Tx{tx: ptx, inject: d.cfg.Inject, try: try}
+func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, r *txRun, fn func(context.Context, *Tx) error) error {
+	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), d.pool, pgx.TxOptions{IsoLevel: cmp.Or(o.iso, pgx.Serializable)}, func(ptx pgx.Tx) error {
+		tx := &Tx{tx: ptx, run: r, inject: d.cfg.Inject, try: try}
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err
 		}
@@ -270,8 +315,8 @@ func sqlState(err error) string {
 }
 
 // pause waits with full jitter; it reports false when the deadline comes first.
-func pause(ctx context.Context, try int) bool {
-	limit := min(backoffCap, backoffBase<<min(try, 10))
+func pause(ctx context.Context, try int, longest time.Duration) bool {
+	limit := min(longest, backoffBase<<min(try, 10))
 	t := time.NewTimer(rand.N(limit) + time.Millisecond)
 	defer t.Stop()
 	select {

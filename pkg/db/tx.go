@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -14,11 +15,17 @@ import (
 // in order, right before the commit, which saves a round trip each.
 type Tx struct {
 	tx     Querier
+	run    *txRun
 	queue  []*Queued
 	inject Injector
 	try    int
-	failed error // a failure that the caller could not be told at once
+	locked bool  // only what [Tx.Lock] reads was read, so READ COMMITTED is enough
+	failed error // ends the try, whatever fn makes of it
 }
+
+// Now is the time of the transaction in UTC, with microsecond precision. [DB.RunTx] reads the clock once, before the
+// first try, so a retry stores the same times.
+func (t *Tx) Now() time.Time { return t.run.now }
 
 // Queued is a write that waits for [Tx.Flush].
 type Queued struct {
@@ -41,7 +48,7 @@ func (t *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 // QueryRow runs a statement of at most one row at once, after the writes queued so far.
 func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if err := t.ready(ctx); err != nil {
-		return failedRow{err}
+		return failedRows{err}
 	}
 	return t.tx.QueryRow(ctx, sql, args...)
 }
@@ -57,14 +64,23 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 // SendBatch runs a batch at once, after the writes queued so far.
 func (t *Tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if err := t.ready(ctx); err != nil {
-		// The batch fails too, but only this error says why; the transaction ends with it.
-		t.failed = err
+		return failedBatch{err}
 	}
 	return t.tx.SendBatch(ctx, b)
 }
 
-// ready keeps the order of statements as written and gives tests a place to fail.
+// ready keeps the order of statements as written, and gives tests a place to fail. A transaction that has lowered its
+// isolation for [Tx.Lock] starts again.
 func (t *Tx) ready(ctx context.Context) error {
+	if t.locked {
+		t.failed = errReadsMore
+		return errReadsMore
+	}
+	return t.send(ctx)
+}
+
+// send sends the queued writes before the next statement.
+func (t *Tx) send(ctx context.Context) error {
 	if err := t.Flush(ctx); err != nil {
 		return err
 	}
@@ -168,8 +184,3 @@ func (q *Queued) translate(err error) error {
 	}
 	return fmt.Errorf("run queued write: %w", err)
 }
-
-// failedRow is the result of a statement that could not be sent.
-type failedRow struct{ err error }
-
-func (r failedRow) Scan(...any) error { return r.err }

@@ -1,28 +1,60 @@
 package db
 
 import (
+	"context"
 	"errors"
 	"net"
 
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/puddle/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// Unavailable reports whether err says that the database cannot be reached or has no room, so that the same request
-// may succeed later: a connection that was refused or lost, a server that starts or stops, no connection or disk left,
-// a read that CockroachDB could not repeat itself because part of its answer was sent already.
-func Unavailable(err error) bool {
-	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
-		return true
+// Unavailable tells why the database could not be used: it cannot be reached or has no room, so that the same request
+// may succeed later. ok is false for every other error.
+func Unavailable(err error) (reason fault.Reason, ok bool) {
+	switch {
+	case errors.Is(err, puddle.ErrClosedPool):
+		return fault.ShuttingDown, true
+	case errors.As(err, new(*pgconn.ConnectError)):
+		return fault.DatabaseUnavailable, true
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
-		switch class(pg) {
-		case "08", "40", "53", "57", "58": // connection, rollback, resources, intervention of an operator, system
-			return pg.Code != "57014" // a statement that was cancelled, for its time
-		}
-		return false
+		reason = serverReason(pg)
+		return reason, reason != ""
 	}
-	var network *net.OpError
-	return errors.As(err, &network) || errors.Is(err, net.ErrClosed) || isConnLost(err)
+	if errors.As(err, new(*net.OpError)) || errors.Is(err, net.ErrClosed) || isConnLost(err) {
+		return fault.DatabaseUnavailable, true
+	}
+	return "", false
+}
+
+// UnavailableOr is [Unavailable] for a caller that answers every error of the database with a 503.
+func UnavailableOr(err error, other fault.Reason) fault.Reason {
+	if reason, ok := Unavailable(err); ok {
+		return reason
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fault.DatabaseTimeout
+	}
+	return other
+}
+
+// serverReason is the reason behind an error that the server sent; "" if the request itself is at fault.
+func serverReason(pg *pgconn.PgError) fault.Reason {
+	switch {
+	case pg.Code == codeDiskFull:
+		return fault.DatabaseFull
+	case pg.Code == codeCancelled: // a statement that took too long
+		return ""
+	case class(pg) == "40": // a read that CockroachDB could not repeat itself, because part of its answer was sent
+		return fault.Serialization
+	}
+	switch class(pg) {
+	case "08", "53", "57", "58": // connection, resources, intervention of an operator, system
+		return fault.DatabaseUnavailable
+	}
+	return ""
 }

@@ -13,32 +13,41 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 func TestUnavailable(t *testing.T) {
 	t.Parallel()
 	_, refused := pgx.Connect(t.Context(), "postgres://nobody@127.0.0.1:1/nothing")
 	require.Error(t, refused)
+	d := dbtest.OpenNew(t)
+	d.Close()
+	_, closed := d.Exec(t.Context(), `SELECT 1`)
+	require.Error(t, closed)
 	for name, tc := range map[string]struct {
 		err  error
-		want bool
+		want fault.Reason
 	}{
-		"refused":              {refused, true},
-		"reset":                {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, true},
-		"lost":                 {fmt.Errorf("select order: %w", io.ErrUnexpectedEOF), true},
-		"disk full":            {&pgconn.PgError{Code: "53100"}, true},
-		"too many connections": {&pgconn.PgError{Code: "53300"}, true},
-		"shutting down":        {&pgconn.PgError{Code: "57P01"}, true},
-		"range unavailable":    {&pgconn.PgError{Code: "58C00"}, true},
-		"asked to retry":       {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "40001"}), true},
-		"without a code":       {&pgconn.PgError{}, false},
-		"statement too long":   {&pgconn.PgError{Code: "57014"}, false},
-		"constraint":           {&pgconn.PgError{Code: "23505"}, false},
-		"no such table":        {&pgconn.PgError{Code: "42P01"}, false},
-		"no rows":              {pgx.ErrNoRows, false},
-		"a mistake":            {errors.New("nil map"), false},
-		"nothing":              {nil, false},
+		"refused":              {refused, fault.DatabaseUnavailable},
+		"reset":                {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, fault.DatabaseUnavailable},
+		"lost":                 {fmt.Errorf("select order: %w", io.ErrUnexpectedEOF), fault.DatabaseUnavailable},
+		"disk full":            {&pgconn.PgError{Code: "53100"}, fault.DatabaseFull},
+		"too many connections": {&pgconn.PgError{Code: "53300"}, fault.DatabaseUnavailable},
+		"shutting down":        {&pgconn.PgError{Code: "57P01"}, fault.DatabaseUnavailable},
+		"range unavailable":    {&pgconn.PgError{Code: "58C00"}, fault.DatabaseUnavailable},
+		"asked to retry":       {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "40001"}), fault.Serialization},
+		"without a code":       {&pgconn.PgError{}, ""},
+		"statement too long":   {&pgconn.PgError{Code: "57014"}, ""},
+		"constraint":           {&pgconn.PgError{Code: "23505"}, ""},
+		"no such table":        {&pgconn.PgError{Code: "42P01"}, ""},
+		"no rows":              {pgx.ErrNoRows, ""},
+		"a mistake":            {errors.New("nil map"), ""},
+		"closed pool":          {closed, fault.ShuttingDown},
+		"nothing":              {nil, ""},
 	} {
-		require.Equal(t, tc.want, db.Unavailable(tc.err), name)
+		reason, ok := db.Unavailable(tc.err)
+		require.Equal(t, tc.want, reason, name)
+		require.Equal(t, tc.want != "", ok, name)
 	}
 }

@@ -49,6 +49,15 @@ func (l *sqlLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 // TraceQueryEnd implements [pgx.QueryTracer].
 func (l *sqlLog) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
+// TracePrepareStart implements [pgx.PrepareTracer]: what is only prepared is checked, too.
+func (l *sqlLog) TracePrepareStart(ctx context.Context, _ *pgx.Conn, data pgx.TracePrepareStartData) context.Context {
+	l.add(data.SQL)
+	return ctx
+}
+
+// TracePrepareEnd implements [pgx.PrepareTracer].
+func (l *sqlLog) TracePrepareEnd(context.Context, *pgx.Conn, pgx.TracePrepareEndData) {}
+
 // TraceBatchStart implements [pgx.BatchTracer].
 func (l *sqlLog) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	if data.Batch != nil {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,5 +32,11 @@ func TestFetchedProgramsRunAServer(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, p.launch(t.Context(), prog, acct))
 	require.NoError(t, p.CreateDatabase(t.Context(), DefaultDatabase))
+	conn, err := pgx.Connect(t.Context(), p.URL(DefaultDatabase))
+	require.NoError(t, err)
+	// What the migrations need beyond plain SQL: the build must have ICU and the contributed extensions.
+	_, err = conn.Exec(t.Context(), "CREATE COLLATION und (provider = icu, locale = 'und'); CREATE EXTENSION pg_trgm; CREATE EXTENSION btree_gin")
+	require.NoError(t, err)
+	require.NoError(t, conn.Close(t.Context()))
 	require.NoError(t, p.Stop(t.Context()))
 }

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Type declares one event that a domain raises (specification, section 6).
+// Type declares one event that a domain raises; see docs/reference/events.md#event-list.
 type Type struct {
 	Name        string       // such as order.created
 	Module      string       // component that must be active for the company

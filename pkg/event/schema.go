@@ -15,7 +15,7 @@ const definitions = "#/$defs/"
 
 // Schema is the JSON Schema of the whole envelope of the event, as receivers get it.
 func (t Type) Schema() ([]byte, error) {
-	registry := huma.NewMapRegistry(definitions, wire.SchemaName)
+	registry := wire.NewRegistry(definitions)
 	data := t.dataSchema(registry)
 	wire.AllowMore(registry.Map())
 	wire.AllowMore(map[string]*huma.Schema{"data": data})
@@ -36,7 +36,7 @@ func (t Type) Schema() ([]byte, error) {
 
 // Example is an envelope of the event that satisfies its schema: the same bytes for the same types.
 func (t Type) Example() ([]byte, error) {
-	registry := huma.NewMapRegistry(definitions, wire.SchemaName)
+	registry := wire.NewRegistry(definitions)
 	data := t.dataSchema(registry)
 	return indented(map[string]any{
 		"event": t.Name, "companyId": sampleUUID, "occurredAt": sampleTime, "actorId": sampleUUID, "eventId": sampleUUID,

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// Codes of single faults in a 400 answer (specification, section 7).
+// Codes of single faults in a 400 answer; see docs/reference/errors.md#validation-errors.
 const (
 	Required = "REQUIRED"
 	Type     = "TYPE"
@@ -120,4 +120,11 @@ func As(err error) (*Error, bool) {
 func Is(err error, code string) bool {
 	e, ok := As(err)
 	return ok && e.Code == code
+}
+
+// Doc explains a code to the people who meet it.
+type Doc struct {
+	Status int
+	Code   string
+	Advice string // what the code means and what to do
 }

@@ -13,28 +13,30 @@ import (
 	"net/netip"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humafiber"
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
-	"github.com/valyala/fasthttp"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// BasePath is the root of the API; its last segment is the version (specification, section 9).
+// BasePath is the root of the API; its last segment is the version. See docs/reference/conventions.md#versioning.
 const BasePath = "/api/external/v1"
 
-// Limits of a request (specification, section 8).
+// Limits of a request; see docs/reference/limits.md#request-size.
 const (
 	DefaultMaxBody = 1 << 20  // bytes
 	BatchMaxBody   = 10 << 20 // bytes
 	requestTimeout = 30 * time.Second
+	headerTimeout  = 10 * time.Second
+	writeTimeout   = 60 * time.Second
 	maxHeaderBytes = 8 << 10 // request line and header block together
 )
 
@@ -61,16 +63,24 @@ type Config struct {
 	KeyLease time.Duration  // how long an unfinished request blocks its key; default 60 s
 	Proxies  []netip.Prefix // networks whose X-Forwarded-For is believed
 	Log      *slog.Logger
+	Errors   []fault.Doc // codes of the domains, for the page of error codes
+	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about
+
+	PublicURL      string        // scheme and host that links in answers start with; "" makes them relative
+	HeaderTimeout  time.Duration // for a request line and its headers; default 10 s. Bodies have until Timeout.
+	MaxConnections int           // open at a time; 0 = no limit, as for the next
+	MaxPerAddress  int           // open at a time from one address that is not in Proxies
 }
 
 // API is the server of the external API.
 type API struct {
-	cfg  Config
-	app  *fiber.App
-	huma huma.API
-	ops  []Op
-	keys keyStore
-	log  *slog.Logger
+	cfg   Config
+	app   *fiber.App
+	desc  *huma.OpenAPI
+	ops   []Op
+	paths pathTree
+	keys  keyStore
+	log   *slog.Logger
 
 	failures *ratelimit.Failures // calls without a valid token, by address
 }
@@ -114,30 +124,29 @@ func (o Op) Mutating() bool { return o.Method != http.MethodGet }
 // New makes an API without operations.
 func New(cfg Config) *API {
 	cfg.Timeout = orDefault(cfg.Timeout, requestTimeout)
+	cfg.HeaderTimeout = orDefault(cfg.HeaderTimeout, headerTimeout)
 	cfg.KeyTTL = orDefault(cfg.KeyTTL, 7*24*time.Hour)
 	cfg.KeyLease = orDefault(cfg.KeyLease, time.Minute)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{cfg: cfg, log: cfg.Log, keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}, failures: ratelimit.NewFailures(time.Now)}
+	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
-		DisableStartupMessage:   true,
-		Immutable:               true, // values outlive the handler in group commits and caches
-		BodyLimit:               BatchMaxBody,
-		ReadBufferSize:          maxHeaderBytes,
-		ReadTimeout:             60 * time.Second,
-		IdleTimeout:             120 * time.Second,
-		StrictRouting:           false,
-		CaseSensitive:           true,
-		ErrorHandler:            a.routeError,
-		EnableTrustedProxyCheck: true,
+		DisableStartupMessage: true,
+		Immutable:             true, // values outlive the handler in group commits and caches
+		StreamRequestBody:     true, // an operation reads its body, up to its limit, when the caller was checked
+		ReadBufferSize:        maxHeaderBytes,
+		ReadTimeout:           cfg.HeaderTimeout, // from the first byte, or from the start of the connection
+		WriteTimeout:          writeTimeout,
+		IdleTimeout:           120 * time.Second,
+		StrictRouting:         false,
+		CaseSensitive:         true,
+		ErrorHandler:          a.routeError,
 		// Forms are not taken; one that is broken must not fail before it gets its 415.
 		DisablePreParseMultipartForm: true,
-		TrustedProxies:               prefixTexts(cfg.Proxies), // for host and scheme; see clientIP for the address
 	})
-	a.refuseUnknownMethods()
+	a.wrapServer()
 	a.app.Use(a.around)
-	a.huma = humafiber.NewWithGroup(a.app, a.app.Group(BasePath), description())
 	a.mountDocs()
 	return a
 }
@@ -149,30 +158,6 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// refuseUnknownMethods gives requests whose method Fiber does not know the error body of all others.
-func (a *API) refuseUnknownMethods() {
-	server := a.app.Server()
-	known := server.Handler
-	server.Handler = func(rc *fasthttp.RequestCtx) {
-		if slices.Contains(fiber.DefaultMethods, string(rc.Method())) {
-			known(rc)
-			return
-		}
-		rc.Request.Header.SetMethod(fiber.MethodGet) // Fiber makes no context for another
-		fc := a.app.AcquireCtx(rc)
-		defer a.app.ReleaseCtx(fc)
-		_ = a.app.ErrorHandler(fc, fiber.ErrNotImplemented) // routeError, which writes the answer
-	}
-}
-
-func prefixTexts(prefixes []netip.Prefix) []string {
-	texts := make([]string, len(prefixes))
-	for i, p := range prefixes {
-		texts[i] = p.String()
-	}
-	return texts
-}
-
 // Ops lists the registered operations.
 func (a *API) Ops() []Op { return a.ops }
 
@@ -181,8 +166,12 @@ func (a *API) App() *fiber.App { return a.app }
 
 // Serve answers requests on the listener until ctx ends, then lets running requests finish for at most 25 s.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error {
+	capped := &listener{
+		Listener: ln, maxTotal: a.cfg.MaxConnections, maxPerAddress: a.cfg.MaxPerAddress, exempt: a.trusts, answer: a.rawAnswer, log: a.log,
+		refusing: make(chan struct{}, 64), byNetwork: map[netip.Prefix]int{},
+	}
 	done := make(chan error, 1)
-	go func() { done <- a.app.Listener(ln) }()
+	go func() { done <- a.app.Listener(capped) }()
 	select {
 	case err := <-done:
 		return fmt.Errorf("serve API on %s: %w", ln.Addr(), err)
@@ -207,8 +196,6 @@ func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }
 // None is the body of an operation that answers 204.
 type None struct{}
 
-type described[T any] struct{ Body T }
-
 // Register adds an operation: its route, its checks, and its place in the API description.
 // I is a struct that embeds [Call], has parameters as fields tagged path, query or header, and the body as the field Body.
 func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[T], error)) {
@@ -222,7 +209,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope")
 	}
-	o.bind = newBinder(a.huma.OpenAPI().Components.Schemas, reflect.TypeFor[I]())
+	o.bind = newBinder(a.desc.Components.Schemas, reflect.TypeFor[I]())
 	ho := a.describe(op)
 	o.bind.describe(&ho)
 	run := func(ctx context.Context, r *request) (*answer, error) {
@@ -236,18 +223,31 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		}
 		return newAnswer(op, reply)
 	}
-	ho.Middlewares = huma.Middlewares{func(hc huma.Context, _ func(huma.Context)) { a.serve(humafiber.Unwrap(hc), o, run) }}
-	if op.Status == http.StatusNoContent {
-		huma.Register(a.huma, ho, func(context.Context, *struct{}) (*struct{}, error) { return nil, errUnreachable })
-	} else {
-		huma.Register(a.huma, ho, func(context.Context, *struct{}) (*described[T], error) { return nil, errUnreachable })
-	}
+	a.describeSuccess(&ho, reflect.TypeFor[T]())
+	a.desc.AddOperation(&ho)
+	wire.AllowMore(a.desc.Components.Schemas.Map())
+	a.route(op.Method, op.Path, func(fc *fiber.Ctx) error {
+		a.serve(fc, o, run)
+		return nil
+	})
 	a.ops = append(a.ops, op)
 	showOp(op)
 }
 
-// The middleware of an operation answers each request itself; huma gives the route and the description.
-var errUnreachable = errors.New("httpapi: the handler of the description was called")
+// route mounts a handler below BasePath. HEAD is answered like GET; the server leaves the body out.
+func (a *API) route(method, path string, handle fiber.Handler) {
+	methods := []string{method}
+	if method == http.MethodGet {
+		methods = []string{http.MethodGet, http.MethodHead}
+	}
+	if slices.Contains(a.paths.methods(BasePath+path), method) {
+		panic(method + " " + path + " is routed already: register fixed paths before those with parameters, and each only once")
+	}
+	for _, m := range methods {
+		a.app.Add(m, BasePath+strings.NewReplacer("{", ":", "}", "").Replace(path), handle)
+	}
+	a.paths.add(BasePath+path, methods...)
+}
 
 type operation struct {
 	Op
@@ -274,7 +274,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	}
 	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
 	defer cancel()
-	r := &request{api: a, fc: fc, op: o}
+	r := &request{api: a, fc: fc, op: o, in: incomingOf(fc)}
 	defer r.close()
 	defer func() {
 		if p := recover(); p != nil {
@@ -297,11 +297,6 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	r.write(ans)
 }
 
-var errUnavailable = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 2,
-	Message: "the platform cannot reach its data now; repeat the request, a change with the same X-Idempotency-Key, after the time in Retry-After",
-}
-
 // fail writes the error body. What is not meant for clients is logged here, once.
 func (a *API) fail(fc *fiber.Ctx, err error) {
 	f := a.faultOf(fc, err)
@@ -310,7 +305,9 @@ func (a *API) fail(fc *fiber.Ctx, err error) {
 
 func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 	if f, ok := fault.As(err); ok {
-		if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault says nothing that its counter does not
+		if f.Status == http.StatusServiceUnavailable {
+			a.logUnavailable(fc, f, err)
+		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault says nothing that its counter does not
 			a.log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
 		}
 		return f
@@ -319,11 +316,18 @@ func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 		return fault.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
 			fmt.Sprintf("the request took longer than %s; repeat it with the same X-Idempotency-Key", a.cfg.Timeout))
 	}
-	if db.Unavailable(err) {
-		a.log.ErrorContext(fc.UserContext(), "database not available", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
-		return errUnavailable
+	if reason, ok := db.Unavailable(err); ok {
+		f := fault.Unavailable(reason, 2, "the platform cannot reach its data now; repeat the request, a change with the same X-Idempotency-Key, after the time in Retry-After")
+		a.logUnavailable(fc, f, err)
+		return f
 	}
 	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
 	return fault.New(http.StatusInternalServerError, "INTERNAL_ERROR",
 		"the request failed for a reason that is not yours; repeat it later and name the request id to support")
+}
+
+// logUnavailable says why a request is answered 503.
+func (a *API) logUnavailable(fc *fiber.Ctx, f *fault.Error, err error) {
+	a.log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
+		"method", fc.Method(), "route", fc.Route().Path, "request_id", requestID(fc))
 }

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"regexp"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,6 +40,10 @@ func (a *API) around(fc *fiber.Ctx) (err error) {
 		}
 		measure(fc, span, start)
 	}()
+	if refused := a.refuse(fc, incomingOf(fc)); refused != nil {
+		a.fail(fc, refused)
+		return nil
+	}
 	if err := fc.Next(); err != nil {
 		return a.routeError(fc, err)
 	}
@@ -53,19 +58,23 @@ func (a *API) identify(fc *fiber.Ctx) {
 	}
 	fc.Set(headerRequestID, id)
 	fc.Set("X-Api-Release", a.cfg.Release)
+	fc.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 }
 
 func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
 
 // measure records how the request ended.
 func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
-	status, route := fc.Response().StatusCode(), fc.Route().Path
-	span.SetName(fc.Method() + " " + route)
+	status, route, method := fc.Response().StatusCode(), fc.Route().Path, incomingOf(fc).method
+	if !slices.Contains(fiber.DefaultMethods, method) {
+		method = "_OTHER" // any client may invent methods
+	}
+	span.SetName(method + " " + route)
 	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, http.StatusText(status))
 	}
-	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(fc.Method(), route, strconv.Itoa(status)), time.Since(start).Seconds())
+	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(method, route, strconv.Itoa(status)), time.Since(start).Seconds())
 }
 
 // headerCarrier lets the propagator read the headers of a request.

@@ -58,13 +58,24 @@ func (b *binder) scan(t reflect.Type, at []int) {
 			b.call = index
 		case f.Name == "Body" && len(at) == 0:
 			b.body, b.bodyOpt = index, f.Type.Kind() == reflect.Pointer
-			b.schema = b.reg.Schema(deref(f.Type), true, t.Name()+"Body")
-		case f.Anonymous && f.Type.Kind() == reflect.Struct:
+			b.schema = b.bodySchema(f, t.Name()+"Body")
+		case f.Type.Kind() == reflect.Struct && (f.Anonymous || f.Tag.Get("params") == "inline"):
 			b.scan(f.Type, index)
 		default:
 			b.addParam(f, index)
 		}
 	}
+}
+
+func (b *binder) bodySchema(f reflect.StructField, hint string) *huma.Schema {
+	t := deref(f.Type)
+	if fields := patchFields(t); fields != nil {
+		return derivedBody(b.reg, fields, patchSuffix)
+	}
+	if f.Tag.Get("body") == "input" {
+		return derivedBody(b.reg, t, inputSuffix)
+	}
+	return b.reg.Schema(t, true, hint)
 }
 
 func (b *binder) addParam(f reflect.StructField, index []int) {
@@ -112,6 +123,10 @@ func (b *binder) bind(r *request, in reflect.Value) error {
 func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 	for _, p := range b.params {
 		text := r.param(p.in, p.name)
+		if p.in == "query" && r.emptyQuery(p.name) {
+			c.faults.Add(p.name, fault.Format, "must not be empty: give it a value, or leave it out")
+			continue
+		}
 		if text == "" {
 			text = p.def
 		}
@@ -203,6 +218,13 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 		return nil
 	}
 	tree, err := r.bodyTree()
+	var twice duplicateKeysError
+	if errors.As(err, &twice) {
+		for _, path := range twice {
+			c.faults.Add(path, fault.Conflict, "stands more than once in its object; send it once")
+		}
+		return nil
+	}
 	if err != nil {
 		c.faults.Add("body", fault.Format, "%s", err.Error())
 		return nil
@@ -216,7 +238,7 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if len(c.faults) > 0 {
 		return nil
 	}
-	// What was checked is what is read: the decoder would take names in any case, and merge a name that comes twice.
+	// What was checked is what is read: the decoder would take names in any case.
 	raw, err := json.Marshal(tree)
 	if err != nil {
 		return fmt.Errorf("write normal form of body: %w", err)
@@ -255,7 +277,7 @@ func parseJSON(raw []byte) (any, error) {
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("must hold one JSON value and nothing behind it")
 	}
-	return v, nil
+	return v, checkKeys(raw, v)
 }
 
 // parseVersion reads the condition of If-Match.

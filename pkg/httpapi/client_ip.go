@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"net/netip"
 	"slices"
 	"strings"
@@ -9,13 +10,15 @@ import (
 )
 
 // clientIP is the address that limits and allow-lists look at: the nearest one that is no trusted proxy. Proxies append to
-// X-Forwarded-For, so it is read from its end; what stands further left is whatever the client wrote.
+// X-Forwarded-For, or add a line of it, so all lines are read as one list from its end; what stands further left is whatever
+// the client wrote.
 func (a *API) clientIP(fc *fiber.Ctx) netip.Addr {
 	addr, ok := netip.AddrFromSlice(fc.Context().RemoteIP())
 	if addr = addr.Unmap(); !ok || !a.trusts(addr) {
 		return addr
 	}
-	hops := strings.Split(fc.Get(fiber.HeaderXForwardedFor), ",")
+	lines := fc.Request().Header.PeekAll(fiber.HeaderXForwardedFor)
+	hops := strings.Split(string(bytes.Join(lines, []byte(","))), ",")
 	for _, hop := range slices.Backward(hops) {
 		next, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil {

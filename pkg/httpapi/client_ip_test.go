@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net"
 	"net/netip"
+	"strings"
 	"testing"
 
 	"github.com/gofiber/fiber/v2"
@@ -22,6 +23,8 @@ func TestClientIP(t *testing.T) {
 		"two proxies":                                {"10.0.0.0/8", "10.0.0.1", "192.0.2.7, 198.51.100.1, 10.0.0.2", "198.51.100.1"},
 		"garbage ends the chain":                     {"10.0.0.0/8", "10.0.0.1", "198.51.100.1, nonsense, 10.0.0.2", "10.0.0.2"},
 		"no header":                                  {"10.0.0.0/8", "10.0.0.1", "", "10.0.0.1"},
+		"lines are one list":                         {"10.0.0.0/8", "10.0.0.1", "192.0.2.7\n198.51.100.1, 10.0.0.3\n10.0.0.2", "198.51.100.1"},
+		"the client's line means nothing":            {"10.0.0.0/8", "10.0.0.1", "192.0.2.7\n198.51.100.1", "198.51.100.1"},
 		"IPv6":                                       {"2001:db8::/64", "2001:db8::1", "2001:db8:1::5", "2001:db8:1::5"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -33,7 +36,9 @@ func TestClientIP(t *testing.T) {
 			app := fiber.New()
 			rc := &fasthttp.RequestCtx{}
 			rc.Init(&fasthttp.Request{}, &net.TCPAddr{IP: net.ParseIP(row.remote)}, nil)
-			rc.Request.Header.Set("X-Forwarded-For", row.forwarded)
+			for line := range strings.SplitSeq(row.forwarded, "\n") {
+				rc.Request.Header.Add("X-Forwarded-For", line)
+			}
 			fc := app.AcquireCtx(rc)
 			defer app.ReleaseCtx(fc)
 			require.Equal(t, row.want, a.clientIP(fc).String())

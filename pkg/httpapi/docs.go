@@ -12,8 +12,6 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/middleware/adaptor"
-	"github.com/swaggest/swgui/v5emb"
 
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
@@ -23,24 +21,21 @@ import (
 var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // description is the frame of the API description; operations add themselves on registration.
-func description() huma.Config {
+func description() *huma.OpenAPI {
 	arraysAreNeverNull()
-	return huma.Config{
-		OpenAPI: &huma.OpenAPI{
-			OpenAPI: "3.1.0",
-			Info: &huma.Info{
-				Title: "Tradegrid external API", Version: "1.0.0",
-				Description: "The records of one company, and webhooks about their changes. " +
-					"Every call carries a bearer token; every mutating call may carry X-Idempotency-Key. Ignore fields that you do not know.",
-			},
-			Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
-			Components: &huma.Components{
-				Schemas:         huma.NewMapRegistry("#/components/schemas/", wire.SchemaName),
-				SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
-			},
-			Security: []map[string][]string{{"token": {}}},
+	return &huma.OpenAPI{
+		OpenAPI: "3.1.0",
+		Info: &huma.Info{
+			Title: "Tradegrid external API", Version: "1.0.0",
+			Description: "The records of one company, and webhooks about their changes. " +
+				"Every call carries a bearer token; every mutating call may carry X-Idempotency-Key. Ignore fields that you do not know.",
 		},
-		Formats: map[string]huma.Format{"application/json": huma.DefaultJSONFormat},
+		Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
+		Components: &huma.Components{
+			Schemas:         wire.NewRegistry("#/components/schemas/"),
+			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
+		},
+		Security: []map[string][]string{{"token": {}}},
 	}
 }
 
@@ -78,7 +73,7 @@ func (a *API) describe(op Op) huma.Operation {
 	if op.Component != "" {
 		ho.Extensions["x-required-component"] = op.Component
 	}
-	schema := a.huma.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
+	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
 	answers := func(meanings map[int]string) {
 		for status, meaning := range meanings {
 			ho.Responses[strconv.Itoa(status)] = &huma.Response{
@@ -100,43 +95,27 @@ func (a *API) describe(op Op) huma.Operation {
 	return ho
 }
 
+// describeSuccess adds the answer of an operation that went well; t is the type of its body.
+func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
+	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
+	if ho.DefaultStatus != http.StatusNoContent {
+		schema := a.desc.Components.Schemas.Schema(t, true, ho.OperationID+"Response")
+		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
+	}
+	ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+}
+
 func headerParam(name, format, doc string) *huma.Param {
 	return &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: huma.TypeString, Format: format}}
 }
 
 // Description is the API description as it is committed and served: stable, indented JSON.
 func (a *API) Description() ([]byte, error) {
-	// huma registers its own error shapes; nothing refers to them.
-	schemas := a.huma.OpenAPI().Components.Schemas.Map()
-	delete(schemas, "ErrorModel")
-	delete(schemas, "ErrorDetail")
-	wire.AllowMore(schemas)
-	raw, err := json.MarshalIndent(a.huma.OpenAPI(), "", "  ")
+	raw, err := json.MarshalIndent(a.desc, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("write API description: %w", err)
 	}
 	return append(raw, '\n'), nil
-}
-
-// mountDocs serves the description, a page to browse it without the internet, and the list of error codes.
-func (a *API) mountDocs() {
-	a.app.Get(BasePath+"/openapi.json", func(fc *fiber.Ctx) error {
-		raw, err := a.Description()
-		if err != nil {
-			return err
-		}
-		fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-		send(fc, raw)
-		return nil
-	})
-	a.app.Get(BasePath+"/docs/errors", func(fc *fiber.Ctx) error {
-		fc.Set(fiber.HeaderContentType, fiber.MIMETextHTMLCharsetUTF8)
-		return errorPage(fc)
-	})
-	docs := adaptor.HTTPHandler(v5emb.New("Tradegrid API", BasePath+"/openapi.json", BasePath+"/docs/"))
-	a.app.Get(BasePath+"/docs", docs)
-	a.app.Get(BasePath+"/docs/*", docs)
-	a.app.Get(BasePath+"/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 }
 
 // Routes lists the routes that Fiber knows below BasePath, as "METHOD /path/{id}", to be compared with the description.

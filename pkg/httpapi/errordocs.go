@@ -1,23 +1,17 @@
 package httpapi
 
 import (
-	"html/template"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/gofiber/fiber/v2"
+	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// errorDoc explains one code to the people who meet it.
-type errorDoc struct {
-	Status int
-	Code   string
-	Advice string
-}
-
-var errorDocs = []errorDoc{
-	{400, "VALIDATION_ERROR", "The body, a parameter or a header is not valid. errors names every field with its rule; correct all of them and repeat."},
+// errorDocs are the codes that any operation may answer. Those of one domain are declared there.
+var errorDocs = []fault.Doc{
+	{400, "VALIDATION_ERROR", "The body, a parameter or a header is not valid. errors names each field with its rule, up to 100 of them; meta.unlistedErrors counts the others. Correct them and repeat."},
 	{401, "AUTH_API_TOKEN_INVALID", "The token is missing, unknown or revoked, or the call comes from an address outside its allow-list. Send Authorization: Bearer with a valid token."},
 	{401, "AUTH_API_TOKEN_EXPIRED", "The token has expired. Ask the company for a new one."},
 	{401, "COMPANY_ARCHIVED", "The company is archived; its data can no longer be reached."},
@@ -58,9 +52,9 @@ var errorDocs = []errorDoc{
 	{415, "UNSUPPORTED_MEDIA_TYPE", "Send the body as Content-Type: application/json."},
 	{422, "IDEMPOTENCY_KEY_REUSED", "The key was used with another request within 7 days. Use a new key for each change."},
 	{431, "HEADERS_TOO_LARGE", "Request line and headers together may have 8 KiB. Shorten the query, or send fewer headers."},
-	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up. Wait Retry-After seconds."},
+	{429, "RATE_LIMIT_EXCEEDED", "The rate of the token is used up, the company has too many requests in flight, or the address has too many failures or open connections. Wait Retry-After seconds."},
 	{500, "INTERNAL_ERROR", "The request failed for a reason that is not yours. Repeat it later, with the same idempotency key."},
-	{503, "SERVICE_UNAVAILABLE", "The platform is overloaded; nothing was stored. Wait Retry-After seconds and repeat."},
+	{503, "SERVICE_UNAVAILABLE", "The platform cannot take the request now; meta.reason says why. Nothing was stored. Wait Retry-After seconds and repeat."},
 	{504, "REQUEST_TIMEOUT", "The request took too long. Repeat it with the same idempotency key."},
 }
 
@@ -70,26 +64,15 @@ var errorEntities = []string{
 	"SERVICE", "SUPPLIER", "UNIT", "USER", "WAREHOUSE", "WEBHOOK_DELIVERY", "WEBHOOK_SUBSCRIPTION",
 }
 
-// allErrorDocs are the rows of the page: every code has one, so that every docUrl leads somewhere.
-func allErrorDocs() []errorDoc {
-	docs := slices.Clone(errorDocs)
-	for _, entity := range errorEntities {
-		docs = append(docs, errorDoc{404, entity + "_NOT_FOUND", "There is no such record in the company; for a reference in a body meta.field and meta.id name it."})
+// errorDocs are the rows of the page: every code has one, so that every docUrl leads somewhere.
+func (a *API) errorDocs() []fault.Doc {
+	docs := slices.Concat(errorDocs, a.cfg.Errors)
+	for _, entity := range slices.Concat(errorEntities, a.cfg.Entities) {
+		docs = append(docs, fault.Doc{Status: 404, Code: entity + "_NOT_FOUND", Advice: "There is no such record in the company; for a reference in a body meta.field and meta.id name it."})
 	}
-	slices.SortStableFunc(docs, func(a, b errorDoc) int { return a.Status - b.Status })
-	return docs
+	slices.SortStableFunc(docs, func(x, y fault.Doc) int { return cmp.Or(cmp.Compare(x.Status, y.Status), cmp.Compare(x.Code, y.Code)) })
+	return slices.CompactFunc(docs, func(x, y fault.Doc) bool { return x.Code == y.Code })
 }
-
-var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API: error codes</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
-</head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
-<table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
-{{range .}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
-{{end}}</table></body></html>
-`))
-
-func errorPage(fc *fiber.Ctx) error { return errorPageTemplate.Execute(fc, allErrorDocs()) }
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 

@@ -1,26 +1,33 @@
 package httpapi
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"io"
+	"maps"
 	"net/http"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// ErrorResponse is the body of every error (specification, section 7).
+// ErrorResponse is the body of every error; see docs/reference/errors.md#error-body.
 type ErrorResponse struct {
 	StatusCode int            `json:"statusCode" doc:"HTTP status"`
 	Code       string         `json:"code" doc:"stable machine code" example:"ORDER_NOT_FOUND"`
 	Message    errorMessage   `json:"message" doc:"for developers: an array of strings for 400, a string for every other status"`
 	Error      string         `json:"error" doc:"reason phrase of the status"`
 	Meta       map[string]any `json:"meta" doc:"details by code"`
-	Errors     []fault.Field  `json:"errors,omitempty" doc:"only for 400: one entry per fault, in the order of message"`
+	Errors     []fault.Field  `json:"errors,omitempty" doc:"only for 400: the first 100 faults, in the order of message; meta.unlistedErrors counts the others"`
 	RequestID  string         `json:"requestId"`
 	Timestamp  wire.Time      `json:"timestamp"`
 	Path       string         `json:"path"`
@@ -44,20 +51,18 @@ func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
 		fc.Set(fiber.HeaderRetryAfter, strconv.Itoa(f.RetryAfter))
 	}
 	fc.Status(f.Status)
-	doc := docURL(fc, f.Code)
-	meta := f.Meta
-	if meta == nil {
-		meta = map[string]any{}
-	}
+	listed, unlisted := cutFaults(f.Fields)
+	doc := a.docURL(f.Code)
+	meta := metaOf(f, unlisted)
 	var body any
 	accept := fc.Get(fiber.HeaderAccept)
 	if asProblem := weight(accept, "application/problem+json"); asProblem > 0 && asProblem >= weight(accept, fiber.MIMEApplicationJSON) {
 		fc.Set(fiber.HeaderContentType, "application/problem+json")
-		body = problem{doc, http.StatusText(f.Status), f.Status, f.Message, requestID(fc), f.Code, meta, f.Fields}
+		body = problem{doc, http.StatusText(f.Status), f.Status, f.Message, requestID(fc), f.Code, meta, listed}
 	} else {
 		fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		body = ErrorResponse{
-			StatusCode: f.Status, Code: f.Code, Message: messageOf(f), Error: http.StatusText(f.Status), Meta: meta, Errors: f.Fields,
+			StatusCode: f.Status, Code: f.Code, Message: messageOf(f, listed, unlisted), Error: http.StatusText(f.Status), Meta: meta, Errors: listed,
 			RequestID: requestID(fc), Timestamp: wire.At(time.Now()), Path: fc.Path(), DocURL: doc,
 		}
 	}
@@ -69,14 +74,70 @@ func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
 	send(fc, raw)
 }
 
-func docURL(fc *fiber.Ctx, code string) string {
-	return fc.BaseURL() + BasePath + "/docs/errors#" + code
+// rawAnswer is the error as a whole HTTP message, for a connection that is closed before its request was read.
+func (a *API) rawAnswer(f *fault.Error) []byte {
+	id := uuid.Must(uuid.NewV7()).String()
+	raw, err := marshal(ErrorResponse{
+		StatusCode: f.Status, Code: f.Code, Message: messageOf(f, nil, 0), Error: http.StatusText(f.Status), Meta: metaOf(f, 0),
+		RequestID: id, Timestamp: wire.At(time.Now()), DocURL: a.docURL(f.Code),
+	})
+	if err != nil {
+		return nil
+	}
+	res := http.Response{
+		StatusCode: f.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true, ContentLength: int64(len(raw)), Body: io.NopCloser(bytes.NewReader(raw)),
+		Header: http.Header{
+			fiber.HeaderContentType: {fiber.MIMEApplicationJSON}, fiber.HeaderRetryAfter: {strconv.Itoa(f.RetryAfter)}, headerRequestID: {id},
+		},
+	}
+	var message bytes.Buffer
+	_ = res.Write(&message) // a buffer takes everything
+	return message.Bytes()
+}
+
+// docURL never follows the Host header: whoever sends a request would choose where its answer points.
+func (a *API) docURL(code string) string {
+	return a.cfg.PublicURL + BasePath + "/docs/errors#" + code
+}
+
+// Bounds of what an error lists: a short body can break thousands of rules, and each fault repeats the path of its field.
+const (
+	maxFaults     = 100
+	maxFaultField = 256  // bytes
+	maxFaultText  = 1024 // bytes
+)
+
+// cutFaults gives the faults that an answer lists, and the number of those that it does not.
+func cutFaults(all []fault.Field) (listed []fault.Field, unlisted int) {
+	listed = slices.Clone(all[:min(len(all), maxFaults)])
+	for i := range listed {
+		listed[i].Field = cutText(listed[i].Field, maxFaultField)
+		listed[i].Message = cutText(listed[i].Message, maxFaultText)
+	}
+	return listed, len(all) - len(listed)
+}
+
+func cutText(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit], "") + "…"
+}
+
+func metaOf(f *fault.Error, unlisted int) map[string]any {
+	meta := map[string]any{}
+	maps.Copy(meta, f.Meta)
+	if unlisted > 0 {
+		meta["unlistedErrors"] = unlisted
+	}
+	return meta
 }
 
 // routeError answers what never reached an operation: no such route, wrong method, a body or header block over the limit.
 func (a *API) routeError(fc *fiber.Ctx, err error) error {
-	if requestID(fc) == "" { // the server gave up before the request reached around
+	if requestID(fc) == "" { // the server gave up before the request reached the middleware
 		a.identify(fc)
+		lingerOn(fc.Context().Conn())
 	}
 	var fe *fiber.Error
 	if !errors.As(err, &fe) {
@@ -86,16 +147,12 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	switch fe.Code {
 	case http.StatusBadRequest:
 		err = fault.Invalid(fault.Field{Field: "request", Code: fault.Format, Message: "request: is not a valid HTTP/1.1 message"})
-	case http.StatusNotImplemented:
-		err = fault.Invalid(fault.Field{Field: "method", Code: fault.Enum, Message: "method: must be one of those that the API description names"})
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
-		err = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive in full; send it again")
+		err = errIncomplete
 	case http.StatusNotFound:
-		err = fault.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "there is no "+fc.Method()+" "+fc.Path()+"; see the API description at "+BasePath+"/openapi.json")
+		err = errNoRoute(fc.Method(), fc.Path())
 	case http.StatusMethodNotAllowed:
-		err = fault.New(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", fc.Path()+" does not take "+fc.Method()+"; the header Allow names what it takes")
-	case http.StatusRequestEntityTooLarge:
-		err = tooLarge(BatchMaxBody)
+		err = errMethod(fc.Method(), fc.Path())
 	case http.StatusRequestHeaderFieldsTooLarge:
 		err = fault.New(fe.Code, "HEADERS_TOO_LARGE", "request line and headers together may have at most 8192 bytes")
 	}
@@ -109,13 +166,16 @@ type errorMessage struct {
 	texts []string
 }
 
-func messageOf(f *fault.Error) errorMessage {
+func messageOf(f *fault.Error, listed []fault.Field, unlisted int) errorMessage {
 	if f.Status != http.StatusBadRequest {
 		return errorMessage{texts: []string{f.Message}}
 	}
 	m := errorMessage{many: true}
-	for _, field := range f.Fields {
+	for _, field := range listed {
 		m.texts = append(m.texts, field.Message)
+	}
+	if unlisted > 0 {
+		m.texts = append(m.texts, fmt.Sprintf("%d more errors are not listed; correct these first", unlisted))
 	}
 	if len(m.texts) == 0 {
 		m.texts = []string{f.Message}

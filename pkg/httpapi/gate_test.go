@@ -1,7 +1,6 @@
 package httpapi_test
 
 import (
-	"net/http"
 	"sync/atomic"
 	"testing"
 
@@ -17,7 +16,7 @@ import (
 // doorman refuses what the test says.
 type doorman struct{ changes, all atomic.Bool }
 
-var errGate = &fault.Error{Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 7, Message: "later"}
+var errGate = fault.Unavailable(fault.Overloaded, 7, "later")
 
 func (g *doorman) Enter() (leave func(), err error) {
 	if g.all.Load() {

@@ -19,7 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// keyStore keeps the answers of mutating requests by X-Idempotency-Key (specification, section 8).
+// keyStore keeps the answers of mutating requests by X-Idempotency-Key; see docs/reference/idempotency.md.
 type keyStore struct {
 	db    *db.DB
 	ttl   time.Duration

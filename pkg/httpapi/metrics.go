@@ -19,6 +19,9 @@ var (
 	rateLimited = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_rate_limited_total", Help: "Requests answered 429, by the limit that refused them.",
 	}, []string{"reason"})
+	connectionsRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_connections_refused_total", Help: "Connections closed because too many are open, in total or from one address.",
+	}, []string{"limit"})
 )
 
 // Metrics are the collectors of this package, to be registered once per process. They show all that can be counted
@@ -30,7 +33,10 @@ func Metrics() []prometheus.Collector {
 	for _, reason := range []string{limitFailures, limitToken, limitInFlight} {
 		rateLimited.WithLabelValues(reason)
 	}
-	return []prometheus.Collector{requestDuration, idempotency, rateLimited}
+	for _, limit := range []string{limitTotal, limitAddress} {
+		connectionsRefused.WithLabelValues(limit)
+	}
+	return []prometheus.Collector{requestDuration, idempotency, rateLimited, connectionsRefused}
 }
 
 // What becomes of an idempotency key.
@@ -46,6 +52,12 @@ const (
 	limitFailures = "failures" // calls without a valid token, by address
 	limitToken    = "token"
 	limitInFlight = "in_flight"
+)
+
+// Limits of open connections.
+const (
+	limitTotal   = "total"
+	limitAddress = "address"
 )
 
 // showOp shows an operation before its first request: its success, and what counts against the availability.

@@ -10,7 +10,7 @@ import (
 
 // Mutate runs a change in one transaction together with the answer that a repeat of the request will get.
 // change may run several times; it touches only the transaction and its result.
-func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, change func(context.Context, *db.Tx) (T, error)) (*Reply[T], error) {
+func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, change func(context.Context, *db.Tx) (T, error), opts ...db.Option) (*Reply[T], error) {
 	var reply *Reply[T]
 	err := d.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) (err error) {
 		body, err := change(ctx, tx)
@@ -19,7 +19,7 @@ func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, chang
 		}
 		reply, err = Keep(tx, call, body)
 		return err
-	}, call.TxOptions()...)
+	}, append(call.TxOptions(), opts...)...)
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"mime"
 	"net/http"
@@ -30,6 +31,7 @@ type request struct {
 	api     *API
 	fc      *fiber.Ctx
 	op      *operation
+	in      *incoming
 	body    []byte
 	tree    any // the body as JSON, once it was read
 	treeErr error
@@ -47,7 +49,7 @@ func (r *request) close() {
 // checks runs everything that comes before validation. An answer means that the request is a repeat.
 func (r *request) checks(ctx context.Context) (*answer, error) {
 	r.call.status, r.call.op = r.op.Status, &r.op.Op
-	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.condition} {
+	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.receive, r.condition} {
 		if err := check(ctx); err != nil {
 			return nil, err
 		}
@@ -55,16 +57,18 @@ func (r *request) checks(ctx context.Context) (*answer, error) {
 	return r.claimKey(ctx)
 }
 
+// size refuses by what the client declares, before anything of the body is read.
 func (r *request) size(context.Context) error {
-	r.body = r.fc.BodyRaw() // never unpacked: a small body may hide a huge one
-	if len(r.body) > r.op.MaxBody {
+	declared := r.in.body.length
+	if declared > r.op.MaxBody {
 		return tooLarge(r.op.MaxBody)
 	}
-	if r.op.bind.body == nil {
-		r.body = nil // what nobody reads is not held against the client
-		return nil
-	}
-	if len(r.body) == 0 {
+	return r.media(declared)
+}
+
+// media checks what the body is, if there is one and the operation reads it.
+func (r *request) media(length int) error {
+	if length <= 0 || r.op.bind.body == nil {
 		return nil
 	}
 	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
@@ -76,6 +80,19 @@ func (r *request) size(context.Context) error {
 		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as Content-Type: application/json")
 	}
 	return nil
+}
+
+// receive reads the body, as it is: unpacked, a small body may be a huge one.
+func (r *request) receive(ctx context.Context) error {
+	raw, err := r.in.body.read(ctx, r.op.MaxBody)
+	if errors.Is(err, errBodyTooLarge) {
+		return tooLarge(r.op.MaxBody)
+	}
+	if err != nil || r.op.bind.body == nil { // what nobody uses is not held against the client
+		return err
+	}
+	r.body = raw
+	return r.media(len(raw))
 }
 
 func tooLarge(limit int) error {
@@ -196,6 +213,11 @@ func (r *request) param(in, name string) string {
 		return r.fc.Get(name)
 	}
 	return r.fc.Query(name)
+}
+
+// emptyQuery reports whether a query parameter was sent without a value. A client that lost its value must not get everything.
+func (r *request) emptyQuery(name string) bool {
+	return r.fc.Context().QueryArgs().Has(name) && strings.TrimSpace(r.fc.Query(name)) == ""
 }
 
 func (r *request) queryNames() map[string]string { return r.fc.Queries() }

@@ -57,10 +57,12 @@ func (t thing) RecordID() string { return t.ID.String() }
 func (t *thing) targets() []any { return append([]any{&t.ID, &t.Name, &t.Frozen}, t.Targets()...) }
 
 // things are the operations of a domain as the tests need one. enter, if set, is called inside each create,
-// between the claim of the key and the commit.
+// between the claim of the key and the commit; locked inside each update, after the thing was locked.
 type things struct {
-	db    *db.DB
-	enter func(context.Context, int)
+	db     *db.DB
+	enter  func(context.Context, int)
+	broken error // of /things/broken
+	locked func(context.Context, *db.Tx) error
 
 	mu    sync.Mutex
 	calls int
@@ -119,9 +121,18 @@ type updateThing struct {
 
 func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[thing], error) {
 	return httpapi.Mutate(ctx, s.db, &in.Call, "things.update", func(ctx context.Context, tx *db.Tx) (thing, error) {
-		t, err := s.read(ctx, tx, in.Company, in.ID)
+		var t thing
+		err := tx.Lock(ctx, selectThing+` FOR UPDATE`, in.Company, in.ID).Scan(t.targets()...)
+		if db.IsNoRows(err) {
+			err = fault.NotFound("THING", in.ID.String())
+		}
 		if err != nil {
 			return t, err
+		}
+		if s.locked != nil {
+			if err := s.locked(ctx, tx); err != nil {
+				return t, err
+			}
 		}
 		if err := in.Expect(t.Version); err != nil {
 			return t, err
@@ -205,7 +216,7 @@ func (s *things) register(api *httpapi.API) {
 		panic(errSecret)
 	})
 	httpapi.Register(api, section.Op("GET", "/things/broken", "brokenThing", "Broken", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
-		return nil, errSecret
+		return nil, s.broken
 	})
 	httpapi.Register(api, section.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
 	httpapi.Register(api, section.Op("PATCH", "/things/{id}", "updateThing", "Change", 200), s.update)
@@ -231,7 +242,7 @@ func setup(t *testing.T, edit ...func(*httpapi.Config)) *fixture {
 	d := dbtest.OpenNew(t)
 	_, err := d.Exec(t.Context(), createThings)
 	require.NoError(t, err)
-	f := &fixture{things: &things{db: d}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
+	f := &fixture{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
 	cfg := httpapi.Config{DB: d, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"}
 	for _, e := range edit {
 		e(&cfg)

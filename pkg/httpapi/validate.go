@@ -107,6 +107,9 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 		return v
 	}
 	text := strings.TrimSpace(raw)
+	if text == "" && s.Nullable {
+		return nil // an empty optional text is null, before its length and format are looked at
+	}
 	n := utf8.RuneCountInString(text)
 	switch {
 	case !utf8.ValidString(text):

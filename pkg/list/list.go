@@ -56,7 +56,7 @@ type Spec struct {
 	Default string // name of the sort without sort=, descending; default createdAt
 }
 
-// Page is the envelope of a list (specification, section 1).
+// Page is the envelope of a list; see docs/reference/conventions.md#lists.
 type Page[T any] struct {
 	Items      []T     `json:"items"`
 	Total      *int64  `json:"total,omitempty" doc:"all records that match; absent when reading by cursor without withTotal"`
@@ -167,6 +167,14 @@ func (q *Query) Between(column, fromName string, from *From, toName string, to *
 // Fetch runs the query: the page and, where it is asked for, the count, in one round trip.
 // targets gives the destinations of Spec.Columns in a record.
 func Fetch[T any](ctx context.Context, d db.Querier, q *Query, targets func(*T) []any) (*Page[T], error) {
+	return fetch(ctx, d, q, func(rows pgx.Rows, end ...any) (item T, err error) {
+		err = rows.Scan(append(targets(&item), end...)...)
+		return item, err
+	})
+}
+
+// fetch reads each item with read, which also fills the targets of the two columns behind its own.
+func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pgx.Rows, end ...any) (T, error)) (*Page[T], error) {
 	if err := checkFields[T](q.params.Fields); err != nil {
 		return nil, err
 	}
@@ -180,7 +188,7 @@ func Fetch[T any](ctx context.Context, d db.Querier, q *Query, targets func(*T) 
 	batch := &pgx.Batch{}
 	var last lastRow
 	batch.Queue(sql, q.args...).Query(func(rows pgx.Rows) (err error) {
-		page.Items, last, err = collect(rows, q.params.PageSize, targets)
+		page.Items, last, err = collect(rows, q.params.PageSize, read)
 		return err
 	})
 	if q.params.Cursor == "" || q.params.WithTotal {
@@ -234,12 +242,12 @@ type lastRow struct {
 	sort *string
 }
 
-func collect[T any](rows pgx.Rows, size int, targets func(*T) []any) ([]T, lastRow, error) {
+func collect[T any](rows pgx.Rows, size int, read func(pgx.Rows, ...any) (T, error)) ([]T, lastRow, error) {
 	items := make([]T, 0, min(size, 64))
 	var end, row lastRow
 	for rows.Next() {
-		var item T
-		if err := rows.Scan(append(targets(&item), &row.id, &row.sort)...); err != nil {
+		item, err := read(rows, &row.id, &row.sort)
+		if err != nil {
 			return nil, end, fmt.Errorf("read row of list: %w", err)
 		}
 		if len(items) == size {

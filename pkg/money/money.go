@@ -1,6 +1,6 @@
 // Package money holds the exact number types of the platform: amounts in minor units, quantities in
 // thousandths and percentages in basis points, with their JSON, database and API-description forms,
-// and the few formulas that every document shares (specification, section 1; no floating point anywhere).
+// and the few formulas that every document shares, without floating point; see docs/reference/rules.md#money.
 // What a document does with its amounts is left to the services.
 package money
 

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
@@ -78,10 +77,7 @@ func New(cfg Config) *Committer {
 	return &Committer{cfg: cfg, queues: map[key]*queue{}}
 }
 
-var errFull = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
-	Message: "too many documents of this company wait to be stored; nothing was stored, repeat in a second",
-}
+var errFull = fault.Unavailable(fault.QueueFull, 1, "too many documents of this company wait to be stored; nothing was stored, repeat in a second")
 
 // Do stores one document with the next number of the company and kind. It returns once the document is committed
 // or refused; the error is the member's own. A caller whose ctx ends while it waits leaves the queue; one whose

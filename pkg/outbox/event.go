@@ -14,7 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// Event is a change of a record as receivers learn of it (specification, section 6).
+// Event is a change of a record as receivers learn of it; see docs/reference/events.md#envelope.
 type Event struct {
 	Name   string      // a declared event, such as order.created
 	Actor  uuid.UUID   // who made the change; zero = the platform itself

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
 // All times of leases are the database's: now() is the one clock that relays share.
@@ -71,7 +71,7 @@ func stopped(c <-chan struct{}) bool {
 
 // leaseTurn renews what is held, then moves towards the fair share.
 func (r *Relay) leaseTurn(ctx context.Context, stopping bool) error {
-	ctx, cancel := context.WithTimeout(untraced(ctx), r.cfg.LeaseTTL/2)
+	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), r.cfg.LeaseTTL/2)
 	defer cancel()
 	start := time.Now() // before the database's clock is read: our end of a lease never comes after its
 	mine := r.held()
@@ -231,7 +231,7 @@ func (r *Relay) release(ctx context.Context, buckets []int32) error {
 
 // releaseAll lets the other relays take over at once.
 func (r *Relay) releaseAll(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(untraced(ctx), 2*time.Second)
+	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), 2*time.Second)
 	defer cancel()
 	mine := r.held()
 	r.mu.Lock()
@@ -290,12 +290,4 @@ func (r *Relay) countLeases() {
 		}
 	}
 	relayLeases.WithLabelValues(r.cfg.Node).Set(float64(n))
-}
-
-// untraced keeps what runs every second out of the traces, where samplers follow the parent.
-func untraced(ctx context.Context) context.Context {
-	var id trace.TraceID
-	var span trace.SpanID
-	id[0], span[0] = 1, 1
-	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span}))
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
@@ -91,7 +92,7 @@ func TestConfigNamesTheFlags(t *testing.T) {
 	require.NoError(t, RelayConfig{}.Validate())
 }
 
-func TestHousekeepingDeletesOnlyWhatIsOver(t *testing.T) {
+func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 	t.Parallel()
 	dbtest.Only(t, db.PostgreSQL, "CockroachDB deletes by row-level TTL, which package migrate's overlays set up")
 	g := setup(t)
@@ -105,20 +106,13 @@ func TestHousekeepingDeletesOnlyWhatIsOver(t *testing.T) {
 	for i, expires := range []time.Time{old, fresh} {
 		_, err := g.db.Exec(ctx, "INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)", uuid.New(), expires)
 		require.NoError(t, err)
-		_, err = g.db.Exec(ctx, "INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at) VALUES ($1, $2, '', 1, $2, $3, $3)", c, uuid.New(), expires)
-		require.NoError(t, err)
 		_, err = g.db.Exec(ctx, "INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at) VALUES ($1, $2, $3, 'x', 'x', $3, 1, '', $4, $4)", c, i+1, uuid.New(), expires)
 		require.NoError(t, err)
-		_, err = g.db.Exec(ctx, "INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at) VALUES ($1, $2, 'n', 1, $3)", c, uuid.New(), expires)
-		require.NoError(t, err)
-		for _, state := range []int{0, 2} {
-			_, err = g.db.Exec(ctx, `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
-				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
-			require.NoError(t, err)
-		}
 	}
-	g.run(g.relay("a", func(r *Relay) { r.cfg.Housekeeping = 20 * time.Millisecond }))
-	for table, left := range map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "deliveries": 3} {
+	g.run(g.relay("a", func(r *Relay) {
+		r.cfg.Cleanup, r.cfg.CleanupJobs = 20*time.Millisecond, append(CleanupJobs(), cleanup.TxMarkers)
+	}))
+	for table, left := range map[string]int{"tx_markers": 1, "events": 1} {
 		require.Eventually(t, func() bool { return g.count(table+" WHERE true") <= left }, eventually, 10*time.Millisecond, table)
 		require.Equal(t, left, g.count(table), table)
 	}

@@ -57,7 +57,7 @@ type LogFilter struct {
 	EntityID uuid.UUID // the record
 }
 
-// ReadLog returns up to limit events of the company behind the position after, oldest first (specification, section 6).
+// ReadLog returns up to limit events of the company behind the position after, oldest first; see docs/reference/events.md#event-log.
 // A cursor over positions skips nothing: they become visible in their order.
 func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, limit int, f LogFilter) ([]LogEntry, error) {
 	args := []any{company, after, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit}

@@ -46,9 +46,6 @@ var (
 	relayTakeovers = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_relay_takeovers_total", Help: "Buckets taken over from a relay that did not give them back.",
 	})
-	housekeepingRows = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_housekeeping_deleted_total", Help: "Expired rows that housekeeping deleted, by table.",
-	}, []string{"table"})
 )
 
 // Metrics are the collectors of this package, to be registered once per process. They show all that can be counted
@@ -62,11 +59,8 @@ func Metrics() []prometheus.Collector {
 		publishFailures.WithLabelValues(topic)
 		deadRows.WithLabelValues(topic)
 	}
-	for _, c := range chores {
-		housekeepingRows.WithLabelValues(c.table)
-	}
 	return []prometheus.Collector{
 		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, batchSize,
-		relayLeases, leasesOwned, relayTakeovers, housekeepingRows,
+		relayLeases, leasesOwned, relayTakeovers,
 	}
 }

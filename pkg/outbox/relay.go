@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -32,7 +33,8 @@ type RelayConfig struct {
 	PublishTimeout time.Duration // wait for the acknowledgement of a batch [10s]
 	DrainTimeout   time.Duration // wait for work under way when the relay stops [15s]
 	EventRetention time.Duration // how long the event log keeps an event [30 days]
-	Housekeeping   time.Duration // between removals of expired rows, PostgreSQL only [1m]
+	Cleanup        time.Duration // between removals of expired rows, PostgreSQL only [1m]
+	CleanupJobs    []cleanup.Job // what expires
 	Stats          time.Duration // between measurements of the outbox [10s]
 	Log            *slog.Logger
 }
@@ -53,7 +55,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	c.PublishTimeout = cmp.Or(c.PublishTimeout, 10*time.Second)
 	c.DrainTimeout = cmp.Or(c.DrainTimeout, 15*time.Second)
 	c.EventRetention = cmp.Or(c.EventRetention, 30*day)
-	c.Housekeeping = cmp.Or(c.Housekeeping, time.Minute)
+	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
 	c.Stats = cmp.Or(c.Stats, 10*time.Second)
 	c.Node = cmp.Or(c.Node, "relay")
 	if c.Log == nil {
@@ -171,7 +173,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	defer stopLeases()
 	var background sync.WaitGroup
 	background.Go(func() { r.keepLeases(leases, ctx.Done()) })
-	background.Go(func() { r.keepHouse(ctx) })
+	background.Go(func() { r.cleanUp(ctx) })
 	background.Go(func() { r.keepStats(ctx) })
 	r.schedule(ctx, work)
 	r.drain()

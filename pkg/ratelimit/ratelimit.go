@@ -1,5 +1,5 @@
-// Package ratelimit bounds what a token may ask for and how many requests of a company run at the same time
-// (specification, section 8). Each node keeps its buckets in memory; nodes that see the same token share its
+// Package ratelimit bounds what a token may ask for and how many requests of a company run at the same time;
+// see docs/reference/limits.md#rate-limits. Each node keeps its buckets in memory; nodes that see the same token share its
 // budget in proportion to what is asked of them, by leases that they exchange about once a second. No request
 // waits for the database. When the leases cannot be exchanged, every node takes an equal part.
 //

@@ -34,6 +34,9 @@ func (m *Meta) Touch(now time.Time) {
 	m.EvPos = max(m.EvPos+1, now.UnixMicro())
 }
 
+// RecordMeta is the meta itself, which a record has by embedding it.
+func (m *Meta) RecordMeta() *Meta { return m }
+
 // RecordVersion is what the ETag shows.
 func (m Meta) RecordVersion() int64 { return m.Version }
 

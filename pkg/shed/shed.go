@@ -9,7 +9,6 @@ import (
 	"context"
 	"log/slog"
 	"maps"
-	"net/http"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -126,25 +125,33 @@ func (g *Guard) Run(ctx context.Context) error {
 	return eg.Wait()
 }
 
-var errShed = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: retryAfter,
-	Message: "changes are refused for a while, so that none is lost; nothing was stored. Reads go on; repeat the change with the same X-Idempotency-Key after the time in Retry-After",
+// reasons are what clients read of a limit.
+var reasons = map[string]fault.Reason{
+	OutboxRows: fault.OutboxFull, OutboxAge: fault.OutboxFull, DatabaseDisk: fault.DatabaseFull, DatabaseSize: fault.DatabaseFull,
+	KafkaDisk: fault.KafkaFull, KafkaSize: fault.KafkaFull, PoolWait: fault.PoolExhausted, InFlight: fault.Overloaded,
 }
 
-var errFull = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
-	Message: "too many requests are under way; nothing was done, repeat after the time in Retry-After",
+// refusal is the fault of a change that is refused for a limit.
+func refusal(limit string) *fault.Error {
+	return fault.Unavailable(reasons[limit], retryAfter,
+		"changes are refused for a while, so that none is lost; nothing was stored. Reads go on; repeat the change with the same X-Idempotency-Key after the time in Retry-After")
 }
+
+var errFull = fault.Unavailable(reasons[InFlight], 1, "too many requests are under way; nothing was done, repeat after the time in Retry-After")
 
 // Admit returns nil if changes are taken, else the fault for the client.
 func (g *Guard) Admit() error {
 	if g == nil || !g.shedding.Load() {
 		return nil
 	}
-	for _, name := range g.Active() {
+	active := g.Active()
+	for _, name := range active {
 		shedTotal.WithLabelValues(name).Inc()
 	}
-	return errShed
+	if len(active) == 0 { // it has just ended
+		return nil
+	}
+	return refusal(active[0])
 }
 
 // Enter counts a request. leave has to be called at its end; it is nil when the request is refused.

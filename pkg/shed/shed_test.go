@@ -84,6 +84,7 @@ func TestChangesAreRefusedAtALimitAndTakenWellBelow(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, 503, f.Status)
 	require.Equal(t, "SERVICE_UNAVAILABLE", f.Code)
+	require.Equal(t, fault.OutboxFull, f.Reason())
 	require.Positive(t, f.RetryAfter)
 	require.NotContains(t, f.Message, "outbox", "no internals")
 	require.Equal(t, []string{shed.OutboxRows}, g.Active())

@@ -1,6 +1,6 @@
 // Package webhook is what a webhook request looks like to its sender and to its receiver: the envelope
-// and its frozen bytes, the headers and signatures, the names and filters that a subscription matches
-// (specification, section 6). Sending, retrying and storing are left to the dispatcher.
+// and its frozen bytes, the headers and signatures, the names and filters that a subscription matches.
+// Receivers read about them in docs/webhooks.md. Sending, retrying and storing are left to the dispatcher.
 package webhook
 
 // Names of the request headers, in Go's canonical form.

@@ -46,13 +46,6 @@ type createProductRequest struct {
 }
 
 func (s *Service) httpCreateProduct(ctx context.Context, in *createProductRequest) (*httpapi.Reply[Product], error) {
-	if in.Body.SKU == "" {
-		release, err := s.numbers.take(ctx, in.Company)
-		if err != nil {
-			return nil, err
-		}
-		defer release()
-	}
 	return httpapi.Mutate(ctx, s.db, &in.Call, "catalog.create_product", func(ctx context.Context, tx *db.Tx) (Product, error) {
 		return s.CreateProduct(ctx, tx, in.Caller, in.Body)
 	})

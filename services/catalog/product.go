@@ -168,6 +168,12 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 	if err := patch.apply(&p); err != nil {
 		return Product{}, err
 	}
+	if p.SKU == "" {
+		// All of them change one counter row.
+		if err := tx.LockInProcess(ctx, "sku of "+by.Company.String()); err != nil {
+			return Product{}, err
+		}
+	}
 	found, err := s.lookUp(ctx, tx, by.Company, patch.references(p))
 	if err != nil {
 		return Product{}, err

@@ -13,14 +13,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Suppliers knows who delivers; package warehouse keeps them.
-type Suppliers interface {
-	// SupplierExists reports whether the company has the supplier.
-	SupplierExists(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (bool, error)
-}
-
-// reference is a field of a body that names another record.
-type reference struct {
+// namedRef is a field of a body that names another record.
+type namedRef struct {
 	field string
 	id    uuid.UUID
 }
@@ -30,8 +24,8 @@ type references struct {
 	self      uuid.UUID
 	category  *uuid.UUID
 	supplier  *uuid.UUID
-	units     []reference
-	products  []reference
+	units     []namedRef
+	products  []namedRef
 	sku       string
 	barcode   string
 	needUnits bool
@@ -45,12 +39,12 @@ func (in ProductPatch) references(p Product) references {
 	}
 	addUnit := func(field string, id *uuid.UUID) {
 		if id != nil {
-			r.units = append(r.units, reference{field, *id})
+			r.units = append(r.units, namedRef{field, *id})
 		}
 	}
 	addProduct := func(field string, id *uuid.UUID) {
 		if id != nil {
-			r.products = append(r.products, reference{field, *id})
+			r.products = append(r.products, namedRef{field, *id})
 		}
 	}
 	addUnit("unitId", in.UnitID.Ptr())
@@ -116,8 +110,8 @@ func (s *Service) lookUp(ctx context.Context, tx *db.Tx, company tenant.ID, r re
 	if r.supplier == nil || s.suppliers == nil {
 		return f, nil
 	}
-	var err error
-	f.hasSupplier, err = s.suppliers.SupplierExists(ctx, tx, company, *r.supplier)
+	known, err := s.suppliers(ctx, tx, company, []uuid.UUID{*r.supplier})
+	f.hasSupplier = len(known) > 0
 	return f, err
 }
 
@@ -129,7 +123,7 @@ func ifRow(err error, ok *bool) error {
 	return err
 }
 
-func idsOf(refs []reference) []uuid.UUID {
+func idsOf(refs []namedRef) []uuid.UUID {
 	ids := make([]uuid.UUID, len(refs))
 	for i, r := range refs {
 		ids[i] = r.id

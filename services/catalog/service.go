@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 )
 
 const (
@@ -17,18 +18,17 @@ const (
 type Service struct {
 	db        *db.DB
 	stock     Stock
-	suppliers Suppliers
-	numbers   *turns // for generated articles
+	suppliers reference.Known
 	now       func() time.Time
 }
 
 // Neighbours is what the catalog asks other domains.
 type Neighbours struct {
-	Stock     Stock     // nil = no product has any
-	Suppliers Suppliers // nil = there are none
+	Stock     Stock           // nil = no product has any
+	Suppliers reference.Known // nil = there are none
 }
 
 // New makes the service.
 func New(d *db.DB, n Neighbours) *Service {
-	return &Service{db: d, stock: n.Stock, suppliers: n.Suppliers, numbers: newTurns(), now: time.Now}
+	return &Service{db: d, stock: n.Stock, suppliers: n.Suppliers, now: time.Now}
 }

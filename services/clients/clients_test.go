@@ -26,11 +26,20 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // people are the users of every company of a test.
 type people map[uuid.UUID]string
 
-func (p people) Names(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+func (p people) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	known := map[uuid.UUID]string{}
 	for _, id := range ids {
 		if name, ok := p[id]; ok {
 			known[id] = name
+		}
+	}
+	return known, nil
+}
+
+func (p people) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (known []uuid.UUID, err error) {
+	for _, id := range ids {
+		if _, ok := p[id]; ok {
+			known = append(known, id)
 		}
 	}
 	return known, nil
@@ -51,7 +60,7 @@ type fixture struct {
 func setup(t *testing.T) fixture {
 	t.Helper()
 	d := dbtest.Open(t)
-	s := clients.New(d, people{anna: "Anna", unnamed: ""})
+	s := clients.New(clients.Config{DB: d, Users: people{anna: "Anna", unnamed: ""}})
 	server := apitest.New(t, d, s.Register)
 	return fixture{server.Company(), d, s, server}
 }
@@ -60,6 +69,8 @@ func (f fixture) tx(t *testing.T, fn func(ctx context.Context, tx *db.Tx) error)
 	t.Helper()
 	return f.db.RunTx(t.Context(), "test", fn)
 }
+
+func (f fixture) by() access.Caller { return access.Caller{Principal: f.Principal} }
 
 func (f fixture) create(t *testing.T, body map[string]any) map[string]any {
 	t.Helper()
@@ -185,13 +196,13 @@ func TestConsentIsStamped(t *testing.T) {
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	var group clients.Group
-	var prices clients.PriceList
+	var group clients.GroupRecord
+	var prices clients.PriceListRecord
 	require.NoError(t, f.tx(t, func(ctx context.Context, tx *db.Tx) (err error) {
-		if prices, err = f.service.CreatePriceList(ctx, tx, f.Principal.Company, " Wholesale "); err != nil {
+		if prices, err = f.service.CreatePriceList(ctx, tx, f.by(), clients.PriceListFields{Name: " Wholesale "}); err != nil {
 			return err
 		}
-		group, err = f.service.CreateGroup(ctx, tx, f.Principal.Company, "Dealers", &prices.ID)
+		group, err = f.service.CreateGroup(ctx, tx, f.by(), clients.GroupFields{Name: "Dealers", PriceListID: &prices.ID})
 		return err
 	}))
 	c := f.create(t, map[string]any{"displayName": "R", "groupId": group.ID, "priceListId": prices.ID})

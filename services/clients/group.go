@@ -3,80 +3,93 @@ package clients
 import (
 	"context"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/reference"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
-const maxName = 255
+// GroupRecord is a set of clients that a price list applies to.
+type GroupRecord struct {
+	record.Key
+	GroupFields
+	record.Meta
+}
 
-// Group is a set of clients that a price list applies to.
+// GroupFields are what the console sets.
+type GroupFields struct {
+	Name        string     `json:"name" required:"true" minLength:"1" maxLength:"255"`
+	PriceListID *uuid.UUID `json:"priceListId" format:"uuid"`
+}
+
+// Group is a group as the API shows it.
 type Group struct {
 	ID          uuid.UUID  `json:"id" format:"uuid"`
 	Name        string     `json:"name"`
-	PriceListID *uuid.UUID `json:"priceListId" format:"uuid" nullable:"true"`
+	PriceListID *uuid.UUID `json:"priceListId" format:"uuid"`
 }
 
-// PriceList is a set of prices of its own.
+// PriceListRecord is a set of prices of its own.
+type PriceListRecord struct {
+	record.Key
+	PriceListFields
+	record.Meta
+}
+
+// PriceListFields are what the console sets.
+type PriceListFields struct {
+	Name string `json:"name" required:"true" minLength:"1" maxLength:"255"`
+}
+
+// PriceList is a price list as the API shows it.
 type PriceList struct {
 	ID   uuid.UUID `json:"id" format:"uuid"`
 	Name string    `json:"name"`
 }
 
+var (
+	groups     = resource.Of[GroupRecord]("client_groups", "CLIENT_GROUP")
+	priceLists = resource.Of[PriceListRecord]("price_lists", "PRICE_LIST")
+)
+
+const sqlSelectGroups = `SELECT id, name, price_list_id FROM client_groups WHERE company_id = $1 ORDER BY name, id`
+
 // Groups lists the groups of the company by name.
-func (s *Service) Groups(ctx context.Context, company tenant.ID) ([]Group, error) {
-	rows, err := s.db.Query(ctx, sqlSelectGroups, company)
+func (s *Service) Groups(ctx context.Context, by access.Caller) ([]Group, error) {
+	rows, err := s.db.Query(ctx, sqlSelectGroups, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select client groups: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[Group])
 }
 
+const sqlSelectPriceLists = `SELECT id, name FROM price_lists WHERE company_id = $1 ORDER BY name, id`
+
 // PriceLists lists the price lists of the company by name.
-func (s *Service) PriceLists(ctx context.Context, company tenant.ID) ([]PriceList, error) {
-	rows, err := s.db.Query(ctx, sqlSelectPriceLists, company)
+func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceList, error) {
+	rows, err := s.db.Query(ctx, sqlSelectPriceLists, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select price lists: %w", err)
 	}
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[PriceList])
 }
 
-// CreateGroup adds a group; an unknown price list is 404. The console and the demo data call it.
-func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, company tenant.ID, name string, priceListID *uuid.UUID) (Group, error) {
-	g := Group{ID: record.NewID(), Name: strings.TrimSpace(name), PriceListID: priceListID}
-	if err := checkName(g.Name); err != nil {
-		return Group{}, err
+// CreateGroup adds a group; an unknown price list is 404.
+func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, in GroupFields) (GroupRecord, error) {
+	var refs reference.Set
+	refs.Add("PRICE_LIST", "priceListId", nil, in.PriceListID, priceLists.Known)
+	if err := refs.Check(ctx, tx, by.Company); err != nil {
+		return GroupRecord{}, err
 	}
-	if err := s.checkReferences(ctx, tx, company, references{priceList: priceListID}); err != nil {
-		return Group{}, err
-	}
-	m := record.New(s.now())
-	tx.Queue(sqlInsertGroup, company, g.ID, g.Name, g.PriceListID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt)
-	return g, nil
+	return groups.Create(ctx, tx, by, GroupRecord{GroupFields: in})
 }
 
-// CreatePriceList adds a price list. The console and the demo data call it.
-func (s *Service) CreatePriceList(_ context.Context, tx *db.Tx, company tenant.ID, name string) (PriceList, error) {
-	p := PriceList{ID: record.NewID(), Name: strings.TrimSpace(name)}
-	if err := checkName(p.Name); err != nil {
-		return PriceList{}, err
-	}
-	m := record.New(s.now())
-	tx.Queue(sqlInsertPriceList, company, p.ID, p.Name, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt)
-	return p, nil
-}
-
-func checkName(name string) error {
-	var faults fault.Fields
-	if n := utf8.RuneCountInString(name); n == 0 || n > maxName {
-		faults.Add("name", fault.Length, "must have 1 to %d characters, has %d", maxName, n)
-	}
-	return faults.Err()
+// CreatePriceList adds a price list.
+func (s *Service) CreatePriceList(ctx context.Context, tx *db.Tx, by access.Caller, in PriceListFields) (PriceListRecord, error) {
+	return priceLists.Create(ctx, tx, by, PriceListRecord{PriceListFields: in})
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/apitest"
@@ -83,7 +85,7 @@ func (q query) values() url.Values {
 	return v
 }
 
-// expect is what the list should answer.
+// expect is what the list should answer. A collator is not safe for concurrent use.
 func (q query) expect(all []listed) []string {
 	anyOf := func(filter, value string) bool {
 		return filter == "" || slices.Contains(strings.Split(filter, ","), value)
@@ -94,10 +96,11 @@ func (q query) expect(all []listed) []string {
 			hits = append(hits, l)
 		}
 	}
+	byName := collate.New(language.Und)
 	slices.SortFunc(hits, func(a, b listed) int {
 		switch q.Sort {
 		case "displayName":
-			return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
+			return cmp.Or(byName.CompareString(a.Name, b.Name), cmp.Compare(a.ID, b.ID))
 		case "updatedAt":
 			return cmp.Compare(a.changed, b.changed)
 		}
@@ -142,7 +145,7 @@ func seed(t *testing.T, f fixture) []listed {
 	all := make([]listed, 0, 18)
 	tags := [][]string{{}, {"vip"}, {"new", "vip"}}
 	for i := range 18 {
-		l := listed{Name: string(rune('A' + i%4)), Kind: []string{"individual", "legal"}[i%2], Status: "active", Tags: tags[i%3], Assigned: i%5 == 0, at: i, changed: i}
+		l := listed{Name: []string{"apple", "Banana", "Äpfel", "cherry"}[i%4], Kind: []string{"individual", "legal"}[i%2], Status: "active", Tags: tags[i%3], Assigned: i%5 == 0, at: i, changed: i}
 		body := map[string]any{"displayName": l.Name, "kind": l.Kind, "tags": l.Tags}
 		if l.Assigned {
 			body["assignedToId"] = anna

@@ -42,11 +42,6 @@ func (s *Service) Snapshot(ctx context.Context, q db.Querier, company tenant.ID,
 	return scanSnapshot(q.QueryRow(ctx, sqlSelectSnapshot, company, id), id)
 }
 
-// QueueSnapshot adds the read to a batch, for callers that read much in one round trip; read gets the outcome.
-func (s *Service) QueueSnapshot(b *pgx.Batch, company tenant.ID, id uuid.UUID, read func(Snapshot, error) error) {
-	b.Queue(sqlSelectSnapshot, company, id).QueryRow(func(row pgx.Row) error { return read(scanSnapshot(row, id)) })
-}
-
 // LockSnapshot is [Service.Snapshot] that keeps others from changing the client until the transaction ends.
 // q must be that transaction.
 func (s *Service) LockSnapshot(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (Snapshot, error) {
@@ -70,7 +65,7 @@ func (s *Service) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta m
 	if delta == 0 {
 		return
 	}
-	m := record.New(s.now())
+	m := record.New(tx.Now())
 	tx.Queue(sqlAddBalance, company, id, delta, m.EvPos, m.UpdatedAt).
 		Expect(1, fault.NotFound("CLIENT", id.String())).OnConstraint("clients_balance_chk", errBalance)
 }

@@ -109,7 +109,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 func TestRevocationElsewhereIsSeenWithin30Seconds(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
-	other := New(Config{DB: s.db, Now: clock.now})
+	other := newService(s.db, Config{Now: clock.now})
 	c := create(t, s, NewCompany{})
 	issued := issue(t, s, c.ID, NewToken{})
 	require.NoError(t, enter(t, other, issued.Text))
@@ -126,7 +126,7 @@ func TestInvalidationsArriveByKafka(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
 	clock.at = time.Now() // the broker stamps records with the real time
-	node := New(Config{DB: s.db, Now: clock.now})
+	node := newService(s.db, Config{Now: clock.now})
 	c := create(t, s, NewCompany{})
 	issued, archived := issue(t, s, c.ID, NewToken{}), create(t, s, NewCompany{})
 	inArchived := issue(t, s, archived.ID, NewToken{})
@@ -231,7 +231,7 @@ func TestLookUpFromBeforeAChangeIsNotRemembered(t *testing.T) {
 func TestUnknownTokensCostOneLookUp(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)
-	s := New(Config{DB: d})
+	s := newService(d, Config{})
 	text := "svc_live_c1Unknow_" + strings.Repeat("0", 40)
 	requireFault(t, enter(t, s, text), 401, "AUTH_API_TOKEN_INVALID")
 	d.Close()
@@ -255,7 +255,7 @@ func TestManyRequestsShareOneLookUp(t *testing.T) {
 func TestLastUsedIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
-	other := New(Config{DB: s.db, Now: clock.now})
+	other := newService(s.db, Config{Now: clock.now})
 	c := create(t, s, NewCompany{})
 	issued := issue(t, s, c.ID, NewToken{})
 	lastUsed := func() time.Time {
@@ -314,7 +314,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	d, err := db.Open(b.Context(), db.Config{URL: dbtest.URL(b)})
 	require.NoError(b, err)
 	defer d.Close()
-	s := New(Config{DB: d})
+	s := newService(d, Config{})
 	c, err := s.Create(b.Context(), NewCompany{Name: "Bench"})
 	require.NoError(b, err)
 	issued, err := s.IssueToken(b.Context(), c.ID, NewToken{Name: "bench", Scopes: []string{"*:write"}})

@@ -56,7 +56,7 @@ type NewCompany struct {
 	TimeZone      string   // "" = UTC
 	StockPolicy   string   // "" = allow_negative
 	Components    []string // nil = all
-	BranchName    string   // of the default branch; "" = Main
+	BranchName    string   // of the default branch and its warehouse; "" = Main
 }
 
 // Settings are changes of a company's settings; nil leaves one as it is.

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -25,10 +26,15 @@ type clock struct{ at time.Time }
 
 func (c *clock) now() time.Time { return c.at }
 
+func newService(d *db.DB, cfg Config) *Service {
+	cfg.DB, cfg.Warehouses = d, warehouse.New(d, nil)
+	return New(cfg)
+}
+
 func setup(t *testing.T) (*Service, *clock) {
 	t.Helper()
 	c := &clock{at: time.Date(2026, 11, 20, 9, 30, 0, 123_456_000, time.UTC)}
-	return New(Config{DB: dbtest.Open(t), Now: c.now}), c
+	return newService(dbtest.Open(t), Config{Now: c.now}), c
 }
 
 func create(t *testing.T, s *Service, in NewCompany) Company {
@@ -85,9 +91,24 @@ func TestCreateCompany(t *testing.T) {
 	require.Len(t, branches, 1)
 	require.True(t, branches[0].IsDefault)
 	require.Equal(t, "Main", branches[0].Name)
+	require.Equal(t, []string{"Main in Main"}, warehouses(t, s, c.ID))
 
 	_, err = s.Create(t.Context(), NewCompany{ID: c.ID, Name: "Again"})
 	requireFault(t, err, 409, "COMPANY_EXISTS")
+	require.Len(t, warehouses(t, s, c.ID), 1)
+}
+
+const sqlDefaultWarehouses = `SELECT w.name || ' in ' || b.name FROM warehouses w JOIN branches b ON b.company_id = w.company_id AND b.id = w.branch_id
+WHERE w.company_id = $1 AND w.is_default AND b.is_default`
+
+// warehouses are the default warehouses of a company with their default branches.
+func warehouses(t *testing.T, s *Service, id tenant.ID) []string {
+	t.Helper()
+	rows, err := s.db.Query(t.Context(), sqlDefaultWarehouses, id)
+	require.NoError(t, err)
+	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	return names
 }
 
 func TestCreateCompanyNamesAllFaults(t *testing.T) {

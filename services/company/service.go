@@ -7,6 +7,8 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -14,28 +16,39 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// Config is what the service needs. Only DB is required.
+// Warehouses makes the default warehouse of new companies.
+type Warehouses interface {
+	// CreateDefault queues the default warehouse of a company that has none yet, in its default branch.
+	CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string)
+}
+
+// Config is what the service needs. DB and Warehouses are required.
 type Config struct {
-	DB        *db.DB
-	Log       *slog.Logger
-	Now       func() time.Time // nil = time.Now
-	Cell      string           // two base62 characters that name this cell in tokens; "" = c1
-	CacheSize int              // tokens that are remembered; 0 = 50 000
+	DB         *db.DB
+	Warehouses Warehouses
+	Log        *slog.Logger
+	Now        func() time.Time // nil = time.Now
+	Cell       string           // two base62 characters that name this cell in tokens; "" = c1
+	CacheSize  int              // tokens that are remembered; 0 = 50 000
 }
 
 // Service offers the operations of this package. It is safe for concurrent use.
 type Service struct {
-	db    *db.DB
-	log   *slog.Logger
-	clock func() time.Time
-	cell  string
-	cache *cache
-	used  *usage
+	db         *db.DB
+	warehouses Warehouses
+	log        *slog.Logger
+	clock      func() time.Time
+	cell       string
+	cache      *cache
+	used       *usage
 }
 
 // New makes a service. [Service.Run] and [Service.ConsumeInvalidations] are to be run beside it
 // where callers are authenticated.
 func New(cfg Config) *Service {
+	if cfg.Warehouses == nil {
+		panic("company.New: Warehouses is required")
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -47,7 +60,7 @@ func New(cfg Config) *Service {
 	}
 	orElse(&cfg.Cell, "c1")
 	return &Service{
-		db: cfg.DB, log: cfg.Log, clock: cfg.Now, cell: cfg.Cell,
+		db: cfg.DB, warehouses: cfg.Warehouses, log: cfg.Log, clock: cfg.Now, cell: cfg.Cell,
 		cache: newCache(cfg.CacheSize), used: newUsage(),
 	}
 }
@@ -55,7 +68,8 @@ func New(cfg Config) *Service {
 // now is the time of a change, as precise as the database keeps it.
 func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
 
-// Create makes a company with its default branch and components. All faults of the input come at once.
+// Create makes a company with its components, its default branch, and the default warehouse in that branch.
+// All faults of the input come at once.
 func (s *Service) Create(ctx context.Context, in NewCompany) (Company, error) {
 	now := s.now()
 	c, err := in.company(s.cell, now)
@@ -67,6 +81,7 @@ func (s *Service) Create(ctx context.Context, in NewCompany) (Company, error) {
 		insertCompany(tx, c)
 		upsertComponents(tx, c, c.Components, true)
 		insertBranch(tx, c.ID, b)
+		s.warehouses.CreateDefault(tx, c.ID, b.ID, b.Name)
 		return nil
 	})
 	return c, err

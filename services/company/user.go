@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -132,4 +133,13 @@ func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID
 		return nil, fmt.Errorf("read names of users: %w", err)
 	}
 	return names, nil
+}
+
+// KnownUsers tells which of the ids are users of the company; technical users are left out.
+func (s *Service) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.Query(ctx, sqlSelectKnownUsers, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look for users: %w", err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }

@@ -24,6 +24,8 @@ FROM users WHERE company_id = $1 AND (NOT is_technical OR $2) ORDER BY name ASC 
 
 	sqlSelectUserNames = `SELECT id, COALESCE(name, '') FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
+	sqlSelectKnownUsers = `SELECT id FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
+
 	sqlUpdateUser = `UPDATE users SET status = $4, version = version + 1, ev_pos = $5, updated_at = $6
 WHERE company_id = $1 AND id = $2 AND version = $3`
 )

@@ -98,6 +98,9 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 	}
 	o := Order{Header: s.header(by, in), Lines: lines}
 	o.WarehouseID, o.AddressLabel = f.warehouse, f.address
+	if o.needsWarehouse() {
+		return Order{}, errNoWarehouse
+	}
 	o.snapshot(f.client, in.CustomerName == nil, in.CustomerPhone == nil, in.CustomerEmail == nil)
 	if o.PayDueAt == nil && f.client != nil && f.client.PaymentTermsDays != nil {
 		o.PayDueAt = dueAfter(o.CreatedAt.Std(), *f.client.PaymentTermsDays)

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -282,6 +283,11 @@ func (o *Order) price() error {
 	}
 	o.PaymentStatus = paymentStatus(o.PrepaidAmount, payable, o.wasPaid)
 	return nil
+}
+
+// needsWarehouse reports whether stock is kept of some goods of the order and it does not say where.
+func (o *Order) needsWarehouse() bool {
+	return o.WarehouseID == nil && slices.ContainsFunc(o.Lines, func(l Line) bool { return len(l.stock) > 0 })
 }
 
 // reserve sets what each line reserves: all of it, while the order is unfinished and has a warehouse.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -78,7 +79,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListI
 	}
 	var names map[uuid.UUID]string
 	var lines map[uuid.UUID][]Line
-	var reads []readFunc
+	var reads []batchloader.Read
 	if len(users) > 0 {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
 			names, err = s.cfg.Users.UserNames(ctx, q, company, users)
@@ -94,7 +95,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListI
 	if len(reads) == 0 {
 		return nil
 	}
-	if err := together(ctx, s.db, reads...); err != nil {
+	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
 		return err
 	}
 	for i := range items {

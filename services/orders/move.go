@@ -26,16 +26,33 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 	if err := s.checkNext(ctx, tx, by.Company, &before, next); err != nil {
 		return Order{}, err
 	}
-	o := before
-	o.Lines = slices.Clone(before.Lines)
+	held := before
+	if next != statusCancelled && before.needsWarehouse() {
+		if held, err = s.reserveLate(ctx, tx, by, before); err != nil {
+			return Order{}, err
+		}
+	}
+	o := held
+	o.Lines = slices.Clone(held.Lines)
 	o.Status = next
 	o.Touch(s.now())
-	if err := s.follow(ctx, tx, by, &before, &o); err != nil {
+	if err := s.follow(ctx, tx, by, &held, &o); err != nil {
 		return Order{}, err
 	}
 	o.reserve()
 	o.derive()
 	return o, s.storeMove(ctx, tx, by, &before, &o)
+}
+
+// reserveLate reserves for an order that was stored while its company had no warehouse, and gives it the default one.
+func (s *Service) reserveLate(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (Order, error) {
+	if err := s.assignWarehouse(ctx, tx, &o); err != nil {
+		return Order{}, err
+	}
+	o.Lines = slices.Clone(o.Lines)
+	o.reserve()
+	s.cfg.Stock.Reserve(tx, by, o.reserved(1))
+	return o, nil
 }
 
 // checkNext are the 409s of a move.

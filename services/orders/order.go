@@ -31,7 +31,7 @@ type Header struct {
 	Source              *string       `json:"source"`
 	ExternalID          *string       `json:"externalId" doc:"unique per company and source"`
 	DealID              *uuid.UUID    `json:"dealId" format:"uuid" nullable:"true"`
-	WarehouseID         *uuid.UUID    `json:"warehouseId" format:"uuid" nullable:"true" doc:"where the order reserves; null when the company has no warehouse"`
+	WarehouseID         *uuid.UUID    `json:"warehouseId" format:"uuid" nullable:"true" doc:"where the order reserves; null on some old orders, until their items or status change"`
 	DeliveryStatus      *string       `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
 	DeliveryMethod      *string       `json:"deliveryMethod" doc:"pickup, courier or post"`
 	DeliveryCost        money.Amount  `json:"deliveryCost"`

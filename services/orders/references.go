@@ -2,9 +2,11 @@ package orders
 
 import (
 	"context"
+	"net/http"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -38,8 +40,8 @@ type facts struct {
 // look reads everything that the references name; the first that does not exist is a 404.
 func (s *Service) look(ctx context.Context, q db.Querier, company tenant.ID, r references) (facts, error) {
 	var f facts
-	var reads []readFunc
-	add := func(wanted bool, read readFunc) {
+	var reads []batchloader.Read
+	add := func(wanted bool, read batchloader.Read) {
 		if wanted {
 			reads = append(reads, read)
 		}
@@ -63,7 +65,7 @@ func (s *Service) look(ctx context.Context, q db.Querier, company tenant.ID, r r
 	if len(reads) == 0 {
 		return f, nil
 	}
-	return f, together(ctx, q, reads...)
+	return f, batchloader.Load(ctx, q, reads...)
 }
 
 // lookClient reads the client and, where the client has a price list, its prices.
@@ -119,10 +121,29 @@ func (s *Service) lookWarehouse(ctx context.Context, q db.Querier, company tenan
 		f.warehouse = &found
 	}
 	if id == nil {
-		return err // a company without a warehouse reserves nothing
+		return err // only goods that are kept in stock need one, see needsWarehouse
 	}
 	return missing(err, ok, "WAREHOUSE", "warehouseId", *id)
 }
+
+// assignWarehouse gives the default warehouse to an order that needs one: orders were stored without while their company had none.
+func (s *Service) assignWarehouse(ctx context.Context, q db.Querier, o *Order) error {
+	if !o.needsWarehouse() {
+		return nil
+	}
+	found, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, o.CompanyID, nil)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return errNoWarehouse
+	}
+	o.WarehouseID = &found
+	return nil
+}
+
+var errNoWarehouse = fault.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
+	"warehouseId: the order has items with stock and the company has no default warehouse; name a warehouse").With("field", "warehouseId")
 
 func missing(err error, found bool, entity, field string, id uuid.UUID) error {
 	if err != nil || found {

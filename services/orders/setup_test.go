@@ -188,16 +188,15 @@ func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
 	return s
 }
 
-// addDepot gives the company its first warehouse.
+// addDepot gives the company its default warehouse.
 func (s *shop) addDepot() {
 	s.t.Helper()
-	var w warehouse.Warehouse
 	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
-		w, err = s.n.store.CreateWarehouse(ctx, tx, s.caller(), warehouse.Input{Name: "Depot"})
+		s.n.store.CreateDefault(tx, s.Principal.Company, uuid.New(), "Depot")
+		s.depot, _, err = s.n.store.Find(ctx, tx, s.Principal.Company, nil)
 		return err
 	}))
-	require.True(s.t, w.IsDefault)
-	s.depot = w.ID
+	require.NotZero(s.t, s.depot)
 }
 
 func newShop(t testing.TB, d *db.DB) *shop {

@@ -118,6 +118,11 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, company tenant.ID, o *Or
 	if err := in.fields(o, f); err != nil {
 		return err
 	}
+	if in.Items.Set {
+		if err := s.assignWarehouse(ctx, tx, o); err != nil {
+			return err
+		}
+	}
 	if newClient {
 		o.snapshot(f.client, !in.CustomerName.Set, !in.CustomerPhone.Set, !in.CustomerEmail.Set)
 	}

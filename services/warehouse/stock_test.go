@@ -50,8 +50,10 @@ func setup(t testing.TB, d *db.DB, policy string) *depot {
 	w := &depot{t: t, d: d, s: warehouse.New(d, p), by: access.Caller{Principal: principal}}
 	w.keys = slices.SortedFunc(maps.Keys(p), func(a, b warehouse.Key) int { return bytes.Compare(a.Product[:], b.Product[:]) })
 	require.NoError(t, w.tx(func(ctx context.Context, tx *db.Tx) error {
-		made, err := w.s.CreateWarehouse(ctx, tx, w.by, warehouse.Input{Name: "Depot"})
-		w.id = made.ID
+		w.s.CreateDefault(tx, principal.Company, uuid.New(), "Depot")
+		id, found, err := w.s.Find(ctx, tx, principal.Company, nil)
+		require.True(t, found || err != nil)
+		w.id = id
 		return err
 	}))
 	return w

@@ -1,7 +1,6 @@
 package bench
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 
@@ -9,8 +8,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -78,16 +75,11 @@ func (a *api) shops(n int) []*shop {
 func (a *api) shop(name string) *shop {
 	b, ctx := a.r.b, a.r.b.Context()
 	b.Helper()
-	companies := company.New(company.Config{DB: a.r.db})
+	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(a.r.db, nil)})
 	co, err := companies.Create(ctx, company.NewCompany{Name: name, Plan: "business"})
 	require.NoError(b, err)
 	token, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "bench", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
 	require.NoError(b, err)
-	by := access.Caller{Principal: &access.Principal{Company: co.ID}}
-	require.NoError(b, a.r.db.RunTx(ctx, "bench.warehouse", func(ctx context.Context, tx *db.Tx) error {
-		_, err := warehouse.New(a.r.db, nil).CreateWarehouse(ctx, tx, by, warehouse.Input{Name: "Main"})
-		return err
-	}))
 	items := make([]map[string]any, 2)
 	for i, p := range []map[string]any{
 		{"name": "Espresso beans 1 kg", "price": 1890, "hasStock": true},

@@ -71,6 +71,14 @@ func render(t *testing.T, file string, settings ...string) *Rendered {
 	return r
 }
 
+// read returns the text of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
 // find returns an object that must be there.
 func find(t *testing.T, r *Rendered, kind, name string) Object {
 	t.Helper()

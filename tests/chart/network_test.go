@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -74,22 +75,69 @@ func everybody(rules []any, port float64) bool {
 	return slices.ContainsFunc(rules, func(rule any) bool { return At(rule, "to") == nil && portOpen(rule, port) })
 }
 
-// Kubernetes refuses an exception outside its network.
-func TestExceptionsLieInside(t *testing.T) {
-	t.Parallel()
-	policy := find(t, render(t, "minimal"), "NetworkPolicy", "tg-tradegrid-sender")
-	peers := At(At(policy.Doc, "spec", "egress").([]any)[0], "to").([]any)
-	require.Len(t, peers, 2)
-	for _, peer := range peers {
-		cidr := netip.MustParsePrefix(At(peer, "ipBlock", "cidr").(string))
-		except := At(peer, "ipBlock", "except").([]any)
-		require.NotEmpty(t, except)
+// receivers returns the ipBlocks that senders may reach: the network and its exceptions.
+func receivers(t *testing.T, settings ...string) map[string][]string {
+	t.Helper()
+	policy := find(t, render(t, "minimal", settings...), "NetworkPolicy", "tg-tradegrid-sender")
+	blocks := map[string][]string{}
+	for _, peer := range At(At(policy.Doc, "spec", "egress").([]any)[0], "to").([]any) {
+		cidr := At(peer, "ipBlock", "cidr").(string)
+		blocks[cidr] = []string{}
+		except, _ := At(peer, "ipBlock", "except").([]any)
 		for _, e := range except {
-			inner := netip.MustParsePrefix(e.(string))
-			require.Equal(t, inner.Masked(), inner)
-			require.True(t, cidr.Contains(inner.Addr()) && inner.Bits() > cidr.Bits(), "%s in %s", inner, cidr)
+			blocks[cidr] = append(blocks[cidr], e.(string))
 		}
 	}
+	return blocks
+}
+
+// Kubernetes refuses an exception that does not lie inside its network, so each network takes those that do: an egress
+// gateway in a private network is reached although that network as a whole is an exception.
+func TestExceptionsLieInside(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ cidrs, except string }{
+		{"0.0.0.0/0,::/0", ""},
+		{"10.9.0.5/32", ""},
+		{"10.0.0.0/8", ""},
+		{"172.0.0.0/8,192.168.0.0/15,2001:db8::/32,fc00::/6,::/64", ""},
+		{"FD00::5/128,64:FF9B::/32", ""},
+		{"0.0.0.0/0,10.9.0.5/32,fd00:0:0:9::/64", ""},
+		{"203.0.113.0/24", "203.0.113.0/25,203.0.113.128/32,203.0.112.0/25,203.0.113.0/24,203.0.0.0/16"},
+		{"2001:db8::/33", "2001:db8:7fff:ffff::/64,2001:db8:8000::/34,2001:db8::1/128,2001:0DB8:0:0:1:2:3:4/127,2001:db8::/33,::/1,0.0.0.0/8"},
+		{"1:2:3:4:5:6:7:8/127", "1:2:3:4:5:6:7:8/128,1:2:3:4:5:6:7:9/128,1:2:3:4:5:6:7:a/128"},
+		{"128.0.0.0/1,8000::/1", "128.0.0.0/2,127.0.0.0/8,192.0.0.0/2,8000::/2,7fff::/16"},
+	} {
+		settings := []string{"networkPolicy.receivers.cidrs={" + c.cidrs + "}"}
+		except := exceptions(t)
+		if c.except != "" {
+			except = strings.Split(c.except, ",")
+			settings = append(settings, "networkPolicy.receivers.except={"+c.except+"}")
+		}
+		want := map[string][]string{}
+		for _, cidr := range strings.Split(c.cidrs, ",") {
+			want[cidr] = slices.DeleteFunc(slices.Clone(except), func(e string) bool { return !strictlyInside(e, cidr) })
+		}
+		require.Equal(t, want, receivers(t, settings...), c.cidrs)
+	}
+	require.Empty(t, receivers(t, "networkPolicy.receivers.cidrs={10.9.0.5/32}")["10.9.0.5/32"], "the gateway of the documentation")
+	require.Len(t, receivers(t)["0.0.0.0/0"], 14)
+	require.Len(t, receivers(t)["::/0"], 5)
+}
+
+// exceptions are the networks that the chart excludes unless told otherwise.
+func exceptions(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, e := range At(load(t).Values, "networkPolicy", "receivers", "except").([]any) {
+		all = append(all, e.(string))
+	}
+	return all
+}
+
+// strictlyInside is what the API server asks for.
+func strictlyInside(inner, outer string) bool {
+	i, o := netip.MustParsePrefix(inner), netip.MustParsePrefix(outer)
+	return o.Contains(i.Addr()) && i.Bits() > o.Bits()
 }
 
 // Ports come from the values: those of all brokers, of the database, of the OTLP backend.

@@ -15,19 +15,24 @@ func TestPodsAreRestricted(t *testing.T) {
 	for _, name := range matrix(t) {
 		r := render(t, name)
 		for _, o := range r.Objects {
-			for _, c := range containers(o) {
-				at := fmt.Sprintf("%s: %s %s, container %v", name, o.Kind(), o.Name(), c["name"])
-				require.Equal(t, true, At(pod(o), "spec", "securityContext", "runAsNonRoot"), at)
-				require.Equal(t, "RuntimeDefault", At(pod(o), "spec", "securityContext", "seccompProfile", "type"), at)
-				require.Equal(t, false, At(c, "securityContext", "allowPrivilegeEscalation"), at)
-				require.Equal(t, []any{"ALL"}, At(c, "securityContext", "capabilities", "drop"), at)
-				require.Equal(t, false, At(pod(o), "spec", "automountServiceAccountToken"), at)
-				require.Equal(t, false, At(pod(o), "spec", "enableServiceLinks"), "%s: variables of Services would be read as flags", at)
-				if strings.Contains(fmt.Sprint(c["image"]), "tradegrid") {
-					require.Equal(t, true, At(c, "securityContext", "readOnlyRootFilesystem"), at)
-					require.InDelta(t, 65532, At(pod(o), "spec", "securityContext", "runAsUser"), 0, at)
-				}
-			}
+			restricted(t, name, o)
+		}
+	}
+}
+
+func restricted(t *testing.T, name string, o Object) {
+	t.Helper()
+	for _, c := range containers(o) {
+		at := fmt.Sprintf("%s: %s %s, container %v", name, o.Kind(), o.Name(), c["name"])
+		require.Equal(t, true, At(pod(o), "spec", "securityContext", "runAsNonRoot"), at)
+		require.Equal(t, "RuntimeDefault", At(pod(o), "spec", "securityContext", "seccompProfile", "type"), at)
+		require.Equal(t, false, At(c, "securityContext", "allowPrivilegeEscalation"), at)
+		require.Equal(t, []any{"ALL"}, At(c, "securityContext", "capabilities", "drop"), at)
+		require.Equal(t, false, At(pod(o), "spec", "automountServiceAccountToken"), at)
+		require.Equal(t, false, At(pod(o), "spec", "enableServiceLinks"), "%s: variables of Services would be read as flags", at)
+		if strings.Contains(fmt.Sprint(c["image"]), "tradegrid") {
+			require.Equal(t, true, At(c, "securityContext", "readOnlyRootFilesystem"), at)
+			require.InDelta(t, 65532, At(pod(o), "spec", "securityContext", "runAsUser"), 0, at)
 		}
 	}
 }

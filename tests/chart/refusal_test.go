@@ -37,22 +37,38 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			"image.repository: name the image", "database: give host (with user and passwordSecret), or urlSecret.name", "kafka.brokers: give at least one broker",
 		}},
 		{"minimal", []string{"database.urlSecret.name=x"}, []string{"database: give host or urlSecret.name, not both", "database.passwordSecret.name: leave it empty with urlSecret"}},
-		{"minimal", []string{"kafka.tls.caSecret.name=x"}, []string{"kafka.tls.enabled: must be true for certificates to be used"}},
-		{"minimal", []string{"kafka.sasl.username=x"}, []string{"kafka.sasl.mechanism: name one"}},
+		{"minimal", []string{"kafka.tls.caSecret.name=x"}, []string{"kafka.tls.enabled: must be true when certificates are set"}},
+		{"minimal", []string{"kafka.sasl.username=x"}, []string{"kafka.sasl.mechanism: set it"}},
 		{"minimal", []string{"evaluation.enabled=true"}, []string{"evaluation.enabled brings its own database", "evaluation.enabled brings its own broker"}},
 		{"evaluation", []string{"jobs.mode=hook", "api.autoscaling.enabled=true"}, []string{"jobs.mode: hooks run before the database of the evaluation exists", "api: evaluation runs one pod"}},
-		{"certificates", []string{"jobs.mode=init"}, []string{"credentials of their own need jobs.mode hook, not init"}},
-		{"full", []string{"jobs.migrate.database.user=x"}, []string{"give migrate a urlSecret of its own too"}},
+		{"certificates", []string{"jobs.mode=init"}, []string{"separate credentials need jobs.mode hook, not init"}},
+		{"full", []string{"jobs.migrate.database.user=x"}, []string{"set jobs.migrate.database.urlSecret too"}},
 		{"minimal", []string{"dispatcher.sets.sender.roles[0]=sender"}, []string{"no pod has the role router", "no pod has the role delay", "no pod has the role sweeper"}},
 		{"minimal", []string{"dispatcher.autoscaling.enabled=true", "dispatcher.keda.enabled=true"}, []string{"dispatcher: enable autoscaling or keda, not both", "dispatcher.keda: give prometheus.serverAddress or triggers"}},
 		{"minimal", []string{"dispatcher.autoscaling.enabled=true", "dispatcher.autoscaling.cpu=0"}, []string{"dispatcher.autoscaling: scale on cpu, on lag, or both"}},
 		{"minimal", []string{"api.autoscaling.enabled=true", "api.autoscaling.minReplicas=20"}, []string{"api.autoscaling: minReplicas 20 is above maxReplicas 10"}},
-		{"minimal", []string{"terminationGracePeriodSeconds=39"}, []string{"terminationGracePeriodSeconds: 39 is too short for api; preStopSeconds, 25 s to drain and 10 s to spare need 40"}},
+		{"minimal", []string{"terminationGracePeriodSeconds=39"}, []string{"terminationGracePeriodSeconds: 39 is too short for api; preStopSeconds, 25 s to drain and a margin of 10 s need 40"}},
 		{"minimal", []string{"api.config.ops-listen=x", "dispatcher.config.roles=sender", "relay.config.log-level=debug"}, []string{
 			"api.config.ops-listen: the chart sets it; use port 9090", "dispatcher.config.roles: the chart sets it; use dispatcher.roles", "relay.config.log-level: the chart sets it; use logging.level",
 		}},
 		{"minimal", []string{"metrics.podMonitor.enabled=true", "metrics.serviceMonitor.enabled=true"}, []string{"metrics: enable podMonitor or serviceMonitor, not both"}},
-		{"minimal", []string{"telemetry.headersSecret.name=x"}, []string{"telemetry.otlpEndpoint: headersSecret is of no use without it"}},
+		{"minimal", []string{"extraEnv[0].name=GOGC", "extraEnv[0].value=200", "api.extraEnv[0].name=A", "api.extraEnv[0].value=true"}, []string{
+			"extraEnv[0].value: GOGC is 200, but environment variables are text; put the value in quotes (with --set, use --set-string)",
+			"api.extraEnv[0].value: A is true, but environment variables are text",
+		}},
+		{"full", []string{"relay.extraEnv[0].name=A", "relay.extraEnv[0].value=1000000", "dispatcher.extraEnv[0].name=B", "dispatcher.extraEnv[0].value=15", "dispatcher.sets.flow.extraEnv[0].name=C", "dispatcher.sets.flow.extraEnv[0].value=3"}, []string{
+			"relay.extraEnv[0].value: A is 1000000, but", "dispatcher.extraEnv[0].value: B is 15, but", "dispatcher.sets.flow.extraEnv[0].value: C is 3, but",
+		}},
+		{"minimal", []string{"fullnameOverride=tg.shop"}, []string{`fullnameOverride: "tg.shop-api" is not a valid name of a Service: use only lowercase letters, digits and dashes, and start with a letter`}},
+		{"minimal", []string{"networkPolicy.receivers.cidrs={10.1.2.3,256.0.0.0/8,10.0.0.0/33,1::2::3/64,1:2:3:4:5:6:7/64,1:2:3:4::5:6:7:8/64,12345::/16,::/129,::ffff:10.0.0.1/128,010.0.0.0/8}"}, []string{
+			"at '/networkPolicy/receivers/cidrs/0': '10.1.2.3' does not match pattern",
+		}},
+		{"minimal", []string{"networkPolicy.receivers.cidrs={256.0.0.0/8,10.0.0.0/33,1::2::3/64,1:2:3:4:5:6:7/64,1:2:3:4::5:6:7:8/64,12345::/16,::/129,::ffff:10.0.0.1/128,010.0.0.0/8}", "networkPolicy.receivers.except={1.2.3/8}"}, []string{
+			`networkPolicy.receivers.cidrs[0]: "256.0.0.0/8" is not a network; use CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32`,
+			`cidrs[1]: "10.0.0.0/33" is`, `cidrs[2]: "1::2::3/64" is`, `cidrs[3]: "1:2:3:4:5:6:7/64" is`, `cidrs[4]: "1:2:3:4::5:6:7:8/64" is`, `cidrs[5]: "12345::/16" is`,
+			`cidrs[6]: "::/129" is`, `cidrs[7]: "::ffff:10.0.0.1/128" is`, `cidrs[8]: "010.0.0.0/8" is`, `networkPolicy.receivers.except[0]: "1.2.3/8" is`,
+		}},
+		{"minimal", []string{"telemetry.headersSecret.name=x"}, []string{"telemetry.otlpEndpoint: must be set when telemetry.headersSecret is"}},
 	} {
 		values, err := Values(c.file, c.settings...)
 		require.NoError(t, err)
@@ -61,6 +77,41 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			require.ErrorContains(t, err, want, "%v", c.settings)
 		}
 	}
+}
+
+// A name that Kubernetes refuses for a Service is refused before the hooks run; the same release with other names is not.
+func TestReleaseNameIsChecked(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"my.shop", "1shop"} {
+		values, err := Values("minimal")
+		require.NoError(t, err)
+		_, err = RenderAs(load(t), values, newest, name)
+		require.ErrorContains(t, err, `release name "`+name+`": "`+name+`-tradegrid-api" is not a valid name of a Service`)
+		require.ErrorContains(t, err, "and start with a letter; choose another release name, or set fullnameOverride")
+
+		values, err = Values("minimal", "fullnameOverride=shop")
+		require.NoError(t, err)
+		r, err := RenderAs(load(t), values, newest, name)
+		require.NoError(t, err)
+		for _, o := range r.Objects {
+			names(t, o)
+		}
+	}
+}
+
+// Text that looks like a number, an empty variable and one from a Secret are fine.
+func TestExtraEnvTakesText(t *testing.T) {
+	t.Parallel()
+	values, err := Values("minimal")
+	require.NoError(t, err)
+	values["extraEnv"] = []any{
+		map[string]any{"name": "A", "value": "200"},
+		map[string]any{"name": "B", "value": ""},
+		map[string]any{"name": "C"},
+		map[string]any{"name": "D", "valueFrom": map[string]any{"secretKeyRef": map[string]any{"name": "s", "key": "k"}}},
+	}
+	_, err = Render(load(t), values, newest)
+	require.NoError(t, err)
 }
 
 // A cluster that does not know the pause before a stop is named.

@@ -100,9 +100,15 @@ func Values(file string, settings ...string) (map[string]any, error) {
 
 // Render installs the chart without a cluster, for a Kubernetes version such as v1.36.3.
 func Render(c *chart.Chart, values map[string]any, kubernetes string) (*Rendered, error) {
+	return RenderAs(c, values, kubernetes, Release)
+}
+
+// RenderAs is Render for a release of another name. The cluster has the given groups of its API as well, as
+// `helm template --api-versions` makes believe.
+func RenderAs(c *chart.Chart, values map[string]any, kubernetes, name string, groups ...string) (*Rendered, error) {
 	install := action.NewInstall(&action.Configuration{})
 	install.DryRun, install.ClientOnly, install.Replace = true, true, true
-	install.ReleaseName, install.Namespace = Release, Namespace
+	install.ReleaseName, install.Namespace, install.APIVersions = name, Namespace, groups
 	version, err := chartutil.ParseKubeVersion(kubernetes)
 	if err != nil {
 		return nil, fmt.Errorf("parse Kubernetes version: %w", err)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,60 @@ func TestLifeOfARelease(t *testing.T) {
 		require.NoError(t, action.NewRollback(cfg).Run(Release), name)
 		_, err = action.NewUninstall(cfg).Run(Release)
 		require.NoError(t, err, name)
+	}
+}
+
+// revisionLabel is the most that Kubernetes appends to the name of a StatefulSet for the label controller-revision-hash.
+const revisionLabel = len("-") + 10
+
+// The pods of a StatefulSet carry its name and a hash in a label, or none is created. Long names are cut, each set keeps a
+// name of its own, and names that fit are never changed: a StatefulSet cannot be renamed.
+func TestStatefulSetNamesLeaveRoomForTheRevision(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("long-name-", 5) + "end"
+	for release, want := range map[string][]string{
+		"tg":               {"tg-tradegrid-dispatcher-aaaaaaaaaa", "tg-tradegrid-dispatcher-aaaaaaaaab", "tg-tradegrid-dispatcher-b"},
+		"just-about-fits0": {"just-about-fits0-tradegrid-dispatcher-aaaaaaaaaa", "just-about-fits0-tradegrid-dispatcher-aaaaaaaaab", "just-about-fits0-tradegrid-dispatcher-b"},
+		"here-exactly-52-1234": {
+			"here-exactly-52-1234-tradegrid-dispatcher-aaaaaaaaaa", "here-exactly-52-1234-tradegrid-dispatcher-aaaaaaaaab", "here-exactly-52-1234-tradegrid-dispatcher-b",
+		},
+		"here-exactly-53-12345": {
+			"here-exactly-53-12345-tradegrid-dispatcher-HASH", "here-exactly-53-12345-tradegrid-dispatcher-HASH", "here-exactly-53-12345-tradegrid-dispatcher-b",
+		},
+		long: {"long-name-long-name-long-name-long-n-dispat-HASH", "long-name-long-name-long-name-long-n-dispat-HASH", "long-name-long-name-long-name-long-n-dispatcher-b"},
+	} {
+		values, err := Values("minimal", "dispatcher.sets.aaaaaaaaaa.roles={router,delay,sweeper}", "dispatcher.sets.aaaaaaaaab.roles={sender}", "dispatcher.sets.b.roles={sender}")
+		require.NoError(t, err)
+		r, err := RenderAs(load(t), values, newest, release)
+		require.NoError(t, err)
+		unique(t, r)
+		var got []string
+		for _, o := range r.Kind("StatefulSet") {
+			require.LessOrEqual(t, len(o.Name()), 63-revisionLabel, o.Name())
+			find(t, r, "ConfigMap", o.Name())
+			find(t, r, "PodDisruptionBudget", o.Name())
+			got = append(got, regexp.MustCompile("-[0-9a-f]{8}$").ReplaceAllString(o.Name(), "-HASH"))
+		}
+		slices.Sort(got)
+		slices.Sort(want)
+		require.Equal(t, want, got, release)
+	}
+}
+
+// Every StatefulSet of every file of values has such a name, also under the longest name that a release may have.
+func TestStatefulSetNamesAreShort(t *testing.T) {
+	t.Parallel()
+	for _, name := range matrix(t) {
+		values, err := Values(name)
+		require.NoError(t, err)
+		r, err := RenderAs(load(t), values, newest, strings.Repeat("x", 53))
+		require.NoError(t, err)
+		for _, o := range r.Kind("StatefulSet") {
+			require.LessOrEqual(t, len(o.Name()), 63-revisionLabel, "%s: %s", name, o.Name())
+		}
+		for _, o := range r.Objects {
+			names(t, o)
+		}
 	}
 }
 

@@ -84,17 +84,17 @@ func TestRegionStatementsParse(t *testing.T) {
 }
 
 var (
-	chore    = regexp.MustCompile(`^DELETE FROM (\w+) WHERE .* IN \( ?SELECT .* LIMIT 1000\)$`)
+	expired  = regexp.MustCompile(`^DELETE FROM (\w+) WHERE .* IN \( ?SELECT .* LIMIT 1000\)$`)
 	lifetime = regexp.MustCompile(`^ALTER TABLE (\w+) SET \(ttl_expiration_expression`)
 )
 
-// What PostgreSQL's housekeeping deletes, CockroachDB deletes by row-level TTL: no table is forgotten on either.
+// What the cleanup on PostgreSQL deletes, CockroachDB deletes by row-level TTL: no table is forgotten on either.
 func TestBothForgetTheSameTables(t *testing.T) {
 	t.Parallel()
-	var byChore, byTTL []string
+	var byJob, byTTL []string
 	for _, st := range sources(t) {
-		if m := chore.FindStringSubmatch(bare(st.SQL)); m != nil {
-			byChore = append(byChore, m[1])
+		if m := expired.FindStringSubmatch(bare(st.SQL)); m != nil {
+			byJob = append(byJob, m[1])
 		}
 	}
 	for _, st := range load(t, isCockroach) {
@@ -102,8 +102,8 @@ func TestBothForgetTheSameTables(t *testing.T) {
 			byTTL = append(byTTL, m[1])
 		}
 	}
-	require.NotEmpty(t, byChore)
-	require.ElementsMatch(t, byChore, byTTL)
+	require.NotEmpty(t, byJob)
+	require.ElementsMatch(t, byJob, byTTL)
 }
 
 func TestSourceRunsOnBoth(t *testing.T) {

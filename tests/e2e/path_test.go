@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 
-// envelope is the body of a webhook (specification, section 6).
+// envelope is the body of a webhook; see docs/reference/events.md#envelope.
 type envelope struct {
 	Event      string    `json:"event"`
 	CompanyID  string    `json:"companyId"`

@@ -1,5 +1,5 @@
 // Package ops checks what operators are given: every query of the dashboards and rules names metrics and labels that
-// exist, every alert has a unit test and a runbook, every runbook an alert, and every link leads somewhere.
+// exist, every alert has a unit test and a runbook, and every runbook an alert.
 package ops
 
 const (

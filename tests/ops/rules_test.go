@@ -52,8 +52,8 @@ func TestAlertsTellWhatToDo(t *testing.T) {
 	}
 }
 
-// headings are what a runbook answers, in this order.
-var headings = []string{"## Meaning", "## Impact", "## First look", "## Causes", "## Mending", "## When it ends"}
+// headings are the sections of every runbook, in this order.
+var headings = []string{"## Meaning", "## Impact", "## Diagnosis", "## Causes", "## Resolution", "## Resolved when"}
 
 func TestEveryAlertHasARunbookAndEveryRunbookAnAlert(t *testing.T) {
 	t.Parallel()

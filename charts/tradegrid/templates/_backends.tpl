@@ -1,6 +1,6 @@
-{{/* How pods reach database and Kafka: environment, so that `kubectl exec … /tradegrid admin` finds it too, and files. */}}
+{{/* How pods reach database and Kafka: in the environment, so that `kubectl exec … /tradegrid admin` finds it too, and in files. */}}
 
-{{/* The database's settings for migrate: the roles', without savepoints, which it does not know, and with its own credentials on top. */}}
+{{/* The database's settings for migrate: those of the roles, without savepoint, which migrate does not have, and with its own credentials. */}}
 {{- define "tradegrid.migrateDatabase" -}}
 {{- $db := omit (deepCopy .Values.database) "savepoint" -}}
 {{- $own := .Values.jobs.migrate.database -}}
@@ -62,7 +62,7 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 {{- end }}
 {{- end -}}
 
-{{/* The sources of the volume with the database's secrets; nothing when there are none. Takes root and database. */}}
+{{/* The sources of the volume with the secrets of the database; empty without secrets. Takes root and database. */}}
 {{- define "tradegrid.databaseFiles" -}}
 {{- if not .root.Values.evaluation.enabled -}}
 {{- $db := .database -}}

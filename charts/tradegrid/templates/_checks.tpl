@@ -1,13 +1,58 @@
 {{/*
-What the schema cannot say in a clear sentence. All faults are named at once. `helm lint` only warns of them,
+What the schema cannot express, or not in a clear sentence. The error lists all faults. `helm lint` only warns of them,
 so that it accepts the chart without values.
 */}}
 {{- define "tradegrid.check" -}}
-{{- $faults := concat (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
-  (include "tradegrid.checkRoles" . | fromYamlArray) (include "tradegrid.checkCluster" . | fromYamlArray) -}}
+{{- $faults := concat (include "tradegrid.checkNames" . | fromYamlArray) (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
+  (include "tradegrid.checkRoles" . | fromYamlArray) (include "tradegrid.checkEnv" . | fromYamlArray)
+  (include "tradegrid.checkNetworks" . | fromYamlArray) (include "tradegrid.checkCluster" . | fromYamlArray) -}}
 {{- if $faults -}}
 {{- fail (printf "\n\nThese values cannot work:\n  - %s\n" (join "\n  - " $faults)) -}}
 {{- end -}}
+{{- end -}}
+
+{{/* The name of a release may have dots and start with a digit; that of a Service may not. */}}
+{{- define "tradegrid.checkNames" -}}
+{{- $faults := list -}}
+{{- $name := include "tradegrid.fullname" . -}}
+{{- if not (regexMatch "^[a-z]([a-z0-9-]*[a-z0-9])?$" $name) -}}
+{{- $fault := printf "\"%s-api\" is not a valid name of a Service: use only lowercase letters, digits and dashes, and start with a letter" $name -}}
+{{- if .Values.fullnameOverride -}}
+{{- $faults = append $faults (printf "fullnameOverride: %s" $fault) -}}
+{{- else -}}
+{{- $faults = append $faults (printf "release name %q: %s; choose another release name, or set fullnameOverride" .Release.Name $fault) -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{/* The API server refuses numbers too, but only after the hooks ran. */}}
+{{- define "tradegrid.checkEnv" -}}
+{{- $faults := list -}}
+{{- $lists := dict "extraEnv" .Values.extraEnv "api.extraEnv" .Values.api.extraEnv "relay.extraEnv" .Values.relay.extraEnv "dispatcher.extraEnv" .Values.dispatcher.extraEnv -}}
+{{- range $set, $own := .Values.dispatcher.sets -}}
+{{- $_ := set $lists (printf "dispatcher.sets.%s.extraEnv" $set) (default dict $own).extraEnv -}}
+{{- end -}}
+{{- range $key, $list := $lists -}}
+{{- range $i, $variable := $list -}}
+{{- if and (hasKey $variable "value") (not (kindIs "invalid" $variable.value)) (not (kindIs "string" $variable.value)) -}}
+{{- $faults = append $faults (printf "%s[%d].value: %s is %s, but environment variables are text; put the value in quotes (with --set, use --set-string)" $key $i $variable.name (toJson $variable.value)) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{- define "tradegrid.checkNetworks" -}}
+{{- $faults := list -}}
+{{- range $key := list "cidrs" "except" -}}
+{{- range $i, $cidr := get $.Values.networkPolicy.receivers $key -}}
+{{- if not (include "tradegrid.isCIDR" $cidr) -}}
+{{- $faults = append $faults (printf "networkPolicy.receivers.%s[%d]: %q is not a network; use CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32" $key $i $cidr) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
 {{- end -}}
 
 {{- define "tradegrid.checkBackends" -}}
@@ -43,10 +88,10 @@ so that it accepts the chart without values.
 {{- end -}}
 {{- end -}}
 {{- if and (not $v.kafka.tls.enabled) (or $v.kafka.tls.caSecret.name $v.kafka.tls.clientSecret.name $v.jobs.topics.kafka.clientSecret.name) -}}
-{{- $faults = append $faults "kafka.tls.enabled: must be true for certificates to be used" -}}
+{{- $faults = append $faults "kafka.tls.enabled: must be true when certificates are set" -}}
 {{- end -}}
 {{- if and (not $v.kafka.sasl.mechanism) (or $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name $v.jobs.topics.kafka.username $v.jobs.topics.kafka.passwordSecret.name) -}}
-{{- $faults = append $faults "kafka.sasl.mechanism: name one, such as scram-sha-512, for username and password to be used" -}}
+{{- $faults = append $faults "kafka.sasl.mechanism: set it, for example to scram-sha-512, when username or password is set" -}}
 {{- end -}}
 {{- toYaml $faults -}}
 {{- end -}}
@@ -60,10 +105,10 @@ so that it accepts the chart without values.
 {{- $faults = append $faults "jobs.mode: hooks run before the database of the evaluation exists; use init or auto" -}}
 {{- end -}}
 {{- if and (ne $mode "hook") (or $own.user $own.urlSecret.name $own.passwordSecret.name $own.clientSecret.name $topics.username $topics.passwordSecret.name $topics.clientSecret.name) -}}
-{{- $faults = append $faults (printf "jobs.migrate.database, jobs.topics.kafka: credentials of their own need jobs.mode hook, not %s" $mode) -}}
+{{- $faults = append $faults (printf "jobs.migrate.database, jobs.topics.kafka: separate credentials need jobs.mode hook, not %s" $mode) -}}
 {{- end -}}
 {{- if and .Values.database.urlSecret.name (not $own.urlSecret.name) (or $own.user $own.passwordSecret.name) -}}
-{{- $faults = append $faults "jobs.migrate.database: the roles use a urlSecret; give migrate a urlSecret of its own too, not user and passwordSecret" -}}
+{{- $faults = append $faults "jobs.migrate.database: the roles use a urlSecret; set jobs.migrate.database.urlSecret too, not user and passwordSecret" -}}
 {{- end -}}
 {{- toYaml $faults -}}
 {{- end -}}
@@ -76,7 +121,7 @@ so that it accepts the chart without values.
 {{- $key := ternary (printf "dispatcher.sets.%s" $set) "dispatcher" (ne $set "") -}}
 {{- $done = concat $done $values.roles -}}
 {{- if and $values.autoscaling.enabled $values.keda.enabled -}}
-{{- $faults = append $faults (printf "%s: enable autoscaling or keda, not both: they would undo each other's work" $key) -}}
+{{- $faults = append $faults (printf "%s: enable autoscaling or keda, not both: they would work against each other" $key) -}}
 {{- end -}}
 {{- if and $values.autoscaling.enabled (not $values.autoscaling.cpu) (not $values.autoscaling.lag.enabled) -}}
 {{- $faults = append $faults (printf "%s.autoscaling: scale on cpu, on lag, or both" $key) -}}
@@ -88,7 +133,7 @@ so that it accepts the chart without values.
 {{- end -}}
 {{- range list "router" "sender" "delay" "sweeper" -}}
 {{- if not (has . $done) -}}
-{{- $faults = append $faults (printf "dispatcher: no pod has the role %s; name it in roles of one of the sets" .) -}}
+{{- $faults = append $faults (printf "dispatcher: no pod has the role %s; add it to dispatcher.roles, or to the roles of one of dispatcher.sets" .) -}}
 {{- end -}}
 {{- end -}}
 {{- range list "api" "relay" -}}
@@ -127,7 +172,7 @@ so that it accepts the chart without values.
 {{- $needed := add (int .values.preStopSeconds) 35 -}}
 {{- $grace := int .root.Values.terminationGracePeriodSeconds -}}
 {{- if lt $grace (int $needed) -}}
-{{- $faults = append $faults (printf "terminationGracePeriodSeconds: %d is too short for %s; preStopSeconds, 25 s to drain and 10 s to spare need %d" $grace $key $needed) -}}
+{{- $faults = append $faults (printf "terminationGracePeriodSeconds: %d is too short for %s; preStopSeconds, 25 s to drain and a margin of 10 s need %d" $grace $key $needed) -}}
 {{- end -}}
 {{- if .root.Values.evaluation.enabled -}}
 {{- if or ((.values.autoscaling).enabled) ((.values.keda).enabled) -}}
@@ -137,18 +182,18 @@ so that it accepts the chart without values.
 {{- toYaml $faults -}}
 {{- end -}}
 
-{{/* A helm that was built without its release flags takes every cluster for v1.20.0 when it only renders. */}}
+{{/* A helm binary that was built without its release flags assumes v1.20.0 when it renders without a cluster. */}}
 {{- define "tradegrid.checkCluster" -}}
 {{- $faults := list -}}
 {{- $version := .Capabilities.KubeVersion.Version -}}
 {{- if and (semverCompare "<1.30.0-0" $version) (ne $version "v1.20.0") -}}
-{{- $faults = append $faults (printf "Kubernetes %s: 1.30 or newer is needed, for the pause before pods stop" $version) -}}
+{{- $faults = append $faults (printf "Kubernetes %s: 1.30 or newer is needed, for preStop hooks that sleep" $version) -}}
 {{- end -}}
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- $faults = append $faults "metrics: enable podMonitor or serviceMonitor, not both: every pod would be counted twice" -}}
 {{- end -}}
 {{- if and .Values.telemetry.headersSecret.name (not .Values.telemetry.otlpEndpoint) -}}
-{{- $faults = append $faults "telemetry.otlpEndpoint: headersSecret is of no use without it" -}}
+{{- $faults = append $faults "telemetry.otlpEndpoint: must be set when telemetry.headersSecret is" -}}
 {{- end -}}
 {{- toYaml $faults -}}
 {{- end -}}

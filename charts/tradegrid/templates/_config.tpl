@@ -1,6 +1,6 @@
 {{/* The file that each role reads with --config. */}}
 
-{{/* Keys that a running process takes over: a change of these alone rolls no pods. */}}
+{{/* Keys that a running process reloads: a change of these alone restarts no pods. */}}
 {{- define "tradegrid.reloadable" -}}
 - log-level
 - trace-sample
@@ -21,7 +21,7 @@
 {{- define "tradegrid.config" -}}
 {{- $values := .root.Values -}}
 {{- $config := dict "log-level" $values.logging.level "log-format" $values.logging.format "trace-sample" $values.telemetry.traceSample -}}
-{{- /* Ends by itself, and says so, shortly before Kubernetes would kill it. */ -}}
+{{- /* The process exits by itself, with a message, shortly before Kubernetes would kill it. */ -}}
 {{- $_ := set $config "stop-within" (printf "%ds" (sub (int $values.terminationGracePeriodSeconds) (add (int .values.preStopSeconds) 3))) -}}
 {{- with $values.telemetry.otlpEndpoint -}}{{- $_ := set $config "otlp-endpoint" . -}}{{- end -}}
 {{- if eq .component "api" -}}
@@ -40,7 +40,7 @@
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* Changes when a change of the configuration needs new processes. */}}
+{{/* Changes with every setting that needs new processes. */}}
 {{- define "tradegrid.configChecksum" -}}
 {{- $config := include "tradegrid.config" . | fromYaml -}}
 {{- range include "tradegrid.reloadable" .root | fromYamlArray -}}

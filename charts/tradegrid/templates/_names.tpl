@@ -4,7 +4,7 @@
 {{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
 {{- end -}}
 
-{{/* The longest suffix is "-dispatcher-" and a set's name of up to 10; pods add "-0000", and a name may have 63 characters. */}}
+{{/* Names of objects append to it; 36 characters leave "-dispatcher" room within the 52 of a StatefulSet. */}}
 {{- define "tradegrid.fullname" -}}
 {{- if .Values.fullnameOverride -}}
 {{- .Values.fullnameOverride | trunc 36 | trimSuffix "-" -}}
@@ -18,7 +18,20 @@
 {{- end -}}
 {{- end -}}
 
-{{/* What selectors name: it never changes. Takes root and component, and set for one of several sets of pods. */}}
+{{/*
+Kubernetes puts the name of a StatefulSet and a hash of up to 10 characters into the label controller-revision-hash, which
+holds 63: with a name of more than 52 no pod is created. Longer names are cut and end in a hash of the whole, which keeps
+them unique. Shorter ones never change: a StatefulSet cannot be renamed. Takes the name.
+*/}}
+{{- define "tradegrid.statefulSetName" -}}
+{{- if le (len .) 52 -}}
+{{- . -}}
+{{- else -}}
+{{- printf "%s-%s" (trunc 43 . | trimSuffix "-") (sha256sum . | trunc 8) -}}
+{{- end -}}
+{{- end -}}
+
+{{/* Labels of selectors, which can never change. Takes root and component, and set for one of several sets of pods. */}}
 {{- define "tradegrid.selectorLabels" -}}
 app.kubernetes.io/name: {{ include "tradegrid.name" .root }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}
@@ -75,7 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
-{{/* The sets of dispatcher pods by name, as YAML: each is the values of dispatcher with its own on top. The only set without a name is "". */}}
+{{/* The sets of dispatcher pods by name, as YAML: each has the values of dispatcher, overridden by its own. Without sets there is one, with an empty name. */}}
 {{- define "tradegrid.dispatcherSets" -}}
 {{- $base := omit .Values.dispatcher "sets" -}}
 {{- $sets := dict -}}
@@ -88,7 +101,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- toYaml $sets -}}
 {{- end -}}
 
-{{/* Pods of a role when nothing scales it; evaluation runs one of each. Takes root and values. */}}
+{{/* Number of pods of a role that nothing scales; one in an evaluation. Takes root and values. */}}
 {{- define "tradegrid.replicas" -}}
 {{- if .root.Values.evaluation.enabled -}}1{{- else -}}{{ int .values.replicas }}{{- end -}}
 {{- end -}}

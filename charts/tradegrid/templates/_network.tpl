@@ -10,7 +10,7 @@ metadata:
     {{- include "tradegrid.labels" . | nindent 4 }}
   {{- if .job }}
   annotations:
-    {{- include "tradegrid.hook" -20 | nindent 4 }}
+    {{- include "tradegrid.hook" (dict "weight" -20) | nindent 4 }}
   {{- end }}
 spec:
   podSelector:
@@ -57,7 +57,7 @@ ports:
 {{- end }}
 {{- end -}}
 
-{{/* The way to database or kafka: those of the evaluation, or what the values name. Takes root and part. */}}
+{{/* The rule for the database or kafka: that of the evaluation, or the one that the values name. Takes root and part. */}}
 {{- define "tradegrid.backendPeers" -}}
 {{- $root := .root -}}
 {{- if $root.Values.evaluation.enabled -}}
@@ -93,7 +93,7 @@ ports:
 {{- toYaml $ports -}}
 {{- end -}}
 
-{{/* Webhooks go to the internet, never to private networks. An exception must lie inside its network, so each takes its own family's. */}}
+{{/* Webhooks go to the internet, never to private networks. Kubernetes refuses an exception that is not inside its network. */}}
 {{- define "tradegrid.senderPolicy" }}
 {{- $receivers := .Values.networkPolicy.receivers }}
 ---
@@ -114,13 +114,7 @@ spec:
         {{- range $cidr := $receivers.cidrs }}
         - ipBlock:
             cidr: {{ $cidr | quote }}
-            {{- $except := list }}
-            {{- range $receivers.except }}
-            {{- if eq (contains ":" .) (contains ":" $cidr) }}
-            {{- $except = append $except . }}
-            {{- end }}
-            {{- end }}
-            {{- with $except }}
+            {{- with include "tradegrid.networksInside" (dict "cidr" $cidr "networks" $receivers.except) | fromYamlArray }}
             except:
               {{- toYaml . | nindent 14 }}
             {{- end }}
@@ -141,7 +135,7 @@ spec:
       {{- end }}
 {{- end -}}
 
-{{/* Database and broker of the evaluation: for the roles alone. The receiver: for senders, and for you through a port-forward. */}}
+{{/* Only pods of the release reach the database and the broker of an evaluation. */}}
 {{- define "tradegrid.evaluationPolicies" }}
 {{- $root := . }}
 {{- range $component, $ports := dict "cockroach" (list 26257) "kafka" (list 9092 9093) }}

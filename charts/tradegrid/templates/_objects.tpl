@@ -1,4 +1,4 @@
-{{/* What several roles have beside their pods. Each takes what the pod takes. */}}
+{{/* Objects that several roles have besides their pods. Each takes what the pod takes. */}}
 
 {{- define "tradegrid.configMap" }}
 apiVersion: v1
@@ -12,7 +12,7 @@ data:
     {{- include "tradegrid.config" . | nindent 4 }}
 {{- end -}}
 
-{{/* None for a single pod: it could never be moved, or the budget would promise nothing. */}}
+{{/* None for a single pod: it would block every drain, or guarantee nothing. */}}
 {{- define "tradegrid.disruption" -}}
 {{- $budget := .values.podDisruptionBudget -}}
 {{- $pods := int (include "tradegrid.replicas" .) -}}
@@ -29,7 +29,7 @@ metadata:
     {{- include "tradegrid.labels" . | nindent 4 }}
 spec:
   maxUnavailable: {{ $budget.maxUnavailable }}
-  unhealthyPodEvictionPolicy: AlwaysAllow # a pod that is not ready serves nobody; it must not hold up a node
+  unhealthyPodEvictionPolicy: AlwaysAllow # a pod that is not ready must not block a drain
   selector:
     matchLabels:
       {{- include "tradegrid.selectorLabels" . | nindent 6 }}

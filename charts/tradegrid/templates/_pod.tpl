@@ -4,6 +4,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   database   settings of the database, if the pod uses it
   kafka      settings of Kafka, if the pod uses it
   job        true for a Job: no ports, probes, configuration file
+  account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
 A new role, such as a console, is a template with one call of this.
 */}}
 {{- define "tradegrid.podTemplate" -}}
@@ -31,9 +32,9 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job) }}
+  serviceAccountName: {{ default (ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job)) .account }}
   automountServiceAccountToken: false
-  enableServiceLinks: false # their variables begin like the binary's own
+  enableServiceLinks: false # their variables could start with TRADEGRID_ and be read as flags
   {{- with $v.imagePullSecrets }}
   imagePullSecrets:
     {{- range . }}
@@ -96,7 +97,7 @@ spec:
         - {name: http, containerPort: 8080, protocol: TCP}
         {{- end }}
         - {name: ops, containerPort: 9090, protocol: TCP}
-      startupProbe: # a process that cannot reach the database ends by itself and is started again
+      startupProbe: # a process that cannot reach the database exits and is restarted
         httpGet: {path: /livez, port: ops}
         periodSeconds: 2
         failureThreshold: 60
@@ -120,10 +121,11 @@ spec:
     {{- include "tradegrid.volumes" . | trim | default "[]" | nindent 4 }}
 {{- end -}}
 
-{{/* Image, environment, mounts and rights of a container, also of an init container. */}}
+{{/* Image, environment, mounts, resources and security context of a container or init container. */}}
 {{- define "tradegrid.container" -}}
 {{- $v := .root.Values -}}
 {{- $own := .values -}}
+{{- $resources := ternary $v.evaluation.resources $own.resources $v.evaluation.enabled -}}
 image: {{ include "tradegrid.image" .root | quote }}
 imagePullPolicy: {{ $v.image.pullPolicy }}
 env:
@@ -134,7 +136,7 @@ env:
   {{- include "tradegrid.kafkaEnv" (dict "root" $.root "kafka" .) | nindent 2 }}
   {{- end }}
   - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
-  {{- with (($own.resources).limits).memory }}
+  {{- with (($resources).limits).memory }}
   - {name: GOMEMLIMIT, value: {{ include "tradegrid.memoryLimit" . }}}
   {{- end }}
   {{- if not .job }}
@@ -148,14 +150,14 @@ envFrom:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 resources:
-  {{- toYaml $own.resources | nindent 2 }}
+  {{- toYaml $resources | nindent 2 }}
 securityContext:
   {{- toYaml $v.securityContext | nindent 2 }}
 volumeMounts:
   {{- include "tradegrid.mounts" . | trim | default "[]" | nindent 2 }}
 {{- end -}}
 
-{{/* Which pod a signal comes from. Kubernetes expands $(NAME) from the variables above it. */}}
+{{/* The pod that telemetry comes from. Kubernetes expands $(NAME) from the variables above it. */}}
 {{- define "tradegrid.telemetryEnv" -}}
 - name: K8S_POD_NAME
   valueFrom: {fieldRef: {fieldPath: metadata.name}}
@@ -208,7 +210,7 @@ volumeMounts:
 {{- end }}
 {{- end -}}
 
-{{/* 0440: the pod's group may read, which fsGroup makes ours. */}}
+{{/* 0440: readable by the group, which fsGroup sets. */}}
 {{- define "tradegrid.volumes" -}}
 {{- if not .job }}
 - name: config

@@ -1,4 +1,4 @@
-package orders
+package batchloader
 
 import (
 	"context"
@@ -24,13 +24,13 @@ func (c *counting) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults
 }
 
 // readRow, readRows and readBatch are the ways in which domains read.
-func readRow(n int, got *int) readFunc {
+func readRow(n int, got *int) Read {
 	return func(ctx context.Context, q db.Querier) error {
 		return q.QueryRow(ctx, `SELECT $1::INT4`, n).Scan(got)
 	}
 }
 
-func readRows(n int, got *[]int) readFunc {
+func readRows(n int, got *[]int) Read {
 	return func(ctx context.Context, q db.Querier) error {
 		rows, err := q.Query(ctx, `SELECT g FROM generate_series(1, $1::INT4) AS g`, n)
 		if err != nil {
@@ -41,7 +41,7 @@ func readRows(n int, got *[]int) readFunc {
 	}
 }
 
-func readBatch(n int, got *[2]int) readFunc {
+func readBatch(n int, got *[2]int) Read {
 	return func(ctx context.Context, q db.Querier) error {
 		b := &pgx.Batch{}
 		for i := range got {
@@ -51,7 +51,7 @@ func readBatch(n int, got *[2]int) readFunc {
 	}
 }
 
-func TestTogetherMakesOneRoundTrip(t *testing.T) {
+func TestLoadMakesOneRoundTrip(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	for _, inTx := range []bool{false, true} {
@@ -61,7 +61,7 @@ func TestTogetherMakesOneRoundTrip(t *testing.T) {
 		c := &counting{Querier: d}
 		check := func(ctx context.Context, q db.Querier) error {
 			c.Querier, c.trips = q, 0
-			return together(ctx, c, readRow(7, &row), readRows(3, &rows), readBatch(8, &batch), func(context.Context, db.Querier) error { return nil })
+			return Load(ctx, c, readRow(7, &row), readRows(3, &rows), readBatch(8, &batch), func(context.Context, db.Querier) error { return nil })
 		}
 		if inTx {
 			require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error { return check(ctx, tx) }, db.Repeatable()))
@@ -77,12 +77,12 @@ func TestTogetherMakesOneRoundTrip(t *testing.T) {
 		twice := func(ctx context.Context, q db.Querier) error {
 			return errors.Join(readRow(1, &row)(ctx, q), readRow(2, &second)(ctx, q))
 		}
-		require.NoError(t, together(t.Context(), c, twice, readRow(3, &row), twice))
+		require.NoError(t, Load(t.Context(), c, twice, readRow(3, &row), twice))
 		require.Equal(t, 2, c.trips, "as many as the longest read needs")
 	}
 }
 
-func TestTogetherReportsTheFirstError(t *testing.T) {
+func TestLoadReportsTheFirstError(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	var n int
@@ -94,11 +94,11 @@ func TestTogetherReportsTheFirstError(t *testing.T) {
 		return q.QueryRow(ctx, `SELECT 1 WHERE $1`, false).Scan(&n)
 	}
 	fails := func(context.Context, db.Querier) error { return own }
-	require.ErrorIs(t, together(t.Context(), d, readRow(1, &n), fails), own)
-	require.ErrorIs(t, together(t.Context(), d, none, readRow(1, &n)), pgx.ErrNoRows)
-	require.ErrorContains(t, together(t.Context(), d, readRow(1, &n), broken, readRow(1, &n)), "22012")
+	require.ErrorIs(t, Load(t.Context(), d, readRow(1, &n), fails), own)
+	require.ErrorIs(t, Load(t.Context(), d, none, readRow(1, &n)), pgx.ErrNoRows)
+	require.ErrorContains(t, Load(t.Context(), d, readRow(1, &n), broken, readRow(1, &n)), "22012")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, together(ctx, d, readRow(1, &n), readRow(2, &n)), context.Canceled)
-	require.NoError(t, together(t.Context(), d, readRow(1, &n), readRow(2, &n)), "the connection is whole")
+	require.ErrorIs(t, Load(ctx, d, readRow(1, &n), readRow(2, &n)), context.Canceled)
+	require.NoError(t, Load(t.Context(), d, readRow(1, &n), readRow(2, &n)), "the connection is whole")
 }

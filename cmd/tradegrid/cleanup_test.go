@@ -1,0 +1,59 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
+	t.Parallel()
+	dbtest.Only(t, db.PostgreSQL, "CockroachDB deletes by row-level TTL, which package migrate's overlays set up")
+	d := dbtest.OpenNew(t)
+	c := tenant.NewID()
+	exec := func(sql string, args ...any) {
+		_, err := d.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+	}
+	for i, expires := range []time.Time{time.Now().Add(-40 * 24 * time.Hour), time.Now().Add(24 * time.Hour)} {
+		exec(`INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`, uuid.New(), expires)
+		exec(`INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at) VALUES ($1, $2, '', 1, $2, $3, $3)`, c, uuid.New(), expires)
+		exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at) VALUES ($1, $2, $3, 'x', 'x', $3, 1, '', $4, $4)`, c, i+1, uuid.New(), expires)
+		exec(`INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at) VALUES ($1, $2, 'n', 1, $3)`, c, uuid.New(), expires)
+		exec(`INSERT INTO relay_members (node, expires_at) VALUES ($1, $2)`, uuid.NewString(), expires)
+		for _, state := range []int{0, 2} {
+			exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
+				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
+		}
+	}
+	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "deliveries": 3}
+	jobs := cleanupJobs()
+	require.Len(t, jobs, len(left), "each job has a row above")
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		cleanup.Runner{DB: d, Jobs: jobs, Every: 10 * time.Millisecond, Owner: func() bool { return true }, Log: slog.New(slog.DiscardHandler)}.Run(ctx)
+	}()
+	count := func(table string) (n int) {
+		require.NoError(t, d.QueryRow(t.Context(), `SELECT count(*) FROM `+table).Scan(&n))
+		return n
+	}
+	for table, n := range left {
+		require.True(t, slices.ContainsFunc(jobs, func(j cleanup.Job) bool { return j.Table == table }), table)
+		require.Eventually(t, func() bool { return count(table) <= n }, time.Minute, 10*time.Millisecond, table)
+		require.Equal(t, n, count(table), table)
+	}
+	stop()
+	<-done
+}

@@ -1,0 +1,62 @@
+package event
+
+import "reflect"
+
+// Event is an event that a change of a T raises. A domain has one variable for each.
+type Event[T any] struct {
+	Name        string // such as order.created
+	Description string // one sentence
+
+	extraType reflect.Type
+	extra     func(before, after *T, changed []string) any
+}
+
+// New declares an event whose data is the record as it stands after the change.
+func New[T any](name, description string) Event[T] {
+	return Event[T]{Name: name, Description: description}
+}
+
+// WithChanges declares an event whose data also names the fields that the change touched.
+func WithChanges[T any](name, description string) Event[T] {
+	return Event[T]{
+		Name: name, Description: description, extraType: reflect.TypeFor[Changed](),
+		extra: func(_, _ *T, changed []string) any { return Changed{ChangedFields: changed} },
+	}
+}
+
+// With declares an event whose data has the fields of X besides those of the record. before is nil when the change
+// made the record.
+func With[T, X any](name, description string, extra func(before, after *T) X) Event[T] {
+	return Event[T]{
+		Name: name, Description: description, extraType: reflect.TypeFor[X](),
+		extra: func(before, after *T, _ []string) any { return extra(before, after) },
+	}
+}
+
+// Extra are the fields that the event adds to those of the record; nil for none.
+func (e Event[T]) Extra(before, after *T, changed []string) any {
+	if e.extra == nil {
+		return nil
+	}
+	return e.extra(before, after, changed)
+}
+
+// Type is the entry of the event in the registry.
+func (e Event[T]) Type(module, scope string) Type {
+	return Type{Name: e.Name, Module: module, Scope: scope, Description: e.Description, Data: reflect.TypeFor[T](), Extra: e.extraType}
+}
+
+// Declared is an [Event] of any record.
+type Declared interface {
+	Type(module, scope string) Type
+}
+
+// Declare lists the events of a domain: module is the component that must be active, scope the resource whose read
+// scope a token needs to see them.
+func Declare(module, scope string, events ...Declared) []Type {
+	types := make([]Type, len(events))
+	for i, e := range events {
+		types[i] = e.Type(module, scope)
+	}
+	return types
+}

@@ -1,0 +1,104 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"time"
+
+	"github.com/valyala/fasthttp"
+)
+
+const (
+	firstBuffer = 32 << 10              // bytes that are set aside for a body before any of it has arrived
+	maxSkip     = 16 << 10              // bytes of an unwanted body that are worth reading to keep the connection
+	skipTime    = 50 * time.Millisecond // how long they may take
+)
+
+var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
+
+// body is the body of a request that is still on its way. Nothing of it is in memory until read asks for it.
+type body struct {
+	rc      *fasthttp.RequestCtx
+	stream  io.Reader
+	length  int  // as declared; -1 when it comes in chunks
+	expects bool // the client waits for 100 Continue
+	done    bool // the connection stands at the next request
+}
+
+var errBodyTooLarge = errors.New("the body is over the limit")
+
+// read reads the body, at most limit bytes, until the context ends. Memory grows with what arrives, not with what was declared.
+func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
+	if b.done {
+		return nil, nil
+	}
+	deadline, _ := ctx.Deadline() // none means none for the connection, too
+	if err := b.rc.Conn().SetDeadline(deadline); err != nil {
+		return nil, errIncomplete
+	}
+	if b.expects {
+		if _, err := b.rc.Conn().Write(continueLine); err != nil {
+			return nil, errIncomplete
+		}
+		b.expects = false
+	}
+	var buf bytes.Buffer
+	buf.Grow(min(max(b.length, 0)+bytes.MinRead, firstBuffer))
+	n, err := buf.ReadFrom(io.LimitReader(b.stream, int64(limit)+1))
+	switch {
+	case n > int64(limit):
+		return nil, errBodyTooLarge
+	case err != nil:
+		return nil, readError(err)
+	case b.length > int(n) || (b.length < 0 && hasEnded(b.rc.Conn())):
+		return nil, errIncomplete
+	}
+	b.done = true
+	return buf.Bytes(), nil
+}
+
+// hasEnded reports whether the client closed the connection: the stream does not tell that from the last chunk.
+func hasEnded(c net.Conn) bool {
+	own, ok := c.(*conn)
+	return ok && own.ended
+}
+
+func readError(err error) error {
+	var network net.Error
+	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errIncomplete
+	}
+	return malformed("the body is not chunked as Transfer-Encoding says")
+}
+
+// finish leaves the connection at the start of the next request, or closes it.
+func (b *body) finish() {
+	if b.done || b.skip() {
+		return
+	}
+	b.rc.SetConnectionClose()
+	lingerOn(b.rc.Conn())
+}
+
+// skip reads the rest of a small body that has arrived already.
+func (b *body) skip() bool {
+	if b.length > maxSkip || b.expects || b.stream == nil || b.rc.Response.ConnectionClose() {
+		return false
+	}
+	if err := b.rc.Conn().SetReadDeadline(time.Now().Add(skipTime)); err != nil {
+		return false
+	}
+	n, err := io.Copy(io.Discard, io.LimitReader(b.stream, maxSkip+1))
+	return err == nil && n <= maxSkip && (b.length < 0 || int(n) == b.length)
+}
+
+// drop gives the body up for handlers that would read it whole.
+func (b *body) drop() {
+	if !b.done {
+		b.stream = nil
+		_ = b.rc.Request.CloseBodyStream() // never fails for the stream of a server
+	}
+}

@@ -1,0 +1,9 @@
+package httpapi
+
+import "github.com/tradegrid/tradegrid/pkg/cleanup"
+
+// CleanupJob expires idempotency keys with their stored responses.
+var CleanupJob = cleanup.Job{
+	Table: "idempotency_keys",
+	SQL:   `DELETE FROM idempotency_keys WHERE (company_id, key) IN (SELECT company_id, key FROM idempotency_keys WHERE expires_at < $1 LIMIT 1000)`,
+}

@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+// Bodies are described by the fields that clients set: ClientInput with what is required and with defaults for a new
+// record, ClientPatch without either for a change.
+const (
+	inputSuffix = "Input"
+	patchSuffix = "Patch"
+)
+
+// patchFields are the fields of a [record.Patch], or nil for another type.
+func patchFields(t reflect.Type) reflect.Type {
+	if p, ok := reflect.Zero(t).Interface().(interface{ Fields() reflect.Type }); ok {
+		return p.Fields()
+	}
+	return nil
+}
+
+// derivedBody describes a body of the fields of struct t and gives it a name of its own.
+func derivedBody(reg huma.Registry, t reflect.Type, suffix string) *huma.Schema {
+	stem := wire.SchemaName(t, "")
+	for _, end := range []string{"Fields", inputSuffix} {
+		stem = strings.TrimSuffix(stem, end)
+	}
+	name := stem + suffix
+	ref := &huma.Schema{Ref: "#/components/schemas/" + name}
+	if reg.Map()[name] != nil {
+		return ref
+	}
+	record.CheckTags(t)
+	s := &huma.Schema{Type: huma.TypeObject, Properties: map[string]*huma.Schema{}, AdditionalProperties: false}
+	addProperties(reg, s, t, suffix == patchSuffix)
+	s.PrecomputeMessages()
+	reg.Map()[name] = s
+	return ref
+}
+
+func addProperties(reg huma.Registry, s *huma.Schema, t reflect.Type, patch bool) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			addProperties(reg, s, f.Type, patch)
+			continue
+		}
+		if name == "-" || name == "" || !f.IsExported() {
+			continue
+		}
+		p := huma.SchemaFromField(reg, f, t.Name()+f.Name)
+		if p.Ref == "" {
+			p.Nullable = f.Type.Kind() == reflect.Pointer || f.Tag.Get("null") == "zero"
+		}
+		if patch {
+			p.Default = nil
+		} else if f.Tag.Get("required") == "true" {
+			s.Required = append(s.Required, name)
+		}
+		s.Properties[name] = p
+	}
+}

@@ -1,0 +1,165 @@
+package httpapi
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
+)
+
+// incoming is a request before it is routed.
+type incoming struct {
+	method  string // as the client sent it; Fiber sees GET in place of a method that it does not know
+	invalid error  // what is wrong with the framing of the message
+	body    body
+}
+
+type incomingKey struct{}
+
+func incomingOf(fc *fiber.Ctx) *incoming {
+	return fc.Context().UserValue(incomingKey{}).(*incoming) //nolint:errcheck // wrapServer sets it for every request
+}
+
+// wrapServer takes over where the HTTP server hands requests to Fiber: before any byte of the body is read.
+func (a *API) wrapServer() {
+	server := a.app.Server()
+	next := server.Handler
+	server.HeaderReceived = deferBody
+	server.Handler = func(rc *fasthttp.RequestCtx) {
+		in := newIncoming(rc)
+		rc.SetUserValue(incomingKey{}, in)
+		if !slices.Contains(fiber.DefaultMethods, in.method) {
+			rc.Request.Header.SetMethod(fiber.MethodGet) // Fiber has no context for another; the middleware refuses it
+		}
+		next(rc)
+		in.body.finish()
+	}
+}
+
+// deferBody makes the server call its handler right after the header block. It would read up to 8 KiB of a body of known
+// length first, and answer Expect: 100-continue, so both are hidden from it; newIncoming takes them from the raw headers.
+func deferBody(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestConfig) {
+	if h.ContentLength() > 0 {
+		h.SetContentLength(-1)
+	}
+	h.Del(fiber.HeaderExpect)
+	return unchanged
+}
+
+func newIncoming(rc *fasthttp.RequestCtx) *incoming {
+	header := &rc.Request.Header
+	in := &incoming{method: string(header.Method())}
+	f := parseFraming(header.RawHeaders())
+	if in.invalid = f.check(header.IsHTTP11()); in.invalid != nil {
+		rc.SetConnectionClose() // where the next request starts is anybody's guess
+	}
+	in.body = body{rc: rc, stream: rc.RequestBodyStream(), length: f.length, expects: f.expects}
+	switch {
+	case in.body.stream == nil || (f.length == 0 && !f.chunked):
+		in.body.length, in.body.done = 0, true
+	case f.chunked:
+		in.body.length = -1
+	default:
+		header.SetContentLength(f.length) // from here on the stream ends there
+	}
+	return in
+}
+
+// framing is what a header block says about where its message ends and whom it is for.
+type framing struct {
+	hosts   int
+	lengths int // Content-Length headers
+	length  int
+	codings int // Transfer-Encoding headers
+	chunked bool
+	expects bool   // the client waits for 100 Continue
+	broken  string // the rule of the syntax that the block breaks
+}
+
+// parseFraming reads the header block as the client sent it. The server has parsed it too, and is more lenient.
+func parseFraming(raw []byte) (f framing) {
+	for line := range bytes.Lines(raw) {
+		line, ended := bytes.CutSuffix(line, []byte("\r\n"))
+		name, value, hasColon := bytes.Cut(line, []byte(":"))
+		value = bytes.TrimSpace(value)
+		switch {
+		case !ended || bytes.IndexByte(line, '\r') >= 0:
+			f.broken = "lines must end with CR LF"
+		case len(line) == 0:
+			return f
+		case line[0] == ' ' || line[0] == '\t':
+			f.broken = "a header must not be folded over several lines"
+		case !hasColon || len(name) == 0 || bytes.ContainsAny(name, " \t"):
+			f.broken = "the name of a header must be followed by a colon, without a space between them"
+		case bytes.EqualFold(name, []byte(fiber.HeaderHost)):
+			f.hosts++
+		case bytes.EqualFold(name, []byte(fiber.HeaderContentLength)):
+			f.lengths++
+			f.length, _ = strconv.Atoi(string(value)) // the server has refused what is no number
+		case bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding)):
+			f.codings++
+			f.chunked = bytes.EqualFold(value, []byte("chunked"))
+		case bytes.EqualFold(name, []byte(fiber.HeaderExpect)):
+			f.expects = bytes.EqualFold(value, []byte("100-continue"))
+		}
+	}
+	return f
+}
+
+// check refuses what two servers in a row may read as different requests (RFC 9112, sections 3.2, 5.1 and 6.1).
+func (f framing) check(http11 bool) error {
+	switch {
+	case f.broken != "":
+		return malformed(f.broken)
+	case f.hosts > 1:
+		return malformed("there must be one Host header, not %d", f.hosts)
+	case f.hosts == 0 && http11:
+		return malformed("the Host header is required")
+	case f.codings > 0 && f.lengths > 0:
+		return malformed("Content-Length and Transfer-Encoding exclude each other")
+	case f.codings > 0 && !http11:
+		return malformed("Transfer-Encoding needs HTTP/1.1")
+	case f.codings > 1 || (f.codings == 1 && !f.chunked):
+		return malformed("Transfer-Encoding must be chunked, once")
+	}
+	return nil
+}
+
+func malformed(rule string, args ...any) error {
+	var faults fault.Fields
+	faults.Add("request", fault.Format, "is not a valid HTTP/1.1 message: "+rule, args...)
+	return faults.Err()
+}
+
+// refuse answers requests that no route takes: malformed, to an address that does not exist, or with another method.
+func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
+	if in.invalid != nil {
+		return in.invalid
+	}
+	allowed := a.paths.methods(fc.Path())
+	if allowed == nil {
+		return errNoRoute(in.method, fc.Path())
+	}
+	if slices.Contains(allowed, in.method) {
+		return nil
+	}
+	for _, method := range allowed {
+		fc.Append(fiber.HeaderAllow, method)
+	}
+	return errMethod(in.method, fc.Path())
+}
+
+func errNoRoute(method, path string) error {
+	return fault.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "there is no "+method+" "+path+"; see the API description at "+BasePath+"/openapi.json")
+}
+
+func errMethod(method, path string) error {
+	return fault.New(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", path+" does not take "+method+"; the header Allow names what it takes")
+}
+
+var errIncomplete = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive in full; send it again")

@@ -1,0 +1,171 @@
+package httpapi
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/gofiber/fiber/v2/middleware/adaptor"
+	"github.com/swaggest/swgui/v5emb"
+	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/fault"
+)
+
+// docsPolicy lets the pages load their own scripts, styles and data, and nobody frame them. Swagger UI writes style attributes.
+const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
+	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const docsScript = `window.onload = function () {
+  window.ui = SwaggerUIBundle({
+    url: "` + BasePath + `/openapi.json", dom_id: "#swagger-ui", deepLinking: true, layout: "BaseLayout", presets: [SwaggerUIBundle.presets.apis],
+    showExtensions: true, showCommonExtensions: true, validatorUrl: null, defaultModelsExpandDepth: -1,
+  });
+};
+`
+
+const docsPage = `<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API</title>
+<link rel="stylesheet" href="` + BasePath + `/docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="` + BasePath + `/docs/favicon-32x32.png" sizes="32x32">
+<style>body{margin:0;background:#fafafa}</style>
+</head><body><div id="swagger-ui"></div>
+<script src="` + BasePath + `/docs/swagger-ui-bundle.js"></script>
+<script src="` + BasePath + `/docs/init.js"></script>
+</body></html>
+`
+
+var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API: error codes</title>
+<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
+</head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
+<table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
+{{range .Docs}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
+{{end}}</table>
+<h2 id="reasons">Reasons of SERVICE_UNAVAILABLE</h2>
+<table><tr><th>meta.reason</th><th>Meaning</th></tr>
+{{range .Reasons}}<tr><td><code>{{.Reason}}</code></td><td>{{.Meaning}}</td></tr>
+{{end}}</table></body></html>
+`))
+
+// page is a fixed answer. It is compressed once, not per request.
+type page struct {
+	media string
+	forms map[string][]byte // by Content-Encoding
+	tag   string
+}
+
+func newPage(media string, body []byte) *page {
+	sum := sha256.Sum256(body)
+	p := &page{media: media, forms: map[string][]byte{"": body}, tag: base64.RawURLEncoding.EncodeToString(sum[:12])}
+	if len(body) > minCompressed {
+		p.forms["br"] = fasthttp.AppendBrotliBytesLevel(nil, body, fasthttp.CompressBrotliDefaultCompression)
+		p.forms["gzip"] = fasthttp.AppendGzipBytesLevel(nil, body, fasthttp.CompressBestCompression)
+	}
+	return p
+}
+
+// write answers with the form that the client takes; each form has an ETag of its own.
+func (p *page) write(fc *fiber.Ctx) error {
+	encoding := ""
+	if len(p.forms) > 1 {
+		fc.Vary(fiber.HeaderAcceptEncoding)
+		encoding = accepted(fc.Get(fiber.HeaderAcceptEncoding))
+	}
+	tag := `"` + strings.TrimSuffix(p.tag+"-"+encoding, "-") + `"`
+	fc.Set(fiber.HeaderETag, tag)
+	fc.Set(fiber.HeaderCacheControl, "no-cache") // ask each time, and get 304 while it is the same
+	if matches(fc.Get(fiber.HeaderIfNoneMatch), tag) {
+		fc.Status(http.StatusNotModified)
+		return nil
+	}
+	fc.Set(fiber.HeaderContentType, p.media)
+	if encoding != "" {
+		fc.Set(fiber.HeaderContentEncoding, encoding)
+	}
+	fc.Response().SetBodyRaw(p.forms[encoding])
+	return nil
+}
+
+// mountDocs serves the description, a page to browse it without the internet, the list of error codes, and an index of them.
+func (a *API) mountDocs() {
+	description := sync.OnceValues(func() (*page, error) {
+		raw, err := a.Description()
+		if err != nil {
+			return nil, err
+		}
+		return newPage(fiber.MIMEApplicationJSON, raw), nil
+	})
+	a.route(http.MethodGet, "/openapi.json", func(fc *fiber.Ctx) error {
+		p, err := description()
+		if err != nil {
+			return err
+		}
+		return p.write(fc)
+	})
+	a.route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
+	a.mountPage("/docs/errors", newPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
+	a.mountPage("/docs/init.js", newPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(docsScript)))
+	a.mountPage("/docs", newPage(fiber.MIMETextHTMLCharsetUTF8, []byte(docsPage)))
+	assets := adaptor.HTTPHandler(v5emb.New("Tradegrid API", BasePath+"/openapi.json", BasePath+"/docs/"))
+	a.route(http.MethodGet, "/docs/*", func(fc *fiber.Ctx) error {
+		incomingOf(fc).body.drop() // the adaptor would read it whole
+		setDocsHeaders(fc)
+		if fc.Context().IsHead() { // the file server would leave out the length
+			fc.Request().Header.SetMethod(fiber.MethodGet)
+			fc.Response().SkipBody = true
+		}
+		return assets(fc)
+	})
+	index := newPage(fiber.MIMEApplicationJSON, a.index())
+	a.route(http.MethodGet, "", index.write)
+	a.app.Get("/", index.write)
+	a.paths.add("/", http.MethodGet, http.MethodHead)
+}
+
+func (a *API) mountPage(path string, p *page) {
+	a.route(http.MethodGet, path, func(fc *fiber.Ctx) error {
+		setDocsHeaders(fc)
+		return p.write(fc)
+	})
+}
+
+func setDocsHeaders(fc *fiber.Ctx) {
+	fc.Set(fiber.HeaderContentSecurityPolicy, docsPolicy)
+	fc.Set(fiber.HeaderXFrameOptions, "DENY")
+	fc.Set(fiber.HeaderReferrerPolicy, "no-referrer")
+}
+
+// index tells who comes by where to go.
+func (a *API) index() []byte {
+	root := a.cfg.PublicURL + BasePath
+	raw, err := json.MarshalIndent(struct {
+		Name    string            `json:"name"`
+		Release string            `json:"release"`
+		Links   map[string]string `json:"links"`
+	}{"Tradegrid external API", a.cfg.Release, map[string]string{
+		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
+	}}, "", "  ")
+	if err != nil {
+		panic(err) // strings
+	}
+	return append(raw, '\n')
+}
+
+func (a *API) errorPage() []byte {
+	var page strings.Builder
+	err := errorPageTemplate.Execute(&page, struct {
+		Docs    []fault.Doc
+		Reasons []fault.ReasonDoc
+	}{a.errorDocs(), fault.Reasons()})
+	if err != nil {
+		panic(fmt.Errorf("write page of error codes: %w", err)) // into memory, from constants
+	}
+	return []byte(page.String())
+}

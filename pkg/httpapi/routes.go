@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
+)
+
+// Group is what the operations of one domain have in common.
+type Group struct {
+	Tag       string // section of the API description
+	Scope     string // resource whose scope is needed; "" = any valid token
+	Component string // component that must be enabled; "" = none
+}
+
+// Routes registers operations of a group. Each function below adds one: the shape of the service's method gives the
+// request and the answer. A path may begin with a method, as in "PATCH /leads/{id}/status".
+type Routes struct {
+	api   *API
+	db    *db.DB
+	group Group
+	tx    []db.Option
+}
+
+// On registers operations of the group; their changes run in transactions of d with the options.
+func (g Group) On(api *API, d *db.DB, opts ...db.Option) *Routes {
+	return &Routes{api: api, db: d, group: g, tx: opts}
+}
+
+// Edit changes any part of an operation.
+type Edit func(*Op)
+
+func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) Op {
+	if m, rest, ok := strings.Cut(path, " "); ok {
+		method, path = m, rest
+	}
+	op := Op{
+		Method: method, Path: path, ID: id, Summary: summary, Status: status,
+		Tag: r.group.Tag, Scope: r.group.Scope, Component: r.group.Component,
+	}
+	for _, edit := range edits {
+		edit(&op)
+	}
+	return op
+}
+
+// List adds GET of a page; F is a filter that embeds [list.Params].
+func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		Call
+		Filter F `params:"inline"`
+	},
+	) (*Reply[*list.Page[T]], error) {
+		return Paged(read(ctx, in.Caller, in.Filter))
+	})
+}
+
+// Read adds GET of something that the company has once, or of a plain array.
+func Read[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller) (T, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct{ Call }) (*Reply[T], error) {
+		v, err := read(ctx, in.Caller)
+		return OK(v), err
+	})
+}
+
+// Get adds GET of one record, or of something that belongs to it.
+func Get[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[T], error) {
+		v, err := read(ctx, in.Caller, in.ID)
+		return OK(v), err
+	})
+}
+
+// GetWith is [Get] with parameters P.
+func GetWith[P, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID, P) (T, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		ByID
+		Params P `params:"inline"`
+	},
+	) (*Reply[T], error) {
+		v, err := read(ctx, in.Caller, in.ID, in.Params)
+		return OK(v), err
+	})
+}
+
+// Create adds POST of a new record, answered 201; F are the fields that clients set.
+func Create[F, T any](r *Routes, path, id, summary string, create func(context.Context, *db.Tx, access.Caller, F) (T, error), edits ...Edit) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusCreated, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		Call
+		Body F `body:"input"`
+	},
+	) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return create(ctx, tx, in.Caller, in.Body) })
+	})
+}
+
+// Update adds PATCH of one record: what the body leaves out stays.
+func Update[F, T any](
+	r *Routes, path, id, summary string, update func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error), edits ...Edit,
+) {
+	op := r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		ByID
+		Body record.Patch[F]
+	},
+	) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return update(ctx, tx, in.Caller, in.ID, in.Body) })
+	})
+}
+
+// Delete adds DELETE of one record, answered 204.
+func Delete(r *Routes, path, id, summary string, remove func(context.Context, *db.Tx, access.Caller, uuid.UUID) error, edits ...Edit) {
+	op := r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits)
+	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[None], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (None, error) { return None{}, remove(ctx, tx, in.Caller, in.ID) })
+	})
+}
+
+// DeleteWith is [Delete] with parameters P.
+func DeleteWith[P any](r *Routes, path, id, summary string, remove func(context.Context, *db.Tx, access.Caller, uuid.UUID, P) error, edits ...Edit) {
+	op := r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		ByID
+		Params P `params:"inline"`
+	},
+	) (*Reply[None], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (None, error) {
+			return None{}, remove(ctx, tx, in.Caller, in.ID, in.Params)
+		})
+	})
+}
+
+// Command adds POST of a change that needs nothing but the record.
+func Command[T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID) })
+	})
+}
+
+// CommandWith is [Command] with a body, which must be sent.
+func CommandWith[F, T any](
+	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID, F) (T, error), edits ...Edit,
+) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		ByID
+		Body F `body:"input"`
+	},
+	) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID, in.Body) })
+	})
+}
+
+// change runs a change in a transaction that also stores the answer for a repeat of the request.
+func change[T any](ctx context.Context, r *Routes, call *Call, op Op, run func(context.Context, *db.Tx) (T, error)) (*Reply[T], error) {
+	return Mutate(ctx, r.db, call, op.ID, run, r.tx...)
+}

@@ -1,0 +1,111 @@
+package record
+
+import (
+	"reflect"
+	"strings"
+)
+
+// SelectList are the columns of the plan for a SELECT, in the order of [Plan.Targets]. A prefix such as "c." goes
+// before each.
+func (p *Plan) SelectList(prefix string) string {
+	var list []string
+	for _, f := range p.fields {
+		switch {
+		case f.column == "":
+		case f.asText:
+			list = append(list, prefix+f.column+"::TEXT")
+		default:
+			list = append(list, prefix+f.column)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// Targets are the destinations of [Plan.SelectList] in v, a pointer to a value of the plan's type.
+func (p *Plan) Targets(v any) []any {
+	at := reflect.ValueOf(v).Elem()
+	targets := make([]any, 0, len(p.fields)+2)
+	for i := range p.fields {
+		if p.fields[i].column != "" {
+			targets = append(targets, at.FieldByIndex(p.fields[i].index).Addr().Interface())
+		}
+	}
+	return targets
+}
+
+// Column is a column that a write sets, and where its value is.
+type Column struct {
+	Name       string       // quoted where SQL needs it
+	InsertOnly bool         // never updated
+	Type       reflect.Type // of the field
+	index      []int
+}
+
+// Value is the value of the column in v, a pointer to a value of the plan's type.
+func (c Column) Value(v any) any { return reflect.ValueOf(v).Elem().FieldByIndex(c.index).Interface() }
+
+// Columns are all columns of the plan, in the order of its fields.
+func (p *Plan) Columns() []Column {
+	var columns []Column
+	for _, f := range p.fields {
+		if f.column != "" {
+			columns = append(columns, Column{Name: f.column, InsertOnly: f.insertOnly, Type: f.typ, index: f.index})
+		}
+	}
+	return columns
+}
+
+// Own are the columns of the plan that are neither of [Key] nor of [Meta].
+func (p *Plan) Own() []Column {
+	var columns []Column
+	for _, f := range p.fields {
+		if p.own(f) {
+			columns = append(columns, Column{Name: f.column, InsertOnly: f.insertOnly, Type: f.typ, index: f.index})
+		}
+	}
+	return columns
+}
+
+// Field finds a field by its JSON name: its column, its type and its tags.
+func (p *Plan) Field(name string) (column string, t reflect.Type, tag reflect.StructTag, ok bool) {
+	i, ok := p.byName[name]
+	if !ok {
+		return "", nil, "", false
+	}
+	f := p.fields[i]
+	return f.column, f.typ, f.tag, true
+}
+
+// Searched reports whether the plan has fields that search= looks through.
+func (p *Plan) Searched() bool {
+	for _, f := range p.fields {
+		if f.tag.Get("search") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// SearchFields are the values that search= looks through in v: texts, and phones, which are also found by their digits.
+func (p *Plan) SearchFields(v any) (texts, phones []string) {
+	at := reflect.ValueOf(v).Elem()
+	for _, f := range p.fields {
+		kind := f.tag.Get("search")
+		if kind == "" {
+			continue
+		}
+		value := at.FieldByIndex(f.index)
+		if value.Kind() == reflect.Pointer {
+			if value.IsNil() {
+				continue
+			}
+			value = value.Elem()
+		}
+		if kind == "phone" {
+			phones = append(phones, value.String())
+		} else {
+			texts = append(texts, value.String())
+		}
+	}
+	return texts, phones
+}

@@ -1,0 +1,81 @@
+package record
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Key is embedded first in every record; its columns are company_id and id, the primary key.
+type Key struct {
+	ID        uuid.UUID `json:"id" format:"uuid"`
+	CompanyID tenant.ID `json:"companyId" format:"uuid"`
+}
+
+// RecordKey is the key itself, which a record has by embedding it.
+func (k *Key) RecordKey() *Key { return k }
+
+// RecordID is the last segment of the record's address.
+func (k Key) RecordID() string { return k.ID.String() }
+
+// TransformSchema implements [huma.SchemaTransformer] for every type that embeds the key: in responses and events all
+// fields are present and have no bounds, so that a bound on what clients send can change without a new contract.
+func (Key) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	for _, p := range s.Properties {
+		unbound(p)
+	}
+	return s
+}
+
+func unbound(s *huma.Schema) {
+	s.Default, s.MinLength, s.MaxLength, s.Pattern, s.PatternDescription, s.MinItems, s.MaxItems, s.MaxProperties = nil, nil, nil, "", "", nil, nil, nil
+	if s.Format == "email" || s.Format == "uri" {
+		s.Format = ""
+	}
+	if s.Items != nil && s.Items.Ref == "" {
+		unbound(s.Items)
+	}
+	if of, ok := s.AdditionalProperties.(*huma.Schema); ok && of.Ref == "" {
+		unbound(of)
+	}
+}
+
+// Record is a mutable record: a pointer to a struct that embeds [Key] and [Meta].
+type Record interface {
+	RecordKey() *Key
+	RecordMeta() *Meta
+}
+
+// Normaliser is a record, or an input, that brings its own fields into their normal form. It runs before every write.
+type Normaliser interface{ Normalise() }
+
+// Normalise brings v, a pointer to a struct of columns, into the form in which values are stored and compared: texts are
+// trimmed, an empty optional text is null, lists and dictionaries are empty rather than nil, and what the type itself asks for.
+func (p *Plan) Normalise(v any) {
+	if n, ok := v.(Normaliser); ok {
+		n.Normalise()
+	}
+	at := reflect.ValueOf(v).Elem()
+	for i := range p.fields {
+		f := at.FieldByIndex(p.fields[i].index)
+		switch {
+		case f.Kind() == reflect.Slice && f.IsNil():
+			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
+		case f.Kind() == reflect.Map && f.IsNil():
+			f.Set(reflect.MakeMap(f.Type()))
+		case f.Kind() == reflect.String:
+			f.SetString(strings.TrimSpace(f.String()))
+		case f.Kind() == reflect.Pointer && f.Type().Elem().Kind() == reflect.String && !f.IsNil():
+			if text := strings.TrimSpace(f.Elem().String()); text == "" {
+				f.SetZero()
+			} else if text != f.Elem().String() {
+				f.Set(reflect.New(f.Type().Elem()))
+				f.Elem().SetString(text)
+			}
+		}
+	}
+}

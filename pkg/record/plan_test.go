@@ -1,0 +1,145 @@
+package record_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+type inner struct {
+	A int `json:"a"`
+}
+
+type thing struct {
+	record.Key
+	Fields
+	Balance  int64    `json:"balance" db:",insert"`
+	Computed string   `json:"computed" db:"-"`
+	PartIDs  []string `json:"-"`
+	record.Meta
+}
+
+// Fields are what clients set.
+type Fields struct {
+	Name     string            `json:"name" required:"true" minLength:"1" search:"text"`
+	Phone    *string           `json:"phone" search:"phone"`
+	Position *string           `json:"position"`
+	Tags     []string          `json:"tags"`
+	Names    map[string]string `json:"names"`
+	Parts    []inner           `json:"parts"`
+	Due      *wire.Time        `json:"due"`
+	Limit    int64             `json:"limitValue" null:"zero"`
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestColumnsComeFromFields(t *testing.T) {
+	t.Parallel()
+	p := record.PlanOf[thing]()
+	require.Equal(t,
+		`t.id, t.company_id, t.name, t.phone, t."position", t.tags, t.names, t.parts, t.due, t.limit_value, t.balance, t.part_ids, t.version, t.created_at, t.updated_at, t.ev_pos`,
+		p.SelectList("t."))
+	require.Len(t, p.Targets(&thing{}), 16)
+	own := p.Own()
+	require.Len(t, own, 10)
+	require.True(t, own[8].InsertOnly, "balance")
+	texts, phones := p.SearchFields(&thing{Fields: Fields{Name: "n", Phone: ptr("1")}})
+	require.Equal(t, []string{"n"}, texts)
+	require.Equal(t, []string{"1"}, phones)
+}
+
+func TestPlansRefuseMistakes(t *testing.T) {
+	t.Parallel()
+	type twice struct {
+		A string `json:"a"`
+		B string `json:"a" db:"b"`
+	}
+	type column struct {
+		A string `json:"a"`
+		B string `json:"b" db:"a"`
+	}
+	type hidden struct {
+		a string `db:"a"` //nolint:unused // the mistake
+	}
+	type misspelt struct {
+		A string `json:"a" maxLenght:"3"`
+	}
+	type pointer struct {
+		*inner
+	}
+	require.PanicsWithValue(t, "record_test.twice has the JSON name a twice: encoding/json would drop both", func() { record.PlanOf[twice]() })
+	require.PanicsWithValue(t, "record_test.column has the column a twice", func() { record.PlanOf[column]() })
+	require.PanicsWithValue(t, "record_test.hidden.a has a column but is not exported", func() { record.PlanOf[hidden]() })
+	require.Panics(t, func() { record.PlanOf[misspelt]() })
+	require.Panics(t, func() { record.PlanOf[pointer]() })
+	require.Panics(t, func() { record.PlanOf[int]() })
+}
+
+func TestPatchChangesOnlyWhatWasSent(t *testing.T) {
+	t.Parallel()
+	old := Fields{Name: "old", Phone: ptr("1"), Tags: []string{"a", "b"}, Names: map[string]string{"de": "x", "en": "y"}, Parts: []inner{{1}, {2}}, Limit: 5}
+	before, err := json.Marshal(old)
+	require.NoError(t, err)
+	now := old
+	var p record.Patch[Fields]
+	require.NoError(t, json.Unmarshal([]byte(`{"phone":null,"tags":["c"],"names":{"fr":"z"},"parts":[{"a":3}],"limitValue":null}`), &p))
+	p.Apply(&now)
+	require.Equal(t, Fields{Name: "old", Tags: []string{"c"}, Names: map[string]string{"fr": "z"}, Parts: []inner{{3}}}, now)
+	unchanged, err := json.Marshal(old)
+	require.NoError(t, err)
+	require.Equal(t, string(before), string(unchanged), "the state before shares nothing that was written through")
+	require.True(t, p.Sent(&p.Value.Phone))
+	require.False(t, p.Sent(&p.Value.Name))
+	require.Panics(t, func() { p.Sent(&now.Name) })
+
+	now = old
+	record.PatchOf(Fields{Name: "new"}, "name").Apply(&now)
+	require.Equal(t, "new", now.Name)
+	require.Equal(t, old.Tags, now.Tags)
+	require.Panics(t, func() { record.PatchOf(Fields{}, "nome") })
+}
+
+func TestSnapshotsFindWhatChanged(t *testing.T) {
+	t.Parallel()
+	p := record.PlanOf[thing]()
+	at := wire.At(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 7200)))
+	v := thing{Fields: Fields{Name: "n", Phone: ptr("1"), Tags: []string{"a"}, Names: map[string]string{}, Parts: []inner{{1}}, Due: &at}, PartIDs: []string{"p"}}
+	kept := p.Keep(&v)
+	same := v
+	same.Due = ptr(wire.Time(time.Time(at).In(time.FixedZone("", -3600))))
+	same.Phone = ptr("1")
+	same.Computed, same.Version = "x", 7
+	changed, _ := kept.Changes(&same)
+	require.False(t, changed, "an equal instant, an equal text behind another pointer, computed fields and meta")
+
+	*v.Phone, v.Tags[0], v.Names["de"], v.Parts[0].A = "2", "b", "x", 9
+	changed, names := kept.Changes(&v)
+	require.True(t, changed)
+	require.Equal(t, []string{"phone", "tags", "names", "parts"}, names, "also what was written through pointers and into arrays")
+
+	hidden := same
+	hidden.PartIDs = []string{"q"}
+	hidden.Due = nil
+	changed, names = kept.Changes(&hidden)
+	require.True(t, changed)
+	require.Equal(t, []string{"due"}, append([]string{}, names[len(names)-1:]...))
+}
+
+func TestNormaliseTrimsAndEmpties(t *testing.T) {
+	t.Parallel()
+	v := thing{Fields: Fields{Name: " n ", Phone: ptr("  "), Position: ptr(" p")}}
+	given := v.Position
+	record.PlanOf[thing]().Normalise(&v)
+	require.Equal(t, "n", v.Name)
+	require.Nil(t, v.Phone)
+	require.Equal(t, "p", *v.Position)
+	require.Equal(t, " p", *given, "what the caller holds is left alone")
+	require.Equal(t, []string{}, v.Tags)
+	require.NotNil(t, v.Names)
+	require.Equal(t, []inner{}, v.Parts)
+}

@@ -1,0 +1,124 @@
+package resource
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
+)
+
+// Create stores a new record of the caller's company, with an id of its own unless v has one, and raises the events.
+func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T, events ...event.Event[T]) (T, error) {
+	r := t.asRecord(&v)
+	k, m := r.RecordKey(), r.RecordMeta()
+	k.CompanyID, *m = by.Company, record.New(tx.Now())
+	if k.ID == uuid.Nil {
+		k.ID = record.NewID()
+	}
+	t.plan.Normalise(&v)
+	base := m.EvPos
+	m.EvPos += max(int64(len(events)), 1) - 1
+	t.queueInsert(tx, &v)
+	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
+}
+
+// Change changes one record: it locks the record, holds the caller's condition against it, lets mutate apply the rule of
+// this change, and stores the outcome. A change that leaves every column as it was stores nothing and raises nothing.
+// before is the record as it was; mutate assigns new values to fields of v rather than writing through their pointers.
+//
+// Errors: 404 for an unknown id, 412 for a version that the caller does not expect, and those of mutate.
+func (t *Table[T]) Change(
+	ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, mutate func(before T, v *T) error, events ...event.Event[T],
+) (T, error) {
+	v, err := t.Lock(ctx, tx, by, id)
+	if err != nil {
+		return v, err
+	}
+	kept := t.Keep(v)
+	if err := mutate(kept.Before, &v); err != nil {
+		return kept.Before, err
+	}
+	return v, t.Store(ctx, tx, by, kept, &v, events...)
+}
+
+// Lock reads the record that a caller is about to change and keeps others from changing it until the transaction ends.
+// As the first statement of the transaction it lets changes of one record wait for each other; see [db.Tx.Lock].
+func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (T, error) {
+	v, err := t.read(tx.Lock(ctx, t.sqlLock, by.Company, id), id)
+	if err != nil {
+		return v, err
+	}
+	return v, by.Expect(t.asRecord(&v).RecordMeta().Version)
+}
+
+// Kept is the state of a record before a change.
+type Kept[T any] struct {
+	Before   T
+	snapshot record.Snapshot
+}
+
+// Keep remembers the state of a locked record, for [Table.Store] to find out what has changed.
+func (t *Table[T]) Keep(v T) Kept[T] { return Kept[T]{Before: v, snapshot: t.plan.Keep(&v)} }
+
+// Store writes a locked record that has changed since kept, counts the change and raises the events.
+func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept Kept[T], v *T, events ...event.Event[T]) error {
+	t.plan.Normalise(v)
+	changed, names := kept.snapshot.Changes(v)
+	if !changed {
+		return nil
+	}
+	m := t.asRecord(v).RecordMeta()
+	m.Touch(tx.Now())
+	base := m.EvPos
+	m.EvPos += max(int64(len(events)), 1) - 1
+	t.queueUpdate(tx, v)
+	return t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
+}
+
+// Delete removes one record after check has agreed, and raises the events with its last state.
+func (t *Table[T]) Delete(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, check func(T) error, events ...event.Event[T]) error {
+	v, err := t.Lock(ctx, tx, by, id)
+	if err != nil {
+		return err
+	}
+	if check != nil {
+		if err := check(v); err != nil {
+			return err
+		}
+	}
+	return t.Remove(ctx, tx, by, v, events...)
+}
+
+// Remove deletes a locked record and raises the events with its last state.
+func (t *Table[T]) Remove(ctx context.Context, tx *db.Tx, by access.Caller, v T, events ...event.Event[T]) error {
+	k, m := t.asRecord(&v).RecordKey(), t.asRecord(&v).RecordMeta()
+	t.queue(tx, t.sqlDelete, []any{k.CompanyID, k.ID, m.Version}).Expect(1, db.ErrStale)
+	before := v
+	m.Touch(tx.Now())
+	return t.raise(ctx, tx, by, m.EvPos, &before, &v, nil, events)
+}
+
+// raise announces the events at the positions from base on; the last one is the position that the record is stored with.
+func (t *Table[T]) raise(
+	ctx context.Context, tx *db.Tx, by access.Caller, base int64, before, after *T, changed []string, events []event.Event[T],
+) error {
+	r := t.asRecord(after)
+	meta := *r.RecordMeta()
+	meta.EvPos = base
+	for i, e := range events {
+		err := outbox.Raise(ctx, tx, by.Company, outbox.Event{
+			Name: e.Name, Actor: by.Actor, Type: strings.ToLower(t.entity), ID: r.RecordKey().ID, Meta: meta, Offset: int64(i),
+			Data: after, Extra: e.Extra(before, after, changed),
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,178 @@
+// Package resource stores records that are written as a whole by their key. A [Table] makes their statements from the
+// fields of the record, and takes every change through the same steps: lock, condition of the caller, rule, write, events.
+// Statements that join, sum or count, and updates of single columns, are written by hand in the domains.
+package resource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// searchColumn holds what search= looks through, for tables whose records have fields tagged search.
+const searchColumn = "search_text"
+
+// Table is the table of one kind of record.
+type Table[T any] struct {
+	name        string
+	entity      string
+	plan        *record.Plan
+	asRecord    func(*T) record.Record
+	insert      []record.Column
+	update      []record.Column
+	constraints map[string]error
+
+	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown string
+}
+
+// Of describes the table of T, whose records are called entity in error codes, such as CLIENT. It panics when a tag of T
+// cannot work.
+func Of[T any, P interface {
+	*T
+	record.Record
+}](name, entity string) *Table[T] {
+	t := &Table[T]{name: name, entity: entity, plan: record.PlanOf[T](), asRecord: func(v *T) record.Record { return P(v) }, constraints: map[string]error{}}
+	for _, c := range t.plan.Own() {
+		t.insert = append(t.insert, c)
+		if !c.InsertOnly {
+			t.update = append(t.update, c)
+		}
+	}
+	t.sqlSelect = "SELECT " + t.plan.SelectList("") + " FROM " + name + " WHERE company_id = $1 AND id = $2"
+	t.sqlLock = t.sqlSelect + " FOR UPDATE"
+	t.sqlInsert = t.insertSQL()
+	t.sqlUpdate = t.updateSQL()
+	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND id = $2 AND version = $3"
+	t.sqlKnown = "SELECT id FROM " + name + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
+	return t
+}
+
+// OnConstraint maps the violation of a constraint by any write of the table to an error for the client.
+func (t *Table[T]) OnConstraint(name string, err error) *Table[T] {
+	t.constraints[name] = err
+	return t
+}
+
+func (t *Table[T]) insertSQL() string {
+	columns := []string{"company_id", "id", "version", "ev_pos", "created_at", "updated_at"}
+	for _, c := range t.insert {
+		columns = append(columns, c.Name)
+	}
+	if t.plan.Searched() {
+		columns = append(columns, searchColumn)
+	}
+	return "INSERT INTO " + t.name + " (" + strings.Join(columns, ", ") + ")\nVALUES (" + placeholders(len(columns)) + ")"
+}
+
+func placeholders(n int) string {
+	marks := make([]string, n)
+	for i := range marks {
+		marks[i] = "$" + strconv.Itoa(i+1)
+	}
+	return strings.Join(marks, ", ")
+}
+
+func (t *Table[T]) updateSQL() string {
+	set := []string{"version = $3", "ev_pos = $4", "updated_at = $5"}
+	for _, c := range t.update {
+		set = append(set, c.Name+" = $"+strconv.Itoa(len(set)+3))
+	}
+	if t.plan.Searched() {
+		set = append(set, searchColumn+" = $"+strconv.Itoa(len(set)+3))
+	}
+	return "UPDATE " + t.name + " SET " + strings.Join(set, ", ") + "\nWHERE company_id = $1 AND id = $2 AND version = $3 - 1"
+}
+
+// Get reads one record. An unknown id, or one of another company, is 404 <ENTITY>_NOT_FOUND.
+func (t *Table[T]) Get(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (T, error) {
+	return t.read(q.QueryRow(ctx, t.sqlSelect, company, id), id)
+}
+
+// Known tells which of the ids are records of the company.
+func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	rows, err := q.Query(ctx, t.sqlKnown, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("look for records of %s: %w", t.name, err)
+	}
+	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+}
+
+func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
+	err = row.Scan(t.plan.Targets(&v)...)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return v, fault.NotFound(t.entity, id.String())
+	}
+	if err != nil {
+		return v, fmt.Errorf("select from %s: %w", t.name, err)
+	}
+	return v, nil
+}
+
+func (t *Table[T]) queue(tx *db.Tx, sql string, args []any) *db.Queued {
+	q := tx.Queue(sql, args...)
+	for name, err := range t.constraints {
+		q.OnConstraint(name, err)
+	}
+	return q
+}
+
+func (t *Table[T]) queueInsert(tx *db.Tx, v *T) {
+	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
+	t.queue(tx, t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert))
+}
+
+func (t *Table[T]) queueUpdate(tx *db.Tx, v *T) {
+	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
+	t.queue(tx, t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)).Expect(1, db.ErrStale)
+}
+
+func (t *Table[T]) args(v *T, args []any, columns []record.Column) []any {
+	for _, c := range columns {
+		args = append(args, c.Value(v))
+	}
+	if t.plan.Searched() {
+		texts, phones := t.plan.SearchFields(v)
+		args = append(args, list.SearchText(texts, phones...))
+	}
+	return args
+}
+
+// Described is a [Table] of any record, for the checks of statements and columns.
+type Described interface {
+	Name() string
+	Statements() []string
+	Columns() []record.Column
+	RecordType() reflect.Type
+}
+
+// Name is the name of the table.
+func (t *Table[T]) Name() string { return t.name }
+
+// Statements are all statements that the table makes.
+func (t *Table[T]) Statements() []string {
+	return []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete, t.sqlKnown}
+}
+
+// Columns are the columns that the records have fields for, and the one of the search text.
+func (t *Table[T]) Columns() []record.Column {
+	columns := t.plan.Columns()
+	if t.plan.Searched() {
+		columns = append(columns, record.Column{Name: searchColumn, Type: reflect.TypeFor[string]()})
+	}
+	return columns
+}
+
+// RecordType is the type of the records.
+func (t *Table[T]) RecordType() reflect.Type { return reflect.TypeFor[T]() }

@@ -1,0 +1,15 @@
+package telemetry
+
+import (
+	"context"
+
+	"go.opentelemetry.io/otel/trace"
+)
+
+// Untraced keeps what runs every second out of the traces, where samplers follow the parent.
+func Untraced(ctx context.Context) context.Context {
+	var id trace.TraceID
+	var span trace.SpanID
+	id[0], span[0] = 1, 1
+	return trace.ContextWithSpanContext(ctx, trace.NewSpanContext(trace.SpanContextConfig{TraceID: id, SpanID: span}))
+}

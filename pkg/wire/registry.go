@@ -1,0 +1,68 @@
+package wire
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// registry describes pointers as what may be null. huma forgets that for identifiers and for types that
+// describe themselves.
+type registry struct {
+	huma.Registry
+	prefix string
+	done   map[string]bool
+}
+
+// NewRegistry makes a registry of schemas that are referred to below prefix, such as #/components/schemas/.
+func NewRegistry(prefix string) huma.Registry {
+	return &registry{Registry: huma.NewMapRegistry(prefix, SchemaName), prefix: prefix, done: map[string]bool{}}
+}
+
+// Schema implements [huma.Registry].
+func (r *registry) Schema(t reflect.Type, allowRef bool, hint string) *huma.Schema {
+	s := r.Registry.Schema(t, allowRef, hint)
+	for name, named := range r.Map() {
+		if r.done[name] {
+			continue
+		}
+		r.done[name] = true
+		if of := r.TypeFromRef(r.prefix + name); of != nil {
+			pointersMayBeNull(of, named)
+		}
+	}
+	if s != nil && s.Ref == "" {
+		pointersMayBeNull(t, s)
+	}
+	return s
+}
+
+func pointersMayBeNull(t reflect.Type, s *huma.Schema) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || s.Type != huma.TypeObject {
+		return
+	}
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			pointersMayBeNull(f.Type, s)
+			continue
+		}
+		p := s.Properties[name]
+		if p == nil || p.Ref != "" {
+			continue
+		}
+		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
+			p.Nullable = true
+		}
+		pointersMayBeNull(f.Type, p) // an object without a name of its own
+	}
+}
+
+// MarshalJSON implements [json.Marshaler]: the schemas by their names.
+func (r *registry) MarshalJSON() ([]byte, error) { return json.Marshal(r.Map()) }

@@ -1,0 +1,24 @@
+package suppliers
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+// Suppliers belong to the warehouse: they share its section, scope and component.
+var group = httpapi.Group{Tag: "Warehouse", Scope: "warehouse", Component: "warehouse"}
+
+// Domain is what the domain declares of itself.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name:     "suppliers",
+		Entities: []string{"SUPPLIER"},
+		Tables:   []resource.Described{table},
+		Lists:    []domain.Statements{items},
+		Samples: []domain.Sample{{
+			Entity: "SUPPLIER", Path: "/warehouse/suppliers", Change: `{"name":"North Mill","phone":null}`,
+			Create: `{"name":"North Mill Ltd","contactName":"Ada Moss","phone":"+44 20 7946 0000","email":"sales@example.com","inn":"7701234","address":"1 Mill Lane","note":"delivers on Mondays"}`,
+		}},
+	}
+}

@@ -1,0 +1,39 @@
+package suppliers
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+// Supplier is a party that delivers goods to the company.
+type Supplier struct {
+	record.Key
+	Fields
+	record.Meta
+}
+
+// Fields are what clients of the API set.
+type Fields struct {
+	Name        string  `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	ContactName *string `json:"contactName" maxLength:"255"`
+	Phone       *string `json:"phone" maxLength:"32" search:"phone"`
+	Email       *string `json:"email" maxLength:"254" format:"email" search:"text"`
+	INN         *string `json:"inn" maxLength:"32" search:"text"`
+	Address     *string `json:"address" maxLength:"1000"`
+	Note        *string `json:"note" maxLength:"4000"`
+}
+
+// Filter selects and orders suppliers.
+type Filter struct {
+	list.Params
+	Sort string `query:"sort" enum:"name,createdAt"`
+}
+
+var (
+	table = resource.Of[Supplier]("suppliers", "SUPPLIER")
+	items = list.Of[Supplier, Filter]("suppliers")
+)
+
+// Known tells which of the ids are suppliers of the company.
+var Known = table.Known
