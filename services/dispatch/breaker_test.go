@@ -10,31 +10,31 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// breakerRig drives a breaker on the clock of a synctest bubble.
-type breakerRig struct {
+// breakerKit drives a breaker on the clock of a synctest bubble.
+type breakerKit struct {
 	t       *testing.T
 	b       *breaker
 	changes []breakerChange
 }
 
-func newBreakerRig(t *testing.T, opens int, until time.Time) *breakerRig {
+func newBreakerKit(t *testing.T, opens int, until time.Time) *breakerKit {
 	t.Helper()
 	var cfg BreakerConfig
 	cfg.setDefaults()
-	rig := &breakerRig{t: t}
-	rig.b = newBreaker(cfg, opens, until, time.Now(), func(c breakerChange) { rig.changes = append(rig.changes, c) })
-	t.Cleanup(rig.b.forget)
-	return rig
+	k := &breakerKit{t: t}
+	k.b = newBreaker(cfg, opens, until, time.Now(), func(c breakerChange) { k.changes = append(k.changes, c) })
+	t.Cleanup(k.b.forget)
+	return k
 }
 
-func (r *breakerRig) attempt(outcome error) {
+func (r *breakerKit) attempt(outcome error) {
 	r.t.Helper()
 	done, _, ok := r.b.allow()
 	require.True(r.t, ok)
 	done(outcome)
 }
 
-func (r *breakerRig) refused() time.Time {
+func (r *breakerKit) refused() time.Time {
 	r.t.Helper()
 	_, until, ok := r.b.allow()
 	require.False(r.t, ok)
@@ -44,7 +44,7 @@ func (r *breakerRig) refused() time.Time {
 func TestBreakerRestsDouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newBreakerRig(t, 0, time.Time{})
+		r := newBreakerKit(t, 0, time.Time{})
 		for range 9 {
 			r.attempt(errFailed)
 		}
@@ -81,7 +81,7 @@ func TestBreakerRestsDouble(t *testing.T) {
 func TestBreakerIgnoresWhatBeganBeforeItOpened(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newBreakerRig(t, 0, time.Time{})
+		r := newBreakerKit(t, 0, time.Time{})
 		early, _, ok := r.b.allow()
 		require.True(t, ok)
 		for range 10 {
@@ -97,14 +97,14 @@ func TestBreakerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		until := time.Now().Add(time.Minute)
-		open := newBreakerRig(t, 2, until)
+		open := newBreakerKit(t, 2, until)
 		require.Equal(t, until, open.refused())
 		<-time.After(time.Minute + time.Millisecond)
 		open.attempt(errFailed)
 		require.Equal(t, 3, open.changes[0].opens)
 		require.Equal(t, time.Now().Add(2*time.Minute), open.refused())
 
-		over := newBreakerRig(t, 2, time.Now().Add(-time.Hour))
+		over := newBreakerKit(t, 2, time.Now().Add(-time.Hour))
 		<-time.After(time.Millisecond)
 		probe, _, ok := over.b.allow()
 		require.True(t, ok)
@@ -117,7 +117,7 @@ func TestBreakerIsTakenOver(t *testing.T) {
 func TestTierOfADelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newBreakerRig(t, 0, time.Time{})
+		r := newBreakerKit(t, 0, time.Time{})
 		tier := func(committed time.Time, parks int) string {
 			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, lane: &lane{breaker: r.b}}).tier()
 		}

@@ -11,15 +11,16 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
 // delayLines starts a dispatcher's delay lines; they need no database.
-func (p *pipe) delayLines(lines []topics.Line, window int) (stop func()) {
-	p.t.Helper()
-	d, err := NewDelayLines(DelayConfig{Kafka: p.cfg, Lines: lines, Window: window, Retry: 20 * time.Millisecond})
-	require.NoError(p.t, err)
-	return p.run(d.Run)
+func runDelayLines(k *dispatchtest.Kit, lines []topics.Line, window int) (stop func()) {
+	k.T.Helper()
+	d, err := NewDelayLines(DelayConfig{Kafka: k.Kafka, Lines: lines, Window: window, Retry: 20 * time.Millisecond})
+	require.NoError(k.T, err)
+	return k.Run(d.Run)
 }
 
 func delayed(sub uuid.UUID, n int, notBefore time.Time) *webhook.Message {
@@ -33,22 +34,22 @@ func delayed(sub uuid.UUID, n int, notBefore time.Time) *webhook.Message {
 func TestDelayLineHandsOnWhenDue(t *testing.T) {
 	t.Parallel()
 	const total = 200
-	p := newPipe(t, nil)
+	k := dispatchtest.New(t, nil)
 	line := topics.Line{Topic: topics.Lines()[0].Topic, Delay: time.Second}
-	arrived := p.collect(topics.Deliveries)
-	p.delayLines([]topics.Line{line}, 0)
+	arrived := k.Collect(topics.Deliveries)
+	runDelayLines(k, []topics.Line{line}, 0)
 	sub := uuid.New()
-	p.produce(delayed(sub, -1, time.Now()).Record(line.Topic))
-	p.eventually(arrived, 1) // the line has its partitions
+	k.Produce(delayed(sub, -1, time.Now()).Record(line.Topic))
+	k.Await(arrived, 1) // the line has its partitions
 	begin := time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
 		records[i] = delayed(sub, i, begin.Add(500*time.Millisecond+rand.N(time.Second))).Record(line.Topic)
 	}
-	p.produce(records...)
+	k.Produce(records...)
 	punctual := 0
-	for _, r := range p.eventually(arrived, 1+total)[1:] {
-		m := p.decode(r)
+	for _, r := range k.Await(arrived, 1+total)[1:] {
+		m := k.Decode(r)
 		require.False(t, r.Timestamp.Before(m.NotBefore), "handed on %v early", m.NotBefore.Sub(r.Timestamp))
 		if r.Timestamp.Sub(m.NotBefore) < 200*time.Millisecond {
 			punctual++
@@ -61,13 +62,13 @@ func TestDelayLineHandsOnWhenDue(t *testing.T) {
 
 func TestDelayLineWithoutTimeWaitsForItsDelay(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, nil)
+	k := dispatchtest.New(t, nil)
 	line := topics.Line{Topic: topics.Lines()[1].Topic, Delay: 400 * time.Millisecond}
-	arrived := p.collect(topics.Deliveries)
-	p.delayLines([]topics.Line{line}, 0)
+	arrived := k.Collect(topics.Deliveries)
+	runDelayLines(k, []topics.Line{line}, 0)
 	begin := time.Now()
-	p.produce(delayed(uuid.New(), 0, time.Time{}).Record(line.Topic))
-	r := p.eventually(arrived, 1)[0]
+	k.Produce(delayed(uuid.New(), 0, time.Time{}).Record(line.Topic))
+	r := k.Await(arrived, 1)[0]
 	require.GreaterOrEqual(t, r.Timestamp.Sub(begin.Truncate(time.Millisecond)), line.Delay)
 }
 
@@ -75,40 +76,40 @@ func TestDelayLineWithoutTimeWaitsForItsDelay(t *testing.T) {
 func TestDelayLineWithFullWindowKeepsMoving(t *testing.T) {
 	t.Parallel()
 	const total = 400
-	p := newPipe(t, nil)
+	k := dispatchtest.New(t, nil)
 	line := topics.Lines()[0]
-	arrived := p.collect(topics.Deliveries)
-	p.delayLines([]topics.Line{line}, 50)
+	arrived := k.Collect(topics.Deliveries)
+	runDelayLines(k, []topics.Line{line}, 50)
 	sub, begin := uuid.New(), time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
 		records[i] = delayed(sub, i, begin.Add(200*time.Millisecond)).Record(line.Topic)
 	}
-	p.produce(records...)
-	p.eventually(arrived, total)
+	k.Produce(records...)
+	k.Await(arrived, total)
 	require.Len(t, arrived(), total)
 }
 
 func TestDelayLineSurvivesItsOwner(t *testing.T) {
 	t.Parallel()
 	const total = 300
-	p := newPipe(t, nil)
+	k := dispatchtest.New(t, nil)
 	lines := topics.Lines()[:2]
-	arrived := p.collect(topics.Deliveries)
-	stop := p.delayLines(lines, 0)
+	arrived := k.Collect(topics.Deliveries)
+	stop := runDelayLines(k, lines, 0)
 	begin := time.Now()
 	records := make([]*kgo.Record, total)
 	for i := range records {
 		records[i] = delayed(uuid.New(), i, begin.Add(rand.N(2*time.Second))).Record(lines[i%2].Topic)
 	}
-	p.produce(records...)
-	p.eventually(arrived, total/4)
+	k.Produce(records...)
+	k.Await(arrived, total/4)
 	stop()
-	p.delayLines(lines, 0)
+	runDelayLines(k, lines, 0)
 	require.Eventually(t, func() bool {
 		got := map[uuid.UUID]bool{}
 		for _, r := range arrived() {
-			got[p.decode(r).DeliveryID] = true
+			got[k.Decode(r).DeliveryID] = true
 		}
 		return len(got) == total
 	}, time.Minute, 5*time.Millisecond)
@@ -118,14 +119,14 @@ func TestDelayLineSurvivesItsOwner(t *testing.T) {
 
 func TestDelayLineBuriesWhatHasNoTime(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, nil)
+	k := dispatchtest.New(t, nil)
 	line := topics.Lines()[0]
-	arrived, buried := p.collect(topics.Deliveries), p.collect(topics.DeliveriesDead)
-	p.delayLines([]topics.Line{line}, 0)
+	arrived, buried := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
+	runDelayLines(k, []topics.Line{line}, 0)
 	sub := uuid.New()
 	broken := delayed(sub, 0, time.Now()).Record(line.Topic)
-	setHeader("not_before", "soon")(broken)
-	p.produce(broken, delayed(sub, 1, time.Now()).Record(line.Topic))
-	p.eventually(arrived, 1)
-	p.eventually(buried, 1)
+	dispatchtest.SetHeader(broken, "not_before", "soon")
+	k.Produce(broken, delayed(sub, 1, time.Now()).Record(line.Topic))
+	k.Await(arrived, 1)
+	k.Await(buried, 1)
 }

@@ -30,7 +30,7 @@ func always(d time.Duration) func(time.Duration) time.Duration {
 func simulate(t *testing.T, lasts time.Duration, loads ...*load) {
 	t.Helper()
 	const step = 5 * time.Millisecond
-	r := newLaneRig(LaneConfig{})
+	r := newTestScheduler(LaneConfig{})
 	began := r.clock
 	type running struct {
 		*job
@@ -139,7 +139,7 @@ func TestSlowCompaniesShareAlike(t *testing.T) {
 // What a slow receiver cannot take comes back at the pace at which it takes, and only as much as comes up soon.
 func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	t.Parallel()
-	r := newLaneRig(LaneConfig{})
+	r := newTestScheduler(LaneConfig{})
 	company, sub := tenant.NewID(), uuid.New()
 	run, _ := r.add(company, sub, "host")
 	l := run[0].lane

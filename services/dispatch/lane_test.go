@@ -12,21 +12,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// laneRig is a scheduler with a clock of its own, without anything that sends.
-type laneRig struct {
+// testScheduler is a scheduler with a clock of its own, without anything that sends.
+type testScheduler struct {
 	*scheduler
 	clock time.Time
 	from  *assignment
 }
 
-func newLaneRig(cfg LaneConfig) *laneRig {
+func newTestScheduler(cfg LaneConfig) *testScheduler {
 	cfg.setDefaults()
-	r := &laneRig{clock: time.Unix(1e9, 0), from: &assignment{}}
+	r := &testScheduler{clock: time.Unix(1e9, 0), from: &assignment{}}
 	r.scheduler = newScheduler(cfg, func() time.Time { return r.clock })
 	return r
 }
 
-func (r *laneRig) add(company tenant.ID, sub uuid.UUID, host string) (run []*job, full bool) {
+func (r *testScheduler) add(company tenant.ID, sub uuid.UUID, host string) (run []*job, full bool) {
 	j := &job{msg: &webhook.Message{Company: company, SubscriptionID: sub, Body: []byte("12345678")}, from: r.from}
 	run, created, full := r.enqueue(j)
 	if created {
@@ -36,7 +36,7 @@ func (r *laneRig) add(company tenant.ID, sub uuid.UUID, host string) (run []*job
 	return run, full
 }
 
-func (r *laneRig) end(j *job, took time.Duration, failed bool) []*job {
+func (r *testScheduler) end(j *job, took time.Duration, failed bool) []*job {
 	j.took, j.failed = took, failed
 	return r.finish(j)
 }
@@ -46,7 +46,7 @@ func (r *laneRig) end(j *job, took time.Duration, failed bool) []*job {
 func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		r := newLaneRig(LaneConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, Burst: 1000})
+		r := newTestScheduler(LaneConfig{PerReceiver: 2, PerHost: 8, PerCompany: 9, Total: 10, Burst: 1000})
 		companies := []tenant.ID{tenant.NewID(), tenant.NewID(), tenant.NewID()}
 		subs := make([]uuid.UUID, 15)
 		for i := range subs {
@@ -122,7 +122,7 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 // requireLimits checks what runs against limits of 2 per receiver, 8 per host, of which a company gets 6 and slow
 // receivers 3, 9 per company, of which slow ones get 4, and 10 in all, of which slow ones get 4. Attempts that have
 // turned slow under way may exceed the bounds for slow ones; none begins then.
-func (r *laneRig) requireLimits(t *rapid.T, running []*job, begun []*job) {
+func (r *testScheduler) requireLimits(t *rapid.T, running []*job, begun []*job) {
 	type slots struct{ used, slow int }
 	lanes, hosts, shares, companies, total := map[*lane]int{}, map[*host]slots{}, map[*limiter]slots{}, map[*limiter]slots{}, slots{}
 	count := func(s slots, isSlow bool) slots {
@@ -173,7 +173,7 @@ func (r *laneRig) requireLimits(t *rapid.T, running []*job, begun []*job) {
 
 func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 	t.Parallel()
-	fill := func(r *laneRig, sub uuid.UUID) (n int) {
+	fill := func(r *testScheduler, sub uuid.UUID) (n int) {
 		company := tenant.NewID()
 		for {
 			if _, full := r.add(company, sub, "host"); full {
@@ -182,10 +182,10 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 			n++
 		}
 	}
-	r := newLaneRig(LaneConfig{})
+	r := newTestScheduler(LaneConfig{})
 	require.Equal(t, 2048+4, fill(r, uuid.New()), "unknown: optimistic")
 
-	r = newLaneRig(LaneConfig{})
+	r = newTestScheduler(LaneConfig{})
 	company, sub := tenant.NewID(), uuid.New()
 	run, _ := r.add(company, sub, "host")
 	r.end(run[0], 100*time.Millisecond, false)
@@ -195,7 +195,7 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 	}
 	require.Equal(t, 160+4, n-1, "40 a second for 4 s, and 4 under way")
 
-	r = newLaneRig(LaneConfig{})
+	r = newTestScheduler(LaneConfig{})
 	run, _ = r.add(company, sub, "host")
 	r.clock = r.clock.Add(1500 * time.Millisecond)
 	for n, full := 0, false; !full; n++ {
@@ -207,7 +207,7 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 
 func TestLanesAreEmptiedWhenTheyWaitTooLong(t *testing.T) {
 	t.Parallel()
-	r := newLaneRig(LaneConfig{PerReceiver: 1})
+	r := newTestScheduler(LaneConfig{PerReceiver: 1})
 	company, sub := tenant.NewID(), uuid.New()
 	for range 3 {
 		r.add(company, sub, "host")
@@ -223,7 +223,7 @@ func TestLanesAreEmptiedWhenTheyWaitTooLong(t *testing.T) {
 
 func TestLanesAreForgotten(t *testing.T) {
 	t.Parallel()
-	r := newLaneRig(LaneConfig{})
+	r := newTestScheduler(LaneConfig{})
 	run, _ := r.add(tenant.NewID(), uuid.New(), "host")
 	r.clock = r.clock.Add(time.Hour)
 	require.Empty(t, r.evict(), "one that runs stays")
@@ -237,7 +237,7 @@ func TestLanesAreForgotten(t *testing.T) {
 
 func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	t.Parallel()
-	r := newLaneRig(LaneConfig{})
+	r := newTestScheduler(LaneConfig{})
 	company := tenant.NewID()
 	for range minBacklog {
 		require.Nil(t, r.overloaded())
@@ -274,7 +274,7 @@ func TestSchedulerTakesNewLimits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newLaneRig(row.small)
+			r := newTestScheduler(row.small)
 			var running []*job
 			companies, subs := make([]tenant.ID, 2), make([]uuid.UUID, 2)
 			for i := range subs { // both are known to be fast

@@ -1,68 +1,18 @@
 package dispatch
 
 import (
-	"context"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/topics"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 )
-
-type anyData struct{}
-
-func testRegistry() *event.Registry {
-	return event.NewRegistry([]event.Type{
-		event.Of[anyData]("order.created", "orders", "orders", "An order."),
-		event.Of[anyData]("stock.movement.created", "warehouse", "warehouse", "A movement."),
-		event.Of[anyData]("product.created", "catalog", "catalog", "A product."),
-	})
-}
-
-// testModules has orders and what is always on.
-var testModules = NewModules(time.Second, func(context.Context, tenant.ID) (access.Components, error) {
-	return access.ComponentSet("orders"), nil
-})
-
-type testEvent struct {
-	company tenant.ID
-	id      uuid.UUID
-	name    string
-	actor   uuid.UUID
-	data    string
-	trace   string
-}
-
-func newTestEvent(company tenant.ID, name string) testEvent {
-	return testEvent{company: company, id: uuid.Must(uuid.NewV7()), name: name, actor: uuid.New(), data: `{"status":"new","total":1500}`}
-}
-
-// record is the form in which the relay publishes an event.
-func (e testEvent) record(t testing.TB) *kgo.Record {
-	t.Helper()
-	body, err := webhook.Envelope{
-		Event: e.name, CompanyID: e.company, OccurredAt: time.Now(), ActorID: e.actor.String(), Data: []byte(e.data), EventID: e.id.String(),
-	}.Freeze()
-	require.NoError(t, err)
-	r := &kgo.Record{Topic: topics.Events, Key: []byte(e.company.String()), Value: body}
-	for key, value := range map[string]string{
-		"ce_id": e.id.String(), "ce_type": e.name, "ce_source": "tradegrid", "companyid": e.company.String(), "agg_type": "order",
-		"agg_id": uuid.NewString(), "version": "1", "pos": "1", "schema": "1", "traceparent": e.trace, "tracestate": "",
-		"committed_at": strconv.FormatInt(time.Now().UnixMicro(), 10),
-	} {
-		r.Headers = append(r.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
-	}
-	return r
-}
 
 func TestMatching(t *testing.T) {
 	t.Parallel()
@@ -107,13 +57,13 @@ func TestMatching(t *testing.T) {
 		"filter on what is not there":      {subscription{filter: filter(`{"data.missing":null}`)}, "order.created", me, false},
 		"filter holds, scope is too small": {subscription{filter: filter(`{"data.status":"new"}`), scopes: access.Scopes{"leads:read"}}, "order.created", me, false},
 	}
-	router := &Router{modules: testModules, registry: testRegistry()}
+	router := &Router{modules: dispatchtest.Modules{}, registry: dispatchtest.Registry()}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			raw := newTestEvent(tenant.NewID(), c.event)
-			raw.actor = c.actor
-			e, err := decodeEvent(&kafka.Record{Record: raw.record(t)}, router.registry)
+			raw := dispatchtest.NewEvent(tenant.NewID(), c.event)
+			raw.Actor = c.actor
+			e, err := decodeEvent(&kafka.Record{Record: raw.Record(t)}, router.registry)
 			require.NoError(t, err)
 			c.sub.id = uuid.New()
 			got, err := router.matchOne(t.Context(), e, []subscription{all(c.sub)}, nil)
@@ -123,7 +73,7 @@ func TestMatching(t *testing.T) {
 				return
 			}
 			require.Len(t, got, 1)
-			require.Equal(t, webhook.DeliveryID(raw.id, c.sub.id, 0), got[0].id)
+			require.Equal(t, webhook.DeliveryID(raw.ID, c.sub.id, 0), got[0].id)
 		})
 	}
 }
@@ -148,9 +98,9 @@ func TestDecodeEventNamesTheFault(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newTestEvent(tenant.NewID(), "order.created").record(t)
+			r := dispatchtest.NewEvent(tenant.NewID(), "order.created").Record(t)
 			c.change(r)
-			_, err := decodeEvent(&kafka.Record{Record: r}, testRegistry())
+			_, err := decodeEvent(&kafka.Record{Record: r}, dispatchtest.Registry())
 			require.ErrorContains(t, err, c.want)
 		})
 	}
@@ -165,11 +115,5 @@ func make2MiB() []byte {
 }
 
 func setHeader(key, value string) func(*kgo.Record) {
-	return func(r *kgo.Record) {
-		for i := range r.Headers {
-			if r.Headers[i].Key == key {
-				r.Headers[i].Value = []byte(value)
-			}
-		}
-	}
+	return func(r *kgo.Record) { dispatchtest.SetHeader(r, key, value) }
 }

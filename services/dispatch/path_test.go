@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 )
 
 // Events pass router, sender, delay lines and sweeper while those stop and start and a receiver fails: each delivery
@@ -21,7 +22,7 @@ import (
 func TestWholePathUnderRestarts(t *testing.T) {
 	t.Parallel()
 	const events, rounds = 300, 3
-	p := newPipe(t, dbtest.OpenNew(t))
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
 	var mu sync.Mutex
 	seen := map[string]int{}     // requests by delivery
 	accepted := map[string]int{} // 2xx by delivery
@@ -52,21 +53,21 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	for range 3 {
-		id := p.subscribe()
-		p.set(id, "url = $3", srv.URL)
+		id := k.Subscription()
+		k.Set(id, "url = $3", srv.URL)
 		var secret string
-		require.NoError(t, p.db.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, p.company, id).Scan(&secret))
+		require.NoError(t, k.DB.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, k.Company, id).Scan(&secret))
 		mu.Lock()
 		secrets[id.String()] = secret
 		mu.Unlock()
 	}
 	start := func() (stop func()) {
-		cfg := quickConfig(p.cfg.Brokers)
-		lines, err := NewDelayLines(DelayConfig{Kafka: p.cfg, Lines: cfg.Retry.Lines})
+		cfg := quickConfig(k.Kafka)
+		lines, err := NewDelayLines(DelayConfig{Kafka: k.Kafka, Lines: cfg.Retry.Lines})
 		require.NoError(t, err)
-		sender := NewSender(cfg, p.db, p.client, NewReceiverCache(p.db, time.Second))
-		sweeper := p.sweeper(uuid.NewString(), func(c *SweeperConfig) { c.Every, c.Lease = 100*time.Millisecond, time.Second })
-		stops := []func(){p.router(nil), p.run(sender.Run), p.run(lines.Run), p.run(sweeper.Run)}
+		sender := NewSender(cfg, k.DB, k.Client, NewReceiverCache(k.DB, time.Second))
+		sweeper := newSweeper(k, uuid.NewString(), func(c *SweeperConfig) { c.Every, c.Lease = 100*time.Millisecond, time.Second })
+		stops := []func(){runRouter(k, nil), k.Run(sender.Run), k.Run(lines.Run), k.Run(sweeper.Run)}
 		return func() {
 			for _, stop := range stops {
 				stop()
@@ -75,13 +76,13 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	}
 	done := func() int {
 		var n int
-		require.NoError(t, p.db.QueryRow(context.Background(), `SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, p.company).Scan(&n))
+		require.NoError(t, k.DB.QueryRow(context.Background(), `SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, k.Company).Scan(&n))
 		return n
 	}
 	for round := range rounds {
 		stop := start()
 		for range events / rounds {
-			p.produce(newTestEvent(p.company, "order.created").record(t))
+			k.Produce(k.Event("order.created").Record(t))
 		}
 		if round < rounds-1 {
 			require.Eventually(t, func() bool { return done() > 0 }, time.Minute, time.Millisecond)
@@ -89,8 +90,8 @@ func TestWholePathUnderRestarts(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool { return done() == 3*events }, 60*time.Second, 20*time.Millisecond)
-	require.Equal(t, 3*events, p.count("true"), "one row per event and subscription")
-	require.Equal(t, 0, p.count("attempt > 3"))
+	require.Equal(t, 3*events, k.Deliveries("true"), "one row per event and subscription")
+	require.Equal(t, 0, k.Deliveries("attempt > 3"))
 	mu.Lock()
 	defer mu.Unlock()
 	require.Len(t, accepted, 3*events)

@@ -15,71 +15,72 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// audit is a pipe whose events are in the log as well, with a reconciler that looks at its company.
+// audit is a kit whose events are in the log as well, with a reconciler that looks at its company.
 type audit struct {
-	*pipe
+	*dispatchtest.Kit
 	*reconciler
 	sub uuid.UUID
 }
 
 func newAudit(t *testing.T) *audit {
 	t.Helper()
-	p := newPipe(t, dbtest.Open(t))
-	cfg := SweeperConfig{Owner: "test", Events: testRegistry(), Modules: testModules}
+	k := dispatchtest.New(t, dbtest.Open(t))
+	cfg := SweeperConfig{Owner: "test", Events: dispatchtest.Registry(), Modules: dispatchtest.Modules{}}
 	cfg.setDefaults()
-	a := &audit{pipe: p, reconciler: newReconciler(p.db, kadm.NewClient(p.client), &cfg, time.Now), sub: p.subscribe()}
-	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(p.company)}, nil }
-	p.set(a.sub, "updated_at = $3", time.Now().Add(-time.Hour))
+	a := &audit{Kit: k, reconciler: newReconciler(k.DB, kadm.NewClient(k.Client), &cfg, time.Now), sub: k.Subscription()}
+	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(k.Company)}, nil }
+	k.Set(a.sub, "updated_at = $3", time.Now().Add(-time.Hour))
 	return a
 }
 
 // raise publishes events and writes them to the log, as a relay does.
-func (a *audit) raise(events ...testEvent) {
-	a.t.Helper()
+func (a *audit) raise(events ...dispatchtest.Event) {
+	a.T.Helper()
 	for _, e := range events {
-		rec := e.record(a.t)
-		a.produce(rec)
-		a.log(e.id, e.name, rec.Value)
+		rec := e.Record(a.T)
+		a.Produce(rec)
+		a.log(e.ID, e.Name, rec.Value)
 	}
 }
 
 func (a *audit) log(id uuid.UUID, name string, body []byte) {
-	a.t.Helper()
+	a.T.Helper()
 	now := time.Now().UTC()
-	a.exec(`UPDATE event_log_heads SET n = n + 1 WHERE bucket = $1`, outbox.Bucket(a.company))
-	a.exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+	a.Exec(`UPDATE event_log_heads SET n = n + 1 WHERE bucket = $1`, outbox.Bucket(a.Company))
+	a.Exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 SELECT $1, h.n, $2, $3, 'order', $2, 1, $4, $5, $6 FROM event_log_heads AS h WHERE h.bucket = $7`,
-		a.company, id, name, body, now, now.Add(time.Hour), outbox.Bucket(a.company))
+		a.Company, id, name, body, now, now.Add(time.Hour), outbox.Bucket(a.Company))
 }
 
 // compared makes steps until a comparison has been made.
 func (a *audit) compared() {
-	a.t.Helper()
+	a.T.Helper()
 	var err error
-	require.Eventually(a.t, func() bool {
+	require.Eventually(a.T, func() bool {
 		err = a.step(context.Background())
 		return err == nil && a.until == nil
 	}, time.Minute, 20*time.Millisecond, "the router gets there: %v", &err)
 }
 
-func (a *audit) lose(e testEvent) {
-	a.exec(`DELETE FROM deliveries WHERE company_id = $1 AND id = $2`, a.company, webhook.DeliveryID(e.id, a.sub, 0))
+func (a *audit) lose(e dispatchtest.Event) {
+	a.Exec(`DELETE FROM deliveries WHERE company_id = $1 AND id = $2`, a.Company, webhook.DeliveryID(e.ID, a.sub, 0))
 }
 
 func TestReconcilerFindsNothingMissing(t *testing.T) {
 	t.Parallel()
 	a := newAudit(t)
-	stop := a.router(nil)
-	unwanted := newTestEvent(a.company, "stock.movement.created") // of a module that the company does not have
-	a.raise(newTestEvent(a.company, "order.created"), newTestEvent(a.company, "product.created"), unwanted)
+	stop := runRouter(a.Kit, nil)
+	unwanted := a.Event("stock.movement.created") // of a module that the company does not have
+	a.raise(a.Event("order.created"), a.Event("product.created"), unwanted)
 	a.compared()
 	require.Empty(t, a.missing)
-	require.Equal(t, 2, a.count("true"))
+	require.Equal(t, 2, a.Deliveries("true"))
 	checked := value(t, reconcilerChecked)
-	a.raise(newTestEvent(a.company, "order.created"))
+	a.raise(a.Event("order.created"))
 	a.compared()
 	require.Empty(t, a.missing)
 	require.Greater(t, value(t, reconcilerChecked), checked)
@@ -90,20 +91,20 @@ func TestReconcilerFindsNothingMissing(t *testing.T) {
 func TestReconcilerFindsWhatIsLost(t *testing.T) {
 	t.Parallel()
 	a := newAudit(t)
-	a.router(nil)
-	sent := a.collect(topics.Deliveries)
-	kept, lost := newTestEvent(a.company, "order.created"), newTestEvent(a.company, "order.created")
+	runRouter(a.Kit, nil)
+	sent := a.Collect(topics.Deliveries)
+	kept, lost := a.Event("order.created"), a.Event("order.created")
 	a.raise(kept, lost)
-	a.eventually(sent, 2) // then the router does not repeat its transaction any more
+	a.Await(sent, 2) // then the router does not repeat its transaction any more
 	a.lose(lost)
 	a.compared()
 	require.Len(t, a.missing, 1)
-	require.Contains(t, a.missing, pair{a.company, a.sub, lost.id})
+	require.Contains(t, a.missing, pair{a.Company, a.sub, lost.ID})
 
 	a.compared()
 	require.Len(t, a.missing, 1, "it stays, though its part of the log is over")
-	a.produce(lost.record(t)) // an operator sets the offsets back
-	require.Eventually(t, func() bool { return a.count("true") == 2 }, time.Minute, 5*time.Millisecond)
+	a.Produce(lost.Record(t)) // an operator sets the offsets back
+	require.Eventually(t, func() bool { return a.Deliveries("true") == 2 }, time.Minute, 5*time.Millisecond)
 	a.compared()
 	require.Empty(t, a.missing)
 
@@ -116,29 +117,29 @@ func TestReconcilerFindsWhatIsLost(t *testing.T) {
 func TestReconcilerFindsATruncatedTopic(t *testing.T) {
 	t.Parallel()
 	a := newAudit(t)
-	e := newTestEvent(a.company, "order.created")
+	e := a.Event("order.created")
 	a.raise(e)
-	admin := kadm.NewClient(a.client)
+	admin := kadm.NewClient(a.Client)
 	ends, err := admin.ListEndOffsets(t.Context(), topics.Events)
 	require.NoError(t, err)
 	_, err = admin.DeleteRecords(t.Context(), ends.Offsets())
 	require.NoError(t, err)
-	a.router(nil)
+	runRouter(a.Kit, nil)
 	a.compared()
-	require.Contains(t, a.missing, pair{a.company, a.sub, e.id})
+	require.Contains(t, a.missing, pair{a.Company, a.sub, e.ID})
 }
 
 // A router that is behind loses nothing.
 func TestReconcilerWaitsForTheRouter(t *testing.T) {
 	t.Parallel()
 	a := newAudit(t)
-	a.raise(newTestEvent(a.company, "order.created"))
+	a.raise(a.Event("order.created"))
 	for range 3 {
 		require.NoError(t, a.step(t.Context()))
 		require.NotNil(t, a.until, "nothing is compared before")
 	}
 	require.Empty(t, a.missing)
-	a.router(nil)
+	runRouter(a.Kit, nil)
 	a.compared()
 	require.Empty(t, a.missing)
 }
@@ -146,21 +147,21 @@ func TestReconcilerWaitsForTheRouter(t *testing.T) {
 func TestReconcilerLeavesOutWhatIsNotSure(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(a *audit){
-		"a subscription that was changed": func(a *audit) { a.set(a.sub, "updated_at = $3", time.Now()) },
-		"one that was deleted":            func(a *audit) { a.exec(`DELETE FROM webhook_subscriptions WHERE company_id = $1`, a.company) },
-		"one that is disabled":            func(a *audit) { a.set(a.sub, "status = 'disabled'") },
-		"one that wants other events":     func(a *audit) { a.set(a.sub, "events = ARRAY['lead.*']") },
+		"a subscription that was changed": func(a *audit) { a.Set(a.sub, "updated_at = $3", time.Now()) },
+		"one that was deleted":            func(a *audit) { a.Exec(`DELETE FROM webhook_subscriptions WHERE company_id = $1`, a.Company) },
+		"one that is disabled":            func(a *audit) { a.Set(a.sub, "status = 'disabled'") },
+		"one that wants other events":     func(a *audit) { a.Set(a.sub, "events = ARRAY['lead.*']") },
 		"a component that was changed": func(a *audit) {
-			a.exec(`INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp, time_zone, version, ev_pos, created_at, updated_at)
-VALUES ($1, 'x', 'x', 'active', 'pro', true, '', '', 'USD', '1', 'block', 0, 'UTC', 1, 1, $2, $2)`, a.company, time.Now().Add(-time.Hour))
-			a.exec(`INSERT INTO company_components (company_id, component, enabled, updated_at) VALUES ($1, 'orders', true, $2)`, a.company, time.Now())
+			a.Exec(`INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp, time_zone, version, ev_pos, created_at, updated_at)
+VALUES ($1, 'x', 'x', 'active', 'pro', true, '', '', 'USD', '1', 'block', 0, 'UTC', 1, 1, $2, $2)`, a.Company, time.Now().Add(-time.Hour))
+			a.Exec(`INSERT INTO company_components (company_id, component, enabled, updated_at) VALUES ($1, 'orders', true, $2)`, a.Company, time.Now())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			a := newAudit(t)
-			e := newTestEvent(a.company, "order.created")
-			a.log(e.id, e.name, e.record(t).Value)
+			e := a.Event("order.created")
+			a.log(e.ID, e.Name, e.Record(t).Value)
 			change(a)
 			a.compared()
 			require.Empty(t, a.missing)
@@ -177,8 +178,8 @@ VALUES ($1, 'x', 'x', 'active', 'pro', true, '', '', 'USD', '1', 'block', 0, 'UT
 	t.Run("and finds the same without", func(t *testing.T) {
 		t.Parallel()
 		a := newAudit(t)
-		e := newTestEvent(a.company, "order.created")
-		a.log(e.id, e.name, e.record(t).Value)
+		e := a.Event("order.created")
+		a.log(e.ID, e.Name, e.Record(t).Value)
 		a.compared()
 		require.Len(t, a.missing, 1)
 	})
@@ -188,35 +189,35 @@ VALUES ($1, 'x', 'x', 'active', 'pro', true, '', '', 'USD', '1', 'block', 0, 'UT
 func TestReconcilerReadsItsStatements(t *testing.T) {
 	t.Parallel()
 	a := newAudit(t)
-	before := uuid.UUID(a.company)
+	before := uuid.UUID(a.Company)
 	before[15] &^= 1 // another company in between is as likely as a collision
-	a.company[15] |= 1
-	a.exec(`INSERT INTO webhook_companies (company_id, changes) VALUES ($1, 1)`, a.company)
-	ids, err := selectIDs(t.Context(), a.pipe.db, sqlSelectSubscribers, before, 1)
+	a.Company[15] |= 1
+	a.Exec(`INSERT INTO webhook_companies (company_id, changes) VALUES ($1, 1)`, a.Company)
+	ids, err := selectIDs(t.Context(), a.DB, sqlSelectSubscribers, before, 1)
 	require.NoError(t, err)
-	require.Equal(t, []uuid.UUID{uuid.UUID(a.company)}, ids)
-	ids, err = selectIDs(t.Context(), a.pipe.db, sqlSelectSubscribers, a.company, 1)
+	require.Equal(t, []uuid.UUID{uuid.UUID(a.Company)}, ids)
+	ids, err = selectIDs(t.Context(), a.DB, sqlSelectSubscribers, a.Company, 1)
 	require.NoError(t, err)
-	require.NotContains(t, ids, uuid.UUID(a.company))
+	require.NotContains(t, ids, uuid.UUID(a.Company))
 	for range 3 {
 		a.log(uuid.Must(uuid.NewV7()), "order.created", []byte(`{}`))
 	}
-	high, err := selectHeads(t.Context(), a.pipe.db)
+	high, err := selectHeads(t.Context(), a.DB)
 	require.NoError(t, err)
 	in := span{high: high}
-	in.low[outbox.Bucket(a.company)] = high[outbox.Bucket(a.company)] - 2
-	all, err := selectLogged(t.Context(), a.pipe.db, []uuid.UUID{uuid.UUID(a.company)}, &in, 25)
+	in.low[outbox.Bucket(a.Company)] = high[outbox.Bucket(a.Company)] - 2
+	all, err := selectLogged(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, &in, 25)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	some, err := selectLogged(t.Context(), a.pipe.db, []uuid.UUID{uuid.UUID(a.company)}, &in, 1)
+	some, err := selectLogged(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, &in, 1)
 	require.NoError(t, err)
 	require.Equal(t, all[0].id, some[0].id)
 }
 
 func TestDeadLettersAreCounted(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, dbtest.Open(t))
-	w := newWatch(p.db, p.client, &SweeperConfig{})
+	k := dispatchtest.New(t, dbtest.Open(t))
+	w := newWatch(k.DB, k.Client, &SweeperConfig{})
 	count := func() map[string]int64 {
 		depth, err := countDead(t.Context(), w.admin)
 		require.NoError(t, err)
@@ -224,9 +225,9 @@ func TestDeadLettersAreCounted(t *testing.T) {
 	}
 	require.Equal(t, map[string]int64{topics.DeliveriesDead: 0, topics.EventsDead: 0}, count())
 	for range 3 {
-		p.produce(&kgo.Record{Topic: topics.DeliveriesDead, Key: []byte(uuid.NewString())})
+		k.Produce(&kgo.Record{Topic: topics.DeliveriesDead, Key: []byte(uuid.NewString())})
 	}
-	p.produce(&kgo.Record{Topic: topics.EventsDead})
+	k.Produce(&kgo.Record{Topic: topics.EventsDead})
 	require.Equal(t, map[string]int64{topics.DeliveriesDead: 3, topics.EventsDead: 1}, count())
 
 	ends, err := w.admin.ListEndOffsets(t.Context(), topics.EventsDead)

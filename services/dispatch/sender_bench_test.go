@@ -14,7 +14,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
@@ -22,7 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/schemas/sql"
-	"github.com/tradegrid/tradegrid/topics"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 )
 
 // durableDB is a database that loses nothing, unlike the one of the tests: benchmarks measure with fsync on.
@@ -46,18 +45,6 @@ func durableDB(b *testing.B) *db.DB {
 	return d
 }
 
-// produceAll is produce without waiting for each.
-func (rig *senderRig) produceAll(messages []*webhook.Message) {
-	for _, m := range messages {
-		rig.client.Produce(context.Background(), m.Record(topics.Deliveries), func(_ *kgo.Record, err error) {
-			if err != nil {
-				rig.t.Error(err)
-			}
-		})
-	}
-	require.NoError(rig.t, rig.client.Flush(context.Background()))
-}
-
 func discard(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	w.WriteHeader(http.StatusOK)
@@ -67,55 +54,55 @@ func discard(w http.ResponseWriter, r *http.Request) {
 // results in the database. Run it with -benchtime=50000x.
 func BenchmarkSender(b *testing.B) {
 	d := durableDB(b)
-	rig := newSenderRig(b, d, nil)
-	rig.stop()
+	k := newSender(b, d, nil)
+	k.stop()
 	hook := httptest.NewServer(http.HandlerFunc(discard))
 	b.Cleanup(hook.Close)
 	const receivers = 100
 	all := make([]*webhook.Message, 0, b.N)
 	for i := range receivers {
-		sub, _ := rig.subscribe(hook.URL)
+		sub, _ := k.Subscribe(hook.URL)
 		n := b.N / receivers
 		if i < b.N%receivers {
 			n++
 		}
-		all = append(all, rig.messages(sub, n)...)
+		all = append(all, k.Messages(sub, n)...)
 	}
 	// The records of all receivers are mixed, as they would arrive.
 	slices.SortFunc(all, func(x, y *webhook.Message) int { return slices.Compare(x.EventID[8:], y.EventID[8:]) })
-	rig.produceAll(all)
+	k.Send(all...)
 	b.ResetTimer()
-	rig.run(quickConfig(rig.brokers))
+	k.run(quickConfig(k.Kafka))
 	start := time.Now()
-	for rig.count(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, rig.company) < b.N {
+	for k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, k.Company) < b.N {
 		if time.Since(start) > 2*time.Minute {
-			b.Fatalf("only %d of %d after %v", rig.count(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, rig.company), b.N, time.Since(start))
+			b.Fatalf("only %d of %d after %v", k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, k.Company), b.N, time.Since(start))
 		}
 		<-time.After(20 * time.Millisecond)
 	}
 	b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "deliveries/s")
 	b.StopTimer()
-	rig.stop()
+	k.stop()
 }
 
 // BenchmarkSenderLatency measures single deliveries on an idle system, from the producer to the receiver.
 func BenchmarkSenderLatency(b *testing.B) {
-	rig := newSenderRig(b, durableDB(b), nil)
+	k := newSender(b, durableDB(b), nil)
 	arrived := make(chan time.Time, 1)
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		discard(w, r)
 		arrived <- time.Now()
 	}))
 	b.Cleanup(hook.Close)
-	sub, _ := rig.subscribe(hook.URL)
-	messages := rig.messages(sub, b.N+1)
-	rig.produce(messages[b.N]) // until the group is formed
+	sub, _ := k.Subscribe(hook.URL)
+	messages := k.Messages(sub, b.N+1)
+	k.Send(messages[b.N]) // until the group is formed
 	<-arrived
 	took := make([]time.Duration, b.N)
 	b.ResetTimer()
 	for i, m := range messages[:b.N] {
 		start := time.Now()
-		rig.produce(m)
+		k.Send(m)
 		took[i] = (<-arrived).Sub(start)
 	}
 	reportPercentiles(b, took, "")
@@ -132,7 +119,7 @@ func reportPercentiles(b *testing.B, took []time.Duration, label string) (p99 ti
 
 // isolation sends at a steady rate to ten healthy receivers of one company, whatever else there is.
 type isolation struct {
-	rig  *senderRig
+	k    *senderKit
 	good *httptest.Server // of the healthy ones; answers a path /slow after 9 s
 
 	mu   sync.Mutex
@@ -144,10 +131,10 @@ type isolation struct {
 func newIsolation(b *testing.B, d *db.DB) *isolation {
 	b.Helper()
 	v := &isolation{sent: map[string]time.Time{}}
-	v.rig = newSenderRig(b, d, func(c *SenderConfig) {
+	v.k = newSender(b, d, func(c *SenderConfig) {
 		c.Egress.Timeout, c.Breaker, c.Retry = 10*time.Second, BreakerConfig{}, RetryConfig{}
 	})
-	v.rig.forward()
+	v.k.ForwardDelayed()
 	v.good = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/slow" {
 			_, _ = io.Copy(io.Discard, r.Body)
@@ -171,12 +158,12 @@ func newIsolation(b *testing.B, d *db.DB) *isolation {
 // run sends to the healthy receivers perSecond times, and to the others in every step-th of these rounds.
 func (v *isolation) run(others []*webhook.Message, step int) []time.Duration {
 	const healthy, seconds, perSecond = 10, 15, 20
-	rig := v.rig
+	k := v.k
 	rounds := make([][]*webhook.Message, seconds*perSecond)
 	var first uuid.UUID
 	for range healthy {
-		first, _ = rig.subscribe(v.good.URL)
-		for i, m := range rig.messages(first, len(rounds)) {
+		first, _ = k.Subscribe(v.good.URL)
+		for i, m := range k.Messages(first, len(rounds)) {
 			rounds[i] = append(rounds[i], m)
 		}
 	}
@@ -184,8 +171,8 @@ func (v *isolation) run(others []*webhook.Message, step int) []time.Duration {
 		round := i * step % len(rounds)
 		rounds[round] = append(rounds[round], m)
 	}
-	rig.produce(rig.messages(first, 1)...)
-	rig.eventually(func() bool { return v.got.Load() == 1 }, "group formed")
+	k.Send(k.Messages(first, 1)...)
+	k.Eventually(func() bool { return v.got.Load() == 1 }, "group formed")
 	tick := time.NewTicker(time.Second / perSecond)
 	defer tick.Stop()
 	for _, round := range rounds {
@@ -196,11 +183,11 @@ func (v *isolation) run(others []*webhook.Message, step int) []time.Duration {
 			v.sent[m.DeliveryID.String()] = now
 		}
 		v.mu.Unlock()
-		rig.produceAll(round)
+		k.Send(round...)
 	}
-	rig.eventually(func() bool { return v.got.Load() >= int64(healthy*len(rounds)+1) }, "healthy ones complete")
+	k.Eventually(func() bool { return v.got.Load() >= int64(healthy*len(rounds)+1) }, "healthy ones complete")
 	v.good.CloseClientConnections()
-	rig.stop()
+	k.stop()
 	v.good.Close()
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -233,23 +220,23 @@ func BenchmarkIsolation(b *testing.B) {
 
 		v := newIsolation(b, d)
 		var failing []*webhook.Message
-		for _, h := range []http.HandlerFunc{hang, drip, status(500)} {
+		for _, h := range []http.HandlerFunc{hang, drip, dispatchtest.Status(500)} {
 			s := httptest.NewServer(h)
 			defer s.Close()
 			defer s.CloseClientConnections()
-			sub, _ := v.rig.subscribe(s.URL)
-			failing = append(failing, v.rig.messages(sub, 300)...)
+			sub, _ := v.k.Subscribe(s.URL)
+			failing = append(failing, v.k.Messages(sub, 300)...)
 		}
 		beside := reportPercentiles(b, v.run(failing, 1), "beside-")
 		b.ReportMetric(float64(beside)/float64(base), "p99-ratio")
 
 		v = newIsolation(b, d)
-		other := *v.rig
-		other.company = tenant.NewID()
+		other := *v.k.Kit
+		other.Company = tenant.NewID()
 		var late []*webhook.Message
 		for range 19 {
-			sub, _ := other.subscribe(v.good.URL + "/slow")
-			late = append(late, other.messages(sub, 30)...)
+			sub, _ := other.Subscribe(v.good.URL + "/slow")
+			late = append(late, other.Messages(sub, 30)...)
 		}
 		sharing := reportPercentiles(b, v.run(late, 10), "sharing-")
 		b.ReportMetric(float64(sharing)/float64(base), "sharing-p99-ratio")

@@ -18,8 +18,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -39,40 +39,40 @@ func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: down})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	rig := newSenderRig(t, d, func(c *SenderConfig) {
+	k := newSender(t, d, func(c *SenderConfig) {
 		c.Results = ResultsConfig{Linger: time.Millisecond, Batch: 50, Limit: 100}
 		c.Retry.MaxParks = 1000 // no sweeper here
 	})
-	rig.forward() // on a busy machine the lane may be full for a moment
-	h := newHook(t, status(200))
-	sub, _ := rig.subscribe(h.URL)
-	m := rig.messages(sub, 3000)
+	k.ForwardDelayed() // on a busy machine the lane may be full for a moment
+	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
+	sub, _ := k.Subscribe(h.URL)
+	m := k.Messages(sub, 3000)
 	down.on.Store(true)
-	rig.produce(m...)
-	rig.eventually(func() bool { return rig.sender.results.blocked() != nil }, "blocked")
+	k.Send(m...)
+	k.Eventually(func() bool { return k.sender.results.blocked() != nil }, "blocked")
 	// What was let in before the results piled up is sent; then it stays quiet.
 	before := -1
-	rig.eventually(func() bool {
-		n := len(h.all())
+	k.Eventually(func() bool {
+		n := len(h.Requests())
 		quiet := n == before
 		before = n
 		return quiet
 	}, "quiet")
 	require.Less(t, before, 3000)
-	require.Zero(t, rig.inState(sub, webhook.StateSuccess))
+	require.Zero(t, k.InState(sub, webhook.StateSuccess))
 	down.on.Store(false)
-	rig.eventually(func() bool { return rig.inState(sub, webhook.StateSuccess) == 3000 }, "all recorded")
-	require.Len(t, h.all(), 3000, "nothing sent twice")
+	k.Eventually(func() bool { return k.InState(sub, webhook.StateSuccess) == 3000 }, "all recorded")
+	require.Len(t, h.Requests(), 3000, "nothing sent twice")
 }
 
 func TestSenderRecognisesRepeatsByTheDatabase(t *testing.T) {
 	t.Parallel()
-	rig := newSenderRig(t, dbtest.Open(t), nil)
-	h := newHook(t, status(200))
-	sub, _ := rig.subscribe(h.URL)
-	m := rig.messages(sub, 5)
+	k := newSender(t, dbtest.Open(t), nil)
+	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
+	sub, _ := k.Subscribe(h.URL)
+	m := k.Messages(sub, 5)
 	set := func(m *webhook.Message, state, attempt int) {
-		rig.exec(`UPDATE deliveries SET state = $4, attempt = $5 WHERE company_id = $1 AND subscription_id = $2 AND id = $3`,
+		k.Exec(`UPDATE deliveries SET state = $4, attempt = $5 WHERE company_id = $1 AND subscription_id = $2 AND id = $3`,
 			m.Company, m.SubscriptionID, m.DeliveryID, state, attempt)
 	}
 	m[0].Attempt = 3
@@ -83,23 +83,23 @@ func TestSenderRecognisesRepeatsByTheDatabase(t *testing.T) {
 	set(m[2], 2, 1) // over
 	m[3].Attempt = 1
 	set(m[3], 1, 0) // begun by a worker that died
-	rig.produce(m...)
-	rig.eventuallyState(m[4], webhook.StateSuccess)
-	rig.eventuallyState(m[0], webhook.StateSuccess)
-	rig.eventuallyState(m[3], webhook.StateSuccess)
+	k.Send(m...)
+	k.AwaitState(m[4].DeliveryID, webhook.StateSuccess)
+	k.AwaitState(m[0].DeliveryID, webhook.StateSuccess)
+	k.AwaitState(m[3].DeliveryID, webhook.StateSuccess)
 	got := map[string]int{}
-	for _, hit := range h.all() {
-		got[hit.id] = hit.attempt
+	for _, hit := range h.Requests() {
+		got[hit.ID] = hit.Attempt
 	}
 	require.Equal(t, map[string]int{m[0].DeliveryID.String(): 3, m[3].DeliveryID.String(): 1, m[4].DeliveryID.String(): 1}, got)
-	require.EqualValues(t, 3, rig.row(m[1]).Attempt)
+	require.EqualValues(t, 3, k.Row(m[1].DeliveryID).Attempt)
 }
 
 func TestSenderMovesPartitionsWithoutLoss(t *testing.T) {
 	t.Parallel()
-	rig := newSenderRig(t, dbtest.Open(t), nil)
-	rig.forward() // on a busy machine a delivery may wait too long for its turn
-	h := newHook(t, func(_ http.ResponseWriter, r *http.Request) {
+	k := newSender(t, dbtest.Open(t), nil)
+	k.ForwardDelayed() // on a busy machine a delivery may wait too long for its turn
+	h := dispatchtest.NewReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case <-time.After(2 * time.Millisecond):
 		case <-r.Context().Done():
@@ -108,25 +108,25 @@ func TestSenderMovesPartitionsWithoutLoss(t *testing.T) {
 	const receivers, each = 20, 100
 	var subs []uuid.UUID
 	for range receivers {
-		sub, _ := rig.subscribe(h.URL)
+		sub, _ := k.Subscribe(h.URL)
 		subs = append(subs, sub)
-		rig.produceAll(rig.messages(sub, each))
+		k.Send(k.Messages(sub, each)...)
 	}
-	rig.eventually(func() bool { return len(h.all()) > 100 }, "under way")
-	first := rig.stop
-	rig.run(quickConfig(rig.brokers)) // joins the group
-	rig.eventually(func() bool { return len(h.all()) > 600 }, "two members")
+	k.Eventually(func() bool { return len(h.Requests()) > 100 }, "under way")
+	first := k.stop
+	k.run(quickConfig(k.Kafka)) // joins the group
+	k.Eventually(func() bool { return len(h.Requests()) > 600 }, "two members")
 	first() // and the first one leaves
-	rig.eventually(func() bool {
+	k.Eventually(func() bool {
 		done := 0
 		for _, sub := range subs {
-			done += rig.inState(sub, webhook.StateSuccess)
+			done += k.InState(sub, webhook.StateSuccess)
 		}
 		return done == receivers*each
 	}, "all delivered")
 	ids := map[string]bool{}
-	for _, hit := range h.all() {
-		ids[hit.id] = true
+	for _, hit := range h.Requests() {
+		ids[hit.ID] = true
 	}
 	require.Len(t, ids, receivers*each)
 }
@@ -135,19 +135,19 @@ func TestSenderTraces(t *testing.T) {
 	t.Parallel()
 	spans := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans))
-	rig := newSenderRig(t, dbtest.Open(t), func(c *SenderConfig) { c.Tracer, c.PropagateTrace = provider, true })
-	rig.forward()
+	k := newSender(t, dbtest.Open(t), func(c *SenderConfig) { c.Tracer, c.PropagateTrace = provider, true })
+	k.ForwardDelayed()
 	var calls atomic.Int64
-	h := newHook(t, func(w http.ResponseWriter, _ *http.Request) {
+	h := dispatchtest.NewReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		if calls.Add(1) == 1 {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	sub, _ := rig.subscribe(h.URL)
-	m := rig.messages(sub, 1)[0]
+	sub, _ := k.Subscribe(h.URL)
+	m := k.Messages(sub, 1)[0]
 	m.TraceParent = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-	rig.produce(m)
-	rig.eventuallyState(m, webhook.StateSuccess)
+	k.Send(m)
+	k.AwaitState(m.DeliveryID, webhook.StateSuccess)
 	ended := spans.Ended()
 	require.Len(t, ended, 2)
 	cause := "0af7651916cd43dd8448eb211c80319c"
@@ -156,38 +156,38 @@ func TestSenderTraces(t *testing.T) {
 	require.NotEqual(t, cause, ended[1].SpanContext().TraceID().String(), "a retry is a trace of its own")
 	require.Equal(t, cause, ended[1].Links()[0].SpanContext.TraceID().String())
 	require.Equal(t, trace.SpanKindClient, ended[0].SpanKind())
-	for i, hit := range h.all() {
-		ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(hit.header))
+	for i, hit := range h.Requests() {
+		ctx := propagation.TraceContext{}.Extract(context.Background(), propagation.HeaderCarrier(hit.Header))
 		require.Equal(t, ended[i].SpanContext().SpanID(), trace.SpanContextFromContext(ctx).SpanID())
 	}
 }
 
 func TestReceiverCacheFollowsAnnouncements(t *testing.T) {
 	t.Parallel()
-	rig := newSenderRig(t, dbtest.Open(t), nil)
-	sub, _ := rig.subscribe("https://one.example/")
-	cache := NewReceiverCache(rig.db, time.Hour)
+	k := newSender(t, dbtest.Open(t), nil)
+	sub, _ := k.Subscribe("https://one.example/")
+	cache := NewReceiverCache(k.DB, time.Hour)
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
-	go func() { done <- cache.Watch(ctx, kafka.Config{Brokers: rig.brokers}) }()
+	go func() { done <- cache.Watch(ctx, k.Kafka) }()
 	host := func() string {
-		r, err := cache.Receiver(ctx, rig.company, sub)
+		r, err := cache.Receiver(ctx, k.Company, sub)
 		require.NoError(t, err)
 		return r.URL.Host
 	}
 	require.Equal(t, "one.example", host())
-	rig.exec(`UPDATE webhook_subscriptions SET url = 'https://two.example/' WHERE company_id = $1 AND id = $2`, rig.company, sub)
+	k.Exec(`UPDATE webhook_subscriptions SET url = 'https://two.example/' WHERE company_id = $1 AND id = $2`, k.Company, sub)
 	require.Equal(t, "one.example", host(), "kept")
-	rig.eventually(func() bool {
+	k.Eventually(func() bool {
 		// Announced again and again: the watch begins at the end of the topic at an unknown moment.
-		rec := &kgo.Record{Topic: topics.Subscriptions, Key: []byte(rig.company.String() + "/" + sub.String()), Value: []byte("{}")}
-		require.NoError(t, rig.client.ProduceSync(ctx, rec).FirstErr())
+		rec := &kgo.Record{Topic: topics.Subscriptions, Key: []byte(k.Company.String() + "/" + sub.String()), Value: []byte("{}")}
+		require.NoError(t, k.Client.ProduceSync(ctx, rec).FirstErr())
 		return host() == "two.example"
 	}, "announced")
 	cancel()
 	require.NoError(t, <-done)
 
-	r, err := cache.Receiver(t.Context(), rig.company, uuid.New())
+	r, err := cache.Receiver(t.Context(), k.Company, uuid.New())
 	require.NoError(t, err)
 	require.Nil(t, r)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -32,8 +32,8 @@ type row struct {
 	expected string
 }
 
-func (p *pipe) insert(r row) uuid.UUID {
-	p.t.Helper()
+func insert(k *dispatchtest.Kit, r row) uuid.UUID {
+	k.T.Helper()
 	now := time.Now().UTC()
 	if r.left == 0 {
 		r.left = time.Hour
@@ -51,47 +51,33 @@ func (p *pipe) insert(r row) uuid.UUID {
 	case r.ownBody:
 		payload = []byte(`{"from":"payload"}`)
 	case !r.noBody:
-		p.exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, $4, $5, $6)`, p.company, now.UnixNano(), event, []byte(`{"from":"log"}`), created, now.Add(time.Hour))
+		k.Exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, $4, $5, $6)`, k.Company, now.UnixNano(), event, []byte(`{"from":"log"}`), created, now.Add(time.Hour))
 	}
-	p.exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, payload, created_at, updated_at)
+	k.Exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, payload, created_at, updated_at)
 VALUES ($1, $2, $3, $4, 'order.created', $5, $6, $7, $8, false, $9, $10, $11)`,
-		p.company, r.sub, id, event, r.state, r.attempt, next, now.Add(r.left), payload, created, now.Add(-r.updated))
+		k.Company, r.sub, id, event, r.state, r.attempt, next, now.Add(r.left), payload, created, now.Add(-r.updated))
 	return id
 }
 
-func (p *pipe) sweeper(owner string, change func(*SweeperConfig)) *Sweeper {
-	p.t.Helper()
-	cfg := SweeperConfig{Kafka: p.cfg, Owner: owner, DisableNever: true}
+func newSweeper(k *dispatchtest.Kit, owner string, change func(*SweeperConfig)) *Sweeper {
+	k.T.Helper()
+	cfg := SweeperConfig{Kafka: k.Kafka, Owner: owner, DisableNever: true}
 	if change != nil {
 		change(&cfg)
 	}
-	s, err := NewSweeper(p.db, cfg)
-	require.NoError(p.t, err)
-	p.t.Cleanup(s.client.Close)
+	s, err := NewSweeper(k.DB, cfg)
+	require.NoError(k.T, err)
+	k.T.Cleanup(s.client.Close)
 	return s
-}
-
-type sweptRow struct {
-	state   webhook.State
-	attempt int16
-	next    *time.Time
-	err     *string
-}
-
-func (p *pipe) row(id uuid.UUID) (r sweptRow) {
-	p.t.Helper()
-	require.NoError(p.t, p.db.QueryRow(context.Background(), `SELECT state, attempt, next_attempt_at, error FROM deliveries WHERE company_id = $1 AND id = $2`,
-		p.company, id).Scan(&r.state, &r.attempt, &r.next, &r.err))
-	return r
 }
 
 func TestSweeperDecisions(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, dbtest.OpenNew(t))
-	active, paused, coolingDown, gone := p.subscribe(), p.subscribe(), p.subscribe(), uuid.Must(uuid.NewV7())
-	p.set(paused, "status = 'paused'")
-	p.set(coolingDown, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
+	active, paused, coolingDown, gone := k.Subscription(), k.Subscription(), k.Subscription(), uuid.Must(uuid.NewV7())
+	k.Set(paused, "status = 'paused'")
+	k.Set(coolingDown, "breaker_opens = 2, breaker_open_until = $3", time.Now().Add(time.Minute))
 	// All limits are wide: however slowly this test runs, no row comes of age meanwhile.
 	const long, short = time.Hour, 10 * time.Minute
 	const grace, parkGrace, abandoned, expireGrace = 30 * time.Minute, 5 * time.Minute, 20 * time.Minute, 5 * time.Minute
@@ -123,7 +109,7 @@ func TestSweeperDecisions(t *testing.T) {
 	byName := map[string]uuid.UUID{}
 	injects, deaths := 0, 0
 	for name, r := range rows {
-		id := p.insert(r)
+		id := insert(k, r)
 		ids[id], byName[name] = name, id
 		switch r.expected {
 		case "inject":
@@ -132,42 +118,42 @@ func TestSweeperDecisions(t *testing.T) {
 			deaths++
 		}
 	}
-	sent, buried := p.collect(topics.Deliveries), p.collect(topics.DeliveriesDead)
-	s := p.sweeper("a", func(c *SweeperConfig) {
+	sent, buried := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
+	s := newSweeper(k, "a", func(c *SweeperConfig) {
 		c.Page, c.Grace, c.ParkGrace, c.Abandoned, c.ExpireGrace = 4, grace, parkGrace, abandoned, expireGrace
 	})
 	_, err := s.pass(t.Context())
 	require.NoError(t, err)
 
-	for _, rec := range p.eventually(sent, injects) {
-		m := p.decode(rec)
+	for _, rec := range k.Await(sent, injects) {
+		m := k.Decode(rec)
 		name := ids[m.DeliveryID]
 		require.Equal(t, "inject", rows[name].expected, name)
 		require.EqualValues(t, rows[name].attempt+1, m.Attempt, name)
 		require.Equal(t, rows[name].ownBody, strings.Contains(string(m.Body), "payload"), name)
 	}
 	require.Len(t, sent(), injects)
-	require.Len(t, p.eventually(buried, deaths), deaths)
+	require.Len(t, k.Await(buried, deaths), deaths)
 	for name, r := range rows {
-		got := p.row(byName[name])
-		require.Equal(t, r.attempt, got.attempt, name)
+		got := k.Row(byName[name])
+		require.Equal(t, r.attempt, got.Attempt, name)
 		switch r.expected {
 		case "inject":
-			require.Equal(t, webhook.StatePending, got.state, name)
-			require.WithinDuration(t, time.Now(), *got.next, time.Minute, name)
+			require.Equal(t, webhook.StatePending, got.State, name)
+			require.WithinDuration(t, time.Now(), *got.Next, time.Minute, name)
 		case "dead":
-			require.Equal(t, webhook.StateFailed, got.state, name)
-			require.NotNil(t, got.err, name)
+			require.Equal(t, webhook.StateFailed, got.State, name)
+			require.NotNil(t, got.Err, name)
 		case "park":
-			require.Equal(t, webhook.StatePending, got.state, name)
-			require.Nil(t, got.next, name)
+			require.Equal(t, webhook.StatePending, got.State, name)
+			require.Nil(t, got.Next, name)
 		case "leave":
-			require.Equal(t, r.state, got.state, name)
-			require.Equal(t, r.parked, got.next == nil, name)
+			require.Equal(t, r.state, got.State, name)
+			require.Equal(t, r.parked, got.Next == nil, name)
 		}
 	}
-	require.Equal(t, "ttl expired", *p.row(byName["time to live over"]).err)
-	require.Equal(t, "subscription deleted", *p.row(byName["subscription is gone"]).err)
+	require.Equal(t, "ttl expired", *k.Row(byName["time to live over"]).Err)
+	require.Equal(t, "subscription deleted", *k.Row(byName["subscription is gone"]).Err)
 
 	_, err = s.pass(t.Context())
 	require.NoError(t, err)
@@ -177,24 +163,24 @@ func TestSweeperDecisions(t *testing.T) {
 func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 	t.Parallel()
 	const backlog, burst = 60, 25
-	p := newPipe(t, dbtest.OpenNew(t))
-	big, small, coolingDown := p.subscribe(), p.subscribe(), p.subscribe()
-	p.set(coolingDown, "breaker_opens = 1, breaker_open_until = $3", time.Now().Add(-time.Second))
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
+	big, small, coolingDown := k.Subscription(), k.Subscription(), k.Subscription()
+	k.Set(coolingDown, "breaker_opens = 1, breaker_open_until = $3", time.Now().Add(-time.Second))
 	var order []uuid.UUID
 	for range backlog {
-		order = append(order, p.insert(row{sub: big, parked: true, updated: time.Minute}))
-		p.insert(row{sub: coolingDown, parked: true, updated: time.Minute})
+		order = append(order, insert(k, row{sub: big, parked: true, updated: time.Minute}))
+		insert(k, row{sub: coolingDown, parked: true, updated: time.Minute})
 	}
-	p.insert(row{sub: small, parked: true, updated: time.Minute})
-	sent := p.collect(topics.Deliveries)
-	s := p.sweeper("a", func(c *SweeperConfig) { c.Page, c.Burst, c.Probe = 10, burst, 2 })
+	insert(k, row{sub: small, parked: true, updated: time.Minute})
+	sent := k.Collect(topics.Deliveries)
+	s := newSweeper(k, "a", func(c *SweeperConfig) { c.Page, c.Burst, c.Probe = 10, burst, 2 })
 
 	more, err := s.pass(t.Context())
 	require.NoError(t, err)
 	require.True(t, more)
 	by := map[string][]uuid.UUID{}
-	for _, r := range p.eventually(sent, burst+2+1) {
-		by[string(r.Key)] = append(by[string(r.Key)], p.decode(r).DeliveryID)
+	for _, r := range k.Await(sent, burst+2+1) {
+		by[string(r.Key)] = append(by[string(r.Key)], k.Decode(r).DeliveryID)
 	}
 	require.Len(t, by[big.String()], burst)
 	require.Len(t, by[small.String()], 1)
@@ -210,27 +196,27 @@ func TestSweeperGivesEachReceiverItsShareOldestFirst(t *testing.T) {
 		more, err = s.pass(t.Context())
 		require.NoError(t, err)
 	}
-	require.Equal(t, 0, p.count("subscription_id = '"+big.String()+"' AND next_attempt_at IS NULL"))
+	require.Equal(t, 0, k.Deliveries("subscription_id = '"+big.String()+"' AND next_attempt_at IS NULL"))
 }
 
 // A receiver that does not take what it is given gets little until it does.
 func TestSweeperGivesLittleToWhoTakesLittle(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, dbtest.OpenNew(t))
-	sub := p.subscribe()
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
+	sub := k.Subscription()
 	for range 60 {
-		p.insert(row{sub: sub, parked: true, updated: time.Minute})
+		insert(k, row{sub: sub, parked: true, updated: time.Minute})
 	}
-	s := p.sweeper("a", func(c *SweeperConfig) { c.Burst, c.Probe = 20, 2 })
+	s := newSweeper(k, "a", func(c *SweeperConfig) { c.Burst, c.Probe = 20, 2 })
 	pass := func() (given int, more bool) {
 		t.Helper()
-		before := p.count("next_attempt_at IS NULL")
+		before := k.Deliveries("next_attempt_at IS NULL")
 		more, err := s.pass(t.Context())
 		require.NoError(t, err)
-		return before - p.count("next_attempt_at IS NULL"), more
+		return before - k.Deliveries("next_attempt_at IS NULL"), more
 	}
 	comeBack := func() {
-		p.exec(`UPDATE deliveries SET next_attempt_at = NULL, updated_at = $2 WHERE company_id = $1`, p.company, time.Now().Add(-time.Minute))
+		k.Exec(`UPDATE deliveries SET next_attempt_at = NULL, updated_at = $2 WHERE company_id = $1`, k.Company, time.Now().Add(-time.Minute))
 	}
 	for _, want := range []struct {
 		given int
@@ -250,19 +236,19 @@ func TestSweeperGivesLittleToWhoTakesLittle(t *testing.T) {
 
 func TestSweeperReactsToAResumedSubscription(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, dbtest.OpenNew(t))
-	sub := p.subscribe()
-	p.set(sub, "status = 'paused'")
-	id := p.insert(row{sub: sub, parked: true})
-	sent := p.collect(topics.Deliveries)
-	s := p.sweeper("a", func(c *SweeperConfig) { c.Every = time.Hour })
-	p.run(s.Run)
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
+	sub := k.Subscription()
+	k.Set(sub, "status = 'paused'")
+	id := insert(k, row{sub: sub, parked: true})
+	sent := k.Collect(topics.Deliveries)
+	s := newSweeper(k, "a", func(c *SweeperConfig) { c.Every = time.Hour })
+	k.Run(s.Run)
 	require.Eventually(t, func() bool { // until the sweeper listens
-		p.set(sub, "status = 'active'")
-		p.produce(&kgo.Record{Topic: topics.Subscriptions, Key: []byte(p.company.String() + "/" + sub.String()), Value: []byte(`{}`)})
+		k.Set(sub, "status = 'active'")
+		k.Announce(sub)
 		return len(sent()) > 0
 	}, time.Minute, 50*time.Millisecond)
-	require.Equal(t, id, p.decode(sent()[0]).DeliveryID)
+	require.Equal(t, id, k.Decode(sent()[0]).DeliveryID)
 }
 
 func TestSweeperLeaseHasOneOwner(t *testing.T) {
@@ -290,7 +276,7 @@ func TestSweeperLeaseHasOneOwner(t *testing.T) {
 
 func TestSweeperDisablesWhatFailsForDays(t *testing.T) {
 	t.Parallel()
-	p := newPipe(t, dbtest.OpenNew(t))
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
 	day := 24 * time.Hour
 	now := time.Now().UTC()
 	fail := func(sub uuid.UUID, n int, isTest bool) {
@@ -298,30 +284,30 @@ func TestSweeperDisablesWhatFailsForDays(t *testing.T) {
 			at := now.Add(-time.Duration(i) * time.Hour)
 			id := oldestID(at)
 			copy(id[8:], uuid.NewString())
-			p.exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
-VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, p.company, sub, id, at, isTest)
+			k.Exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
+VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, k.Company, sub, id, at, isTest)
 		}
 	}
-	failing := p.subscribe()
-	p.set(failing, "created_at = $3, last_failure_at = $4", now.Add(-6*day), now)
+	failing := k.Subscription()
+	k.Set(failing, "created_at = $3, last_failure_at = $4", now.Add(-6*day), now)
 	fail(failing, 20, false)
-	few := p.subscribe()
-	p.set(few, "created_at = $3, last_failure_at = $4", now.Add(-6*day), now)
+	few := k.Subscription()
+	k.Set(few, "created_at = $3, last_failure_at = $4", now.Add(-6*day), now)
 	fail(few, 19, false)
 	fail(few, 5, true)
-	works := p.subscribe()
-	p.set(works, "created_at = $3, last_failure_at = $4, last_success_at = $5", now.Add(-6*day), now, now.Add(-4*day))
+	works := k.Subscription()
+	k.Set(works, "created_at = $3, last_failure_at = $4, last_success_at = $5", now.Add(-6*day), now, now.Add(-4*day))
 	fail(works, 30, false)
-	young := p.subscribe()
-	p.set(young, "created_at = $3, last_failure_at = $4", now.Add(-2*day), now)
+	young := k.Subscription()
+	k.Set(young, "created_at = $3, last_failure_at = $4", now.Add(-2*day), now)
 	fail(young, 30, false)
 
-	enabled := p.subscribe()
-	p.set(enabled, "created_at = $3, last_failure_at = $4, enabled_at = $4", now.Add(-6*day), now)
+	enabled := k.Subscription()
+	k.Set(enabled, "created_at = $3, last_failure_at = $4, enabled_at = $4", now.Add(-6*day), now)
 	fail(enabled, 30, false)
 
 	owner := &disabler{}
-	s := p.sweeper("a", func(c *SweeperConfig) { c.Subscriptions = owner })
+	s := newSweeper(k, "a", func(c *SweeperConfig) { c.Subscriptions = owner })
 	require.NoError(t, s.disableFailing(t.Context()))
 	require.NoError(t, s.disableFailing(t.Context()))
 	require.Len(t, owner.reasons, 2, "as often as it is asked")
