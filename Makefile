@@ -64,7 +64,7 @@ test-kafka: AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch" -- -tags kafka -count=1 -timeout 10m && \
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch/..." -- -tags kafka -count=1 -timeout 10m && \
 	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
@@ -142,7 +142,7 @@ image-check: ## check Dockerfile and compose.yaml without a container engine
 .PHONY: bench
 bench: ## the figures of the README's performance section
 	$(WITHDB) --durable $(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
-	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch
+	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch/sender
 
 .PHONY: load
 load: build ## run one load scenario with k6: SCENARIO=steady, see docs/load.md

@@ -18,7 +18,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/dispatch"
+	"github.com/tradegrid/tradegrid/services/dispatch/delay"
+	"github.com/tradegrid/tradegrid/services/dispatch/match"
+	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
+	"github.com/tradegrid/tradegrid/services/dispatch/router"
+	"github.com/tradegrid/tradegrid/services/dispatch/sender"
+	"github.com/tradegrid/tradegrid/services/dispatch/sweeper"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -32,7 +37,7 @@ type DispatcherCmd struct {
 	RetryDelays      []time.Duration `help:"Delays of the 7 delay topics, ascending. Delay n follows failed attempt n; the last is the longest delay that a Retry-After can ask for." default:"5s,20s,80s,320s,1280s,5120s,20480s"`
 	AttemptTimeout   time.Duration   `help:"Timeout of one request to a receiver, from connecting to the end of the response." default:"10s"`
 	ReceiverInFlight int             `help:"Maximum number of concurrent requests to one receiver." default:"4" reload:"true"`
-	HostInFlight     int             `help:"Maximum number of concurrent requests to one host." default:"16" reload:"true"`
+	HostInFlight     int             `help:"Maximum number of concurrent requests to one host. One company gets at most three quarters of them, receivers that take longer than 1 s less than half." default:"16" reload:"true"`
 	CompanyInFlight  int             `help:"Maximum number of concurrent requests for one company." default:"64" reload:"true"`
 	InFlight         int             `help:"Maximum number of concurrent requests of this process." default:"4000" reload:"true"`
 	BreakerFailures  int             `help:"Consecutive failed attempts that open the circuit breaker of a receiver." default:"10"`
@@ -48,7 +53,7 @@ type DispatcherCmd struct {
 	BackendFlags
 }
 
-// dispatcherOptions say how the dispatcher works. Zero values take the defaults of package dispatch.
+// dispatcherOptions say how the dispatcher works. Zero values take the defaults of the packages below dispatch.
 type dispatcherOptions struct {
 	Roles          []string // all when empty
 	InstanceID     string
@@ -56,8 +61,8 @@ type dispatcherOptions struct {
 	Lines          []topics.Line
 	MaxAttempts    int
 	Timeout        time.Duration
-	Lanes          dispatch.LaneConfig
-	Breaker        dispatch.BreakerConfig
+	Lanes          sender.LaneConfig
+	Breaker        sender.BreakerConfig
 	SweepEvery     time.Duration
 	SweepGrace     time.Duration
 	DisableAfter   time.Duration // negative = never
@@ -97,15 +102,15 @@ func (c *DispatcherCmd) Check() error {
 func (c *DispatcherCmd) sends() bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, "sender") }
 
 // lanes are the limits that can change while the process runs.
-func (c *DispatcherCmd) lanes() dispatch.LaneConfig {
-	return dispatch.LaneConfig{PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight}
+func (c *DispatcherCmd) lanes() sender.LaneConfig {
+	return sender.LaneConfig{PerReceiver: c.ReceiverInFlight, PerHost: c.HostInFlight, PerCompany: c.CompanyInFlight, Total: c.InFlight}
 }
 
 func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 	o := dispatcherOptions{
 		Roles: c.Roles, TTL: c.DeliveryTTL, Lines: topics.Lines(), MaxAttempts: c.MaxAttempts, Timeout: c.AttemptTimeout,
 		Lanes:      c.lanes(),
-		Breaker:    dispatch.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
+		Breaker:    sender.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
 		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
 		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace,
 	}
@@ -189,15 +194,15 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 const moduleAge = 5 * time.Second
 
 func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
-	r, err := dispatch.NewRouter(d, all.events, modulesOf(all), dispatch.RouterConfig{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
+	r, err := router.New(d, all.events, modulesOf(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	return r.Run, nil
 }
 
-func modulesOf(all *domains) dispatch.Modules {
-	return dispatch.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
+func modulesOf(all *domains) match.Modules {
+	return match.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
 }
 
 // componentsOf reads what a company has. One that is not known any more has everything: what it raised while
@@ -215,11 +220,11 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Ke
 	if err != nil {
 		return nil, err
 	}
-	receivers := dispatch.NewReceiverCache(d, 0)
+	receivers := sender.NewReceiverCache(d, 0)
 	receivers.UseKeys(keys, log)
-	s := dispatch.NewSender(dispatch.SenderConfig{
+	s := sender.New(sender.Config{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
-		Retry:          dispatch.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},
+		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout},
 		PropagateTrace: o.PropagateTrace, Log: log,
 	}, d, client, receivers)
@@ -234,7 +239,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Ke
 }
 
 func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
-	l, err := dispatch.NewDelayLines(dispatch.DelayConfig{Kafka: broker, InstanceID: o.InstanceID, Lines: o.Lines, Log: log})
+	l, err := delay.New(delay.Config{Kafka: broker, InstanceID: o.InstanceID, Lines: o.Lines, Log: log})
 	if err != nil {
 		return nil, err
 	}
@@ -242,10 +247,10 @@ func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(co
 }
 
 func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
-	s, err := dispatch.NewSweeper(d, dispatch.SweeperConfig{
+	s, err := sweeper.New(d, sweeper.Config{
 		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts,
-		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0,
-		Events: all.events, Modules: modulesOf(all), Log: log,
+		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
+		Reconcile: &reconcile.Config{Group: router.Group, Events: all.events, Modules: modulesOf(all), Log: log}, Log: log,
 	})
 	if err != nil {
 		return nil, err

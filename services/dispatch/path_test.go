@@ -1,4 +1,4 @@
-package dispatch
+package dispatch_test
 
 import (
 	"context"
@@ -13,7 +13,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/delay"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
+	"github.com/tradegrid/tradegrid/services/dispatch/router"
+	"github.com/tradegrid/tradegrid/services/dispatch/sender"
+	"github.com/tradegrid/tradegrid/services/dispatch/sweeper"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // Events pass router, sender, delay lines and sweeper while those stop and start and a receiver fails: each delivery
@@ -21,7 +28,7 @@ import (
 func TestWholePathUnderRestarts(t *testing.T) {
 	t.Parallel()
 	const events, rounds = 300, 3
-	p := newPipe(t, dbtest.OpenNew(t))
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
 	var mu sync.Mutex
 	seen := map[string]int{}     // requests by delivery
 	accepted := map[string]int{} // 2xx by delivery
@@ -52,21 +59,33 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	}))
 	t.Cleanup(srv.Close)
 	for range 3 {
-		id := p.subscribe()
-		p.set(id, "url = $3", srv.URL)
+		id := k.Subscription()
+		k.Set(id, "url = $3", srv.URL)
 		var secret string
-		require.NoError(t, p.db.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, p.company, id).Scan(&secret))
+		require.NoError(t, k.DB.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, k.Company, id).Scan(&secret))
 		mu.Lock()
 		secrets[id.String()] = secret
 		mu.Unlock()
 	}
+	lines := topics.Lines()
+	for i := range lines {
+		lines[i].Delay = 10 * time.Millisecond
+	}
 	start := func() (stop func()) {
-		cfg := quickConfig(p.cfg.Brokers)
-		lines, err := NewDelayLines(DelayConfig{Kafka: p.cfg, Lines: cfg.Retry.Lines})
+		events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Modules{}, router.Config{Kafka: k.Kafka, Backoff: time.Millisecond})
 		require.NoError(t, err)
-		sender := NewSender(cfg, p.db, p.client, NewReceiverCache(p.db, time.Second))
-		sweeper := p.sweeper(uuid.NewString(), func(c *SweeperConfig) { c.Every, c.Lease = 100*time.Millisecond, time.Second })
-		stops := []func(){p.router(nil), p.run(sender.Run), p.run(lines.Run), p.run(sweeper.Run)}
+		attempts := sender.New(sender.Config{
+			Client:  k.Kafka,
+			Retry:   sender.RetryConfig{Lines: lines, Jitter: -1},
+			Results: sender.ResultsConfig{Linger: 5 * time.Millisecond},
+			Egress:  egress.Config{AllowInsecure: true, AllowPrivate: true, Timeout: 2 * time.Second},
+			Breaker: sender.BreakerConfig{Failures: 1000},
+		}, k.DB, k.Client, sender.NewReceiverCache(k.DB, time.Second))
+		delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
+		require.NoError(t, err)
+		open, err := sweeper.New(k.DB, sweeper.Config{Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, Lease: time.Second, DisableNever: true})
+		require.NoError(t, err)
+		stops := []func(){k.Run(events.Run), k.Run(attempts.Run), k.Run(delayed.Run), k.Run(open.Run)}
 		return func() {
 			for _, stop := range stops {
 				stop()
@@ -75,13 +94,13 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	}
 	done := func() int {
 		var n int
-		require.NoError(t, p.db.QueryRow(context.Background(), `SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, p.company).Scan(&n))
+		require.NoError(t, k.DB.QueryRow(context.Background(), `SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, k.Company).Scan(&n))
 		return n
 	}
 	for round := range rounds {
 		stop := start()
 		for range events / rounds {
-			p.produce(newTestEvent(p.company, "order.created").record(t))
+			k.Produce(k.Event("order.created").Record(t))
 		}
 		if round < rounds-1 {
 			require.Eventually(t, func() bool { return done() > 0 }, time.Minute, time.Millisecond)
@@ -89,8 +108,8 @@ func TestWholePathUnderRestarts(t *testing.T) {
 		}
 	}
 	require.Eventually(t, func() bool { return done() == 3*events }, 60*time.Second, 20*time.Millisecond)
-	require.Equal(t, 3*events, p.count("true"), "one row per event and subscription")
-	require.Equal(t, 0, p.count("attempt > 3"))
+	require.Equal(t, 3*events, k.Deliveries("true"), "one row per event and subscription")
+	require.Equal(t, 0, k.Deliveries("attempt > 3"))
 	mu.Lock()
 	defer mu.Unlock()
 	require.Len(t, accepted, 3*events)

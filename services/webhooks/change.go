@@ -258,7 +258,7 @@ func announce(ctx context.Context, tx *db.Tx, sub Subscription, change string) e
 		return fmt.Errorf("announce subscription %s: %w", sub.ID, err)
 	}
 	return outbox.Append(ctx, tx, sub.CompanyID, outbox.Message{
-		ID: record.NewID(), Topic: topics.Subscriptions, Key: sub.CompanyID.String() + "/" + sub.ID.String(),
+		ID: record.NewID(), Topic: topics.Subscriptions, Key: webhook.SubscriptionKey{Company: sub.CompanyID, ID: sub.ID}.String(),
 		Name: "webhook.subscription." + change, AggType: "webhook_subscription", AggID: sub.ID,
 		Version: sub.Version, Pos: sub.EvPos, Payload: payload, CreatedAt: sub.UpdatedAt.Std(),
 	})

@@ -24,9 +24,6 @@ import (
 // historySize is how many deliveries of a subscription its history shows.
 const historySize = 100
 
-// states are the names of a delivery's states, by their number in the database.
-var states = [...]string{"pending", "delivering", "success", "failed"}
-
 // DeliveryRecord is the sending of one event to one subscription.
 type DeliveryRecord struct {
 	ID             uuid.UUID  `json:"id" format:"uuid"`
@@ -218,7 +215,7 @@ func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, rede
 	at, expires := wire.At(now), wire.At(now.Add(s.ttl))
 	return DeliveryRecord{
 		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
-		Status: states[0], MaxAttempts: s.attempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
+		Status: webhook.StatePending.String(), MaxAttempts: s.attempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
 	}
 }
 

@@ -14,20 +14,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 const deliveryColumns = `id, subscription_id, event_id, event, state, attempt, next_attempt_at, expires_at, http_code, response_body, error,
 duration_ms, is_test, redelivery_of, payload, created_at, completed_at, redelivery_no`
 
 func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err error) {
-	var state int16
+	var state webhook.State
 	var answer []byte
 	err = row.Scan(&d.ID, &d.SubscriptionID, &d.EventID, &d.Event, &state, &d.Attempt, &d.NextAttemptAt, &d.ExpiresAt, &d.HTTPCode,
 		&answer, &d.ErrorMessage, &d.DurationMs, &d.IsTest, &d.RedeliveryOfID, &d.payload, &d.CreatedAt, &d.CompletedAt, &d.redeliveryNo)
 	if err != nil {
 		return d, err
 	}
-	d.Status, d.MaxAttempts = states[state], s.attempts
+	d.Status, d.MaxAttempts = state.String(), s.attempts
 	if answer != nil {
 		text := strings.ToValidUTF8(string(answer), "\uFFFD")
 		d.ResponseBody = &text
@@ -84,7 +85,7 @@ func latest(state *int16) string {
 
 func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscription uuid.UUID, status string) ([]DeliveryRecord, error) {
 	var state *int16
-	if i := slices.Index(states[:], status); i >= 0 {
+	if i := slices.IndexFunc(webhook.States[:], func(s webhook.State) bool { return s.String() == status }); i >= 0 {
 		n := int16(i)
 		state = &n
 	}

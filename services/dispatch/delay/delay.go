@@ -1,0 +1,274 @@
+// Package delay serves the delay topics: it hands records on to topics.Deliveries when they are due; see
+// docs/architecture.md#delay-topics.
+package delay
+
+import (
+	"cmp"
+	"container/heap"
+	"context"
+	"fmt"
+	"log/slog"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// Config says how delay topics are served. Zero values take the defaults named beside the fields.
+type Config struct {
+	Kafka       kafka.Config
+	Group       string        // one group per line: this, a dash and the topic; tradegrid-delay
+	InstanceID  string        // of the groups' static membership; empty = none
+	Lines       []topics.Line // topics.Lines()
+	Window      int           // records per partition that are looked at ahead of their time; 5 000
+	WindowBytes int64         // the same in bytes; 8 MiB
+	Retry       time.Duration // pause before a record that could not be handed on is tried again; 500 ms
+	Log         *slog.Logger
+}
+
+func (c *Config) setDefaults() {
+	c.Group = cmp.Or(c.Group, "tradegrid-delay")
+	if len(c.Lines) == 0 {
+		c.Lines = topics.Lines()
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	c.Window = cmp.Or(c.Window, 5000)
+	c.WindowBytes = cmp.Or(c.WindowBytes, 8<<20)
+	c.Retry = cmp.Or(c.Retry, 500*time.Millisecond)
+}
+
+// Forwarder hand records on to topics.Deliveries once their time has come. What waits is in Kafka: a line holds only a
+// window of each partition, in which it puts right the order that jitter has disturbed.
+type Forwarder struct {
+	cfg    Config
+	client *kgo.Client
+	dead   *deadletter.Writer
+}
+
+// New connects to the brokers; Run does the rest.
+func New(cfg Config) (*Forwarder, error) {
+	cfg.setDefaults()
+	client, err := kafka.NewClient(cfg.Kafka)
+	if err != nil {
+		return nil, fmt.Errorf("delay lines: %w", err)
+	}
+	return &Forwarder{cfg: cfg, client: client, dead: deadletter.New(client)}, nil
+}
+
+// Run serves all lines until ctx is done.
+func (d *Forwarder) Run(ctx context.Context) error {
+	defer d.client.Close()
+	group, ctx := errgroup.WithContext(ctx)
+	for _, line := range d.cfg.Lines {
+		l := &delayLine{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
+		group.Go(func() error {
+			return kafka.Consume(ctx, kafka.ConsumerConfig{
+				Client: d.cfg.Kafka, Group: d.cfg.Group + "-" + line.Topic, Topics: []string{line.Topic}, InstanceID: d.cfg.InstanceID,
+				WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes, Handle: l.add,
+			})
+		})
+	}
+	return group.Wait()
+}
+
+// delayLine is one tier. The stop signal of an assigned partition stands for the partition.
+type delayLine struct {
+	topics.Line
+	d *Forwarder
+
+	mu    sync.Mutex
+	parts map[<-chan struct{}]*lookahead
+}
+
+// waiting is a record that is not due yet.
+type waiting struct {
+	rec *kafka.Record
+	due time.Time
+}
+
+// lookahead is the window of one partition, with the record that is due first on top.
+type lookahead struct {
+	line *delayLine
+	wake chan struct{} // the top has changed
+
+	mu    sync.Mutex
+	queue dueHeap
+	over  bool
+}
+
+// add takes a record from the partition.
+func (l *delayLine) add(ctx context.Context, rec *kafka.Record) {
+	due, err := dueTime(rec.Record, l.Delay)
+	if err != nil {
+		l.deadLetter(ctx, rec, err)
+		return
+	}
+	l.mu.Lock()
+	part, ok := l.parts[rec.Stopping()]
+	if !ok {
+		part = &lookahead{line: l, wake: make(chan struct{}, 1)}
+		l.parts[rec.Stopping()] = part
+		go part.run(ctx, rec.Stopping())
+	}
+	l.mu.Unlock()
+	part.push(waiting{rec, due})
+}
+
+// dueTime reads when a record is to be handed on: the moment that its producer wrote into it, else after the
+// delay of the line.
+func dueTime(rec *kgo.Record, delay time.Duration) (time.Time, error) {
+	for _, h := range rec.Headers {
+		if h.Key != "not_before" {
+			continue
+		}
+		ms, err := strconv.ParseInt(string(h.Value), 10, 64)
+		if err != nil {
+			return time.Time{}, fmt.Errorf("header not_before must be unix milliseconds, is %.60q", h.Value)
+		}
+		if ms > 0 {
+			return time.UnixMilli(ms), nil
+		}
+	}
+	return rec.Timestamp.Add(delay), nil
+}
+
+// deadLetter puts a record aside that says not when it is due. It keeps trying: the record must not get lost.
+func (l *delayLine) deadLetter(ctx context.Context, rec *kafka.Record, cause error) {
+	for {
+		err := l.d.dead.Record(ctx, topics.DeliveriesDead, rec.Record, deadletter.Decode, cause)
+		if err == nil {
+			rec.Done()
+			return
+		}
+		l.d.cfg.Log.ErrorContext(ctx, "dead letter of a delay line not written", "line", l.Topic, "error", err)
+		pause := time.NewTimer(l.d.cfg.Retry)
+		select {
+		case <-pause.C:
+		case <-rec.Stopping():
+			rec.Drop()
+			return
+		}
+	}
+}
+
+func (p *lookahead) push(w waiting) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.over {
+		w.rec.Drop()
+		return
+	}
+	heap.Push(&p.queue, w)
+	delayDepth.WithLabelValues(p.line.Topic).Inc()
+	if p.queue[0].rec == w.rec {
+		select {
+		case p.wake <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// run hands on what is due until the partition stops; the rest is left to its next owner.
+func (p *lookahead) run(ctx context.Context, stopping <-chan struct{}) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		for _, w := range p.takeDue(time.Now()) {
+			p.forward(ctx, w)
+		}
+		timer.Reset(p.untilNext())
+		select {
+		case <-timer.C:
+		case <-p.wake:
+		case <-stopping:
+			p.close(stopping)
+			return
+		}
+	}
+}
+
+func (p *lookahead) takeDue(now time.Time) (due []waiting) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for len(p.queue) > 0 && !p.queue[0].due.After(now) {
+		w, _ := heap.Pop(&p.queue).(waiting)
+		due = append(due, w)
+	}
+	delayDepth.WithLabelValues(p.line.Topic).Sub(float64(len(due)))
+	return due
+}
+
+// untilNext is the time until the top is due; long when there is none, because push wakes the loop.
+func (p *lookahead) untilNext() time.Duration {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.queue) == 0 {
+		return time.Hour
+	}
+	return max(time.Until(p.queue[0].due), 0)
+}
+
+// forward produces the record as it is and finishes it when the brokers have it.
+func (p *lookahead) forward(ctx context.Context, w waiting) {
+	next := &kgo.Record{Topic: topics.Deliveries, Key: w.rec.Key, Value: w.rec.Value, Headers: w.rec.Headers}
+	p.line.d.client.Produce(ctx, next, func(_ *kgo.Record, err error) {
+		if err != nil {
+			p.line.d.cfg.Log.WarnContext(ctx, "record could not leave its delay line", "line", p.line.Topic, "offset", w.rec.Offset, "error", err)
+			p.push(waiting{w.rec, time.Now().Add(p.line.d.cfg.Retry)})
+			return
+		}
+		failpoint.Hit("delay.forwarded")
+		delayLate.WithLabelValues(p.line.Topic).Observe(max(time.Since(w.due), 0).Seconds())
+		w.rec.Done()
+	})
+}
+
+func (p *lookahead) close(stopping <-chan struct{}) {
+	p.line.mu.Lock()
+	delete(p.line.parts, stopping)
+	p.line.mu.Unlock()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.over = true
+	for _, w := range p.queue {
+		w.rec.Drop()
+	}
+	delayDepth.WithLabelValues(p.line.Topic).Sub(float64(len(p.queue)))
+	p.queue = nil
+}
+
+// dueHeap orders by due time, then by offset.
+type dueHeap []waiting
+
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	if h[i].due.Equal(h[j].due) {
+		return h[i].rec.Offset < h[j].rec.Offset
+	}
+	return h[i].due.Before(h[j].due)
+}
+func (h dueHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+// Push implements [heap.Interface].
+func (h *dueHeap) Push(x any) {
+	w, _ := x.(waiting)
+	*h = append(*h, w)
+}
+
+// Pop implements [heap.Interface].
+func (h *dueHeap) Pop() any {
+	old := *h
+	last := old[len(old)-1]
+	old[len(old)-1] = waiting{}
+	*h = old[:len(old)-1]
+	return last
+}

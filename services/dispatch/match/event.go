@@ -1,0 +1,109 @@
+package match
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+)
+
+// Event is an event to be matched with subscriptions.
+type Event struct {
+	Company     tenant.ID
+	ID          uuid.UUID
+	Type        event.Type
+	Body        []byte
+	CommittedAt time.Time
+	TraceParent string
+	TraceState  string
+
+	doc *webhook.Doc
+}
+
+// Decode reads an event from the headers of a record and checks its body. The error says what makes the record useless
+// for good.
+func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
+	e := &Event{Body: rec.Value}
+	var errs []error
+	var name, schema string
+	for _, h := range rec.Headers {
+		value := string(h.Value)
+		var err error
+		switch h.Key {
+		case "ce_id":
+			e.ID, err = uuid.Parse(value)
+		case "companyid":
+			e.Company, err = tenant.Parse(value)
+		case "committed_at":
+			var us int64
+			us, err = strconv.ParseInt(value, 10, 64)
+			e.CommittedAt = time.UnixMicro(us).UTC()
+		case "ce_type":
+			name = value
+		case "schema":
+			schema = value
+		case "traceparent":
+			e.TraceParent = value
+		case "tracestate":
+			e.TraceState = value
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("header %s: %w", h.Key, err))
+		}
+	}
+	errs = append(errs, e.check(name, schema, registry))
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	e.doc = webhook.NewDoc(e.Body)
+	return e, nil
+}
+
+// FromLog makes of an entry of the event log what [Decode] makes of its record.
+func FromLog(entry Event, name string, registry *event.Registry) (*Event, error) {
+	if err := entry.check(name, schemaVersion, registry); err != nil {
+		return nil, err
+	}
+	entry.doc = webhook.NewDoc(entry.Body)
+	return &entry, nil
+}
+
+// schemaVersion is the version of records that this code understands.
+const schemaVersion = "1"
+
+func (e *Event) check(name, schema string, registry *event.Registry) error {
+	var known bool
+	e.Type, known = registry.Lookup(name)
+	switch {
+	case schema != schemaVersion:
+		return fmt.Errorf("header schema: version %q is not understood by this router", schema)
+	case e.ID == uuid.Nil:
+		return errors.New("header ce_id: the event id is missing")
+	case e.Company.IsZero():
+		return errors.New("header companyid: the company is missing")
+	case !known:
+		return fmt.Errorf("header ce_type: unknown event %q", name)
+	case len(e.Body) == 0 || e.Body[0] != '{' || !json.Valid(e.Body):
+		return errors.New("the body is not a JSON object")
+	case len(e.Body) > webhook.MaxBody:
+		return fmt.Errorf("the body has %d bytes, more than the %d that are sent", len(e.Body), webhook.MaxBody)
+	}
+	return nil
+}
+
+// actor is who caused the event.
+func (e *Event) actor() string {
+	var body struct {
+		ActorID string `json:"actorId"`
+	}
+	_ = json.Unmarshal(e.Body, &body) // checked on arrival; an actor of another type is nobody's own
+	return body.ActorID
+}

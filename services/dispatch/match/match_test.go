@@ -1,0 +1,118 @@
+package match
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+func TestMatching(t *testing.T) {
+	t.Parallel()
+	me := uuid.New()
+	all := func(s Subscription) Subscription {
+		if s.Events == nil {
+			s.Events = []webhook.EventPattern{webhook.Any}
+		}
+		if s.Scopes == nil {
+			s.Scopes = access.Scopes{"*:read"}
+		}
+		return s
+	}
+	filter := func(text string) *webhook.Filter {
+		f, faults := webhook.CompileFilter([]byte(text))
+		require.Empty(t, faults)
+		return f
+	}
+	patterns := func(list ...webhook.EventPattern) []webhook.EventPattern { return list }
+	cases := map[string]struct {
+		sub   Subscription
+		event string
+		actor uuid.UUID
+		want  bool
+	}{
+		"everything":                       {Subscription{}, "order.created", me, true},
+		"exact name":                       {Subscription{Subscription: store.Subscription{Events: patterns("order.created")}}, "order.created", me, true},
+		"other name":                       {Subscription{Subscription: store.Subscription{Events: patterns("order.updated")}}, "order.created", me, false},
+		"one of several":                   {Subscription{Subscription: store.Subscription{Events: patterns("lead.*", "order.*")}}, "order.created", me, true},
+		"prefix of another family":         {Subscription{Subscription: store.Subscription{Events: patterns("stock.*")}}, "order.created", me, false},
+		"module not active":                {Subscription{}, "stock.movement.created", me, false},
+		"module always on":                 {Subscription{}, "product.created", me, true},
+		"scope of the resource":            {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"orders:read"}}}, "order.created", me, true},
+		"write includes read":              {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"orders:write"}}}, "order.created", me, true},
+		"scope of another resource":        {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"catalog:read"}}}, "order.created", me, false},
+		"no scope":                         {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{}}}, "order.created", me, false},
+		"own events left out":              {Subscription{Subscription: store.Subscription{ExcludeOwn: true, CreatedBy: me}}, "order.created", me, false},
+		"events of others":                 {Subscription{Subscription: store.Subscription{ExcludeOwn: true, CreatedBy: me}}, "order.created", uuid.New(), true},
+		"own events wanted":                {Subscription{Subscription: store.Subscription{CreatedBy: me}}, "order.created", me, true},
+		"filter holds":                     {Subscription{filter: filter(`{"data.status":["new","paid"],"data.total":1500.0}`)}, "order.created", me, true},
+		"filter fails":                     {Subscription{filter: filter(`{"data.status":"paid"}`)}, "order.created", me, false},
+		"filter on what is not there":      {Subscription{filter: filter(`{"data.missing":null}`)}, "order.created", me, false},
+		"filter holds, scope is too small": {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"leads:read"}}, filter: filter(`{"data.status":"new"}`)}, "order.created", me, false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			raw := dispatchtest.NewEvent(tenant.NewID(), c.event)
+			raw.Actor = c.actor
+			e, err := Decode(raw.Record(t), dispatchtest.Registry())
+			require.NoError(t, err)
+			c.sub.ID = uuid.New()
+			got, err := Match(t.Context(), dispatchtest.Modules{}, e, []Subscription{all(c.sub)}, nil)
+			require.NoError(t, err)
+			if !c.want {
+				require.Empty(t, got)
+				return
+			}
+			require.Len(t, got, 1)
+			require.Equal(t, webhook.DeliveryID(raw.ID, c.sub.ID, 0), got[0].DeliveryID)
+		})
+	}
+}
+
+func TestDecodeEventNamesTheFault(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		change func(r *kgo.Record)
+		want   string
+	}{
+		"bad json":        {func(r *kgo.Record) { r.Value = r.Value[:len(r.Value)-1] }, "not a JSON object"},
+		"empty":           {func(r *kgo.Record) { r.Value = nil }, "not a JSON object"},
+		"array":           {func(r *kgo.Record) { r.Value = []byte(`[]`) }, "not a JSON object"},
+		"too big":         {func(r *kgo.Record) { r.Value = append([]byte(`{"a":"`), append(make2MiB(), '"', '}')...) }, "more than the"},
+		"unknown event":   {setHeader("ce_type", "planet.created"), `unknown event "planet.created"`},
+		"newer schema":    {setHeader("schema", "2"), "header schema"},
+		"no company":      {setHeader("companyid", "x"), "header companyid"},
+		"no event id":     {setHeader("ce_id", ""), "header ce_id"},
+		"time not number": {setHeader("committed_at", "noon"), "header committed_at"},
+		"no headers":      {func(r *kgo.Record) { r.Headers = nil }, "header schema"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := dispatchtest.NewEvent(tenant.NewID(), "order.created").Record(t)
+			c.change(r)
+			_, err := Decode(r, dispatchtest.Registry())
+			require.ErrorContains(t, err, c.want)
+		})
+	}
+}
+
+func make2MiB() []byte {
+	b := make([]byte, 2<<20)
+	for i := range b {
+		b[i] = 'x'
+	}
+	return b
+}
+
+func setHeader(key, value string) func(*kgo.Record) {
+	return func(r *kgo.Record) { dispatchtest.SetHeader(r, key, value) }
+}

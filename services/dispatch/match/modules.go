@@ -1,0 +1,80 @@
+package match
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Modules tells which components a company has. A company that is not known any more has all of them: what it
+// raised while it existed is still delivered.
+type Modules interface {
+	Active(ctx context.Context, company tenant.ID, module string) (bool, error)
+}
+
+// moduleTable is a [Modules] that asks for the components of a company and keeps them for a while.
+type moduleTable struct {
+	alwaysOn access.Components
+	cache    *ttlCache[tenant.ID, access.Components]
+}
+
+// NewModules makes a [Modules] of a function that reads the components of a company. Each answer is kept for ttl. It is
+// not asked about components that are always on.
+func NewModules(alwaysOn access.Components, ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
+	return &moduleTable{alwaysOn: alwaysOn, cache: newTTLCache(100_000, ttl, read)}
+}
+
+// Active implements [Modules].
+func (t *moduleTable) Active(ctx context.Context, company tenant.ID, module string) (bool, error) {
+	if t.alwaysOn.Has(module) {
+		return true, nil
+	}
+	components, err := t.cache.get(ctx, company)
+	return err == nil && components.Has(module), err
+}
+
+// ttlCache keeps what a function returned for a key, for a bounded time and number of keys.
+type ttlCache[K comparable, V any] struct {
+	ttl  time.Duration
+	read func(ctx context.Context, key K) (V, error)
+
+	mu  sync.Mutex
+	lru *simplelru.LRU[K, kept[V]]
+}
+
+type kept[V any] struct {
+	value V
+	until time.Time
+}
+
+func newTTLCache[K comparable, V any](size int, ttl time.Duration, read func(context.Context, K) (V, error)) *ttlCache[K, V] {
+	lru, err := simplelru.NewLRU[K, kept[V]](size, nil)
+	if err != nil {
+		panic(err) // the size is a constant above zero
+	}
+	return &ttlCache[K, V]{ttl: ttl, read: read, lru: lru}
+}
+
+// get returns what is kept, or reads. Errors are not kept.
+func (c *ttlCache[K, V]) get(ctx context.Context, key K) (V, error) {
+	now := time.Now()
+	c.mu.Lock()
+	found, ok := c.lru.Get(key)
+	c.mu.Unlock()
+	if ok && now.Before(found.until) {
+		return found.value, nil
+	}
+	v, err := c.read(ctx, key)
+	if err != nil {
+		return v, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.lru.Add(key, kept[V]{value: v, until: now.Add(c.ttl)})
+	return v, nil
+}

@@ -1,0 +1,29 @@
+package router
+
+import "github.com/prometheus/client_golang/prometheus"
+
+var (
+	routedEvents = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_router_events_total", Help: "Events routed, by result (matched, unmatched, dead).",
+	}, []string{"result"})
+	routedDeliveries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_router_deliveries_total", Help: "Deliveries made by the router, by result (sent, parked, repeated).",
+	}, []string{"result"})
+	routerRetries = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_router_retries_total", Help: "Steps of the router that failed and were tried again, by step.",
+	}, []string{"step"})
+)
+
+// Metrics are the collectors of this package, with all known labels.
+func Metrics() []prometheus.Collector {
+	for vec, values := range map[*prometheus.CounterVec][]string{
+		routedEvents:     {"matched", "unmatched", "dead"},
+		routedDeliveries: {"sent", "parked", "repeated"},
+		routerRetries:    {"match", "insert", "produce", "dead letter"},
+	} {
+		for _, v := range values {
+			vec.WithLabelValues(v)
+		}
+	}
+	return []prometheus.Collector{routedEvents, routedDeliveries, routerRetries}
+}

@@ -1,0 +1,332 @@
+// Package router turns events into deliveries; see docs/architecture.md#router.
+package router
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
+	"github.com/tradegrid/tradegrid/services/dispatch/match"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// Group is the consumer group of the routers.
+const Group = "tradegrid-router"
+
+// Config says how events become deliveries. Zero values take the defaults named beside the fields.
+type Config struct {
+	Kafka      kafka.Config
+	Group      string               // Group
+	InstanceID string               // of the group's static membership; empty = none
+	TTL        time.Duration        // time to live of a delivery; 22 h
+	CacheTTL   time.Duration        // longest time that an unannounced change of a subscription stays unseen; 5 s
+	CacheSize  int                  // companies whose subscriptions are held; 100 000
+	Batch      int                  // events per step; 500
+	Backoff    time.Duration        // first pause after a failed step, doubling up to 64 times that; 50 ms
+	Tracer     trace.TracerProvider // the global one
+	Log        *slog.Logger
+}
+
+func (c *Config) setDefaults() {
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Tracer == nil {
+		c.Tracer = otel.GetTracerProvider()
+	}
+	c.Group = cmp.Or(c.Group, Group)
+	c.TTL = cmp.Or(c.TTL, 22*time.Hour)
+	c.CacheTTL = cmp.Or(c.CacheTTL, 5*time.Second)
+	c.CacheSize = cmp.Or(c.CacheSize, 100_000)
+	c.Batch = cmp.Or(c.Batch, 500)
+	c.Backoff = cmp.Or(c.Backoff, 50*time.Millisecond)
+}
+
+// producer writes records and waits until all brokers in sync have them.
+type producer interface {
+	ProduceSync(ctx context.Context, records ...*kgo.Record) kgo.ProduceResults
+}
+
+// incoming is an event on its way through the router.
+type incoming struct {
+	*match.Event
+	rec  *kafka.Record
+	span trace.Span
+}
+
+// delivery is one event for one subscription, and its row.
+type delivery struct {
+	match.Delivery
+	row store.NewDelivery
+}
+
+// Router turns each event into one delivery per subscription that wants it: it matches, writes the rows of the deliveries,
+// hands them to the sender by topics.Deliveries, and only then commits the event.
+type Router struct {
+	cfg      Config
+	db       *db.DB
+	registry *event.Registry
+	modules  match.Modules
+	subs     *match.Cache
+	client   *kgo.Client
+	out      producer // client, unless a test makes it fail
+	dead     *deadletter.Writer
+	now      func() time.Time
+}
+
+// New connects to the brokers; Run does the rest.
+func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) (*Router, error) {
+	cfg.setDefaults()
+	subs, err := match.NewCache(d, cfg.CacheSize, cfg.CacheTTL, cfg.Log)
+	if err != nil {
+		return nil, err
+	}
+	client, err := kafka.NewClient(cfg.Kafka)
+	if err != nil {
+		return nil, fmt.Errorf("router: %w", err)
+	}
+	return &Router{
+		cfg: cfg, db: d, registry: registry, modules: modules, subs: subs,
+		client: client, out: client, dead: deadletter.New(client), now: time.Now,
+	}, nil
+}
+
+// Run routes until ctx is done and what was begun is finished.
+func (r *Router) Run(ctx context.Context) error {
+	defer r.client.Close()
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		return kafka.Tail(ctx, r.cfg.Kafka, nil, r.subscriptionChanged, topics.Subscriptions)
+	})
+	group.Go(func() error {
+		return kafka.Consume(ctx, kafka.ConsumerConfig{
+			Client: r.cfg.Kafka, Group: r.cfg.Group, Topics: []string{topics.Events}, InstanceID: r.cfg.InstanceID,
+			MaxBatch: r.cfg.Batch, HandleBatch: r.route,
+		})
+	})
+	return group.Wait()
+}
+
+func (r *Router) subscriptionChanged(rec *kgo.Record) {
+	key, err := webhook.ParseSubscriptionKey(rec.Key)
+	if err != nil {
+		r.cfg.Log.Warn("change of a subscription is not understood", "error", err)
+		return
+	}
+	r.subs.Drop(key.Company)
+}
+
+// route takes a batch of one partition all the way. A step that fails is tried until it works or the partition
+// goes away; then the batch is left to the next owner, who recognises what was done.
+func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
+	events, ok := r.decode(ctx, batch)
+	defer func() {
+		for _, e := range events {
+			e.span.End()
+		}
+	}()
+	var deliveries []*delivery
+	ok = ok && r.try(ctx, batch, "match", func() (err error) {
+		deliveries, err = r.match(ctx, events)
+		return err
+	})
+	now := r.now().UTC().Truncate(time.Microsecond)
+	ok = ok && r.try(ctx, batch, "insert", func() error {
+		return r.insert(ctx, deliveries, now)
+	})
+	if len(deliveries) > 0 {
+		failpoint.Hit("router.inserted")
+	}
+	ok = ok && r.send(ctx, batch, deliveries, now)
+	if len(deliveries) > 0 {
+		failpoint.Hit("router.produced")
+	}
+	for _, rec := range batch {
+		if ok {
+			rec.Done()
+		} else {
+			rec.Drop()
+		}
+	}
+}
+
+// try repeats a step with growing pauses. It reports false when the partition stops before the step worked.
+func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do func() error) bool {
+	for n := 0; ; n++ {
+		err := do()
+		if err == nil {
+			return true
+		}
+		routerRetries.WithLabelValues(step).Inc()
+		r.cfg.Log.WarnContext(ctx, "routing step failed", "step", step, "partition", batch[0].Partition, "offset", batch[0].Offset, "error", err)
+		pause := time.NewTimer(r.cfg.Backoff << min(n, 6))
+		select {
+		case <-pause.C:
+		case <-ctx.Done():
+			return false
+		case <-batch[0].Stopping():
+			return false
+		}
+	}
+}
+
+// decode reads the batch; what cannot be read goes to the dead letters.
+func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*incoming, ok bool) {
+	events = make([]*incoming, 0, len(batch))
+	for _, rec := range batch {
+		decoded, cause := match.Decode(rec.Record, r.registry)
+		if cause == nil {
+			e := &incoming{Event: decoded, rec: rec}
+			e.span = r.startSpan(ctx, e)
+			events = append(events, e)
+			continue
+		}
+		r.cfg.Log.ErrorContext(ctx, "event cannot be routed", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
+		if !r.try(ctx, batch, "dead letter", func() error {
+			return r.dead.Record(ctx, topics.EventsDead, rec.Record, deadletter.Decode, cause)
+		}) {
+			return events, false
+		}
+		routedEvents.WithLabelValues("dead").Inc()
+	}
+	return events, true
+}
+
+// startSpan makes the routing a part of the trace of the request that caused the event.
+func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
+	carrier := propagation.MapCarrier{"traceparent": e.TraceParent, "tracestate": e.TraceState}
+	ctx = propagation.TraceContext{}.Extract(ctx, carrier)
+	//nolint:spancheck // the span lives until the event was routed
+	_, span := r.cfg.Tracer.Tracer("tradegrid/dispatch").Start(ctx, "process "+topics.Events, trace.WithSpanKind(trace.SpanKindConsumer),
+		trace.WithAttributes(
+			attribute.String("messaging.system", "kafka"),
+			attribute.String("messaging.operation.name", "process"),
+			attribute.String("messaging.operation.type", "process"),
+			attribute.String("messaging.destination.name", topics.Events),
+			attribute.Int("messaging.destination.partition.id", int(e.rec.Partition)),
+			attribute.Int64("messaging.kafka.offset", e.rec.Offset),
+			attribute.String("messaging.consumer.group.name", r.cfg.Group),
+			attribute.String("messaging.message.id", e.ID.String()),
+			attribute.String("app.company.id", e.Company.String()),
+			attribute.String("app.event", e.Type.Name),
+		))
+	return span //nolint:spancheck // as above
+}
+
+// match finds the deliveries of the events, in their order.
+func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, error) {
+	byCompany, err := r.subs.Load(ctx, companiesOf(events))
+	if err != nil {
+		return nil, err
+	}
+	var all []*delivery
+	for _, e := range events {
+		found, err := match.Match(ctx, r.modules, e.Event, byCompany[e.Company], nil)
+		if err != nil {
+			return nil, err
+		}
+		if len(found) == 0 {
+			routedEvents.WithLabelValues("unmatched").Inc()
+			continue
+		}
+		routedEvents.WithLabelValues("matched").Inc()
+		e.span.SetAttributes(attribute.Int("app.deliveries", len(found)))
+		for _, m := range found {
+			all = append(all, newDelivery(m))
+		}
+	}
+	return all, nil
+}
+
+func newDelivery(m match.Delivery) *delivery {
+	key := store.DeliveryKey{Subscription: webhook.SubscriptionKey{Company: m.Company, ID: m.Subscription}, ID: m.DeliveryID}
+	return &delivery{m, store.NewDelivery{DeliveryKey: key, EventID: m.ID, Event: m.Type.Name, Parked: m.Paused}}
+}
+
+// companiesOf lists each company once.
+func companiesOf(events []*incoming) []tenant.ID {
+	companies := make([]tenant.ID, 0, len(events))
+	for _, e := range events {
+		companies = append(companies, e.Company)
+	}
+	slices.SortFunc(companies, func(a, b tenant.ID) int { return slices.Compare(a[:], b[:]) })
+	return slices.Compact(companies)
+}
+
+func (r *Router) insert(ctx context.Context, deliveries []*delivery, now time.Time) error {
+	rows := make([]*store.NewDelivery, len(deliveries))
+	for i, d := range deliveries {
+		rows[i] = &d.row
+	}
+	return store.Insert(ctx, r.db, rows, now, now.Add(r.cfg.TTL))
+}
+
+// send produces what has to be sent and waits for the brokers. Records that failed are tried again.
+func (r *Router) send(ctx context.Context, batch []*kafka.Record, deliveries []*delivery, now time.Time) bool {
+	var records []*kgo.Record
+	for _, d := range deliveries {
+		switch {
+		case d.row.Known:
+			store.CountDuplicate(store.HopRouter)
+			routedDeliveries.WithLabelValues("repeated").Inc()
+		case d.row.Parked:
+			routedDeliveries.WithLabelValues("parked").Inc()
+		default:
+			records = append(records, r.message(d, now).Record(topics.Deliveries))
+		}
+	}
+	total := len(records)
+	ok := total == 0 || r.try(ctx, batch, "produce", func() (err error) {
+		records, err = r.produce(ctx, records)
+		return err
+	})
+	if ok {
+		routedDeliveries.WithLabelValues("sent").Add(float64(total))
+	}
+	return ok
+}
+
+func (r *Router) message(d *delivery, now time.Time) *webhook.Message {
+	return &webhook.Message{
+		Company: d.Company, DeliveryID: d.DeliveryID, SubscriptionID: d.Subscription, Event: d.Type.Name, EventID: d.ID,
+		Attempt: 1, ExpiresAt: now.Add(r.cfg.TTL), CommittedAt: d.CommittedAt, TraceParent: d.TraceParent, TraceState: d.TraceState, Body: d.Body,
+	}
+}
+
+// produce returns the records that the brokers did not take, as copies that can be produced again.
+func (r *Router) produce(ctx context.Context, records []*kgo.Record) (failed []*kgo.Record, err error) {
+	for _, res := range r.out.ProduceSync(ctx, records...) {
+		switch {
+		case res.Err == nil:
+		case errors.Is(res.Err, kerr.MessageTooLarge):
+			// It will never fit. The row stays open and fails when its time is up; the sweeper says so.
+			if err := r.dead.Record(ctx, topics.DeliveriesDead, res.Record, deadletter.Refused, res.Err); err != nil {
+				return records, err
+			}
+		default:
+			failed = append(failed, &kgo.Record{Topic: res.Record.Topic, Key: res.Record.Key, Value: res.Record.Value, Headers: res.Record.Headers})
+			err = res.Err
+		}
+	}
+	return failed, err
+}

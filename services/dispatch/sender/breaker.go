@@ -1,0 +1,144 @@
+package sender
+
+import (
+	"cmp"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+// BreakerConfig says when the circuit breaker of a receiver opens, and for how long. Zero values take the defaults named beside the fields.
+type BreakerConfig struct {
+	Failures int           // consecutive failed attempts that open it; 10, above the attempts of one delivery
+	Open     time.Duration // first cooldown; 30 s
+	MaxOpen  time.Duration // cooldowns double up to this; 10 min
+}
+
+func (c *BreakerConfig) setDefaults() {
+	c.Failures = cmp.Or(c.Failures, 10)
+	c.Open = cmp.Or(c.Open, 30*time.Second)
+	c.MaxOpen = cmp.Or(c.MaxOpen, 10*time.Minute)
+}
+
+// errAborted is the result of an attempt that this process gave up itself: it says nothing about the receiver.
+var errAborted = errors.New("attempt given up by the sender")
+
+var errFailed = errors.New("attempt failed")
+
+// breaker is the circuit breaker of one receiver: it opens after consecutive failures and lets single attempts through
+// after a cooldown. The timeout of the library is fixed per instance, so each longer cooldown is a new instance that starts open.
+type breaker struct {
+	cfg     BreakerConfig
+	changed func(store.Breaker)
+
+	mu    sync.Mutex
+	cb    *gobreaker.TwoStepCircuitBreaker[struct{}]
+	state gobreaker.State
+	opens int
+	until time.Time
+	since time.Time // when it closed; zero when it was never seen open
+}
+
+// newBreaker takes over where an earlier owner stopped: opens > 0 starts open until the moment given,
+// and half-open when that has passed.
+func newBreaker(cfg BreakerConfig, opens int, until, now time.Time, changed func(store.Breaker)) *breaker {
+	b := &breaker{cfg: cfg, changed: changed, opens: opens, until: until}
+	if opens > 0 {
+		b.state = gobreaker.StateOpen
+		b.cb = b.instance(until.Sub(now), true)
+	} else {
+		b.cb = b.instance(cfg.Open, false)
+	}
+	breakerState.WithLabelValues(b.state.String()).Inc()
+	return b
+}
+
+func (b *breaker) instance(cooldown time.Duration, open bool) *gobreaker.TwoStepCircuitBreaker[struct{}] {
+	forced := open
+	cb := gobreaker.NewTwoStepCircuitBreaker[struct{}](gobreaker.Settings{
+		MaxRequests: 1,
+		Timeout:     max(cooldown, time.Microsecond), // 0 would mean the library's default
+		ReadyToTrip: func(c gobreaker.Counts) bool { return forced || int(c.ConsecutiveFailures) >= b.cfg.Failures },
+		IsExcluded:  func(err error) bool { return errors.Is(err, errAborted) },
+	})
+	if open {
+		if done, err := cb.Allow(); err == nil {
+			done(errFailed)
+		}
+		forced = false
+	}
+	return cb
+}
+
+// allow asks for one attempt. Without leave, until is the end of the cooldown (zero while a probe is under way).
+// With leave, done must be called once with nil, errFailed or errAborted.
+func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	cb := b.cb
+	report, err := cb.Allow()
+	b.note(cb.State())
+	switch {
+	case errors.Is(err, gobreaker.ErrOpenState):
+		return nil, b.until, false
+	case err != nil:
+		return nil, time.Time{}, false
+	}
+	return func(result error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		report(result)
+		if cb == b.cb { // else the attempt began before the last change
+			b.note(cb.State())
+		}
+	}, time.Time{}, true
+}
+
+// note follows the library's state and reacts to a change.
+func (b *breaker) note(to gobreaker.State) {
+	if to == b.state {
+		return
+	}
+	breakerState.WithLabelValues(b.state.String()).Dec()
+	breakerState.WithLabelValues(to.String()).Inc()
+	breakerTransitions.WithLabelValues(to.String()).Inc()
+	b.state = to
+	switch to {
+	case gobreaker.StateOpen:
+		cooldown := min(b.cfg.Open<<min(b.opens, 20), b.cfg.MaxOpen)
+		b.opens++
+		b.until = time.Now().Add(cooldown)
+		b.cb = b.instance(cooldown, true)
+		b.changed(store.Breaker{Open: true, Until: b.until, Opens: b.opens})
+	case gobreaker.StateClosed:
+		b.opens, b.until, b.since = 0, time.Time{}, time.Now()
+		b.changed(store.Breaker{})
+	case gobreaker.StateHalfOpen:
+		// In memory only: a new owner finds the cooldown over and is half-open by itself.
+	}
+}
+
+// closed reports whether attempts flow freely.
+func (b *breaker) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state == gobreaker.StateClosed
+}
+
+// closedSince reports whether attempts have flowed freely since the moment given, as far as this owner knows.
+func (b *breaker) closedSince(at time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state == gobreaker.StateClosed && !b.since.After(at)
+}
+
+// forget takes the breaker out of the metrics.
+func (b *breaker) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	breakerState.WithLabelValues(b.state.String()).Dec()
+}

@@ -1,0 +1,137 @@
+package sender
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+// breakerKit drives a breaker on the clock of a synctest bubble.
+type breakerKit struct {
+	t       *testing.T
+	b       *breaker
+	changes []store.Breaker
+}
+
+func newBreakerKit(t *testing.T, opens int, until time.Time) *breakerKit {
+	t.Helper()
+	var cfg BreakerConfig
+	cfg.setDefaults()
+	k := &breakerKit{t: t}
+	k.b = newBreaker(cfg, opens, until, time.Now(), func(c store.Breaker) { k.changes = append(k.changes, c) })
+	t.Cleanup(k.b.forget)
+	return k
+}
+
+func (r *breakerKit) attempt(outcome error) {
+	r.t.Helper()
+	done, _, ok := r.b.allow()
+	require.True(r.t, ok)
+	done(outcome)
+}
+
+func (r *breakerKit) refused() time.Time {
+	r.t.Helper()
+	_, until, ok := r.b.allow()
+	require.False(r.t, ok)
+	return until
+}
+
+func TestBreakerRestsDouble(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerKit(t, 0, time.Time{})
+		for range 9 {
+			r.attempt(errFailed)
+		}
+		r.attempt(nil) // consecutive ones count
+		for range 9 {
+			r.attempt(errFailed)
+		}
+		r.attempt(errAborted) // neither here nor there
+		r.attempt(errFailed)
+		for i, rest := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
+			rest *= time.Second
+			require.Equal(t, time.Now().Add(rest), r.refused(), "rest %d", i)
+			require.Equal(t, store.Breaker{Open: true, Until: time.Now().Add(rest), Opens: i + 1}, r.changes[i])
+			<-time.After(rest - time.Millisecond)
+			r.refused()
+			<-time.After(2 * time.Millisecond)
+			done, _, ok := r.b.allow()
+			require.True(t, ok, "a probe after rest %d", i)
+			require.Zero(t, r.refused(), "one probe at a time")
+			done(errFailed)
+		}
+		<-time.After(10*time.Minute + time.Millisecond)
+		r.attempt(errAborted) // a probe that was given up makes room for another
+		r.attempt(nil)
+		require.True(t, r.b.closed())
+		require.Equal(t, store.Breaker{}, r.changes[len(r.changes)-1])
+		for range 10 {
+			r.attempt(errFailed)
+		}
+		require.Equal(t, time.Now().Add(30*time.Second), r.refused(), "starts over")
+	})
+}
+
+func TestBreakerIgnoresWhatBeganBeforeItOpened(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerKit(t, 0, time.Time{})
+		early, _, ok := r.b.allow()
+		require.True(t, ok)
+		for range 10 {
+			r.attempt(errFailed)
+		}
+		early(nil)
+		r.refused()
+		require.Len(t, r.changes, 1)
+	})
+}
+
+func TestBreakerIsTakenOver(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		until := time.Now().Add(time.Minute)
+		open := newBreakerKit(t, 2, until)
+		require.Equal(t, until, open.refused())
+		<-time.After(time.Minute + time.Millisecond)
+		open.attempt(errFailed)
+		require.Equal(t, 3, open.changes[0].Opens)
+		require.Equal(t, time.Now().Add(2*time.Minute), open.refused())
+
+		over := newBreakerKit(t, 2, time.Now().Add(-time.Hour))
+		<-time.After(time.Millisecond)
+		probe, _, ok := over.b.allow()
+		require.True(t, ok)
+		over.refused() // no burst
+		probe(nil)
+		require.True(t, over.b.closed())
+	})
+}
+
+func TestTierOfADelivery(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerKit(t, 0, time.Time{})
+		tier := func(committed time.Time, parks int) string {
+			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, lane: &lane{breaker: r.b}}).tier()
+		}
+		early := time.Now()
+		require.Equal(t, store.TierHealthy, tier(early, 0), "never seen open")
+		require.Equal(t, store.TierBlocked, tier(early, 1), "put off")
+		for range 10 {
+			r.attempt(errFailed)
+		}
+		require.Equal(t, store.TierBlocked, tier(time.Now(), 0), "at rest")
+		<-time.After(30*time.Second + time.Millisecond)
+		r.attempt(nil)
+		require.Equal(t, store.TierBlocked, tier(early, 0), "rested since the commit")
+		require.Equal(t, store.TierHealthy, tier(time.Now(), 0), "closed again before the commit")
+	})
+}

@@ -1,0 +1,140 @@
+package sender
+
+import (
+	"math"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+// finish does what was decided: first what must be in Kafka, then the result, then the record is done.
+func (s *Sender) finish(j *job, r *Receiver, a *attempted, in retryInput) {
+	m := j.msg
+	in.attempt, in.parks, in.now = m.Attempt, m.Parks, s.now()
+	d := s.cfg.Retry.decide(in)
+	if d.outcome == park {
+		if wait, ok := s.sched.park(j.lane, s.cfg.Retry.MaxParked); ok {
+			d.wait = max(d.wait, wait)
+		} else {
+			d.outcome = parkInStore
+		}
+	}
+	switch {
+	case a != nil:
+		s.observe(s.work, j, r, a, d)
+	case d.outcome == park || d.outcome == parkInStore:
+		laneParked.WithLabelValues(in.cause.String()).Inc()
+	}
+	res := s.result(j, a, d, in.now)
+	switch d.outcome {
+	case success:
+		s.seen.close(j)
+		s.results.add(res)
+	case parkInStore:
+		s.results.add(res)
+	case retry, park:
+		next := *m
+		next.NotBefore = *res.Next
+		if d.outcome == park {
+			next.Parks++
+		} else {
+			next.Attempt, next.Parks = m.Attempt+1, 0
+		}
+		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
+			failpoint.Hit("sender.retry_produced")
+			s.results.add(res)
+		})
+	case deadLetter:
+		s.deadLetter(j, in.cause, res)
+	}
+}
+
+// result describes a decision to the database.
+func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result {
+	n := int16(j.msg.Attempt)
+	res := &result{stored: j.rec.Done, Result: store.Result{
+		DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},
+		State:       webhook.StatePending, Attempt: n - 1, Most: n - 1,
+	}}
+	if a != nil {
+		res.Attempt, res.Tried, res.Started, res.Took, res.Body = n, true, a.at.UTC().Truncate(time.Microsecond), a.took, a.body
+		if a.status != 0 {
+			code := int32(a.status)
+			res.Code = &code
+		}
+		if a.err != "" {
+			res.Err = &a.err
+		}
+	}
+	moment := now.UTC().Truncate(time.Millisecond)
+	switch d.outcome {
+	case success:
+		// Also when a worker that lost the partition has recorded a failure of this attempt meanwhile.
+		res.State, res.Most, res.Completed = webhook.StateSuccess, math.MaxInt16, &moment
+	case deadLetter:
+		res.State, res.Most, res.Completed = webhook.StateFailed, math.MaxInt16, &moment
+		if d.reason != "" {
+			res.Err = &d.reason
+		}
+	case retry, park:
+		due := moment.Add(d.wait).Truncate(time.Millisecond)
+		res.Next = &due
+	case parkInStore: // without a time: it waits for its receiver
+	}
+	return res
+}
+
+// produce writes a record and calls then once the brokers have it. It tries until the partition stops.
+func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
+	s.client.Produce(s.work, rec, func(_ *kgo.Record, err error) {
+		if err == nil {
+			then()
+			return
+		}
+		s.log.WarnContext(s.work, "delivery not put on its delay line", "topic", rec.Topic, "delivery_id", j.msg.DeliveryID, "error", err)
+		again := *rec
+		time.AfterFunc(time.Second, func() {
+			if j.from.stopped() {
+				j.rec.Drop()
+				return
+			}
+			s.produce(j, &kgo.Record{Topic: again.Topic, Key: again.Key, Value: again.Value, Headers: again.Headers}, then)
+		})
+	})
+}
+
+// deadLetter keeps a delivery that is given up as a dead letter, then records the end.
+func (s *Sender) deadLetter(j *job, why cause, res *result) {
+	reason := deadletter.Attempts
+	switch why {
+	case expired:
+		reason = deadletter.TTL
+	case deleted:
+		reason = deadletter.Deleted
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey:
+	}
+	text := ""
+	if res.Err != nil {
+		text = *res.Err
+	}
+	for {
+		err := s.dead.Delivery(s.work, j.msg, reason, text)
+		if err == nil {
+			s.seen.close(j)
+			s.results.add(res)
+			return
+		}
+		s.log.WarnContext(s.work, "dead letter not written", "delivery_id", j.msg.DeliveryID, "error", err)
+		select {
+		case <-j.from.stopping:
+			j.rec.Drop()
+			return
+		case <-time.After(time.Second):
+		}
+	}
+}

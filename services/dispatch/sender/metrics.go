@@ -1,0 +1,65 @@
+package sender
+
+import (
+	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/sony/gobreaker/v2"
+
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+var (
+	deliveryTotal = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_delivery_total", Help: "Attempts made, by result (success, retry, failed) and number of the attempt.",
+	}, []string{"result", "attempt"})
+	deliveryLatency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later) and tier (healthy: neither put off nor at rest since the commit; blocked).",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600, 3600, 21600, 86400},
+	}, []string{"attempt", "tier"})
+	firstAttempt = prometheus.NewHistogram(prometheus.HistogramOpts{
+		Name: "tradegrid_delivery_first_attempt_seconds", Help: "Commit of the change to the begin of the first attempt, for healthy receivers.",
+		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600},
+	})
+	deliveryInflight = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers that are under way.",
+	})
+	laneParked = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_lane_parked", Help: "Deliveries put off without an attempt, by reason.",
+	}, []string{"reason"})
+	breakerState = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "tradegrid_breaker_state", Help: "Receivers known to this process, by state of their breaker.",
+	}, []string{"state"})
+	breakerTransitions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_breaker_transitions_total", Help: "Changes of breakers, by the state they went to.",
+	}, []string{"to"})
+	resultsBuffered = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_delivery_results_buffered", Help: "Results that wait to be written to the database.",
+	})
+)
+
+// Metrics are the collectors of this package, with all known labels: rates do not see the first increment of a counter
+// that was not there before.
+func Metrics() []prometheus.Collector {
+	var retries RetryConfig
+	retries.setDefaults()
+	for attempt := range retries.MaxAttempts {
+		for _, result := range []string{"success", "retry", "failed"} {
+			deliveryTotal.WithLabelValues(result, strconv.Itoa(attempt+1))
+		}
+	}
+	for _, attempt := range []string{"first", "later"} {
+		deliveryLatency.WithLabelValues(attempt, store.TierHealthy)
+		deliveryLatency.WithLabelValues(attempt, store.TierBlocked)
+	}
+	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey} {
+		laneParked.WithLabelValues(c.String())
+	}
+	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {
+		breakerState.WithLabelValues(state.String())
+		breakerTransitions.WithLabelValues(state.String())
+	}
+	return []prometheus.Collector{
+		deliveryTotal, deliveryLatency, firstAttempt, deliveryInflight, laneParked, breakerState, breakerTransitions, resultsBuffered,
+	}
+}

@@ -1,0 +1,238 @@
+package sender
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// Receiver is what the sender needs of a subscription. It is not changed once made.
+type Receiver struct {
+	URL    *url.URL
+	Paused bool // takes nothing for now: paused, disabled, or not active
+
+	BreakerOpens     int       // rests in a row that an earlier owner had given it
+	BreakerOpenUntil time.Time // end of the last of them
+
+	signer        *webhook.Signer
+	overlapSigner *webhook.Signer // while the previous secret is valid too
+	overlapUntil  time.Time
+	faulty        error // why no request can be made
+	sealed        error // why the secret cannot be opened now; deliveries wait until it can
+}
+
+// newReceiver prepares a subscription for sending. A URL or secret that no request can be made with is
+// kept as the reason for failed attempts, so that the owner sees it in the history.
+func newReceiver(rawURL, secret, previous string, previousUntil time.Time) *Receiver {
+	r := &Receiver{overlapUntil: previousUntil}
+	if r.URL, r.faulty = url.Parse(rawURL); r.faulty != nil {
+		r.URL = &url.URL{}
+	}
+	var err error
+	if r.signer, err = webhook.NewSigner(secret, ""); err != nil {
+		r.faulty = errors.Join(r.faulty, err)
+	}
+	if previous != "" {
+		if r.overlapSigner, err = webhook.NewSigner(secret, previous); err != nil {
+			r.faulty = errors.Join(r.faulty, err)
+		}
+	}
+	return r
+}
+
+// signerAt is the signer that is right at the moment of an attempt.
+func (r *Receiver) signerAt(now time.Time) *webhook.Signer {
+	if r.overlapSigner != nil && now.Before(r.overlapUntil) {
+		return r.overlapSigner
+	}
+	return r.signer
+}
+
+// Receivers finds the subscription that a delivery is for.
+type Receivers interface {
+	// Receiver returns nil without an error when there is no such subscription.
+	Receiver(ctx context.Context, company tenant.ID, id uuid.UUID) (*Receiver, error)
+}
+
+// ReceiverCache reads subscriptions from the database, many at a time, and keeps each for a short while.
+type ReceiverCache struct {
+	db   db.Querier
+	ttl  time.Duration
+	keys *secret.Keys
+	log  *slog.Logger
+
+	mu      sync.Mutex
+	entries *lru.Cache[webhook.SubscriptionKey, *receiverEntry]
+	wanted  []*receiverEntry
+	loading bool
+}
+
+// receiverEntry is one look-up: under way until done is closed.
+type receiverEntry struct {
+	key      webhook.SubscriptionKey
+	done     chan struct{}
+	receiver *Receiver
+	err      error
+	loadedAt time.Time // zero while under way
+}
+
+const maxReceivers = 100_000
+
+// NewReceiverCache keeps what it reads for at most ttl (5 s when zero), less when it is invalidated.
+func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
+	entries, err := lru.New[webhook.SubscriptionKey, *receiverEntry](maxReceivers)
+	if err != nil {
+		panic(err) // the size is a constant above zero
+	}
+	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), entries: entries, log: slog.New(slog.DiscardHandler)}
+}
+
+// UseKeys gives the keys that open the secrets. It goes before the first use.
+func (c *ReceiverCache) UseKeys(keys *secret.Keys, log *slog.Logger) { c.keys, c.log = keys, log }
+
+// Invalidate makes the next use read the subscription again.
+func (c *ReceiverCache) Invalidate(company tenant.ID, id uuid.UUID) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.entries.Remove(webhook.SubscriptionKey{Company: company, ID: id})
+}
+
+// Receiver implements [Receivers].
+func (c *ReceiverCache) Receiver(ctx context.Context, company tenant.ID, id uuid.UUID) (*Receiver, error) {
+	e := c.entry(webhook.SubscriptionKey{Company: company, ID: id}) //nolint:contextcheck // one load serves many callers
+	select {
+	case <-e.done:
+	default:
+		select {
+		case <-e.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return e.receiver, e.err
+}
+
+// entry finds a fresh entry, or orders one to be read.
+func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if e, ok := c.entries.Get(key); ok && (e.loadedAt.IsZero() || time.Since(e.loadedAt) < c.ttl) {
+		return e
+	}
+	e := &receiverEntry{key: key, done: make(chan struct{})}
+	c.entries.Add(key, e)
+	c.wanted = append(c.wanted, e)
+	if !c.loading {
+		c.loading = true
+		go c.load()
+	}
+	return e
+}
+
+// load reads what is wanted until nothing is; what is asked for meanwhile forms the next statement.
+func (c *ReceiverCache) load() {
+	for {
+		c.mu.Lock()
+		batch := c.wanted[:min(len(c.wanted), 500)]
+		c.wanted = c.wanted[len(batch):]
+		if len(batch) == 0 {
+			c.loading, c.wanted = false, nil
+			c.mu.Unlock()
+			return
+		}
+		c.mu.Unlock()
+		// Many callers wait for one statement: none of them may cancel it.
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		found, err := c.loadReceivers(ctx, batch)
+		cancel()
+		c.keep(batch, found, err)
+	}
+}
+
+func (c *ReceiverCache) keep(batch []*receiverEntry, found map[webhook.SubscriptionKey]*Receiver, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range batch {
+		e.receiver, e.err, e.loadedAt = found[e.key], err, time.Now()
+		if err != nil {
+			if kept, ok := c.entries.Peek(e.key); ok && kept == e {
+				c.entries.Remove(e.key)
+			}
+		}
+		close(e.done)
+	}
+}
+
+func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntry) (map[webhook.SubscriptionKey]*Receiver, error) {
+	keys := make([]webhook.SubscriptionKey, len(batch))
+	for i, e := range batch {
+		keys[i] = e.key
+	}
+	rows, err := store.SelectReceivers(ctx, c.db, keys)
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[webhook.SubscriptionKey]*Receiver, len(rows))
+	for _, row := range rows {
+		r := c.open(row)
+		r.Paused, r.BreakerOpens, r.BreakerOpenUntil = !row.Active, row.Opens, deref(row.OpenUntil)
+		found[row.Key] = r
+	}
+	return found, nil
+}
+
+// open prepares a subscription whose secrets are sealed. One that cannot be opened is for the operators: its deliveries
+// wait for the key.
+func (c *ReceiverCache) open(row store.Receiver) *Receiver {
+	until, previous := deref(row.PreviousUntil), deref(row.PreviousSecret)
+	if !time.Now().Before(until) {
+		previous = ""
+	}
+	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
+	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
+	if err = errors.Join(err, err2); err != nil {
+		c.log.Error("secret of a subscription not opened; its deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
+	}
+	r := newReceiver(row.URL, current, old, until)
+	if err != nil {
+		r.faulty, r.sealed = nil, err
+	}
+	return r
+}
+
+func deref[T any](p *T) (v T) {
+	if p != nil {
+		return *p
+	}
+	return v
+}
+
+// Watch drops what changes, as it is announced on the topic of subscriptions, until ctx is done.
+func (c *ReceiverCache) Watch(ctx context.Context, cfg kafka.Config) error {
+	return kafka.Tail(ctx, cfg, nil, func(r *kgo.Record) {
+		key, err := webhook.ParseSubscriptionKey(r.Key)
+		if err != nil {
+			if cfg.Log != nil {
+				cfg.Log.WarnContext(ctx, "announcement of a subscription not understood", "error", err)
+			}
+			return
+		}
+		c.Invalidate(key.Company, key.ID)
+	}, topics.Subscriptions)
+}

@@ -1,0 +1,159 @@
+package sender
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// RetryConfig is the schedule of attempts. Zero values take the defaults named beside the
+// fields; see docs/reference/limits.md#webhooks.
+type RetryConfig struct {
+	MaxAttempts int             // 7
+	Delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
+	MaxWait     time.Duration   // longest wait that a Retry-After may ask for; the longest line
+	Jitter      float64         // part of the delay added at random; 0.1, negative = none
+	Lines       []topics.Line   // delay lines, shortest first; topics.Lines()
+	MaxParks    int             // times in a row that a delivery is put on a line without an attempt; 4
+	MaxParked   int             // deliveries of one receiver on the lines; 10 000
+}
+
+func (c *RetryConfig) setDefaults() {
+	if len(c.Lines) == 0 {
+		c.Lines = topics.Lines()
+	}
+	c.MaxAttempts = cmp.Or(c.MaxAttempts, 7)
+	if len(c.Delays) == 0 {
+		for _, line := range c.Lines[:min(len(c.Lines), c.MaxAttempts-1)] {
+			c.Delays = append(c.Delays, line.Delay)
+		}
+	}
+	c.MaxWait = cmp.Or(c.MaxWait, c.Lines[len(c.Lines)-1].Delay)
+	if c.Jitter == 0 {
+		c.Jitter = 0.1
+	}
+	c.MaxParks = cmp.Or(c.MaxParks, 4)
+	c.MaxParked = cmp.Or(c.MaxParked, 10_000)
+}
+
+// cause is why a decision about a delivery is due.
+type cause int
+
+const (
+	answered    cause = iota // the receiver replied with a status
+	unanswered               // the attempt failed without a reply
+	breakerOpen              // the receiver is in a cooldown, or a probe of it is under way
+	laneFull                 // too many wait for this receiver
+	laneWaited               // it waited too long in its lane
+	paused                   // the subscription takes nothing for now
+	expired                  // its time to live is over
+	deleted                  // there is no such subscription any more
+	noKey                    // its secret cannot be opened without a key that is missing
+)
+
+// String is the name in metrics and logs.
+func (c cause) String() string {
+	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key"}[c]
+}
+
+// outcome is what happens to a delivery next.
+type outcome int
+
+const (
+	success     outcome = iota // done
+	retry                      // one attempt used, another follows on a delay line
+	park                       // no attempt used, back by a delay line
+	parkInStore                // no attempt used, waits in the database
+	deadLetter                 // over
+)
+
+// decision is an outcome and how long to wait for what comes next.
+type decision struct {
+	outcome outcome
+	wait    time.Duration // for retry and park
+	reason  string        // for deadLetter: the text stored and sent along; empty = that of the attempt
+}
+
+// retryInput is everything that a decision depends on.
+type retryInput struct {
+	cause        cause
+	attempt      int // number of the attempt, made or not
+	parks        int // times in a row that it was parked
+	status       int
+	retryAfter   string
+	cooldownEnds time.Time // of the breaker; zero when unknown
+	now          time.Time
+}
+
+// decide turns what was met into what becomes of the delivery. Every way a delivery can go is here.
+func (c *RetryConfig) decide(in retryInput) decision {
+	switch in.cause {
+	case expired:
+		return decision{outcome: deadLetter, reason: "ttl expired"}
+	case deleted:
+		return decision{outcome: deadLetter, reason: "subscription deleted"}
+	case paused:
+		return decision{outcome: parkInStore}
+	case breakerOpen, laneFull, laneWaited, noKey:
+		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
+		if in.parks >= c.MaxParks {
+			return decision{outcome: parkInStore, wait: c.jittered(wait)}
+		}
+		return decision{outcome: park, wait: c.jittered(wait)}
+	case answered:
+		if in.status >= 200 && in.status < 300 {
+			return decision{outcome: success}
+		}
+	case unanswered:
+	}
+	if in.attempt >= c.MaxAttempts {
+		return decision{outcome: deadLetter}
+	}
+	return decision{outcome: retry, wait: c.delay(in)}
+}
+
+// delay is the wait after a failed attempt.
+func (c *RetryConfig) delay(in retryInput) time.Duration {
+	wait := c.jittered(c.Delays[min(in.attempt, len(c.Delays))-1])
+	if in.status == http.StatusTooManyRequests || in.status == http.StatusServiceUnavailable {
+		wait = max(wait, parseRetryAfter(in.retryAfter, in.now))
+	}
+	return min(wait, c.MaxWait)
+}
+
+func (c *RetryConfig) jittered(d time.Duration) time.Duration {
+	if c.Jitter <= 0 {
+		return d
+	}
+	return d + time.Duration(rand.Float64()*c.Jitter*float64(d))
+}
+
+// parseRetryAfter reads seconds or an HTTP date; anything else, and the past, is 0.
+func parseRetryAfter(s string, now time.Time) time.Duration {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return 0
+	}
+	if n, err := strconv.ParseUint(s, 10, 63); err == nil {
+		return time.Duration(min(n, 1<<31)) * time.Second
+	}
+	if at, err := http.ParseTime(s); err == nil {
+		return max(at.Sub(now), 0)
+	}
+	return 0
+}
+
+// line is the shortest delay line that holds a record for the wait; jitter may exceed its delay.
+func (c *RetryConfig) line(wait time.Duration) string {
+	for _, l := range c.Lines {
+		if wait <= l.Delay+time.Duration(max(c.Jitter, 0)*float64(l.Delay)) {
+			return l.Topic
+		}
+	}
+	return c.Lines[len(c.Lines)-1].Topic
+}

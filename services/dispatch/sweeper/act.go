@@ -1,0 +1,112 @@
+package sweeper
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// bodiesAtATime bounds the memory for bodies of up to 256 KiB.
+const bodiesAtATime = 100
+
+func (s *Sweeper) do(ctx context.Context, t *todo, now time.Time) error {
+	for len(t.close) > 0 {
+		n := min(len(t.close), bodiesAtATime)
+		if err := s.closeAll(ctx, t.close[:n], t.why[:n], now); err != nil {
+			return err
+		}
+		t.close, t.why = t.close[n:], t.why[n:]
+	}
+	for len(t.inject) > 0 {
+		n := min(len(t.inject), bodiesAtATime)
+		if err := s.inject(ctx, t.inject[:n], now); err != nil {
+			return err
+		}
+		t.inject = t.inject[n:]
+	}
+	return nil
+}
+
+// inject puts deliveries in again, and notes it once the brokers have them.
+func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now time.Time) error {
+	bodies, err := store.SelectBodies(ctx, s.db, rows)
+	if err != nil {
+		return err
+	}
+	var records []*kgo.Record
+	var sent, gone []*store.OpenDelivery
+	for _, v := range rows {
+		body, ok := bodies[v.ID]
+		switch {
+		case ok:
+			sent, records = append(sent, v), append(records, message(v, body).Record(topics.Deliveries))
+		case now.Sub(v.CreatedAt) > time.Hour:
+			gone = append(gone, v)
+		default:
+			// The relay writes the event log after it has published: the body is about to come.
+		}
+	}
+	if err := s.out.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return fmt.Errorf("put %d deliveries in again: %w", len(records), err)
+	}
+	if err := store.MarkInjected(ctx, s.db, sent, now); err != nil {
+		return err
+	}
+	for _, v := range sent {
+		sweeperReinjected.WithLabelValues(cause(v)).Inc()
+	}
+	if len(sent) > 0 {
+		s.cfg.Log.InfoContext(ctx, "deliveries put in again", "count", len(sent), "company_id", sent[0].Subscription.Company, "subscription_id", sent[0].Subscription.ID)
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	why := make([]ending, len(gone))
+	for i := range why {
+		why[i] = ending{deadletter.TTL, "the event is no longer in the event log"}
+	}
+	return s.closeAll(ctx, gone, why, now)
+}
+
+// cause is the label of the metric.
+func cause(v *store.OpenDelivery) string {
+	if v.Next == nil {
+		return "parked"
+	}
+	return "overdue"
+}
+
+// message asks for the next attempt, now, in a trace of its own: the request is long over.
+func message(v *store.OpenDelivery, body []byte) *webhook.Message {
+	return &webhook.Message{
+		Company: v.Subscription.Company, DeliveryID: v.ID, SubscriptionID: v.Subscription.ID, Event: v.Event, EventID: v.EventID,
+		Attempt: int(v.Attempt) + 1, Parks: 1, ExpiresAt: v.Expires, CommittedAt: v.CreatedAt, IsTest: v.IsTest, Body: body,
+	}
+}
+
+// closeAll writes the dead letters first: a crash repeats them, and loses none.
+func (s *Sweeper) closeAll(ctx context.Context, rows []*store.OpenDelivery, why []ending, now time.Time) error {
+	bodies, err := store.SelectBodies(ctx, s.db, rows)
+	if err != nil {
+		return err
+	}
+	texts := make([]string, len(rows))
+	for i, v := range rows {
+		texts[i] = why[i].text
+		if err := s.dead.Delivery(ctx, message(v, bodies[v.ID]), why[i].reason, why[i].text); err != nil {
+			return err
+		}
+	}
+	if err := store.CloseFailed(ctx, s.db, rows, texts, now); err != nil {
+		return err
+	}
+	sweeperExpired.Add(float64(len(rows)))
+	return nil
+}

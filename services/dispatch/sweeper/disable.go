@@ -1,0 +1,48 @@
+package sweeper
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+// Subscriptions is the owner of the subscriptions.
+type Subscriptions interface {
+	// Disable takes a subscription out of service, unless it had a success or was enabled since the moment given. It
+	// reports whether it did.
+	Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (bool, error)
+}
+
+// disableFailing takes receivers out of service that nobody has looked after for days. Their events stay in
+// the event log.
+func (s *Sweeper) disableFailing(ctx context.Context) error {
+	now := s.now().UTC().Truncate(time.Microsecond)
+	since := now.Add(-s.cfg.DisableAfter)
+	keys, err := store.SelectFailing(ctx, s.db, since, s.cfg.DisableFailed)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := s.disable(ctx, key, since); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Sweeper) disable(ctx context.Context, key webhook.SubscriptionKey, since time.Time) error {
+	reason := fmt.Sprintf("no success and at least %d failed deliveries since %s", s.cfg.DisableFailed, since.Format(time.RFC3339))
+	disabled, err := s.cfg.Subscriptions.Disable(ctx, key.Company, key.ID, reason, since)
+	if err != nil || !disabled {
+		return err
+	}
+	subscriptionsDisabled.Inc()
+	s.cfg.Log.WarnContext(ctx, "subscription disabled", "company_id", key.Company, "subscription_id", key.ID, "reason", reason)
+	return nil
+}
