@@ -105,7 +105,6 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	nodes := make([]*node, 2)
 	for i := range nodes {
 		nodes[i] = newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
-		background(t, nodes[i].limiter.Run)
 	}
 	id := nodes[0].found(t)
 	token := nodes[0].issue(t, id, []string{"*:read"}, company.CustomRate{RefillMilli: perSecond * 1000, Burst: burst})
@@ -119,6 +118,23 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	start := time.Now()
 	var passed, refused [2]int
 	var wg sync.WaitGroup
+	// The nodes exchange as often as in production. What a busy machine makes of that is measured, since a node spends its
+	// share of the demand before until it hears of the other's.
+	exchanging, stop := context.WithTimeout(t.Context(), lasting)
+	defer stop()
+	var slowest time.Duration
+	wg.Go(func() {
+		for last := start; exchanging.Err() == nil; last = time.Now() {
+			for _, n := range nodes {
+				n.limiter.Exchange(t.Context())
+			}
+			select {
+			case <-exchanging.Done():
+			case <-time.After(time.Second):
+			}
+			slowest = max(slowest, time.Since(last))
+		}
+	})
 	for i, n := range nodes {
 		wg.Go(func() {
 			for time.Since(start) < lasting {
@@ -135,8 +151,8 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	}
 	wg.Wait()
 	took := time.Since(start).Seconds()
-	// The burst, the part of it that the other node held at first, and the refill of two seconds of shifting demand.
-	most := burst + burst/2 + perSecond*(took+2)
+	// The burst, the part of it that the other node held at first, and the refill of two exchanges of shifting demand.
+	most := burst + burst/2 + perSecond*(took+2*slowest.Seconds())
 	both := float64(passed[0] + passed[1])
 	require.LessOrEqual(t, both, most, "%v passed", passed)
 	require.Greater(t, both, perSecond*took, "%v passed: what was bought is given", passed)
