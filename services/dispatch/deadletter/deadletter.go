@@ -1,5 +1,5 @@
-// Package deadletter writes what cannot be delivered or understood to the dead letter topics. Nothing consumes those by
-// itself; people look at them.
+// Package deadletter writes records that cannot be delivered or decoded to the dead letter topics, for people to look at.
+// No role consumes these topics.
 package deadletter
 
 import (
@@ -16,25 +16,25 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Reasons of dead letters, as label of the metric and as header.
+// Reasons, as label of the metric and as header.
 const (
 	Attempts = "attempts"     // all attempts failed
-	TTL      = "ttl"          // not delivered within the time to live
+	TTL      = "ttl"          // its lifetime is over
 	Deleted  = "subscription" // the subscription is gone
-	Decode   = "decode"       // the record could not be understood
-	Refused  = "refused"      // the broker refuses the record for good
+	Decode   = "decode"       // the record could not be decoded
+	Refused  = "refused"      // the broker rejects the record
 )
 
-// maxValue bounds the value of a dead letter, so that it fits where its cause did not.
+// maxValue limits the value of a dead letter; a longer one is cut, so that a record that was too large fits.
 const maxValue = 512 << 10
 
-// Headers that a dead letter has on top of those of its record.
+// Headers that are added to those of the record.
 const (
 	headerReason = "dead_reason"
 	headerError  = "dead_error"
 	headerAt     = "dead_at" // unix ms
 	headerFrom   = "dead_from"
-	headerCut    = "dead_value_bytes" // length of a value that was too long to keep
+	headerCut    = "dead_value_bytes" // length of a value that was cut
 )
 
 // Writer writes dead letters.
@@ -43,15 +43,15 @@ type Writer struct {
 	now    func() time.Time
 }
 
-// New uses the client, which must produce with acknowledgements of all replicas.
+// New makes a writer. The client must produce with acknowledgements of all in-sync replicas.
 func New(client *kgo.Client) *Writer { return &Writer{client: client, now: time.Now} }
 
-// Delivery keeps a delivery that is given up, and returns once the brokers have it.
+// Delivery writes a failed delivery and waits for the brokers.
 func (w *Writer) Delivery(ctx context.Context, m *webhook.Message, reason, text string) error {
 	return w.write(ctx, m.Record(topics.DeliveriesDead), reason, text, "")
 }
 
-// Record keeps a consumed record that cannot be processed, and returns once the brokers have it.
+// Record writes a consumed record that cannot be processed and waits for the brokers.
 func (w *Writer) Record(ctx context.Context, topic string, r *kgo.Record, reason string, cause error) error {
 	dead := &kgo.Record{Topic: topic, Key: r.Key, Value: r.Value, Headers: append([]kgo.RecordHeader(nil), r.Headers...)}
 	from := fmt.Sprintf("%s/%d/%d", r.Topic, r.Partition, r.Offset)
@@ -79,7 +79,7 @@ func (w *Writer) write(ctx context.Context, r *kgo.Record, reason, text, from st
 	return nil
 }
 
-// Depth counts the records that the dead letter topics keep.
+// Depth counts the records in the dead letter topics.
 func Depth(ctx context.Context, admin *kadm.Client) (map[string]int64, error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
@@ -103,7 +103,7 @@ func Depth(ctx context.Context, admin *kadm.Client) (map[string]int64, error) {
 	return depth, nil
 }
 
-// ShowDepth sets the metric; a topic that is not in the map has 0.
+// ShowDepth sets the metric; a topic that is missing in the map counts as empty.
 func ShowDepth(depth map[string]int64) {
 	for _, topic := range []string{topics.DeliveriesDead, topics.EventsDead} {
 		kept.WithLabelValues(topic).Set(float64(depth[topic]))

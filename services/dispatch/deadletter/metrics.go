@@ -11,7 +11,7 @@ var (
 		Name: "tradegrid_dlq_total", Help: "Dead letters written, by topic and reason.",
 	}, []string{"topic", "reason"})
 	kept = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tradegrid_dlq_depth", Help: "Records that a dead letter topic keeps, as the owner of the sweeper's lease counts them; 0 in other processes.",
+		Name: "tradegrid_dlq_depth", Help: "Records in a dead letter topic, counted by the owner of the sweeper's lease; 0 in other processes.",
 	}, []string{"topic"})
 )
 

@@ -1,4 +1,4 @@
-// Package delay serves the delay topics: it hands records on to topics.Deliveries when they are due; see
+// Package delay consumes the delay topics and produces each record to topics.Deliveries when it is due; see
 // docs/architecture.md#delay-topics.
 package delay
 
@@ -21,15 +21,15 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Config says how delay topics are served. Zero values take the defaults named beside the fields.
+// Config configures a [Forwarder]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Group       string        // one group per line: this, a dash and the topic; tradegrid-delay
-	InstanceID  string        // of the groups' static membership; empty = none
+	Group       string        // prefix of the consumer groups, one per topic: this, a dash and the topic; tradegrid-delay
+	InstanceID  string        // static membership in the groups; empty = none
 	Lines       []topics.Line // topics.Lines()
-	Window      int           // records per partition that are looked at ahead of their time; 5 000
+	Window      int           // records per partition held in memory before they are due; 5 000
 	WindowBytes int64         // the same in bytes; 8 MiB
-	Retry       time.Duration // pause before a record that could not be handed on is tried again; 500 ms
+	Retry       time.Duration // pause before a failed record is produced again; 500 ms
 	Log         *slog.Logger
 }
 
@@ -46,8 +46,8 @@ func (c *Config) setDefaults() {
 	c.Retry = cmp.Or(c.Retry, 500*time.Millisecond)
 }
 
-// Forwarder hand records on to topics.Deliveries once their time has come. What waits is in Kafka: a line holds only a
-// window of each partition, in which it puts right the order that jitter has disturbed.
+// Forwarder produces delayed records to topics.Deliveries when they are due. Records wait in Kafka; only a window of each
+// partition is in memory, where they are sorted, because jitter makes due times differ from the order in the topic.
 type Forwarder struct {
 	cfg    Config
 	client *kgo.Client
@@ -59,17 +59,17 @@ func New(cfg Config) (*Forwarder, error) {
 	cfg.setDefaults()
 	client, err := kafka.NewClient(cfg.Kafka)
 	if err != nil {
-		return nil, fmt.Errorf("delay lines: %w", err)
+		return nil, fmt.Errorf("delay topics: %w", err)
 	}
 	return &Forwarder{cfg: cfg, client: client, dead: deadletter.New(client)}, nil
 }
 
-// Run serves all lines until ctx is done.
+// Run consumes all topics until ctx is done.
 func (d *Forwarder) Run(ctx context.Context) error {
 	defer d.client.Close()
 	group, ctx := errgroup.WithContext(ctx)
 	for _, line := range d.cfg.Lines {
-		l := &delayLine{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
+		l := &delayTopic{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
 		group.Go(func() error {
 			return kafka.Consume(ctx, kafka.ConsumerConfig{
 				Client: d.cfg.Kafka, Group: d.cfg.Group + "-" + line.Topic, Topics: []string{line.Topic}, InstanceID: d.cfg.InstanceID,
@@ -80,8 +80,8 @@ func (d *Forwarder) Run(ctx context.Context) error {
 	return group.Wait()
 }
 
-// delayLine is one tier. The stop signal of an assigned partition stands for the partition.
-type delayLine struct {
+// delayTopic is one topic. Its partitions are identified by their stop channels.
+type delayTopic struct {
 	topics.Line
 	d *Forwarder
 
@@ -95,10 +95,10 @@ type waiting struct {
 	due time.Time
 }
 
-// lookahead is the window of one partition, with the record that is due first on top.
+// lookahead is the window of one partition.
 type lookahead struct {
-	line *delayLine
-	wake chan struct{} // the top has changed
+	line *delayTopic
+	wake chan struct{} // another record is due first
 
 	mu    sync.Mutex
 	queue dueHeap
@@ -106,7 +106,7 @@ type lookahead struct {
 }
 
 // add takes a record from the partition.
-func (l *delayLine) add(ctx context.Context, rec *kafka.Record) {
+func (l *delayTopic) add(ctx context.Context, rec *kafka.Record) {
 	due, err := dueTime(rec.Record, l.Delay)
 	if err != nil {
 		l.deadLetter(ctx, rec, err)
@@ -123,8 +123,7 @@ func (l *delayLine) add(ctx context.Context, rec *kafka.Record) {
 	part.push(waiting{rec, due})
 }
 
-// dueTime reads when a record is to be handed on: the moment that its producer wrote into it, else after the
-// delay of the line.
+// dueTime is the time in the header not_before, or else the timestamp of the record plus the delay of the topic.
 func dueTime(rec *kgo.Record, delay time.Duration) (time.Time, error) {
 	for _, h := range rec.Headers {
 		if h.Key != "not_before" {
@@ -132,7 +131,7 @@ func dueTime(rec *kgo.Record, delay time.Duration) (time.Time, error) {
 		}
 		ms, err := strconv.ParseInt(string(h.Value), 10, 64)
 		if err != nil {
-			return time.Time{}, fmt.Errorf("header not_before must be unix milliseconds, is %.60q", h.Value)
+			return time.Time{}, fmt.Errorf("header not_before: must be unix milliseconds, got %.60q", h.Value)
 		}
 		if ms > 0 {
 			return time.UnixMilli(ms), nil
@@ -141,15 +140,16 @@ func dueTime(rec *kgo.Record, delay time.Duration) (time.Time, error) {
 	return rec.Timestamp.Add(delay), nil
 }
 
-// deadLetter puts a record aside that says not when it is due. It keeps trying: the record must not get lost.
-func (l *delayLine) deadLetter(ctx context.Context, rec *kafka.Record, cause error) {
+// deadLetter writes a record without a readable due time to the dead letter topic. It retries until that works or the
+// partition stops.
+func (l *delayTopic) deadLetter(ctx context.Context, rec *kafka.Record, cause error) {
 	for {
 		err := l.d.dead.Record(ctx, topics.DeliveriesDead, rec.Record, deadletter.Decode, cause)
 		if err == nil {
 			rec.Done()
 			return
 		}
-		l.d.cfg.Log.ErrorContext(ctx, "dead letter of a delay line not written", "line", l.Topic, "error", err)
+		l.d.cfg.Log.ErrorContext(ctx, "dead letter not written", "line", l.Topic, "error", err)
 		pause := time.NewTimer(l.d.cfg.Retry)
 		select {
 		case <-pause.C:
@@ -177,7 +177,7 @@ func (p *lookahead) push(w waiting) {
 	}
 }
 
-// run hands on what is due until the partition stops; the rest is left to its next owner.
+// run forwards records when they are due until the partition stops. The next owner consumes the rest again.
 func (p *lookahead) run(ctx context.Context, stopping <-chan struct{}) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -207,7 +207,7 @@ func (p *lookahead) takeDue(now time.Time) (due []waiting) {
 	return due
 }
 
-// untilNext is the time until the top is due; long when there is none, because push wakes the loop.
+// untilNext is the time until the next record is due; an hour without one, because push wakes the loop.
 func (p *lookahead) untilNext() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -217,12 +217,12 @@ func (p *lookahead) untilNext() time.Duration {
 	return max(time.Until(p.queue[0].due), 0)
 }
 
-// forward produces the record as it is and finishes it when the brokers have it.
+// forward produces the record unchanged and marks it as done when the brokers have it.
 func (p *lookahead) forward(ctx context.Context, w waiting) {
 	next := &kgo.Record{Topic: topics.Deliveries, Key: w.rec.Key, Value: w.rec.Value, Headers: w.rec.Headers}
 	p.line.d.client.Produce(ctx, next, func(_ *kgo.Record, err error) {
 		if err != nil {
-			p.line.d.cfg.Log.WarnContext(ctx, "record could not leave its delay line", "line", p.line.Topic, "offset", w.rec.Offset, "error", err)
+			p.line.d.cfg.Log.WarnContext(ctx, "delayed record not forwarded", "line", p.line.Topic, "offset", w.rec.Offset, "error", err)
 			p.push(waiting{w.rec, time.Now().Add(p.line.d.cfg.Retry)})
 			return
 		}

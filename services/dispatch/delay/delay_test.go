@@ -31,7 +31,7 @@ func delayed(sub uuid.UUID, n int, notBefore time.Time) *webhook.Message {
 }
 
 // Jitter disturbs the order of due times within a line; each record leaves when it is due, whatever its place.
-func TestDelayLineHandsOnWhenDue(t *testing.T) {
+func TestDelayTopicHandsOnWhenDue(t *testing.T) {
 	t.Parallel()
 	const total = 200
 	k := dispatchtest.New(t, nil)
@@ -60,7 +60,7 @@ func TestDelayLineHandsOnWhenDue(t *testing.T) {
 	require.Greater(t, punctual, total/2, "those in front of a line that stands in the order of arrival would hold up most")
 }
 
-func TestDelayLineWithoutTimeWaitsForItsDelay(t *testing.T) {
+func TestDelayTopicWithoutTimeWaitsForItsDelay(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, nil)
 	line := topics.Line{Topic: topics.Lines()[1].Topic, Delay: 400 * time.Millisecond}
@@ -73,7 +73,7 @@ func TestDelayLineWithoutTimeWaitsForItsDelay(t *testing.T) {
 }
 
 // A record far in the future must not hold back others of its partition, and the window bounds the memory.
-func TestDelayLineWithFullWindowKeepsMoving(t *testing.T) {
+func TestDelayTopicWithFullWindowKeepsMoving(t *testing.T) {
 	t.Parallel()
 	const total = 400
 	k := dispatchtest.New(t, nil)
@@ -90,7 +90,7 @@ func TestDelayLineWithFullWindowKeepsMoving(t *testing.T) {
 	require.Len(t, arrived(), total)
 }
 
-func TestDelayLineSurvivesItsOwner(t *testing.T) {
+func TestDelayTopicSurvivesItsOwner(t *testing.T) {
 	t.Parallel()
 	const total = 300
 	k := dispatchtest.New(t, nil)
@@ -117,16 +117,16 @@ func TestDelayLineSurvivesItsOwner(t *testing.T) {
 	require.Less(t, len(arrived()), 2*total)
 }
 
-func TestDelayLineBuriesWhatHasNoTime(t *testing.T) {
+func TestDelayTopicDeadLettersWhatHasNoTime(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, nil)
 	line := topics.Lines()[0]
-	arrived, buried := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
+	arrived, dead := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
 	runDelayLines(k, []topics.Line{line}, 0)
 	sub := uuid.New()
 	broken := delayed(sub, 0, time.Now()).Record(line.Topic)
 	dispatchtest.SetHeader(broken, "not_before", "soon")
 	k.Produce(broken, delayed(sub, 1, time.Now()).Record(line.Topic))
 	k.Await(arrived, 1)
-	k.Await(buried, 1)
+	k.Await(dead, 1)
 }

@@ -28,8 +28,8 @@ type Event struct {
 	doc *webhook.Doc
 }
 
-// Decode reads an event from the headers of a record and checks its body. The error says what makes the record useless
-// for good.
+// Decode reads an event from the headers of a record and checks its body. An error means that the record can never be
+// routed.
 func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 	e := &Event{Body: rec.Value}
 	var errs []error
@@ -67,7 +67,7 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 	return e, nil
 }
 
-// FromLog makes of an entry of the event log what [Decode] makes of its record.
+// FromLog returns for an entry of the event log what [Decode] returns for its record.
 func FromLog(entry Event, name string, registry *event.Registry) (*Event, error) {
 	if err := entry.check(name, schemaVersion, registry); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func FromLog(entry Event, name string, registry *event.Registry) (*Event, error)
 	return &entry, nil
 }
 
-// schemaVersion is the version of records that this code understands.
+// schemaVersion is the supported version of records.
 const schemaVersion = "1"
 
 func (e *Event) check(name, schema string, registry *event.Registry) error {
@@ -84,26 +84,26 @@ func (e *Event) check(name, schema string, registry *event.Registry) error {
 	e.Type, known = registry.Lookup(name)
 	switch {
 	case schema != schemaVersion:
-		return fmt.Errorf("header schema: version %q is not understood by this router", schema)
+		return fmt.Errorf("header schema: version %q is not supported", schema)
 	case e.ID == uuid.Nil:
-		return errors.New("header ce_id: the event id is missing")
+		return errors.New("header ce_id: event id is missing")
 	case e.Company.IsZero():
-		return errors.New("header companyid: the company is missing")
+		return errors.New("header companyid: company is missing")
 	case !known:
 		return fmt.Errorf("header ce_type: unknown event %q", name)
 	case len(e.Body) == 0 || e.Body[0] != '{' || !json.Valid(e.Body):
-		return errors.New("the body is not a JSON object")
+		return errors.New("body is not a JSON object")
 	case len(e.Body) > webhook.MaxBody:
-		return fmt.Errorf("the body has %d bytes, more than the %d that are sent", len(e.Body), webhook.MaxBody)
+		return fmt.Errorf("body has %d bytes, limit is %d", len(e.Body), webhook.MaxBody)
 	}
 	return nil
 }
 
-// actor is who caused the event.
+// actor is the id of the user or token that caused the event.
 func (e *Event) actor() string {
 	var body struct {
 		ActorID string `json:"actorId"`
 	}
-	_ = json.Unmarshal(e.Body, &body) // checked on arrival; an actor of another type is nobody's own
+	_ = json.Unmarshal(e.Body, &body) // the body is valid JSON; an actor of another type matches nobody
 	return body.ActorID
 }

@@ -1,5 +1,5 @@
-// Package match finds the deliveries of an event: the subscriptions of its company that want it and may see it. The
-// router makes them, and the reconciler compares them with what is there.
+// Package match matches events with subscriptions. The router makes deliveries of the matches, and the reconciler checks
+// that the deliveries exist.
 package match
 
 import (
@@ -23,10 +23,10 @@ type Delivery struct {
 	*Event
 	Subscription uuid.UUID
 	DeliveryID   uuid.UUID
-	Paused       bool // the subscription takes nothing for now
+	Paused       bool // the delivery is parked until the subscription is resumed
 }
 
-// Match adds the deliveries of an event.
+// Match appends the deliveries of an event to the list.
 func Match(ctx context.Context, modules Modules, e *Event, subs []Subscription, to []Delivery) ([]Delivery, error) {
 	asked := false
 	for i := range subs {
@@ -37,7 +37,7 @@ func Match(ctx context.Context, modules Modules, e *Event, subs []Subscription, 
 		if !asked {
 			active, err := modules.Active(ctx, e.Company, e.Type.Module)
 			if err != nil {
-				return to, fmt.Errorf("is module %s active: %w", e.Type.Module, err)
+				return to, fmt.Errorf("check that module %s is active: %w", e.Type.Module, err)
 			}
 			if !active {
 				return to, nil
@@ -49,8 +49,8 @@ func Match(ctx context.Context, modules Modules, e *Event, subs []Subscription, 
 	return to, nil
 }
 
-// wants reports whether the subscription wants the event and may see it. Whether the module is active is a matter of the
-// company and asked once per event.
+// wants reports whether the subscription matches the event and its scopes allow to read it. Whether the module is active
+// depends on the company only, so [Match] asks once per event.
 func (s *Subscription) wants(e *Event) bool {
 	return webhook.MatchAny(s.Events, e.Type.Name) &&
 		s.Scopes.Allows(e.Type.Scope, false) &&

@@ -86,7 +86,7 @@ func TestDecodeEventNamesTheFault(t *testing.T) {
 		"bad json":        {func(r *kgo.Record) { r.Value = r.Value[:len(r.Value)-1] }, "not a JSON object"},
 		"empty":           {func(r *kgo.Record) { r.Value = nil }, "not a JSON object"},
 		"array":           {func(r *kgo.Record) { r.Value = []byte(`[]`) }, "not a JSON object"},
-		"too big":         {func(r *kgo.Record) { r.Value = append([]byte(`{"a":"`), append(make2MiB(), '"', '}')...) }, "more than the"},
+		"too big":         {func(r *kgo.Record) { r.Value = append([]byte(`{"a":"`), append(make2MiB(), '"', '}')...) }, "limit is"},
 		"unknown event":   {setHeader("ce_type", "planet.created"), `unknown event "planet.created"`},
 		"newer schema":    {setHeader("schema", "2"), "header schema"},
 		"no company":      {setHeader("companyid", "x"), "header companyid"},

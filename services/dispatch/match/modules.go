@@ -11,20 +11,19 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Modules tells which components a company has. A company that is not known any more has all of them: what it
-// raised while it existed is still delivered.
+// Modules tells which components a company has. A deleted company has all of them, because events from before its deletion
+// are still delivered.
 type Modules interface {
 	Active(ctx context.Context, company tenant.ID, module string) (bool, error)
 }
 
-// moduleTable is a [Modules] that asks for the components of a company and keeps them for a while.
+// moduleTable is a [Modules] that caches the components of companies.
 type moduleTable struct {
 	alwaysOn access.Components
 	cache    *ttlCache[tenant.ID, access.Components]
 }
 
-// NewModules makes a [Modules] of a function that reads the components of a company. Each answer is kept for ttl. It is
-// not asked about components that are always on.
+// NewModules caches what read returns, for ttl. Components that are always on are not asked for.
 func NewModules(alwaysOn access.Components, ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
 	return &moduleTable{alwaysOn: alwaysOn, cache: newTTLCache(100_000, ttl, read)}
 }
@@ -38,7 +37,7 @@ func (t *moduleTable) Active(ctx context.Context, company tenant.ID, module stri
 	return err == nil && components.Has(module), err
 }
 
-// ttlCache keeps what a function returned for a key, for a bounded time and number of keys.
+// ttlCache caches the results of a function for a limited time and number of keys.
 type ttlCache[K comparable, V any] struct {
 	ttl  time.Duration
 	read func(ctx context.Context, key K) (V, error)
@@ -60,7 +59,7 @@ func newTTLCache[K comparable, V any](size int, ttl time.Duration, read func(con
 	return &ttlCache[K, V]{ttl: ttl, read: read, lru: lru}
 }
 
-// get returns what is kept, or reads. Errors are not kept.
+// get returns the cached value or reads it. Errors are not cached.
 func (c *ttlCache[K, V]) get(ctx context.Context, key K) (V, error) {
 	now := time.Now()
 	c.mu.Lock()

@@ -16,10 +16,9 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// Cache holds the subscriptions of the companies that raised events lately. Each use asks the database,
-// with one cheap query for a whole batch, how many changes a company's set has seen: whoever subscribes and then causes an event
-// gets it, however fast. What else may change, such as a subscription that is disabled for its failures, is
-// dropped when it is announced, and at the latest when it is older than the time to live.
+// Cache caches the subscriptions of companies. Each use asks the database, with one query for a whole batch, for the number
+// of changes of each company's subscriptions, so that a new subscription gets the next event. Changes that are not counted,
+// such as a subscription that the platform disables, are seen when they are announced, or after the time to live.
 type Cache struct {
 	q   db.Querier
 	ttl time.Duration
@@ -28,7 +27,7 @@ type Cache struct {
 
 	mu    sync.Mutex
 	lru   *simplelru.LRU[tenant.ID, snapshot]
-	drops uint64 // announced changes so far: a snapshot read before one is not kept
+	drops uint64 // calls of Drop: a snapshot that was read before the last one is not cached
 }
 
 type snapshot struct {
@@ -37,7 +36,7 @@ type snapshot struct {
 	changes int64 // of the company's set of subscriptions, when it was read
 }
 
-// NewCache makes a cache for so many companies.
+// NewCache makes a cache for the subscriptions of size companies.
 func NewCache(q db.Querier, size int, ttl time.Duration, log *slog.Logger) (*Cache, error) {
 	lru, err := simplelru.NewLRU[tenant.ID, snapshot](size, nil)
 	if err != nil {
@@ -46,7 +45,7 @@ func NewCache(q db.Querier, size int, ttl time.Duration, log *slog.Logger) (*Cac
 	return &Cache{q: q, ttl: ttl, now: time.Now, log: log, lru: lru}, nil
 }
 
-// Load gives the subscriptions of the companies, with one query for all that are not held.
+// Load returns the subscriptions of the companies, with one query for all that are not cached.
 func (c *Cache) Load(ctx context.Context, companies []tenant.ID) (map[tenant.ID][]Subscription, error) {
 	changes, err := store.SelectChanges(ctx, c.q, plain(companies))
 	if err != nil {
@@ -88,7 +87,7 @@ func (c *Cache) held(companies []tenant.ID, changes map[tenant.ID]int64) (found 
 	return found, missing, c.drops
 }
 
-// Read reads the subscriptions of companies. One whose filter is not valid gets nothing, which is logged.
+// Read reads the subscriptions of companies. One with an invalid filter is logged and left out.
 func Read(ctx context.Context, q db.Querier, companies []uuid.UUID, log *slog.Logger) (map[tenant.ID][]Subscription, error) {
 	rows, err := store.SelectSubscriptions(ctx, q, companies)
 	if err != nil {
@@ -98,7 +97,7 @@ func Read(ctx context.Context, q db.Querier, companies []uuid.UUID, log *slog.Lo
 	for _, row := range rows {
 		filter, faults := webhook.CompileFilter(row.Filter)
 		if len(faults) > 0 {
-			log.WarnContext(ctx, "stored filter is not valid, its subscription gets nothing", "company_id", row.Company, "subscription_id", row.ID, "faults", faults)
+			log.WarnContext(ctx, "subscription left out: its stored filter is not valid", "company_id", row.Company, "subscription_id", row.ID, "faults", faults)
 			continue
 		}
 		byCompany[row.Company] = append(byCompany[row.Company], Subscription{row, filter})
@@ -106,7 +105,7 @@ func Read(ctx context.Context, q db.Querier, companies []uuid.UUID, log *slog.Lo
 	return byCompany, nil
 }
 
-// Drop forgets a company, so that the next event reads its subscriptions anew.
+// Drop removes a company from the cache.
 func (c *Cache) Drop(company tenant.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -10,7 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// compareCompanies finds what is missing of some companies.
+// compareCompanies looks for missing deliveries of some companies.
 func (r *Reconciler) compareCompanies(ctx context.Context, companies []uuid.UUID) error {
 	logged, err := selectLogged(ctx, r.db, companies, &r.in, maxEvents)
 	if err != nil {
@@ -36,8 +36,8 @@ func (r *Reconciler) compareCompanies(ctx context.Context, companies []uuid.UUID
 	return nil
 }
 
-// expected are the deliveries that the routers have made of the events, as far as that is sure: where the subscription
-// or the company was changed since shortly before the event, nobody knows what the router saw.
+// expected lists the deliveries that the routers must have made of the events. Subscriptions and companies that were changed
+// since shortly before an event are left out: the router may have seen either state.
 func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []logged) ([]pair, error) {
 	subs, err := match.Read(ctx, r.db, companies, r.cfg.Log)
 	if err != nil {
@@ -51,7 +51,7 @@ func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events
 			}
 		}
 	}
-	// Read after what they tell the age of: a change meanwhile shows.
+	// Read after the subscriptions themselves, so that a change in between shows.
 	ofSubs, err := store.SelectSubscriptionAges(ctx, r.db, companies)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events
 	return pairs, nil
 }
 
-// decode makes of a log entry what the router made of its record; nil where that is a dead letter.
+// decode returns nil for an entry that the router wrote to the dead letter topic.
 func (r *Reconciler) decode(l *logged) *match.Event {
 	e, err := match.FromLog(match.Event{Company: l.company, ID: l.id, Body: l.body, CommittedAt: l.occurred}, l.event, r.cfg.Events)
 	if err != nil {
@@ -79,10 +79,10 @@ func (r *Reconciler) decode(l *logged) *match.Event {
 	return e
 }
 
-// maxRows bounds the rows of one statement.
+// maxRows limits the rows of one statement.
 const maxRows = 1000
 
-// absent are the pairs that have no delivery, whatever its state.
+// absent lists the pairs without a delivery in any state.
 func (r *Reconciler) absent(ctx context.Context, pairs []pair) ([]pair, error) {
 	var absent []pair
 	for some := range slices.Chunk(pairs, maxRows) {

@@ -1,4 +1,4 @@
-// Package reconcile compares the event log with the deliveries; see docs/architecture.md#reconciliation.
+// Package reconcile checks that every logged event has its deliveries; see docs/architecture.md#reconciliation.
 package reconcile
 
 import (
@@ -22,19 +22,19 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Bounds of one comparison. Within them it is complete; above them it is a sample that changes each time.
+// Limits of one comparison. Within them it is complete; beyond them it is a sample that changes each time.
 const (
 	pageSize     = 500              // companies per statement
 	batchSize    = 20               // companies whose events are held in memory at a time
 	maxEvents    = 25               // events of one company
 	maxCompanies = 500              // companies with events
 	lookback     = 2000             // positions per bucket that a new owner looks back
-	settled      = 10 * time.Second // a subscription changed less than this before an event may have been another when the event was routed
-	keepMissing  = 24 * time.Hour   // how long a missing delivery is reported; none lives longer
+	settled      = 10 * time.Second // the router may have seen the old state of what was changed less than this before an event
+	keepMissing  = 24 * time.Hour   // how long a missing delivery is reported; longer than deliveries live
 	maxMissing   = 10_000           // missing deliveries that are remembered
 )
 
-// Config says what is compared. Events, Modules and Group are what the routers use.
+// Config configures a [Reconciler]. Group, Events and Modules are those of the routers.
 type Config struct {
 	Group   string // consumer group of the routers
 	Events  *event.Registry
@@ -42,19 +42,19 @@ type Config struct {
 	Log     *slog.Logger // discards by default
 }
 
-// Reconciler compares what was published with what is on its way: each event of the log has, for each subscription that
-// wants it, a delivery that is done, open or failed. It finds what was lost without a trace between the outbox and the rows
-// of the deliveries, in Kafka or in the router. One process does it at a time.
+// Reconciler checks that each event of the log has a delivery, in whatever state, for each subscription that matches it. It
+// finds events that were lost between the outbox and the rows of deliveries, in Kafka or in the router. One process at a
+// time runs it.
 type Reconciler struct {
 	cfg   Config
 	db    *db.DB
 	admin *kadm.Client
 	now   func() time.Time
 
-	in      span            // what is compared next
+	in      logRange        // part of the log that is compared next
 	began   bool            // in.low is known
-	until   map[int32]int64 // the routers have seen it all when they are here, by partition; nil = in.high is not known
-	next    uuid.UUID       // company after which the next comparison begins
+	until   map[int32]int64 // offsets that the routers must have committed before, by partition; nil = in.high is not known
+	next    uuid.UUID       // the next comparison begins after this company
 	missing map[pair]time.Time
 
 	companies func(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error) // that have subscriptions, in order
@@ -72,7 +72,7 @@ func New(d *db.DB, admin *kadm.Client, cfg Config) *Reconciler {
 	return r
 }
 
-// pair is a delivery that has to be there.
+// pair is a delivery that must exist.
 type pair struct {
 	company               tenant.ID
 	subscription, eventID uuid.UUID
@@ -83,17 +83,17 @@ func (p pair) delivery() store.DeliveryKey {
 	return store.DeliveryKey{Subscription: key, ID: webhook.DeliveryID(p.eventID, p.subscription, 0)}
 }
 
-// Reset forgets everything: another process compares from now on.
+// Reset forgets everything, because another process has taken over.
 func (r *Reconciler) Reset() {
 	r.began, r.until, r.missing = false, nil, nil
 	reconcilerDifference.Set(0)
 }
 
-// Step notes how far the log goes, or compares up to there once the routers have seen it all.
+// Step notes where the log ends, or compares up to there once the routers have processed it.
 func (r *Reconciler) Step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
-	if err := r.again(ctx); err != nil {
+	if err := r.recheck(ctx); err != nil {
 		return err
 	}
 	if r.until == nil {
@@ -112,7 +112,7 @@ func (r *Reconciler) Step(ctx context.Context) error {
 	return nil
 }
 
-// begin reads the ends of the log first: what is there has been published before.
+// begin reads the ends of the log before the ends of the topic: what is in the log was published before.
 func (r *Reconciler) begin(ctx context.Context) error {
 	high, err := selectHeads(ctx, r.db)
 	if err != nil {
@@ -133,8 +133,7 @@ func (r *Reconciler) begin(ctx context.Context) error {
 	return nil
 }
 
-// routed reports whether the routers have finished everything up to the noted ends. What the topic no longer
-// has, they cannot see.
+// routed reports whether the routers have committed everything up to the noted ends, except for what the topic has lost.
 func (r *Reconciler) routed(ctx context.Context) (bool, error) {
 	committed, err := r.admin.FetchOffsets(ctx, r.cfg.Group)
 	if errors.Is(err, kerr.GroupIDNotFound) {
@@ -162,8 +161,8 @@ func (r *Reconciler) routed(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// again looks at what was missing: somebody may have put it right.
-func (r *Reconciler) again(ctx context.Context) error {
+// recheck drops deliveries that are no longer missing.
+func (r *Reconciler) recheck(ctx context.Context) error {
 	pairs := make([]pair, 0, len(r.missing))
 	for p, found := range r.missing {
 		if r.now().Sub(found) > keepMissing {
@@ -184,7 +183,7 @@ func (r *Reconciler) again(ctx context.Context) error {
 	return nil
 }
 
-// compare goes over the companies with events in the span, from where the last comparison ended.
+// compare goes over the companies with events in the range, from where the last comparison ended.
 func (r *Reconciler) compare(ctx context.Context) error {
 	for done := 0; done < maxCompanies; {
 		page, err := r.companies(ctx, r.next)

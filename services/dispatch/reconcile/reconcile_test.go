@@ -200,7 +200,7 @@ func TestReconcilerReadsItsStatements(t *testing.T) {
 	}
 	high, err := selectHeads(t.Context(), a.DB)
 	require.NoError(t, err)
-	in := span{high: high}
+	in := logRange{high: high}
 	in.low[outbox.Bucket(a.Company)] = high[outbox.Bucket(a.Company)] - 2
 	all, err := selectLogged(t.Context(), a.DB, []uuid.UUID{uuid.UUID(a.Company)}, &in, 25)
 	require.NoError(t, err)

@@ -40,11 +40,11 @@ func selectHeads(ctx context.Context, q db.Querier) (h heads, err error) {
 	return h, nil
 }
 
-// span is a part of the event log: what is behind low, up to high.
-type span struct{ low, high heads }
+// logRange is the part of the event log after low, up to and including high.
+type logRange struct{ low, high heads }
 
-// columns are the bounds of companies for unnest.
-func (s *span) columns(companies []uuid.UUID) (low, high []int64) {
+// columns lists the bounds of companies for unnest.
+func (s *logRange) columns(companies []uuid.UUID) (low, high []int64) {
 	for _, c := range companies {
 		bucket := outbox.Bucket(tenant.ID(c))
 		low, high = append(low, s.low[bucket]), append(high, s.high[bucket])
@@ -52,7 +52,7 @@ func (s *span) columns(companies []uuid.UUID) (low, high []int64) {
 	return low, high
 }
 
-// selectActive reads which of the companies have events in their part of the log.
+// selectActive reads which of the companies have events in their range.
 func selectActive(ctx context.Context, q db.Querier, companies []uuid.UUID, low, high []int64) ([]uuid.UUID, error) {
 	rows, err := q.Query(ctx, sqlSelectActive, companies, low, high)
 	if err != nil {
@@ -74,8 +74,8 @@ type logged struct {
 	occurred time.Time
 }
 
-// selectLogged reads the first events of each company in the span.
-func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *span, each int) ([]logged, error) {
+// selectLogged reads the first events of each company in its range.
+func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *logRange, each int) ([]logged, error) {
 	low, high := in.columns(companies)
 	rows, err := q.Query(ctx, sqlSelectLogged, companies, low, high, each)
 	if err != nil {
@@ -90,7 +90,7 @@ func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *
 	return events, nil
 }
 
-// selectCompanyAges reads when each company or its components were changed last.
+// selectCompanyAges reads when each company, or one of its components, was changed last.
 func selectCompanyAges(ctx context.Context, q db.Querier, companies []uuid.UUID) (map[uuid.UUID]time.Time, error) {
 	ages, err := db.Map[uuid.UUID, time.Time](ctx, q, sqlSelectCompanyAges, companies)
 	if err != nil {

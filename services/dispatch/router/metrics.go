@@ -10,7 +10,7 @@ var (
 		Name: "tradegrid_router_deliveries_total", Help: "Deliveries made by the router, by result (sent, parked, repeated).",
 	}, []string{"result"})
 	routerRetries = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_router_retries_total", Help: "Steps of the router that failed and were tried again, by step.",
+		Name: "tradegrid_router_retries_total", Help: "Failed steps of the router, by step.",
 	}, []string{"step"})
 )
 

@@ -33,15 +33,15 @@ import (
 // Group is the consumer group of the routers.
 const Group = "tradegrid-router"
 
-// Config says how events become deliveries. Zero values take the defaults named beside the fields.
+// Config configures a [Router]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka      kafka.Config
 	Group      string               // Group
-	InstanceID string               // of the group's static membership; empty = none
+	InstanceID string               // static membership in the group; empty = none
 	TTL        time.Duration        // time to live of a delivery; 22 h
-	CacheTTL   time.Duration        // longest time that an unannounced change of a subscription stays unseen; 5 s
-	CacheSize  int                  // companies whose subscriptions are held; 100 000
-	Batch      int                  // events per step; 500
+	CacheTTL   time.Duration        // maximum age of cached subscriptions; 5 s
+	CacheSize  int                  // companies whose subscriptions are cached; 100 000
+	Batch      int                  // events per batch; 500
 	Backoff    time.Duration        // first pause after a failed step, doubling up to 64 times that; 50 ms
 	Tracer     trace.TracerProvider // the global one
 	Log        *slog.Logger
@@ -62,12 +62,12 @@ func (c *Config) setDefaults() {
 	c.Backoff = cmp.Or(c.Backoff, 50*time.Millisecond)
 }
 
-// producer writes records and waits until all brokers in sync have them.
+// producer produces records and waits for the acknowledgements.
 type producer interface {
 	ProduceSync(ctx context.Context, records ...*kgo.Record) kgo.ProduceResults
 }
 
-// incoming is an event on its way through the router.
+// incoming is a consumed event.
 type incoming struct {
 	*match.Event
 	rec  *kafka.Record
@@ -80,8 +80,8 @@ type delivery struct {
 	row store.NewDelivery
 }
 
-// Router turns each event into one delivery per subscription that wants it: it matches, writes the rows of the deliveries,
-// hands them to the sender by topics.Deliveries, and only then commits the event.
+// Router turns each event into one delivery per matching subscription: it inserts the rows of the deliveries, produces them
+// to topics.Deliveries, and only then commits the event.
 type Router struct {
 	cfg      Config
 	db       *db.DB
@@ -103,7 +103,7 @@ func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) 
 	}
 	client, err := kafka.NewClient(cfg.Kafka)
 	if err != nil {
-		return nil, fmt.Errorf("router: %w", err)
+		return nil, fmt.Errorf("start router: %w", err)
 	}
 	return &Router{
 		cfg: cfg, db: d, registry: registry, modules: modules, subs: subs,
@@ -111,7 +111,7 @@ func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) 
 	}, nil
 }
 
-// Run routes until ctx is done and what was begun is finished.
+// Run routes events until ctx is done. Batches under way are finished first.
 func (r *Router) Run(ctx context.Context) error {
 	defer r.client.Close()
 	group, ctx := errgroup.WithContext(ctx)
@@ -130,14 +130,14 @@ func (r *Router) Run(ctx context.Context) error {
 func (r *Router) subscriptionChanged(rec *kgo.Record) {
 	key, err := webhook.ParseSubscriptionKey(rec.Key)
 	if err != nil {
-		r.cfg.Log.Warn("change of a subscription is not understood", "error", err)
+		r.cfg.Log.Warn("announced subscription not understood", "error", err)
 		return
 	}
 	r.subs.Drop(key.Company)
 }
 
-// route takes a batch of one partition all the way. A step that fails is tried until it works or the partition
-// goes away; then the batch is left to the next owner, who recognises what was done.
+// route processes a batch of one partition. A failed step is retried until it works or the partition stops; then the next
+// owner processes the batch again and recognises the rows that exist.
 func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
 	events, ok := r.decode(ctx, batch)
 	defer func() {
@@ -170,7 +170,7 @@ func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
 	}
 }
 
-// try repeats a step with growing pauses. It reports false when the partition stops before the step worked.
+// try retries a step with exponential backoff. It reports false when the partition stops first.
 func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do func() error) bool {
 	for n := 0; ; n++ {
 		err := do()
@@ -190,7 +190,7 @@ func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do
 	}
 }
 
-// decode reads the batch; what cannot be read goes to the dead letters.
+// decode decodes the batch. Records that are not valid go to the dead letter topic.
 func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*incoming, ok bool) {
 	events = make([]*incoming, 0, len(batch))
 	for _, rec := range batch {
@@ -201,7 +201,7 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 			events = append(events, e)
 			continue
 		}
-		r.cfg.Log.ErrorContext(ctx, "event cannot be routed", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
+		r.cfg.Log.ErrorContext(ctx, "event not understood", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 		if !r.try(ctx, batch, "dead letter", func() error {
 			return r.dead.Record(ctx, topics.EventsDead, rec.Record, deadletter.Decode, cause)
 		}) {
@@ -212,7 +212,7 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 	return events, true
 }
 
-// startSpan makes the routing a part of the trace of the request that caused the event.
+// startSpan continues the trace of the request that caused the event.
 func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 	carrier := propagation.MapCarrier{"traceparent": e.TraceParent, "tracestate": e.TraceState}
 	ctx = propagation.TraceContext{}.Extract(ctx, carrier)
@@ -233,7 +233,7 @@ func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 	return span //nolint:spancheck // as above
 }
 
-// match finds the deliveries of the events, in their order.
+// match lists the deliveries of the events, in the order of the events.
 func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, error) {
 	byCompany, err := r.subs.Load(ctx, companiesOf(events))
 	if err != nil {
@@ -281,7 +281,7 @@ func (r *Router) insert(ctx context.Context, deliveries []*delivery, now time.Ti
 	return store.Insert(ctx, r.db, rows, now, now.Add(r.cfg.TTL))
 }
 
-// send produces what has to be sent and waits for the brokers. Records that failed are tried again.
+// send produces the deliveries that are neither known nor parked and waits for the brokers.
 func (r *Router) send(ctx context.Context, batch []*kafka.Record, deliveries []*delivery, now time.Time) bool {
 	var records []*kgo.Record
 	for _, d := range deliveries {
@@ -313,13 +313,13 @@ func (r *Router) message(d *delivery, now time.Time) *webhook.Message {
 	}
 }
 
-// produce returns the records that the brokers did not take, as copies that can be produced again.
+// produce returns copies of the records that failed, to be produced again.
 func (r *Router) produce(ctx context.Context, records []*kgo.Record) (failed []*kgo.Record, err error) {
 	for _, res := range r.out.ProduceSync(ctx, records...) {
 		switch {
 		case res.Err == nil:
 		case errors.Is(res.Err, kerr.MessageTooLarge):
-			// It will never fit. The row stays open and fails when its time is up; the sweeper says so.
+			// Retrying does not help. The row stays open until the sweeper fails it at the end of its lifetime.
 			if err := r.dead.Record(ctx, topics.DeliveriesDead, res.Record, deadletter.Refused, res.Err); err != nil {
 				return records, err
 			}

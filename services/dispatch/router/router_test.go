@@ -125,11 +125,11 @@ func TestRouterParksForPausedSubscriptions(t *testing.T) {
 	require.Len(t, sent(), 1)
 }
 
-func TestRouterBuriesPoisonAndGoesOn(t *testing.T) {
+func TestRouterDeadLettersPoisonAndGoesOn(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, dbtest.Open(t))
 	k.Subscription()
-	sent, buried := k.Collect(topics.Deliveries), k.Collect(topics.EventsDead)
+	sent, letters := k.Collect(topics.Deliveries), k.Collect(topics.EventsDead)
 	runRouter(k, nil)
 	poison := k.Event("order.created").Record(t)
 	poison.Value = []byte(`{"event":`)
@@ -137,7 +137,7 @@ func TestRouterBuriesPoisonAndGoesOn(t *testing.T) {
 	dispatchtest.SetHeader(unknown, "ce_type", "planet.created")
 	k.Produce(k.Event("order.created").Record(t), poison, unknown, k.Event("order.created").Record(t))
 	k.Await(sent, 2)
-	dead := k.Await(buried, 2)
+	dead := k.Await(letters, 2)
 	header := func(r *kgo.Record, key string) string {
 		for _, h := range r.Headers {
 			if h.Key == key {

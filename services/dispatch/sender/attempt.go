@@ -20,16 +20,16 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// attempted is what one request to a receiver came to.
+// attempted is the result of one request to a receiver.
 type attempted struct {
 	at         time.Time
 	took       time.Duration
-	status     int // 0 without an answer
+	status     int // 0 without a response
 	body       []byte
 	retryAfter string
-	err        string // why it is not a success; empty for 2xx
+	err        string // empty for 2xx
 	kind       string // error.type of the span
-	aborted    bool   // given up by this process
+	aborted    bool   // by this process
 	trace      trace.SpanContext
 }
 
@@ -40,8 +40,8 @@ func (a *attempted) cause() cause {
 	return unanswered
 }
 
-// attempt sends the frozen bytes once, signed at this moment with the secret of this moment.
-func (s *Sender) attempt(ctx context.Context, j *job, r *Receiver) *attempted {
+// attempt sends the body once, signed with the current secret.
+func (s *Sender) attempt(ctx context.Context, j *job, r *receiver) *attempted {
 	m := j.msg
 	ctx, span := s.startSpan(ctx, m, r)
 	a := &attempted{at: s.now(), trace: span.SpanContext()}
@@ -58,7 +58,7 @@ func (s *Sender) attempt(ctx context.Context, j *job, r *Receiver) *attempted {
 	return a
 }
 
-func (s *Sender) post(ctx context.Context, m *webhook.Message, r *Receiver, a *attempted) {
+func (s *Sender) post(ctx context.Context, m *webhook.Message, r *receiver, a *attempted) {
 	header := make(http.Header, 16)
 	r.signerAt(a.at).Sign(header, webhook.Attempt{
 		Event: m.Event, EventID: m.EventID.String(), DeliveryID: m.DeliveryID.String(),
@@ -83,9 +83,9 @@ func (s *Sender) post(ctx context.Context, m *webhook.Message, r *Receiver, a *a
 	}
 }
 
-// startSpan makes the first attempt part of the trace of the change that caused it. What comes minutes or
-// hours later starts a trace of its own with a link, so that traces stay short.
-func (s *Sender) startSpan(ctx context.Context, m *webhook.Message, r *Receiver) (context.Context, trace.Span) {
+// startSpan continues the trace of the change for the first attempt. A later attempt gets a trace of its own with a link,
+// so that traces stay short.
+func (s *Sender) startSpan(ctx context.Context, m *webhook.Message, r *receiver) (context.Context, trace.Span) {
 	creation := creationContext(m)
 	opts := []trace.SpanStartOption{trace.WithSpanKind(trace.SpanKindClient)}
 	if m.Attempt == 1 && m.Parks == 0 {
@@ -125,8 +125,8 @@ func endSpan(span trace.Span, a *attempted) {
 	span.End()
 }
 
-// tier says whose fault a delay can be. What was put off, or met a breaker that was open since the commit, says
-// nothing about this platform: it is kept apart, so that the objectives can be computed without it.
+// tier tells deliveries that were parked, or whose circuit breaker was open since the commit, from the others: their delay
+// is not this platform's, and the objectives leave them out.
 func (j *job) tier() string {
 	if j.msg.Parks == 0 && j.lane.breaker.closedSince(j.msg.CommittedAt) {
 		return store.TierHealthy
@@ -134,7 +134,7 @@ func (j *job) tier() string {
 	return store.TierBlocked
 }
 
-// observeLatency measures from the commit of the change.
+// observeLatency records times since the commit of the change.
 func observeLatency(ctx context.Context, j *job, a *attempted, succeeded bool) {
 	which, tier := "later", j.tier()
 	if j.msg.Attempt == 1 {
@@ -148,9 +148,9 @@ func observeLatency(ctx context.Context, j *job, a *attempted, succeeded bool) {
 	}
 }
 
-// observe counts and logs an attempt: one wide line each.
-func (s *Sender) observe(ctx context.Context, j *job, r *Receiver, a *attempted, d decision) {
-	ctx = trace.ContextWithSpanContext(ctx, a.trace) // the line and the exemplars are the attempt's
+// observe counts and logs an attempt.
+func (s *Sender) observe(ctx context.Context, j *job, r *receiver, a *attempted, d decision) {
+	ctx = trace.ContextWithSpanContext(ctx, a.trace) // the log line and the exemplars belong to the attempt
 	m, result := j.msg, "retry"
 	switch d.outcome {
 	case success:

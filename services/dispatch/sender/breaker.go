@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// BreakerConfig says when the circuit breaker of a receiver opens, and for how long. Zero values take the defaults named beside the fields.
+// BreakerConfig configures the circuit breakers of receivers. Zero values take the defaults named beside the fields.
 type BreakerConfig struct {
 	Failures int           // consecutive failed attempts that open it; 10, above the attempts of one delivery
 	Open     time.Duration // first cooldown; 30 s
@@ -24,8 +24,8 @@ func (c *BreakerConfig) setDefaults() {
 	c.MaxOpen = cmp.Or(c.MaxOpen, 10*time.Minute)
 }
 
-// errAborted is the result of an attempt that this process gave up itself: it says nothing about the receiver.
-var errAborted = errors.New("attempt given up by the sender")
+// errAborted is the result of an attempt that this process aborted: it says nothing about the receiver.
+var errAborted = errors.New("attempt aborted by the sender")
 
 var errFailed = errors.New("attempt failed")
 
@@ -43,8 +43,8 @@ type breaker struct {
 	since time.Time // when it closed; zero when it was never seen open
 }
 
-// newBreaker takes over where an earlier owner stopped: opens > 0 starts open until the moment given,
-// and half-open when that has passed.
+// newBreaker continues the breaker of an earlier owner: with opens > 0 it starts open until the time given, or half-open when
+// that has passed.
 func newBreaker(cfg BreakerConfig, opens int, until, now time.Time, changed func(store.Breaker)) *breaker {
 	b := &breaker{cfg: cfg, changed: changed, opens: opens, until: until}
 	if opens > 0 {
@@ -74,8 +74,8 @@ func (b *breaker) instance(cooldown time.Duration, open bool) *gobreaker.TwoStep
 	return cb
 }
 
-// allow asks for one attempt. Without leave, until is the end of the cooldown (zero while a probe is under way).
-// With leave, done must be called once with nil, errFailed or errAborted.
+// allow asks to make one attempt. If it may not be made, until is the end of the cooldown, or zero while a probe is under
+// way. Otherwise done must be called once with nil, errFailed or errAborted.
 func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -98,7 +98,7 @@ func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 	}, time.Time{}, true
 }
 
-// note follows the library's state and reacts to a change.
+// note takes over the state of the library and reports changes.
 func (b *breaker) note(to gobreaker.State) {
 	if to == b.state {
 		return
@@ -122,21 +122,21 @@ func (b *breaker) note(to gobreaker.State) {
 	}
 }
 
-// closed reports whether attempts flow freely.
+// closed reports whether the breaker is closed.
 func (b *breaker) closed() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state == gobreaker.StateClosed
 }
 
-// closedSince reports whether attempts have flowed freely since the moment given, as far as this owner knows.
+// closedSince reports whether the breaker has been closed since the time given, as far as this process knows.
 func (b *breaker) closedSince(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.state == gobreaker.StateClosed && !b.since.After(at)
 }
 
-// forget takes the breaker out of the metrics.
+// forget removes the breaker from the metrics.
 func (b *breaker) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()

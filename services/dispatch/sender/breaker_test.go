@@ -55,15 +55,15 @@ func TestBreakerRestsDouble(t *testing.T) {
 		}
 		r.attempt(errAborted) // neither here nor there
 		r.attempt(errFailed)
-		for i, rest := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
-			rest *= time.Second
-			require.Equal(t, time.Now().Add(rest), r.refused(), "rest %d", i)
-			require.Equal(t, store.Breaker{Open: true, Until: time.Now().Add(rest), Opens: i + 1}, r.changes[i])
-			<-time.After(rest - time.Millisecond)
+		for i, cooldown := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
+			cooldown *= time.Second
+			require.Equal(t, time.Now().Add(cooldown), r.refused(), "cooldown %d", i)
+			require.Equal(t, store.Breaker{Open: true, Until: time.Now().Add(cooldown), Opens: i + 1}, r.changes[i])
+			<-time.After(cooldown - time.Millisecond)
 			r.refused()
 			<-time.After(2 * time.Millisecond)
 			done, _, ok := r.b.allow()
-			require.True(t, ok, "a probe after rest %d", i)
+			require.True(t, ok, "a probe after cooldown %d", i)
 			require.Zero(t, r.refused(), "one probe at a time")
 			done(errFailed)
 		}
@@ -128,7 +128,7 @@ func TestTierOfADelivery(t *testing.T) {
 		for range 10 {
 			r.attempt(errFailed)
 		}
-		require.Equal(t, store.TierBlocked, tier(time.Now(), 0), "at rest")
+		require.Equal(t, store.TierBlocked, tier(time.Now(), 0), "in cooldown")
 		<-time.After(30*time.Second + time.Millisecond)
 		r.attempt(nil)
 		require.Equal(t, store.TierBlocked, tier(early, 0), "rested since the commit")

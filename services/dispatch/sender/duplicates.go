@@ -12,16 +12,16 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// closedAttempt is above every attempt: nothing of the delivery is to be done any more.
+// closedAttempt is above every attempt: the delivery is over.
 const closedAttempt = 1 << 14
 
-// seen remembers the highest attempt of recent deliveries that this process made.
+// seen remembers the last attempt of recent deliveries.
 type seen struct {
 	mu   sync.Mutex
 	last *lru.Cache[uuid.UUID, seenAttempt]
 }
 
-// seenAttempt is an attempt and the period in which it was made: after a partition was elsewhere, there may be more.
+// seenAttempt is an attempt and the assignment in which it was made. Another process may have made more since that ended.
 type seenAttempt struct {
 	attempt int
 	from    *assignment
@@ -35,7 +35,7 @@ func newSeen(size int) *seen {
 	return &seen{last: last}
 }
 
-// claim reserves an attempt; ok is false when it was made already. before is what release needs.
+// claim reserves an attempt; ok is false when it was made before. The first result is for release.
 func (s *seen) claim(j *job) (before seenAttempt, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +47,7 @@ func (s *seen) claim(j *job) (before seenAttempt, ok bool) {
 	return before, true
 }
 
-// release undoes a claim whose attempt was not made.
+// release undoes a claim.
 func (s *seen) release(id uuid.UUID, before seenAttempt) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ func (s *seen) close(j *job) {
 	s.last.Add(j.msg.DeliveryID, seenAttempt{closedAttempt, j.from})
 }
 
-// follows reports whether an attempt of the delivery was made in the same period, so that no other process
-// can have made one since.
+// follows reports whether this process made an attempt of the delivery in the same assignment, so that no other process can
+// have made one since.
 func (s *seen) follows(j *job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -74,11 +74,11 @@ func (s *seen) follows(j *job) bool {
 	return ok && v.from == j.from
 }
 
-// assignment is one period in which a partition belongs to this process.
+// assignment is a period in which a partition is assigned to this process.
 type assignment struct {
 	stopping <-chan struct{}
 	since    time.Time
-	checking atomic.Int64 // jobs that wait for the database before they may enter their lanes
+	checking atomic.Int64 // jobs in checkLoop
 }
 
 func (a *assignment) stopped() bool {
@@ -90,26 +90,26 @@ func (a *assignment) stopped() bool {
 	}
 }
 
-// clockMargin is how far the clocks of producers may be ahead of ours.
+// clockMargin is how far the clocks of producers may be ahead.
 const clockMargin = 5 * time.Second
 
-// surelyNew reports whether nobody can have made the attempt: the record was written after the partition
-// came here, or the attempt before it was made here.
+// surelyNew reports whether no other process can have made the attempt: the record was written during this assignment, or
+// the attempt before it was made in it.
 func (s *Sender) surelyNew(j *job) bool {
 	if s.seen.follows(j) {
-		return true // the memory decides when its turn comes
+		return true // claim decides
 	}
 	return j.msg.Attempt == 1 && j.msg.Parks == 0 && j.rec.Timestamp.After(j.from.since.Add(clockMargin))
 }
 
-// check is a job on its way past the database.
+// check is a job in checkLoop.
 type check struct {
 	job    *job
-	needed bool // else it only keeps its place behind others of its partition
+	needed bool // otherwise it only keeps its place in its partition
 }
 
-// checkLoop drops what the database knows to be done and lets the rest into the lanes, in order. What
-// arrives during one look-up forms the next.
+// checkLoop drops attempts that the database shows as made, and admits the others in order. Jobs that arrive during a query
+// form the next batch.
 func (s *Sender) checkLoop(ctx context.Context) {
 	for {
 		batch := s.takeChecks(ctx)
@@ -153,7 +153,7 @@ func (s *Sender) takeChecks(ctx context.Context) []check {
 	return batch
 }
 
-// lookUp asks until the database answers; ok is false when ctx ends first.
+// lookUp retries until the database answers; ok is false when ctx ends first.
 func (s *Sender) lookUp(ctx context.Context, batch []check) (found map[uuid.UUID]store.Progress, ok bool) {
 	var keys []store.DeliveryKey
 	for _, c := range batch {

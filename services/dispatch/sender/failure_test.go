@@ -171,7 +171,7 @@ func TestReceiverCacheFollowsAnnouncements(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- cache.Watch(ctx, k.Kafka) }()
 	host := func() string {
-		r, err := cache.Receiver(ctx, k.Company, sub)
+		r, err := cache.get(ctx, webhook.SubscriptionKey{Company: k.Company, ID: sub})
 		require.NoError(t, err)
 		return r.URL.Host
 	}
@@ -187,7 +187,7 @@ func TestReceiverCacheFollowsAnnouncements(t *testing.T) {
 	cancel()
 	require.NoError(t, <-done)
 
-	r, err := cache.Receiver(t.Context(), k.Company, uuid.New())
+	r, err := cache.get(t.Context(), webhook.SubscriptionKey{Company: k.Company, ID: uuid.New()})
 	require.NoError(t, err)
 	require.Nil(t, r)
 }

@@ -81,7 +81,7 @@ func simulate(t *testing.T, lasts time.Duration, loads ...*load) {
 		}
 		if at%(100*time.Millisecond) == 0 {
 			r.measure(100 * time.Millisecond)
-			r.noteSlow(r.clock.Add(-slowAfter))
+			r.markSlow(r.clock.Add(-slowAfter))
 			for _, j := range r.overdue(time.Time{}) {
 				owner[j.msg.Company].overdue++
 			}

@@ -12,8 +12,9 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// finish does what was decided: first what must be in Kafka, then the result, then the record is done.
-func (s *Sender) finish(j *job, r *Receiver, a *attempted, in retryInput) {
+// finish decides what happens to a delivery and does it: the record in Kafka first, then the result in the database, then the
+// consumed record is done.
+func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	m := j.msg
 	in.attempt, in.parks, in.now = m.Attempt, m.Parks, s.now()
 	d := s.cfg.Retry.decide(in)
@@ -54,7 +55,7 @@ func (s *Sender) finish(j *job, r *Receiver, a *attempted, in retryInput) {
 	}
 }
 
-// result describes a decision to the database.
+// result is what a decision stores.
 func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result {
 	n := int16(j.msg.Attempt)
 	res := &result{stored: j.rec.Done, Result: store.Result{
@@ -74,7 +75,7 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 	moment := now.UTC().Truncate(time.Millisecond)
 	switch d.outcome {
 	case success:
-		// Also when a worker that lost the partition has recorded a failure of this attempt meanwhile.
+		// Also when a former owner of the partition has stored a failure of this attempt meanwhile.
 		res.State, res.Most, res.Completed = webhook.StateSuccess, math.MaxInt16, &moment
 	case deadLetter:
 		res.State, res.Most, res.Completed = webhook.StateFailed, math.MaxInt16, &moment
@@ -84,19 +85,19 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 	case retry, park:
 		due := moment.Add(d.wait).Truncate(time.Millisecond)
 		res.Next = &due
-	case parkInStore: // without a time: it waits for its receiver
+	case parkInStore: // without a due time
 	}
 	return res
 }
 
-// produce writes a record and calls then once the brokers have it. It tries until the partition stops.
+// produce writes a record and calls then once the brokers have it. It retries until the partition stops.
 func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
 	s.client.Produce(s.work, rec, func(_ *kgo.Record, err error) {
 		if err == nil {
 			then()
 			return
 		}
-		s.log.WarnContext(s.work, "delivery not put on its delay line", "topic", rec.Topic, "delivery_id", j.msg.DeliveryID, "error", err)
+		s.log.WarnContext(s.work, "delayed delivery not produced", "topic", rec.Topic, "delivery_id", j.msg.DeliveryID, "error", err)
 		again := *rec
 		time.AfterFunc(time.Second, func() {
 			if j.from.stopped() {
@@ -108,7 +109,7 @@ func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
 	})
 }
 
-// deadLetter keeps a delivery that is given up as a dead letter, then records the end.
+// deadLetter writes a failed delivery to the dead letter topic, then stores the result.
 func (s *Sender) deadLetter(j *job, why cause, res *result) {
 	reason := deadletter.Attempts
 	switch why {

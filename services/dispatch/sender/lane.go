@@ -8,19 +8,18 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// LaneConfig bounds what one receiver, host and company may take of a sender. Zero values take the defaults
-// named beside the fields.
+// LaneConfig limits queues and concurrent requests. Zero values take the defaults named beside the fields.
 type LaneConfig struct {
-	Queue        int           // deliveries that may wait for a slow or failing receiver; 64
+	Queue        int           // queued deliveries of a slow or failing receiver; 64
 	QueueBytes   int64         // the same in bytes; 1 MiB
-	Burst        int           // deliveries that may wait for a receiver that is fast enough to take them in time; 2 048
+	Burst        int           // queued deliveries of a receiver that can take them within Wait; 2 048
 	BurstBytes   int64         // the same in bytes; 16 MiB
-	Wait         time.Duration // longest wait in a lane; 5 s
-	PerReceiver  int           // requests at a time; 4
+	Wait         time.Duration // longest time in a queue; 5 s
+	PerReceiver  int           // concurrent requests; 4
 	PerHost      int           // 16
 	PerCompany   int           // 64
 	Total        int           // 4 000
-	IdleEviction time.Duration // lanes and breakers without traffic are forgotten; 15 min
+	IdleEviction time.Duration // lanes without traffic are removed after this; 15 min
 }
 
 func (c *LaneConfig) setDefaults() {
@@ -36,29 +35,29 @@ func (c *LaneConfig) setDefaults() {
 	c.IdleEviction = cmp.Or(c.IdleEviction, 15*time.Minute)
 }
 
-// job is one record on its way through a lane.
+// job is a consumed record with its delivery.
 type job struct {
 	rec      *kafka.Record
 	msg      *webhook.Message
 	from     *assignment
 	lane     *lane
 	queuedAt time.Time
-	slots    [4]*limiter // that the running job holds one of each
-	speed    speed       // as which it counts there
+	slots    [4]*limiter // limiters of which a running job holds a slot
+	speed    speed       // as which the job counts there
 
 	// Of the attempt, if one was made.
 	started time.Time
 	took    time.Duration
 	failed  bool
-	late    bool // under way for longer than slowAfter
-	shown   bool // stored as delivering
+	late    bool // running for longer than slowAfter
+	shown   bool // listed by longRunning
 }
 
 func (j *job) key() webhook.SubscriptionKey {
 	return webhook.SubscriptionKey{Company: j.msg.Company, ID: j.msg.SubscriptionID}
 }
 
-// stuckAfter is how long nothing may end before the rest of a queue is not expected to move soon.
+// stuckAfter is how long nothing may end before a queue counts as stuck.
 const stuckAfter = time.Second
 
 // lane is the queue of one receiver.
@@ -67,11 +66,11 @@ type lane struct {
 	from      *assignment // in which it was made
 	queue     []*job
 	bytes     int64
-	used      int // jobs that run
+	used      int // running jobs
 	ready     bool
-	gone      bool // forgotten by the scheduler
+	gone      bool // removed from the scheduler
 	host      *host
-	share     *limiter // of its company, of the slots of the host
+	share     *limiter // of the company, at the host
 	company   *limiter
 	waitingOn *limiter
 	breaker   *breaker
@@ -79,15 +78,15 @@ type lane struct {
 	average  time.Duration // of an attempt; 0 before the first
 	interval time.Duration // between the ends of two attempts while there is work; 0 before the first
 	since    time.Time     // when the interval under way began
-	booked   time.Time     // slow receivers: when the last delivery put off is expected to have its turn
-	late     int           // jobs that run for longer than slowAfter
+	reserved time.Time     // of slow receivers: the turn of the last delivery that was parked
+	late     int           // running jobs that are late
 	failures int           // attempts in a row
 	progress time.Time     // when something began or ended last, while jobs run
 	lastUsed time.Time
-	parked   int // on delay lines, as far as this process knows
+	parked   int // in delay topics, as far as this process knows
 }
 
-// speed tells how fast the receiver is, by the attempts that have ended and by those under way.
+// speed judges by attempts that have ended and by those under way.
 func (l *lane) speed() speed {
 	switch {
 	case l.late > 0 || l.average > slowAfter:
@@ -98,7 +97,7 @@ func (l *lane) speed() speed {
 	return unknown
 }
 
-// unhealthy reports whether the receiver, its host or its company do not take what is sent to them, or not in time.
+// unhealthy reports whether the receiver fails, is slow, or cannot get requests because its host or company is stuck.
 func (l *lane) unhealthy(now time.Time) bool {
 	v := l.speed()
 	if l.failures > 0 || v == slow || (l.used > 0 && now.Sub(l.progress) > stuckAfter) || l.company.stuck(v, now) {
@@ -107,7 +106,7 @@ func (l *lane) unhealthy(now time.Time) bool {
 	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
 }
 
-// room is how much may wait: as much as the receiver can be expected to take within the longest wait.
+// room is how much may be queued: about as much as the receiver can take within the longest wait.
 func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
 	case l.interval > 0 && l.speed() == slow:
@@ -122,24 +121,24 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
 }
 
-// maxBooked is how far ahead deliveries are put off to their turn at a slow receiver. What has to wait for longer
-// waits in the database: bringing it back again and again would cost more than it gains.
-const maxBooked = time.Minute
+// maxReserved is how far ahead parked deliveries of a slow receiver get a turn. Others are parked in the database, because
+// retrying them in the meantime would cost more than it gains.
+const maxReserved = time.Minute
 
-// book finds the next turn of a slow receiver: in how long a delivery that is put off should come back. It reports
-// false when that is too far ahead.
-func (l *lane) book(now time.Time) (wait time.Duration, ok bool) {
+// reserve takes the next turn at a slow receiver, for a delivery that is parked. It reports false when that turn is too far
+// ahead.
+func (l *lane) reserve(now time.Time) (wait time.Duration, ok bool) {
 	if l.speed() != slow {
 		return 0, true
 	}
 	next := now
-	if l.booked.After(now) {
-		next = l.booked
+	if l.reserved.After(now) {
+		next = l.reserved
 	}
 	next = next.Add(max(l.interval, l.average/4))
-	if next.Sub(now) > maxBooked {
+	if next.Sub(now) > maxReserved {
 		return 0, false
 	}
-	l.booked = next
+	l.reserved = next
 	return next.Sub(now), true
 }

@@ -71,7 +71,7 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
 			case step == 0:
 				r.clock = r.clock.Add(2 * slowAfter)
-				r.noteSlow(r.clock.Add(-slowAfter))
+				r.markSlow(r.clock.Add(-slowAfter))
 			case step < 5 && len(running) > 0:
 				i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
 				j := running[i]

@@ -6,10 +6,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// slowAfter is how long an attempt may take before its receiver counts as slow, whatever it answers in the end.
+// slowAfter is how long an attempt may take before its receiver counts as slow, even when it succeeds.
 const slowAfter = time.Second
 
-// speed is what is known of how fast a receiver answers.
+// speed is how fast a receiver answers.
 type speed int
 
 const (
@@ -18,17 +18,17 @@ const (
 	slow
 )
 
-// limiter is a number of slots that lanes share, and the lanes that wait for one. Slow lanes together hold less than
-// half of the slots: the others find one at once, however long the slow ones take.
+// limiter limits the concurrent requests of several lanes. Slow lanes together get less than half of the slots, so that the
+// others do not wait for them.
 type limiter struct {
 	limit     int
 	slowLimit int
-	cautious  bool // lanes of unknown speed count as slow
+	cautious  bool // lanes of unknown speed count as slow, too
 
 	used, slow int
-	lanes      int      // that refer to it
-	waiting    [2]turns // for any slot; for one of the slow
-	slowNext   bool     // whose turn is next
+	lanes      int           // that refer to it
+	waiting    [2]roundRobin // lanes that are not slow; slow lanes
+	slowNext   bool          // slow lanes are next
 
 	progress time.Time // when something began or ended last, while jobs run
 }
@@ -37,7 +37,7 @@ func newLimiter(limit int) limiter { return limiter{limit: limit, slowLimit: min
 
 func (l *limiter) setLimit(limit int) { l.limit, l.slowLimit = limit, minority(limit) }
 
-// minority is less than half, but at least one.
+// minority is less than half of the slots, but at least one.
 func minority(limit int) int { return max(1, (limit-1)/2) }
 
 func (l *limiter) isSlow(v speed) bool { return v == slow || (v == unknown && l.cautious) }
@@ -66,32 +66,32 @@ func (l *limiter) release(v speed, now time.Time) {
 	l.progress = now
 }
 
-// slowed counts a job as slow that began as something else.
+// slowed counts a job as slow that began otherwise.
 func (l *limiter) slowed(was speed) {
 	if !l.isSlow(was) {
 		l.slow++
 	}
 }
 
-// stuck reports whether there is no slot and none has become free for a while.
+// stuck reports whether no slot is free and none has been released for a while.
 func (l *limiter) stuck(v speed, now time.Time) bool {
 	return l.full(v) && now.Sub(l.progress) > stuckAfter
 }
 
-// wait queues a lane up for its next slot.
+// wait adds a lane to the queue for a slot.
 func (l *limiter) wait(lane *lane) {
 	lane.waitingOn = l
 	l.queue(l.isSlow(lane.speed())).push(lane)
 }
 
-// leave takes a lane out of the queue.
+// leave removes a lane from the queue.
 func (l *limiter) leave(lane *lane) {
 	lane.waitingOn = nil
 	l.waiting[0].remove(lane)
 	l.waiting[1].remove(lane)
 }
 
-// next is the lane whose turn it is for a free slot, nil when there is none. Slow lanes and others take turns.
+// next removes the lane that gets a free slot from the queue; nil without one. Slow lanes and others alternate.
 func (l *limiter) next() *lane {
 	for range len(l.waiting) {
 		isSlow := l.slowNext
@@ -107,31 +107,31 @@ func (l *limiter) next() *lane {
 	return nil
 }
 
-func (l *limiter) queue(isSlow bool) *turns {
+func (l *limiter) queue(isSlow bool) *roundRobin {
 	if isSlow {
 		return &l.waiting[1]
 	}
 	return &l.waiting[0]
 }
 
-// turns are waiting lanes: each company in turn, and the lanes of a company in turn. A company with many lanes
-// gets no more than one with a single lane.
-type turns struct {
-	ring      []*companyTurn
-	companies map[tenant.ID]*companyTurn
+// roundRobin is a queue of lanes in which companies take turns, and the lanes of a company take turns: a company with many
+// lanes gets no more than one with a single lane.
+type roundRobin struct {
+	ring      []*companyQueue
+	companies map[tenant.ID]*companyQueue
 }
 
-type companyTurn struct {
+type companyQueue struct {
 	company tenant.ID
 	lanes   []*lane
 }
 
-func (t *turns) push(l *lane) {
+func (t *roundRobin) push(l *lane) {
 	c, ok := t.companies[l.key.Company]
 	if !ok {
-		c = &companyTurn{company: l.key.Company}
+		c = &companyQueue{company: l.key.Company}
 		if t.companies == nil {
-			t.companies = map[tenant.ID]*companyTurn{}
+			t.companies = map[tenant.ID]*companyQueue{}
 		}
 		t.companies[c.company] = c
 		t.ring = append(t.ring, c)
@@ -139,7 +139,7 @@ func (t *turns) push(l *lane) {
 	c.lanes = append(c.lanes, l)
 }
 
-func (t *turns) pop() *lane {
+func (t *roundRobin) pop() *lane {
 	for len(t.ring) > 0 {
 		c := t.ring[0]
 		t.ring[0] = nil
@@ -157,8 +157,8 @@ func (t *turns) pop() *lane {
 	return nil
 }
 
-// remove takes a lane out. Its company keeps its place until that comes up.
-func (t *turns) remove(l *lane) {
+// remove removes a lane. Its company keeps its place.
+func (t *roundRobin) remove(l *lane) {
 	c, ok := t.companies[l.key.Company]
 	if !ok {
 		return
@@ -171,8 +171,7 @@ func (t *turns) remove(l *lane) {
 	}
 }
 
-// host is the slots of one host, and what each company may take of them: three quarters, so that no company ever
-// takes them all.
+// host limits the concurrent requests to one host. A company gets at most three quarters of them, so that it never has all.
 type host struct {
 	limiter
 	name   string
@@ -197,7 +196,7 @@ func (h *host) limitShare(share *limiter) {
 	share.limit, share.slowLimit = h.limit-h.limit/4, h.slowLimit
 }
 
-// setLimit changes the limit, also of the shares.
+// setLimit changes the limits of the host and of the shares.
 func (h *host) setLimit(limit int) {
 	h.limiter.setLimit(limit)
 	for _, share := range h.shares {

@@ -14,27 +14,27 @@ var (
 		Name: "tradegrid_delivery_total", Help: "Attempts made, by result (success, retry, failed) and number of the attempt.",
 	}, []string{"result", "attempt"})
 	deliveryLatency = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later) and tier (healthy: neither put off nor at rest since the commit; blocked).",
+		Name: "tradegrid_delivery_latency_seconds", Help: "Commit of the change to the receiver's 2xx, by attempt (first, later) and tier (healthy: neither parked nor with an open circuit breaker since the commit; blocked).",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600, 3600, 21600, 86400},
 	}, []string{"attempt", "tier"})
 	firstAttempt = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "tradegrid_delivery_first_attempt_seconds", Help: "Commit of the change to the begin of the first attempt, for healthy receivers.",
+		Name: "tradegrid_delivery_first_attempt_seconds", Help: "Commit of the change to the start of the first attempt, for healthy receivers.",
 		Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2, 5, 10, 30, 60, 120, 600},
 	})
 	deliveryInflight = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers that are under way.",
+		Name: "tradegrid_delivery_inflight", Help: "Requests to receivers in flight.",
 	})
 	laneParked = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_lane_parked", Help: "Deliveries put off without an attempt, by reason.",
+		Name: "tradegrid_lane_parked", Help: "Deliveries parked without an attempt, by reason.",
 	}, []string{"reason"})
 	breakerState = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-		Name: "tradegrid_breaker_state", Help: "Receivers known to this process, by state of their breaker.",
+		Name: "tradegrid_breaker_state", Help: "Receivers known to this process, by state of their circuit breaker.",
 	}, []string{"state"})
 	breakerTransitions = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_breaker_transitions_total", Help: "Changes of breakers, by the state they went to.",
+		Name: "tradegrid_breaker_transitions_total", Help: "State changes of circuit breakers, by the new state.",
 	}, []string{"to"})
 	resultsBuffered = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "tradegrid_delivery_results_buffered", Help: "Results that wait to be written to the database.",
+		Name: "tradegrid_delivery_results_buffered", Help: "Results that are not written to the database yet.",
 	})
 )
 

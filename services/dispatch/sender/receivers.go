@@ -9,38 +9,36 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Receiver is what the sender needs of a subscription. It is not changed once made.
-type Receiver struct {
+// receiver is what the sender needs of a subscription. It is immutable.
+type receiver struct {
 	URL    *url.URL
-	Paused bool // takes nothing for now: paused, disabled, or not active
+	Paused bool // paused, disabled or inactive
 
-	BreakerOpens     int       // rests in a row that an earlier owner had given it
-	BreakerOpenUntil time.Time // end of the last of them
+	BreakerOpens     int       // cooldowns in a row
+	BreakerOpenUntil time.Time // end of the last cooldown
 
 	signer        *webhook.Signer
-	overlapSigner *webhook.Signer // while the previous secret is valid too
+	overlapSigner *webhook.Signer // signs with the previous secret, too
 	overlapUntil  time.Time
 	faulty        error // why no request can be made
 	sealed        error // why the secret cannot be opened now; deliveries wait until it can
 }
 
-// newReceiver prepares a subscription for sending. A URL or secret that no request can be made with is
-// kept as the reason for failed attempts, so that the owner sees it in the history.
-func newReceiver(rawURL, secret, previous string, previousUntil time.Time) *Receiver {
-	r := &Receiver{overlapUntil: previousUntil}
+// newReceiver prepares a subscription for sending. An invalid URL or secret becomes the error of its attempts, so that the
+// owner sees it in the history.
+func newReceiver(rawURL, secret, previous string, previousUntil time.Time) *receiver {
+	r := &receiver{overlapUntil: previousUntil}
 	if r.URL, r.faulty = url.Parse(rawURL); r.faulty != nil {
 		r.URL = &url.URL{}
 	}
@@ -56,21 +54,15 @@ func newReceiver(rawURL, secret, previous string, previousUntil time.Time) *Rece
 	return r
 }
 
-// signerAt is the signer that is right at the moment of an attempt.
-func (r *Receiver) signerAt(now time.Time) *webhook.Signer {
+// signerAt is the signer for an attempt at the time given.
+func (r *receiver) signerAt(now time.Time) *webhook.Signer {
 	if r.overlapSigner != nil && now.Before(r.overlapUntil) {
 		return r.overlapSigner
 	}
 	return r.signer
 }
 
-// Receivers finds the subscription that a delivery is for.
-type Receivers interface {
-	// Receiver returns nil without an error when there is no such subscription.
-	Receiver(ctx context.Context, company tenant.ID, id uuid.UUID) (*Receiver, error)
-}
-
-// ReceiverCache reads subscriptions from the database, many at a time, and keeps each for a short while.
+// ReceiverCache caches subscriptions and reads many in one query.
 type ReceiverCache struct {
 	db   db.Querier
 	ttl  time.Duration
@@ -83,18 +75,18 @@ type ReceiverCache struct {
 	loading bool
 }
 
-// receiverEntry is one look-up: under way until done is closed.
+// receiverEntry is one subscription; it is read when done is closed.
 type receiverEntry struct {
 	key      webhook.SubscriptionKey
 	done     chan struct{}
-	receiver *Receiver
+	receiver *receiver
 	err      error
-	loadedAt time.Time // zero while under way
+	loadedAt time.Time // zero before
 }
 
 const maxReceivers = 100_000
 
-// NewReceiverCache keeps what it reads for at most ttl (5 s when zero), less when it is invalidated.
+// NewReceiverCache makes a cache whose entries are used for at most ttl; 5 s when zero.
 func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
 	entries, err := lru.New[webhook.SubscriptionKey, *receiverEntry](maxReceivers)
 	if err != nil {
@@ -103,19 +95,19 @@ func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
 	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), entries: entries, log: slog.New(slog.DiscardHandler)}
 }
 
-// UseKeys gives the keys that open the secrets. It goes before the first use.
+// UseKeys sets the keys that decrypt the secrets. Call it before the first use.
 func (c *ReceiverCache) UseKeys(keys *secret.Keys, log *slog.Logger) { c.keys, c.log = keys, log }
 
-// Invalidate makes the next use read the subscription again.
-func (c *ReceiverCache) Invalidate(company tenant.ID, id uuid.UUID) {
+// invalidate removes a subscription.
+func (c *ReceiverCache) invalidate(key webhook.SubscriptionKey) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries.Remove(webhook.SubscriptionKey{Company: company, ID: id})
+	c.entries.Remove(key)
 }
 
-// Receiver implements [Receivers].
-func (c *ReceiverCache) Receiver(ctx context.Context, company tenant.ID, id uuid.UUID) (*Receiver, error) {
-	e := c.entry(webhook.SubscriptionKey{Company: company, ID: id}) //nolint:contextcheck // one load serves many callers
+// get returns nil without an error when there is no such subscription.
+func (c *ReceiverCache) get(ctx context.Context, key webhook.SubscriptionKey) (*receiver, error) {
+	e := c.entry(key) //nolint:contextcheck // one load serves many callers
 	select {
 	case <-e.done:
 	default:
@@ -128,7 +120,7 @@ func (c *ReceiverCache) Receiver(ctx context.Context, company tenant.ID, id uuid
 	return e.receiver, e.err
 }
 
-// entry finds a fresh entry, or orders one to be read.
+// entry returns a current entry, or a new one that is about to be read.
 func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +137,7 @@ func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
 	return e
 }
 
-// load reads what is wanted until nothing is; what is asked for meanwhile forms the next statement.
+// load reads wanted entries until there are none. Those that are added during a query form the next one.
 func (c *ReceiverCache) load() {
 	for {
 		c.mu.Lock()
@@ -157,7 +149,7 @@ func (c *ReceiverCache) load() {
 			return
 		}
 		c.mu.Unlock()
-		// Many callers wait for one statement: none of them may cancel it.
+		// Many callers wait for one query: none of them may cancel it.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		found, err := c.loadReceivers(ctx, batch)
 		cancel()
@@ -165,7 +157,7 @@ func (c *ReceiverCache) load() {
 	}
 }
 
-func (c *ReceiverCache) keep(batch []*receiverEntry, found map[webhook.SubscriptionKey]*Receiver, err error) {
+func (c *ReceiverCache) keep(batch []*receiverEntry, found map[webhook.SubscriptionKey]*receiver, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, e := range batch {
@@ -179,7 +171,7 @@ func (c *ReceiverCache) keep(batch []*receiverEntry, found map[webhook.Subscript
 	}
 }
 
-func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntry) (map[webhook.SubscriptionKey]*Receiver, error) {
+func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntry) (map[webhook.SubscriptionKey]*receiver, error) {
 	keys := make([]webhook.SubscriptionKey, len(batch))
 	for i, e := range batch {
 		keys[i] = e.key
@@ -188,7 +180,7 @@ func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntr
 	if err != nil {
 		return nil, err
 	}
-	found := make(map[webhook.SubscriptionKey]*Receiver, len(rows))
+	found := make(map[webhook.SubscriptionKey]*receiver, len(rows))
 	for _, row := range rows {
 		r := c.open(row)
 		r.Paused, r.BreakerOpens, r.BreakerOpenUntil = !row.Active, row.Opens, deref(row.OpenUntil)
@@ -197,9 +189,9 @@ func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntr
 	return found, nil
 }
 
-// open prepares a subscription whose secrets are sealed. One that cannot be opened is for the operators: its deliveries
-// wait for the key.
-func (c *ReceiverCache) open(row store.Receiver) *Receiver {
+// open prepares a subscription whose secrets are encrypted. A missing key is for the operators to provide; until then the
+// deliveries wait.
+func (c *ReceiverCache) open(row store.Receiver) *receiver {
 	until, previous := deref(row.PreviousUntil), deref(row.PreviousSecret)
 	if !time.Now().Before(until) {
 		previous = ""
@@ -207,7 +199,7 @@ func (c *ReceiverCache) open(row store.Receiver) *Receiver {
 	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
 	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
 	if err = errors.Join(err, err2); err != nil {
-		c.log.Error("secret of a subscription not opened; its deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
+		c.log.Error("webhook secret not decrypted, deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
 	}
 	r := newReceiver(row.URL, current, old, until)
 	if err != nil {
@@ -223,16 +215,16 @@ func deref[T any](p *T) (v T) {
 	return v
 }
 
-// Watch drops what changes, as it is announced on the topic of subscriptions, until ctx is done.
+// Watch removes subscriptions whose change is announced, until ctx is done.
 func (c *ReceiverCache) Watch(ctx context.Context, cfg kafka.Config) error {
 	return kafka.Tail(ctx, cfg, nil, func(r *kgo.Record) {
 		key, err := webhook.ParseSubscriptionKey(r.Key)
 		if err != nil {
 			if cfg.Log != nil {
-				cfg.Log.WarnContext(ctx, "announcement of a subscription not understood", "error", err)
+				cfg.Log.WarnContext(ctx, "announced subscription not understood", "error", err)
 			}
 			return
 		}
-		c.Invalidate(key.Company, key.ID)
+		c.invalidate(key)
 	}, topics.Subscriptions)
 }

@@ -16,12 +16,12 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// ResultsConfig says how results are written in batches. Zero values take the defaults named beside the fields.
+// ResultsConfig configures the batches in which results are written. Zero values take the defaults named beside the fields.
 type ResultsConfig struct {
-	Linger  time.Duration // longest wait for others; 50 ms
+	Linger  time.Duration // longest wait for more results; 50 ms
 	Batch   int           // rows per transaction; 500
-	Limit   int           // results that may wait before the sender takes no more work; 20 000
-	ShowAge time.Duration // attempts longer than this are stored as delivering; 250 ms
+	Limit   int           // buffered results at which the sender stops consuming; 20 000
+	ShowAge time.Duration // store an attempt as delivering after this; 250 ms
 }
 
 func (c *ResultsConfig) setDefaults() {
@@ -31,14 +31,14 @@ func (c *ResultsConfig) setDefaults() {
 	c.ShowAge = cmp.Or(c.ShowAge, 250*time.Millisecond)
 }
 
-// result is what is to be stored of a delivery.
+// result is a result on its way to the database.
 type result struct {
 	store.Result
 	stored func() // called once the result is in the database; may be nil
 }
 
-// results writes what happened to deliveries in batches. Adding never blocks and never drops: when the
-// database is slow or gone, the sender is told to take no more work.
+// results writes results in batches. Adding never blocks and never drops: while the database is slow or away, blocked tells
+// the sender to stop consuming.
 type results struct {
 	cfg ResultsConfig
 	db  *db.DB
@@ -48,19 +48,19 @@ type results struct {
 	mu       sync.Mutex
 	queue    []*result
 	breakers map[webhook.SubscriptionKey]store.Breaker
-	room     chan struct{} // not nil while there is none; closed when there is
+	room     chan struct{} // nil while there is room; closed when there is room again
 	wake     chan struct{}
 	full     chan struct{}
-	moved    bool // histories may have been written by another process
+	moved    bool // another process may have written histories
 
 	// Only the writing goroutine touches the rest.
 	seqs map[webhook.SubscriptionKey]int64     // last number in a subscription's history
-	last map[webhook.SubscriptionKey]lastTimes // what webhook_subscriptions was told last
+	last map[webhook.SubscriptionKey]lastTimes // last times that were stored
 }
 
 type lastTimes struct{ success, failure time.Time }
 
-// maxKnown bounds the memory of what was written before; beyond it all of it is read anew.
+// maxKnown limits the entries of seqs; beyond it all are read again.
 const maxKnown = 200_000
 
 func newResults(cfg ResultsConfig, d *db.DB, log *slog.Logger, now func() time.Time) *results {
@@ -71,7 +71,7 @@ func newResults(cfg ResultsConfig, d *db.DB, log *slog.Logger, now func() time.T
 	}
 }
 
-// add takes a result. It does not block: it is called from the producer's callbacks.
+// add adds a result. It does not block, because callbacks of the producer call it.
 func (r *results) add(res *result) {
 	r.mu.Lock()
 	r.queue = append(r.queue, res)
@@ -88,7 +88,7 @@ func (r *results) add(res *result) {
 	}
 }
 
-// addBreaker takes a change of a receiver's breaker; a later one of the same receiver replaces it.
+// addBreaker adds the state of a circuit breaker, in place of an older one of the same receiver.
 func (r *results) addBreaker(key webhook.SubscriptionKey, c store.Breaker) {
 	r.mu.Lock()
 	r.breakers[key] = c
@@ -103,14 +103,14 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// blocked is nil when there is room, else closed when there is again.
+// blocked is nil while there is room, otherwise closed when there is room again.
 func (r *results) blocked() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.room
 }
 
-// run writes until ctx is done, then writes what is left as long as the database takes it.
+// run writes until ctx is done, then what is left if the database is available.
 func (r *results) run(ctx context.Context) {
 	linger := time.NewTimer(0)
 	defer linger.Stop()
@@ -131,7 +131,7 @@ func (r *results) run(ctx context.Context) {
 	r.flush(context.WithoutCancel(ctx), ctx.Done())
 }
 
-// flush writes what is queued. A batch is tried again until it is written; after stop only a few times.
+// flush writes what is queued. A failed batch is retried; after stop only a few times.
 func (r *results) flush(ctx context.Context, stop <-chan struct{}) {
 	for {
 		batch, changes := r.take()
@@ -149,7 +149,8 @@ func (r *results) flush(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// take removes the next batch. It never holds two results of one delivery: a statement must not touch a row twice.
+// take removes the next batch. It never contains two results of one delivery, because a statement must not update a row
+// twice.
 func (r *results) take() ([]*result, map[webhook.SubscriptionKey]store.Breaker) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -189,7 +190,7 @@ func (r *results) write(ctx context.Context, batch []*result, changes map[webhoo
 		select {
 		case <-stop:
 			if try >= 3 {
-				return false // offsets stay where they are: the next owner does this part again
+				return false // the offsets are not committed: the next owner repeats this part
 			}
 		case <-time.After(pause):
 			pause = min(pause*2, 2*time.Second)
@@ -197,7 +198,7 @@ func (r *results) write(ctx context.Context, batch []*result, changes map[webhoo
 	}
 }
 
-// writeOnce stores one batch in one transaction. Running it again changes nothing.
+// writeOnce stores one batch in one transaction. Repeating it changes nothing.
 func (r *results) writeOnce(ctx context.Context, batch []*result, changes map[webhook.SubscriptionKey]store.Breaker) error {
 	// All writers of these rows lock them in this order.
 	slices.SortFunc(batch, func(a, b *result) int {
@@ -232,7 +233,7 @@ func (r *results) writeOnce(ctx context.Context, batch []*result, changes map[we
 	return nil
 }
 
-// history numbers the attempts of a batch. More than are kept of a subscription would overwrite each other.
+// history numbers the attempts of a batch. It drops those that would be overwritten by others of the batch.
 func (r *results) history(ctx context.Context, batch []*result) ([]store.Attempt, map[webhook.SubscriptionKey]int64, error) {
 	tried := map[webhook.SubscriptionKey][]*result{}
 	for _, res := range batch {
@@ -268,7 +269,7 @@ func sortedKeys[T any](m map[webhook.SubscriptionKey]T) []webhook.SubscriptionKe
 	return keys
 }
 
-// knowSeqs reads the ends of histories that are new to this writer.
+// knowSeqs reads the last numbers of histories that are not known.
 func (r *results) knowSeqs(ctx context.Context, tried map[webhook.SubscriptionKey][]*result) error {
 	if r.takeMoved() || len(r.seqs) > maxKnown {
 		clear(r.seqs)
@@ -293,14 +294,14 @@ func (r *results) knowSeqs(ctx context.Context, tried map[webhook.SubscriptionKe
 	return nil
 }
 
-// forget makes the writer read the ends of histories anew, after another process may have written them.
+// forget makes the writer read the last numbers of histories again, because another process may have written them.
 func (r *results) forget() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.moved = true
 }
 
-// takeMoved tells once whether forget was called.
+// takeMoved reports once whether forget was called.
 func (r *results) takeMoved() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -309,14 +310,14 @@ func (r *results) takeMoved() bool {
 	return moved
 }
 
-// lastRows are the rows to be written, and what will have been written with them.
+// lastRows are rows to be written, and what is stored with them afterwards.
 type lastRows struct {
 	rows  []store.LastTimes
 	times []lastTimes
 }
 
-// lastTimes finds the subscriptions whose last success or failure is news. One that was told less than a
-// second ago is left alone: under load its row would be written with every batch.
+// lastTimes lists the subscriptions with a new last success or failure. One that was updated less than a second ago is left
+// out: under load its row would be written with every batch.
 func (r *results) lastTimes(batch []*result) *lastRows {
 	newest := map[webhook.SubscriptionKey]lastTimes{}
 	for _, res := range batch {

@@ -16,11 +16,11 @@ import (
 type RetryConfig struct {
 	MaxAttempts int             // 7
 	Delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
-	MaxWait     time.Duration   // longest wait that a Retry-After may ask for; the longest line
-	Jitter      float64         // part of the delay added at random; 0.1, negative = none
-	Lines       []topics.Line   // delay lines, shortest first; topics.Lines()
-	MaxParks    int             // times in a row that a delivery is put on a line without an attempt; 4
-	MaxParked   int             // deliveries of one receiver on the lines; 10 000
+	MaxWait     time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
+	Jitter      float64         // largest random part that is added to a delay; 0.1, negative = none
+	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
+	MaxParks    int             // times in a row that a delivery is parked in Kafka; 4
+	MaxParked   int             // deliveries of one receiver parked in Kafka; 10 000
 }
 
 func (c *RetryConfig) setDefaults() {
@@ -45,15 +45,15 @@ func (c *RetryConfig) setDefaults() {
 type cause int
 
 const (
-	answered    cause = iota // the receiver replied with a status
-	unanswered               // the attempt failed without a reply
-	breakerOpen              // the receiver is in a cooldown, or a probe of it is under way
-	laneFull                 // too many wait for this receiver
-	laneWaited               // it waited too long in its lane
-	paused                   // the subscription takes nothing for now
-	expired                  // its time to live is over
-	deleted                  // there is no such subscription any more
-	noKey                    // its secret cannot be opened without a key that is missing
+	answered    cause = iota // the receiver responded with a status
+	unanswered               // the attempt failed without a response
+	breakerOpen              // the circuit breaker is open, or a probe is under way
+	laneFull                 // the queue of the receiver is full
+	laneWaited               // it waited too long in the queue
+	paused                   // the subscription is paused or disabled
+	expired                  // its lifetime is over
+	deleted                  // the subscription was deleted
+	noKey                    // the key that decrypts its secret is missing
 )
 
 // String is the name in metrics and logs.
@@ -66,17 +66,17 @@ type outcome int
 
 const (
 	success     outcome = iota // done
-	retry                      // one attempt used, another follows on a delay line
-	park                       // no attempt used, back by a delay line
-	parkInStore                // no attempt used, waits in the database
+	retry                      // one attempt used, the next follows by a delay topic
+	park                       // no attempt used, back by a delay topic
+	parkInStore                // no attempt used, parked in the database
 	deadLetter                 // over
 )
 
-// decision is an outcome and how long to wait for what comes next.
+// decision is an outcome and its delay.
 type decision struct {
 	outcome outcome
 	wait    time.Duration // for retry and park
-	reason  string        // for deadLetter: the text stored and sent along; empty = that of the attempt
+	reason  string        // for deadLetter: stored as error; empty = that of the attempt
 }
 
 // retryInput is everything that a decision depends on.
@@ -90,7 +90,7 @@ type retryInput struct {
 	now          time.Time
 }
 
-// decide turns what was met into what becomes of the delivery. Every way a delivery can go is here.
+// decide says what happens to a delivery next.
 func (c *RetryConfig) decide(in retryInput) decision {
 	switch in.cause {
 	case expired:
@@ -133,7 +133,7 @@ func (c *RetryConfig) jittered(d time.Duration) time.Duration {
 	return d + time.Duration(rand.Float64()*c.Jitter*float64(d))
 }
 
-// parseRetryAfter reads seconds or an HTTP date; anything else, and the past, is 0.
+// parseRetryAfter reads seconds or an HTTP date; anything else and the past are 0.
 func parseRetryAfter(s string, now time.Time) time.Duration {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -148,7 +148,7 @@ func parseRetryAfter(s string, now time.Time) time.Duration {
 	return 0
 }
 
-// line is the shortest delay line that holds a record for the wait; jitter may exceed its delay.
+// line is the shortest delay topic for the wait, which may exceed its delay by the jitter.
 func (c *RetryConfig) line(wait time.Duration) string {
 	for _, l := range c.Lines {
 		if wait <= l.Delay+time.Duration(max(c.Jitter, 0)*float64(l.Delay)) {

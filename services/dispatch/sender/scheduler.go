@@ -8,23 +8,23 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// scheduler decides which job runs next. A freed slot goes to the companies that wait for it in turn, and within a
-// company to its lanes in turn, one job each: neither a long queue nor many subscriptions take more of a host.
+// scheduler decides which job runs next. Companies that wait for a slot take turns, and so do the lanes of a company, with one
+// job each: neither a long queue nor many subscriptions get more of a host. See docs/architecture.md#fairness.
 type scheduler struct {
 	cfg LaneConfig
 	now func() time.Time
 
 	mu        sync.Mutex
 	lanes     map[webhook.SubscriptionKey]*lane
-	backlog   map[*lane]struct{} // with a queue
+	backlog   map[*lane]struct{} // lanes with queued jobs
 	running   map[*job]struct{}
 	hosts     map[string]*host
 	companies map[tenant.ID]*limiter
 	total     limiter
 
 	ended   int     // jobs since the last measure
-	rate    float64 // jobs per second that this process gets done
-	allowed int     // jobs that may still be queued until the next measure
+	rate    float64 // finished jobs per second
+	allowed int     // jobs that may be queued until the next measure
 	more    chan struct{}
 }
 
@@ -36,8 +36,8 @@ func newScheduler(cfg LaneConfig, now func() time.Time) *scheduler {
 	}
 }
 
-// enqueue adds a job to its lane and returns what may run now. It reports created for a lane that has to
-// be made ready first, and full when the lane takes no more.
+// enqueue adds a job to its lane and returns the jobs that start now. It reports created for a new lane, which has to be made
+// ready, and full when the lane takes no more.
 func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	now := s.now()
 	s.mu.Lock()
@@ -63,12 +63,12 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	return s.pump(l, nil), created, false
 }
 
-// minBacklog is how many jobs may always wait for receivers that take them.
+// minBacklog is how many jobs of healthy receivers may always be queued.
 const minBacklog = 2000
 
-// measure finds out how much work may be taken until the next call: what this process gets done within
-// part of the longest wait. Without that, a long backlog in Kafka would fill the lanes and be parked although
-// no receiver is slow. What waits for unhealthy receivers does not count: it must not hold up the others.
+// measure computes how many jobs may be queued until the next call: as many as this process finishes within a part of the
+// longest wait. Otherwise a backlog in Kafka would fill the lanes and be parked although no receiver is slow. Jobs of
+// unhealthy receivers do not count, because they must not delay the others.
 func (s *scheduler) measure(since time.Duration) {
 	now := s.now()
 	s.mu.Lock()
@@ -88,7 +88,7 @@ func (s *scheduler) measure(since time.Duration) {
 	}
 }
 
-// overloaded is nil while work may be taken, else closed when that may have changed.
+// overloaded is nil while jobs may be queued, otherwise closed when that may have changed.
 func (s *scheduler) overloaded() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -98,68 +98,7 @@ func (s *scheduler) overloaded() <-chan struct{} {
 	return s.more
 }
 
-func (s *scheduler) lane(key webhook.SubscriptionKey, from *assignment) (l *lane, created bool) {
-	if l, ok := s.lanes[key]; ok {
-		return l, false
-	}
-	company, ok := s.companies[key.Company]
-	if !ok {
-		limit := newLimiter(s.cfg.PerCompany)
-		company = &limit
-		s.companies[key.Company] = company
-	}
-	company.lanes++
-	l = &lane{key: key, from: from, company: company}
-	s.lanes[key] = l
-	return l, true
-}
-
-// ready opens a lane whose receiver is known; it reports false for a lane that was forgotten meanwhile.
-func (s *scheduler) ready(l *lane, host string, b *breaker) (run []*job, ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.gone {
-		return nil, false
-	}
-	l.ready, l.breaker = true, b
-	s.setHost(l, host)
-	return s.pump(l, nil), true
-}
-
-// rehost follows a receiver that moved to another host.
-func (s *scheduler) rehost(l *lane, host string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if l.host.name != host && !l.gone {
-		s.dropHost(l)
-		s.setHost(l, host)
-	}
-}
-
-func (s *scheduler) setHost(l *lane, name string) {
-	h, ok := s.hosts[name]
-	if !ok {
-		h = newHost(name, s.cfg.PerHost)
-		s.hosts[name] = h
-	}
-	l.host, l.share = h, h.share(l.key.Company)
-	l.host.lanes++
-	l.share.lanes++
-}
-
-func (s *scheduler) dropHost(l *lane) {
-	if l.host == nil {
-		return
-	}
-	if l.share.lanes--; l.share.lanes == 0 {
-		delete(l.host.shares, l.key.Company)
-	}
-	if l.host.lanes--; l.host.lanes == 0 {
-		delete(s.hosts, l.host.name)
-	}
-}
-
-// pump starts jobs of a lane until a limit is reached.
+// pump starts jobs of a lane up to its limits.
 func (s *scheduler) pump(l *lane, run []*job) []*job {
 	for {
 		j := s.next(l)
@@ -170,7 +109,7 @@ func (s *scheduler) pump(l *lane, run []*job) []*job {
 	}
 }
 
-// next starts one job of a lane, or makes the lane wait for what it lacks.
+// next starts one job of a lane, or makes the lane wait for a slot.
 func (s *scheduler) next(l *lane) *job {
 	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
 		return nil
@@ -195,8 +134,7 @@ func (s *scheduler) next(l *lane) *job {
 	return j
 }
 
-// perReceiver is smaller for a failing receiver while slots are scarce: many of them together must not
-// take what the healthy ones need.
+// perReceiver is smaller for failing receivers while slots are scarce, so that they leave slots to healthy ones.
 func (s *scheduler) perReceiver(l *lane) int {
 	if l.failures > 0 && s.total.used*2 > s.total.limit {
 		return 1
@@ -216,7 +154,7 @@ func (s *scheduler) pop(l *lane) *job {
 	return j
 }
 
-// finish gives the slots of a job back and returns what may run instead.
+// finish releases the slots of a job and returns the jobs that start now.
 func (s *scheduler) finish(j *job) (run []*job) {
 	now := s.now()
 	s.mu.Lock()
@@ -232,7 +170,7 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	l.progress, l.lastUsed = now, now
 	l.learn(j, now)
 	if l.waitingOn != nil && l.speed() != was {
-		l.waitingOn.leave(l) // it may not have to wait any more
+		l.waitingOn.leave(l) // other limits apply to it now
 	}
 	for _, lim := range j.slots {
 		run = s.wake(lim, run)
@@ -240,7 +178,7 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	return s.pump(l, run)
 }
 
-// wake starts jobs of the lanes that wait for a slot, one each in turn, while there are slots.
+// wake starts jobs of waiting lanes, one each in turn, while there are slots.
 func (s *scheduler) wake(lim *limiter, run []*job) []*job {
 	for l := lim.next(); l != nil; l = lim.next() {
 		j := s.next(l)
@@ -249,14 +187,14 @@ func (s *scheduler) wake(lim *limiter, run []*job) []*job {
 		}
 		run = append(run, j)
 		if l.waitingOn == nil && len(l.queue) > 0 {
-			lim.wait(l) // its next job has to queue up again
+			lim.wait(l) // its next job has to wait for its turn
 		}
 	}
 	return run
 }
 
-// noteSlow counts the jobs as slow whose attempt began before the moment and is still under way.
-func (s *scheduler) noteSlow(before time.Time) {
+// markSlow counts jobs as slow that have been attempting since before the time given.
+func (s *scheduler) markSlow(before time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for j := range s.running {
@@ -272,8 +210,8 @@ func (s *scheduler) noteSlow(before time.Time) {
 	}
 }
 
-// setLimits changes how many jobs may run at a time and returns what may run now. Jobs beyond a smaller limit end
-// before others begin.
+// setLimits changes the limits of concurrent jobs and returns the jobs that start now. Jobs beyond a smaller limit end before
+// others start.
 func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,7 +239,7 @@ func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 	return run
 }
 
-// learn keeps what the attempt tells about the receiver.
+// learn updates what is known about the receiver.
 func (l *lane) learn(j *job, now time.Time) {
 	if j.late {
 		l.late--
@@ -316,7 +254,7 @@ func (l *lane) learn(j *job, now time.Time) {
 	}
 }
 
-// smooth is a moving average; 0 is none yet.
+// smooth is an exponential moving average; 0 = none yet.
 func smooth(average, v time.Duration) time.Duration {
 	if average == 0 {
 		average = v
@@ -324,7 +262,7 @@ func smooth(average, v time.Duration) time.Duration {
 	return max((average*4+v)/5, 1)
 }
 
-// overdue takes out the jobs that have waited too long. Time before the moment given does not count.
+// overdue removes jobs that have waited too long. Time before since does not count.
 func (s *scheduler) overdue(since time.Time) (out []*job) {
 	limit := s.now().Add(-s.cfg.Wait)
 	if since.After(limit) {
@@ -340,7 +278,7 @@ func (s *scheduler) overdue(since time.Time) (out []*job) {
 	return out
 }
 
-// take removes queued jobs for which the function is true, in any lane.
+// take removes the queued jobs that match.
 func (s *scheduler) take(match func(*job) bool) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -362,8 +300,8 @@ func (s *scheduler) take(match func(*job) bool) (out []*job) {
 	return out
 }
 
-// park counts a delivery that goes to a delay line, and finds out how long it has to stay there at least. It reports
-// false when the receiver has too many there or will not get to it soon.
+// park counts a delivery that goes to a delay topic and returns how long it has to stay there at least. It reports false when
+// the receiver has too many there or is too slow.
 func (s *scheduler) park(l *lane, limit int) (wait time.Duration, ok bool) {
 	now := s.now()
 	s.mu.Lock()
@@ -371,13 +309,13 @@ func (s *scheduler) park(l *lane, limit int) (wait time.Duration, ok bool) {
 	if l.parked >= limit {
 		return 0, false
 	}
-	if wait, ok = l.book(now); ok {
+	if wait, ok = l.reserve(now); ok {
 		l.parked++
 	}
 	return wait, ok
 }
 
-// longRunning lists the jobs whose attempt began before the moment and that were not listed yet.
+// longRunning lists jobs that have been attempting since before the time given, once each.
 func (s *scheduler) longRunning(before time.Time) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -390,50 +328,9 @@ func (s *scheduler) longRunning(before time.Time) (out []*job) {
 	return out
 }
 
-// begin notes the start of an attempt, which longRunning reads.
+// begin notes the start of an attempt.
 func (s *scheduler) begin(j *job, at time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	j.started = at
-}
-
-// evict forgets lanes without traffic.
-func (s *scheduler) evict() (gone []*lane) {
-	limit := s.now().Add(-s.cfg.IdleEviction)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.lanes {
-		if !l.ready || l.used > 0 || len(l.queue) > 0 || l.waitingOn != nil || l.lastUsed.After(limit) {
-			continue
-		}
-		s.forget(l)
-		gone = append(gone, l)
-	}
-	return gone
-}
-
-// disown forgets the lanes of a partition that moved away: when it comes back, another process may have
-// changed what is known of their receivers. Jobs that run still give their slots back.
-func (s *scheduler) disown(a *assignment) (gone []*lane) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, l := range s.lanes {
-		if l.from != a {
-			continue
-		}
-		s.forget(l)
-		if l.ready {
-			gone = append(gone, l)
-		}
-	}
-	return gone
-}
-
-func (s *scheduler) forget(l *lane) {
-	l.gone = true
-	delete(s.lanes, l.key)
-	s.dropHost(l)
-	if l.company.lanes--; l.company.lanes == 0 {
-		delete(s.companies, l.key.Company)
-	}
 }

@@ -23,14 +23,14 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Group is the consumer group of the senders.
-const Group = "tradegrid-sender"
+// group is the consumer group of the senders.
+const group = "tradegrid-sender"
 
-// Config says how deliveries are sent. Zero values take the defaults of the parts.
+// Config configures a [Sender]. Zero values take the defaults of the parts.
 type Config struct {
 	Client     kafka.Config
-	Group      string // Group
-	InstanceID string // static membership of the group
+	Group      string // tradegrid-sender
+	InstanceID string // static membership in the group; empty = none
 	Opts       []kgo.Opt
 
 	Lanes   LaneConfig
@@ -39,21 +39,21 @@ type Config struct {
 	Results ResultsConfig
 	Egress  egress.Config
 
-	PropagateTrace bool // send traceparent to receivers; off outside development: it tells third parties internal ids
-	Seen           int  // deliveries whose last attempt is remembered; 100 000
+	PropagateTrace bool // send traceparent to receivers; discloses internal ids
+	Seen           int  // deliveries whose last attempt is kept in memory; 100 000
 	Tracer         trace.TracerProvider
 	Log            *slog.Logger
 }
 
 func (c *Config) setDefaults() {
-	c.Group = cmp.Or(c.Group, Group)
+	c.Group = cmp.Or(c.Group, group)
 	c.Seen = cmp.Or(c.Seen, 100_000)
 	c.Lanes.setDefaults()
 	c.Breaker.setDefaults()
 	c.Retry.setDefaults()
 	c.Results.setDefaults()
 	if c.Egress.MaxConnsPerHost == 0 {
-		// A request never waits for a connection: the lanes have let it through, also when their limits grow.
+		// The lanes limit requests; none waits for a connection, also when their limits are raised.
 		c.Egress.MaxConnsPerHost = max(2*c.Lanes.PerHost, c.Lanes.Total)
 	}
 	if c.Tracer == nil {
@@ -64,17 +64,16 @@ func (c *Config) setDefaults() {
 	}
 }
 
-// Sender makes the attempts of deliveries. The records of a subscription come to one process, so the queue,
-// the breaker and the limits of a receiver are exact and need no coordination.
+// Sender makes the attempts of deliveries. One process consumes all records of a subscription, so queue, circuit breaker and
+// limits of a receiver need no coordination.
 //
-// The order of what follows an attempt is its safety: the next attempt is in Kafka before this one is
-// recorded, and it is recorded before its record is finished. A crash in between repeats a step, and the
-// repeat is recognised by the number of the attempt.
+// After an attempt, the record of the next one is produced first, then the result is stored, and then the consumed record is
+// committed. A crash in between repeats a step, which is recognised by the number of the attempt.
 type Sender struct {
 	cfg       Config
 	db        *db.DB
 	client    *kgo.Client
-	receivers Receivers
+	receivers *ReceiverCache
 	dead      *deadletter.Writer
 	egress    *egress.Client
 	sched     *scheduler
@@ -84,14 +83,14 @@ type Sender struct {
 	tracer    trace.Tracer
 	log       *slog.Logger
 	now       func() time.Time
-	work      context.Context // of attempts; ends after the drain
+	work      context.Context // context of attempts; ends after the drain
 
 	mu          sync.Mutex
 	assignments map[<-chan struct{}]*assignment
 }
 
 // New makes a sender. The client produces retries, parked deliveries and dead letters.
-func New(cfg Config, d *db.DB, client *kgo.Client, receivers Receivers) *Sender {
+func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Sender {
 	cfg.setDefaults()
 	return &Sender{
 		cfg: cfg, db: d, client: client, receivers: receivers, dead: deadletter.New(client), egress: egress.New(cfg.Egress),
@@ -101,15 +100,14 @@ func New(cfg Config, d *db.DB, client *kgo.Client, receivers Receivers) *Sender 
 	}
 }
 
-// SetLimits changes how many requests are made at a time; it may be called at any time. Of the lanes' settings it
-// takes those limits only.
+// SetLimits changes the limits of concurrent requests at any time. It ignores the other settings of lanes.
 func (s *Sender) SetLimits(lanes LaneConfig) {
 	lanes.setDefaults()
 	s.start(s.sched.setLimits(lanes))
 }
 
-// Run sends until ctx is done. Then it takes no more work, ends the requests under way, stores their results
-// and returns, within the drain time of the consumer.
+// Run sends until ctx is done. Then it stops consuming, waits for the requests under way, stores their results and returns,
+// within the drain time of the consumer.
 func (s *Sender) Run(ctx context.Context) error {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -131,8 +129,8 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// handle takes one record. It blocks its partition while results cannot be stored, and while more work waits
-// for healthy receivers than this process gets done in time.
+// handle handles one record. It blocks while results cannot be stored, and while more jobs of healthy receivers are queued
+// than this process can finish in time.
 func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	msg, err := webhook.DecodeMessage(rec.Record)
 	if err != nil {
@@ -161,7 +159,7 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	s.admit(j)
 }
 
-// blocked is nil while the sender can take work, else closed when that may have changed.
+// blocked is nil while the sender can take records, otherwise closed when that may have changed.
 func (s *Sender) blocked() <-chan struct{} {
 	if room := s.results.blocked(); room != nil {
 		return room
@@ -169,7 +167,7 @@ func (s *Sender) blocked() <-chan struct{} {
 	return s.sched.overloaded()
 }
 
-// poison keeps a record that no attempt can be made of where people see it; the partition goes on.
+// poison writes a record that cannot be decoded to the dead letter topic.
 func (s *Sender) poison(ctx context.Context, rec *kafka.Record, cause error) {
 	s.log.ErrorContext(ctx, "delivery record not understood", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 	for {
@@ -188,7 +186,7 @@ func (s *Sender) poison(ctx context.Context, rec *kafka.Record, cause error) {
 	}
 }
 
-// assignment finds the period to which a record belongs, and looks after its end.
+// assignment returns the assignment of a record, and arranges for its end.
 func (s *Sender) assignment(rec *kafka.Record) *assignment {
 	stopping := rec.Stopping()
 	s.mu.Lock()
@@ -203,7 +201,7 @@ func (s *Sender) assignment(rec *kafka.Record) *assignment {
 	return a
 }
 
-// release gives back what has not begun when a partition moves away.
+// release drops the jobs that have not started when a partition is revoked.
 func (s *Sender) release(a *assignment) {
 	<-a.stopping
 	s.mu.Lock()
@@ -229,11 +227,11 @@ func (s *Sender) admit(j *job) {
 	s.start(run)
 }
 
-// open makes a new lane ready: with the host and the breaker of its receiver.
+// open makes a new lane ready with the host and the circuit breaker of its receiver.
 func (s *Sender) open(l *lane) {
 	r, err := s.receiver(l.key, l.from.stopping)
 	if err != nil {
-		return // the partition is stopping and the lane has been emptied
+		return // the partition stops and its lane is empty
 	}
 	host, opens, until := "", 0, time.Time{}
 	if r != nil {
@@ -247,11 +245,11 @@ func (s *Sender) open(l *lane) {
 	s.start(run)
 }
 
-// receiver asks for a receiver until there is an answer; it fails only when the partition stops.
-func (s *Sender) receiver(key webhook.SubscriptionKey, stopping <-chan struct{}) (*Receiver, error) {
+// receiver retries until the receiver is read; it fails only when the partition stops.
+func (s *Sender) receiver(key webhook.SubscriptionKey, stopping <-chan struct{}) (*receiver, error) {
 	pause := 50 * time.Millisecond
 	for {
-		r, err := s.receivers.Receiver(s.work, key.Company, key.ID)
+		r, err := s.receivers.get(s.work, key)
 		if err == nil {
 			return r, nil
 		}
@@ -271,7 +269,7 @@ func (s *Sender) start(run []*job) {
 	}
 }
 
-// runJobs does one job after the other: a warm goroutine costs less than a new one.
+// runJobs runs one job after the other: to reuse the goroutine costs less than to start one.
 func (s *Sender) runJobs(j *job) {
 	for j != nil {
 		s.process(j)
@@ -283,7 +281,7 @@ func (s *Sender) runJobs(j *job) {
 	}
 }
 
-// process does what is to be done with a job whose turn has come.
+// process processes a job that has a slot.
 func (s *Sender) process(j *job) {
 	if j.from.stopped() {
 		j.rec.Drop()
@@ -323,7 +321,7 @@ func (s *Sender) process(j *job) {
 	s.finish(j, r, a, retryInput{cause: a.cause(), status: a.status, retryAfter: a.retryAfter})
 }
 
-// breakerResult is what the breaker is told.
+// breakerResult is the result for the circuit breaker.
 func (a *attempted) breakerResult() error {
 	switch {
 	case a.aborted:
@@ -334,14 +332,14 @@ func (a *attempted) breakerResult() error {
 	return nil
 }
 
-// inspect finds reasons not to make an attempt that have nothing to do with the receiver's health.
-func inspect(m *webhook.Message, r *Receiver, now time.Time) (blocked bool, why cause) {
+// inspect returns the reason not to make an attempt, other than the health of the receiver.
+func inspect(m *webhook.Message, r *receiver, now time.Time) (blocked bool, why cause) {
 	switch {
 	case !now.Before(m.ExpiresAt):
 		return true, expired
 	case r == nil:
 		return true, deleted
-	case r.Paused && !m.IsTest: // who sends a test wants to see it
+	case r.Paused && !m.IsTest: // a test message is sent also to a paused subscription
 		return true, paused
 	case r.sealed != nil:
 		return true, noKey
@@ -349,7 +347,7 @@ func inspect(m *webhook.Message, r *Receiver, now time.Time) (blocked bool, why 
 	return false, 0
 }
 
-// tickLoop does what depends on time alone.
+// tickLoop does periodic work.
 func (s *Sender) tickLoop(ctx context.Context) {
 	tick := time.NewTicker(min(100*time.Millisecond, s.cfg.Lanes.Wait/4))
 	defer tick.Stop()
@@ -363,10 +361,10 @@ func (s *Sender) tickLoop(ctx context.Context) {
 		now := s.now()
 		s.sched.measure(now.Sub(measured))
 		measured = now
-		s.sched.noteSlow(now.Add(-slowAfter))
+		s.sched.markSlow(now.Add(-slowAfter))
 		s.showLongRunning()
 		if s.results.blocked() != nil {
-			heldUp = now // waiting is not the receiver's fault
+			heldUp = now // the database is the reason for the wait
 		}
 		for _, j := range s.sched.overdue(heldUp) {
 			s.finish(j, nil, nil, retryInput{cause: laneWaited})
@@ -380,7 +378,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 	}
 }
 
-// showLongRunning stores attempts that take long as under way, so that an operator sees them.
+// showLongRunning stores long attempts as delivering, so that the API shows them.
 func (s *Sender) showLongRunning() {
 	for _, j := range s.sched.longRunning(s.now().Add(-s.cfg.Results.ShowAge)) {
 		n := int16(j.msg.Attempt)

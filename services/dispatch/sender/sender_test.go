@@ -207,7 +207,7 @@ func TestSenderUsesTheSecretOfTheMoment(t *testing.T) {
 	fresh := webhook.NewSecret()
 	k.Exec(`UPDATE webhook_subscriptions SET secret = $3, previous_secret = $4, previous_until = $5 WHERE company_id = $1 AND id = $2`,
 		k.Company, sub, fresh, old, time.Now().Add(time.Hour))
-	k.cache.Invalidate(k.Company, sub)
+	k.cache.invalidate(webhook.SubscriptionKey{Company: k.Company, ID: sub})
 	k.Send(m[1])
 	k.AwaitState(m[1].DeliveryID, webhook.StateSuccess)
 	hits := h.Requests()
@@ -215,7 +215,7 @@ func TestSenderUsesTheSecretOfTheMoment(t *testing.T) {
 	require.NotEmpty(t, hits[1].Header.Get(webhook.HeaderSignaturePrevious))
 
 	k.Exec(`UPDATE webhook_subscriptions SET previous_until = $3 WHERE company_id = $1 AND id = $2`, k.Company, sub, time.Now().Add(-time.Hour))
-	k.cache.Invalidate(k.Company, sub)
+	k.cache.invalidate(webhook.SubscriptionKey{Company: k.Company, ID: sub})
 	k.Send(m[2])
 	k.AwaitState(m[2].DeliveryID, webhook.StateSuccess)
 	require.Empty(t, h.Requests()[2].Header.Get(webhook.HeaderSignaturePrevious))
@@ -362,7 +362,7 @@ func TestSenderEndsRequestsUnderWayWhenItStops(t *testing.T) {
 	require.Len(t, h.Requests(), 5)
 }
 
-func TestSenderBuriesWhatItCannotRead(t *testing.T) {
+func TestSenderDeadLettersWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), nil)
 	dead := k.Collect(topics.DeliveriesDead)

@@ -27,7 +27,7 @@ const maxAge = 48 * time.Hour
 // SelectFailing finds active subscriptions, at most 1 000, that had no success since the moment given, were not enabled
 // since, and have at least so many failed deliveries since.
 func SelectFailing(ctx context.Context, q db.Querier, since time.Time, failed int) ([]webhook.SubscriptionKey, error) {
-	rows, err := q.Query(ctx, sqlSelectFailing, since, FirstID(since.Add(-maxAge)), failed)
+	rows, err := q.Query(ctx, sqlSelectFailing, since, firstID(since.Add(-maxAge)), failed)
 	if err != nil {
 		return nil, fmt.Errorf("read failing receivers: %w", err)
 	}
@@ -40,8 +40,8 @@ func SelectFailing(ctx context.Context, q db.Querier, since time.Time, failed in
 	return keys, nil
 }
 
-// FirstID is the smallest delivery id of a moment.
-func FirstID(at time.Time) uuid.UUID {
+// firstID is the smallest delivery id of a moment.
+func firstID(at time.Time) uuid.UUID {
 	var id uuid.UUID
 	for i, ms := 0, at.UnixMilli(); i < 6; i++ {
 		id[i] = byte(ms >> (40 - 8*i))

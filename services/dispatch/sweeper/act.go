@@ -13,19 +13,19 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// bodiesAtATime bounds the memory for bodies of up to 256 KiB.
-const bodiesAtATime = 100
+// maxBodies limits the memory for bodies, of up to 256 KiB each.
+const maxBodies = 100
 
-func (s *Sweeper) do(ctx context.Context, t *todo, now time.Time) error {
+func (s *Sweeper) do(ctx context.Context, t *actions, now time.Time) error {
 	for len(t.close) > 0 {
-		n := min(len(t.close), bodiesAtATime)
+		n := min(len(t.close), maxBodies)
 		if err := s.closeAll(ctx, t.close[:n], t.why[:n], now); err != nil {
 			return err
 		}
 		t.close, t.why = t.close[n:], t.why[n:]
 	}
 	for len(t.inject) > 0 {
-		n := min(len(t.inject), bodiesAtATime)
+		n := min(len(t.inject), maxBodies)
 		if err := s.inject(ctx, t.inject[:n], now); err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (s *Sweeper) do(ctx context.Context, t *todo, now time.Time) error {
 	return nil
 }
 
-// inject puts deliveries in again, and notes it once the brokers have them.
+// inject produces deliveries again and stores that once the brokers have them.
 func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now time.Time) error {
 	bodies, err := store.SelectBodies(ctx, s.db, rows)
 	if err != nil {
@@ -50,11 +50,11 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 		case now.Sub(v.CreatedAt) > time.Hour:
 			gone = append(gone, v)
 		default:
-			// The relay writes the event log after it has published: the body is about to come.
+			// The relay writes the event log after it has published; the body will be there in the next pass.
 		}
 	}
 	if err := s.out.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return fmt.Errorf("put %d deliveries in again: %w", len(records), err)
+		return fmt.Errorf("inject %d deliveries: %w", len(records), err)
 	}
 	if err := store.MarkInjected(ctx, s.db, sent, now); err != nil {
 		return err
@@ -63,14 +63,14 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 		sweeperReinjected.WithLabelValues(cause(v)).Inc()
 	}
 	if len(sent) > 0 {
-		s.cfg.Log.InfoContext(ctx, "deliveries put in again", "count", len(sent), "company_id", sent[0].Subscription.Company, "subscription_id", sent[0].Subscription.ID)
+		s.cfg.Log.InfoContext(ctx, "deliveries injected again", "count", len(sent), "company_id", sent[0].Subscription.Company, "subscription_id", sent[0].Subscription.ID)
 	}
 	if len(gone) == 0 {
 		return nil
 	}
-	why := make([]ending, len(gone))
+	why := make([]failure, len(gone))
 	for i := range why {
-		why[i] = ending{deadletter.TTL, "the event is no longer in the event log"}
+		why[i] = failure{deadletter.TTL, "the event is no longer in the event log"}
 	}
 	return s.closeAll(ctx, gone, why, now)
 }
@@ -83,7 +83,7 @@ func cause(v *store.OpenDelivery) string {
 	return "overdue"
 }
 
-// message asks for the next attempt, now, in a trace of its own: the request is long over.
+// message asks for the next attempt now, in a trace of its own.
 func message(v *store.OpenDelivery, body []byte) *webhook.Message {
 	return &webhook.Message{
 		Company: v.Subscription.Company, DeliveryID: v.ID, SubscriptionID: v.Subscription.ID, Event: v.Event, EventID: v.EventID,
@@ -91,8 +91,8 @@ func message(v *store.OpenDelivery, body []byte) *webhook.Message {
 	}
 }
 
-// closeAll writes the dead letters first: a crash repeats them, and loses none.
-func (s *Sweeper) closeAll(ctx context.Context, rows []*store.OpenDelivery, why []ending, now time.Time) error {
+// closeAll writes the dead letters first: a crash in between repeats some and loses none.
+func (s *Sweeper) closeAll(ctx context.Context, rows []*store.OpenDelivery, why []failure, now time.Time) error {
 	bodies, err := store.SelectBodies(ctx, s.db, rows)
 	if err != nil {
 		return err

@@ -14,13 +14,12 @@ import (
 
 // Subscriptions is the owner of the subscriptions.
 type Subscriptions interface {
-	// Disable takes a subscription out of service, unless it had a success or was enabled since the moment given. It
-	// reports whether it did.
+	// Disable disables a subscription, unless it had a success or was enabled since the time given. It reports whether
+	// it did.
 	Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (bool, error)
 }
 
-// disableFailing takes receivers out of service that nobody has looked after for days. Their events stay in
-// the event log.
+// disableFailing disables subscriptions whose receivers have failed for days. Their events stay in the event log.
 func (s *Sweeper) disableFailing(ctx context.Context) error {
 	now := s.now().UTC().Truncate(time.Microsecond)
 	since := now.Add(-s.cfg.DisableAfter)

@@ -11,14 +11,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// sqlTakeLease renews the owner's lease, or takes one that is over. Only the clock of the database counts.
+// sqlTakeLease renews the lease of its owner, or takes an expired one. Only the clock of the database counts.
 const sqlTakeLease = `UPDATE job_leases SET owner = $2, epoch = epoch + CASE WHEN owner = $2 THEN 0 ELSE 1 END,
  expires_at = now() + $3::BIGINT * INTERVAL '1 millisecond'
 WHERE name = $1 AND (owner = $2 OR expires_at < now()) RETURNING epoch`
 
 const sqlReleaseLease = `UPDATE job_leases SET expires_at = now() WHERE name = $1 AND owner = $2`
 
-// lease makes one of several processes do a job.
+// lease elects one process for a job.
 type lease struct {
 	db    *db.DB
 	name  string
@@ -26,10 +26,10 @@ type lease struct {
 	ttl   time.Duration
 	now   func() time.Time
 
-	until time.Time // when this process stops to believe in it
+	until time.Time // this process counts on the lease until then
 }
 
-// hold reports whether this process has the job, and asks the database when half of the time is over.
+// hold reports whether this process holds the lease. It asks the database when half of the time is over.
 func (l *lease) hold(ctx context.Context) (bool, error) {
 	asked := l.now()
 	if l.until.Sub(asked) > l.ttl/2 {
@@ -46,7 +46,7 @@ func (l *lease) hold(ctx context.Context) (bool, error) {
 	case err != nil:
 		return l.until.After(l.now()), fmt.Errorf("renew lease %s: %w", l.name, err)
 	}
-	// The answer may have been long on its way: the lease counts from the question, less a margin.
+	// The answer may have taken long: the lease counts from before the question, less a margin.
 	l.until = asked.Add(l.ttl * 9 / 10)
 	return true, nil
 }

@@ -8,16 +8,16 @@ import (
 
 var (
 	sweeperReinjected = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_sweeper_reinjected_total", Help: "Open deliveries that the sweeper put in again, by cause (parked, overdue).",
+		Name: "tradegrid_sweeper_reinjected_total", Help: "Open deliveries that the sweeper injected again, by cause (parked, overdue).",
 	}, []string{"cause"})
 	sweeperReleased = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "tradegrid_sweeper_released_total", Help: "Attempts that were taken from workers that died.",
+		Name: "tradegrid_sweeper_released_total", Help: "Attempts that were released because their sender died.",
 	})
 	sweeperExpired = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "tradegrid_sweeper_expired_total", Help: "Deliveries that the sweeper closed, because their time to live or their attempts were used up.",
+		Name: "tradegrid_sweeper_expired_total", Help: "Deliveries that the sweeper failed because their lifetime or their attempts were used up.",
 	})
 	sweeperSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "tradegrid_sweeper_pass_seconds", Help: "Time of one pass over the open deliveries.", Buckets: prometheus.ExponentialBuckets(.01, 4, 8),
+		Name: "tradegrid_sweeper_pass_seconds", Help: "Duration of one pass over the open deliveries.", Buckets: prometheus.ExponentialBuckets(.01, 4, 8),
 	})
 	oldestUndelivered = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tradegrid_delivery_oldest_undelivered_seconds", Help: "Age of the oldest open delivery at the last pass of the sweeper, by tier (healthy, blocked) of its receiver.",

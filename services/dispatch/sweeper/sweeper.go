@@ -1,4 +1,4 @@
-// Package sweeper injects deliveries again that nothing in Kafka moves any more; see docs/architecture.md#sweeper.
+// Package sweeper injects stuck and parked deliveries again; see docs/architecture.md#sweeper.
 package sweeper
 
 import (
@@ -23,28 +23,28 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Config says which deliveries the sweeper injects again, and when. Zero values take the defaults named beside the fields.
+// Config configures a [Sweeper]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Owner       string        // unique name of this process; required
+	Owner       string        // name of this process, unique; required
 	Lease       time.Duration // after a crash another process takes over this much later; 15 s
 	Every       time.Duration // pause between two passes; 5 s
-	Grace       time.Duration // a delivery in Kafka that is overdue by this is put in again; 10 min
-	ParkGrace   time.Duration // the same for one that waits in the database; 2 s
-	Abandoned   time.Duration // an attempt that shows no result for this long has lost its worker; 60 s
-	ExpireGrace time.Duration // the sender gets this long to notice the end of a time to live itself; 1 min
+	Grace       time.Duration // inject a delivery when its record is overdue by this; 10 min
+	ParkGrace   time.Duration // inject a parked delivery after this; 2 s
+	Abandoned   time.Duration // release an attempt without a result after this; 60 s
+	ExpireGrace time.Duration // fail an expired delivery that the sender has not failed after this; 1 min
 	Page        int           // rows per statement; 500
-	Burst       int           // most deliveries per receiver and pass; 500
-	Probe       int           // the same while its breaker is not closed, or after it has not taken those of the last pass; 3
+	Burst       int           // maximum number of deliveries per receiver and pass; 500
+	Probe       int           // the same while its breaker is open, or when deliveries of the last pass have returned; 3
 	MaxAttempts int           // 7
 
-	DisableEvery  time.Duration // pause between two looks for receivers that failed for days; 10 min
-	DisableAfter  time.Duration // how long a receiver may fail; 5 days
-	DisableFailed int           // failed deliveries in that time; 20
+	DisableEvery  time.Duration // interval between searches for subscriptions to disable; 10 min
+	DisableAfter  time.Duration // disable after this time without a success; 5 days
+	DisableFailed int           // minimum number of failed deliveries in that time; 20
 	DisableNever  bool
 	Subscriptions Subscriptions // required unless DisableNever
 
-	Reconcile *reconcile.Config // nil = event log and deliveries are not compared
+	Reconcile *reconcile.Config // nil = no reconciliation
 
 	Log *slog.Logger
 }
@@ -68,47 +68,47 @@ func (c *Config) setDefaults() {
 	c.DisableFailed = cmp.Or(c.DisableFailed, 20)
 }
 
-// producer writes records and waits until all brokers in sync have them.
+// producer produces records and waits for the acknowledgements.
 type producer interface {
 	ProduceSync(ctx context.Context, records ...*kgo.Record) kgo.ProduceResults
 }
 
-// Sweeper looks after open deliveries that nothing in Kafka moves any more: those that wait in the database
-// until their receiver takes them again, those that Kafka lost, those whose worker died, and those whose
-// time is over. One process at a time does it; two would do no harm, because repeats are recognised.
+// Sweeper handles open deliveries that have no record in Kafka: those that are parked until their receiver takes deliveries
+// again, those whose record was lost, those whose sender died, and those that have expired. One process at a time does it;
+// two would do no harm, because the sender recognises repeats.
 type Sweeper struct {
-	cfg    Config
-	db     *db.DB
-	client *kgo.Client
-	out    producer // client, unless a test makes it fail
-	dead   *deadletter.Writer
-	lease  *lease
-	now    func() time.Time
-	nudges chan webhook.SubscriptionKey // subscriptions that changed
+	cfg     Config
+	db      *db.DB
+	client  *kgo.Client
+	out     producer // client, unless a test makes it fail
+	dead    *deadletter.Writer
+	lease   *lease
+	now     func() time.Time
+	changed chan webhook.SubscriptionKey // subscriptions that may take deliveries again
 
-	feeds     map[webhook.SubscriptionKey]feed // what the receivers with a backlog got in the last pass
-	expiredAt time.Time                        // when all open deliveries were last looked at for the end of their time
+	quotas    map[webhook.SubscriptionKey]quota // of receivers with parked deliveries, in the last pass
+	expiredAt time.Time                         // when all open deliveries were last checked for expiry
 
-	watch watch
+	monitor monitor
 }
 
 // New connects to the brokers; Run does the rest.
 func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	cfg.setDefaults()
 	if cfg.Owner == "" {
-		return nil, errors.New("sweeper: the owner is required, a name that no other process has")
+		return nil, errors.New("start sweeper: Owner is required, a name that no other process has")
 	}
 	if cfg.Subscriptions == nil && !cfg.DisableNever {
-		return nil, errors.New("sweeper: the owner of the subscriptions is required to disable them")
+		return nil, errors.New("start sweeper: Subscriptions is required unless DisableNever is set")
 	}
 	client, err := kafka.NewClient(cfg.Kafka)
 	if err != nil {
-		return nil, fmt.Errorf("sweeper: %w", err)
+		return nil, fmt.Errorf("start sweeper: %w", err)
 	}
 	return &Sweeper{
 		cfg: cfg, db: d, client: client, out: client, dead: deadletter.New(client), now: time.Now,
-		lease:  &lease{db: d, name: "sweeper", owner: cfg.Owner, ttl: cfg.Lease, now: time.Now},
-		nudges: make(chan webhook.SubscriptionKey, 1000), watch: newWatch(d, client, &cfg),
+		lease:   &lease{db: d, name: "sweeper", owner: cfg.Owner, ttl: cfg.Lease, now: time.Now},
+		changed: make(chan webhook.SubscriptionKey, 1000), monitor: newMonitor(d, client, &cfg),
 	}, nil
 }
 
@@ -124,22 +124,22 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
 		if err := s.lease.release(last); err != nil {
-			s.cfg.Log.WarnContext(ctx, "sweeper lease not released, it runs out by itself", "error", err)
+			s.cfg.Log.WarnContext(ctx, "sweeper lease not released, it will expire", "error", err)
 		}
 		return nil
 	})
 	return group.Wait()
 }
 
-// subscriptionChanged asks for a look at a subscription, which may take deliveries again. A nudge
-// that finds no room is no loss: the next pass sees the same.
+// subscriptionChanged queues a subscription, which may take deliveries again. When the queue is full, the next pass handles
+// the subscription.
 func (s *Sweeper) subscriptionChanged(rec *kgo.Record) {
 	key, err := webhook.ParseSubscriptionKey(rec.Key)
 	if err != nil {
-		return // the router has said so
+		return // the router logs it
 	}
 	select {
-	case s.nudges <- key:
+	case s.changed <- key:
 	default:
 	}
 }
@@ -153,7 +153,7 @@ func (s *Sweeper) loop(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case key := <-s.nudges:
+		case key := <-s.changed:
 			err = s.ifHeld(ctx, func() error { return s.sweepOne(ctx, key) })
 		case <-pause.C:
 			began := s.now()
@@ -166,7 +166,7 @@ func (s *Sweeper) loop(ctx context.Context) {
 				}
 				return err
 			})
-			// A pass over very many open deliveries must not load the database all the time.
+			// A long pass must not keep the database busy all the time.
 			next := max(s.cfg.Every, 5*s.now().Sub(began))
 			if more {
 				next = min(next, max(s.cfg.Every/5, 2*s.now().Sub(began)))
@@ -182,8 +182,8 @@ func (s *Sweeper) loop(ctx context.Context) {
 func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
 	held, err := s.lease.hold(ctx)
 	if !held && err == nil {
-		s.showOldest(nil) // its owner measures now: old figures of this process would outlive the backlog
-		s.watch.reset()
+		s.showOldest(nil) // the owner of the lease measures now
+		s.monitor.reset()
 	}
 	if !held || err != nil {
 		return err
@@ -196,8 +196,7 @@ func (s *Sweeper) cutoffs() store.Cutoffs {
 	return store.Cutoffs{Now: now, Overdue: now.Add(-s.cfg.Grace), Parked: now.Add(-s.cfg.ParkGrace)}
 }
 
-// pass goes once over the open deliveries of all receivers. It reports more when a receiver has more than
-// it was given.
+// pass goes once over the open deliveries of all receivers. It reports whether a receiver has more than it got.
 func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	began := s.now()
 	at := s.cutoffs()
@@ -206,15 +205,15 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	sweeperReleased.Add(float64(released))
-	w := &walk{Cutoffs: at, feeds: map[webhook.SubscriptionKey]feed{}}
-	err = s.walk(ctx, w)
-	s.feeds = w.feeds
+	w := &scan{Cutoffs: at, quotas: map[webhook.SubscriptionKey]quota{}}
+	err = s.scan(ctx, w)
+	s.quotas = w.quotas
 	if err != nil {
 		return w.more, err
 	}
 	if began.Sub(s.expiredAt) >= s.cfg.ExpireGrace {
-		// Behind a receiver that takes nothing, the walk above sees the oldest only.
-		if err := s.walk(ctx, &walk{Cutoffs: store.Cutoffs{Now: at.Now}}); err != nil {
+		// Of receivers that take nothing, the scan above reads only the oldest deliveries.
+		if err := s.scan(ctx, &scan{Cutoffs: store.Cutoffs{Now: at.Now}}); err != nil {
 			return w.more, err
 		}
 		s.expiredAt = began
@@ -223,8 +222,8 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	return w.more, s.measure(ctx)
 }
 
-// walk takes page after page, as long as this process holds the lease.
-func (s *Sweeper) walk(ctx context.Context, w *walk) error {
+// scan reads page after page, as long as this process holds the lease.
+func (s *Sweeper) scan(ctx context.Context, w *scan) error {
 	for {
 		if end, err := s.page(ctx, w); end || err != nil {
 			return err
@@ -235,9 +234,9 @@ func (s *Sweeper) walk(ctx context.Context, w *walk) error {
 	}
 }
 
-// sweepOne looks at one receiver, at once: it has just changed.
+// sweepOne handles one subscription that has just changed.
 func (s *Sweeper) sweepOne(ctx context.Context, key webhook.SubscriptionKey) error {
-	w := &walk{at: store.First(key), Cutoffs: s.cutoffs(), only: &key}
+	w := &scan{at: store.First(key), Cutoffs: s.cutoffs(), only: &key}
 	w.Parked = w.Now
 	_, err := s.page(ctx, w)
 	return err
@@ -249,10 +248,10 @@ func (s *Sweeper) measure(ctx context.Context) error {
 		return err
 	}
 	s.showOldest(oldest)
-	return s.watch.turn(ctx, s.now())
+	return s.monitor.check(ctx, s.now())
 }
 
-// showOldest sets the metric from the creation of the oldest open delivery by tier; none is age 0.
+// showOldest sets the metric from the creation of the oldest open delivery by tier; without one the age is 0.
 func (s *Sweeper) showOldest(oldest map[string]time.Time) {
 	for _, tier := range []string{store.TierHealthy, store.TierBlocked} {
 		age := 0.0
@@ -263,40 +262,40 @@ func (s *Sweeper) showOldest(oldest map[string]time.Time) {
 	}
 }
 
-// walk is the state of a pass.
-type walk struct {
+// scan is the state of a pass.
+type scan struct {
 	store.Cutoffs
-	at    store.DeliveryKey
-	only  *webhook.SubscriptionKey
-	given int                              // deliveries of the receiver at the cursor that were put in
-	feed  feed                             // of that receiver
-	feeds map[webhook.SubscriptionKey]feed // of this pass; nil = not kept
-	more  bool
+	at     store.DeliveryKey
+	only   *webhook.SubscriptionKey
+	given  int                               // deliveries of the current receiver that are injected
+	quota  quota                             // of the current receiver
+	quotas map[webhook.SubscriptionKey]quota // of this pass; nil = not recorded
+	more   bool
 }
 
-// feed is how much a receiver with a backlog gets.
-type feed struct {
-	limit   int       // deliveries in one pass
-	through uuid.UUID // the last that was put in
-	back    bool      // some of the pass before have come back
+// quota is how many parked deliveries a receiver gets in a pass.
+type quota struct {
+	limit    int
+	through  uuid.UUID // the last that was injected
+	returned bool      // deliveries of the pass before were parked again
 }
 
-// feedFor begins with few when deliveries of the last pass have come back, and doubles while none do.
-func (s *Sweeper) feedFor(v *store.OpenDelivery, receiver store.ReceiverState) feed {
-	last, ok := s.feeds[v.Subscription]
+// quotaFor gives few when deliveries of the last pass were parked again, and doubles while none are.
+func (s *Sweeper) quotaFor(v *store.OpenDelivery, receiver store.ReceiverState) quota {
+	last, ok := s.quotas[v.Subscription]
 	switch {
 	case receiver.BreakerOpen:
-		return feed{limit: s.cfg.Probe}
+		return quota{limit: s.cfg.Probe}
 	case !ok:
-		return feed{limit: s.cfg.Burst}
+		return quota{limit: s.cfg.Burst}
 	case bytes.Compare(v.ID[:], last.through[:]) <= 0:
-		return feed{limit: s.cfg.Probe, back: true}
+		return quota{limit: s.cfg.Probe, returned: true}
 	}
-	return feed{limit: min(2*last.limit, s.cfg.Burst)}
+	return quota{limit: min(2*last.limit, s.cfg.Burst)}
 }
 
-// page handles the rows after the cursor. It reports the end of the walk.
-func (s *Sweeper) page(ctx context.Context, w *walk) (end bool, err error) {
+// page handles the next page of rows. It reports whether it was the last.
+func (s *Sweeper) page(ctx context.Context, w *scan) (end bool, err error) {
 	rows, err := store.SelectOpen(ctx, s.db, w.at, w.Cutoffs, s.cfg.Page)
 	if err != nil || len(rows) == 0 {
 		return true, err
@@ -305,7 +304,7 @@ func (s *Sweeper) page(ctx context.Context, w *walk) (end bool, err error) {
 	if err != nil {
 		return true, err
 	}
-	var todo todo
+	var todo actions
 	skip := webhook.SubscriptionKey{}
 	for _, v := range rows {
 		if w.only != nil && v.Subscription != *w.only {
@@ -327,58 +326,57 @@ func (s *Sweeper) page(ctx context.Context, w *walk) (end bool, err error) {
 	return end || len(rows) < s.cfg.Page, s.do(ctx, &todo, w.Now)
 }
 
-// todo is what a page asks for.
-type todo struct {
+// actions are what has to be done with the rows of a page.
+type actions struct {
 	inject []*store.OpenDelivery
 	close  []*store.OpenDelivery
-	why    []ending // of close
+	why    []failure // reasons of close
 }
 
-type ending struct{ reason, text string }
+type failure struct{ reason, text string }
 
-// decide says what to do about one row. It reports done when nothing more is to be done for its receiver in this pass.
-func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, exists bool, w *walk, to *todo) (done bool) {
-	end := ending{}
+// decide adds what has to be done with one row. It reports done when the receiver gets no more in this pass.
+func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, exists bool, w *scan, to *actions) (done bool) {
+	end := failure{}
 	switch grace := s.expireGrace(v); {
 	case !exists:
-		end = ending{deadletter.Deleted, "subscription deleted"}
+		end = failure{deadletter.Deleted, "subscription deleted"}
 	case !v.Expires.After(w.Now.Add(-grace)):
-		end = ending{deadletter.TTL, "ttl expired"}
+		end = failure{deadletter.TTL, "ttl expired"}
 	case int(v.Attempt) >= s.cfg.MaxAttempts && v.State == webhook.StatePending:
-		end = ending{deadletter.Attempts, "the last attempt ended without a result"}
+		end = failure{deadletter.Attempts, "the last attempt ended without a result"}
 	}
 	switch {
 	case end.reason != "":
 		to.close, to.why = append(to.close, v), append(to.why, end)
 		return false
 	case v.State == webhook.StateDelivering:
-		return false // its worker is at it
+		return false // a sender is attempting it
 	case !v.Expires.After(w.Now):
-		return false // the sender is about to notice
+		return false // the sender will fail it
 	}
 	if !receiver.Active || receiver.OpenUntil.After(w.Now) {
 		return true
 	}
 	if w.given == 0 {
-		w.feed = s.feedFor(v, receiver)
+		w.quota = s.quotaFor(v, receiver)
 	}
-	if w.given >= w.feed.limit {
-		w.more = w.more || (!receiver.BreakerOpen && !w.feed.back)
+	if w.given >= w.quota.limit {
+		w.more = w.more || (!receiver.BreakerOpen && !w.quota.returned)
 		return true
 	}
 	w.given++
-	if bytes.Compare(v.ID[:], w.feed.through[:]) > 0 {
-		w.feed.through = v.ID
+	if bytes.Compare(v.ID[:], w.quota.through[:]) > 0 {
+		w.quota.through = v.ID
 	}
-	if w.feeds != nil {
-		w.feeds[v.Subscription] = w.feed
+	if w.quotas != nil {
+		w.quotas[v.Subscription] = w.quota
 	}
 	to.inject = append(to.inject, v)
 	return false
 }
 
-// expireGrace is how long after its time a row is left to the sender. What waits in the database is known to
-// no sender.
+// expireGrace is how long an expired row is left to the sender. A parked one is unknown to senders.
 func (s *Sweeper) expireGrace(v *store.OpenDelivery) time.Duration {
 	if v.State == webhook.StatePending && v.Next == nil {
 		return 0

@@ -2,6 +2,7 @@ package sweeper
 
 import (
 	"context"
+	"encoding/binary"
 	"strings"
 	"testing"
 	"time"
@@ -119,7 +120,7 @@ func TestSweeperDecisions(t *testing.T) {
 			deaths++
 		}
 	}
-	sent, buried := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
+	sent, dead := k.Collect(topics.Deliveries), k.Collect(topics.DeliveriesDead)
 	s := newSweeper(k, "a", func(c *Config) {
 		c.Page, c.Grace, c.ParkGrace, c.Abandoned, c.ExpireGrace = 4, grace, parkGrace, abandoned, expireGrace
 	})
@@ -134,7 +135,7 @@ func TestSweeperDecisions(t *testing.T) {
 		require.Equal(t, rows[name].ownBody, strings.Contains(string(m.Body), "payload"), name)
 	}
 	require.Len(t, sent(), injects)
-	require.Len(t, k.Await(buried, deaths), deaths)
+	require.Len(t, k.Await(dead, deaths), deaths)
 	for name, r := range rows {
 		got := k.Row(byName[name])
 		require.Equal(t, r.attempt, got.Attempt, name)
@@ -283,8 +284,8 @@ func TestSweeperDisablesWhatFailsForDays(t *testing.T) {
 	fail := func(sub uuid.UUID, n int, isTest bool) {
 		for i := range n {
 			at := now.Add(-time.Duration(i) * time.Hour)
-			id := store.FirstID(at)
-			copy(id[8:], uuid.NewString())
+			id := uuid.Must(uuid.NewV7())
+			binary.BigEndian.PutUint64(id[:], uint64(at.UnixMilli())<<16)
 			k.Exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
 VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, k.Company, sub, id, at, isTest)
 		}
@@ -331,7 +332,7 @@ func (d *disabler) Disable(_ context.Context, _ tenant.ID, id uuid.UUID, reason 
 func TestSweeperNeedsAnOwner(t *testing.T) {
 	t.Parallel()
 	_, err := New(nil, Config{})
-	require.ErrorContains(t, err, "owner")
+	require.ErrorContains(t, err, "Owner is required")
 }
 
 // It reads a metric of the process, so no other test may run beside it.

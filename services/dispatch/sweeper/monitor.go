@@ -18,24 +18,24 @@ const (
 	reconcileEvery = 30 * time.Second
 )
 
-// watch measures, beside the sweeps, what one process has to measure for all.
-type watch struct {
+// monitor measures what one process measures for all.
+type monitor struct {
 	admin      *kadm.Client
 	reconciler *reconcile.Reconciler // nil = off
 
 	counted, reconciled time.Time
 }
 
-func newWatch(d *db.DB, client *kgo.Client, cfg *Config) watch {
-	w := watch{admin: kadm.NewClient(client)}
+func newMonitor(d *db.DB, client *kgo.Client, cfg *Config) monitor {
+	w := monitor{admin: kadm.NewClient(client)}
 	if cfg.Reconcile != nil {
 		w.reconciler = reconcile.New(d, w.admin, *cfg.Reconcile)
 	}
 	return w
 }
 
-// turn does what is due. It never leaves out one thing because the other failed.
-func (w *watch) turn(ctx context.Context, now time.Time) error {
+// check does what is due. One failure does not prevent the others.
+func (w *monitor) check(ctx context.Context, now time.Time) error {
 	var errs []error
 	if now.Sub(w.counted) >= countDeadEvery {
 		w.counted = now
@@ -52,8 +52,8 @@ func (w *watch) turn(ctx context.Context, now time.Time) error {
 	return errors.Join(errs...)
 }
 
-// reset shows nothing: another process measures.
-func (w *watch) reset() {
+// reset clears the metrics, because another process measures now.
+func (w *monitor) reset() {
 	w.counted, w.reconciled = time.Time{}, time.Time{}
 	deadletter.ShowDepth(nil)
 	if w.reconciler != nil {
