@@ -72,7 +72,7 @@ func mutate[T any](ctx context.Context, s *Service, call *httpapi.Call, name str
 		if err != nil {
 			return err
 		}
-		reply, err = httpapi.Keep(tx, call, body)
+		reply, err = httpapi.StoreResponse(tx, call, body)
 		return err
 	}, append(call.TxOptions(), db.ReadCommitted())...)
 	if err != nil {
