@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// components are all parts of the platform; the first ones are always on. The place is the bit.
+// components lists all components; the first alwaysOn are always enabled. The index is the bit in [Components].
 var components = []string{
 	"core", "catalog", "calendar", "messenger",
 	"clients", "marketing", "orders", "deals", "cashier", "warehouse", "scheduling",
@@ -20,7 +20,7 @@ func AllComponents() []string { return slices.Clone(components) }
 // AlwaysOn reports whether the component cannot be disabled.
 func AlwaysOn(component string) bool { return slices.Contains(components[:alwaysOn], component) }
 
-// CheckComponent fails on an alias that does not exist.
+// CheckComponent returns an error if there is no component with this alias.
 func CheckComponent(alias string) error {
 	if slices.Contains(components, alias) {
 		return nil
@@ -28,10 +28,10 @@ func CheckComponent(alias string) error {
 	return fmt.Errorf("unknown component %q: use one of %s", alias, strings.Join(components, ", "))
 }
 
-// Components is the set of components that a company has. The zero value has those that are always on.
+// Components is a set of enabled components. The zero value contains those that are always on.
 type Components struct{ bits uint32 }
 
-// ComponentSet makes a set; aliases that this binary does not know are left out.
+// ComponentSet returns a set of components; unknown aliases are ignored.
 func ComponentSet(enabled ...string) Components {
 	var c Components
 	for _, alias := range enabled {
@@ -42,7 +42,7 @@ func ComponentSet(enabled ...string) Components {
 	return c
 }
 
-// Has reports whether the component is on.
+// Has reports whether the component is enabled.
 func (c Components) Has(alias string) bool {
 	for i := range components {
 		if components[i] == alias {
@@ -52,7 +52,7 @@ func (c Components) Has(alias string) bool {
 	return false
 }
 
-// List names the components that are on.
+// List returns the aliases of the enabled components.
 func (c Components) List() []string {
 	list := make([]string, 0, len(components))
 	for i, alias := range components {

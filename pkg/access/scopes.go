@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// resources are all that a scope can name. Read-only ones have no write scope.
+// resources lists the resources of scopes. Read-only ones have no write scope.
 var resources = []struct {
 	name     string
 	readOnly bool
@@ -25,7 +25,7 @@ var resources = []struct {
 	{name: "exports"},
 }
 
-// AllScopes lists every scope that a token can have; see docs/reference/authentication.md#scopes.
+// AllScopes returns every scope that a token can have; see docs/reference/authentication.md#scopes.
 func AllScopes() []string {
 	all := make([]string, 0, 2*len(resources)+2)
 	for _, r := range resources {
@@ -37,11 +37,10 @@ func AllScopes() []string {
 	return append(all, "*:read", "*:write")
 }
 
-// Scopes are the scopes of a token, such as orders:write. They hold few entries, so that walking them
-// is as fast as any index.
+// Scopes are the scopes of a token, such as orders:write. A slice is as fast as a map for the few entries.
 type Scopes []string
 
-// ParseScopes fails on a scope that is not in [AllScopes].
+// ParseScopes returns an error if a scope is not in [AllScopes].
 func ParseScopes(list []string) (Scopes, error) {
 	known := AllScopes()
 	for _, scope := range list {
@@ -52,8 +51,8 @@ func ParseScopes(list []string) (Scopes, error) {
 	return slices.Clone(list), nil
 }
 
-// Allows reports whether the scopes open the resource for reading or for writing.
-// Writing includes reading; the resource * stands for every one.
+// Allows reports whether the scopes allow reading or writing the resource.
+// Write scopes include reading; the resource * matches every resource.
 func (s Scopes) Allows(resource string, write bool) bool {
 	for _, scope := range s {
 		name, verb, _ := strings.Cut(scope, ":")
@@ -64,7 +63,7 @@ func (s Scopes) Allows(resource string, write bool) bool {
 	return false
 }
 
-// Readable lists the resources that the scopes may read.
+// Readable returns the resources that the scopes allow to read.
 func (s Scopes) Readable() []string {
 	var names []string
 	for _, r := range resources {
