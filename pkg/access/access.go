@@ -1,6 +1,6 @@
-// Package access says who is calling and what the caller may do: the principal behind a token, its scopes,
-// the components and settings of its company, and its rate. It decides nothing by itself: services/company
-// makes principals, the HTTP layer asks them. Which scopes and components there are is declared by the domains.
+// Package access describes the caller of a request: the principal of a token, its scopes, the components and settings of
+// its company, and its rate limit. Principals are created by services/company and checked by the HTTP layer. The domains
+// declare which scopes and components exist.
 package access
 
 import (
@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Principal is the caller of an authenticated request. It is shared between requests: never change one.
+// Principal is the caller of an authenticated request. It is shared between requests and must not be modified.
 type Principal struct {
 	Company       tenant.ID
 	CompanyName   string
@@ -25,25 +25,25 @@ type Principal struct {
 	Components    Components // with those that are always on
 	Plan          string
 	PlanAPI       bool       // the plan includes the API
-	Archived      bool       // the company is archived; such a caller is refused before anything else
-	Expired       bool       // the token had expired when the principal was loaded; refused likewise
+	Archived      bool       // the company is archived; the caller is rejected first of all
+	Expired       bool       // the token had expired when the principal was loaded; also rejected first
 	ExpiresAt     *time.Time // nil = never
 	Rate          Rate
 	Settings      Settings
 }
 
-// Allows reports whether the token may read, or write, the resource. Writing includes reading.
+// Allows reports whether the token may read or write the resource. Write scopes include reading.
 func (p *Principal) Allows(resource string, write bool) bool { return p.Scopes.Allows(resource, write) }
 
-// Has reports whether the company has the component.
+// Has reports whether the component is enabled for the company.
 func (p *Principal) Has(component string) bool { return p.Components.Has(component) }
 
-// Rate bounds what a token may ask for.
+// Rate is the rate limit of a token.
 type Rate struct {
-	Limit           int     // burst: requests at once after a pause
-	RefillPerSecond float64 // requests per second in the long run
-	InFlight        int     // requests of the company at the same time; 0 = unlimited
-	Unlimited       bool    // no bucket at all: Limit and RefillPerSecond mean nothing
+	Limit           int     // burst size
+	RefillPerSecond float64 // sustained requests per second
+	InFlight        int     // concurrent requests of the company; 0 = unlimited
+	Unlimited       bool    // no rate limit: Limit and RefillPerSecond are ignored
 }
 
 // RateWindow is the window that [Rate.PerWindow] counts for.
@@ -52,13 +52,13 @@ const RateWindow = time.Minute
 // PerWindow is the number of requests that the token may make in a [RateWindow] in the long run.
 func (r Rate) PerWindow() int { return int(r.RefillPerSecond * RateWindow.Seconds()) }
 
-// What happens to stock that is asked for beyond what there is.
+// Policies for requests that exceed the available stock.
 const (
 	StockAllowNegative = "allow_negative"
 	StockBlock         = "block"
 )
 
-// Settings are the switches of a company that its operations read.
+// Settings are the settings of a company that operations depend on.
 type Settings struct {
 	StockPolicy      string // StockAllowNegative or StockBlock
 	AccrualPercentBP int32  // loyalty points earned, in basis points of the total

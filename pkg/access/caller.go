@@ -8,19 +8,19 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Caller is who changes a record, and on which condition.
+// Caller identifies who makes a change, and its precondition.
 type Caller struct {
 	*Principal
-	IfVersion *int64 // from If-Match: the version that the caller has seen; nil = any
+	IfVersion *int64 // from If-Match: the expected version; nil = any
 }
 
-// Expect is the 412 of a caller who has seen another version than the current one.
+// Expect returns a 412 if the caller expects another version than the current one.
 func (c Caller) Expect(current int64) error {
 	if c.IfVersion == nil || *c.IfVersion == current {
 		return nil
 	}
 	return fault.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED",
-		fmt.Sprintf("the record has version %d, If-Match names %d: read it again and repeat the change", current, *c.IfVersion)).
+		fmt.Sprintf("the record has version %d but If-Match expects %d; read it again and retry the change", current, *c.IfVersion)).
 		With("currentVersion", current)
 }
 

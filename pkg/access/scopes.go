@@ -11,8 +11,7 @@ type Resource struct {
 	ReadOnly bool   // there is no write scope
 }
 
-// Scopes are the scopes of a token, such as orders:write. They hold few entries, so that walking them
-// is as fast as any index.
+// Scopes are the scopes of a token, such as orders:write. A slice is as fast as a map for the few entries.
 type Scopes []string
 
 // Allows reports whether the scopes open the resource for reading or for writing.

@@ -1,4 +1,4 @@
-// Package batchloader runs reads of several domains in as few round trips to the database as the longest of them needs.
+// Package batchloader batches the queries of concurrent reads: together they take as many round trips as the longest read.
 package batchloader
 
 import (
@@ -12,11 +12,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// Read reads something of one domain. It may ask one thing after the other, and closes its rows.
+// Read is a read of one domain. It may run several queries in sequence, and must close its rows.
 type Read func(ctx context.Context, q db.Querier) error
 
-// Load runs the reads: what they ask for at the same time is sent as one batch. They share one connection and, on the
-// pool, one snapshot per batch. It returns the first error in the order of the reads.
+// Load runs the reads concurrently and sends the queries that wait at the same time as one batch. The reads share one
+// connection and, outside a transaction, one snapshot per batch. It returns the first error in the order of the reads.
 func Load(ctx context.Context, q db.Querier, reads ...Read) error {
 	switch len(reads) {
 	case 0:
@@ -45,21 +45,21 @@ func Load(ctx context.Context, q db.Querier, reads ...Read) error {
 	return nil
 }
 
-// loader is the Querier that the reads see. It takes queries and batches with callbacks only: a statement of
-// its own would need the connection that other reads are using.
+// loader is the Querier passed to the reads. It supports only queries, and batches with callbacks: anything else would
+// need exclusive use of the shared connection.
 type loader struct {
 	on     db.Querier
-	events chan *request // what a read asks for, or nil for its end
+	events chan *request // the queries of a read, or nil when it ends
 }
 
-// request is the queries of one read that wait for a round trip.
+// request holds the queries of one read that wait for a round trip.
 type request struct {
 	queries []*pgx.QueuedQuery
-	results chan pgx.BatchResults // the read takes its results from here when those before it are read
+	results chan pgx.BatchResults // receives the results once those of earlier requests are read
 	done    chan struct{}
 }
 
-// serve makes a round trip whenever every read that is not over waits for one.
+// serve makes a round trip whenever all running reads wait for one.
 func (l *loader) serve(ctx context.Context, running int) {
 	var waiting []*request
 	for running > 0 {
@@ -87,10 +87,10 @@ func (l *loader) send(ctx context.Context, all []*request) {
 		r.results <- res
 		<-r.done
 	}
-	_ = res.Close() // every error has reached its reader
+	_ = res.Close() // readers have received all errors
 }
 
-// ask waits for the results of the queries; the caller reads all of them and closes done.
+// ask waits for the results of the queries; the caller must read all of them and close done.
 func (l *loader) ask(queries ...*pgx.QueuedQuery) (pgx.BatchResults, chan struct{}) {
 	r := &request{queries: queries, results: make(chan pgx.BatchResults), done: make(chan struct{})}
 	l.events <- r
@@ -123,9 +123,9 @@ func (l *loader) Exec(context.Context, string, ...any) (pgconn.CommandTag, error
 	return pgconn.CommandTag{}, errOnlyReads
 }
 
-var errOnlyReads = errors.New("batchloader: a read may send queries, and batches whose queries have callbacks")
+var errOnlyReads = errors.New("batchloader: unsupported call: a read may only run queries, and batches whose queries have callbacks")
 
-// loadedRows tells when they are closed, so that the results behind them can be read.
+// loadedRows signals when it is closed, so that the next results can be read.
 type loadedRows struct {
 	pgx.Rows
 	once sync.Once
@@ -162,7 +162,7 @@ func (r loadedRow) Scan(dest ...any) error {
 	return rows.Err()
 }
 
-// loadedResults are the results of a batch within the common one.
+// loadedResults are the results of a read's batch within the shared one.
 type loadedResults struct {
 	l       *loader
 	queries []*pgx.QueuedQuery
@@ -176,7 +176,7 @@ func (r loadedResults) Close() error {
 	for _, q := range r.queries {
 		var err error
 		if q.Fn == nil || first != nil {
-			_, err = res.Exec() // the results behind it still have to be reached
+			_, err = res.Exec() // the remaining results must still be read
 		} else {
 			err = q.Fn(res)
 		}
@@ -198,5 +198,5 @@ func (loadedResults) QueryRow() pgx.Row {
 	return loadedRow{func() (pgx.Rows, error) { return nil, errOnlyReads }}
 }
 
-// Tx implements [pgx.BatchResults]: the common batch begins no transaction.
+// Tx implements [pgx.BatchResults]; the shared batch begins no transaction.
 func (loadedResults) Tx() pgx.Tx { return nil }

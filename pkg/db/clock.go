@@ -37,7 +37,7 @@ type reading struct {
 // NewClock compares now, which is time.Now except in tests, with the clock of the database.
 func NewClock(q Querier, now func() time.Time) *Clock { return &Clock{q: q, now: now} }
 
-// Run compares the clocks every 10 s until ctx ends. While the database does not answer, the last result stays.
+// Run compares the clocks every 10 s until ctx ends. While the database does not respond, the last result stays.
 func (c *Clock) Run(ctx context.Context) error {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -98,12 +98,12 @@ func (c *Clock) measure(ctx context.Context) error {
 	return nil
 }
 
-// ask assumes that the database read its clock halfway between request and answer.
+// ask assumes that the database read its clock halfway between request and response.
 func (c *Clock) ask(ctx context.Context) (reading, error) {
 	var theirs time.Time
 	before := c.now()
 	if err := c.q.QueryRow(ctx, sqlClock).Scan(&theirs); err != nil {
-		return reading{}, fmt.Errorf("ask the database for its time: %w", err)
+		return reading{}, fmt.Errorf("read the database clock: %w", err)
 	}
 	half := c.now().Sub(before) / 2
 	return reading{at: before, offset: before.Add(half).Sub(theirs), doubt: half}, nil

@@ -28,7 +28,7 @@ const (
 	codeInternalConn  = "58C01" // CockroachDB: a connection between nodes broke
 )
 
-// outcomeUnknown reports whether a failed commit may have taken effect: the answer was lost, or the server itself does
+// outcomeUnknown reports whether a failed commit may have taken effect: the response was lost, or the server itself does
 // not know. Only errors that rule it out count as a failed commit; the commit check decides the rest.
 func outcomeUnknown(err error) bool {
 	var pg *pgconn.PgError
@@ -80,7 +80,7 @@ func contended(err error) bool {
 }
 
 // connectionSpent reports whether the next try needs a new connection, which a load balancer may route to another node:
-// a draining node answers every statement with this error until it closes its connections.
+// a draining node returns this error for every statement until it closes its connections.
 func connectionSpent(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {

@@ -150,7 +150,7 @@ func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
 	var version string
 	if err := conn.QueryRow(ctx, `SELECT version()`).Scan(&version); err != nil {
-		return "", fmt.Errorf("ask the database for its version: %w", err)
+		return "", fmt.Errorf("read the database version: %w", err)
 	}
 	if strings.Contains(version, "CockroachDB") {
 		return CockroachDB, nil

@@ -18,7 +18,7 @@ const (
 	AtBegin Point = iota
 	AtStatement
 	BeforeCommit
-	AfterCommit // after the commit; an error here means that its answer was lost
+	AfterCommit // after the commit; an error here simulates a lost response
 )
 
 // Injector injects errors into transactions, for tests. A nil error lets the transaction go on. The first try is 1.

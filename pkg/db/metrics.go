@@ -11,13 +11,13 @@ var (
 		Name: "tradegrid_tx_retries_total", Help: "Retried transactions, by name and SQLSTATE.",
 	}, []string{"name", "sqlstate"})
 	txAttempts = prometheus.NewHistogram(prometheus.HistogramOpts{
-		Name: "tradegrid_tx_attempts", Help: "Tries per committed transaction.", Buckets: []float64{1, 2, 3, 5, 8, 12},
+		Name: "tradegrid_tx_attempts", Help: "Attempts per committed transaction.", Buckets: []float64{1, 2, 3, 5, 8, 12},
 	})
 	txAmbiguous = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "tradegrid_tx_ambiguous_total", Help: "Commits with an unknown outcome, which was looked up.",
+		Name: "tradegrid_tx_ambiguous_total", Help: "Commits with an unknown outcome that was looked up.",
 	})
 	clockOffset = prometheus.NewGauge(prometheus.GaugeOpts{
-		Name: "tradegrid_clock_offset_seconds", Help: "Clock of this process minus that of the database: positive = ahead. Beyond half a second the process is not ready.",
+		Name: "tradegrid_clock_offset_seconds", Help: "Clock of this process minus that of the database, in seconds; positive = ahead. Beyond half a second, the process is not ready.",
 	})
 	clockFailures = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_clock_failures_total", Help: "Failed reads of the database clock; the offset keeps its last value.",

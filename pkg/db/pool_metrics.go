@@ -17,10 +17,10 @@ func (d *DB) PoolMetrics() prometheus.Collector {
 	return &poolCollector{
 		d:      d,
 		count:  desc("count", "Connections to the database, by state.", "state"),
-		most:   desc("max", "Most connections that the pool opens."),
+		most:   desc("max", "Maximum number of connections in the pool."),
 		waits:  desc("waits_total", "Acquisitions that had to wait for a connection."),
-		waited: desc("wait_time_seconds_total", "Time that acquisitions took, all together."),
-		given:  desc("timeouts_total", "Acquisitions that were given up."),
+		waited: desc("wait_time_seconds_total", "Total time spent acquiring connections, in seconds."),
+		given:  desc("timeouts_total", "Acquisitions that were cancelled before a connection was available."),
 	}
 }
 

@@ -32,7 +32,7 @@ const (
 	backoffCapLocked = 8 * time.Millisecond // about the duration of a competing transaction
 )
 
-// CommitCheck reports whether a transaction whose COMMIT got no answer was committed,
+// CommitCheck reports whether a transaction whose COMMIT got no response was committed,
 // by looking for something that only this transaction can have written.
 type CommitCheck func(ctx context.Context, q Querier) (bool, error)
 
@@ -58,7 +58,7 @@ type Option func(*txOptions)
 // ReadCommitted lowers the isolation level, for work that is correct without a common snapshot.
 func ReadCommitted() Option { return func(o *txOptions) { o.iso = pgx.ReadCommitted } }
 
-// WithCommitCheck sets how to find out whether a COMMIT without an answer took effect.
+// WithCommitCheck sets how to find out whether a COMMIT without a response took effect.
 // Without it the transaction inserts a marker row.
 func WithCommitCheck(f CommitCheck) Option { return func(o *txOptions) { o.check = f } }
 
@@ -71,11 +71,11 @@ func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 func AsyncCommit() Option { return func(o *txOptions) { o.async = true } }
 
 // ErrBusy is the error of a transaction that ran out of tries; it comes with the 503 for the client. Nothing was stored.
-var ErrBusy = errors.New("the database kept asking to try again")
+var ErrBusy = errors.New("too many transaction retries")
 
 var (
-	errRefused = fault.Unavailable(fault.Serialization, 1, "other requests kept changing the same records; nothing was stored, repeat the request after the time in Retry-After")
-	errAway    = fault.Unavailable(fault.DatabaseUnavailable, 1, "the database could not take this change; nothing was stored, repeat the request after the time in Retry-After")
+	errRefused = fault.Unavailable(fault.Serialization, 1, "concurrent requests kept changing the same records; nothing was stored; retry after the time in Retry-After")
+	errAway    = fault.Unavailable(fault.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Tx is one try of a transaction. Reads run immediately. Queued writes are sent together, in order, right before
+// Tx is one attempt of a transaction. Reads run immediately. Queued writes are sent together, in order, right before
 // COMMIT, which saves a round trip each.
 type Tx struct {
 	tx     Querier

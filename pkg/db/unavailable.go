@@ -31,7 +31,7 @@ func Unavailable(err error) (reason fault.Reason, ok bool) {
 	return "", false
 }
 
-// UnavailableOr is [Unavailable] for callers that answer every database error with a 503.
+// UnavailableOr is [Unavailable] for callers that return a 503 for every database error.
 func UnavailableOr(err error, other fault.Reason) fault.Reason {
 	if reason, ok := Unavailable(err); ok {
 		return reason

@@ -51,11 +51,11 @@ func Misconfigured(err error) string {
 	}
 	switch {
 	case pg.Code == "3D000":
-		return "the server has no such database: create it, or correct its name in the address"
+		return "the database does not exist: create it, or correct its name in the URL"
 	case class(pg) == "28":
-		return "the server refuses the user or its credentials: correct them in the address or the password file, or allow the user on the server"
+		return "the server rejected the user or its credentials: correct them in the URL or the password file, or allow the user on the server"
 	case class(pg) == "42":
-		return "the user lacks rights on the database: grant them"
+		return "the user lacks privileges on the database: grant them"
 	}
 	return ""
 }

@@ -66,10 +66,10 @@ func TestOpenWhenUpRefusesWrongSettings(t *testing.T) {
 func TestMisconfiguredNamesWhatToMend(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{
-		"28P01": "refuses the user or its credentials",
-		"28000": "refuses the user or its credentials",
-		"3D000": "no such database",
-		"42501": "lacks rights",
+		"28P01": "rejected the user or its credentials",
+		"28000": "rejected the user or its credentials",
+		"3D000": "the database does not exist",
+		"42501": "lacks privileges",
 		"57P03": "",
 		"53300": "",
 	} {

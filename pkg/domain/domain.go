@@ -1,5 +1,5 @@
-// Package domain is what a domain says of itself, so that everything that walks over all domains (the registries of events,
-// scopes and components, the page of error codes, the check of tables, the tests of access) needs no list of its own.
+// Package domain describes domains: their events, scopes, error codes, tables and samples. Code that iterates over all
+// domains (registries, page of error codes, table checks, access tests) uses this description instead of lists of its own.
 package domain
 
 import (
@@ -10,29 +10,29 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
-// Domain declares what a domain brings into the platform.
+// Domain is the declaration of one domain.
 type Domain struct {
 	Name     string // of its package
 	Events   []event.Type
-	Errors   []fault.Doc // codes of its own
+	Errors   []fault.Doc // error codes of the domain
 	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about, such as CLIENT
 	Tables   []resource.Described
 	Lists    []Statements
-	Cleanup  []cleanup.Job // rows that expire
+	Cleanup  []cleanup.Job // cleanup jobs for expired rows
 	Samples  []Sample
 
 	Scopes     []access.Resource  // what its operations and events ask for
 	Components []access.Component // parts of the platform that a company enables
 }
 
-// Statements are made from tags, and checked against the database and the rules of both SQL dialects by tests.
+// Statements returns SQL derived from struct tags, which tests check against the database and the rules of both dialects.
 type Statements interface{ Statements() []string }
 
-// Sample is an example of a resource that is created, read, changed and listed over the API in the usual way. Tests walk
-// it through all of its operations, and look at them with the eyes of another company.
+// Sample is an example of a resource with the usual operations. Tests run all of them on it, and check that another
+// company cannot see it.
 type Sample struct {
 	Entity string // such as CLIENT
-	Path   string // of its list, such as /clients
-	Create string // body of POST; a quoted entity such as "CLIENT" stands for the id of its sample
-	Change string // body of PATCH; "" = the resource has none
+	Path   string // path of its list, such as /clients
+	Create string // body of POST; a quoted entity such as "CLIENT" is replaced by the id of its sample
+	Change string // body of PATCH; "" = no PATCH
 }

@@ -2,7 +2,7 @@ package event
 
 import "reflect"
 
-// Event is an event that a change of a T raises. A domain has one variable for each.
+// Event is an event about records of type T. Domains declare a variable for each of their events.
 type Event[T any] struct {
 	Name        string // such as order.created
 	Description string // one sentence
@@ -13,7 +13,7 @@ type Event[T any] struct {
 	extra     func(before, after *T, changed []string) any
 }
 
-// New declares an event whose data is the record as it stands after the change.
+// New declares an event whose data is the record after the change.
 func New[T any](name, description string) Event[T] {
 	return Event[T]{Name: name, Description: description}
 }
@@ -34,8 +34,8 @@ func WithChanges[T any](name, description string) Event[T] {
 	}
 }
 
-// With declares an event whose data has the fields of X besides those of the record. before is nil when the change
-// made the record.
+// With declares an event whose data has the fields of X in addition to those of the record. before is nil if the change
+// created the record.
 func With[T, X any](name, description string, extra func(before, after *T) X) Event[T] {
 	return Event[T]{
 		Name: name, Description: description, extraType: reflect.TypeFor[X](),
@@ -59,7 +59,7 @@ func (e Event[T]) Extra(before, after *T, changed []string) any {
 	return e.extra(before, after, changed)
 }
 
-// Type is the entry of the event in the registry.
+// Type returns the registry entry of the event.
 func (e Event[T]) Type(module, scope string) Type {
 	data := e.dataType
 	if data == nil {
@@ -68,13 +68,13 @@ func (e Event[T]) Type(module, scope string) Type {
 	return Type{Name: e.Name, Module: module, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType}
 }
 
-// Declared is an [Event] of any record.
+// Declared is an [Event] of any record type.
 type Declared interface {
 	Type(module, scope string) Type
 }
 
-// Declare lists the events of a domain: module is the component that must be active, scope the resource whose read
-// scope a token needs to see them.
+// Declare returns the types of a domain's events. module is the component that must be enabled; scope is the resource
+// whose read scope a token needs to see the events.
 func Declare(module, scope string, events ...Declared) []Type {
 	types := make([]Type, len(events))
 	for i, e := range events {

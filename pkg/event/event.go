@@ -1,5 +1,5 @@
-// Package event is the vocabulary of change events: the type of each event, and the list of all of them
-// that the domains declare and that subscriptions, the event log and the API description read.
+// Package event defines event types and the registry of all of them, which domains declare and which subscriptions, the
+// event log and the API description use.
 package event
 
 import (
@@ -12,28 +12,28 @@ import (
 // Type declares one event that a domain raises; see docs/reference/events.md#event-list.
 type Type struct {
 	Name        string       // such as order.created
-	Module      string       // component that must be active for the company
+	Module      string       // component that must be enabled for the company
 	Scope       string       // resource whose read scope a token needs to see it
 	Description string       // one sentence
-	Data        reflect.Type // shape of data in the envelope: the record
+	Data        reflect.Type // type of data in the envelope: the record
 	Extra       reflect.Type // fields that the event adds to the record's own; nil = none
 }
 
-// Of makes a Type whose data has the shape of T.
+// Of returns a Type whose data is a T.
 func Of[T any](name, module, scope, description string) Type {
 	return Type{Name: name, Module: module, Scope: scope, Description: description, Data: reflect.TypeFor[T]()}
 }
 
-// Extended is [Of] for an event that adds the fields of X to those of the record.
+// Extended returns a Type whose data is a T with the additional fields of X.
 func Extended[T, X any](name, module, scope, description string) Type {
 	t := Of[T](name, module, scope, description)
 	t.Extra = reflect.TypeFor[X]()
 	return t
 }
 
-// Changed is what the event of an update adds to the record.
+// Changed holds the fields that update events add to the record.
 type Changed struct {
-	ChangedFields []string `json:"changedFields" doc:"names of the fields that the change touched"`
+	ChangedFields []string `json:"changedFields" doc:"names of the changed fields"`
 }
 
 // Registry is the complete list of event types of the platform.
@@ -42,7 +42,7 @@ type Registry struct {
 	byName map[string]Type
 }
 
-// NewRegistry gathers the events of all domains. It panics on a name declared twice: a wiring mistake.
+// NewRegistry returns the registry of the events of all domains. It panics if a name is declared twice.
 func NewRegistry(domains ...[]Type) *Registry {
 	r := &Registry{byName: map[string]Type{}}
 	for _, t := range slices.Concat(domains...) {
@@ -56,7 +56,7 @@ func NewRegistry(domains ...[]Type) *Registry {
 	return r
 }
 
-// All lists the types by name.
+// All returns all types, sorted by name.
 func (r *Registry) All() []Type { return r.types }
 
 // Lookup finds a type by its exact name.

@@ -13,7 +13,7 @@ import (
 
 const definitions = "#/$defs/"
 
-// Schema is the JSON Schema of the whole envelope of the event, as receivers get it.
+// Schema returns the JSON Schema of the event's envelope.
 func (t Type) Schema() ([]byte, error) {
 	registry := wire.NewRegistry(definitions)
 	data := t.dataSchema(registry)
@@ -26,15 +26,15 @@ func (t Type) Schema() ([]byte, error) {
 			"event":      map[string]any{"const": t.Name},
 			"companyId":  map[string]any{"type": "string", "format": "uuid"},
 			"occurredAt": map[string]any{"type": "string", "format": "date-time"},
-			"actorId":    map[string]any{"type": "string", "description": "user or token user, or the word system"},
+			"actorId":    map[string]any{"type": "string", "description": "id of a user or of a token's technical user, or system"},
 			"data":       data,
-			"eventId":    map[string]any{"type": "string", "format": "uuid", "description": "same for all subscriptions, attempts and redeliveries"},
+			"eventId":    map[string]any{"type": "string", "format": "uuid", "description": "the same for all subscriptions, attempts and redeliveries"},
 		},
 		"$defs": registry.Map(),
 	})
 }
 
-// Example is an envelope of the event that satisfies its schema: the same bytes for the same types.
+// Example returns a sample envelope that satisfies the schema. It is deterministic.
 func (t Type) Example() ([]byte, error) {
 	registry := wire.NewRegistry(definitions)
 	data := t.dataSchema(registry)
@@ -44,7 +44,7 @@ func (t Type) Example() ([]byte, error) {
 	})
 }
 
-// dataSchema is the shape of data: the record's, with the fields that the event adds.
+// dataSchema is the schema of data: that of the record plus the fields that the event adds.
 func (t Type) dataSchema(registry huma.Registry) *huma.Schema {
 	data := registry.Schema(t.Data, true, t.Name)
 	if t.Extra == nil {
@@ -65,7 +65,7 @@ func (t Type) dataSchema(registry huma.Registry) *huma.Schema {
 func indented(v any) ([]byte, error) {
 	raw, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("write schema: %w", err)
+		return nil, fmt.Errorf("encode schema: %w", err)
 	}
 	return append(raw, '\n'), nil
 }
@@ -75,7 +75,7 @@ const (
 	sampleTime = "2026-11-20T09:30:00.000Z"
 )
 
-// sample makes a value that satisfies the schema.
+// sample returns a value that satisfies the schema.
 func sample(r huma.Registry, s *huma.Schema, name string, depth int) any {
 	for s.Ref != "" {
 		s = r.SchemaFromRef(s.Ref)

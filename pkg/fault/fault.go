@@ -1,6 +1,5 @@
-// Package fault holds the errors that a caller of the platform is meant to see: a status, a stable
-// code, a sentence that says what to do, and for bad input one entry per field.
-// Everything that is not a [*Error] is an internal error and never shown.
+// Package fault holds the errors that are returned to API clients: a status, a stable code, a message that says what to
+// do, and for invalid input one entry per field. Every other error is internal and is not shown to clients.
 package fault
 
 import (
@@ -10,7 +9,7 @@ import (
 	"strings"
 )
 
-// Codes of single faults in a 400 answer; see docs/reference/errors.md#validation-errors.
+// Codes of single faults in a 400 response; see docs/reference/errors.md#validation-errors.
 const (
 	Required = "REQUIRED"
 	Type     = "TYPE"
@@ -24,7 +23,7 @@ const (
 	Conflict = "CONFLICT"
 )
 
-// Error is a fault with everything that the error body of the API needs.
+// Error is a fault: the content of an error response of the API.
 type Error struct {
 	Status     int            // HTTP status
 	Code       string         // stable machine code, such as ORDER_NOT_FOUND
@@ -53,7 +52,7 @@ func (e *Error) Error() string {
 	return e.Code + ": " + strings.Join(texts, "; ")
 }
 
-// With returns a copy of the fault that carries one more entry in Meta.
+// With returns a copy of the fault with an additional entry in Meta.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
 	c.Meta = make(map[string]any, len(e.Meta)+1)
@@ -64,23 +63,23 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// New makes a fault of any status.
+// New returns a fault with any status.
 func New(status int, code, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
 
-// StateConflict is a 409: the request is right, the state of the record is not.
+// StateConflict returns a 409: the request is valid, but the state of a record does not allow it.
 func StateConflict(code, format string, args ...any) *Error {
 	return New(http.StatusConflict, code, fmt.Sprintf(format, args...))
 }
 
-// NotFound is a 404 for a record of the company; entity is upper case, such as ORDER.
+// NotFound returns a 404 for a record of the company; entity is upper case, such as ORDER.
 func NotFound(entity, id string) *Error {
 	name := strings.ToLower(strings.ReplaceAll(entity, "_", " "))
 	return New(http.StatusNotFound, entity+"_NOT_FOUND", fmt.Sprintf("no %s with id %s in this company", name, id))
 }
 
-// ReferenceNotFound is a 404 for a record that a field of the body refers to; field and id go to Meta.
+// ReferenceNotFound returns a 404 for a record that a field of the body refers to, with field and id in Meta.
 func ReferenceNotFound(entity, field, id string) *Error {
 	e := NotFound(entity, id)
 	e.Message = field + ": " + e.Message
@@ -88,20 +87,20 @@ func ReferenceNotFound(entity, field, id string) *Error {
 	return e
 }
 
-// Invalid is a 400 that names every fault of the input.
+// Invalid returns a 400 with all faults of the input.
 func Invalid(fields ...Field) *Error {
-	return &Error{Status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "the request is not valid", Fields: fields}
+	return &Error{Status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "the request is invalid", Fields: fields}
 }
 
 // Fields collects the faults of one input so that all are reported at once.
 type Fields []Field
 
-// Add records a fault; the message is prefixed with the field so that it stands alone.
+// Add adds a fault. The message is prefixed with the field.
 func (f *Fields) Add(field, code, format string, args ...any) {
 	*f = append(*f, Field{Field: field, Code: code, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 
-// Err is nil when nothing was recorded, else the 400 with all faults.
+// Err returns the 400 with all faults, or nil if there are none.
 func (f Fields) Err() error {
 	if len(f) == 0 {
 		return nil
@@ -109,20 +108,20 @@ func (f Fields) Err() error {
 	return Invalid(f...)
 }
 
-// As returns the fault inside err, if there is one.
+// As returns the fault in the chain of err, if there is one.
 func As(err error) (*Error, bool) {
 	var e *Error
 	ok := errors.As(err, &e)
 	return e, ok
 }
 
-// Is reports whether err carries a fault with the code.
+// Is reports whether the chain of err contains a fault with the code.
 func Is(err error, code string) bool {
 	e, ok := As(err)
 	return ok && e.Code == code
 }
 
-// Doc explains a code to the people who meet it.
+// Doc documents an error code.
 type Doc struct {
 	Status int
 	Code   string

@@ -2,10 +2,11 @@ package fault
 
 import "net/http"
 
-// Reason says in a word why the platform could not take a request: meta.reason of a 503.
+// Reason says why a request could not be processed: meta.reason of a 503. See
+// docs/reference/errors.md#unavailability.
 type Reason string
 
-// The reasons, see [Reasons] for their meanings.
+// Reasons of a 503; [Reasons] documents them.
 const (
 	DatabaseUnavailable Reason = "database_unavailable"
 	DatabaseTimeout     Reason = "database_timeout"
@@ -26,31 +27,31 @@ type ReasonDoc struct {
 	Meaning string
 }
 
-// Reasons lists every reason that a 503 may give.
+// Reasons returns the documentation of every reason.
 func Reasons() []ReasonDoc {
 	return []ReasonDoc{
 		{DatabaseUnavailable, "The database cannot be reached, is starting or is stopping."},
-		{DatabaseTimeout, "The database did not answer in time."},
-		{DatabaseFull, "The database is out of disk space, or near it."},
-		{Serialization, "Other requests kept changing the same records at the same time."},
+		{DatabaseTimeout, "The database did not respond in time."},
+		{DatabaseFull, "The database is out of disk space, or nearly so."},
+		{Serialization, "Concurrent requests kept changing the same records."},
 		{PoolExhausted, "All connections to the database are in use."},
-		{OutboxFull, "Too many events wait to be published."},
-		{KafkaFull, "The message brokers are near the end of their disk space."},
-		{QueueFull, "Too many documents of this company wait to be stored."},
-		{Overloaded, "This process is working on as many requests as it may."},
-		{TooManyConnections, "This process has as many open connections as it may."},
-		{ShuttingDown, "This process is shutting down; another one will take the request."},
+		{OutboxFull, "Too many events are waiting to be published."},
+		{KafkaFull, "The message brokers are nearly out of disk space."},
+		{QueueFull, "Too many documents of this company are waiting to be stored."},
+		{Overloaded, "This process has reached its limit of concurrent requests."},
+		{TooManyConnections, "This process has reached its limit of open connections."},
+		{ShuttingDown, "This process is shutting down; other processes accept requests."},
 	}
 }
 
-// Unavailable is a 503 with its reason; retryAfter is in seconds. Nothing else makes a 503.
+// Unavailable returns a 503 with its reason; retryAfter is in seconds. Every 503 is created here.
 func Unavailable(reason Reason, retryAfter int, message string) *Error {
 	e := New(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", message).With("reason", reason)
 	e.RetryAfter = retryAfter
 	return e
 }
 
-// Reason is why a 503 was answered; "" for every other fault.
+// Reason returns the reason of a 503, or "" for every other fault.
 func (e *Error) Reason() Reason {
 	reason, _ := e.Meta["reason"].(Reason)
 	return reason

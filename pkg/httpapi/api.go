@@ -1,6 +1,6 @@
-// Package httpapi is the HTTP layer of the external API: one registration of an operation gives its route, its
-// checks in their fixed order, its validation and its place in the API description. Fiber and huma are seen only
-// here; the services hand in typed functions and get typed input.
+// Package httpapi is the HTTP layer of the external API. Registering an operation adds its route, its checks in
+// their fixed order, its validation and its entry in the API description. Fiber and huma are used only here;
+// services register typed functions and receive typed input.
 package httpapi
 
 import (
@@ -38,42 +38,42 @@ const (
 	requestTimeout = 30 * time.Second
 	headerTimeout  = 10 * time.Second
 	writeTimeout   = 60 * time.Second
-	maxHeaderBytes = 8 << 10 // request line and header block together
+	maxHeaderBytes = 8 << 10 // request line and headers together
 )
 
-// Authenticator finds out who a bearer token stands for. It answers with a fault for a token that may not call.
+// Authenticator resolves a bearer token to its caller. It returns a fault for a token that must not be used.
 type Authenticator interface {
 	// Authenticate asks the database about a token that it has not seen only with lookUp. Without it such a token is 401,
 	// as one that does not exist.
 	Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error)
 }
 
-// Gate refuses requests that the platform cannot take now. The faults are for the client.
+// Gate rejects requests that the platform cannot accept now. Its faults are returned to the client.
 type Gate interface {
 	Enter() (leave func(), err error) // before any request
 	Admit() error                     // before a change
 }
 
-// Config is what the API needs from outside.
+// Config configures an [API].
 type Config struct {
 	DB       *db.DB
 	Auth     Authenticator
 	Limiter  *ratelimit.Limiter
-	Gate     Gate           // nil: everything is taken
+	Gate     Gate           // nil accepts every request
 	Release  string         // shown in X-Api-Release
 	Timeout  time.Duration  // of one request; default 30 s
-	KeyTTL   time.Duration  // how long an idempotent answer is kept; default 7 days
+	KeyTTL   time.Duration  // how long a stored response is kept; default 7 days
 	KeyLease time.Duration  // how long an unfinished request blocks its key; default 60 s
-	Proxies  []netip.Prefix // networks whose X-Forwarded-For is believed
-	Keys     *secret.Keys   // seal the kept answers of operations that show a secret
+	Proxies  []netip.Prefix // networks whose X-Forwarded-For is trusted
+	Keys     *secret.Keys   // encrypt the stored responses of operations that show a secret
 	Log      *slog.Logger
-	Errors   []fault.Doc // codes of the domains, for the page of error codes
+	Errors   []fault.Doc // error codes of the domains, for the page of error codes
 	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about
 
-	PublicURL      string        // scheme and host that links in answers start with; "" makes them relative
-	HeaderTimeout  time.Duration // for a request line and its headers; default 10 s. Bodies have until Timeout.
-	MaxConnections int           // open at a time; 0 = no limit, as for the next
-	MaxPerAddress  int           // open at a time from one address that is not in Proxies
+	PublicURL      string        // scheme and host of links in responses; "" makes them relative
+	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
+	MaxConnections int           // open connections; 0 = no limit
+	MaxPerAddress  int           // open connections from one address outside Proxies; 0 = no limit
 }
 
 // API is the server of the external API.
@@ -96,37 +96,37 @@ type Op struct {
 	ID          string // operationId, unique
 	Summary     string
 	Description string
-	Tag         string         // section of the API description
-	Scope       string         // resource whose scope is needed: read for GET, write for all else; "" = any valid token
+	Tag         string         // tag in the API description
+	Scope       string         // resource whose scope is required: read for GET, write otherwise; "" = any valid token
 	Component   string         // component that must be enabled; "" = none
 	Status      int            // of success; default 200
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
-	Secret      bool           // the answer shows a secret: what is kept for a repeat is sealed
+	Secret      bool           // the response shows a secret: it is stored encrypted
 }
 
-// Section is what the operations of one domain have in common.
+// Section holds what the operations of one domain share.
 type Section struct {
 	Tag       string
 	Scope     string
 	Component string
 }
 
-// Op declares an operation of the section; status is that of success.
+// Op declares an operation of the section; status is its success status.
 func (s Section) Op(method, path, id, summary string, status int) Op {
 	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: s.Tag, Scope: s.Scope, Component: s.Component}
 }
 
-// ByID is the input of an operation on one record that takes nothing else.
+// ByID is the input of an operation that takes only the ID of a record.
 type ByID struct {
 	Call
 	ID uuid.UUID `path:"id" format:"uuid"`
 }
 
-// Mutating reports whether the operation takes an idempotency key.
+// Mutating reports whether the operation accepts an idempotency key.
 func (o Op) Mutating() bool { return o.Method != http.MethodGet }
 
-// New makes an API without operations.
+// New returns an API without operations.
 func New(cfg Config) *API {
 	cfg.Timeout = orDefault(cfg.Timeout, requestTimeout)
 	cfg.HeaderTimeout = orDefault(cfg.HeaderTimeout, headerTimeout)
@@ -138,8 +138,8 @@ func New(cfg Config) *API {
 	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys}, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage: true,
-		Immutable:             true, // values outlive the handler in group commits and caches
-		StreamRequestBody:     true, // an operation reads its body, up to its limit, when the caller was checked
+		Immutable:             true, // group commits and caches keep values beyond the handler
+		StreamRequestBody:     true, // an operation reads its body, up to its limit, after the caller is authenticated
 		ReadBufferSize:        maxHeaderBytes,
 		ReadTimeout:           cfg.HeaderTimeout, // from the first byte, or from the start of the connection
 		WriteTimeout:          writeTimeout,
@@ -147,7 +147,7 @@ func New(cfg Config) *API {
 		StrictRouting:         false,
 		CaseSensitive:         true,
 		ErrorHandler:          a.routeError,
-		// Forms are not taken; one that is broken must not fail before it gets its 415.
+		// Forms are not supported; a malformed one must not fail before it gets its 415.
 		DisablePreParseMultipartForm: true,
 	})
 	a.wrapServer()
@@ -163,16 +163,16 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// Ops lists the registered operations.
+// Ops returns the registered operations.
 func (a *API) Ops() []Op { return a.ops }
 
-// App is the Fiber application, for tests and for listeners.
+// App returns the Fiber application, for tests and listeners.
 func (a *API) App() *fiber.App { return a.app }
 
-// Serve answers requests on the listener until ctx ends, then lets running requests finish for at most 25 s.
+// Serve accepts requests on the listener until ctx ends, then gives running requests up to 25 s to finish.
 func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	capped := &listener{
-		Listener: ln, maxTotal: a.cfg.MaxConnections, maxPerAddress: a.cfg.MaxPerAddress, exempt: a.trusts, answer: a.rawAnswer, log: a.log,
+		Listener: ln, maxTotal: a.cfg.MaxConnections, maxPerAddress: a.cfg.MaxPerAddress, exempt: a.trusts, respond: a.rawResponse, log: a.log,
 		refusing: make(chan struct{}, 64), byNetwork: map[netip.Prefix]int{},
 	}
 	done := make(chan error, 1)
@@ -188,21 +188,21 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error {
 	return nil
 }
 
-// Reply is what an operation answers.
+// Reply is the result of an operation.
 type Reply[T any] struct {
 	Body    T
 	Headers map[string]string
-	raw     []byte // the body as it was stored for a repeat of the request
+	raw     []byte // the body as stored for replays
 }
 
-// OK answers with a body.
+// OK returns a reply with a body.
 func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }
 
-// None is the body of an operation that answers 204.
+// None is the body of an operation that returns 204.
 type None struct{}
 
-// Register adds an operation: its route, its checks, and its place in the API description.
-// I is a struct that embeds [Call], has parameters as fields tagged path, query or header, and the body as the field Body.
+// Register adds an operation: its route, its checks, and its entry in the API description.
+// I is a struct that embeds [Call], declares parameters as fields tagged path, query or header, and holds the body in the field Body.
 func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[T], error)) {
 	if op.Status == 0 {
 		op.Status = http.StatusOK
@@ -212,12 +212,12 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	}
 	o := &operation{Op: op}
 	if op.Component != "" && op.Scope == "" {
-		panic("operation " + op.ID + " has a component but no scope")
+		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
 	o.bind = newBinder(a.desc.Components.Schemas, reflect.TypeFor[I]())
 	ho := a.describe(op)
 	o.bind.describe(&ho)
-	run := func(ctx context.Context, r *request) (*answer, error) {
+	run := func(ctx context.Context, r *request) (*response, error) {
 		in := new(I)
 		if err := o.bind.bind(r, reflect.ValueOf(in).Elem()); err != nil {
 			return nil, err
@@ -226,7 +226,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		if err != nil {
 			return nil, err
 		}
-		return newAnswer(op, reply)
+		return newResponse(op, reply)
 	}
 	a.describeSuccess(&ho, reflect.TypeFor[T]())
 	a.desc.AddOperation(&ho)
@@ -239,14 +239,14 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	showOp(op)
 }
 
-// route mounts a handler below BasePath. HEAD is answered like GET; the server leaves the body out.
+// route mounts a handler below BasePath. HEAD is handled like GET; the server omits the body.
 func (a *API) route(method, path string, handle fiber.Handler) {
 	methods := []string{method}
 	if method == http.MethodGet {
 		methods = []string{http.MethodGet, http.MethodHead}
 	}
 	if slices.Contains(a.paths.methods(BasePath+path), method) {
-		panic(method + " " + path + " is routed already: register fixed paths before those with parameters, and each only once")
+		panic(method + " " + path + " already has a route: register fixed paths before paths with parameters, and each path once")
 	}
 	for _, m := range methods {
 		a.app.Add(m, BasePath+strings.NewReplacer("{", ":", "}", "").Replace(path), handle)
@@ -259,7 +259,7 @@ type operation struct {
 	bind *binder
 }
 
-// needed is the scope that the operation asks for, such as orders:write.
+// needed is the scope that the operation requires, such as orders:write.
 func (o *operation) needed() string {
 	if o.Mutating() {
 		return o.Scope + ":write"
@@ -267,8 +267,8 @@ func (o *operation) needed() string {
 	return o.Scope + ":read"
 }
 
-// serve takes one request through the checks, in the order that the contract with clients fixes.
-func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *request) (*answer, error)) {
+// serve runs the checks of a request in the order documented in docs/reference/authentication.md#order-of-checks.
+func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *request) (*response, error)) {
 	if a.cfg.Gate != nil {
 		leave, err := a.cfg.Gate.Enter()
 		if err != nil {
@@ -283,26 +283,26 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	defer r.close()
 	defer func() {
 		if p := recover(); p != nil {
-			r.giveUpKey(ctx) // a repeat must not wait for the lease of a request that is over
+			r.releaseKey(ctx) // a repeat must not wait for the lease of a finished request
 			panic(p)
 		}
 	}()
-	ans, err := r.checks(ctx)
-	if err == nil && ans == nil {
-		ans, err = run(ctx, r)
+	resp, err := r.checks(ctx)
+	if err == nil && resp == nil {
+		resp, err = run(ctx, r)
 	}
 	if err == nil {
-		err = r.keep(ctx, ans)
+		err = r.storeResponse(ctx, resp)
 	}
 	if err != nil {
-		r.giveUpKey(ctx)
+		r.releaseKey(ctx)
 		a.fail(fc, err)
 		return
 	}
-	r.write(ans)
+	r.write(resp)
 }
 
-// fail writes the error body. What is not meant for clients is logged here, once.
+// fail writes the error body. Errors that are not meant for clients are logged here, once.
 func (a *API) fail(fc *fiber.Ctx, err error) {
 	f := a.faultOf(fc, err)
 	a.writeFault(fc, f)
@@ -312,26 +312,26 @@ func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 	if f, ok := fault.As(err); ok {
 		if f.Status == http.StatusServiceUnavailable {
 			a.logUnavailable(fc, f, err)
-		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault says nothing that its counter does not
+		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault adds nothing to its counter
 			a.log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
 		}
 		return f
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
 		return fault.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
-			fmt.Sprintf("the request took longer than %s; repeat it with the same X-Idempotency-Key", a.cfg.Timeout))
+			fmt.Sprintf("the request took longer than %s; retry it with the same X-Idempotency-Key", a.cfg.Timeout))
 	}
 	if reason, ok := db.Unavailable(err); ok {
-		f := fault.Unavailable(reason, 2, "the platform cannot reach its data now; repeat the request, a change with the same X-Idempotency-Key, after the time in Retry-After")
+		f := fault.Unavailable(reason, 2, "the database is unavailable; retry after the time in Retry-After, with the same X-Idempotency-Key if the request makes a change")
 		a.logUnavailable(fc, f, err)
 		return f
 	}
 	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
 	return fault.New(http.StatusInternalServerError, "INTERNAL_ERROR",
-		"the request failed for a reason that is not yours; repeat it later and name the request id to support")
+		"internal error; retry later, and quote the request ID to support if it persists")
 }
 
-// logUnavailable says why a request is answered 503.
+// logUnavailable logs why a request gets a 503.
 func (a *API) logUnavailable(fc *fiber.Ctx, f *fault.Error, err error) {
 	a.log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
 		"method", fc.Method(), "route", fc.Route().Path, "request_id", requestID(fc))

@@ -19,15 +19,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// binder fills the input struct of one operation from a request: parameters by the tags
-// `path`, `query` and `header`, the body into the field Body, the call into the embedded [Call].
+// binder fills the input struct of one operation from a request: fields tagged `path`, `query` and `header` from
+// parameters, the field Body from the body, and the embedded [Call] from the caller.
 type binder struct {
 	reg     huma.Registry
 	params  []param
 	known   map[string]bool // names of query parameters
 	prefix  []string        // query parameters of the form name[key]
-	body    []int           // index of Body; nil when the operation takes none
-	bodyOpt bool            // Body is a pointer: it may be left out
+	body    []int           // index of Body; nil if the operation has none
+	bodyOpt bool            // Body is a pointer: it is optional
 	schema  *huma.Schema    // of Body
 	call    []int
 }
@@ -101,7 +101,7 @@ func deref(t reflect.Type) reflect.Type {
 	return t
 }
 
-// bind checks and fills everything and reports all faults at once.
+// bind validates and fills the input and reports all faults at once.
 func (b *binder) bind(r *request, in reflect.Value) error {
 	c := &checker{reg: b.reg}
 	b.bindParams(r, c, in)
@@ -124,7 +124,7 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 	for _, p := range b.params {
 		text := r.param(p.in, p.name)
 		if p.in == "query" && r.emptyQuery(p.name) {
-			c.faults.Add(p.name, fault.Format, "must not be empty: give it a value, or leave it out")
+			c.faults.Add(p.name, fault.Format, "must not be empty: set a value or omit the parameter")
 			continue
 		}
 		if text == "" {
@@ -153,8 +153,8 @@ func (b *binder) prefixed(name string) bool {
 	return slices.ContainsFunc(b.prefix, func(p string) bool { return strings.HasPrefix(name, p) })
 }
 
-// paramValue gives the text of a parameter the JSON form that its schema asks for;
-// text that does not fit stays text and is reported by the check.
+// paramValue converts the text of a parameter to the JSON type of its schema;
+// text that does not convert stays a string, which validation reports.
 func paramValue(s *huma.Schema, text string) any {
 	switch s.Type {
 	case huma.TypeInteger, huma.TypeNumber:
@@ -221,7 +221,7 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	var twice duplicateKeysError
 	if errors.As(err, &twice) {
 		for _, path := range twice {
-			c.faults.Add(path, fault.Conflict, "stands more than once in its object; send it once")
+			c.faults.Add(path, fault.Conflict, "is a duplicate key; send it once")
 		}
 		return nil
 	}
@@ -238,10 +238,10 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if len(c.faults) > 0 {
 		return nil
 	}
-	// What was checked is what is read: the decoder would take names in any case.
+	// Decode what was validated: the decoder matches names case-insensitively.
 	raw, err := json.Marshal(tree)
 	if err != nil {
-		return fmt.Errorf("write normal form of body: %w", err)
+		return fmt.Errorf("encode normalized body: %w", err)
 	}
 	target := in.FieldByIndex(b.body)
 	if b.bodyOpt {
@@ -259,10 +259,10 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	return nil
 }
 
-// parseJSON reads one JSON value and refuses anything behind it.
+// parseJSON reads one JSON value and rejects trailing data.
 func parseJSON(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
-		return nil, fmt.Errorf("is not valid JSON: it must be UTF-8")
+		return nil, fmt.Errorf("is not valid JSON: must be UTF-8")
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
@@ -272,15 +272,15 @@ func parseJSON(raw []byte) (any, error) {
 		if errors.As(err, &syntax) {
 			return nil, fmt.Errorf("is not valid JSON: %s at byte %d", syntax.Error(), syntax.Offset)
 		}
-		return nil, fmt.Errorf("is not valid JSON: it ends too early")
+		return nil, fmt.Errorf("is not valid JSON: unexpected end of input")
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("must hold one JSON value and nothing behind it")
+		return nil, fmt.Errorf("must be a single JSON value: remove the data after it")
 	}
 	return v, checkKeys(raw, v)
 }
 
-// parseVersion reads the condition of If-Match.
+// parseVersion parses If-Match.
 func parseVersion(text string) (*int64, error) {
 	if text == "" || text == "*" {
 		return nil, nil //nolint:nilnil // no condition
@@ -299,20 +299,20 @@ func parseKey(header string, text string) (uuid.UUID, error) {
 	text = strings.Trim(text, `"`)
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 {
-		return uuid.Nil, fault.Invalid(fault.Field{Field: header, Code: fault.Format, Message: header + ": must be a UUID, a new one for each change"})
+		return uuid.Nil, fault.Invalid(fault.Field{Field: header, Code: fault.Format, Message: header + ": must be a UUID; use a new one for each change"})
 	}
 	return id, nil
 }
 
-// unknown deals with fields and parameters that the operation does not have: named in a header,
-// or refused when the client asked for strict handling.
+// unknown handles fields and parameters that the operation does not have: it lists them in a header, or rejects
+// the request if the client asked for strict handling. See docs/reference/conventions.md#unknown-fields.
 func (r *request) unknown(c *checker) error {
 	if len(c.ignored) == 0 {
 		return nil
 	}
 	if strings.Contains(r.header("Prefer"), "handling=strict") {
 		for _, name := range c.ignored {
-			c.faults.Add(name, fault.Unknown, "is not known here; correct the name or leave it out")
+			c.faults.Add(name, fault.Unknown, "is unknown; correct the name or omit it")
 		}
 		return c.faults.Err()
 	}
@@ -321,7 +321,7 @@ func (r *request) unknown(c *checker) error {
 	return nil
 }
 
-// headerSafe keeps a client's text from breaking or flooding the header block.
+// headerSafe makes text from a client safe for a header: no control characters, and bounded in length.
 func headerSafe(s string) string {
 	s = strings.Map(func(c rune) rune {
 		if c < ' ' || c > '~' {

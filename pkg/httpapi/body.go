@@ -12,30 +12,30 @@ import (
 )
 
 const (
-	firstBuffer = 32 << 10              // bytes that are set aside for a body before any of it has arrived
-	maxSkip     = 16 << 10              // bytes of an unwanted body that are worth reading to keep the connection
-	skipTime    = 50 * time.Millisecond // how long they may take
+	firstBuffer = 32 << 10              // bytes allocated for a body before any of it has arrived
+	maxSkip     = 16 << 10              // bytes of an unread body to discard in order to keep the connection
+	skipTime    = 50 * time.Millisecond // time limit for discarding
 )
 
 var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// body is the body of a request that is still on its way. Nothing of it is in memory until read asks for it.
+// body is the body of a request that has not been read yet. It takes no memory until read is called.
 type body struct {
 	rc      *fasthttp.RequestCtx
 	stream  io.Reader
-	length  int  // as declared; -1 when it comes in chunks
+	length  int  // Content-Length; -1 if chunked
 	expects bool // the client waits for 100 Continue
-	done    bool // the connection stands at the next request
+	done    bool // the connection is at the start of the next request
 }
 
-var errBodyTooLarge = errors.New("the body is over the limit")
+var errBodyTooLarge = errors.New("the body exceeds the limit")
 
-// read reads the body, at most limit bytes, until the context ends. Memory grows with what arrives, not with what was declared.
+// read reads at most limit bytes of the body until the context ends. Memory grows with the bytes received, not with Content-Length.
 func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
 	if b.done {
 		return nil, nil
 	}
-	deadline, _ := ctx.Deadline() // none means none for the connection, too
+	deadline, _ := ctx.Deadline() // without a deadline, the zero time clears that of the connection
 	if err := b.rc.Conn().SetDeadline(deadline); err != nil {
 		return nil, errIncomplete
 	}
@@ -60,7 +60,7 @@ func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// hasEnded reports whether the client closed the connection: the stream does not tell that from the last chunk.
+// hasEnded reports whether the client closed the connection, which the stream does not distinguish from the last chunk.
 func hasEnded(c net.Conn) bool {
 	own, ok := c.(*conn)
 	return ok && own.ended
@@ -71,10 +71,10 @@ func readError(err error) error {
 	if errors.As(err, &network) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errIncomplete
 	}
-	return malformed("the body is not chunked as Transfer-Encoding says")
+	return malformed("the body is not valid chunked encoding")
 }
 
-// finish leaves the connection at the start of the next request, or closes it.
+// finish advances the connection to the next request, or closes it.
 func (b *body) finish() {
 	if b.done || b.skip() {
 		return
@@ -83,7 +83,7 @@ func (b *body) finish() {
 	lingerOn(b.rc.Conn())
 }
 
-// skip reads the rest of a small body that has arrived already.
+// skip discards the rest of a small body that has already arrived.
 func (b *body) skip() bool {
 	if b.length > maxSkip || b.expects || b.stream == nil || b.rc.Response.ConnectionClose() {
 		return false
@@ -95,10 +95,10 @@ func (b *body) skip() bool {
 	return err == nil && n <= maxSkip && (b.length < 0 || int(n) == b.length)
 }
 
-// drop gives the body up for handlers that would read it whole.
+// drop detaches the body from the request, for handlers that would read it whole.
 func (b *body) drop() {
 	if !b.done {
 		b.stream = nil
-		_ = b.rc.Request.CloseBodyStream() // never fails for the stream of a server
+		_ = b.rc.Request.CloseBodyStream() // never fails for a server's stream
 	}
 }

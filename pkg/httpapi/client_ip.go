@@ -9,9 +9,9 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// clientIP is the address that limits and allow-lists look at: the nearest one that is no trusted proxy. Proxies append to
-// X-Forwarded-For, or add a line of it, so all lines are read as one list from its end; what stands further left is whatever
-// the client wrote.
+// clientIP is the address that limits and allow-lists apply to: the nearest one that is not a trusted proxy. Proxies
+// append to X-Forwarded-For or add another line, so all lines are read as one list, from the right; entries further
+// left are under the client's control.
 func (a *API) clientIP(fc *fiber.Ctx) netip.Addr {
 	addr, ok := netip.AddrFromSlice(fc.Context().RemoteIP())
 	if addr = addr.Unmap(); !ok || !a.trusts(addr) {
@@ -22,7 +22,7 @@ func (a *API) clientIP(fc *fiber.Ctx) netip.Addr {
 	for _, hop := range slices.Backward(hops) {
 		next, err := netip.ParseAddr(strings.TrimSpace(hop))
 		if err != nil {
-			return addr // the last one that is known
+			return addr // the last known address
 		}
 		if addr = next.Unmap(); !a.trusts(addr) {
 			return addr

@@ -16,14 +16,14 @@ import (
 
 const lingerTime = 500 * time.Millisecond
 
-// listener caps the open connections, in all and per address. What is above a cap gets an answer and is closed.
+// listener caps the open connections, in total and per address. Connections above a cap get an error response and are closed.
 type listener struct {
 	net.Listener
 	maxTotal, maxPerAddress int
-	exempt                  func(netip.Addr) bool // from the cap per address
-	answer                  func(*fault.Error) []byte
+	exempt                  func(netip.Addr) bool // not subject to the cap per address
+	respond                 func(*fault.Error) []byte
 	log                     *slog.Logger
-	refusing                chan struct{} // bounds the goroutines that refuse
+	refusing                chan struct{} // bounds the goroutines that send refusals
 	warned                  time.Time
 
 	mu        sync.Mutex
@@ -36,7 +36,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // the server looks at what it is
+			return nil, err //nolint:wrapcheck // the server inspects its type
 		}
 		from := remoteAddr(c)
 		if refused := l.take(from); refused != nil {
@@ -47,7 +47,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// take counts a connection in, or says why not.
+// take counts a connection, or returns the fault to refuse it with.
 func (l *listener) take(from netip.Addr) *fault.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -66,11 +66,11 @@ func (l *listener) take(from netip.Addr) *fault.Error {
 }
 
 var errConnections = fault.Unavailable(fault.TooManyConnections, 1,
-	"the server has too many open connections; repeat the request after the time in Retry-After")
+	"the server has too many open connections; retry after the time in Retry-After")
 
 var errConnectionsOfAddress = &fault.Error{
 	Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: 1,
-	Message: "this address has too many open connections; reuse them, or close some",
+	Message: "this address has too many open connections; reuse connections or close some",
 	Meta:    map[string]any{"retryAfter": 1},
 }
 
@@ -92,7 +92,7 @@ func remoteAddr(c net.Conn) netip.Addr {
 	return from.Addr().Unmap().WithZone("")
 }
 
-// networkOf is what counts as one address: a single IPv6 host usually has a whole /64.
+// networkOf is the network that counts as one address: an IPv6 host usually has a whole /64.
 func networkOf(addr netip.Addr) netip.Prefix {
 	bits := addr.BitLen()
 	if addr.Is6() {
@@ -105,21 +105,21 @@ func networkOf(addr netip.Addr) netip.Prefix {
 	return network
 }
 
-// refuse answers a connection without reading its request. Under a flood, most are closed without an answer.
+// refuse responds to a connection without reading its request. Under a flood, most are closed without a response.
 func (l *listener) refuse(c net.Conn, f *fault.Error) {
 	l.warn(c, f)
 	select {
 	case l.refusing <- struct{}{}:
 	default:
-		_ = c.Close() // nothing was promised
+		_ = c.Close() // best effort
 		return
 	}
 	go func() {
 		defer func() { <-l.refusing }()
 		if err := c.SetWriteDeadline(time.Now().Add(lingerTime)); err == nil {
-			_, _ = c.Write(l.answer(f)) // whether it arrives is up to the client
+			_, _ = c.Write(l.respond(f)) // best effort
 		}
-		_ = closeLater(c) // nobody is left to tell
+		_ = closeLater(c) // nothing left to do about an error
 	}()
 }
 
@@ -131,19 +131,19 @@ func (l *listener) warn(c net.Conn, f *fault.Error) {
 	}
 }
 
-// conn is a connection that the listener counts.
+// conn is a connection counted by the listener.
 type conn struct {
 	net.Conn
 	release func()
-	ended   bool        // the client has sent all it will send; only for the goroutine that reads
-	linger  atomic.Bool // close only after the client had time to read the answer
+	ended   bool        // the client has closed its side; used only by the reading goroutine
+	linger  atomic.Bool // give the client time to read the response before closing
 }
 
 // Read implements [io.Reader].
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
 	c.ended = c.ended || errors.Is(err, io.EOF)
-	return n, err //nolint:wrapcheck // the server looks at what it is
+	return n, err //nolint:wrapcheck // the server inspects its type
 }
 
 // Close implements [io.Closer].
@@ -152,23 +152,23 @@ func (c *conn) Close() error {
 	if c.linger.Swap(false) {
 		return closeLater(c.Conn)
 	}
-	return c.Conn.Close() //nolint:wrapcheck // the server looks at what it is
+	return c.Conn.Close() //nolint:wrapcheck // the server inspects its type
 }
 
-// lingerOn lets the client read the answer although the server does not read the rest of the request: to close a
-// connection with unread bytes resets it, and the answer is lost.
+// lingerOn lets the client read the response although the server does not read the rest of the request: closing a
+// connection with unread bytes resets it, which would lose the response.
 func lingerOn(c net.Conn) {
 	if own, ok := c.(*conn); ok {
 		own.linger.Store(true)
 	}
 }
 
-// closeLater ends the sending side, drops what still comes for a moment, and closes.
+// closeLater closes the sending side, discards input for a moment, and then closes the connection.
 func closeLater(c net.Conn) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 		if err := c.SetReadDeadline(time.Now().Add(lingerTime)); err == nil {
-			_, _ = io.Copy(io.Discard, c) // ends with the client, or with the time
+			_, _ = io.Copy(io.Discard, c) // ends when the client closes or at the deadline
 		}
 	}
-	return c.Close() //nolint:wrapcheck // the server looks at what it is
+	return c.Close() //nolint:wrapcheck // the server inspects its type
 }

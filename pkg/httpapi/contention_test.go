@@ -15,15 +15,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
-// instance adds another API process on the fixture's database, with a pool of its own.
-func (f *fixture) instance(edit func(*db.Config)) *fixture {
+// instance adds another API process on the kit's database, with a pool of its own.
+func (f *kit) instance(edit func(*db.Config)) *kit {
 	f.t.Helper()
 	cfg := db.Config{URL: f.db.Pool().Config().ConnString(), MaxConns: 30}
 	edit(&cfg)
 	d, err := db.Open(f.t.Context(), cfg)
 	require.NoError(f.t, err)
 	f.t.Cleanup(d.Close)
-	n := &fixture{things: &things{db: d, locked: f.locked}, t: f.t, company: f.company, tokens: f.tokens}
+	n := &kit{things: &things{db: d, locked: f.locked}, t: f.t, company: f.company, tokens: f.tokens}
 	n.api = httpapi.New(httpapi.Config{DB: d, Auth: n, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"})
 	n.register(n.api)
 	return n
@@ -49,7 +49,7 @@ func TestChangesOfOneRecordAllSucceed(t *testing.T) {
 		t.Run(name, func(t *testing.T) { // one after the other: each takes many connections
 			f := setup(t)
 			f.locked = tc.locked
-			var nodes []*fixture
+			var nodes []*kit
 			for range 2 {
 				nodes = append(nodes, f.instance(func(cfg *db.Config) { cfg.Inject = tc.inject }))
 			}
@@ -74,7 +74,7 @@ func readOthers(ctx context.Context, tx *db.Tx) error {
 }
 
 // patchAtOnce changes one record from all nodes at once. Each change has an idempotency key, as those of careful clients.
-func patchAtOnce(nodes []*fixture, id string, parallel int) (statuses map[int]int, versions []int) {
+func patchAtOnce(nodes []*kit, id string, parallel int) (statuses map[int]int, versions []int) {
 	statuses = map[int]int{}
 	var mu sync.Mutex
 	var wg sync.WaitGroup

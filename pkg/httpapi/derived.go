@@ -10,14 +10,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// Bodies are described by the fields that clients set: ClientInput with what is required and with defaults for a new
-// record, ClientPatch without either for a change.
+// Suffixes of body schemas, for example ClientInput for a new record, with required fields and defaults, and
+// ClientPatch for a change, without either.
 const (
 	inputSuffix = "Input"
 	patchSuffix = "Patch"
 )
 
-// patchFields are the fields of a [record.Patch], or nil for another type.
+// patchFields returns the struct type of the fields of a [record.Patch], or nil for another type.
 func patchFields(t reflect.Type) reflect.Type {
 	if p, ok := reflect.Zero(t).Interface().(interface{ Fields() reflect.Type }); ok {
 		return p.Fields()
@@ -25,7 +25,7 @@ func patchFields(t reflect.Type) reflect.Type {
 	return nil
 }
 
-// derivedBody describes a body of the fields of struct t and gives it a name of its own.
+// derivedBody describes a body with the fields of struct t under a name of its own.
 func derivedBody(reg huma.Registry, t reflect.Type, suffix string) *huma.Schema {
 	stem := wire.SchemaName(t, "")
 	for _, end := range []string{"Fields", inputSuffix} {

@@ -16,19 +16,18 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// arraysAreNeverNull holds for the wire in both directions. The setting belongs to the process and is made
-// once, because APIs may be made side by side.
+// arraysAreNeverNull applies to requests and responses. The setting is global, and APIs may be created concurrently.
 var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
-// description is the frame of the API description; operations add themselves on registration.
+// description is the API description without operations; registering an operation adds it.
 func description() *huma.OpenAPI {
 	arraysAreNeverNull()
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Tradegrid external API", Version: "1.0.0",
-			Description: "The records of one company, and webhooks about their changes. " +
-				"Every call carries a bearer token; every mutating call may carry X-Idempotency-Key. Ignore fields that you do not know.",
+			Description: "Read and change the records of one company, and receive webhooks about changes. " +
+				"Send a bearer token with every request; send X-Idempotency-Key with requests that make changes to retry them safely. Ignore fields that you do not know.",
 		},
 		Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
 		Components: &huma.Components{
@@ -39,26 +38,26 @@ func description() *huma.OpenAPI {
 	}
 }
 
-// errorStatuses are the errors that every operation may answer, by what they mean here.
+// errorStatuses are the error statuses that every operation may return.
 var errorStatuses = map[int]string{
-	400: "the input is not valid; errors names every field",
+	400: "the input is invalid; errors lists the fields",
 	401: "the token is missing, invalid, revoked or expired, or the company is archived",
 	403: "the token lacks the scope, the component is not enabled, or the plan has no API",
-	404: "no such record in the company",
-	409: "the state of a record forbids the change",
-	429: "the rate of the token is used up; wait Retry-After seconds",
+	404: "the company has no such record",
+	409: "the state of a record does not allow the change",
+	429: "a rate limit was exceeded; retry after Retry-After seconds",
 	431: "request line and headers together exceed 8 KiB",
-	500: "an internal failure",
-	503: "overloaded; nothing was stored, wait Retry-After seconds",
-	504: "the request took too long; repeat it with the same X-Idempotency-Key",
+	500: "internal error; quote the request ID to support if it persists",
+	503: "unavailable; nothing was stored, retry after Retry-After seconds",
+	504: "the request timed out; retry it with the same X-Idempotency-Key",
 }
 
-// changeStatuses are the errors of operations that change something, besides [errorStatuses].
+// changeStatuses are the additional error statuses of operations that make changes.
 var changeStatuses = map[int]string{
-	412: "the record has another version than If-Match names",
+	412: "the version of the record does not match If-Match",
 	413: "the body is too large",
-	415: "the body is not application/json, or it is compressed",
-	422: "the X-Idempotency-Key belongs to another request",
+	415: "the body is not application/json, or is compressed",
+	422: "the X-Idempotency-Key was used with another request",
 }
 
 func (a *API) describe(op Op) huma.Operation {
@@ -74,7 +73,7 @@ func (a *API) describe(op Op) huma.Operation {
 		ho.Extensions["x-required-component"] = op.Component
 	}
 	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
-	answers := func(meanings map[int]string) {
+	add := func(meanings map[int]string) {
 		for status, meaning := range meanings {
 			ho.Responses[strconv.Itoa(status)] = &huma.Response{
 				Description: meaning,
@@ -82,20 +81,20 @@ func (a *API) describe(op Op) huma.Operation {
 			}
 		}
 	}
-	answers(errorStatuses)
-	answers(op.Errors)
+	add(errorStatuses)
+	add(op.Errors)
 	if !op.Mutating() {
 		return ho
 	}
-	answers(changeStatuses)
-	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a repeat within 7 days gets the stored answer"))
+	add(changeStatuses)
+	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a retry with the same key within 7 days returns the stored response"))
 	if strings.Contains(op.Path, "{") {
-		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the record as the client knows it; another version answers 412"))
+		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the version that the client has read; if the record has changed since, the response is 412"))
 	}
 	return ho
 }
 
-// describeSuccess adds the answer of an operation that went well; t is the type of its body.
+// describeSuccess adds the success response of an operation; t is the type of its body.
 func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
 	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
 	if ho.DefaultStatus != http.StatusNoContent {
@@ -109,16 +108,16 @@ func headerParam(name, format, doc string) *huma.Param {
 	return &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: huma.TypeString, Format: format}}
 }
 
-// Description is the API description as it is committed and served: stable, indented JSON.
+// Description returns the API description as committed and served: stable, indented JSON.
 func (a *API) Description() ([]byte, error) {
 	raw, err := json.MarshalIndent(a.desc, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("write API description: %w", err)
+		return nil, fmt.Errorf("encode API description: %w", err)
 	}
 	return append(raw, '\n'), nil
 }
 
-// Routes lists the routes that Fiber knows below BasePath, as "METHOD /path/{id}", to be compared with the description.
+// Routes lists Fiber's routes below BasePath as "METHOD /path/{id}", for comparison with the description.
 func (a *API) Routes() []string {
 	var routes []string
 	for _, r := range a.app.GetRoutes(true) {

@@ -7,13 +7,13 @@ import (
 	"strconv"
 )
 
-// duplicateKeysError names the keys that stand twice in one object, by their paths. JSON readers differ in which of the
-// values they take, so the client and a proxy may mean different ones.
+// duplicateKeysError holds the paths of duplicate keys. JSON parsers differ in which of the values they use, so the
+// client and a proxy may disagree.
 type duplicateKeysError []string
 
 func (e duplicateKeysError) Error() string { return fmt.Sprintf("has duplicate keys: %q", []string(e)) }
 
-// checkKeys finds duplicate keys in valid JSON; tree is what the decoder made of it.
+// checkKeys finds duplicate keys in valid JSON; tree is its decoded form.
 func checkKeys(raw []byte, tree any) error {
 	if countColons(raw) == countKeys(tree) {
 		return nil // the decoder dropped no key
@@ -27,7 +27,7 @@ func checkKeys(raw []byte, tree any) error {
 	return found
 }
 
-// countColons counts the colons outside of strings: one for each key.
+// countColons counts the colons outside strings: one per key.
 func countColons(raw []byte) (n int) {
 	inText := false
 	for i := 0; i < len(raw); i++ {
@@ -58,7 +58,7 @@ func countKeys(tree any) (n int) {
 	return n
 }
 
-// walkKeys reads one value and notes the paths of keys that its objects have already.
+// walkKeys reads one value and collects the paths of duplicate keys.
 func walkKeys(dec *json.Decoder, path string, found *duplicateKeysError) error {
 	token, err := dec.Token()
 	if err != nil {

@@ -51,9 +51,9 @@ func TestMethods(t *testing.T) {
 func TestFixedPathsComeFirst(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	section := httpapi.Section{Tag: "Things", Scope: "orders"}
+	group := httpapi.Group{Tag: "Things", Scope: "orders"}
 	for _, op := range []httpapi.Op{
-		section.Op("GET", "/things/{other}", "again", "Twice", 200), section.Op("PATCH", "/things/late", "late", "Hidden by {id}", 200), section.Op("GET", "/docs", "docs", "Taken", 200),
+		group.Op("GET", "/things/{other}", "again", "Twice", 200), group.Op("PATCH", "/things/late", "late", "Hidden by {id}", 200), group.Op("GET", "/docs", "docs", "Taken", 200),
 	} {
 		require.Panics(t, func() { httpapi.Register(f.api, op, f.open) }, op.Path)
 	}
@@ -93,7 +93,7 @@ func TestDocURL(t *testing.T) {
 	relative := setup(t)
 	const page = httpapi.BasePath + "/docs/errors"
 	for name, row := range map[string]struct {
-		f    *fixture
+		f    *kit
 		want string
 	}{"public": {public, "https://api.example.com" + page}, "relative": {relative, page}} {
 		hostile := map[string]string{"Host": "evil.example", "X-Forwarded-Host": "evil.example", "X-Forwarded-Proto": "https"}

@@ -24,17 +24,17 @@ import (
 type ErrorResponse struct {
 	StatusCode int            `json:"statusCode" doc:"HTTP status"`
 	Code       string         `json:"code" doc:"stable machine code" example:"ORDER_NOT_FOUND"`
-	Message    errorMessage   `json:"message" doc:"for developers: an array of strings for 400, a string for every other status"`
+	Message    errorMessage   `json:"message" doc:"for developers: an array of strings for 400, a string otherwise"`
 	Error      string         `json:"error" doc:"reason phrase of the status"`
-	Meta       map[string]any `json:"meta" doc:"details by code"`
-	Errors     []fault.Field  `json:"errors,omitempty" doc:"only for 400: the first 100 faults, in the order of message; meta.unlistedErrors counts the others"`
+	Meta       map[string]any `json:"meta" doc:"details; the keys depend on code"`
+	Errors     []fault.Field  `json:"errors,omitempty" doc:"only for 400: the first 100 errors, in the order of message; meta.unlistedErrors counts the rest"`
 	RequestID  string         `json:"requestId"`
 	Timestamp  wire.Time      `json:"timestamp"`
 	Path       string         `json:"path"`
-	DocURL     string         `json:"docUrl" doc:"where the code is explained"`
+	DocURL     string         `json:"docUrl" doc:"documentation of the code"`
 }
 
-// problem is the same error as RFC 9457 has it.
+// problem is the same error in the format of RFC 9457.
 type problem struct {
 	Type     string         `json:"type"`
 	Title    string         `json:"title"`
@@ -74,8 +74,8 @@ func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
 	send(fc, raw)
 }
 
-// rawAnswer is the error as a whole HTTP message, for a connection that is closed before its request was read.
-func (a *API) rawAnswer(f *fault.Error) []byte {
+// rawResponse encodes the error as a complete HTTP response, for a connection that is closed before its request is read.
+func (a *API) rawResponse(f *fault.Error) []byte {
 	id := uuid.Must(uuid.NewV7()).String()
 	raw, err := marshal(ErrorResponse{
 		StatusCode: f.Status, Code: f.Code, Message: messageOf(f, nil, 0), Error: http.StatusText(f.Status), Meta: metaOf(f, 0),
@@ -91,23 +91,23 @@ func (a *API) rawAnswer(f *fault.Error) []byte {
 		},
 	}
 	var message bytes.Buffer
-	_ = res.Write(&message) // a buffer takes everything
+	_ = res.Write(&message) // writes to a buffer do not fail
 	return message.Bytes()
 }
 
-// docURL never follows the Host header: whoever sends a request would choose where its answer points.
+// docURL ignores the Host header, which the sender of a request controls.
 func (a *API) docURL(code string) string {
 	return a.cfg.PublicURL + BasePath + "/docs/errors#" + code
 }
 
-// Bounds of what an error lists: a short body can break thousands of rules, and each fault repeats the path of its field.
+// Limits of an error body: a short request can break thousands of rules, and each fault repeats the path of its field.
 const (
 	maxFaults     = 100
 	maxFaultField = 256  // bytes
 	maxFaultText  = 1024 // bytes
 )
 
-// cutFaults gives the faults that an answer lists, and the number of those that it does not.
+// cutFaults returns the faults that a response lists, and the number of those left out.
 func cutFaults(all []fault.Field) (listed []fault.Field, unlisted int) {
 	listed = slices.Clone(all[:min(len(all), maxFaults)])
 	for i := range listed {
@@ -133,7 +133,7 @@ func metaOf(f *fault.Error, unlisted int) map[string]any {
 	return meta
 }
 
-// routeError answers what never reached an operation: no such route, wrong method, a body or header block over the limit.
+// routeError responds to requests that reached no operation: no such route, wrong method, headers over the limit.
 func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	if requestID(fc) == "" { // the server gave up before the request reached the middleware
 		a.identify(fc)
@@ -146,7 +146,7 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	}
 	switch fe.Code {
 	case http.StatusBadRequest:
-		err = fault.Invalid(fault.Field{Field: "request", Code: fault.Format, Message: "request: is not a valid HTTP/1.1 message"})
+		err = fault.Invalid(fault.Field{Field: "request", Code: fault.Format, Message: "request: must be a valid HTTP/1.1 message"})
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = errIncomplete
 	case http.StatusNotFound:
@@ -154,13 +154,13 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	case http.StatusMethodNotAllowed:
 		err = errMethod(fc.Method(), fc.Path())
 	case http.StatusRequestHeaderFieldsTooLarge:
-		err = fault.New(fe.Code, "HEADERS_TOO_LARGE", "request line and headers together may have at most 8192 bytes")
+		err = fault.New(fe.Code, "HEADERS_TOO_LARGE", "the request line and headers together must be at most 8192 bytes; shorten the query, or send fewer headers")
 	}
 	a.fail(fc, err)
 	return nil
 }
 
-// errorMessage is an array of strings for 400, a string for every other status.
+// errorMessage is an array of strings for 400, and a string for every other status.
 type errorMessage struct {
 	many  bool
 	texts []string
@@ -175,7 +175,7 @@ func messageOf(f *fault.Error, listed []fault.Field, unlisted int) errorMessage 
 		m.texts = append(m.texts, field.Message)
 	}
 	if unlisted > 0 {
-		m.texts = append(m.texts, fmt.Sprintf("%d more errors are not listed; correct these first", unlisted))
+		m.texts = append(m.texts, fmt.Sprintf("%d more errors are not listed; correct the listed ones first", unlisted))
 	}
 	if len(m.texts) == 0 {
 		m.texts = []string{f.Message}

@@ -80,7 +80,7 @@ func TestUnreachableDatabase(t *testing.T) {
 }
 
 // stopDatabase lets every connection fail from now on: the name of the database is gone.
-func (f *fixture) stopDatabase() {
+func (f *kit) stopDatabase() {
 	f.t.Helper()
 	name := f.db.Pool().Config().ConnConfig.Database
 	_, err := dbtest.Open(f.t).Exec(f.t.Context(), `ALTER DATABASE `+name+` ALLOW_CONNECTIONS false`)

@@ -20,7 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// keyStore keeps the answers of mutating requests by X-Idempotency-Key; see docs/reference/idempotency.md.
+// keyStore stores the responses of mutating requests by X-Idempotency-Key; see docs/reference/idempotency.md.
 type keyStore struct {
 	db    *db.DB
 	ttl   time.Duration
@@ -28,7 +28,7 @@ type keyStore struct {
 	seal  *secret.Keys
 }
 
-// claim is the right of one request to be the one that carries out a key.
+// claim is the exclusive right of a request to execute the change of its idempotency key.
 type claim struct {
 	keys    *keyStore
 	company tenant.ID
@@ -58,16 +58,16 @@ const sqlKeyDone = `SELECT EXISTS (SELECT 1 FROM idempotency_keys WHERE company_
 
 var errInFlight = &fault.Error{
 	Status: http.StatusConflict, Code: "IDEMPOTENCY_IN_FLIGHT", RetryAfter: 1,
-	Message: "the first request with this X-Idempotency-Key is unfinished; repeat in about a second to collect its answer",
+	Message: "the first request with this X-Idempotency-Key is still in progress; retry in about a second to get its response",
 }
 
 var errKeyReused = fault.New(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
-	"this X-Idempotency-Key belongs to another request; use a new key for each change")
+	"this X-Idempotency-Key was used with another request; use a new key for each change")
 
-// claimKey takes the key of a mutating request. It returns the stored answer of a request that was done already.
-func (r *request) claimKey(ctx context.Context) (*answer, error) {
+// claimKey claims the key of a mutating request. It returns the stored response if the request was already executed.
+func (r *request) claimKey(ctx context.Context) (*response, error) {
 	if !r.op.Mutating() {
-		return nil, nil //nolint:nilnil // no answer yet
+		return nil, nil //nolint:nilnil // no stored response
 	}
 	key, err := r.idempotencyKey()
 	if err != nil {
@@ -78,16 +78,16 @@ func (r *request) claimKey(ctx context.Context) (*answer, error) {
 		return c.collect(ctx, r.fingerprint(), refused)
 	}
 	if key == uuid.Nil {
-		return nil, nil //nolint:nilnil // nothing to keep
+		return nil, nil //nolint:nilnil // nothing to store
 	}
-	ans, err := c.take(ctx, r.fingerprint())
+	resp, err := c.take(ctx, r.fingerprint())
 	if err != nil {
 		return nil, err
 	}
-	if ans == nil {
+	if resp == nil {
 		r.call.claim = c
 	}
-	return ans, nil
+	return resp, nil
 }
 
 func (r *request) admit() error {
@@ -97,21 +97,21 @@ func (r *request) admit() error {
 	return r.api.cfg.Gate.Admit()
 }
 
-// collect looks for the stored answer of a request that would be refused if it were new.
-func (c *claim) collect(ctx context.Context, fingerprint []byte, refused error) (*answer, error) {
+// collect looks up the stored response of a request that would be rejected if it were new.
+func (c *claim) collect(ctx context.Context, fingerprint []byte, refused error) (*response, error) {
 	if c.key == uuid.Nil {
 		return nil, refused
 	}
-	ans, err := c.read(ctx, fingerprint)
+	resp, err := c.read(ctx, fingerprint)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, refused
 	}
-	return ans, err
+	return resp, err
 }
 
 func (r *request) idempotencyKey() (uuid.UUID, error) {
 	primary, alias := r.header("X-Idempotency-Key"), r.header("Idempotency-Key")
-	hasPrimary, hasAlias := r.hasHeader("X-Idempotency-Key"), r.hasHeader("Idempotency-Key") // an empty key is a mistake, not the wish for none
+	hasPrimary, hasAlias := r.hasHeader("X-Idempotency-Key"), r.hasHeader("Idempotency-Key") // an empty key is a mistake, not a request without one
 	if !hasPrimary && !hasAlias {
 		return uuid.Nil, nil
 	}
@@ -125,13 +125,13 @@ func (r *request) idempotencyKey() (uuid.UUID, error) {
 	if other, err := parseKey("Idempotency-Key", alias); err != nil || other != key {
 		return uuid.Nil, fault.Invalid(fault.Field{
 			Field: "Idempotency-Key", Code: fault.Conflict,
-			Message: "Idempotency-Key: differs from X-Idempotency-Key; send one of them",
+			Message: "Idempotency-Key: must equal X-Idempotency-Key; send only one of them",
 		})
 	}
 	return key, nil
 }
 
-// fingerprint identifies what is asked: method, path, sorted query, and the body whatever its spelling.
+// fingerprint identifies a request by method, path, sorted query and normalized body.
 func (r *request) fingerprint() []byte {
 	h := sha256.New()
 	query := make([]string, 0, 4)
@@ -152,42 +152,42 @@ func (r *request) fingerprint() []byte {
 	return h.Sum(nil)
 }
 
-func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
+func (c *claim) take(ctx context.Context, fingerprint []byte) (*response, error) {
 	now := time.Now().UTC()
-	expires := now.Add(c.keys.lease + c.keys.ttl) // the request ends within the lease, and from then on its answer is kept
-	for range 3 {                                 // the row may go between the two statements: then the key is free again
+	expires := now.Add(c.keys.lease + c.keys.ttl) // the request ends within the lease, and its response is stored from then on
+	for range 3 {                                 // the row may be deleted between the two statements, which frees the key
 		var claimed bool
 		err := c.keys.db.RunTx(ctx, "idempotency.claim", func(_ context.Context, tx *db.Tx) error {
 			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), expires, now).
 				Rows(func(rows pgx.Rows) error { claimed = rows.Next(); return nil })
 			return nil
-		}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // a claim that a crash undoes has no change behind it
+		}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // losing a claim in a crash is safe: its change was not committed
 		if err != nil {
-			// An earlier try may have been stored and its answer lost; the client may repeat the request at once.
+			// An earlier attempt may have been stored although its result was lost; release it so that the client can retry at once.
 			return nil, fmt.Errorf("claim idempotency key: %w", errors.Join(err, c.release(ctx)))
 		}
 		if claimed {
 			idempotency.WithLabelValues(keyClaimed).Inc()
-			return nil, nil //nolint:nilnil // no answer yet
+			return nil, nil //nolint:nilnil // no stored response
 		}
-		ans, err := c.read(ctx, fingerprint)
+		resp, err := c.read(ctx, fingerprint)
 		if !errors.Is(err, pgx.ErrNoRows) {
-			return ans, err
+			return resp, err
 		}
 	}
 	return nil, errInFlight
 }
 
-// read looks at a key that somebody else has claimed.
-func (c *claim) read(ctx context.Context, fingerprint []byte) (*answer, error) {
+// read reads a key that another request has claimed.
+func (c *claim) read(ctx context.Context, fingerprint []byte) (*response, error) {
 	var (
 		theirs  []byte
 		state   int16
 		status  *int32
 		headers []byte
-		ans     answer
+		resp    response
 	)
-	err := c.keys.db.QueryRow(ctx, sqlSelectKey, c.company, c.key).Scan(&theirs, &state, &status, &headers, &ans.body)
+	err := c.keys.db.QueryRow(ctx, sqlSelectKey, c.company, c.key).Scan(&theirs, &state, &status, &headers, &resp.body)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read idempotency key: %w", err)
@@ -198,33 +198,33 @@ func (c *claim) read(ctx context.Context, fingerprint []byte) (*answer, error) {
 		idempotency.WithLabelValues(keyInFlight).Inc()
 		return nil, errInFlight
 	}
-	if err := json.Unmarshal(headers, &ans.headers); err != nil {
+	if err := json.Unmarshal(headers, &resp.headers); err != nil {
 		return nil, fmt.Errorf("read stored headers: %w", err)
 	}
-	if ans.body, err = c.open(ans.body); err != nil {
-		return nil, fmt.Errorf("read stored answer: %w", err)
+	if resp.body, err = c.open(resp.body); err != nil {
+		return nil, fmt.Errorf("decrypt stored response: %w", err)
 	}
-	ans.status, ans.replayed = int(*status), true
+	resp.status, resp.replayed = int(*status), true
 	idempotency.WithLabelValues(keyReplayed).Inc()
-	return &ans, nil
+	return &resp, nil
 }
 
-// finish stores the answer in the transaction that makes the change. A claim that was lost to another
-// request meanwhile undoes the change.
-func (c *claim) finish(tx *db.Tx, ans *answer) error {
-	headers, err := json.Marshal(ans.headers)
+// finish stores the response in the transaction of the change. If another request has taken over the claim,
+// the change is rolled back.
+func (c *claim) finish(tx *db.Tx, resp *response) error {
+	headers, err := json.Marshal(resp.headers)
 	if err != nil {
-		return fmt.Errorf("write headers for a repeat: %w", err)
+		return fmt.Errorf("encode response headers: %w", err)
 	}
-	body := ans.body
+	body := resp.body
 	if c.secret {
 		text, err := c.keys.seal.Seal(body, c.context())
 		if err != nil {
-			return fmt.Errorf("seal answer for a repeat: %w", err)
+			return fmt.Errorf("encrypt response: %w", err)
 		}
 		body = []byte(text)
 	}
-	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, ans.status, headers, body).Expect(1, errInFlight)
+	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, resp.status, headers, body).Expect(1, errInFlight)
 	return nil
 }
 
@@ -247,30 +247,30 @@ func (c *claim) done(ctx context.Context, q db.Querier) (done bool, err error) {
 	return done, err
 }
 
-// keep stores the answer of an operation that changed nothing in the database, so that a repeat gets the same.
-func (r *request) keep(ctx context.Context, ans *answer) error {
+// storeResponse stores the response of an operation that changed nothing in the database, so that a replay returns the same.
+func (r *request) storeResponse(ctx context.Context, resp *response) error {
 	c := r.call.claim
-	if c == nil || c.stored || ans.replayed {
+	if c == nil || c.stored || resp.replayed {
 		return nil
 	}
-	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, ans) },
+	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, resp) },
 		db.ReadCommitted(), db.WithCommitCheck(c.done))
 	c.stored = err == nil
 	return err
 }
 
-// giveUpKey frees the key of a request that failed: only answers of success are kept.
-func (r *request) giveUpKey(ctx context.Context) {
+// releaseKey frees the key of a failed request: only successful responses are stored.
+func (r *request) releaseKey(ctx context.Context) {
 	c := r.call.claim
 	if c == nil || c.stored {
 		return
 	}
 	if err := c.release(ctx); err != nil {
-		r.api.log.WarnContext(ctx, "idempotency key not released; its lease will end", "error", err)
+		r.api.log.WarnContext(ctx, "idempotency key not released; its lease will expire", "error", err)
 	}
 }
 
-// release frees the key if this claim has it and no answer is stored. It goes on for a moment when ctx is over.
+// release frees the key if this claim holds it and no response is stored. It continues briefly after ctx ends.
 func (c *claim) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -116,7 +116,7 @@ type gate struct {
 	leave   chan struct{}
 }
 
-func hold(f *fixture) gate {
+func hold(f *kit) gate {
 	g := gate{make(chan struct{}), make(chan struct{})}
 	f.enter = func(ctx context.Context, call int) {
 		if call == 1 {

@@ -14,8 +14,8 @@ import (
 
 // incoming is a request before it is routed.
 type incoming struct {
-	method  string // as the client sent it; Fiber sees GET in place of a method that it does not know
-	invalid error  // what is wrong with the framing of the message
+	method  string // as sent by the client; Fiber sees GET in place of an unknown method
+	invalid error  // framing error of the message
 	body    body
 }
 
@@ -25,7 +25,7 @@ func incomingOf(fc *fiber.Ctx) *incoming {
 	return fc.Context().UserValue(incomingKey{}).(*incoming) //nolint:errcheck // wrapServer sets it for every request
 }
 
-// wrapServer takes over where the HTTP server hands requests to Fiber: before any byte of the body is read.
+// wrapServer intercepts requests between the HTTP server and Fiber, before any byte of the body is read.
 func (a *API) wrapServer() {
 	server := a.app.Server()
 	next := server.Handler
@@ -34,15 +34,15 @@ func (a *API) wrapServer() {
 		in := newIncoming(rc)
 		rc.SetUserValue(incomingKey{}, in)
 		if !slices.Contains(fiber.DefaultMethods, in.method) {
-			rc.Request.Header.SetMethod(fiber.MethodGet) // Fiber has no context for another; the middleware refuses it
+			rc.Request.Header.SetMethod(fiber.MethodGet) // Fiber has no context for other methods; the middleware rejects them
 		}
 		next(rc)
 		in.body.finish()
 	}
 }
 
-// deferBody makes the server call its handler right after the header block. It would read up to 8 KiB of a body of known
-// length first, and answer Expect: 100-continue, so both are hidden from it; newIncoming takes them from the raw headers.
+// deferBody makes the server call its handler right after the headers. It would otherwise read up to 8 KiB of a body of
+// known length and respond to Expect: 100-continue, so both headers are hidden; newIncoming reads them from the raw headers.
 func deferBody(h *fasthttp.RequestHeader) (unchanged fasthttp.RequestConfig) {
 	if h.ContentLength() > 0 {
 		h.SetContentLength(-1)
@@ -56,7 +56,7 @@ func newIncoming(rc *fasthttp.RequestCtx) *incoming {
 	in := &incoming{method: string(header.Method())}
 	f := parseFraming(header.RawHeaders())
 	if in.invalid = f.check(header.IsHTTP11()); in.invalid != nil {
-		rc.SetConnectionClose() // where the next request starts is anybody's guess
+		rc.SetConnectionClose() // the start of the next request is unknown
 	}
 	in.body = body{rc: rc, stream: rc.RequestBodyStream(), length: f.length, expects: f.expects}
 	switch {
@@ -65,12 +65,12 @@ func newIncoming(rc *fasthttp.RequestCtx) *incoming {
 	case f.chunked:
 		in.body.length = -1
 	default:
-		header.SetContentLength(f.length) // from here on the stream ends there
+		header.SetContentLength(f.length) // the stream now ends there
 	}
 	return in
 }
 
-// framing is what a header block says about where its message ends and whom it is for.
+// framing holds the headers that determine the length of a message and its host.
 type framing struct {
 	hosts   int
 	lengths int // Content-Length headers
@@ -78,10 +78,10 @@ type framing struct {
 	codings int // Transfer-Encoding headers
 	chunked bool
 	expects bool   // the client waits for 100 Continue
-	broken  string // the rule of the syntax that the block breaks
+	broken  string // the syntax rule that the headers break
 }
 
-// parseFraming reads the header block as the client sent it. The server has parsed it too, and is more lenient.
+// parseFraming parses the raw headers more strictly than the server does.
 func parseFraming(raw []byte) (f framing) {
 	for line := range bytes.Lines(raw) {
 		line, ended := bytes.CutSuffix(line, []byte("\r\n"))
@@ -89,18 +89,18 @@ func parseFraming(raw []byte) (f framing) {
 		value = bytes.TrimSpace(value)
 		switch {
 		case !ended || bytes.IndexByte(line, '\r') >= 0:
-			f.broken = "lines must end with CR LF"
+			f.broken = "header lines must end with CRLF"
 		case len(line) == 0:
 			return f
 		case line[0] == ' ' || line[0] == '\t':
-			f.broken = "a header must not be folded over several lines"
+			f.broken = "a header must not be folded across lines"
 		case !hasColon || len(name) == 0 || bytes.ContainsAny(name, " \t"):
-			f.broken = "the name of a header must be followed by a colon, without a space between them"
+			f.broken = "a header name must be followed by a colon without a space in between"
 		case bytes.EqualFold(name, []byte(fiber.HeaderHost)):
 			f.hosts++
 		case bytes.EqualFold(name, []byte(fiber.HeaderContentLength)):
 			f.lengths++
-			f.length, _ = strconv.Atoi(string(value)) // the server has refused what is no number
+			f.length, _ = strconv.Atoi(string(value)) // the server has already rejected other values
 		case bytes.EqualFold(name, []byte(fiber.HeaderTransferEncoding)):
 			f.codings++
 			f.chunked = bytes.EqualFold(value, []byte("chunked"))
@@ -111,19 +111,19 @@ func parseFraming(raw []byte) (f framing) {
 	return f
 }
 
-// check refuses what two servers in a row may read as different requests (RFC 9112, sections 3.2, 5.1 and 6.1).
+// check rejects messages that a proxy and this server could frame differently (RFC 9112, sections 3.2, 5.1 and 6.1).
 func (f framing) check(http11 bool) error {
 	switch {
 	case f.broken != "":
 		return malformed(f.broken)
 	case f.hosts > 1:
-		return malformed("there must be one Host header, not %d", f.hosts)
+		return malformed("there must be exactly one Host header, not %d", f.hosts)
 	case f.hosts == 0 && http11:
 		return malformed("the Host header is required")
 	case f.codings > 0 && f.lengths > 0:
-		return malformed("Content-Length and Transfer-Encoding exclude each other")
+		return malformed("Content-Length and Transfer-Encoding must not be combined")
 	case f.codings > 0 && !http11:
-		return malformed("Transfer-Encoding needs HTTP/1.1")
+		return malformed("Transfer-Encoding requires HTTP/1.1")
 	case f.codings > 1 || (f.codings == 1 && !f.chunked):
 		return malformed("Transfer-Encoding must be chunked, once")
 	}
@@ -132,11 +132,11 @@ func (f framing) check(http11 bool) error {
 
 func malformed(rule string, args ...any) error {
 	var faults fault.Fields
-	faults.Add("request", fault.Format, "is not a valid HTTP/1.1 message: "+rule, args...)
+	faults.Add("request", fault.Format, "must be a valid HTTP/1.1 message: "+rule, args...)
 	return faults.Err()
 }
 
-// refuse answers requests that no route takes: malformed, to an address that does not exist, or with another method.
+// refuse rejects requests that match no route: malformed, to an unknown path, or with an unsupported method.
 func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
 	if in.invalid != nil {
 		return in.invalid
@@ -155,11 +155,11 @@ func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
 }
 
 func errNoRoute(method, path string) error {
-	return fault.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "there is no "+method+" "+path+"; see the API description at "+BasePath+"/openapi.json")
+	return fault.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+BasePath+"/openapi.json")
 }
 
 func errMethod(method, path string) error {
-	return fault.New(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", path+" does not take "+method+"; the header Allow names what it takes")
+	return fault.New(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", path+" does not support "+method+"; see the Allow header for the methods that it supports")
 }
 
-var errIncomplete = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive in full; send it again")
+var errIncomplete = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive completely in time; retry it with the same X-Idempotency-Key")

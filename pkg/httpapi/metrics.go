@@ -10,22 +10,22 @@ import (
 
 var (
 	requestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "http_server_request_duration_seconds", Help: "Duration of requests to the API.",
+		Name: "http_server_request_duration_seconds", Help: "Duration of API requests in seconds.",
 		Buckets: []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30},
 	}, []string{"http_request_method", "http_route", "http_response_status_code"})
 	idempotency = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_idempotency_total", Help: "Requests with an idempotency key, by what became of the key.",
+		Name: "tradegrid_idempotency_total", Help: "Requests with an idempotency key, by outcome.",
 	}, []string{"result"})
 	rateLimited = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_rate_limited_total", Help: "Requests answered 429, by the limit that refused them.",
+		Name: "tradegrid_rate_limited_total", Help: "Requests rejected with status 429, by limit.",
 	}, []string{"reason"})
 	connectionsRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_connections_refused_total", Help: "Connections closed because too many are open, in total or from one address.",
+		Name: "tradegrid_connections_refused_total", Help: "Connections refused because too many were open, by limit.",
 	}, []string{"limit"})
 )
 
-// Metrics are the collectors of this package, to be registered once per process. They show all that can be counted
-// from the start: rates do not see the first increment of a counter that was not there before.
+// Metrics returns the collectors of this package, to be registered once per process. All label values are initialized:
+// rate() misses the first increment of a counter that did not exist before.
 func Metrics() []prometheus.Collector {
 	for _, result := range []string{keyClaimed, keyReused, keyInFlight, keyReplayed} {
 		idempotency.WithLabelValues(result)
@@ -39,7 +39,7 @@ func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{requestDuration, idempotency, rateLimited, connectionsRefused}
 }
 
-// What becomes of an idempotency key.
+// Outcomes of idempotency keys.
 const (
 	keyClaimed  = "claimed"
 	keyReused   = "reused"
@@ -47,7 +47,7 @@ const (
 	keyReplayed = "replayed"
 )
 
-// Limits that answer 429.
+// Limits that return 429.
 const (
 	limitFailures = "failures" // calls without a valid token, by address
 	limitToken    = "token"
@@ -60,7 +60,7 @@ const (
 	limitAddress = "address"
 )
 
-// showOp shows an operation before its first request: its success, and what counts against the availability.
+// showOp initializes the metrics of an operation for success and for the statuses that count against availability.
 func showOp(op Op) {
 	route := BasePath + strings.NewReplacer("{", ":", "}", "").Replace(op.Path)
 	for _, status := range []int{op.Status, http.StatusInternalServerError, http.StatusServiceUnavailable} {

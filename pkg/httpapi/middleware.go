@@ -24,8 +24,8 @@ const headerRequestID = "X-Request-Id"
 
 var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
-// middleware gives every request, whatever its route, an id, a span and a measurement, refuses what no route takes, and sends
-// an answer even when the handler panics.
+// middleware gives every request an ID, a span and metrics, rejects requests that match no route, and responds even if
+// the handler panics.
 func (a *API) middleware(fc *fiber.Ctx) (err error) {
 	start := time.Now()
 	a.identify(fc)
@@ -50,7 +50,7 @@ func (a *API) middleware(fc *fiber.Ctx) (err error) {
 	return nil
 }
 
-// identify sets the headers that every answer has.
+// identify sets the headers of every response.
 func (a *API) identify(fc *fiber.Ctx) {
 	id := fc.Get(headerRequestID)
 	if !validRequestID.MatchString(id) {
@@ -63,11 +63,11 @@ func (a *API) identify(fc *fiber.Ctx) {
 
 func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
 
-// measure records how the request ended.
+// measure records the outcome of the request.
 func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
 	status, route, method := fc.Response().StatusCode(), fc.Route().Path, incomingOf(fc).method
 	if !slices.Contains(fiber.DefaultMethods, method) {
-		method = "_OTHER" // any client may invent methods
+		method = "_OTHER" // bounds the label: clients can send any method
 	}
 	span.SetName(method + " " + route)
 	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))

@@ -18,7 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// docsPolicy lets the pages load their own scripts, styles and data, and nobody frame them. Swagger UI writes style attributes.
+// docsPolicy lets the pages load only their own scripts, styles and data, and forbids framing. Swagger UI writes style attributes.
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
@@ -54,7 +54,7 @@ var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype ht
 {{end}}</table></body></html>
 `))
 
-// page is a fixed answer. It is compressed once, not per request.
+// page is a static response, compressed once.
 type page struct {
 	media string
 	forms map[string][]byte // by Content-Encoding
@@ -71,7 +71,7 @@ func newPage(media string, body []byte) *page {
 	return p
 }
 
-// write answers with the form that the client takes; each form has an ETag of its own.
+// write sends the encoding that the client accepts; each encoding has its own ETag.
 func (p *page) write(fc *fiber.Ctx) error {
 	encoding := ""
 	if len(p.forms) > 1 {
@@ -80,7 +80,7 @@ func (p *page) write(fc *fiber.Ctx) error {
 	}
 	tag := `"` + strings.TrimSuffix(p.tag+"-"+encoding, "-") + `"`
 	fc.Set(fiber.HeaderETag, tag)
-	fc.Set(fiber.HeaderCacheControl, "no-cache") // ask each time, and get 304 while it is the same
+	fc.Set(fiber.HeaderCacheControl, "no-cache") // revalidate each time; 304 while unchanged
 	if matches(fc.Get(fiber.HeaderIfNoneMatch), tag) {
 		fc.Status(http.StatusNotModified)
 		return nil
@@ -93,7 +93,7 @@ func (p *page) write(fc *fiber.Ctx) error {
 	return nil
 }
 
-// mountDocs serves the description, a page to browse it without the internet, the list of error codes, and an index of them.
+// mountDocs serves the API description, a page to browse it offline, the list of error codes, and an index of these.
 func (a *API) mountDocs() {
 	description := sync.OnceValues(func() (*page, error) {
 		raw, err := a.Description()
@@ -115,9 +115,9 @@ func (a *API) mountDocs() {
 	a.mountPage("/docs", newPage(fiber.MIMETextHTMLCharsetUTF8, []byte(docsPage)))
 	assets := adaptor.HTTPHandler(v5emb.New("Tradegrid API", BasePath+"/openapi.json", BasePath+"/docs/"))
 	a.route(http.MethodGet, "/docs/*", func(fc *fiber.Ctx) error {
-		incomingOf(fc).body.drop() // the adaptor would read it whole
+		incomingOf(fc).body.drop() // the adaptor would read the whole body
 		setDocsHeaders(fc)
-		if fc.Context().IsHead() { // the file server would leave out the length
+		if fc.Context().IsHead() { // the file server would omit Content-Length
 			fc.Request().Header.SetMethod(fiber.MethodGet)
 			fc.Response().SkipBody = true
 		}
@@ -142,7 +142,7 @@ func setDocsHeaders(fc *fiber.Ctx) {
 	fc.Set(fiber.HeaderReferrerPolicy, "no-referrer")
 }
 
-// index tells who comes by where to go.
+// index is the body of the root path: links to the documentation.
 func (a *API) index() []byte {
 	root := a.cfg.PublicURL + BasePath
 	raw, err := json.MarshalIndent(struct {
@@ -165,7 +165,7 @@ func (a *API) errorPage() []byte {
 		Reasons []fault.ReasonDoc
 	}{a.errorDocs(), fault.Reasons()})
 	if err != nil {
-		panic(fmt.Errorf("write page of error codes: %w", err)) // into memory, from constants
+		panic(fmt.Errorf("render page of error codes: %w", err)) // writes constants to memory
 	}
 	return []byte(page.String())
 }

@@ -21,7 +21,7 @@ func (b *binder) describe(ho *huma.Operation) {
 	}
 }
 
-// explode says that a list is sent as one parameter with commas.
+// explode documents that a list is sent as one comma-separated parameter.
 func (b *binder) explode(p param) *bool {
 	if p.in != "query" || p.schema.Type != huma.TypeArray {
 		return nil

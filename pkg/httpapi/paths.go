@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// pathTree knows which methods each path takes. Fiber's own answer names those of every pattern that fits: a fixed path
-// would list, and be routed to, the methods of its neighbour with an {id}.
+// pathTree maps paths to their methods. Fiber itself considers every matching pattern, so a fixed path would also list,
+// and be routed to, the methods of a sibling path with an {id}.
 type pathTree struct {
 	fixed    map[string]*pathTree
 	any      *pathTree // {parameter}
-	rest     bool      // ends in *: takes whatever follows
+	rest     bool      // ends in *: matches any suffix
 	accepted []string
 }
 
@@ -43,7 +43,7 @@ func (t *pathTree) child(segment string) *pathTree {
 	return t.fixed[segment]
 }
 
-// methods lists what the most specific pattern takes; nil when no pattern fits.
+// methods returns the methods of the most specific matching pattern, or nil if none matches.
 func (t *pathTree) methods(path string) []string { return t.find(segments(path)) }
 
 func (t *pathTree) find(path []string) []string {
@@ -61,7 +61,7 @@ func (t *pathTree) find(path []string) []string {
 	return nil
 }
 
-// segments splits a path as Fiber does: a slash at the end means nothing.
+// segments splits a path as Fiber does, ignoring a trailing slash.
 func segments(path string) []string {
 	path = strings.TrimRight(strings.TrimPrefix(path, "/"), "/")
 	if path == "" {

@@ -22,8 +22,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
-// listen serves the fixture's API on a free port of the loopback until the test ends.
-func (f *fixture) listen() (address string) {
+// listen serves the kit's API on a free port of the loopback until the test ends.
+func (f *kit) listen() (address string) {
 	f.t.Helper()
 	ln, err := (&net.ListenConfig{}).Listen(f.t.Context(), "tcp", "127.0.0.1:0")
 	require.NoError(f.t, err)
@@ -304,15 +304,15 @@ func TestAmbiguousMessages(t *testing.T) {
 	target := httpapi.BasePath + "/open HTTP/1.1\r\n"
 	post := "POST " + httpapi.BasePath + "/things HTTP/1.1\r\nContent-Type: application/json\r\nAuthorization: Bearer all\r\n"
 	for name, row := range map[string]struct{ message, rule string }{
-		"length and coding":       {post + "Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "exclude each other"},
-		"coding and length":       {post + "Host: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", "exclude each other"},
-		"identity and length":     {post + "Host: a\r\nTransfer-Encoding: identity\r\nContent-Length: 5\r\n\r\n12345", "exclude each other"},
+		"length and coding":       {post + "Host: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "must not be combined"},
+		"coding and length":       {post + "Host: a\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", "must not be combined"},
+		"identity and length":     {post + "Host: a\r\nTransfer-Encoding: identity\r\nContent-Length: 5\r\n\r\n12345", "must not be combined"},
 		"identity":                {post + "Host: a\r\nTransfer-Encoding: identity\r\n\r\n", "must be chunked"},
 		"two codings":             {post + "Host: a\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "must be chunked"},
 		"unknown coding":          {post + "Host: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n", ""},
 		"two lengths":             {post + "Host: a\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\n12345", ""},
 		"length that is none":     {post + "Host: a\r\nContent-Length: +5\r\n\r\n12345", ""},
-		"coding in HTTP/1.0":      {"POST " + httpapi.BasePath + "/things HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "needs HTTP/1.1"},
+		"coding in HTTP/1.0":      {"POST " + httpapi.BasePath + "/things HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "requires HTTP/1.1"},
 		"space before a colon":    {"GET " + target + "Host: a\r\nX-A : b\r\n\r\n", "colon"},
 		"space before the length": {post + "Host: a\r\nContent-Length : 5\r\n\r\n12345", "colon"},
 		"tab before a colon":      {"GET " + target + "Host: a\r\nX-A\t: b\r\n\r\n", ""},
@@ -321,8 +321,8 @@ func TestAmbiguousMessages(t *testing.T) {
 		"no headers":              {"GET " + target + "\r\n", "Host header is required"},
 		"two hosts":               {"GET " + target + "Host: a\r\nHost: a\r\n\r\n", "one Host header"},
 		"folded header":           {"GET " + target + "Host: a\r\nX-A: b\r\n c\r\n\r\n", "folded"},
-		"bare line feed":          {"GET " + target + "Host: a\r\nX-A: b\nX-B: c\r\n\r\n", "CR LF"},
-		"bare line feed at last":  {"GET " + target + "Host: a\n\nX: y\r\n\r\n", "CR LF"},
+		"bare line feed":          {"GET " + target + "Host: a\r\nX-A: b\nX-B: c\r\n\r\n", "CRLF"},
+		"bare line feed at last":  {"GET " + target + "Host: a\n\nX: y\r\n\r\n", "CRLF"},
 		"bare carriage return":    {"GET " + target + "Host: a\r\nX-A: b\rX-B: c\r\n\r\n", ""},
 		"no method":               {"hello\r\n\r\n", ""},
 	} {

@@ -19,7 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
-// Call is what every input embeds: who calls, and on which condition.
+// Call is embedded in every input: the caller and its precondition.
 type Call struct {
 	access.Caller
 	claim  *claim
@@ -27,14 +27,14 @@ type Call struct {
 	op     *Op
 }
 
-// request is one request on its way through the checks.
+// request holds the state of one request.
 type request struct {
 	api     *API
 	fc      *fiber.Ctx
 	op      *operation
 	in      *incoming
 	body    []byte
-	tree    any // the body as JSON, once it was read
+	tree    any // the decoded body, once read
 	treeErr error
 	parsed  bool
 	call    Call
@@ -47,8 +47,8 @@ func (r *request) close() {
 	}
 }
 
-// checks runs everything that comes before validation. An answer means that the request is a repeat.
-func (r *request) checks(ctx context.Context) (*answer, error) {
+// checks runs everything that precedes validation. It returns a response if the request is a replay.
+func (r *request) checks(ctx context.Context) (*response, error) {
 	r.call.status, r.call.op = r.op.Status, &r.op.Op
 	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.receive, r.condition} {
 		if err := check(ctx); err != nil {
@@ -58,7 +58,7 @@ func (r *request) checks(ctx context.Context) (*answer, error) {
 	return r.claimKey(ctx)
 }
 
-// size refuses by what the client declares, before anything of the body is read.
+// size checks the declared length before any of the body is read.
 func (r *request) size(context.Context) error {
 	declared := r.in.body.length
 	if declared > r.op.MaxBody {
@@ -67,14 +67,14 @@ func (r *request) size(context.Context) error {
 	return r.media(declared)
 }
 
-// media checks what the body is, if there is one and the operation reads it.
+// media checks the content type of the body, if there is one and the operation reads it.
 func (r *request) media(length int) error {
 	if length <= 0 || r.op.bind.body == nil {
 		return nil
 	}
 	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
 		r.fc.Set(fiber.HeaderAcceptEncoding, "identity")
-		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as it is, without a Content-Encoding")
+		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body uncompressed, without Content-Encoding")
 	}
 	media, _, err := mime.ParseMediaType(r.header(fiber.HeaderContentType))
 	if err != nil || media != fiber.MIMEApplicationJSON {
@@ -83,13 +83,13 @@ func (r *request) media(length int) error {
 	return nil
 }
 
-// receive reads the body, as it is: unpacked, a small body may be a huge one.
+// receive reads the body. Compressed bodies are not supported: a small one may expand to a huge one.
 func (r *request) receive(ctx context.Context) error {
 	raw, err := r.in.body.read(ctx, r.op.MaxBody)
 	if errors.Is(err, errBodyTooLarge) {
 		return tooLarge(r.op.MaxBody)
 	}
-	if err != nil || r.op.bind.body == nil { // what nobody uses is not held against the client
+	if err != nil || r.op.bind.body == nil { // the operation ignores the body
 		return err
 	}
 	r.body = raw
@@ -97,7 +97,7 @@ func (r *request) receive(ctx context.Context) error {
 }
 
 func tooLarge(limit int) error {
-	return fault.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body may have at most %d bytes; split the request", limit))
+	return fault.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body must be at most %d bytes; split the request", limit))
 }
 
 func (r *request) authenticate(ctx context.Context) error {
@@ -122,7 +122,7 @@ func (r *request) authenticate(ctx context.Context) error {
 	return err
 }
 
-// bearer is the token of an Authorization header, or "" for any other scheme.
+// bearer returns the token of an Authorization header, or "" for other schemes.
 func bearer(header string) string {
 	scheme, token, ok := strings.Cut(header, " ")
 	if !ok || !strings.EqualFold(scheme, "bearer") {
@@ -136,11 +136,11 @@ func (r *request) limit(context.Context) error {
 	r.rateHeaders(d)
 	if !d.OK {
 		rateLimited.WithLabelValues(limitToken).Inc()
-		return rateFault(d, "the token has used up its rate")
+		return rateFault(d, "the rate limit of the token is exceeded")
 	}
 	release, ok := r.api.cfg.Limiter.Acquire(r.call.Principal)
 	if !ok {
-		r.api.cfg.Limiter.Refund(r.call.Principal, 1) // a refused request consumes nothing
+		r.api.cfg.Limiter.Refund(r.call.Principal, 1) // a rejected request consumes no tokens
 		rateLimited.WithLabelValues(limitInFlight).Inc()
 		return rateFault(ratelimit.Decision{Limit: r.call.Rate.InFlight, RetryAfterSeconds: 1}, "the company has too many requests in flight")
 	}
@@ -152,7 +152,7 @@ func rateFault(d ratelimit.Decision, why string) error {
 	wait := max(d.RetryAfterSeconds, 1)
 	return &fault.Error{
 		Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
-		Message: fmt.Sprintf("%s; wait %d s and repeat", why, wait),
+		Message: fmt.Sprintf("%s; retry after %d s", why, wait),
 		Meta:    map[string]any{"limit": d.Limit, "windowSeconds": rateWindow, "retryAfter": wait},
 	}
 }
@@ -175,7 +175,7 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 
 func (r *request) plan(context.Context) error {
 	if !r.call.PlanAPI {
-		return fault.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan has no API access; change the plan").With("plan", r.call.Plan)
+		return fault.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan does not include API access; upgrade the plan").With("plan", r.call.Plan)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *request) scope(context.Context) error {
 		return nil
 	}
 	need := r.op.needed()
-	return fault.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need).With("scopes", []string{need})
+	return fault.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need+"; use a token that has it").With("scopes", []string{need})
 }
 
 func (r *request) component(context.Context) error {
@@ -195,9 +195,9 @@ func (r *request) component(context.Context) error {
 	return ComponentInactive(r.op.Component)
 }
 
-// ComponentInactive is the 403 of an operation whose component the company has not enabled.
+// ComponentInactive returns the 403 for an operation whose component is not enabled for the company.
 func ComponentInactive(alias string) error {
-	return fault.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company").With("alias", alias)
+	return fault.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company; enable it").With("alias", alias)
 }
 
 func (r *request) condition(context.Context) (err error) {
@@ -221,7 +221,7 @@ func (r *request) param(in, name string) string {
 	return r.fc.Query(name)
 }
 
-// emptyQuery reports whether a query parameter was sent without a value. A client that lost its value must not get everything.
+// emptyQuery reports whether a query parameter was sent without a value. Ignoring it would return unfiltered results.
 func (r *request) emptyQuery(name string) bool {
 	return r.fc.Context().QueryArgs().Has(name) && strings.TrimSpace(r.fc.Query(name)) == ""
 }

@@ -13,20 +13,20 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
-// Group is what the operations of one domain have in common.
+// Group holds what the operations of one domain share.
 type Group struct {
-	Tag       string // section of the API description
-	Scope     string // resource whose scope is needed; "" = any valid token
+	Tag       string // tag in the API description
+	Scope     string // resource whose scope is required; "" = any valid token
 	Component string // component that must be enabled; "" = none
 }
 
-// Op declares an operation for [Register], with the status of success.
+// Op declares an operation for [Register]; status is its success status.
 func (g Group) Op(method, path, id, summary string, status int) Op {
 	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, Scope: g.Scope, Component: g.Component}
 }
 
-// Routes registers operations of a group. Each function below adds one: the shape of the service's method gives the
-// request and the answer. A path may begin with a method, as in "PATCH /leads/{id}/status".
+// Routes registers operations of a group. Each function below adds one; the signature of the service's method
+// determines the request and the response. A path may start with a method, as in "PATCH /leads/{id}/status".
 type Routes struct {
 	api   *API
 	db    *db.DB
@@ -34,12 +34,12 @@ type Routes struct {
 	tx    []db.Option
 }
 
-// On registers operations of the group; their changes run in transactions of d with the options.
+// On returns the routes of the group; changes run in transactions of d with the options.
 func (g Group) On(api *API, d *db.DB, opts ...db.Option) *Routes {
 	return &Routes{api: api, db: d, group: g, tx: opts}
 }
 
-// Edit changes any part of an operation.
+// Edit modifies an operation.
 type Edit func(*Op)
 
 func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) Op {
@@ -53,7 +53,7 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 	return op
 }
 
-// List adds GET of a page; F is a filter that embeds [list.Params].
+// List adds a GET that returns a page; F is a filter that embeds [list.Params].
 func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *struct {
@@ -65,7 +65,7 @@ func List[F, T any](r *Routes, path, id, summary string, read func(context.Conte
 	})
 }
 
-// Read adds GET of something that the company has once, or of a plain array.
+// Read adds a GET of a resource that exists once per company, or of a plain array.
 func Read[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller) (T, error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *struct{ Call }) (*Reply[T], error) {
@@ -74,7 +74,7 @@ func Read[T any](r *Routes, path, id, summary string, read func(context.Context,
 	})
 }
 
-// Get adds GET of one record, or of something that belongs to it.
+// Get adds a GET of one record, or of a resource that belongs to it.
 func Get[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[T], error) {
@@ -96,7 +96,7 @@ func GetWith[P, T any](r *Routes, path, id, summary string, read func(context.Co
 	})
 }
 
-// Create adds POST of a new record, answered 201; F are the fields that clients set.
+// Create adds a POST that creates a record and returns 201; F are the fields that clients set.
 func Create[F, T any](r *Routes, path, id, summary string, create func(context.Context, *db.Tx, access.Caller, F) (T, error), edits ...Edit) {
 	op := r.op(http.MethodPost, path, id, summary, http.StatusCreated, edits)
 	Register(r.api, op, func(ctx context.Context, in *struct {
@@ -108,7 +108,7 @@ func Create[F, T any](r *Routes, path, id, summary string, create func(context.C
 	})
 }
 
-// Update adds PATCH of one record: what the body leaves out stays.
+// Update adds a PATCH of one record: fields missing from the body stay unchanged.
 func Update[F, T any](
 	r *Routes, path, id, summary string, update func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error), edits ...Edit,
 ) {
@@ -122,7 +122,7 @@ func Update[F, T any](
 	})
 }
 
-// Delete adds DELETE of one record, answered 204.
+// Delete adds a DELETE of one record that returns 204.
 func Delete(r *Routes, path, id, summary string, remove func(context.Context, *db.Tx, access.Caller, uuid.UUID) error, edits ...Edit) {
 	op := r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits)
 	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[None], error) {
@@ -144,7 +144,7 @@ func DeleteWith[P any](r *Routes, path, id, summary string, remove func(context.
 	})
 }
 
-// Command adds POST of a change that needs nothing but the record.
+// Command adds a POST without a body that changes one record.
 func Command[T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
 	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[T], error) {
@@ -152,7 +152,7 @@ func Command[T any](r *Routes, path, id, summary string, run func(context.Contex
 	})
 }
 
-// CommandWith is [Command] with a body, which must be sent.
+// CommandWith is [Command] with a required body.
 func CommandWith[F, T any](
 	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID, F) (T, error), edits ...Edit,
 ) {
@@ -166,7 +166,7 @@ func CommandWith[F, T any](
 	})
 }
 
-// change runs a change in a transaction that also stores the answer for a repeat of the request.
+// change runs a change in a transaction that also stores the response for replays.
 func change[T any](ctx context.Context, r *Routes, call *Call, op Op, run func(context.Context, *db.Tx) (T, error)) (*Reply[T], error) {
 	return Mutate(ctx, r.db, call, op.ID, run, r.tx...)
 }

@@ -207,20 +207,20 @@ type plainThing struct{ httpapi.Call }
 var errSecret = errors.New("password hunter2 was refused by db-7")
 
 func (s *things) register(api *httpapi.API) {
-	section := httpapi.Section{Tag: "Things", Scope: "orders", Component: "orders"}
-	httpapi.Register(api, section.Op("POST", "/things", "createThing", "Create", 201), s.create)
-	httpapi.Register(api, section.Op("POST", "/things/echo", "echoThing", "Echo", 200), s.echo)
-	httpapi.Register(api, section.Op("POST", "/things/optional", "optionalThing", "Optional", 200), s.optional)
-	httpapi.Register(api, section.Op("GET", "/things/big", "bigThing", "Big", 200), s.big)
-	httpapi.Register(api, section.Op("POST", "/things/panic", "panicThing", "Panic", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
+	group := httpapi.Group{Tag: "Things", Scope: "orders", Component: "orders"}
+	httpapi.Register(api, group.Op("POST", "/things", "createThing", "Create", 201), s.create)
+	httpapi.Register(api, group.Op("POST", "/things/echo", "echoThing", "Echo", 200), s.echo)
+	httpapi.Register(api, group.Op("POST", "/things/optional", "optionalThing", "Optional", 200), s.optional)
+	httpapi.Register(api, group.Op("GET", "/things/big", "bigThing", "Big", 200), s.big)
+	httpapi.Register(api, group.Op("POST", "/things/panic", "panicThing", "Panic", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
 		panic(errSecret)
 	})
-	httpapi.Register(api, section.Op("GET", "/things/broken", "brokenThing", "Broken", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
+	httpapi.Register(api, group.Op("GET", "/things/broken", "brokenThing", "Broken", 200), func(context.Context, *plainThing) (*httpapi.Reply[string], error) {
 		return nil, s.broken
 	})
-	httpapi.Register(api, section.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
-	httpapi.Register(api, section.Op("PATCH", "/things/{id}", "updateThing", "Change", 200), s.update)
-	httpapi.Register(api, section.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204), s.remove)
+	httpapi.Register(api, group.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
+	httpapi.Register(api, group.Op("PATCH", "/things/{id}", "updateThing", "Change", 200), s.update)
+	httpapi.Register(api, group.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204), s.remove)
 	httpapi.Register(api, httpapi.Op{Method: "GET", Path: "/open", ID: "open", Summary: "Any token", Tag: "Things"}, s.open)
 }
 
@@ -228,8 +228,8 @@ func (s *things) open(_ context.Context, in *plainThing) (*httpapi.Reply[map[str
 	return httpapi.OK(map[string]string{"company": in.CompanyName}), nil
 }
 
-// fixture is an API over a database of its own.
-type fixture struct {
+// kit is an API over a database of its own.
+type kit struct {
 	*things
 	t       *testing.T
 	api     *httpapi.API
@@ -237,12 +237,12 @@ type fixture struct {
 	tokens  map[string]any // bearer → *access.Principal or the error of authentication
 }
 
-func setup(t *testing.T, edit ...func(*httpapi.Config)) *fixture {
+func setup(t *testing.T, edit ...func(*httpapi.Config)) *kit {
 	t.Helper()
 	d := dbtest.OpenNew(t)
 	_, err := d.Exec(t.Context(), createThings)
 	require.NoError(t, err)
-	f := &fixture{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
+	f := &kit{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
 	cfg := httpapi.Config{DB: d, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"}
 	for _, e := range edit {
 		e(&cfg)
@@ -253,8 +253,8 @@ func setup(t *testing.T, edit ...func(*httpapi.Config)) *fixture {
 	return f
 }
 
-// token adds a caller of the fixture's company with all rights, less what edit takes.
-func (f *fixture) token(name string, edit ...func(*access.Principal)) {
+// token adds a caller of the kit's company with all rights, less what edit takes.
+func (f *kit) token(name string, edit ...func(*access.Principal)) {
 	p := &access.Principal{
 		Company: f.company, CompanyName: "Test", TokenID: uuid.New(), Actor: uuid.New(), Scopes: access.Scopes{"*:write"},
 		Components: access.ComponentSet("core", "catalog", "orders"), Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
@@ -290,7 +290,7 @@ type response struct {
 	body map[string]any // of a JSON object
 }
 
-func (f *fixture) do(r request) response {
+func (f *kit) do(r request) response {
 	f.t.Helper()
 	req := httptest.NewRequestWithContext(context.Background(), r.method, httpapi.BasePath+r.path, bytes.NewReader([]byte(r.body)))
 	if r.body != "" {
@@ -318,12 +318,12 @@ func (f *fixture) do(r request) response {
 	return out
 }
 
-func (f *fixture) post(body string, headers ...string) response {
+func (f *kit) post(body string, headers ...string) response {
 	f.t.Helper()
 	return f.do(request{method: "POST", path: "/things", body: body, headers: pairs(headers)})
 }
 
-func (f *fixture) echoOf(body string, headers ...string) response {
+func (f *kit) echoOf(body string, headers ...string) response {
 	f.t.Helper()
 	return f.do(request{method: "POST", path: "/things/echo", body: body, headers: pairs(headers)})
 }
@@ -337,7 +337,7 @@ func pairs(list []string) map[string]string {
 }
 
 // stored counts the things of the database.
-func (f *fixture) stored() (n int) {
+func (f *kit) stored() (n int) {
 	f.t.Helper()
 	require.NoError(f.t, f.db.QueryRow(f.t.Context(), `SELECT count(*) FROM things WHERE company_id = $1`, f.company).Scan(&n))
 	return n

@@ -23,19 +23,19 @@ import (
 )
 
 const (
-	maxDepth     = 20  // levels of nesting of a JSON body
-	defaultItems = 500 // entries of an array whose schema names no other bound
+	maxDepth     = 20  // nesting levels of a JSON body
+	defaultItems = 500 // entries of an array without a bound in its schema
 )
 
-// checker holds one input against the schema that the API description publishes. It reports all faults,
-// not only the first, and brings values to their normal form: strings trimmed, integers without exponent.
+// checker validates an input against the schema in the API description. It reports all faults and normalizes values:
+// strings are trimmed, numbers have no exponent. See docs/reference/conventions.md#null-and-absent.
 type checker struct {
 	reg     huma.Registry
 	faults  fault.Fields
 	ignored []string // unknown fields
 }
 
-// value checks v at path and returns its normal form.
+// value validates v at path and returns its normalized form.
 func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 	if c.tooDeep(path, v, depth) {
 		return v
@@ -45,7 +45,7 @@ func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 	}
 	if v == nil {
 		if !s.Nullable && s.Type != "" {
-			c.faults.Add(path, fault.Type, "must not be null; leave the field out instead")
+			c.faults.Add(path, fault.Type, "must not be null; omit the field instead")
 		}
 		return v
 	}
@@ -68,12 +68,12 @@ func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 	return v
 }
 
-// tooDeep counts objects and arrays; what they hold is no level of its own.
+// tooDeep counts objects and arrays as levels, not the values in them.
 func (c *checker) tooDeep(path string, v any, depth int) bool {
 	switch v.(type) {
 	case map[string]any, []any:
 		if depth > maxDepth {
-			c.faults.Add(path, fault.Max, "is nested too deeply: a body may have at most %d levels", maxDepth)
+			c.faults.Add(path, fault.Max, "must be nested at most %d levels deep", maxDepth)
 			return true
 		}
 	}
@@ -108,7 +108,7 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 	}
 	text := strings.TrimSpace(raw)
 	if text == "" && s.Nullable {
-		return nil // an empty optional text is null, before its length and format are looked at
+		return nil // an empty optional string becomes null before its length and format are checked
 	}
 	n := utf8.RuneCountInString(text)
 	switch {
@@ -117,7 +117,7 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 	case strings.ContainsRune(text, 0):
 		c.faults.Add(path, fault.Format, "must not contain the character U+0000")
 	case s.MinLength != nil && n < *s.MinLength:
-		c.faults.Add(path, fault.Length, "must have at least %d character(s) that are not blank", *s.MinLength)
+		c.faults.Add(path, fault.Length, "must have at least %d non-blank character(s)", *s.MinLength)
 	case s.MaxLength != nil && n > *s.MaxLength:
 		c.faults.Add(path, fault.Length, "must have at most %d characters, has %d", *s.MaxLength, n)
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any(text)):
@@ -158,7 +158,7 @@ func pattern(p string) *regexp.Regexp {
 	return re
 }
 
-// badFormat is the rule that text breaks, or "".
+// badFormat returns the rule that text breaks, or "".
 func badFormat(format, text string) string {
 	ok := true
 	rule := ""
@@ -168,7 +168,7 @@ func badFormat(format, text string) string {
 		ok, rule = err == nil && len(text) == 36, "must be a UUID such as 0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"
 	case "date-time":
 		at, err := time.Parse(time.RFC3339, text)
-		year := at.UTC().Year() // an offset may carry the instant out of the years that answers can show
+		year := at.UTC().Year() // an offset may move the instant outside the years that responses can represent
 		ok, rule = err == nil && year >= 1 && year <= 9999, "must be an RFC 3339 date-time such as 2026-11-20T09:30:00Z"
 	case "date":
 		_, err := time.Parse(time.DateOnly, text)
@@ -197,13 +197,13 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 		c.faults.Add(path, fault.Max, "%s", err.Error())
 		return v
 	}
-	f, _ := strconv.ParseFloat(text, 64) // only compared with bounds, which are exact in a float64
+	f, _ := strconv.ParseFloat(text, 64) // only used to compare with bounds, which are exact in float64
 	decimals := fraction(text)
 	switch {
 	case s.Type == huma.TypeInteger && decimals > 0:
 		c.faults.Add(path, fault.Step, "must be a whole number")
 	case decimals > allowedDecimals(s):
-		c.faults.Add(path, fault.Step, "must have at most %d decimals", allowedDecimals(s))
+		c.faults.Add(path, fault.Step, "must have at most %d decimal places", allowedDecimals(s))
 	case s.Minimum != nil && f < *s.Minimum:
 		c.faults.Add(path, fault.Min, "must be at least %s", trimFloat(*s.Minimum))
 	case s.ExclusiveMinimum != nil && f <= *s.ExclusiveMinimum:
@@ -218,7 +218,7 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 
 func trimFloat(f float64) string { return strconv.FormatFloat(f, 'f', -1, 64) }
 
-// allowedDecimals is the schema's own limit; without one only the length of the number is bounded.
+// allowedDecimals is the limit in the schema; without one, only the length of the number is bounded.
 func allowedDecimals(s *huma.Schema) int {
 	if n, ok := s.Extensions["x-decimals"].(int); ok {
 		return n
@@ -226,7 +226,7 @@ func allowedDecimals(s *huma.Schema) int {
 	return math.MaxInt
 }
 
-// fraction counts the decimals of a plain decimal.
+// fraction counts the decimal places of a plain decimal.
 func fraction(text string) int {
 	_, frac, ok := strings.Cut(text, ".")
 	if !ok {
@@ -243,7 +243,7 @@ func plainDecimal(text string) (string, error) {
 	}
 	if hasExp {
 		if e, err := strconv.Atoi(exponent); err != nil || e > 30 || e < -30 {
-			return "", fmt.Errorf("is out of range: write it without an exponent")
+			return "", fmt.Errorf("is out of range; write it without an exponent")
 		}
 		r, ok := new(big.Rat).SetString(text)
 		if !ok {
@@ -310,14 +310,14 @@ func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
 
 var defaults sync.Map // *huma.Schema → its default as read from JSON; the set of schemas is fixed
 
-// defaultOf is the default of a schema in the form that the body would have it.
+// defaultOf returns the default of a schema as decoded JSON.
 func defaultOf(s *huma.Schema) any {
 	if v, ok := defaults.Load(s); ok {
 		return v
 	}
 	raw, err := json.Marshal(s.Default)
 	if err != nil {
-		panic(err) // a default comes from a tag
+		panic(err) // defaults come from struct tags
 	}
 	v, err := parseJSON(raw)
 	if err != nil {

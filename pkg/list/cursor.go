@@ -11,32 +11,32 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// cursor is the place behind the last record of a page. Clients see it as opaque text.
+// cursor is the position after the last record of a page. It is opaque to clients.
 type cursor struct {
 	Sort  string    `json:"s"`
 	Desc  bool      `json:"d,omitempty"`
 	Value *string   `json:"v"`
 	ID    uuid.UUID `json:"i"`
-	Query string    `json:"q"` // digest of the conditions: a cursor belongs to one list with one set of filters
+	Query string    `json:"q"` // digest of the conditions: a cursor is valid only for the same list and filters
 }
 
 func (q *Query) cursorAt(last lastRow) string {
 	c := cursor{Sort: q.sort, Desc: q.desc, Value: last.sort, ID: last.id, Query: q.digest()}
 	raw, err := json.Marshal(c)
 	if err != nil {
-		panic(err) // a struct of strings always has a JSON form
+		panic(err) // a struct of strings always encodes
 	}
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// digest covers the conditions of the client. It is taken before the cursor adds its own.
+// digest hashes the client's conditions, before the cursor adds its own.
 func (q *Query) digest() string {
 	h := sha256.New()
 	for _, w := range q.where {
 		fmt.Fprintf(h, "%s\n", w)
 	}
 	for _, a := range q.args[:q.own] {
-		raw, err := json.Marshal(a) // behind a pointer it is the value that counts
+		raw, err := json.Marshal(a) // hash the value, not the pointer
 		if err != nil {
 			raw = fmt.Append(nil, a)
 		}
@@ -47,10 +47,10 @@ func (q *Query) digest() string {
 
 var errCursor = fault.Invalid(fault.Field{
 	Field: "cursor", Code: fault.Format,
-	Message: "cursor: does not belong to this list with these filters and this order; start again without it",
+	Message: "cursor: is not valid for this list, filters and order; start again without it",
 })
 
-// afterCursor is the condition for the records behind the cursor, in the order of the list.
+// afterCursor is the condition that selects the records after the cursor, in the order of the list.
 func (q *Query) afterCursor(s Sort) (string, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(q.params.Cursor)
 	if err != nil {

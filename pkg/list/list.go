@@ -1,6 +1,6 @@
-// Package list turns the query parameters that all lists share into SQL and its rows into a page:
-// pages and cursors, sorting with a stable order, incremental reads, selection by ids and of fields.
-// A resource adds a [Spec] of what it may be sorted by, and conditions of its own.
+// Package list translates the query parameters shared by all lists into SQL, and rows into a page: pages and cursors,
+// stable sorting, incremental reads, and selection of ids and fields.
+// A resource adds a [Spec] with its sorts, and its own conditions.
 package list
 
 import (
@@ -25,27 +25,27 @@ import (
 )
 
 // Params are the query parameters of every list; embed it in the input of the operation.
-// The resource adds `Sort string` with the enum of its sorts, and its filters.
+// The resource adds a field Sort, with an enum of its sorts, and its filters.
 type Params struct {
-	Page         int         `query:"page" minimum:"1" maximum:"2147483647" doc:"from 1; not together with cursor"`
+	Page         int         `query:"page" minimum:"1" maximum:"2147483647" doc:"page number, from 1; cannot be combined with cursor"`
 	PageSize     int         `query:"pageSize" minimum:"1" maximum:"200" default:"50"`
 	Search       string      `query:"search" minLength:"1" maxLength:"200" doc:"case-insensitive text search"`
-	Order        string      `query:"order" enum:"asc,desc" doc:"default asc when sort is given, else desc"`
-	Cursor       string      `query:"cursor" maxLength:"2000" doc:"nextCursor of the page before; total comes only with withTotal=true"`
-	WithTotal    bool        `query:"withTotal" doc:"also count when reading by cursor"`
-	UpdatedSince *wire.Time  `query:"updatedSince" doc:"records changed at or after the instant, oldest change first; X-Sync-Watermark has the next value"`
-	IDs          []uuid.UUID `query:"ids" format:"uuid" maxItems:"100" doc:"comma list of ids"`
-	Fields       []string    `query:"fields" maxItems:"100" doc:"comma list of top-level fields; id always comes"`
+	Order        string      `query:"order" enum:"asc,desc" doc:"default asc if sort is set, otherwise desc"`
+	Cursor       string      `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page; total is returned only with withTotal=true"`
+	WithTotal    bool        `query:"withTotal" doc:"return total when reading by cursor, too"`
+	UpdatedSince *wire.Time  `query:"updatedSince" doc:"only records changed at or after this time, oldest change first; X-Sync-Watermark returns the value for the next request"`
+	IDs          []uuid.UUID `query:"ids" format:"uuid" maxItems:"100" doc:"comma-separated ids"`
+	Fields       []string    `query:"fields" maxItems:"100" doc:"comma-separated top-level fields to return; id is always returned"`
 }
 
-// Sort is one order that a list offers. The column may be an expression.
+// Sort is a sort order of a list. The column may be an expression.
 type Sort struct {
 	Column   string
-	Type     string // SQL type of the column, to read it back from a cursor: TEXT, BIGINT, TIMESTAMPTZ, DECIMAL
-	Nullable bool   // null values come last, in both directions
+	Type     string // SQL type of the column, to cast cursor values: TEXT, BIGINT, TIMESTAMPTZ, DECIMAL
+	Nullable bool   // nulls sort last in both directions
 }
 
-// Spec is what a resource allows. Table and columns of a query with joins are qualified, as ID and Company are.
+// Spec describes the query of a list. In a query with joins, all columns are qualified, including ID and Company.
 type Spec struct {
 	From    string // table, with joins if any
 	Columns string // of the SELECT
@@ -53,19 +53,19 @@ type Spec struct {
 	ID      string // default id
 	Updated string // default updated_at
 	Sorts   map[string]Sort
-	Default string // name of the sort without sort=, descending; default createdAt
+	Default string // sort used, descending, when the client names none; default createdAt
 }
 
 // Page is the envelope of a list; see docs/reference/conventions.md#lists.
 type Page[T any] struct {
 	Items      []T     `json:"items"`
-	Total      *int64  `json:"total,omitempty" doc:"all records that match; absent when reading by cursor without withTotal"`
+	Total      *int64  `json:"total,omitempty" doc:"number of matching records; absent when reading by cursor without withTotal"`
 	Page       *int    `json:"page,omitempty" doc:"absent when reading by cursor"`
 	PageSize   int     `json:"pageSize"`
-	NextCursor *string `json:"nextCursor" nullable:"true" doc:"cursor of the next page; null at the end"`
+	NextCursor *string `json:"nextCursor" nullable:"true" doc:"cursor of the next page; null on the last page"`
 
 	fields    []string
-	Watermark string `json:"-"` // value of X-Sync-Watermark, when updatedSince was given
+	Watermark string `json:"-"` // value of X-Sync-Watermark if updatedSince is set
 }
 
 // Query collects the conditions of one list request.
@@ -76,11 +76,11 @@ type Query struct {
 	desc   bool
 	where  []string
 	args   []any
-	own    int // number of args that belong to the conditions, not to the cursor or the page
+	own    int // number of args of the conditions, without those of the cursor and the page
 	now    time.Time
 }
 
-// New starts the query of a company's list. sort is the resource's own parameter.
+// New returns the query of a company's list. sort is the resource's sort parameter.
 func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 	spec.Company, spec.ID = orDefault(spec.Company, "company_id"), orDefault(spec.ID, "id")
 	spec.Updated, spec.Default = orDefault(spec.Updated, "updated_at"), orDefault(spec.Default, "createdAt")
@@ -109,7 +109,7 @@ func orDefault(s, def string) string {
 	return s
 }
 
-// Where adds a condition; each ? stands for the next argument.
+// Where adds a condition; each ? is replaced by the placeholder of the next argument.
 func (q *Query) Where(condition string, args ...any) {
 	var b strings.Builder
 	first, rest, _ := strings.Cut(condition, "?")
@@ -123,7 +123,7 @@ func (q *Query) Where(condition string, args ...any) {
 	q.where = append(q.where, b.String())
 }
 
-// Search adds the text search over the resource's search_text column, if the client searches.
+// Search adds the text search in column if the client sent search.
 func (q *Query) Search(column string) {
 	if q.params.Search == "" {
 		return
@@ -136,21 +136,21 @@ func (q *Query) Search(column string) {
 	q.Where("("+column+" LIKE ? OR "+column+" LIKE ?)", patterns[0], patterns[1])
 }
 
-// In adds an any-of filter for a comma list, if one was sent.
+// In adds an any-of filter if values is not empty.
 func (q *Query) In(column string, values []string) {
 	if len(values) > 0 {
 		q.Where(column+" = ANY(?::TEXT[])", values)
 	}
 }
 
-// Equal adds a filter by id, if one was sent.
+// Equal adds a filter by id unless id is nil.
 func (q *Query) Equal(column string, id *uuid.UUID) {
 	if id != nil {
 		q.Where(column+" = ?", *id)
 	}
 }
 
-// Between adds a filter by an inclusive interval; an upside-down interval is a fault of the named parameters.
+// Between adds a filter by an inclusive interval. It returns a fault if from is after to.
 func (q *Query) Between(column, fromName string, from *From, toName string, to *To) error {
 	if from != nil && to != nil && time.Time(*from).After(time.Time(*to)) {
 		return fault.Invalid(fault.Field{Field: fromName, Code: fault.Conflict, Message: fromName + ": must not be after " + toName})
@@ -164,8 +164,8 @@ func (q *Query) Between(column, fromName string, from *From, toName string, to *
 	return nil
 }
 
-// Fetch runs the query: the page and, where it is asked for, the count, in one round trip.
-// targets gives the destinations of Spec.Columns in a record.
+// Fetch reads the page and, if requested, the count in one round trip.
+// targets returns the scan destinations of Spec.Columns in a record.
 func Fetch[T any](ctx context.Context, d db.Querier, q *Query, targets func(*T) []any) (*Page[T], error) {
 	return fetch(ctx, d, q, func(rows pgx.Rows, end ...any) (item T, err error) {
 		err = rows.Scan(append(targets(&item), end...)...)
@@ -173,7 +173,7 @@ func Fetch[T any](ctx context.Context, d db.Querier, q *Query, targets func(*T) 
 	})
 }
 
-// fetch reads each item with read, which also fills the targets of the two columns behind its own.
+// fetch reads each item with read, which also scans the two cursor columns that follow its own.
 func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pgx.Rows, end ...any) (T, error)) (*Page[T], error) {
 	if err := checkFields[T](q.params.Fields); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pg
 	}
 	if err := d.SendBatch(ctx, batch).Close(); err != nil {
 		if q.params.Cursor != "" && isDataError(err) {
-			return nil, errCursor // its value is not of the column's type: somebody made it up
+			return nil, errCursor // the cursor is forged: its value does not have the type of the column
 		}
 		return nil, fmt.Errorf("read page of %s: %w", q.spec.From, err)
 	}
@@ -205,13 +205,13 @@ func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pg
 	return page, nil
 }
 
-// isDataError reports whether the database could not make sense of a value.
+// isDataError reports whether the database rejected a value.
 func isDataError(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && strings.HasPrefix(pg.Code, "22")
 }
 
-// envelope is the part of a page that does not depend on its records.
+// envelope holds the fields of a page besides its items.
 type envelope struct {
 	page       **int
 	nextCursor **string
@@ -230,12 +230,12 @@ func (q *Query) finish(e envelope, last lastRow) {
 		*e.nextCursor = &c
 	}
 	if q.params.UpdatedSince != nil {
-		// Transactions that are still open may carry an older instant: the next read overlaps by 15 s.
+		// Open transactions may commit older timestamps, so the next read overlaps by 15 s.
 		*e.watermark = wire.At(q.now.Add(-15 * time.Second)).String()
 	}
 }
 
-// lastRow is where the page ends.
+// lastRow holds the cursor values of the last row of a page.
 type lastRow struct {
 	more bool
 	id   uuid.UUID
@@ -260,11 +260,11 @@ func collect[T any](rows pgx.Rows, size int, read func(pgx.Rows, ...any) (T, err
 	return items, end, rows.Err()
 }
 
-// pageSQL is the SELECT of the page: one row more than a page, to know whether there is a next one.
+// pageSQL returns the SELECT of the page, with one extra row that tells whether there is a next page.
 func (q *Query) pageSQL() (string, error) {
 	s, ok := q.spec.Sorts[q.sort]
 	if !ok {
-		return "", fault.Invalid(fault.Field{Field: "sort", Code: fault.Enum, Message: "sort: " + q.sort + " is not one of the sorts of this list"})
+		return "", fault.Invalid(fault.Field{Field: "sort", Code: fault.Enum, Message: "sort: " + q.sort + " is not a sort of this list; use one from the API description"})
 	}
 	q.own = len(q.args)
 	where := q.where
@@ -281,9 +281,9 @@ func (q *Query) pageSQL() (string, error) {
 	}
 	order := fmt.Sprintf("%s %s NULLS LAST, %s %s", s.Column, dir, q.spec.ID, dir)
 	if !s.Nullable {
-		order = fmt.Sprintf("%s %s, %s %s", s.Column, dir, q.spec.ID, dir) // an index serves it
+		order = fmt.Sprintf("%s %s, %s %s", s.Column, dir, q.spec.ID, dir) // matches an index
 	}
-	// The aliases keep the names in ORDER BY from meaning two columns of the SELECT.
+	// The aliases keep the names in ORDER BY unambiguous.
 	sql := fmt.Sprintf("SELECT %s, %s AS cursor_id, (%s)::TEXT AS cursor_value FROM %s WHERE %s ORDER BY %s LIMIT %d",
 		q.spec.Columns, q.spec.ID, s.Column, q.spec.From, strings.Join(where, " AND "), order, q.params.PageSize+1)
 	if q.params.Page > 1 {
@@ -293,7 +293,7 @@ func (q *Query) pageSQL() (string, error) {
 	return sql, nil
 }
 
-// MarshalJSON writes only the fields that the client selected.
+// MarshalJSON implements [json.Marshaler]. It writes only the fields that the client selected.
 func (p Page[T]) MarshalJSON() ([]byte, error) {
 	type plain Page[T]
 	if len(p.fields) == 0 {
@@ -303,7 +303,7 @@ func (p Page[T]) MarshalJSON() ([]byte, error) {
 	for i, item := range p.Items {
 		raw, err := json.Marshal(item)
 		if err != nil {
-			return nil, fmt.Errorf("write list item: %w", err)
+			return nil, fmt.Errorf("encode list item: %w", err)
 		}
 		var all map[string]json.RawMessage
 		if err := json.Unmarshal(raw, &all); err != nil {
@@ -325,7 +325,7 @@ func (p Page[T]) MarshalJSON() ([]byte, error) {
 	}{items, p.Total, p.Page, p.PageSize, p.NextCursor})
 }
 
-// Headers are the headers of the answer that carries the page.
+// Headers returns the response headers of the page.
 func (p *Page[T]) Headers() map[string]string {
 	if p.Watermark == "" {
 		return nil
@@ -342,7 +342,7 @@ func checkFields[T any](fields []string) error {
 	var faults fault.Fields
 	for _, f := range fields {
 		if !known[f] {
-			faults.Add("fields", fault.Enum, "%s is not a field of this record", f)
+			faults.Add("fields", fault.Enum, "%s is not a field of this record; use its top-level fields", f)
 		}
 	}
 	return faults.Err()

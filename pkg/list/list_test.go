@@ -73,9 +73,9 @@ type listBooks struct {
 }
 
 func register(d *db.DB) func(*httpapi.API) {
-	section := httpapi.Section{Tag: "Books", Scope: "catalog", Component: "catalog"}
+	group := httpapi.Group{Tag: "Books", Scope: "catalog", Component: "catalog"}
 	return func(api *httpapi.API) {
-		httpapi.Register(api, section.Op("GET", "/books", "listBooks", "List", 200), func(ctx context.Context, in *listBooks) (*httpapi.Reply[*list.Page[book]], error) {
+		httpapi.Register(api, group.Op("GET", "/books", "listBooks", "List", 200), func(ctx context.Context, in *listBooks) (*httpapi.Reply[*list.Page[book]], error) {
 			q, err := list.New(bookList, in.Company, in.Params, in.Sort)
 			if err != nil {
 				return nil, err
@@ -97,20 +97,20 @@ func register(d *db.DB) func(*httpapi.API) {
 	}
 }
 
-type fixture struct {
+type kit struct {
 	*apitest.Client
 	db *db.DB
 }
 
-func setup(t *testing.T) fixture {
+func setup(t *testing.T) kit {
 	t.Helper()
 	d := dbtest.OpenNew(t)
 	_, err := d.Exec(t.Context(), createBooks)
 	require.NoError(t, err)
-	return fixture{apitest.New(t, d, register(d)).Company(), d}
+	return kit{apitest.New(t, d, register(d)).Company(), d}
 }
 
-func (f fixture) add(t *testing.T, company tenant.ID, b book) book {
+func (f kit) add(t *testing.T, company tenant.ID, b book) book {
 	t.Helper()
 	if b.ID == uuid.Nil {
 		b.ID = record.NewID()
@@ -133,7 +133,7 @@ type page struct {
 	watermark  string
 }
 
-func (f fixture) list(t *testing.T, pairs ...string) page {
+func (f kit) list(t *testing.T, pairs ...string) page {
 	t.Helper()
 	v := url.Values{}
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -157,7 +157,7 @@ func (p page) ids() []string {
 }
 
 // walk reads all pages by cursor; between two pages it calls pause.
-func (f fixture) walk(t *testing.T, pause func(), pairs ...string) (ids []string) {
+func (f kit) walk(t *testing.T, pause func(), pairs ...string) (ids []string) {
 	t.Helper()
 	p := f.list(t, pairs...)
 	for ids = p.ids(); p.NextCursor != nil; ids = append(ids, p.ids()...) {
@@ -336,7 +336,7 @@ func TestMadeUpCursors(t *testing.T) {
 			require.Equal(t, map[string]string{"cursor": "FORMAT"}, got.Fields(), "%s=%v", field, value)
 		}
 	}
-	other := fixture{f.Client, f.db}
+	other := kit{f.Client, f.db}
 	require.Len(t, other.list(t).Items, 2)
 }
 

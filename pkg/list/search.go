@@ -10,8 +10,8 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// SearchText is the normalised text of a record that search= looks through: one line per field.
-// Phones are added a second time by digits only.
+// SearchText returns the normalized text of a record that search= matches, one line per field.
+// Phones are added a second time as digits only.
 func SearchText(fields []string, phones ...string) string {
 	lines := make([]string, 0, len(fields)+len(phones))
 	for _, f := range append(fields, phones...) {
@@ -27,7 +27,7 @@ func SearchText(fields []string, phones ...string) string {
 	return strings.Join(lines, "\n")
 }
 
-// likePatterns are the LIKE patterns of what a client searches for: the text, and the digits of what may be a phone.
+// likePatterns returns the LIKE patterns of a search: the text, and its digits if it may be a phone number.
 func likePatterns(search string) []string {
 	text := normalise(strings.TrimSpace(search))
 	patterns := []string{likeEscape(text)}
@@ -45,7 +45,7 @@ func normalise(s string) string {
 	return strings.ReplaceAll(strings.ToLower(norm.NFKC.String(s)), "ё", "е")
 }
 
-// Digits keeps the digits of a phone number.
+// Digits returns the digits of a phone number.
 func Digits(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsDigit(r) {
@@ -55,10 +55,10 @@ func Digits(s string) string {
 	}, s)
 }
 
-// From is the lower bound of an interval filter: an instant, or a day that counts from its first moment.
+// From is the inclusive lower bound of an interval filter: a time, or a date that means its start.
 type From time.Time
 
-// UnmarshalText reads RFC 3339 or YYYY-MM-DD.
+// UnmarshalText parses RFC 3339 or YYYY-MM-DD.
 func (f *From) UnmarshalText(b []byte) error {
 	t, _, err := parseBound(string(b))
 	*f = From(t)
@@ -67,13 +67,13 @@ func (f *From) UnmarshalText(b []byte) error {
 
 // Schema implements [huma.SchemaProvider].
 func (From) Schema(huma.Registry) *huma.Schema {
-	return boundSchema("a day counts from its first moment, UTC")
+	return boundSchema("a date means its start in UTC")
 }
 
-// To is the upper bound of an interval filter, inclusive: an instant, or a day that counts to its last millisecond.
+// To is the inclusive upper bound of an interval filter: a time, or a date that means its last millisecond.
 type To time.Time
 
-// UnmarshalText reads RFC 3339 or YYYY-MM-DD.
+// UnmarshalText parses RFC 3339 or YYYY-MM-DD.
 func (t *To) UnmarshalText(b []byte) error {
 	v, day, err := parseBound(string(b))
 	if day {
@@ -85,7 +85,7 @@ func (t *To) UnmarshalText(b []byte) error {
 
 // Schema implements [huma.SchemaProvider].
 func (To) Schema(huma.Registry) *huma.Schema {
-	return boundSchema("a day counts to its last millisecond, UTC")
+	return boundSchema("a date means its end in UTC")
 }
 
 func boundSchema(doc string) *huma.Schema {

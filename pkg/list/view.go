@@ -19,10 +19,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// View is the list of a table whose items are T, selected and ordered by F. F embeds [Params], has a field Sort whose
-// enum names fields of T, and its other fields are filters: one tagged where:"kind = ANY(?::TEXT[])" adds the
-// condition unless it is zero. Of two filters that bound one value, such as dateFrom and dateTo or priceMin and
-// priceMax, the lower may not exceed the upper.
+// View is the list of a table with items T, filtered and sorted by F. F embeds [Params] and has a field Sort whose enum
+// names fields of T. Its other fields are filters: one tagged where:"kind = ANY(?::TEXT[])" adds the condition unless it
+// is zero. In a pair of bounds, such as dateFrom and dateTo or priceMin and priceMax, the lower must not exceed the upper.
 type View[T, F any] struct {
 	spec     Spec
 	plan     *record.Plan
@@ -38,14 +37,14 @@ type filter struct {
 	where string
 }
 
-// bound is a pair of filters that are the ends of an interval.
+// bound is a pair of filters that bound an interval.
 type bound struct {
 	low, high         []int
 	lowName, highName string
 }
 
-// Of describes the list of a table. It panics when a sort of F is not a field of T, or a tag cannot work. spec may name
-// other columns than the defaults; its sorts come from F.
+// Of returns the view of a table. It panics if a sort of F is not a field of T or a tag is invalid. spec may override
+// the default columns; the sorts come from F.
 func Of[T, F any](table string, spec ...Spec) *View[T, F] {
 	v := &View[T, F]{plan: record.PlanOf[T]()}
 	if len(spec) > 0 {
@@ -57,7 +56,7 @@ func Of[T, F any](table string, spec ...Spec) *View[T, F] {
 	record.CheckTags(t)
 	v.scan(t, nil)
 	if v.params == nil || v.sort == nil {
-		panic(fmt.Sprintf("%s: a filter embeds list.Params and has a field Sort", t))
+		panic(fmt.Sprintf("%s: a filter must embed list.Params and have a field Sort", t))
 	}
 	v.pairBounds(t)
 	return v
@@ -96,7 +95,7 @@ func (v *View[T, F]) sortsOf(names []string) map[string]Sort {
 	return sorts
 }
 
-// collate selects the root collation of Unicode; migrations make it on PostgreSQL under the name that CockroachDB has for it.
+// collate selects the Unicode root collation. Migrations create it on PostgreSQL under CockroachDB's name for it.
 const collate = " COLLATE und"
 
 func sortBy(column string, t reflect.Type, tag reflect.StructTag) Sort {
@@ -118,7 +117,7 @@ func sortBy(column string, t reflect.Type, tag reflect.StructTag) Sort {
 		case reflect.String:
 			s.Type = "TEXT"
 			if tag.Get("enum") == "" {
-				// Names sort as people expect, "apple" before "Banana": by the root collation of Unicode.
+				// The Unicode root collation sorts "apple" before "Banana".
 				s.Column, s.Type = column+collate, "TEXT"+collate
 			}
 		case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -145,17 +144,17 @@ func (v *View[T, F]) pairBounds(t reflect.Type) {
 	}
 }
 
-// Query starts the query of a company's list with all conditions of f, for lists that add others.
+// Query returns the query of a company's list with all conditions of f, for lists that add more.
 func (v *View[T, F]) Query(company tenant.ID, f F) (*Query, error) {
 	at := reflect.ValueOf(&f).Elem()
-	q, err := New(v.spec, company, *at.FieldByIndex(v.params).Addr().Interface().(*Params), at.FieldByIndex(v.sort).String()) //nolint:errcheck,forcetypeassert // found by its type
+	q, err := New(v.spec, company, *at.FieldByIndex(v.params).Addr().Interface().(*Params), at.FieldByIndex(v.sort).String()) //nolint:errcheck,forcetypeassert // the field was found by its type
 	if err != nil {
 		return nil, err
 	}
 	var faults fault.Fields
 	for _, b := range v.bounds {
 		if low, high := at.FieldByIndex(b.low), at.FieldByIndex(b.high); !low.IsZero() && !high.IsZero() && exceeds(low, high) {
-			faults.Add(b.lowName, fault.Conflict, "must not be after or above %s", b.highName)
+			faults.Add(b.lowName, fault.Conflict, "must not exceed %s", b.highName)
 		}
 	}
 	if v.searched {
@@ -169,7 +168,7 @@ func (v *View[T, F]) Query(company tenant.ID, f F) (*Query, error) {
 	return q, faults.Err()
 }
 
-// argument is what a condition compares with.
+// argument returns the SQL argument of a condition.
 func argument(v reflect.Value) any {
 	if v.Kind() == reflect.Pointer {
 		v = v.Elem()
@@ -202,10 +201,10 @@ func (v *View[T, F]) Page(ctx context.Context, d db.Querier, company tenant.ID, 
 	return v.Fetch(ctx, d, q)
 }
 
-// Fetch runs a query that [View.Query] has started.
+// Fetch runs a query returned by [View.Query].
 func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T], error) {
-	// One item takes each row in turn. It is zeroed between rows, since a decoder writes into the lists and
-	// dictionaries that it finds, and those belong to the row before.
+	// One item is scanned into for every row. It is zeroed in between, because decoders reuse slices and maps, which
+	// belong to the previous row.
 	var item, zero T
 	targets := v.plan.Targets(&item)
 	own := len(targets)
@@ -217,7 +216,7 @@ func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T
 	})
 }
 
-// Statements are what the list may send: one for each filter, and one for each sort.
+// Statements returns the statements that the list may run: one per filter and one per sort.
 func (v *View[T, F]) Statements() []string {
 	var all []string
 	for _, f := range v.filters {
@@ -239,7 +238,7 @@ func (v *View[T, F]) Statements() []string {
 func (v *View[T, F]) sample(sort string) *Query {
 	q, err := New(v.spec, tenant.ID{}, Params{PageSize: 1}, sort)
 	if err != nil {
-		panic(err) // nothing of a client is in it
+		panic(err) // contains no client input
 	}
 	return q
 }

@@ -6,27 +6,27 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// ParseError says which rule a number breaks; Code is one of the field codes of package fault.
+// ParseError is the rule that a number breaks; Code is one of the field codes of package fault.
 type ParseError struct {
 	Code string // fault.Type, fault.Step, fault.Min or fault.Max
-	Rule string // a sentence without its subject, such as "must be a number …"
+	Rule string // a phrase without its subject, such as "must be a number …"
 }
 
 // Error implements error.
 func (e *ParseError) Error() string { return e.Rule }
 
-// number is a decimal taken apart: value = ±digits · 10^exponent. The digits have neither leading nor
-// trailing zeros; zero has none at all.
+// number is a parsed decimal: ±digits · 10^exponent. The digits have neither leading nor trailing zeros; zero has no
+// digits.
 type number struct {
 	negative bool
 	digits   []byte
 	exponent int64
 }
 
-// maxExponent bounds what is read of an exponent; anything beyond is out of every range here.
+// maxExponent caps exponents; anything beyond is out of range for every type.
 const maxExponent = 1 << 30
 
-// parse reads a JSON number as an integer count of 10^-scale, exactly.
+// parse converts a JSON number exactly to an integer count of 10^-scale.
 func parse[T string | []byte](text T, scale int64, low, high int64, rule string) (int64, error) {
 	n, ok := split(text)
 	if !ok {
@@ -62,7 +62,7 @@ func parse[T string | []byte](text T, scale int64, low, high int64, rule string)
 	return v, nil
 }
 
-// split takes a number of the JSON grammar apart; ok is false for anything else.
+// split parses a JSON number; ok is false for any other text.
 func split[T string | []byte](text T) (n number, ok bool) {
 	b := []byte(text)
 	if len(b) > 0 && b[0] == '-' {
@@ -89,7 +89,7 @@ func split[T string | []byte](text T) (n number, ok bool) {
 	return n, true
 }
 
-// trim removes the zeros at both ends of the digits.
+// trim removes leading and trailing zeros from the digits.
 func (n *number) trim() {
 	for len(n.digits) > 0 && n.digits[0] == '0' {
 		n.digits = n.digits[1:]
@@ -108,7 +108,7 @@ func takeDigits(b []byte) (digits, rest []byte) {
 	return b[:i], b[i:]
 }
 
-// readExponent reads what may follow the digits: nothing, or e with an optional sign and digits.
+// readExponent parses the text after the digits: nothing, or e with an optional sign and digits.
 func readExponent(b []byte) (exponent int64, ok bool) {
 	if len(b) == 0 {
 		return 0, true
@@ -136,7 +136,7 @@ func readExponent(b []byte) (exponent int64, ok bool) {
 	return sign * exponent, true
 }
 
-// appendDecimal writes v · 10^-scale without trailing zeros.
+// appendDecimal appends v · 10^-scale without trailing zeros.
 func appendDecimal(v int64, scale int) []byte {
 	var dst []byte
 	u := uint64(v)

@@ -9,19 +9,19 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// ErrOverflow is the fault of a result beyond [MaxAmount]: 400 VALIDATION_ERROR.
+// ErrOverflow is the fault for a result beyond [MaxAmount]: 400 VALIDATION_ERROR.
 var ErrOverflow error = fault.Invalid(fault.Field{
 	Field: "body", Code: fault.Max,
 	Message: "body: an amount of this document exceeds 9007199254740991 minor units; lower a quantity, a price or the number of lines",
 })
 
-// LineAmount is quantity times unit price, rounded half away from zero; the error is [ErrOverflow].
+// LineAmount returns quantity times unit price, rounded half away from zero; the error is [ErrOverflow].
 func LineAmount(qty Qty, unitPrice Amount) (Amount, error) {
 	return MulDiv(unitPrice, int64(qty), 1000)
 }
 
-// MulDiv is a·num/den, rounded half away from zero, with an exact intermediate product: a price of one
-// hour for some minutes is MulDiv(price, minutes, 60). den must be positive; the error is [ErrOverflow].
+// MulDiv returns a·num/den, rounded half away from zero, with an exact intermediate product. For example, the price of
+// some minutes at an hourly price is MulDiv(price, minutes, 60). den must be positive; the error is [ErrOverflow].
 func MulDiv(a Amount, num, den int64) (Amount, error) {
 	if den <= 0 {
 		panic(fmt.Sprintf("money: MulDiv by %d, the divisor must be positive", den))
@@ -45,8 +45,8 @@ func MulDiv(a Amount, num, den int64) (Amount, error) {
 	return Amount(quotient), nil
 }
 
-// Discount is the share p of the subtotal, rounded half away from zero: (subtotal·bp + 5000) / 10000.
-// p must be between 0 and [MaxPercent]; the result is never larger than the subtotal.
+// Discount returns the share p of the subtotal, rounded half away from zero: (subtotal·bp + 5000) / 10000.
+// p must be between 0 and [MaxPercent]; the result never exceeds the subtotal.
 func Discount(subtotal Amount, p Percent) Amount {
 	if p < 0 || p > MaxPercent {
 		panic(fmt.Sprintf("money: Discount of %d basis points, must be between 0 and %d", p, MaxPercent))
@@ -58,9 +58,9 @@ func Discount(subtotal Amount, p Percent) Amount {
 	return d
 }
 
-// Spread divides a document's discount over its lines in proportion to their amounts, by largest
-// remainder; equal remainders favour the lower index. The shares sum to the discount exactly and none
-// is above its amount. No amount may be negative and the discount must be between 0 and their sum.
+// Spread divides a document's discount among its lines in proportion to their amounts, by the largest remainder method;
+// equal remainders favour the lower index. The shares add up to the discount exactly and none exceeds its amount.
+// Amounts must not be negative, and the discount must be between 0 and their sum.
 func Spread(discount Amount, amounts []Amount) []Amount {
 	total := spreadTotal(discount, amounts)
 	shares := make([]Amount, len(amounts))
@@ -98,7 +98,7 @@ func spreadTotal(discount Amount, amounts []Amount) uint64 {
 	return total
 }
 
-// Sum adds the amounts; the error is [ErrOverflow] when the result is beyond [MaxAmount].
+// Sum adds the amounts; the error is [ErrOverflow] if the result is beyond [MaxAmount].
 func Sum(amounts ...Amount) (Amount, error) {
 	var hi, lo uint64
 	for _, a := range amounts {
@@ -113,7 +113,7 @@ func Sum(amounts ...Amount) (Amount, error) {
 	return s, nil
 }
 
-// Times is the quantity n times over, such as one portion per guest; the error is [ErrOverflow].
+// Times returns the quantity multiplied by n, such as one portion per guest; the error is [ErrOverflow].
 func (q Qty) Times(n int64) (Qty, error) {
 	hi, lo := bits.Mul64(magnitude(int64(q)), magnitude(n))
 	if hi > 0 || lo > uint64(MaxQty) {

@@ -1,7 +1,6 @@
-// Package money holds the exact number types of the platform: amounts in minor units, quantities in
-// thousandths and percentages in basis points, with their JSON, database and API-description forms,
-// and the few formulas that every document shares, without floating point; see docs/reference/rules.md#money.
-// What a document does with its amounts is left to the services.
+// Package money holds exact number types: amounts in minor units, quantities in thousandths and percentages in basis
+// points, with their JSON, database and schema encodings, and the formulas that all documents share. It uses no floating
+// point; see docs/reference/rules.md#money.
 package money
 
 import (
@@ -14,10 +13,10 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// MaxAmount is the largest amount, 2^53-1 minor units: what every JSON reader holds exactly.
+// MaxAmount is the largest amount, 2^53-1 minor units, which every JSON parser represents exactly.
 const MaxAmount Amount = 1<<53 - 1
 
-// MaxQty is the largest quantity that DECIMAL(18,3) holds, in thousandths.
+// MaxQty is the largest quantity that DECIMAL(18,3) can store, in thousandths.
 const MaxQty Qty = 1e18 - 1
 
 // MaxPercent is one hundred percent in basis points.
@@ -26,7 +25,7 @@ const MaxPercent Percent = 10_000
 // Amount is money in minor units (cents). In JSON it is an integer, in the database INT8.
 type Amount int64
 
-// Qty is a quantity in thousandths: 1500 is 1.5. In JSON it is a number with at most three decimals
+// Qty is a quantity in thousandths: 1500 is 1.5. In JSON it is a number with at most three decimal places
 // and in the database DECIMAL(18,3). A struct tag `default` is read in thousandths too: default:"1000" is 1.
 type Qty int64
 
@@ -40,11 +39,11 @@ const (
 	percentScale = 2
 
 	amountRule  = "must be a whole number of minor units between -9007199254740991 and 9007199254740991"
-	qtyRule     = "must be a number with at most 3 decimals and less than 1000000000000000 in size"
-	percentRule = "must be a number between 0 and 100 with at most 2 decimals"
+	qtyRule     = "must be a number with at most 3 decimal places, between -999999999999999.999 and 999999999999999.999"
+	percentRule = "must be a number between 0 and 100 with at most 2 decimal places"
 )
 
-// Units makes a quantity of n whole units.
+// Units returns a quantity of n whole units.
 func Units(n int64) Qty { return Qty(n * 1000) }
 
 // ParseAmount reads the JSON form of an amount; the error is a [*ParseError].
@@ -65,13 +64,13 @@ func ParsePercent[T string | []byte](text T) (Percent, error) {
 	return Percent(n), err
 }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]; null leaves the value as it is.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]; null leaves the value unchanged.
 func (a *Amount) UnmarshalJSON(b []byte) error { return unmarshal(a, b, ParseAmount) }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]; null leaves the value as it is.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]; null leaves the value unchanged.
 func (q *Qty) UnmarshalJSON(b []byte) error { return unmarshal(q, b, ParseQty) }
 
-// UnmarshalJSON implements [encoding/json.Unmarshaler]; null leaves the value as it is.
+// UnmarshalJSON implements [encoding/json.Unmarshaler]; null leaves the value unchanged.
 func (p *Percent) UnmarshalJSON(b []byte) error { return unmarshal(p, b, ParsePercent) }
 
 func unmarshal[T any](target *T, b []byte, parse func([]byte) (T, error)) error {
@@ -137,8 +136,8 @@ func (Amount) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeInteger, Format: "int64", Minimum: &low, Maximum: &high}
 }
 
-// decimals says in a schema how many decimals a number may have. It is an extension because most
-// validators compute multipleOf in binary floating point and refuse 0.3.
+// decimals states the number of decimal places allowed in a schema. It is an extension because most validators compute
+// multipleOf in binary floating point and reject 0.3.
 func decimals(n int) map[string]any { return map[string]any{"x-decimals": n} }
 
 // Schema implements [huma.SchemaProvider].

@@ -152,7 +152,7 @@ func TestPostgresForms(t *testing.T) {
 		require.Error(t, m.Scan(pgtype.NumericOID, format, nil, new(money.Qty)))
 		wire, err = m.Encode(pgtype.NumericOID, format, pgtype.Numeric{Int: big.NewInt(12345), Exp: -4, Valid: true}, nil)
 		require.NoError(t, err)
-		require.ErrorContains(t, m.Scan(pgtype.NumericOID, format, wire, new(money.Qty)), "at most 3 decimals")
+		require.ErrorContains(t, m.Scan(pgtype.NumericOID, format, wire, new(money.Qty)), "at most 3 decimal places")
 
 		wire, err = m.Encode(pgtype.Int8ArrayOID, format, []money.Amount{-5, 7}, nil)
 		require.NoError(t, err)

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// SelectList are the columns of the plan for a SELECT, in the order of [Plan.Targets]. A prefix such as "c." goes
-// before each.
+// SelectList returns the columns of the plan for a SELECT, in the order of [Plan.Targets], each with the prefix, such
+// as "c.".
 func (p *Plan) SelectList(prefix string) string {
 	var list []string
 	for _, f := range p.fields {
@@ -22,7 +22,7 @@ func (p *Plan) SelectList(prefix string) string {
 	return strings.Join(list, ", ")
 }
 
-// Targets are the destinations of [Plan.SelectList] in v, a pointer to a value of the plan's type.
+// Targets returns the scan destinations of [Plan.SelectList] in v, a pointer to a value of the plan's type.
 func (p *Plan) Targets(v any) []any {
 	at := reflect.ValueOf(v).Elem()
 	targets := make([]any, 0, len(p.fields)+2)
@@ -34,18 +34,18 @@ func (p *Plan) Targets(v any) []any {
 	return targets
 }
 
-// Column is a column that a write sets, and where its value is.
+// Column is a column that writes set, and the field that holds its value.
 type Column struct {
-	Name       string       // quoted where SQL needs it
+	Name       string       // quoted if SQL requires it
 	InsertOnly bool         // never updated
 	Type       reflect.Type // of the field
 	index      []int
 }
 
-// Value is the value of the column in v, a pointer to a value of the plan's type.
+// Value returns the value of the column in v, a pointer to a value of the plan's type.
 func (c Column) Value(v any) any { return reflect.ValueOf(v).Elem().FieldByIndex(c.index).Interface() }
 
-// Columns are all columns of the plan, in the order of its fields.
+// Columns returns all columns of the plan, in field order.
 func (p *Plan) Columns() []Column {
 	var columns []Column
 	for _, f := range p.fields {
@@ -56,7 +56,7 @@ func (p *Plan) Columns() []Column {
 	return columns
 }
 
-// Own are the columns of the plan that are neither of [Key] nor of [Meta].
+// Own returns the columns of the plan that belong neither to [Key] nor to [Meta].
 func (p *Plan) Own() []Column {
 	var columns []Column
 	for _, f := range p.fields {
@@ -67,7 +67,7 @@ func (p *Plan) Own() []Column {
 	return columns
 }
 
-// Field finds a field by its JSON name: its column, its type and its tags.
+// Field returns the column, type and tags of the field with a JSON name.
 func (p *Plan) Field(name string) (column string, t reflect.Type, tag reflect.StructTag, ok bool) {
 	i, ok := p.byName[name]
 	if !ok {
@@ -77,8 +77,8 @@ func (p *Plan) Field(name string) (column string, t reflect.Type, tag reflect.St
 	return f.column, f.typ, f.tag, true
 }
 
-// Value is the value of the field with the JSON name in v, a pointer to a value of the plan's type. It panics on a name
-// that the type does not have.
+// Value returns the value of the field with the JSON name in v, a pointer to a value of the plan's type. It panics if
+// there is no such field.
 func (p *Plan) Value(v any, name string) any {
 	i, ok := p.byName[name]
 	if !ok {
@@ -87,7 +87,7 @@ func (p *Plan) Value(v any, name string) any {
 	return reflect.ValueOf(v).Elem().FieldByIndex(p.fields[i].index).Interface()
 }
 
-// Searched reports whether the plan has fields that search= looks through.
+// Searched reports whether the plan has fields that search= matches.
 func (p *Plan) Searched() bool {
 	for _, f := range p.fields {
 		if f.tag.Get("search") != "" {
@@ -97,7 +97,7 @@ func (p *Plan) Searched() bool {
 	return false
 }
 
-// SearchFields are the values that search= looks through in v: texts, and phones, which are also found by their digits.
+// SearchFields returns the values of v that search= matches: texts, and phones, which also match by digits.
 func (p *Plan) SearchFields(v any) (texts, phones []string) {
 	at := reflect.ValueOf(v).Elem()
 	for _, f := range p.fields {

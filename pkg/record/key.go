@@ -10,20 +10,20 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Key is embedded first in every record; its columns are company_id and id, the primary key.
+// Key must be embedded first in every record; its columns are company_id and id, the primary key.
 type Key struct {
 	ID        uuid.UUID `json:"id" format:"uuid"`
 	CompanyID tenant.ID `json:"companyId" format:"uuid"`
 }
 
-// RecordKey is the key itself, which a record has by embedding it.
+// RecordKey returns the key of a record that embeds it.
 func (k *Key) RecordKey() *Key { return k }
 
-// RecordID is the last segment of the record's address.
+// RecordID is the last segment of the record's URL.
 func (k Key) RecordID() string { return k.ID.String() }
 
-// TransformSchema implements [huma.SchemaTransformer] for every type that embeds the key: in responses and events all
-// fields are present and have no bounds, so that a bound on what clients send can change without a new contract.
+// TransformSchema implements [huma.SchemaTransformer] for every type that embeds the key. In responses and events all
+// fields are required and unbounded, so that the limits of request bodies can change compatibly.
 func (Key) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	for _, p := range s.Properties {
 		unbound(p)
@@ -50,11 +50,11 @@ type Record interface {
 	RecordMeta() *Meta
 }
 
-// Normaliser is a record, or an input, that brings its own fields into their normal form. It runs before every write.
+// Normaliser is a record or an input that normalizes its own fields. It runs before every write.
 type Normaliser interface{ Normalise() }
 
-// Normalise brings v, a pointer to a struct of columns, into the form in which values are stored and compared: texts are
-// trimmed, an empty optional text is null, lists and dictionaries are empty rather than nil, and what the type itself asks for.
+// Normalise normalizes v, a pointer to a struct of columns, before it is stored or compared: it trims strings, sets empty
+// optional strings to null and nil slices and maps to empty ones, and calls the type's own [Normaliser].
 func (p *Plan) Normalise(v any) {
 	if n, ok := v.(Normaliser); ok {
 		n.Normalise()

@@ -7,14 +7,14 @@ import (
 	"slices"
 )
 
-// Patch is the body of a change of the fields F: what was sent is applied, what was left out stays. An array,
-// a dictionary or an object replaces the old one as a whole.
+// Patch is the body of a PATCH of the fields F. Fields that were sent are applied; the others stay unchanged. Arrays and
+// objects are replaced as a whole.
 type Patch[F any] struct {
-	Value F // the fields that were sent; the others are zero
+	Value F // fields that were not sent are zero
 	sent  []int
 }
 
-// PatchOf is a patch of the named fields of v, for callers in Go. It panics on a name that F does not have.
+// PatchOf returns a patch of the named fields of v, for callers in Go. It panics if F has no such field.
 func PatchOf[F any](v F, names ...string) Patch[F] {
 	p := Patch[F]{Value: v}
 	plan := PlanOf[F]()
@@ -28,8 +28,8 @@ func PatchOf[F any](v F, names ...string) Patch[F] {
 	return p
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]. The fields are read into a fresh value: the decoder reuses arrays and
-// pointees, and reading into the record would change the state before the change, too.
+// UnmarshalJSON implements [json.Unmarshaler]. It decodes into a new value: the decoder reuses arrays and pointees, so
+// decoding into the record would also change its snapshot.
 func (p *Patch[F]) UnmarshalJSON(b []byte) error {
 	var names map[string]json.RawMessage
 	if err := json.Unmarshal(b, &names); err != nil {
@@ -57,7 +57,7 @@ func (p Patch[F]) Apply(dst *F) {
 	}
 }
 
-// Sent reports whether the body had the field, given as a pointer into p.Value: in.Sent(&in.Value.ParentID).
+// Sent reports whether the body contained the field, given as a pointer into p.Value: in.Sent(&in.Value.ParentID).
 func (p *Patch[F]) Sent(field any) bool {
 	at, v := reflect.ValueOf(&p.Value).Elem(), reflect.ValueOf(field)
 	for i, f := range PlanOf[F]().fields {
@@ -68,7 +68,7 @@ func (p *Patch[F]) Sent(field any) bool {
 	panic(fmt.Sprintf("Sent: not a pointer to a field of %T.Value", p))
 }
 
-// Names are the JSON names of the fields that were sent, in the order of F.
+// Names returns the JSON names of the fields that were sent, in the order of F.
 func (p Patch[F]) Names() []string {
 	plan := PlanOf[F]()
 	names := make([]string, len(p.sent))
@@ -78,5 +78,5 @@ func (p Patch[F]) Names() []string {
 	return names
 }
 
-// Fields is the type of the fields, for the description of the body.
+// Fields returns the type of the fields, for the description of the body.
 func (Patch[F]) Fields() reflect.Type { return reflect.TypeFor[F]() }

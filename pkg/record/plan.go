@@ -15,11 +15,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// Plan is what the fields of a struct say about its JSON form and its columns. Embedded structs are part of it.
+// Plan describes the JSON names and columns of a struct, including its embedded structs.
 //
-// Tags: json names the field; db names the column where it is not the snake case of the JSON name, db:"-" is no column,
-// the option insert keeps a column out of updates, and text reads it through a cast; search:"text" and search:"phone" put
-// the field into the text that search= looks through; null:"zero" lets null in a body stand for the zero value.
+// Tags: json names the field. db names the column if it is not the snake case of the JSON name; db:"-" means no column,
+// the option insert excludes the column from updates, and the option text reads it with a cast. search:"text" and
+// search:"phone" add the field to the text that search= matches. null:"zero" accepts null in a body as the zero value.
 type Plan struct {
 	typ    reflect.Type
 	fields []field
@@ -30,8 +30,8 @@ type field struct {
 	index      []int
 	typ        reflect.Type
 	tag        reflect.StructTag
-	name       string // in JSON; "" is not shown
-	column     string // quoted where SQL needs it; "" is no column
+	name       string // JSON name; "" = not in JSON
+	column     string // quoted if SQL requires it; "" = no column
 	insertOnly bool
 	asText     bool
 	equal      func(a, b reflect.Value) bool
@@ -39,7 +39,7 @@ type field struct {
 
 var plans sync.Map // reflect.Type → *Plan
 
-// PlanOf returns the plan of a struct type. It panics on tags that cannot work: a mistake to be seen at the start.
+// PlanOf returns the plan of a struct type. It panics on invalid tags, which are programming errors.
 func PlanOf[T any]() *Plan { return planOf(reflect.TypeFor[T]()) }
 
 func planOf(t reflect.Type) *Plan {
@@ -53,14 +53,14 @@ func planOf(t reflect.Type) *Plan {
 	return got.(*Plan) //nolint:errcheck,forcetypeassert // as above
 }
 
-// knownTags are all keys that a field of a record, an input or a filter may have; others are misspelt.
+// knownTags are the tag keys allowed on fields of records, inputs and filters.
 var knownTags = []string{
 	"json", "db", "required", "default", "null", "nullable", "search", "where", "query", "path", "header", "enum", "doc", "format",
 	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties",
 	"pattern", "patternDescription", "example", "params", "body",
 }
 
-// CheckTags panics on a struct tag with a key that nothing reads, in t or the structs embedded in it.
+// CheckTags panics if a field of t, or of a struct embedded in it, has an unknown tag key.
 func CheckTags(t reflect.Type) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -68,10 +68,10 @@ func CheckTags(t reflect.Type) {
 			key, after, ok := strings.Cut(rest, ":\"")
 			end := closingQuote(after)
 			if !ok || end < 0 {
-				panic(fmt.Sprintf("%s.%s: the tag %q cannot be read", t, f.Name, f.Tag))
+				panic(fmt.Sprintf("%s.%s: malformed tag %q", t, f.Name, f.Tag))
 			}
 			if !slices.Contains(knownTags, key) {
-				panic(fmt.Sprintf("%s.%s: nothing reads the tag %q; known are %s", t, f.Name, key, strings.Join(knownTags, ", ")))
+				panic(fmt.Sprintf("%s.%s: unknown tag %q; use one of %s", t, f.Name, key, strings.Join(knownTags, ", ")))
 			}
 			rest = strings.TrimSpace(after[end+1:])
 		}
@@ -157,7 +157,7 @@ func (p *Plan) check() {
 	CheckTags(p.typ)
 }
 
-// snake is the column of a JSON name: displayName is display_name.
+// snake converts a JSON name to a column name: displayName to display_name.
 func snake(name string) string {
 	var b strings.Builder
 	runes := []rune(strings.ReplaceAll(name, "IDs", "Ids"))
@@ -170,7 +170,7 @@ func snake(name string) string {
 	return b.String()
 }
 
-// keywords are the columns whose names mean something else in SQL.
+// keywords are SQL keywords that must be quoted as column names.
 var keywords = []string{"position", "order", "group", "user", "from", "to", "limit", "offset", "default", "check", "primary", "end"}
 
 func quoted(column string) string {
@@ -180,11 +180,11 @@ func quoted(column string) string {
 	return column
 }
 
-// shown is the precision of [wire.Time] in JSON: a client that sends back what it has read changes nothing.
+// shown is the precision of [wire.Time] in JSON: sending back a value as read must not count as a change.
 const shown = time.Millisecond
 
-// equality tells whether two values of the type are the same to a client: instants by the instant, as precise as clients
-// see it, nested values by their JSON form.
+// equality returns a function that compares two values as clients see them: times at JSON precision, and nested values
+// by their JSON.
 func equality(t reflect.Type) func(a, b reflect.Value) bool {
 	if t.Kind() == reflect.Pointer {
 		same := equality(t.Elem())
@@ -207,7 +207,7 @@ func equality(t reflect.Type) func(a, b reflect.Value) bool {
 	return func(a, b reflect.Value) bool { return string(asJSON(a)) == string(asJSON(b)) }
 }
 
-// plain reports whether == compares all of a value, without following pointers.
+// plain reports whether == compares the values completely, without pointers.
 func plain(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Array:
@@ -223,12 +223,12 @@ func plain(t reflect.Type) bool {
 func asJSON(v reflect.Value) []byte {
 	raw, err := json.Marshal(v.Interface())
 	if err != nil {
-		panic(fmt.Sprintf("%s has no JSON form: %v", v.Type(), err)) // fields of records come from JSON
+		panic(fmt.Sprintf("cannot encode %s as JSON: %v", v.Type(), err)) // fields of records are decoded from JSON
 	}
 	return raw
 }
 
-// hasColumn selects the fields with a column that are neither of the key nor of the meta columns.
+// own reports whether the field has a column that belongs neither to the key nor to the meta.
 func (p *Plan) own(f field) bool {
 	switch f.column {
 	case "", "company_id", "id", "version", "ev_pos", "created_at", "updated_at":

@@ -13,11 +13,11 @@ func asTime(v reflect.Value) time.Time {
 	return v.Convert(stdTime).Interface().(time.Time) //nolint:errcheck,forcetypeassert // converted right here
 }
 
-// Snapshot is the state of a record before a change. It shares nothing with the record.
+// Snapshot is the state of a record before a change. It shares no memory with the record.
 type Snapshot struct {
 	plan   *Plan
-	values []reflect.Value // by field: a copy, with a copy of what a pointer points to
-	nested [][]byte        // by field: the JSON form of what == cannot compare
+	values []reflect.Value // by field: a copy, including the target of a pointer
+	nested [][]byte        // by field: the JSON of values that == cannot compare
 }
 
 // Keep takes a snapshot of v, a pointer to a value of the plan's type.
@@ -50,7 +50,8 @@ func (p *Plan) Keep(v any) Snapshot {
 	return s
 }
 
-// Changes compares the record with its snapshot: whether any column differs, and the JSON names of the fields that do.
+// Changes compares the record with its snapshot. It reports whether any column differs, and the JSON names of the fields
+// that do.
 func (s Snapshot) Changes(v any) (changed bool, names []string) {
 	at := reflect.ValueOf(v).Elem()
 	for i, f := range s.plan.fields {
@@ -66,7 +67,7 @@ func (s Snapshot) Changes(v any) (changed bool, names []string) {
 }
 
 func (s Snapshot) same(i int, now reflect.Value) bool {
-	if !s.values[i].IsValid() { // kept as JSON
+	if !s.values[i].IsValid() { // compared as JSON
 		if now.Kind() == reflect.Pointer {
 			if now.IsNil() {
 				return false

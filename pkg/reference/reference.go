@@ -1,4 +1,4 @@
-// Package reference checks the records that a body names: whether they exist in the company, in one round trip for all.
+// Package reference checks in one round trip that all records referred to by a body exist in the company.
 package reference
 
 import (
@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Known tells which of the ids are records of the company.
+// Known returns those ids that are records of the company.
 type Known func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 
 // Set collects the references of one body. Its zero value is empty.
@@ -21,7 +21,7 @@ type Set struct {
 	kinds []kind
 }
 
-// kind are the references to records of one entity.
+// kind holds the references to records of one entity.
 type kind struct {
 	entity string
 	known  Known
@@ -33,8 +33,8 @@ type field struct {
 	id   uuid.UUID
 }
 
-// Add adds the reference of a field to an entity such as CLIENT_GROUP. None is added for nil, nor when before, the
-// reference as it was, is the same: what a record refers to may be gone later.
+// Add adds the reference of a field to an entity such as CLIENT_GROUP. It ignores nil and references that equal before,
+// the stored reference: a referenced record may be deleted later.
 func (s *Set) Add(entity, name string, before, now *uuid.UUID, known Known) {
 	if now == nil || before != nil && *before == *now {
 		return
@@ -47,13 +47,13 @@ func (s *Set) Add(entity, name string, before, now *uuid.UUID, known Known) {
 	s.kinds[i].fields = append(s.kinds[i].fields, field{name, *now})
 }
 
-// Check looks all references up. The first that does not exist, in the order in which entities were added, is
+// Check looks up all references. The first missing one, in the order in which entities were added, is returned as
 // 404 <ENTITY>_NOT_FOUND with meta.field and meta.id.
 func (s *Set) Check(ctx context.Context, q db.Querier, company tenant.ID) error {
 	return batchloader.Load(ctx, q, s.Reads(company)...)
 }
 
-// Reads are the look-ups of [Set.Check], one for each entity, for callers that load more in the same round trip.
+// Reads returns the look-ups of [Set.Check], one per entity, for callers that load more in the same round trip.
 func (s *Set) Reads(company tenant.ID) []batchloader.Read {
 	reads := make([]batchloader.Read, len(s.kinds))
 	for i, k := range s.kinds {

@@ -14,7 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Create stores a new record of the caller's company, with an id of its own unless v has one, and raises the events.
+// Create stores a new record of the caller's company, with a new id unless v has one, and raises the events.
 func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T, events ...event.Event[T]) (T, error) {
 	t.prepare(tx, by.Company, &v)
 	m := t.asRecord(&v).RecordMeta()
@@ -24,7 +24,7 @@ func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
 }
 
-// Add stores a new record of the company without an event, for records that the platform makes by itself.
+// Add stores a new record of the company without an event, for records that the platform creates itself.
 func (t *Table[T]) Add(tx *db.Tx, company tenant.ID, v *T) {
 	t.prepare(tx, company, v)
 	t.Insert(tx, v)
@@ -41,9 +41,9 @@ func (t *Table[T]) prepare(tx *db.Tx, company tenant.ID, v *T) {
 	t.plan.Normalise(v)
 }
 
-// Change changes one record: it locks the record, holds the caller's condition against it, lets mutate apply the rule of
-// this change, and stores the outcome. A change that leaves every column as it was stores nothing and raises nothing.
-// before is the record as it was; mutate assigns new values to fields of v rather than writing through their pointers.
+// Change changes one record: it locks the record, checks the caller's precondition, calls mutate, and stores the result.
+// If no column differs, it stores nothing and raises no event. before is the record before the change; mutate must assign
+// new values to fields of v rather than write through their pointers.
 //
 // Errors: 404 for an unknown id, 412 for a version that the caller does not expect, and those of mutate.
 func (t *Table[T]) Change(
@@ -60,8 +60,8 @@ func (t *Table[T]) Change(
 	return v, t.Store(ctx, tx, by, kept, &v, events...)
 }
 
-// Lock reads the record that a caller is about to change and keeps others from changing it until the transaction ends.
-// As the first statement of the transaction it lets changes of one record wait for each other; see [db.Tx.Lock].
+// Lock reads and locks a record until the transaction ends, and checks the caller's precondition. It should be the first
+// statement of the transaction, so that concurrent changes of the record wait for each other; see [db.Tx.Lock].
 func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (T, error) {
 	v, err := t.read(tx.Lock(ctx, t.sqlLock, by.Company, id), id)
 	if err != nil {
@@ -76,10 +76,10 @@ type Kept[T any] struct {
 	snapshot record.Snapshot
 }
 
-// Keep remembers the state of a locked record, for [Table.Store] to find out what has changed.
+// Keep takes a snapshot of a locked record, which [Table.Store] compares to find the changes.
 func (t *Table[T]) Keep(v T) Kept[T] { return Kept[T]{Before: v, snapshot: t.plan.Keep(&v)} }
 
-// Store writes a locked record that has changed since kept, counts the change and raises the events.
+// Store writes a locked record if it has changed since kept, increments its version and raises the events.
 func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept Kept[T], v *T, events ...event.Event[T]) error {
 	t.plan.Normalise(v)
 	changed, names := kept.snapshot.Changes(v)
@@ -94,7 +94,7 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept 
 	return t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
 }
 
-// Delete removes one record after check has agreed, and raises the events with its last state.
+// Delete deletes one record if check returns no error, and raises the events with its last state.
 func (t *Table[T]) Delete(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, check func(T) error, events ...event.Event[T]) error {
 	v, err := t.Lock(ctx, tx, by, id)
 	if err != nil {
@@ -117,7 +117,7 @@ func (t *Table[T]) Remove(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	return t.raise(ctx, tx, by, m.EvPos, &before, &v, nil, events)
 }
 
-// raise announces the events at the positions from base on; the last one is the position that the record is stored with.
+// raise appends the events to the outbox at the positions from base on; the record is stored with the last position.
 func (t *Table[T]) raise(
 	ctx context.Context, tx *db.Tx, by access.Caller, base int64, before, after *T, changed []string, events []event.Event[T],
 ) error {

@@ -44,23 +44,23 @@ var (
 	gone    = event.New[thing]("thing.deleted", "A thing was deleted.")
 )
 
-type fixture struct {
+type kit struct {
 	t  *testing.T
 	db *db.DB
 	by access.Caller
 }
 
-func setup(t *testing.T) fixture {
+func setup(t *testing.T) kit {
 	t.Helper()
-	return fixture{t, dbtest.Open(t), access.Caller{Principal: &access.Principal{Company: tenant.NewID(), Actor: uuid.New()}}}
+	return kit{t, dbtest.Open(t), access.Caller{Principal: &access.Principal{Company: tenant.NewID(), Actor: uuid.New()}}}
 }
 
-func (f fixture) tx(fn func(ctx context.Context, tx *db.Tx) error) error {
+func (f kit) tx(fn func(ctx context.Context, tx *db.Tx) error) error {
 	f.t.Helper()
 	return f.db.RunTx(f.t.Context(), "test", fn)
 }
 
-func (f fixture) create(v thing) (out thing) {
+func (f kit) create(v thing) (out thing) {
 	f.t.Helper()
 	require.NoError(f.t, f.tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = things.Create(ctx, tx, f.by, v, made)
@@ -69,7 +69,7 @@ func (f fixture) create(v thing) (out thing) {
 	return out
 }
 
-func (f fixture) change(by access.Caller, id uuid.UUID, mutate func(before thing, v *thing) error, events ...event.Event[thing]) (out thing, err error) {
+func (f kit) change(by access.Caller, id uuid.UUID, mutate func(before thing, v *thing) error, events ...event.Event[thing]) (out thing, err error) {
 	err = f.tx(func(ctx context.Context, tx *db.Tx) (err error) {
 		out, err = things.Change(ctx, tx, by, id, mutate, events...)
 		return err
@@ -77,7 +77,7 @@ func (f fixture) change(by access.Caller, id uuid.UUID, mutate func(before thing
 	return out, err
 }
 
-func (f fixture) events() (names []string, data []map[string]any) {
+func (f kit) events() (names []string, data []map[string]any) {
 	f.t.Helper()
 	for _, e := range apitest.Events(f.t, f.db, f.by.Company) {
 		var d map[string]any

@@ -1,6 +1,6 @@
-// Package resource stores records that are written as a whole by their key. A [Table] makes their statements from the
-// fields of the record, and takes every change through the same steps: lock, condition of the caller, rule, write, events.
-// Statements that join, sum or count, and updates of single columns, are written by hand in the domains.
+// Package resource stores records that are read and written as a whole by key. A [Table] derives the statements from the
+// fields of the record and applies every change in the same steps: lock, precondition, rule, write, events.
+// Joins, aggregates and updates of single columns are hand-written SQL in the domains.
 package resource
 
 import (
@@ -21,7 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// searchColumn holds what search= looks through, for tables whose records have fields tagged search.
+// searchColumn holds the text that search= matches, in tables whose records have fields tagged search.
 const searchColumn = "search_text"
 
 // Table is the table of one kind of record.
@@ -37,8 +37,7 @@ type Table[T any] struct {
 	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown string
 }
 
-// Of describes the table of T, whose records are called entity in error codes, such as CLIENT. It panics when a tag of T
-// cannot work.
+// Of returns the table of T. entity names its records in error codes, such as CLIENT. It panics if a tag of T is invalid.
 func Of[T any, P interface {
 	*T
 	record.Record
@@ -59,7 +58,7 @@ func Of[T any, P interface {
 	return t
 }
 
-// OnConstraint maps the violation of a constraint by any write of the table to an error for the client.
+// OnConstraint maps violations of a constraint by writes of the table to an error for the client.
 func (t *Table[T]) OnConstraint(name string, err error) *Table[T] {
 	t.constraints[name] = err
 	return t
@@ -95,16 +94,16 @@ func (t *Table[T]) updateSQL() string {
 	return "UPDATE " + t.name + " SET " + strings.Join(set, ", ") + "\nWHERE company_id = $1 AND id = $2 AND version = $3 - 1"
 }
 
-// Get reads one record. An unknown id, or one of another company, is 404 <ENTITY>_NOT_FOUND.
+// Get reads one record. An unknown id, or an id of another company, is 404 <ENTITY>_NOT_FOUND.
 func (t *Table[T]) Get(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (T, error) {
 	return t.read(q.QueryRow(ctx, t.sqlSelect, company, id), id)
 }
 
-// Known tells which of the ids are records of the company.
+// Known returns those ids that are records of the company.
 func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.Query(ctx, t.sqlKnown, company, ids)
 	if err != nil {
-		return nil, fmt.Errorf("look for records of %s: %w", t.name, err)
+		return nil, fmt.Errorf("look up records of %s: %w", t.name, err)
 	}
 	return pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 }
@@ -128,14 +127,14 @@ func (t *Table[T]) queue(tx *db.Tx, sql string, args []any) *db.Queued {
 	return q
 }
 
-// Insert queues the INSERT of v as it is, for records that are stored together with others; [Table.Create] does all that
-// a new record needs.
+// Insert queues the INSERT of v as it is, for records that are stored together with others. Use [Table.Create] for
+// everything else.
 func (t *Table[T]) Insert(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
 	t.queue(tx, t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert))
 }
 
-// Update queues the UPDATE of v, whose version counts the change already; [Table.Store] does all that a change needs.
+// Update queues the UPDATE of v, whose version must already be incremented. Use [Table.Store] for everything else.
 func (t *Table[T]) Update(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
 	t.queue(tx, t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)).Expect(1, db.ErrStale)
@@ -152,7 +151,7 @@ func (t *Table[T]) args(v *T, args []any, columns []record.Column) []any {
 	return args
 }
 
-// Described is a [Table] of any record, for the checks of statements and columns.
+// Described is a [Table] of any record type, for checks of statements and columns.
 type Described interface {
 	Name() string
 	Statements() []string
@@ -163,12 +162,12 @@ type Described interface {
 // Name is the name of the table.
 func (t *Table[T]) Name() string { return t.name }
 
-// Statements are all statements that the table makes.
+// Statements returns all statements of the table.
 func (t *Table[T]) Statements() []string {
 	return []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete, t.sqlKnown}
 }
 
-// Columns are the columns that the records have fields for, and the one of the search text.
+// Columns returns the columns of the record's fields, and the search column.
 func (t *Table[T]) Columns() []record.Column {
 	columns := t.plan.Columns()
 	if t.plan.Searched() {

@@ -1,5 +1,4 @@
-// Package tenant names the company that every record, query and event belongs to.
-// It is a type of its own so that no other identifier can stand in for it.
+// Package tenant holds the type of company ids. It is a separate type so that no other id can be passed in its place.
 package tenant
 
 import (
@@ -12,14 +11,14 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// ID identifies a company: a random UUIDv4, the partitioning key of the platform. Its last two bytes may carry a region.
+// ID identifies a company: a random UUIDv4, the partitioning key of all data. Its last two bytes may encode a region.
 type ID uuid.UUID
 
-// NewID returns a fresh random company id. Version 4 spreads companies evenly over key ranges.
+// NewID returns a random company id. Version 4 spreads companies evenly over key ranges.
 func NewID() ID { return ID(uuid.New()) }
 
-// NewIDIn returns a fresh company id that carries its home region, so that each row of the company shows by its key alone
-// where it belongs; see [RegionCode]. Without a region it is like [NewID].
+// NewIDIn returns a random company id that encodes the home region, so that the key of each row determines its region;
+// see [RegionCode]. An empty region is the same as [NewID].
 func NewIDIn(region string) ID {
 	id := NewID()
 	if region != "" {
@@ -28,7 +27,7 @@ func NewIDIn(region string) ID {
 	return id
 }
 
-// RegionCode is what ids of companies in a region end in: four lower-case hexadecimal digits, made of its name.
+// RegionCode returns the suffix of the ids of companies in a region: four lower-case hexadecimal digits, a hash of its name.
 func RegionCode(region string) string { return fmt.Sprintf("%04x", regionCode(region)) }
 
 func regionCode(region string) uint16 {
@@ -38,7 +37,7 @@ func regionCode(region string) uint16 {
 	return uint16(sum>>16) ^ uint16(sum)
 }
 
-// Parse reads the text form of a company id.
+// Parse parses a company id.
 func Parse(s string) (ID, error) {
 	u, err := uuid.Parse(s)
 	if err != nil {
@@ -50,7 +49,7 @@ func Parse(s string) (ID, error) {
 // String returns the lower-case text form.
 func (id ID) String() string { return uuid.UUID(id).String() }
 
-// IsZero reports whether the id is unset.
+// IsZero reports whether the id is the zero value.
 func (id ID) IsZero() bool { return id == ID{} }
 
 // MarshalText implements [encoding.TextMarshaler].

@@ -1,5 +1,5 @@
-// Package trade holds the types that domains hand to each other: what a document line refers to, what a client is to a
-// document, and changes of stock. They stand here once, because services do not import each other. Rules stay in the domains.
+// Package trade holds types that domains exchange: references of document lines, the client of a document, and changes of
+// stock. They are shared here because services do not import each other. The rules stay in the domains.
 package trade
 
 import (
@@ -12,7 +12,7 @@ import (
 const (
 	KindProduct = "product"
 	KindService = "service"
-	KindCustom  = "custom" // of the document alone; it refers to nothing
+	KindCustom  = "custom" // exists only in the document and has no reference
 )
 
 // ItemRef names a product, one of its variants, or a service.
@@ -22,37 +22,37 @@ type ItemRef struct {
 	Variant uuid.UUID // zero = none
 }
 
-// Item is what a document line takes from the catalog.
+// Item is the catalog data of a document line.
 type Item struct {
 	SKU            string
 	Name           string
 	Unit           string       // code
-	Price          money.Amount // of the variant, if one is named
+	Price          money.Amount // of the variant, if the reference names one
 	Cost           money.Amount
 	Hidden         bool
 	HasStock       bool
-	HasVariants    bool // it has active variants, one of which must be named
-	UnknownVariant bool // the item exists, the variant that the reference names does not
+	HasVariants    bool // has active variants, one of which must be referenced
+	UnknownVariant bool // the item exists, but not the referenced variant
 	MinOrderQty    *money.Qty
 	OrderStepQty   *money.Qty
-	Components     []Component            // of a bundle that has no stock of its own: its components with stock
+	Components     []Component            // components with stock of a bundle without stock of its own
 	Options        map[uuid.UUID]Modifier // of its modifier groups, by option
 }
 
 // Component is a product in a bundle.
 type Component struct {
 	Product uuid.UUID
-	Qty     money.Qty // in one bundle
+	Qty     money.Qty // per bundle
 }
 
-// Modifier is an option of an item that a line can choose, at a surcharge.
+// Modifier is an option of an item, with its surcharge.
 type Modifier struct {
 	OptionID  uuid.UUID
 	Name      string
-	Surcharge money.Amount // minor units for one piece
+	Surcharge money.Amount // minor units per piece
 }
 
-// Client is what a document takes from its customer.
+// Client is the client data of a document.
 type Client struct {
 	ID               uuid.UUID
 	DisplayName      string
@@ -62,10 +62,10 @@ type Client struct {
 	PaymentTermsDays *int32
 	CreditLimit      money.Amount // 0 = no limit
 	Balance          money.Amount // negative = the client owes
-	PriceListID      *uuid.UUID   // the client's own, else that of the group
+	PriceListID      *uuid.UUID   // of the client, otherwise of its group
 }
 
-// StockKey names what stock is kept of. Variant is the zero uuid for a product without variants.
+// StockKey identifies a product or variant with stock. Variant is the zero UUID for a product without variants.
 type StockKey struct {
 	Product uuid.UUID
 	Variant uuid.UUID
@@ -79,7 +79,7 @@ func (k StockKey) VariantID() *uuid.UUID {
 	return &k.Variant
 }
 
-// StockDelta changes what a warehouse holds, and what is reserved in it.
+// StockDelta is a change of the physical and reserved quantities in a warehouse.
 type StockDelta struct {
 	Warehouse uuid.UUID
 	StockKey
@@ -87,7 +87,7 @@ type StockDelta struct {
 	Reserved money.Qty
 }
 
-// StockDocument is what moves stock.
+// StockDocument is the document that causes stock movements.
 type StockDocument struct {
 	Movement string // type of the movements, such as order_completion
 	Type     string // order, shipment, sale or receipt; "" = none
@@ -96,7 +96,7 @@ type StockDocument struct {
 	Reason   string
 }
 
-// StockProduct is what stock records show of a product or variant.
+// StockProduct is the product or variant data in stock records.
 type StockProduct struct {
 	Name              string
 	SKU               string
@@ -104,13 +104,13 @@ type StockProduct struct {
 	VariantAttributes map[string]string
 	CategoryID        *uuid.UUID
 	CategoryName      *string
-	HasStock          bool // stock is kept of it
-	HasVariants       bool // it has active variants, so stock is kept per variant
+	HasStock          bool // stock is tracked
+	HasVariants       bool // has active variants, so stock is tracked per variant
 }
 
-// StockTotals is the stock of one product over all warehouses of its company.
+// StockTotals is the stock of one product in all warehouses of its company.
 type StockTotals struct {
 	Qty       money.Qty
-	Available money.Qty // Qty less what is reserved
-	Low       bool      // Qty is at or below the sum of the reorder points, which is not 0
+	Available money.Qty // Qty minus the reserved quantity
+	Low       bool      // Qty is at or below the sum of the reorder points, if that is not 0
 }

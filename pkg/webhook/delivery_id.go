@@ -7,9 +7,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// DeliveryID is the id of the delivery of an event to a subscription: the same inputs give the same id, so that
-// a repeat is recognised. It has the layout of a UUIDv7 with the time of the event id, so that ids sort by
-// age; redelivery is 0 for the delivery that the event itself caused, and counts up with each one asked for by hand.
+// DeliveryID returns the id of the delivery of an event to a subscription. It is deterministic, so that duplicates are
+// recognized, and has the layout of a UUIDv7 with the time of the event id, so that ids sort by age. redelivery is 0 for
+// the original delivery and increases with each manual redelivery.
 func DeliveryID(event, subscription uuid.UUID, redelivery int) uuid.UUID {
 	var in [40]byte
 	copy(in[:], event[:])

@@ -9,8 +9,8 @@ import (
 	"sync"
 )
 
-// Doc is an event's body for any number of filters. It is parsed by the first filter that looks into it
-// and never again. It is safe for concurrent use.
+// Doc is an event's body, matched by any number of filters. It is parsed once, on first use. It is safe for concurrent
+// use.
 type Doc struct {
 	body  []byte
 	once  sync.Once
@@ -18,10 +18,10 @@ type Doc struct {
 	valid bool
 }
 
-// NewDoc wraps the bytes of an envelope, which must not change afterwards.
+// NewDoc returns the Doc of an encoded envelope, which must not be modified afterwards.
 func NewDoc(body []byte) *Doc { return &Doc{body: body} }
 
-// value is the parsed body with its numbers in canonical form; ok is false when it is not JSON.
+// value returns the parsed body with canonical numbers; ok is false if it is not JSON.
 func (d *Doc) value() (root any, ok bool) {
 	d.once.Do(func() {
 		dec := json.NewDecoder(bytes.NewReader(d.body))
@@ -57,7 +57,7 @@ func lookup(v any, path []string) (any, bool) {
 	return v, true
 }
 
-// arrayIndex reads a segment as an index: digits without a leading zero.
+// arrayIndex parses a segment as an index: digits without a leading zero.
 func arrayIndex(segment string) (int, bool) {
 	i, err := strconv.ParseUint(segment, 10, 31)
 	if err != nil || strconv.FormatUint(i, 10) != segment {
@@ -105,7 +105,7 @@ func equal(have, want any) bool {
 	}
 }
 
-// canonicalize replaces the numbers inside a filter value by decimals that compare with ==.
+// canonicalize replaces the numbers in a filter value by decimals that can be compared with ==.
 func canonicalize(v any) any {
 	switch v := v.(type) {
 	case json.Number:
@@ -127,22 +127,22 @@ func canonicalize(v any) any {
 	}
 }
 
-// decimal is a number in the one form that equal numbers share: ±digits · 10^exponent without zeros at
-// either end of the digits; zero has no digits. Neither size nor precision is limited.
+// decimal is a number in canonical form: ±digits · 10^exponent without leading or trailing zeros; zero has no digits.
+// Neither size nor precision is limited.
 type decimal struct {
 	negative bool
 	digits   string
 	exponent int64
 }
 
-// newDecimal reads a valid JSON number.
+// newDecimal parses a valid JSON number.
 func newDecimal(text string) decimal {
 	var d decimal
 	text, d.negative = strings.CutPrefix(text, "-")
 	if i := strings.IndexAny(text, "eE"); i >= 0 {
 		exponent, err := strconv.ParseInt(text[i+1:], 10, 62)
 		if err != nil {
-			// An exponent beyond any use: such a number equals only its own spelling.
+			// With an exponent this large, the number equals only the same text.
 			return decimal{negative: d.negative, digits: text}
 		}
 		d.exponent, text = exponent, text[:i]

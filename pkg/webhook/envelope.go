@@ -8,13 +8,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// MaxBody is the largest body that is sent, in bytes. A bigger event is sent with its data cut to the id.
+// MaxBody is the maximum size of a body in bytes. The data of larger events is truncated to the id.
 const MaxBody = 256 << 10
 
-// TimeLayout is the form of every time in an envelope: RFC 3339 in UTC with milliseconds.
+// TimeLayout is the format of times in envelopes: RFC 3339 in UTC with milliseconds.
 const TimeLayout = "2006-01-02T15:04:05.000Z"
 
-// Envelope is the body of every event.
+// Envelope is the body of every event; see docs/reference/events.md#envelope.
 type Envelope struct {
 	Event      string          `json:"event"`
 	CompanyID  tenant.ID       `json:"companyId"`
@@ -24,19 +24,18 @@ type Envelope struct {
 	EventID    string          `json:"eventId"`
 }
 
-// maxDataID bounds the id that stands in for data, as JSON.
+// maxDataID is the maximum size of the id in truncated data, as JSON.
 const maxDataID = 256
 
-// Freeze returns the bytes of the event as they are signed, stored and sent for ever after. When they
-// would exceed [MaxBody], data becomes {"id": …, "truncated": true} with the id of the entity. The error
-// says that data is not JSON.
+// Freeze encodes the event. The bytes are signed and stored, and sent unchanged in every attempt. If they would exceed
+// [MaxBody], data becomes {"id": …, "truncated": true} with the id of the entity. It returns an error if data is not JSON.
 func (e Envelope) Freeze() ([]byte, error) {
 	data := []byte(e.Data)
 	if len(data) == 0 {
 		data = []byte("null")
 	}
 	if !json.Valid(data) {
-		return nil, fmt.Errorf("freeze envelope of %s %s: data is not valid JSON", e.Event, e.EventID)
+		return nil, fmt.Errorf("encode envelope of %s %s: data is not valid JSON", e.Event, e.EventID)
 	}
 	body := e.appendTo(make([]byte, 0, 256+len(data)), data)
 	if len(body) <= MaxBody {
@@ -59,7 +58,7 @@ func (e Envelope) appendTo(b, data []byte) []byte {
 }
 
 func appendString(b []byte, s string) []byte {
-	text, _ := json.Marshal(s) // a string always has a JSON form
+	text, _ := json.Marshal(s) // strings always encode
 	return append(b, text...)
 }
 
@@ -67,7 +66,7 @@ func truncated(data []byte) []byte {
 	var entity struct {
 		ID json.RawMessage `json:"id"`
 	}
-	// Data that is not an object has no id; null says so.
+	// Data that is not an object has no id; the id is null.
 	_ = json.Unmarshal(data, &entity)
 	if len(entity.ID) == 0 || len(entity.ID) > maxDataID {
 		entity.ID = json.RawMessage("null")

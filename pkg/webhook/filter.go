@@ -23,15 +23,15 @@ type condition struct {
 	values []any
 }
 
-// FilterFault is one thing wrong with a filter; Key is empty when it concerns the filter as a whole.
+// FilterFault is one error in a filter; Key is empty if it concerns the filter as a whole.
 type FilterFault struct {
 	Key     string `json:"key"`
 	Message string `json:"message"`
 }
 
 // CompileFilter reads a flat JSON object whose keys are dot paths into the envelope, such as
-// {"data.status": "new", "data.lines.0.kind": ["product", "custom"]}. An array means any of its values,
-// so an array in the event is matched by an array inside it. Nothing, null and {} match every event.
+// {"data.status": "new", "data.lines.0.kind": ["product", "custom"]}. An array means any of its values;
+// to match an array in the event, nest it in another array. An empty input, null and {} match every event.
 // All faults are reported at once, in the order of the keys.
 func CompileFilter(raw []byte) (*Filter, []FilterFault) {
 	raw = bytes.TrimSpace(raw)
@@ -51,7 +51,7 @@ func CompileFilter(raw []byte) (*Filter, []FilterFault) {
 	for _, e := range entries {
 		c, problem := compileCondition(e)
 		if problem == "" && seen[e.key] {
-			problem = "stands twice in the filter; keep one, an array of values means any of them"
+			problem = "is a duplicate key; use one key with an array to match any of several values"
 		}
 		seen[e.key] = true
 		if problem != "" {
@@ -105,7 +105,7 @@ type entry struct {
 	value any
 }
 
-// readEntries reads the object key by key, because a map would hide a key that stands twice.
+// readEntries reads the object key by key, because a map would hide duplicate keys.
 func readEntries(raw []byte) ([]entry, error) {
 	if !json.Valid(raw) || raw[0] != '{' {
 		return nil, fmt.Errorf("the filter must be a JSON object of paths and values, such as {\"data.status\": \"new\"}")
@@ -121,7 +121,7 @@ func readEntries(raw []byte) ([]entry, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read filter: %w", err)
 		}
-		e := entry{key: key.(string)} //nolint:errcheck // the grammar of JSON allows nothing else here
+		e := entry{key: key.(string)} //nolint:errcheck // JSON keys are strings
 		if err := dec.Decode(&e.value); err != nil {
 			return nil, fmt.Errorf("read filter: %w", err)
 		}
@@ -145,7 +145,7 @@ func compileCondition(e entry) (condition, string) {
 		values = []any{e.value}
 	}
 	if len(values) == 0 {
-		return condition{}, "an empty array never matches; list at least one value or leave the key out"
+		return condition{}, "an empty array never matches; list at least one value or omit the key"
 	}
 	canonical := make([]any, len(values))
 	for i, v := range values {

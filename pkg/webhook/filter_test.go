@@ -79,7 +79,7 @@ func TestFilterFaults(t *testing.T) {
 		`{"":1}`:                            {": the path has an empty segment"},
 		`{"a":[]}`:                          {"a: an empty array never matches"},
 		`{"a.b.c.d.e.f.g.h.i":1}`:           {"a.b.c.d.e.f.g.h.i: the path has 9 segments; at most 8"},
-		`{"a":1,"a":2}`:                     {"a: stands twice"},
+		`{"a":1,"a":2}`:                     {"a: is a duplicate key"},
 		`{` + strings.Join(keys, ",") + `}`: {": the filter has 21 keys; at most 20"},
 	} {
 		f, faults := webhook.CompileFilter([]byte(filter))

@@ -12,8 +12,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Message asks the sender for one attempt of one delivery. It travels on the deliveries topic, on the
-// delay lines and, when all is lost, to the dead letters.
+// Message asks the sender for one attempt of one delivery. It is produced to the deliveries topic, the delay topics and,
+// if the delivery fails for good, the dead-letter topic.
 type Message struct {
 	Company        tenant.ID
 	DeliveryID     uuid.UUID
@@ -21,14 +21,14 @@ type Message struct {
 	Event          string // event name
 	EventID        uuid.UUID
 	Attempt        int       // the attempt to make, from 1
-	NotBefore      time.Time // zero = at once; milliseconds
-	ExpiresAt      time.Time // after it no attempt is made; milliseconds
-	Parks          int       // how often it was put off without an attempt
-	CommittedAt    time.Time // commit of the change; zero when unknown; microseconds
+	NotBefore      time.Time // zero = immediately; milliseconds
+	ExpiresAt      time.Time // no attempts are made afterwards; milliseconds
+	Parks          int       // how often it was postponed without an attempt
+	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
 	TraceParent    string // of the request that caused the event
 	TraceState     string
-	Body           []byte // frozen: signed and sent as it is
+	Body           []byte // signed and sent unchanged
 }
 
 // Names of the headers of a delivery record.
@@ -50,7 +50,7 @@ const (
 	recordSchema       = "schema"
 )
 
-// Record is the plain form of the message: everything in headers, the frozen body as value.
+// Record returns the message as a Kafka record: the body as value, everything else in headers.
 func (m *Message) Record(topic string) *kgo.Record {
 	isTest := ""
 	if m.IsTest {
@@ -85,7 +85,7 @@ func unixText(t time.Time, unit func(time.Time) int64) string {
 	return strconv.FormatInt(unit(t), 10)
 }
 
-// outboxForm is the message as payload of an outbox row, whose other columns become the record's headers.
+// outboxForm is the message as the payload of an outbox row, whose other columns become the record's headers.
 type outboxForm struct {
 	DeliveryID     uuid.UUID `json:"deliveryId"`
 	SubscriptionID uuid.UUID `json:"subscriptionId"`
@@ -96,8 +96,8 @@ type outboxForm struct {
 	Body           []byte    `json:"body"`
 }
 
-// OutboxPayload is the form in which a first attempt goes through the outbox, with topics.Deliveries as
-// topic and the subscription id as key. Company, time and trace travel in the columns of the row.
+// OutboxPayload returns the outbox payload of a first attempt, with topics.Deliveries as the topic and the subscription
+// id as the key. Company, time and trace are stored in the columns of the row.
 func (m *Message) OutboxPayload() ([]byte, error) {
 	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Body})
 	if err != nil {
@@ -106,8 +106,8 @@ func (m *Message) OutboxPayload() ([]byte, error) {
 	return b, nil
 }
 
-// DecodeMessage reads both forms. The error names the header or field that is missing or malformed; such
-// a record can never be delivered. The body aliases the record's value in the plain form.
+// DecodeMessage decodes both forms. The error names the missing or malformed header or field; such a record can never be
+// delivered. In the form of [Message.Record], the body aliases the record's value.
 func DecodeMessage(r *kgo.Record) (*Message, error) {
 	d := decoder{}
 	m := &Message{Attempt: 1, Body: r.Value}
@@ -125,19 +125,19 @@ func DecodeMessage(r *kgo.Record) (*Message, error) {
 	return m, m.check()
 }
 
-// check refuses what a later step could not work with.
+// check returns an error if a required field is missing or invalid.
 func (m *Message) check() error {
 	switch {
 	case m.Company.IsZero():
 		return fmt.Errorf("delivery record: header %s is missing", recordCompany)
 	case m.DeliveryID == uuid.Nil || m.SubscriptionID == uuid.Nil || m.EventID == uuid.Nil:
-		return fmt.Errorf("delivery record: the ids of delivery, subscription and event are required")
+		return fmt.Errorf("delivery record: delivery, subscription and event ids are required")
 	case m.Event == "":
 		return fmt.Errorf("delivery record %s: the event name is missing", m.DeliveryID)
 	case m.Attempt < 1 || m.Attempt > 1000:
-		return fmt.Errorf("delivery record %s: header %s must be 1…1000, is %d", m.DeliveryID, recordAttempt, m.Attempt)
+		return fmt.Errorf("delivery record %s: header %s must be between 1 and 1000, is %d", m.DeliveryID, recordAttempt, m.Attempt)
 	case m.ExpiresAt.IsZero():
-		return fmt.Errorf("delivery record %s: the time of expiry is missing", m.DeliveryID)
+		return fmt.Errorf("delivery record %s: the expiry time is missing", m.DeliveryID)
 	case len(m.Body) == 0:
 		return fmt.Errorf("delivery record %s: the body is empty", m.DeliveryID)
 	}
@@ -191,7 +191,7 @@ func (d *decoder) outbox(m *Message, payload []byte) {
 func (d *decoder) uuid(key, value string) uuid.UUID {
 	id, err := uuid.Parse(value)
 	if err != nil {
-		d.fail(fmt.Errorf("delivery record: header %s must be a uuid, is %.60q", key, value))
+		d.fail(fmt.Errorf("delivery record: header %s must be a UUID, is %.60q", key, value))
 	}
 	return id
 }
@@ -202,7 +202,7 @@ func (d *decoder) int(key, value string) int64 {
 	}
 	n, err := strconv.ParseInt(value, 10, 64)
 	if err != nil || n < 0 {
-		d.fail(fmt.Errorf("delivery record: header %s must be a whole number from 0, is %.60q", key, value))
+		d.fail(fmt.Errorf("delivery record: header %s must be a non-negative integer, is %.60q", key, value))
 	}
 	return n
 }

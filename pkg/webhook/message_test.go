@@ -76,7 +76,7 @@ func TestDecodeMessageRefuses(t *testing.T) {
 		"attempt a word":     {"attempt", "two", "attempt must be a whole number"},
 		"attempt zero":       {"attempt", "0", "must be 1…1000"},
 		"attempt negative":   {"attempt", "-1", "whole number"},
-		"no expiry":          {"expires_at", "0", "time of expiry"},
+		"no expiry":          {"expires_at", "0", "expiry time"},
 		"no event":           {"event", "", "event name is missing"},
 		"parks a fraction":   {"parks", "1.5", "parks must be a whole number"},
 	} {

@@ -15,7 +15,7 @@ const Any EventPattern = "*"
 
 var patternForm = regexp.MustCompile(`^(\*|[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*\.\*|[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)+)$`)
 
-// ParseEventPattern checks the form of a pattern. Whether the event exists is for the caller to know.
+// ParseEventPattern checks the syntax of a pattern. It does not check that the event exists.
 func ParseEventPattern(s string) (EventPattern, error) {
 	if len(s) > 100 || !patternForm.MatchString(s) {
 		return "", fmt.Errorf("%q must be an event name such as order.created, a prefix such as order.*, or *", s)
@@ -23,7 +23,7 @@ func ParseEventPattern(s string) (EventPattern, error) {
 	return EventPattern(s), nil
 }
 
-// Match reports whether the event is one of those that the pattern names.
+// Match reports whether the pattern matches the event.
 func (p EventPattern) Match(event string) bool {
 	if p == Any {
 		return true

@@ -12,14 +12,14 @@ const (
 	secretBytes  = 32
 )
 
-// NewSecret makes a signing secret: whsec_ and the base64 form of 32 random bytes.
+// NewSecret returns a new signing secret: whsec_ followed by 32 random bytes in base64.
 func NewSecret() string {
 	var b [secretBytes]byte
-	_, _ = rand.Read(b[:]) // documented never to fail: it ends the program instead
+	_, _ = rand.Read(b[:]) // never returns an error
 	return secretPrefix + base64.StdEncoding.EncodeToString(b[:])
 }
 
-// SecretHint is the last four characters of a secret, for people who compare what they hold.
+// SecretHint returns the last four characters of a secret, for people to compare.
 func SecretHint(secret string) string {
 	if len(secret) <= len(secretPrefix)+8 {
 		return ""
@@ -27,7 +27,7 @@ func SecretHint(secret string) string {
 	return secret[len(secret)-4:]
 }
 
-// CheckSecret says what is wrong with the form of a secret, if anything.
+// CheckSecret returns an error if a secret is malformed.
 func CheckSecret(secret string) error {
 	_, err := decodeSecret(secret)
 	return err
@@ -36,11 +36,11 @@ func CheckSecret(secret string) error {
 func decodeSecret(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	if !ok {
-		return nil, errors.New("the webhook secret must begin with whsec_; copy it whole from where the subscription was created")
+		return nil, errors.New("the webhook secret must start with whsec_; copy it completely, as shown when the subscription was created")
 	}
 	raw, err := base64.StdEncoding.Strict().DecodeString(text)
 	if err != nil || len(raw) != secretBytes {
-		return nil, errors.New("the webhook secret must be whsec_ and the base64 form of 32 bytes; copy it whole from where the subscription was created")
+		return nil, errors.New("the webhook secret must be whsec_ followed by 32 bytes in base64; copy it completely, as shown when the subscription was created")
 	}
 	return raw, nil
 }

@@ -13,38 +13,38 @@ import (
 	"time"
 )
 
-// Attempt is what the headers of one request tell beside the body.
+// Attempt holds the values of the headers of one request.
 type Attempt struct {
 	Event      string    // event name
 	EventID    string    // id of the event
 	DeliveryID string    // id of the delivery, the same on every attempt
 	WebhookID  string    // id of the subscription
 	Number     int       // number of the attempt, from 1
-	At         time.Time // moment of the attempt
+	At         time.Time // time of the attempt
 }
 
-// Signer signs the requests of one subscription. It is safe for concurrent use and worth keeping:
-// the keyed hash states are prepared once.
+// Signer signs the requests of one subscription. It is safe for concurrent use. Reuse it: the keyed hash states are
+// prepared once.
 type Signer struct {
 	current  *key
-	previous *key // nil outside a secret overlap
+	previous *key // nil unless the secret is being rotated
 }
 
-// key is one secret in its two forms. The pools hold keyed HMACs ready for use.
+// key is one secret in its two forms. The pools hold keyed HMACs.
 type key struct {
 	whole   sync.Pool // keyed with the secret string as shown
-	decoded sync.Pool // keyed with the bytes that it encodes
+	decoded sync.Pool // keyed with the decoded secret
 }
 
-// state is one keyed HMAC with room for what would otherwise be allocated per signature.
+// state is one keyed HMAC with buffers that would otherwise be allocated per signature.
 type state struct {
 	mac     hash.Hash
 	sum     [sha256.Size]byte
 	scratch [128]byte
 }
 
-// NewSigner prepares a subscription's secret; previous is the secret that is being replaced while both
-// are valid, else empty. The error names the malformed secret's rule.
+// NewSigner returns a signer for a subscription's secret. previous is the old secret during a rotation, otherwise empty.
+// It returns an error for a malformed secret.
 func NewSigner(secret, previous string) (*Signer, error) {
 	current, err := newKey(secret)
 	if err != nil {
@@ -77,7 +77,7 @@ var (
 	userAgent   = []string{UserAgent}
 )
 
-// Sign fills h with everything a webhook request carries. The body must be the bytes that are sent.
+// Sign sets all headers of a webhook request in h. The body must be the exact bytes that are sent.
 func (s *Signer) Sign(h http.Header, a Attempt, body []byte) {
 	timestamp := strconv.FormatInt(a.At.Unix(), 10)
 	standard := s.current.signStandard(a.DeliveryID, timestamp, body)
@@ -109,7 +109,7 @@ func (s *Signer) Sign(h http.Header, a Attempt, body []byte) {
 	}
 }
 
-// signWhole is the value of X-Svc-Signature.
+// signWhole returns the value of X-Svc-Signature.
 func (k *key) signWhole(body []byte) string {
 	st := k.whole.Get().(*state) //nolint:errcheck // the pool makes nothing else
 	defer k.whole.Put(st)
@@ -119,7 +119,7 @@ func (k *key) signWhole(body []byte) string {
 	return string(hex.AppendEncode(out, st.mac.Sum(st.sum[:0])))
 }
 
-// signStandard is one entry of webhook-signature.
+// signStandard returns one entry of webhook-signature.
 func (k *key) signStandard(id, timestamp string, body []byte) string {
 	st := k.decoded.Get().(*state) //nolint:errcheck // the pool makes nothing else
 	defer k.decoded.Put(st)

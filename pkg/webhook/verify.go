@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// What Verify may find. Each error wraps one of these.
+// Errors that [Verify] wraps.
 var (
 	ErrUnsigned     = errors.New("the request is not signed")
-	ErrBadSignature = errors.New("the signature does not fit; check the secret and that the raw body is verified")
-	ErrExpired      = errors.New("the timestamp is too far from now; check the clock")
-	ErrMismatch     = errors.New("two headers that must agree do not")
+	ErrBadSignature = errors.New("the signature does not match; check the secret, and verify the raw body")
+	ErrExpired      = errors.New("the timestamp is outside the tolerance; check the clock")
+	ErrMismatch     = errors.New("two headers that must be equal differ")
 )
 
 // Verifier checks requests against one secret. It is safe for concurrent use.
 type Verifier struct{ key *key }
 
-// NewVerifier prepares a secret as shown when the subscription was created.
+// NewVerifier returns a verifier for a secret, as shown when the subscription was created.
 func NewVerifier(secret string) (*Verifier, error) {
 	k, err := newKey(secret)
 	if err != nil {
@@ -40,17 +40,17 @@ func Verify(secret string, h http.Header, body []byte, now time.Time, tolerance 
 }
 
 // Verify checks the signatures of a request over its raw body in constant time. X-Svc-Signature is
-// required; during a secret overlap either of the two secrets is enough. The webhook-* trio is checked
-// when present: it also protects the delivery id and the timestamp. With a positive tolerance the trio
-// is required and its timestamp may differ from now by at most that much. X-Svc-Event, -Attempt,
-// -Webhook-Id and -Event-Id are not signed: trust the body instead.
+// required; during a secret rotation, either of the two secrets is sufficient. The webhook-* headers are
+// checked if present: they also protect the delivery id and the timestamp. With a positive tolerance they are required,
+// and the timestamp may differ from now by at most the tolerance. X-Svc-Event, -Attempt, -Webhook-Id and -Event-Id are
+// not signed: trust the body instead.
 func (v *Verifier) Verify(h http.Header, body []byte, now time.Time, tolerance time.Duration) error {
 	if err := v.verifyWhole(h, body); err != nil {
 		return err
 	}
 	if len(h[HeaderStandardSignature]) == 0 && len(h[HeaderStandardID]) == 0 && len(h[HeaderStandardTimestamp]) == 0 {
 		if tolerance > 0 {
-			return fmt.Errorf("%s is missing, so the time of the request is not proven: %w", HeaderStandardSignature, ErrUnsigned)
+			return fmt.Errorf("%s is missing, so the timestamp cannot be verified: %w", HeaderStandardSignature, ErrUnsigned)
 		}
 		return nil
 	}
@@ -94,10 +94,10 @@ func (v *Verifier) verifyStandard(h http.Header, body []byte, now time.Time, tol
 	}
 	seconds, err := strconv.ParseInt(timestamp, 10, 64)
 	if err != nil {
-		return fmt.Errorf("%s %q is not a number of seconds: %w", HeaderStandardTimestamp, timestamp, ErrExpired)
+		return fmt.Errorf("%s %q is not a Unix time in seconds: %w", HeaderStandardTimestamp, timestamp, ErrExpired)
 	}
 	if age := now.Sub(time.Unix(seconds, 0)); age > tolerance || age < -tolerance-time.Second {
-		return fmt.Errorf("%s is %s away, more than %s: %w", HeaderStandardTimestamp, age.Abs().Round(time.Second), tolerance, ErrExpired)
+		return fmt.Errorf("%s differs from now by %s, more than %s: %w", HeaderStandardTimestamp, age.Abs().Round(time.Second), tolerance, ErrExpired)
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Object is a JSON object of free content, as its text. As a column it is read through a cast to TEXT.
+// Object is the text of an arbitrary JSON object. Columns of this type are read with a cast to TEXT.
 type Object string
 
 // MarshalJSON implements [json.Marshaler].
@@ -19,13 +19,13 @@ func (o Object) MarshalJSON() ([]byte, error) {
 	return []byte(o), nil
 }
 
-// UnmarshalJSON implements [json.Unmarshaler]: the text is kept as it came.
+// UnmarshalJSON implements [json.Unmarshaler]; the text is kept unchanged.
 func (o *Object) UnmarshalJSON(b []byte) error {
 	*o = Object(b)
 	return nil
 }
 
-// ScanText lets pgx decode the value; it comes out in its canonical form.
+// ScanText lets pgx decode the value, in canonical form.
 func (o *Object) ScanText(v pgtype.Text) error {
 	*o = Object(v.String).Canonical()
 	return nil
@@ -36,8 +36,8 @@ func (Object) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: true}
 }
 
-// Canonical is the same object with sorted keys and without spaces, so that equal ones have equal texts. Strings
-// come out as valid UTF-8, numbers as they were written. A text that is not JSON stays as it is.
+// Canonical returns the object with sorted keys and without whitespace, so that equal objects have equal text. Strings
+// become valid UTF-8, numbers stay as written, and text that is not JSON is returned unchanged.
 func (o Object) Canonical() Object {
 	dec := json.NewDecoder(bytes.NewReader([]byte(o)))
 	dec.UseNumber()

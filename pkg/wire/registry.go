@@ -8,15 +8,14 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// registry describes pointers as what may be null. huma forgets that for identifiers and for types that
-// describe themselves.
+// registry marks pointers as nullable. huma does not do so for UUIDs and for types that provide their own schema.
 type registry struct {
 	huma.Registry
 	prefix string
 	done   map[string]bool
 }
 
-// NewRegistry makes a registry of schemas that are referred to below prefix, such as #/components/schemas/.
+// NewRegistry returns a schema registry whose references start with prefix, such as #/components/schemas/.
 func NewRegistry(prefix string) huma.Registry {
 	return &registry{Registry: huma.NewMapRegistry(prefix, SchemaName), prefix: prefix, done: map[string]bool{}}
 }
@@ -60,7 +59,7 @@ func pointersMayBeNull(t reflect.Type, s *huma.Schema) {
 		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
 			p.Nullable = true
 		}
-		pointersMayBeNull(f.Type, p) // an object without a name of its own
+		pointersMayBeNull(f.Type, p) // an anonymous object
 	}
 }
 

@@ -10,8 +10,8 @@ import (
 
 const domains = "github.com/tradegrid/tradegrid/services/"
 
-// SchemaName names a type in the API description and in event schemas. A type of a domain that is called after its
-// resource carries the resource's name, so that orders.Line is OrderLine; a page of them is OrderLinePage.
+// SchemaName returns the schema name of a type in the API description and in event schemas. Types of a domain are
+// prefixed with the name of its resource: orders.Line is OrderLine, and a page of them is OrderLinePage.
 func SchemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -26,7 +26,7 @@ func SchemaName(t reflect.Type, hint string) string {
 	return withResource(t.PkgPath(), t.Name())
 }
 
-// splitName parts the full name of a type, such as example.com/a/orders.Line, into package and name.
+// splitName splits the full name of a type, such as example.com/a/orders.Line, into package and name.
 func splitName(full string) (pkg, name string) {
 	dot := strings.LastIndex(full, ".")
 	return full[:max(dot, 0)], full[dot+1:]
@@ -45,8 +45,7 @@ func withResource(pkg, name string) string {
 	return noun + name
 }
 
-// AllowMore lets the objects of the schemas have more fields than they name: clients ignore what they do not know,
-// and so does the platform.
+// AllowMore allows additional properties in the objects of the schemas: clients and the platform ignore unknown fields.
 func AllowMore(schemas map[string]*huma.Schema) {
 	for _, s := range schemas {
 		if s.AdditionalProperties == false {

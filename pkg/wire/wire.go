@@ -1,5 +1,5 @@
-// Package wire holds the JSON forms of values that the API and the events share:
-// instants in milliseconds, calendar days, and fields that may be absent, null or set.
+// Package wire holds JSON types shared by the API and events: times in milliseconds, dates, and fields that may be
+// absent, null or set.
 package wire
 
 import (
@@ -13,19 +13,19 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 )
 
-// Layout is the one form of an instant in answers and events: RFC 3339, UTC, milliseconds.
+// Layout is the format of times in responses and events: RFC 3339 in UTC with milliseconds.
 const Layout = "2006-01-02T15:04:05.000Z"
 
-// Time is an instant. It reads RFC 3339 with any offset and writes [Layout].
+// Time is a point in time. It parses RFC 3339 with any offset and is written in [Layout].
 type Time time.Time
 
-// At makes a Time of microsecond precision, which is what the database keeps.
+// At returns a Time with microsecond precision, which is what the database stores.
 func At(t time.Time) Time { return Time(t.UTC().Truncate(time.Microsecond)) }
 
-// Std returns the standard form, in UTC.
+// Std returns the time as a [time.Time] in UTC.
 func (t Time) Std() time.Time { return time.Time(t).UTC() }
 
-// String returns the wire form.
+// String returns the text used in JSON.
 func (t Time) String() string { return t.Std().Format(Layout) }
 
 // MarshalJSON implements [json.Marshaler].
@@ -37,12 +37,12 @@ func (t Time) MarshalJSON() ([]byte, error) {
 func (t *Time) UnmarshalJSON(b []byte) error {
 	var s string
 	if err := json.Unmarshal(b, &s); err != nil {
-		return fmt.Errorf("read instant: %w", err)
+		return fmt.Errorf("read time: %w", err)
 	}
 	return t.UnmarshalText([]byte(s))
 }
 
-// UnmarshalText reads RFC 3339.
+// UnmarshalText parses RFC 3339.
 func (t *Time) UnmarshalText(b []byte) error {
 	v, err := time.Parse(time.RFC3339, string(b))
 	if err != nil {
@@ -60,7 +60,7 @@ func (Time) Schema(huma.Registry) *huma.Schema {
 // ScanTimestamptz lets pgx decode the value.
 func (t *Time) ScanTimestamptz(v pgtype.Timestamptz) error {
 	if !v.Valid {
-		return fmt.Errorf("scan instant: the column is null")
+		return fmt.Errorf("scan time: the column is null")
 	}
 	*t = At(v.Time)
 	return nil
@@ -71,7 +71,7 @@ func (t Time) TimestamptzValue() (pgtype.Timestamptz, error) {
 	return pgtype.Timestamptz{Time: t.Std(), Valid: true}, nil
 }
 
-// OrNull is embedded in a struct whose fields of pointer type may be null; plain values say so by a tag.
+// OrNull is embedded in a struct to make its pointer fields nullable; other fields need a tag.
 type OrNull struct{}
 
 // TransformSchema implements [huma.SchemaTransformer].
@@ -80,16 +80,16 @@ func (OrNull) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
 	return s
 }
 
-// Date is a calendar day, YYYY-MM-DD.
+// Date is a calendar date, YYYY-MM-DD.
 type Date time.Time
 
-// String returns the wire form.
+// String returns the text used in JSON.
 func (d Date) String() string { return time.Time(d).Format(time.DateOnly) }
 
 // MarshalText implements [encoding.TextMarshaler].
 func (d Date) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads YYYY-MM-DD.
+// UnmarshalText parses YYYY-MM-DD.
 func (d *Date) UnmarshalText(b []byte) error {
 	v, err := time.Parse(time.DateOnly, string(b))
 	if err != nil {
@@ -126,10 +126,10 @@ type Optional[T any] struct {
 	Value T    // its value when Set and not Null
 }
 
-// Some is a field that is set to v.
+// Some returns a field that is set to v.
 func Some[T any](v T) Optional[T] { return Optional[T]{Set: true, Value: v} }
 
-// UnmarshalJSON implements [json.Unmarshaler]; it is called for null too.
+// UnmarshalJSON implements [json.Unmarshaler]; it is also called for null.
 func (o *Optional[T]) UnmarshalJSON(b []byte) error {
 	o.Set = true
 	if bytes.Equal(b, []byte("null")) {
@@ -158,7 +158,7 @@ func (Optional[T]) Schema(r huma.Registry) *huma.Schema {
 	return s
 }
 
-// Ptr is nil for null, else the value. Only meaningful when Set.
+// Ptr returns nil for null, otherwise a pointer to the value. It is only meaningful if Set.
 func (o Optional[T]) Ptr() *T {
 	if !o.Set || o.Null {
 		return nil
@@ -166,7 +166,7 @@ func (o Optional[T]) Ptr() *T {
 	return &o.Value
 }
 
-// Apply changes *dst when the field was sent and its value differs, and reports whether it did.
+// Apply changes *dst if the field was sent with a different value, and reports whether it did.
 func Apply[T comparable](dst *T, o Optional[T]) bool {
 	if !o.Set || o.Null || *dst == o.Value {
 		return false

@@ -6,7 +6,7 @@ ALTER TABLE events SET (ttl_expiration_expression = 'expires_at', ttl_job_cron =
 
 ALTER TABLE rate_leases SET (ttl_expiration_expression = 'expires_at', ttl_job_cron = '@hourly');
 
--- The outbox is inserted into and deleted from all the time: old versions must not pile up.
+-- The outbox has constant inserts and deletes: dead rows must not accumulate.
 ALTER TABLE outbox CONFIGURE ZONE USING gc.ttlseconds = 600;
 
 ALTER TABLE outbox SPLIT AT SELECT g FROM generate_series(0, 255) AS g;

@@ -4,7 +4,7 @@ CREATE EXTENSION IF NOT EXISTS btree_gin;
 
 ALTER TABLE outbox SET (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 2000, autovacuum_vacuum_cost_delay = 0);
 
--- Housekeeping finds what is over; CockroachDB does it by row-level TTL and needs no index.
+-- For the cleanup of expired rows; CockroachDB uses row-level TTL and needs no index.
 CREATE INDEX IF NOT EXISTS idempotency_keys_expires_idx ON idempotency_keys (expires_at);
 
 CREATE INDEX IF NOT EXISTS tx_markers_expires_idx ON tx_markers (expires_at);

@@ -1,6 +1,6 @@
--- What every domain stands on: document numbers, kept answers, the outbox and the event log.
+-- Tables shared by all domains: document numbers, stored responses, the outbox and the event log.
 
--- One row per company and kind of document; the number of a document is n after it was taken.
+-- One row per company and kind of document; n is the last number assigned.
 CREATE TABLE IF NOT EXISTS counters (
     company_id UUID NOT NULL,
     kind       TEXT NOT NULL,
@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS counters (
     CONSTRAINT counters_pkey PRIMARY KEY (company_id, kind)
 );
 
--- state 0 = in flight under a lease, 1 = done with the stored answer.
+-- state: 0 = in flight under a lease, 1 = done, response stored.
 CREATE TABLE IF NOT EXISTS idempotency_keys (
     company_id  UUID NOT NULL,
     key         UUID NOT NULL,
@@ -23,14 +23,14 @@ CREATE TABLE IF NOT EXISTS idempotency_keys (
     CONSTRAINT idempotency_keys_pkey PRIMARY KEY (company_id, key)
 );
 
--- Proof that a transaction without any other fact of its own was committed.
+-- Markers that prove the commit of transactions without another commit check.
 CREATE TABLE IF NOT EXISTS tx_markers (
     id         UUID NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL,
     CONSTRAINT tx_markers_pkey PRIMARY KEY (id)
 );
 
--- A row exists exactly as long as Kafka has not acknowledged it.
+-- A row exists until Kafka has acknowledged it.
 CREATE TABLE IF NOT EXISTS outbox (
     bucket      INT4 NOT NULL,
     pos         BIGINT NOT NULL,
@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS outbox (
     CONSTRAINT outbox_pkey PRIMARY KEY (bucket, pos, id)
 );
 
--- Rows that Kafka will never take; an operator looks at them.
+-- Rows that Kafka rejects permanently, for operators to inspect.
 CREATE TABLE IF NOT EXISTS outbox_dead (
     bucket      INT4 NOT NULL,
     pos         BIGINT NOT NULL,
@@ -82,8 +82,8 @@ INSERT INTO outbox_leases (bucket, owner, epoch, expires_at)
 SELECT b, '', 0, TIMESTAMPTZ '2000-01-01 00:00:00Z' FROM generate_series(0, 255) AS b
 ON CONFLICT (bucket) DO NOTHING;
 
--- The last position given out in the event log of a bucket. Taken by an UPDATE in the transaction that
--- writes the log, so positions become visible in their order and a reader's cursor skips nothing.
+-- The last position assigned in the event log of a bucket. It is updated in the transaction that writes the log, so
+-- positions become visible in order and cursors skip no events.
 CREATE TABLE IF NOT EXISTS event_log_heads (
     bucket INT4 NOT NULL,
     n      BIGINT NOT NULL,
@@ -93,7 +93,7 @@ CREATE TABLE IF NOT EXISTS event_log_heads (
 INSERT INTO event_log_heads (bucket, n) SELECT b, 0 FROM generate_series(0, 255) AS b
 ON CONFLICT (bucket) DO NOTHING;
 
--- Every published event, for 30 days: what GET /events, redelivery and replay read.
+-- Every published event of the last 30 days, for GET /events, redelivery and replay.
 CREATE TABLE IF NOT EXISTS events (
     company_id  UUID NOT NULL,
     seq         BIGINT NOT NULL,
@@ -112,7 +112,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS events_id_key ON events (company_id, id);
 
 CREATE INDEX IF NOT EXISTS events_agg_idx ON events (company_id, agg_id, seq);
 
--- A node's part of the budget of a token that several nodes see.
+-- The share of a node in the rate limit of a token that is used on several nodes.
 CREATE TABLE IF NOT EXISTS rate_leases (
     company_id UUID NOT NULL,
     token_id   UUID NOT NULL,

@@ -1,4 +1,4 @@
--- Relays that are alive, also those that own no bucket yet: the fair share of each follows from their number.
+-- Live relays, including those without buckets; their number determines the fair share of each.
 CREATE TABLE IF NOT EXISTS relay_members (
     node       TEXT NOT NULL,
     expires_at TIMESTAMPTZ NOT NULL,

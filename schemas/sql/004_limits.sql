@@ -1,4 +1,4 @@
--- What one process measures for all: how full the stores are that they share.
+-- Usage of shared stores, measured by one process for all.
 CREATE TABLE IF NOT EXISTS limit_probes (
     name        TEXT NOT NULL,
     node        TEXT NOT NULL,

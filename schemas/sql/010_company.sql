@@ -1,4 +1,4 @@
--- Companies and who may act for them: components, branches, users, and the tokens of their integrations.
+-- Companies with their components, branches, users and API tokens.
 
 -- plan and component names are declared in Go, so that a new one needs no migration.
 CREATE TABLE IF NOT EXISTS companies (
@@ -49,7 +49,7 @@ CREATE TABLE IF NOT EXISTS branches (
 
 CREATE UNIQUE INDEX IF NOT EXISTS branches_default_key ON branches (company_id) WHERE is_default;
 
--- A technical user stands for a token: it is the actor of what the token does.
+-- The technical user of a token is the actor of its changes.
 CREATE TABLE IF NOT EXISTS users (
     company_id   UUID NOT NULL,
     id           UUID NOT NULL,
@@ -68,7 +68,7 @@ CREATE TABLE IF NOT EXISTS users (
 
 CREATE UNIQUE INDEX IF NOT EXISTS users_email_key ON users (company_id, email) WHERE email IS NOT NULL;
 
--- rate_… are set for the custom tier only; 0 = unlimited.
+-- rate_… columns are set only for the custom tier; 0 = unlimited.
 CREATE TABLE IF NOT EXISTS tokens (
     company_id        UUID NOT NULL,
     id                UUID NOT NULL,
@@ -93,8 +93,8 @@ CREATE TABLE IF NOT EXISTS tokens (
     CONSTRAINT tokens_rate_tier_chk CHECK (rate_tier IN ('standard', 'high', 'custom'))
 );
 
--- What a caller shows is known by its SHA-256 only. expires_at is set for a secret that a rotation replaced.
--- The key is the hash, because nothing else is known of a caller yet.
+-- Secrets are stored as SHA-256 hashes. expires_at is set on a secret that was replaced by a rotation.
+-- The hash is the key, because nothing else is known about a caller at that point.
 CREATE TABLE IF NOT EXISTS token_secrets (
     hash       BYTEA NOT NULL,
     company_id UUID NOT NULL,

@@ -1,6 +1,6 @@
--- Categories, units and products of a company, and the names that must be unique among them.
+-- Categories, units and products of a company, and their unique SKUs and barcodes.
 
--- One row per company, locked by whoever moves a category: two moves at once could otherwise form a cycle.
+-- One row per company, locked to move a category: concurrent moves could otherwise create a cycle.
 CREATE TABLE IF NOT EXISTS category_trees (
     company_id UUID NOT NULL,
     changes    BIGINT NOT NULL,
@@ -26,7 +26,7 @@ CREATE TABLE IF NOT EXISTS categories (
 
 CREATE INDEX IF NOT EXISTS categories_parent_idx ON categories (company_id, parent_id);
 
--- Units of a company; those that every company has are declared in Go.
+-- Units of a company; built-in units are declared in Go.
 CREATE TABLE IF NOT EXISTS units (
     company_id UUID NOT NULL,
     id         UUID NOT NULL,
@@ -46,7 +46,7 @@ CREATE TABLE IF NOT EXISTS units (
 
 CREATE UNIQUE INDEX IF NOT EXISTS units_code_key ON units (company_id, code);
 
--- component_ids repeats the products inside cost_components: what a bundle takes from the stock.
+-- component_ids holds the products in cost_components, which a bundle takes from stock.
 CREATE TABLE IF NOT EXISTS products (
     company_id          UUID NOT NULL,
     id                  UUID NOT NULL,
@@ -111,7 +111,7 @@ CREATE TABLE IF NOT EXISTS skus (
     CONSTRAINT skus_entity_chk CHECK (entity IN ('product', 'service', 'variant'))
 );
 
--- Barcodes of active products and variants only: a hidden one gives its barcode up.
+-- Barcodes of active products and variants only: hiding one releases its barcode.
 CREATE TABLE IF NOT EXISTS barcodes (
     company_id UUID NOT NULL,
     barcode    TEXT NOT NULL,

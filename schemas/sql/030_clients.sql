@@ -1,4 +1,4 @@
--- Clients of a company, the groups they belong to and the price lists that apply to them.
+-- Clients of a company, their groups and price lists.
 
 CREATE TABLE IF NOT EXISTS price_lists (
     company_id UUID NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE IF NOT EXISTS client_groups (
     CONSTRAINT client_groups_pkey PRIMARY KEY (company_id, id)
 );
 
--- search_text is made in Go of what search= looks through. balance and points are written by the platform only.
+-- search_text is computed in Go for search=. balance and points are maintained by the platform.
 CREATE TABLE IF NOT EXISTS clients (
     company_id               UUID NOT NULL,
     id                       UUID NOT NULL,

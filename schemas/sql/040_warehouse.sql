@@ -1,4 +1,4 @@
--- Warehouses of a company, the stock in them, and every movement that made it what it is.
+-- Warehouses of a company, their stock and its movements.
 
 CREATE TABLE IF NOT EXISTS warehouses (
     company_id      UUID NOT NULL,
@@ -20,7 +20,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS warehouses_default_key ON warehouses (company_
 
 CREATE UNIQUE INDEX IF NOT EXISTS warehouses_branch_key ON warehouses (company_id, branch_id) WHERE branch_id IS NOT NULL;
 
--- variant_id is the zero uuid for a product without variants. A row exists once a movement or a reserve has touched it.
+-- variant_id is the zero UUID for a product without variants. Rows are created by the first movement or reservation.
 CREATE TABLE IF NOT EXISTS stocks (
     company_id    UUID NOT NULL,
     warehouse_id  UUID NOT NULL,
@@ -39,7 +39,7 @@ CREATE TABLE IF NOT EXISTS stocks (
 
 CREATE INDEX IF NOT EXISTS stocks_product_idx ON stocks (company_id, product_id, variant_id);
 
--- Insert only: qty of a stock row is the sum of its deltas. Names are kept as they were.
+-- Insert-only: qty of a stock row is the sum of its deltas. Names are those at the time of the movement.
 CREATE TABLE IF NOT EXISTS stock_movements (
     company_id      UUID NOT NULL,
     id              UUID NOT NULL,

@@ -1,4 +1,4 @@
--- Those who deliver to a company. Products name one as their default.
+-- Suppliers of a company. A product can have a default supplier.
 
 CREATE TABLE IF NOT EXISTS suppliers (
     company_id   UUID NOT NULL,

@@ -1,6 +1,6 @@
--- Orders of a company, their lines and what was paid for them.
+-- Orders of a company, their lines and payments.
 
--- source_key is source or '', so that external ids are unique among orders without a source, too.
+-- source_key is source or '', so that external ids are also unique among orders without a source.
 CREATE TABLE IF NOT EXISTS orders (
     company_id            UUID NOT NULL,
     id                    UUID NOT NULL,
@@ -63,7 +63,7 @@ CREATE INDEX IF NOT EXISTS orders_status_idx ON orders (company_id, status, crea
 
 CREATE INDEX IF NOT EXISTS orders_customer_idx ON orders (company_id, customer_id, created_at, id) WHERE customer_id IS NOT NULL;
 
--- stock lists what the line takes from the warehouse: [{"productId", "variantId", "qty"}], several entries for a bundle.
+-- stock lists the stock items of the line: [{"productId", "variantId", "qty"}], several entries for a bundle.
 CREATE TABLE IF NOT EXISTS order_lines (
     company_id      UUID NOT NULL,
     order_id        UUID NOT NULL,
@@ -89,7 +89,7 @@ CREATE TABLE IF NOT EXISTS order_lines (
     CONSTRAINT order_lines_kind_chk CHECK (kind IN ('product', 'service', 'custom'))
 );
 
--- Insert only: prepaid_amount of an order is the sum of its deltas.
+-- Insert-only: prepaid_amount of an order is the sum of its deltas.
 CREATE TABLE IF NOT EXISTS order_payments (
     company_id    UUID NOT NULL,
     order_id      UUID NOT NULL,
@@ -100,7 +100,7 @@ CREATE TABLE IF NOT EXISTS order_payments (
     CONSTRAINT order_payments_pkey PRIMARY KEY (company_id, order_id, id)
 );
 
--- What was changed: the values as JSON, as clients see them.
+-- Changed fields, with values as JSON as clients see them.
 CREATE TABLE IF NOT EXISTS order_history (
     company_id UUID NOT NULL,
     order_id   UUID NOT NULL,

@@ -1,4 +1,4 @@
--- Subscriptions to events, the deliveries that follow from them, and the last attempts of each receiver.
+-- Webhook subscriptions, their deliveries, and the last attempts of each.
 
 CREATE TABLE IF NOT EXISTS webhook_subscriptions (
     company_id         UUID NOT NULL,
@@ -58,7 +58,7 @@ CREATE UNIQUE INDEX IF NOT EXISTS deliveries_id_key ON deliveries (company_id, i
 
 CREATE INDEX IF NOT EXISTS deliveries_open_idx ON deliveries (company_id, subscription_id, id) WHERE state < 2;
 
--- A ring of the last 100 attempts of a subscription.
+-- Ring buffer of the last 100 attempts of a subscription.
 CREATE TABLE IF NOT EXISTS delivery_attempts (
     company_id      UUID NOT NULL,
     subscription_id UUID NOT NULL,
@@ -74,17 +74,17 @@ CREATE TABLE IF NOT EXISTS delivery_attempts (
     CONSTRAINT delivery_attempts_pkey PRIMARY KEY (company_id, subscription_id, ring)
 );
 
--- A company's subscriptions are counted and compared under the lock of its row.
+-- Locked per company while its subscriptions are counted and compared.
 CREATE TABLE IF NOT EXISTS webhook_companies (
     company_id UUID NOT NULL,
     changes    BIGINT NOT NULL,
     CONSTRAINT webhook_companies_pkey PRIMARY KEY (company_id)
 );
 
--- When a person took a disabled subscription into service again: failures before it do not count any more.
+-- When a disabled subscription was enabled again: earlier failures no longer count.
 ALTER TABLE webhook_subscriptions ADD COLUMN IF NOT EXISTS enabled_at TIMESTAMPTZ;
 
--- Redeliveries of one event to one subscription are numbered from 1; their ids follow from the number.
+-- Redeliveries of one event to one subscription are numbered from 1; their ids are derived from the number.
 ALTER TABLE deliveries ADD COLUMN IF NOT EXISTS redelivery_no INT4 NOT NULL DEFAULT 0;
 
 -- The history by time reads ids, which hold the time of the event, and these rows, which are younger than their event.

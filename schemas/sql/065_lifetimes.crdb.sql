@@ -1,9 +1,9 @@
--- What housekeeping deletes on PostgreSQL, row-level TTL deletes here, at low priority and at most so many rows a second
--- and node. A changefeed is not told of these deletions: nobody did anything.
+-- Row-level TTL deletes the rows that the cleanup jobs delete on PostgreSQL, at low priority and with a rate limit per
+-- node. Changefeeds do not report these deletions.
 
 ALTER TABLE relay_members SET (ttl_expiration_expression = 'expires_at', ttl_job_cron = '@hourly', ttl_disable_changefeed_replication = 'true');
 
--- A delivery that is still open has no end, however old it is.
+-- Open deliveries do not expire.
 ALTER TABLE deliveries SET (ttl_expiration_expression = 'CASE WHEN state >= 2 THEN ((created_at AT TIME ZONE ''UTC'') + INTERVAL ''30 days'') AT TIME ZONE ''UTC'' END', ttl_job_cron = '@daily', ttl_delete_rate_limit = 2000, ttl_disable_changefeed_replication = 'true');
 
 ALTER TABLE idempotency_keys SET (ttl_delete_rate_limit = 2000);
@@ -14,7 +14,7 @@ ALTER TABLE events SET (ttl_delete_rate_limit = 2000, ttl_disable_changefeed_rep
 
 ALTER TABLE rate_leases SET (ttl_disable_changefeed_replication = 'true');
 
--- Few rows that change all the time, and rows that live for an hour: readers must not wade through their old versions.
+-- Few, frequently updated rows and short-lived rows: readers must not scan many old versions.
 ALTER TABLE outbox_leases CONFIGURE ZONE USING gc.ttlseconds = 600;
 
 ALTER TABLE relay_members CONFIGURE ZONE USING gc.ttlseconds = 600;

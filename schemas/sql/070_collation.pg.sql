@@ -1,3 +1,3 @@
--- The root collation of Unicode, under the name by which CockroachDB knows it.
+-- The Unicode root collation, under CockroachDB's name for it.
 
 CREATE COLLATION IF NOT EXISTS und (provider = icu, locale = 'und');

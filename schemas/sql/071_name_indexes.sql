@@ -1,4 +1,4 @@
--- Lists sort names by the root collation of Unicode, in which case does not count; these indexes serve them.
+-- Indexes for lists that sort names by the case-insensitive Unicode root collation.
 
 CREATE INDEX IF NOT EXISTS clients_name_und_idx ON clients (company_id, (display_name COLLATE und), id);
 

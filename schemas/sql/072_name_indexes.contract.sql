@@ -1,4 +1,4 @@
--- The indexes by which the release before sorted names.
+-- Indexes that the previous release used to sort names.
 
 DROP INDEX IF EXISTS clients_name_idx;
 

@@ -20,26 +20,26 @@ import (
 type Category struct {
 	record.Key
 	CategoryFields
-	Path          []uuid.UUID `json:"path" db:"-" doc:"ids from the root to the category itself"`
+	Path          []uuid.UUID `json:"path" db:"-" doc:"ids from the root to this category"`
 	Depth         int         `json:"depth" db:"-" doc:"1 for a root"`
-	ProductsCount int64       `json:"productsCount" db:"-" doc:"active products in the category itself"`
+	ProductsCount int64       `json:"productsCount" db:"-" doc:"active products in this category, not in those below it"`
 	record.Meta
 }
 
-// CategoryFields are what clients of the API set.
+// CategoryFields are the fields that API clients set.
 type CategoryFields struct {
-	ParentID  *uuid.UUID `json:"parentId" format:"uuid" doc:"null = a root"`
+	ParentID  *uuid.UUID `json:"parentId" format:"uuid" doc:"null = root category"`
 	Name      string     `json:"name" required:"true" minLength:"1" maxLength:"255"`
 	Icon      string     `json:"icon" minLength:"1" maxLength:"64" default:"folder"`
 	Color     *string    `json:"color" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
 	Bg        *string    `json:"bg" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
 	SortOrder int32      `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
-	Prefix    *string    `json:"prefix" pattern:"^[A-Z]{1,4}$" patternDescription:"1 to 4 letters A-Z" doc:"of generated SKUs: PREFIX-NNNN"`
+	Prefix    *string    `json:"prefix" pattern:"^[A-Z]{1,4}$" patternDescription:"1 to 4 letters A-Z" doc:"prefix of generated SKUs: PREFIX-NNNN"`
 }
 
 var categories = resource.Of[Category]("categories", "CATEGORY")
 
-// Categories lists all categories of the company, parents before children, by sortOrder and name.
+// Categories returns all categories of the company, parents before children, sorted by sortOrder and name.
 func (s *Service) Categories(ctx context.Context, by access.Caller) ([]Category, error) {
 	rows, err := s.db.Query(ctx, sqlSelectCategories, by.Company)
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Service) Category(ctx context.Context, by access.Caller, id uuid.UUID) 
 	return c, err
 }
 
-// CreateCategory adds a category. An unknown parent is 404; a tree that would be too deep is 409.
+// CreateCategory creates a category. An unknown parent is 404; exceeding the maximum depth is 409.
 func (s *Service) CreateCategory(ctx context.Context, tx *db.Tx, by access.Caller, in CategoryFields) (Category, error) {
 	if err := lockTree(ctx, tx, by.Company); err != nil {
 		return Category{}, err
@@ -98,15 +98,15 @@ func (s *Service) UpdateCategory(ctx context.Context, tx *db.Tx, by access.Calle
 	return c, categories.Store(ctx, tx, by, kept, &c, categoryUpdated)
 }
 
-// Reassign says where the contents of a deleted category go.
+// Reassign is where the contents of a deleted category are moved.
 type Reassign struct {
-	To string `query:"reassignTo" doc:"id of the category that takes the contents first, or null for none"`
+	To string `query:"reassignTo" doc:"id of the category that the contents are moved to before the deletion, or null for none"`
 }
 
-// target is nil for the root, or for no category.
+// target is nil for the root or no category.
 func (r Reassign) target() (*uuid.UUID, error) {
 	if r.To == "null" || r.To == "" {
-		return nil, nil //nolint:nilnil // nil is the root
+		return nil, nil //nolint:nilnil // nil = root
 	}
 	id, err := uuid.Parse(r.To)
 	if err != nil {
@@ -115,8 +115,8 @@ func (r Reassign) target() (*uuid.UUID, error) {
 	return &id, nil
 }
 
-// DeleteCategory removes a category. One with children or active items is 409 CATEGORY_IN_USE, unless reassign says where
-// they go first. Hidden items lose their category.
+// DeleteCategory deletes a category. If it has children or active items, it returns 409 CATEGORY_IN_USE unless reassign
+// says where to move them. Hidden items lose their category.
 func (s *Service) DeleteCategory(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, reassign Reassign) error {
 	to, err := reassign.target()
 	if err != nil {
@@ -145,11 +145,11 @@ func (c *Category) checkUnused(t tree) error {
 	if children == 0 && c.ProductsCount == 0 {
 		return nil
 	}
-	return fault.StateConflict("CATEGORY_IN_USE", "the category has child categories or active products or services; move them first, or send reassignTo").
+	return fault.StateConflict("CATEGORY_IN_USE", "the category has child categories or active products or services; move them first, or set reassignTo").
 		With("children", children).With("products", c.ProductsCount).With("services", 0)
 }
 
-// moveChildren gives the children of c another parent, each as a change of its own.
+// moveChildren moves the children of c to another parent, each as a separate change.
 func (s *Service) moveChildren(ctx context.Context, tx *db.Tx, by access.Caller, t tree, c Category, to *uuid.UUID) error {
 	if to != nil {
 		path, ok := t.path(*to)

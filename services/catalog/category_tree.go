@@ -16,12 +16,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// maxCategoryDepth is how many levels of categories may lie in each other.
+// maxCategoryDepth is the maximum number of category levels.
 const maxCategoryDepth = 10
 
 var (
-	errCycle = fault.StateConflict("CATEGORY_CYCLE", "a category cannot lie below itself; choose another parent")
-	errDepth = fault.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories may be nested %d levels deep; choose a parent nearer to the root", maxCategoryDepth)
+	errCycle = fault.StateConflict("CATEGORY_CYCLE", "a category cannot be moved below itself; choose another parent")
+	errDepth = fault.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories can be nested at most %d levels deep; choose a parent closer to the root", maxCategoryDepth)
 )
 
 var (
@@ -35,7 +35,7 @@ FROM categories c WHERE c.company_id = $1`
 
 func categoryTargets(c *Category) []any { return append(categoryPlan.Targets(c), &c.ProductsCount) }
 
-// readCategory reads a category, and the tree that it stands in.
+// readCategory reads a category and its tree.
 func readCategory(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (c Category, t tree, err error) {
 	err = batchloader.Load(ctx, q, func(ctx context.Context, q db.Querier) (err error) {
 		c, err = record.One(q.QueryRow(ctx, sqlSelectCategory, company, id), categoryTargets, "CATEGORY", id)
@@ -48,7 +48,7 @@ func readCategory(ctx context.Context, q db.Querier, company tenant.ID, id uuid.
 	return c, t, err
 }
 
-// lockCategory reads the category that a caller is about to change. The lock on the tree keeps others from changing any.
+// lockCategory reads a category for a change. The lock on the tree prevents concurrent changes of all categories.
 func lockCategory(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Category, tree, error) {
 	if err := lockTree(ctx, tx, by.Company); err != nil {
 		return Category{}, nil, err
@@ -81,7 +81,7 @@ func lockTree(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	return nil
 }
 
-// tree maps each category to its parent.
+// tree maps category ids to parent ids.
 type tree map[uuid.UUID]*uuid.UUID
 
 const sqlSelectTree = `SELECT id, parent_id FROM categories WHERE company_id = $1`
@@ -94,7 +94,7 @@ func readTree(ctx context.Context, q db.Querier, company tenant.ID) (tree, error
 	return t, nil
 }
 
-// path lists the ids from the root to id; false when there is no such category.
+// path returns the ids from the root to id, or false if there is no such category.
 func (t tree) path(id uuid.UUID) ([]uuid.UUID, bool) {
 	var path []uuid.UUID
 	for at := &id; at != nil; at = t[*at] {
@@ -103,7 +103,7 @@ func (t tree) path(id uuid.UUID) ([]uuid.UUID, bool) {
 		}
 		path = append(path, *at)
 		if len(path) > len(t) {
-			return nil, false // a cycle in the data must not hang a request
+			return nil, false // a cycle in the data must not cause an endless loop
 		}
 	}
 	slices.Reverse(path)
@@ -133,13 +133,13 @@ func (t tree) height(id uuid.UUID) int {
 	return height
 }
 
-// locate fills in where the stored category is.
+// locate sets the path and depth of a stored category.
 func (c *Category) locate(t tree) {
 	c.Path, _ = t.path(c.ID)
 	c.Depth = len(c.Path)
 }
 
-// place puts the category below its parent. It refuses cycles and trees that are too deep.
+// place inserts the category below its parent. It returns an error for cycles and for trees that are too deep.
 func (c *Category) place(t tree) error {
 	c.Path = nil
 	if c.ParentID != nil {

@@ -11,7 +11,7 @@ import (
 
 var group = httpapi.Group{Tag: "Catalog", Scope: "catalog", Component: "catalog"}
 
-// Domain is what the domain declares of itself.
+// Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:       "catalog",
@@ -20,13 +20,13 @@ func Domain() domain.Domain {
 		Events: event.Declare(group.Component, group.Scope,
 			categoryCreated, categoryUpdated, categoryDeleted, productCreated, productUpdated, productDeleted),
 		Errors: []fault.Doc{
-			{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant has this SKU, hidden ones included; meta says which."},
-			{Status: 409, Code: "BARCODE_TAKEN", Advice: "Another active product or variant has this barcode."},
-			{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or send reassignTo."},
-			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot lie below itself."},
-			{Status: 409, Code: "CATEGORY_DEPTH_EXCEEDED", Advice: "Categories may be nested ten levels deep."},
-			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code."},
-			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants: name one in variantId."},
+			{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant, possibly a hidden one, has this SKU; meta identifies it. Choose another SKU."},
+			{Status: 409, Code: "BARCODE_TAKEN", Advice: "Another active product or variant has this barcode. Choose another barcode."},
+			{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or set reassignTo."},
+			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot be moved below itself. Choose another parent."},
+			{Status: 409, Code: "CATEGORY_DEPTH_EXCEEDED", Advice: "Categories can be nested at most ten levels deep. Choose a parent closer to the root."},
+			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code. Choose another code."},
+			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
 		},
 		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
 		Tables:   []resource.Described{categories, products, units},

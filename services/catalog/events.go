@@ -4,9 +4,9 @@ import "github.com/tradegrid/tradegrid/pkg/event"
 
 var (
 	categoryCreated = event.New[Category]("category.created", "A category was created.")
-	categoryUpdated = event.WithChanges[Category]("category.updated", "A category was changed; changedFields names what.")
+	categoryUpdated = event.WithChanges[Category]("category.updated", "A category was changed; changedFields lists the changed fields.")
 	categoryDeleted = event.New[Category]("category.deleted", "A category was deleted; data is its last state.")
 	productCreated  = event.New[Product]("product.created", "A product was created.")
-	productUpdated  = event.WithChanges[Product]("product.updated", "A product was changed; changedFields names what.")
+	productUpdated  = event.WithChanges[Product]("product.updated", "A product was changed; changedFields lists the changed fields.")
 	productDeleted  = event.New[Product]("product.deleted", "A product was hidden.")
 )

@@ -18,7 +18,7 @@ const sqlSelectItems = `SELECT p.id, p.sku, p.name, p.unit, p.price, p.cost, p.s
 ARRAY(SELECT s.id FROM products s WHERE s.company_id = p.company_id AND p.is_bundle AND NOT p.has_stock AND s.id = ANY(p.component_ids) AND s.has_stock)
 FROM products p WHERE p.company_id = $1 AND p.id = ANY($2::UUID[])`
 
-// OrderItems reads what lines of documents refer to, in one query. Refs without an item are left out; an item whose variant
+// OrderItems reads the items that document lines refer to, in one query. Unknown items are omitted; an item whose variant
 // does not exist has UnknownVariant set.
 func (s *Service) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
 	var ids []uuid.UUID
@@ -86,7 +86,7 @@ const sqlSelectStockProducts = `SELECT p.id, p.name, p.sku, p.category_id, c.nam
 FROM products p LEFT JOIN categories c ON c.company_id = p.company_id AND c.id = p.category_id
 WHERE p.company_id = $1 AND p.id = ANY($2::UUID[])`
 
-// StockProducts reads products for stock records. Keys of nothing are left out.
+// StockProducts reads products for stock records. Unknown keys are omitted.
 func (s *Service) StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
 	ids := make([]uuid.UUID, len(keys))
 	for i, k := range keys {

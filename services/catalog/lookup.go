@@ -15,14 +15,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// lookup collects what the database knows of the records that a product newly refers to.
+// lookup holds data of the records that a product newly refers to.
 type lookup struct {
 	prefix *string              // of the category
 	codes  map[uuid.UUID]string // of units
 }
 
-// settle refuses references to records that the company does not have, and names that are taken, and keeps unit and unitId
-// in step. It makes one round trip at most. prefix is that of a generated SKU.
+// settle checks new references, the SKU and the barcode, and keeps unit and unitId consistent, in at most one round trip.
+// prefix is the prefix for a generated SKU.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, before Product, p *Product, sent ProductInput) (prefix string, err error) {
 	var l lookup
 	var reads []batchloader.Read
@@ -32,7 +32,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 		}
 	}
 	if sent.UnitID == nil && p.Unit != before.Unit {
-		p.UnitID = nil // a code alone drops the unitId of another code
+		p.UnitID = nil // a code alone clears the unitId of another code
 		add(true, checkUnitCode)
 	}
 	refs := s.references(&l, before, *p, sent)
@@ -120,11 +120,11 @@ func checkUnitCode(ctx context.Context, q db.Querier, company tenant.ID, p Produ
 	if db.IsNoRows(err) {
 		return fault.Invalid(fault.Field{
 			Field: "unit", Code: fault.Enum,
-			Message: "unit: must be the code of a unit of GET /catalog/units, such as pcs or kg",
+			Message: "unit: must be the code of a unit from GET /catalog/units, such as pcs or kg",
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("look for unit: %w", err)
+		return fmt.Errorf("look up unit: %w", err)
 	}
 	return nil
 }

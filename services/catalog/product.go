@@ -18,25 +18,25 @@ const (
 	StatusHidden = "hidden"
 )
 
-// Product is what a company sells by the piece or by measure; see docs/reference/rules.md#products.
+// Product is a product of the catalog; see docs/reference/rules.md#products.
 type Product struct {
 	record.Key
 	ProductFields
 	CostComponents  []CostComponent         `json:"costComponents"`
-	ComponentIDs    []uuid.UUID             `json:"-"` // the products in CostComponents
+	ComponentIDs    []uuid.UUID             `json:"-"` // products in CostComponents
 	ModifierGroups  []ModifierGroup         `json:"modifierGroups"`
 	PhotoFileID     *uuid.UUID              `json:"photoFileId" format:"uuid"`
 	ThumbnailFileID *uuid.UUID              `json:"thumbnailFileId" format:"uuid"`
 	AttributeValues []ProductAttributeValue `json:"attributeValues" db:"-"`
-	StockQty        *money.Qty              `json:"stockQty,omitempty" db:"-" doc:"total over the warehouses; only with include=stock and hasStock"`
-	StockAvailable  *money.Qty              `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserves; only with include=stock and hasStock"`
-	IsLowStock      *bool                   `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder thresholds; only with include=stock and hasStock"`
+	StockQty        *money.Qty              `json:"stockQty,omitempty" db:"-" doc:"total of all warehouses; only with include=stock and if hasStock"`
+	StockAvailable  *money.Qty              `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserved quantities; only with include=stock and if hasStock"`
+	IsLowStock      *bool                   `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder points; only with include=stock and if hasStock"`
 	record.Meta
 }
 
-// ProductFields are what clients of the API set and what is stored as it comes.
+// ProductFields are the fields that API clients set and that are stored unchanged.
 type ProductFields struct {
-	SKU               string            `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, whatever its case; generated when left out"`
+	SKU               string            `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
 	Barcode           *string           `json:"barcode" maxLength:"64" search:"text"`
 	Name              string            `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
 	Description       *string           `json:"description" maxLength:"20000"`
@@ -47,12 +47,12 @@ type ProductFields struct {
 	Model             *string           `json:"model" maxLength:"255"`
 	Price             money.Amount      `json:"price" required:"true" minimum:"0"`
 	Cost              money.Amount      `json:"cost" minimum:"0"`
-	Unit              string            `json:"unit" minLength:"1" maxLength:"16" doc:"unit code; pcs when left out"`
-	UnitID            *uuid.UUID        `json:"unitId" format:"uuid" doc:"decides about unit when both are given"`
-	PackQty           *money.Qty        `json:"packQty" exclusiveMinimum:"0" maximum:"1000000" doc:"quantity of the pack unit in one unit"`
+	Unit              string            `json:"unit" minLength:"1" maxLength:"16" doc:"unit code; default pcs"`
+	UnitID            *uuid.UUID        `json:"unitId" format:"uuid" doc:"takes precedence over unit"`
+	PackQty           *money.Qty        `json:"packQty" exclusiveMinimum:"0" maximum:"1000000" doc:"quantity of packUnitId in one unit"`
 	PackUnitID        *uuid.UUID        `json:"packUnitId" format:"uuid"`
 	MinOrderQty       *money.Qty        `json:"minOrderQty" exclusiveMinimum:"0" maximum:"1000000" doc:"null = no limit"`
-	OrderStepQty      *money.Qty        `json:"orderStepQty" exclusiveMinimum:"0" maximum:"1000000" doc:"shipping multiple; null = any"`
+	OrderStepQty      *money.Qty        `json:"orderStepQty" exclusiveMinimum:"0" maximum:"1000000" doc:"order quantities must be a multiple of this; null = any quantity"`
 	IsBundle          bool              `json:"isBundle"`
 	Status            string            `json:"status" enum:"active,hidden" default:"active"`
 	HasStock          bool              `json:"hasStock"`
@@ -60,7 +60,7 @@ type ProductFields struct {
 	Emoji             *string           `json:"emoji" maxLength:"16"`
 }
 
-// CostComponent is one part of what a product costs.
+// CostComponent is one component of the cost of a product.
 type CostComponent struct {
 	Label     string        `json:"label"`
 	ProductID *uuid.UUID    `json:"productId" format:"uuid"`
@@ -70,7 +70,7 @@ type CostComponent struct {
 	Amount    money.Amount  `json:"amount"`
 }
 
-// ModifierGroup is a choice that a buyer makes with a product.
+// ModifierGroup is a group of options that a buyer chooses from.
 type ModifierGroup struct {
 	ID        uuid.UUID        `json:"id" format:"uuid"`
 	Name      string           `json:"name"`
@@ -80,7 +80,7 @@ type ModifierGroup struct {
 	SortOrder int32            `json:"sortOrder"`
 }
 
-// ModifierOption is one answer to the choice of a [ModifierGroup].
+// ModifierOption is an option of a [ModifierGroup].
 type ModifierOption struct {
 	ID        uuid.UUID    `json:"id" format:"uuid"`
 	Name      string       `json:"name"`
@@ -104,20 +104,20 @@ type ProductAttributeValue struct {
 	DisplayValue  string                `json:"displayValue"`
 }
 
-// ProductAttributeOpt is an option that was chosen as the value of an attribute.
+// ProductAttributeOpt is an option selected as the value of an attribute.
 type ProductAttributeOpt struct {
 	OptionID uuid.UUID `json:"optionId" format:"uuid"`
 	Label    string    `json:"label"`
 }
 
-// ProductVariant is one form in which a product is sold, such as a size.
+// ProductVariant is a variant of a product, such as a size.
 type ProductVariant struct {
 	ID             uuid.UUID         `json:"id" format:"uuid"`
 	ProductID      uuid.UUID         `json:"productId" format:"uuid"`
 	SKU            string            `json:"sku"`
 	Barcode        *string           `json:"barcode"`
 	Name           *string           `json:"name"`
-	Attributes     map[string]string `json:"attributes" doc:"label to value"`
+	Attributes     map[string]string `json:"attributes" doc:"values by label"`
 	Price          *money.Amount     `json:"price" doc:"null = the price of the product"`
 	Cost           *money.Amount     `json:"cost"`
 	EffectivePrice money.Amount      `json:"effectivePrice"`
@@ -128,18 +128,18 @@ type ProductVariant struct {
 	UpdatedAt      wire.Time         `json:"updatedAt"`
 }
 
-// Extras are what a reader may ask for besides the records.
+// Extras selects additional data in responses.
 type Extras struct {
 	Include []string `query:"include" enum:"stock" maxItems:"10"`
 }
 
 func (e Extras) stock() bool { return slices.Contains(e.Include, "stock") }
 
-// ProductFilter selects and orders products.
+// ProductFilter filters and sorts products.
 type ProductFilter struct {
 	list.Params
-	CategoryID string        `query:"categoryId" maxLength:"36" doc:"id of a category, which includes those below it, or null for products without one"`
-	Status     []string      `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active; all with updatedSince, so that a reader of changes learns of hidden ones"`
+	CategoryID string        `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for products without one"`
+	Status     []string      `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden products"`
 	PriceMin   *money.Amount `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
 	PriceMax   *money.Amount `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
 	Brand      string        `query:"brand" maxLength:"255" where:"brand = ?" doc:"exact"`
@@ -152,7 +152,7 @@ var (
 	productList = list.Of[Product, ProductFilter]("products")
 )
 
-// Normalise repeats the products inside the cost components in a column of their own, which queries look into.
+// Normalise copies the product ids in the cost components to their own column, which queries use.
 func (p *Product) Normalise() {
 	p.ComponentIDs = nil
 	for _, c := range p.CostComponents {
@@ -162,7 +162,7 @@ func (p *Product) Normalise() {
 	}
 }
 
-// activeBarcode is the barcode that the product claims for itself, if any.
+// activeBarcode is the barcode that the product reserves, or "".
 func (p Product) activeBarcode() string {
 	if p.Barcode == nil || p.Status != StatusActive {
 		return ""

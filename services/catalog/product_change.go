@@ -15,9 +15,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// CreateProduct adds a product. Without a SKU it gets the next one of its category's prefix, or P-NNNN.
+// CreateProduct creates a product. Without a SKU it gets the next one with the prefix of its category, or P-NNNN.
 //
-// Errors: 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
+// Errors: 404 for a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
 func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller, in ProductInput) (Product, error) {
 	p := Product{Key: record.Key{ID: record.NewID()}, ProductFields: in.ProductFields}
 	p.Status, p.Unit = cmp.Or(p.Status, StatusActive), cmp.Or(p.Unit, unitPieces)
@@ -25,7 +25,7 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 		return Product{}, err
 	}
 	if p.SKU == "" {
-		// All of them change one counter row.
+		// They all change the same counter row.
 		if err := tx.LockInProcess(ctx, "sku of "+by.Company.String()); err != nil {
 			return Product{}, err
 		}
@@ -46,9 +46,9 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 	return p, nil
 }
 
-// UpdateProduct changes a product; what the patch leaves out stays. A change of nothing raises no event.
+// UpdateProduct changes a product; fields missing from the patch stay unchanged. If nothing differs, there is no event.
 //
-// Errors: 404, 412, 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
+// Errors: 404, 412, 404 for a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
 func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[ProductInput]) (Product, error) {
 	if in.Value.refers() {
 		tx.ReadsMore()
@@ -65,12 +65,12 @@ func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 	}, productUpdated)
 }
 
-// HideProduct takes a product out of sale. A hidden product stays as it is.
+// HideProduct hides a product; see docs/reference/states.md#product. Hiding it again changes nothing.
 func (s *Service) HideProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Product, error) {
 	return changeProduct(ctx, tx, by, id, func(_ Product, p *Product) error { p.Status = StatusHidden; return nil }, productDeleted)
 }
 
-// changeProduct changes one product, and which SKU and barcode it claims.
+// changeProduct changes one product and its reservations of SKU and barcode.
 func changeProduct(
 	ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, mutate func(before Product, p *Product) error, e event.Event[Product],
 ) (Product, error) {
@@ -93,7 +93,7 @@ var (
 	sqlLockProductsOfCategory = sqlLockProducts + " AND category_id = $2 AND status = 'active' ORDER BY id FOR UPDATE"
 )
 
-// changeProducts changes the products that sql finds by what they refer to, each as a change of its own.
+// changeProducts changes all products that refer to ref, as selected by sql, each as a separate change.
 func changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string, ref uuid.UUID, mutate func(*Product)) error {
 	rows, err := tx.Query(ctx, sql, by.Company, ref)
 	if err != nil {
@@ -113,7 +113,7 @@ func changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string
 	return nil
 }
 
-// ForgetSupplier clears the default supplier of the products that have this one.
+// ForgetSupplier clears the default supplier of all products that have this one.
 func (s *Service) ForgetSupplier(ctx context.Context, tx *db.Tx, by access.Caller, supplier uuid.UUID) error {
 	return changeProducts(ctx, tx, by, sqlLockProductsOfSupplier, supplier, func(p *Product) { p.DefaultSupplierID = nil })
 }
@@ -121,8 +121,8 @@ func (s *Service) ForgetSupplier(ctx context.Context, tx *db.Tx, by access.Calle
 const sqlDetachHidden = `UPDATE products SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
 WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`
 
-// emptyCategory takes the items out of a category that is deleted. Active ones go to the other category; hidden ones lose
-// their category without an event.
+// emptyCategory removes the items from a category before it is deleted. Active items move to the other category; hidden
+// items lose their category without an event.
 func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller, category uuid.UUID, to *uuid.UUID) error {
 	err := changeProducts(ctx, tx, by, sqlLockProductsOfCategory, category, func(p *Product) { p.CategoryID = to })
 	if err != nil {

@@ -19,8 +19,8 @@ const (
 	maxLocale      = 16    // characters
 )
 
-// ProductInput is what clients of the API send. Besides the fields it has lists that are not stored as they come; of a
-// list that was not sent the stored one stays. A list that was sent replaces the stored one as a whole.
+// ProductInput is the body that API clients send: the fields, and lists that are converted before they are stored. A list
+// that was sent replaces the stored one as a whole; otherwise the stored one stays unchanged.
 type ProductInput struct {
 	ProductFields
 	CostComponents []CostComponentInput         `json:"costComponents" maxItems:"100"`
@@ -28,19 +28,19 @@ type ProductInput struct {
 	Attributes     []ProductAttributeValueInput `json:"attributes" maxItems:"200" doc:"the complete set of attribute values"`
 }
 
-// CostComponentInput is a part of what a product costs, as clients send it.
+// CostComponentInput is a [CostComponent] in a request.
 type CostComponentInput struct {
 	Label     string        `json:"label" minLength:"1" maxLength:"255"`
 	ProductID *uuid.UUID    `json:"productId,omitempty" format:"uuid" nullable:"true"`
 	Qty       *money.Qty    `json:"qty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
 	UnitID    *uuid.UUID    `json:"unitId,omitempty" format:"uuid" nullable:"true"`
 	UnitCost  *money.Amount `json:"unitCost,omitempty" nullable:"true" minimum:"0"`
-	Amount    *money.Amount `json:"amount,omitempty" minimum:"0" doc:"qty times unitCost when left out"`
+	Amount    *money.Amount `json:"amount,omitempty" minimum:"0" doc:"default: qty times unitCost"`
 }
 
-// ModifierGroupInput is a group of modifiers as clients send it.
+// ModifierGroupInput is a [ModifierGroup] in a request.
 type ModifierGroupInput struct {
-	ID        *uuid.UUID            `json:"id,omitempty" format:"uuid" doc:"made when left out"`
+	ID        *uuid.UUID            `json:"id,omitempty" format:"uuid" doc:"generated if omitted"`
 	Name      string                `json:"name" minLength:"1" maxLength:"255"`
 	MinSelect int32                 `json:"minSelect,omitempty" minimum:"0" maximum:"50"`
 	MaxSelect *int32                `json:"maxSelect,omitempty" nullable:"true" minimum:"1" maximum:"50"`
@@ -48,9 +48,9 @@ type ModifierGroupInput struct {
 	SortOrder int32                 `json:"sortOrder,omitempty" minimum:"-1000000" maximum:"1000000"`
 }
 
-// ModifierOptionInput is an option of a group of modifiers as clients send it.
+// ModifierOptionInput is a [ModifierOption] in a request.
 type ModifierOptionInput struct {
-	ID        *uuid.UUID   `json:"id,omitempty" format:"uuid" doc:"made when left out"`
+	ID        *uuid.UUID   `json:"id,omitempty" format:"uuid" doc:"generated if omitted"`
 	Name      string       `json:"name" minLength:"1" maxLength:"255"`
 	Surcharge money.Amount `json:"surcharge,omitempty" minimum:"0"`
 	ProductID *uuid.UUID   `json:"productId,omitempty" format:"uuid" nullable:"true"`
@@ -58,18 +58,19 @@ type ModifierOptionInput struct {
 	SortOrder int32        `json:"sortOrder,omitempty" minimum:"-1000000" maximum:"1000000"`
 }
 
-// ProductAttributeValueInput is the value of one attribute as clients send it: exactly the field of its type is set.
+// ProductAttributeValueInput is a [ProductAttributeValue] in a request. Exactly one value field must be set, as required
+// by the type of the attribute.
 type ProductAttributeValueInput struct {
 	AttributeID uuid.UUID   `json:"attributeId" format:"uuid"`
 	ValueText   *string     `json:"valueText,omitempty" nullable:"true" maxLength:"4000"`
 	ValueNumber *money.Qty  `json:"valueNumber,omitempty" nullable:"true"`
 	ValueBool   *bool       `json:"valueBool,omitempty" nullable:"true"`
 	OptionIDs   []uuid.UUID `json:"optionIds,omitempty" maxItems:"50"`
-	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" doc:"short for one entry of optionIds"`
+	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" doc:"shorthand for optionIds with a single entry"`
 }
 
-// take sets what is not stored as it comes, and checks the fields that their tags do not check. It reports all faults.
-// What needs the database is left to [Service.settle].
+// take applies the lists of the input and checks rules that tags cannot express. It reports all faults. Checks that need
+// the database are in [Service.settle].
 func (p *Product) take(in ProductInput) error {
 	var faults fault.Fields
 	checkTranslations(&faults, "nameI18n", p.NameI18n, maxName)
@@ -81,14 +82,14 @@ func (p *Product) take(in ProductInput) error {
 		p.ModifierGroups = modifierGroups(&faults, in.ModifierGroups)
 	}
 	if len(in.Attributes) > 0 {
-		faults.Add("attributes", fault.Max, "must be empty: no attributes are defined; send [] or leave the field out")
+		faults.Add("attributes", fault.Max, "must be empty, because no attributes are defined; send [] or omit the field")
 	}
 	return faults.Err()
 }
 
 var locale = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
 
-// checkTranslations checks a dictionary of texts by locale.
+// checkTranslations checks a map of texts by locale.
 func checkTranslations(faults *fault.Fields, field string, texts map[string]string, limit int) {
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		path := field + "." + key
@@ -96,7 +97,7 @@ func checkTranslations(faults *fault.Fields, field string, texts map[string]stri
 			faults.Add(path, fault.Format, "the key must be a BCP 47 locale of at most %d characters, such as de or pt-BR", maxLocale)
 		}
 		if n := utf8.RuneCountInString(texts[key]); n == 0 || n > limit {
-			faults.Add(path, fault.Length, "must have 1 to %d characters, has %d; leave the locale out to remove it", limit, n)
+			faults.Add(path, fault.Length, "must have 1 to %d characters, has %d; omit the locale to remove it", limit, n)
 		}
 	}
 }
@@ -107,13 +108,13 @@ func costComponents(faults *fault.Fields, product uuid.UUID, in []CostComponentI
 		path := fmt.Sprintf("costComponents[%d].", i)
 		out[i] = CostComponent{Label: c.Label, ProductID: c.ProductID, Qty: c.Qty, UnitID: c.UnitID, UnitCost: c.UnitCost}
 		if c.ProductID != nil && *c.ProductID == product {
-			faults.Add(path+"productId", fault.Conflict, "a product cannot be a component of itself; name another product")
+			faults.Add(path+"productId", fault.Conflict, "must not be the product itself; choose another product")
 		}
 		switch {
 		case c.Amount != nil:
 			out[i].Amount = *c.Amount
 		case c.Qty == nil || c.UnitCost == nil:
-			faults.Add(path+"amount", fault.Required, "is required unless qty and unitCost are given")
+			faults.Add(path+"amount", fault.Required, "is required unless qty and unitCost are set")
 		default:
 			amount, err := money.LineAmount(*c.Qty, *c.UnitCost)
 			if err != nil {
@@ -150,13 +151,13 @@ func modifierGroups(faults *fault.Fields, in []ModifierGroupInput) []ModifierGro
 	return out
 }
 
-// idOrNew keeps the id that a client gave to a part of a product; ids are unique within the product.
+// idOrNew returns the client's id of a group or option, or a new one. Ids must be unique within the product.
 func idOrNew(faults *fault.Fields, path string, seen map[uuid.UUID]bool, id *uuid.UUID) uuid.UUID {
 	if id == nil {
 		return uuid.Must(uuid.NewV7())
 	}
 	if seen[*id] {
-		faults.Add(path, fault.Conflict, "%s is given twice; leave it out for a new group or option", *id)
+		faults.Add(path, fault.Conflict, "%s is a duplicate; omit the id for a new group or option", *id)
 	}
 	seen[*id] = true
 	return *id

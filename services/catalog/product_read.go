@@ -17,7 +17,7 @@ SELECT id FROM categories WHERE company_id = ? AND id = ?
 UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
 ) SELECT id FROM below)`
 
-// Products reads a page of products.
+// Products returns a page of products.
 func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
 	q, err := productList.Query(by.Company, f)
 	if err != nil {
@@ -56,13 +56,13 @@ func (s *Service) Product(ctx context.Context, by access.Caller, id uuid.UUID, w
 	return one[0], err
 }
 
-// ProductVariants lists the variants of a product; the product must exist.
+// ProductVariants returns the variants of a product; the product must exist.
 func (s *Service) ProductVariants(ctx context.Context, by access.Caller, id uuid.UUID) ([]ProductVariant, error) {
 	_, err := products.Get(ctx, s.db, by.Company, id)
 	return []ProductVariant{}, err
 }
 
-// complete fills in what is not a column of the products, in place.
+// complete fills in the fields that are not columns of products.
 func (s *Service) complete(ctx context.Context, company tenant.ID, all []Product, with Extras) error {
 	var stocked []uuid.UUID
 	for i := range all {

@@ -1,5 +1,5 @@
-// Package catalog holds what a company sells: products, the categories they lie in, and units. Stock and suppliers belong
-// to other packages; the catalog reads them through the functions in [Config].
+// Package catalog manages the products, categories and units of a company. Stock and suppliers belong to other packages,
+// which the catalog reads through the functions in [Config].
 package catalog
 
 import (
@@ -13,24 +13,24 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// StockTotals reads the stock of each product over the company's warehouses. Products without any are left out.
+// StockTotals reads the total stock of each product in the company's warehouses. Products without stock are omitted.
 type StockTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
 
-// Config is what the service needs.
+// Config holds the dependencies of the service.
 type Config struct {
 	DB        *db.DB
 	Stock     StockTotals
 	Suppliers reference.Known
 }
 
-// Service is the catalog of all companies.
+// Service manages the catalogs of all companies.
 type Service struct {
 	db        *db.DB
 	stock     StockTotals
 	suppliers reference.Known
 }
 
-// New makes the service.
+// New returns a service.
 func New(cfg Config) *Service {
 	return &Service{db: cfg.DB, stock: cfg.Stock, suppliers: cfg.Suppliers}
 }

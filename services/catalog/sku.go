@@ -15,13 +15,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// entityProduct is the kind of product in the tables of SKUs and barcodes, which variants and services are in, too.
+// entityProduct marks products in the tables of SKUs and barcodes, which variants and services share.
 const entityProduct = "product"
 
-// defaultProductPrefix is that of generated SKUs of products whose category has none.
+// defaultProductPrefix is the prefix of generated SKUs if the category has none.
 const defaultProductPrefix = "P"
 
-// skuKey is the form in which SKUs are compared; see docs/reference/rules.md#skus.
+// skuKey returns the form in which SKUs are compared; see docs/reference/rules.md#skus.
 func skuKey(sku string) string { return strings.ToLower(sku) }
 
 const sqlSelectSKUHolder = `SELECT s.sku, s.entity, s.entity_id, COALESCE(p.status, 'active')
@@ -36,9 +36,9 @@ func checkSKU(ctx context.Context, q db.Querier, company tenant.ID, p Product) e
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for the holder of a SKU: %w", err)
+		return fmt.Errorf("look up the owner of a SKU: %w", err)
 	}
-	return fault.StateConflict("SKU_TAKEN", "sku: %s belongs to another %s; choose another, or leave it out to get one", sku, entity).
+	return fault.StateConflict("SKU_TAKEN", "sku: %s belongs to another %s; choose another, or omit sku to generate one", sku, entity).
 		With("sku", sku).With("entity", entity).With("id", id).With("status", status)
 }
 
@@ -52,13 +52,13 @@ func checkBarcode(ctx context.Context, q db.Querier, company tenant.ID, p Produc
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look for the holder of a barcode: %w", err)
+		return fmt.Errorf("look up the owner of a barcode: %w", err)
 	}
 	return fault.StateConflict("BARCODE_TAKEN", "barcode: %s belongs to another active %s; hide that one first, or choose another", p.activeBarcode(), entity).
 		With("barcode", p.activeBarcode()).With("entity", entity).With("id", id)
 }
 
-// claimNames moves the product's claims on SKU and barcode from those of the state before.
+// claimNames updates the product's reservations of SKU and barcode to match its new state.
 func claimNames(tx *db.Tx, before, p Product) {
 	if before.SKU != p.SKU {
 		releaseSKU(tx, p.CompanyID, p.ID, before.SKU)
@@ -77,7 +77,7 @@ const (
 	sqlDeleteBarcode = `DELETE FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`
 )
 
-// claimSKU takes the SKU for the product. Whoever loses a race for it tries again and then sees its holder.
+// claimSKU reserves the SKU for the product. A transaction that loses a race for it is retried and then finds its owner.
 func claimSKU(tx *db.Tx, company tenant.ID, product uuid.UUID, sku string) {
 	tx.Queue(sqlInsertSKU, company, skuKey(sku), entityProduct, product, sku).OnConstraint("skus_pkey", db.ErrStale)
 }
@@ -88,7 +88,7 @@ func releaseSKU(tx *db.Tx, company tenant.ID, product uuid.UUID, sku string) {
 	}
 }
 
-// claimBarcode takes the barcode, if there is one, as [claimSKU] does.
+// claimBarcode reserves the barcode, if there is one, in the same way as [claimSKU].
 func claimBarcode(tx *db.Tx, company tenant.ID, product uuid.UUID, barcode string) {
 	if barcode != "" {
 		tx.Queue(sqlInsertBarcode, company, barcode, entityProduct, product).OnConstraint("barcodes_pkey", db.ErrStale)
@@ -103,10 +103,10 @@ func releaseBarcode(tx *db.Tx, company tenant.ID, product uuid.UUID, barcode str
 
 const sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
 
-// skuWindow is how many numbers are compared with SKUs given by hand at a time.
+// skuWindow is how many generated SKUs are checked at a time against SKUs set by clients.
 const skuWindow = 20
 
-// nextSKU takes the next SKU PREFIX-NNNN, skipping those that were given by hand.
+// nextSKU reserves the next SKU PREFIX-NNNN, skipping SKUs set by clients.
 func nextSKU(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (string, error) {
 	kind := "sku:" + prefix
 	n, err := numbering.Take(ctx, tx, company, kind, 1)

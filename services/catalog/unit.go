@@ -18,7 +18,7 @@ import (
 
 const unitPieces = "pcs"
 
-// Unit is a unit of measure: one that every company has, or one of the company's own.
+// Unit is a unit of measure: built in, or of a company.
 type Unit struct {
 	ID        uuid.UUID         `json:"id" format:"uuid"`
 	CompanyID *tenant.ID        `json:"companyId" format:"uuid" doc:"null = built in"`
@@ -26,11 +26,11 @@ type Unit struct {
 	Name      string            `json:"name"`
 	NameI18n  map[string]string `json:"nameI18n"`
 	ShortName string            `json:"shortName"`
-	Precision int16             `json:"precision" minimum:"0" maximum:"3" doc:"decimals of a quantity"`
+	Precision int16             `json:"precision" minimum:"0" maximum:"3" doc:"decimal places of quantities"`
 	IsActive  bool              `json:"isActive"`
 }
 
-// UnitRecord is a unit of a company's own, as it is stored.
+// UnitRecord is a unit of a company.
 type UnitRecord struct {
 	record.Key
 	UnitFields
@@ -38,7 +38,7 @@ type UnitRecord struct {
 	record.Meta
 }
 
-// UnitFields are what the console sets.
+// UnitFields are the fields that the console sets.
 type UnitFields struct {
 	Code      string            `json:"code" required:"true" pattern:"^[a-z0-9_]{1,16}$" patternDescription:"1 to 16 of a-z, 0-9 and _"`
 	Name      string            `json:"name" required:"true" minLength:"1" maxLength:"255"`
@@ -48,11 +48,11 @@ type UnitFields struct {
 }
 
 var (
-	errUnitCode = fault.StateConflict("UNIT_CODE_TAKEN", "code: there is a unit with this code already; choose another code")
+	errUnitCode = fault.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code; choose another code")
 	units       = resource.Of[UnitRecord]("units", "UNIT").OnConstraint("units_code_key", errUnitCode)
 )
 
-// builtInUnits are the same for every company and never change their ids.
+// builtInUnits are the same for every company; their ids never change.
 var builtInUnits = []Unit{ //nolint:gochecknoglobals // a constant table
 	builtIn(1, unitPieces, "Piece", "pcs", 0),
 	builtIn(2, "kg", "Kilogram", "kg", 3),
@@ -66,7 +66,7 @@ var builtInUnits = []Unit{ //nolint:gochecknoglobals // a constant table
 	builtIn(10, "pack", "Pack", "pack", 0),
 }
 
-// builtIn gives the n-th unit an id in the form of a UUIDv7 of the year 1970, which no record can have.
+// builtIn returns a unit whose id is a UUIDv7 of the year 1970, which no record can have.
 func builtIn(n byte, code, name, short string, precision int16) Unit {
 	id := uuid.MustParse("00000000-0000-7000-8000-000000000000")
 	id[15] = n
@@ -75,7 +75,7 @@ func builtIn(n byte, code, name, short string, precision int16) Unit {
 
 const sqlSelectUnits = `SELECT id, company_id, code, name, name_i18n, short_name, decimals, is_active FROM units WHERE company_id = $1 ORDER BY code`
 
-// Units lists the built-in units and then the company's own by code.
+// Units returns the built-in units, followed by those of the company sorted by code.
 func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 	rows, err := s.db.Query(ctx, sqlSelectUnits, by.Company)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 	return slices.Concat(builtInUnits, own), nil
 }
 
-// CreateUnit adds a unit of the company's own; a code in use is 409 UNIT_CODE_TAKEN.
+// CreateUnit creates a unit of the company. A code in use is 409 UNIT_CODE_TAKEN.
 func (s *Service) CreateUnit(ctx context.Context, tx *db.Tx, by access.Caller, in UnitFields) (UnitRecord, error) {
 	var faults fault.Fields
 	checkTranslations(&faults, "nameI18n", in.NameI18n, maxName)

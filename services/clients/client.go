@@ -18,7 +18,7 @@ const (
 	StatusArchived = "archived"
 )
 
-// consentSource says where a consent to marketing came from.
+// consentSource is the stored source of a consent to marketing.
 const consentSource = "api"
 
 // Client is a customer of the company.
@@ -33,7 +33,7 @@ type Client struct {
 	record.Meta
 }
 
-// Card are the settable fields that lists show, too.
+// Card holds the settable fields that lists also show.
 type Card struct {
 	Kind         string       `json:"kind" required:"true" enum:"individual,legal"`
 	DisplayName  string       `json:"displayName" required:"true" minLength:"1" maxLength:"255" search:"text"`
@@ -47,16 +47,16 @@ type Card struct {
 	INN          *string      `json:"inn" maxLength:"32" search:"text"`
 	Tags         []string     `json:"tags" maxItems:"50" minLength:"1" maxLength:"64"`
 	GroupID      *uuid.UUID   `json:"groupId" format:"uuid"`
-	PriceListID  *uuid.UUID   `json:"priceListId" format:"uuid" doc:"goes before the price list of the group"`
+	PriceListID  *uuid.UUID   `json:"priceListId" format:"uuid" doc:"overrides the price list of the group"`
 	CreditLimit  money.Amount `json:"creditLimit" minimum:"0" null:"zero" doc:"minor units; 0 = no limit"`
 	AssignedToID *uuid.UUID   `json:"assignedToId" format:"uuid"`
 }
 
-// Fields are what clients of the API set.
+// Fields are the fields that API clients set.
 type Fields struct {
 	Card
 	TelegramChatID   *string    `json:"telegramChatId" maxLength:"64"`
-	WhatsappPhone    *string    `json:"whatsappPhone" maxLength:"32" doc:"null = phone is used"`
+	WhatsappPhone    *string    `json:"whatsappPhone" maxLength:"32" doc:"null = same as phone"`
 	KPP              *string    `json:"kpp" maxLength:"32"`
 	LegalAddress     *string    `json:"legalAddress" maxLength:"1000"`
 	BankDetails      *string    `json:"bankDetails" maxLength:"4000"`
@@ -68,28 +68,28 @@ type Fields struct {
 	Consent          bool       `json:"marketingConsent"`
 }
 
-// Standing is what the platform keeps of the client; balance and points have statements of their own.
+// Standing holds the fields that the platform maintains; balance and points are updated by their own statements.
 type Standing struct {
 	Status  string       `json:"status" enum:"active,archived"`
-	Balance money.Amount `json:"balance" db:",insert" doc:"payments less completed orders; negative = the client owes"`
+	Balance money.Amount `json:"balance" db:",insert" doc:"payments minus completed orders; negative = the client owes money"`
 	Points  int64        `json:"points" db:",insert" doc:"loyalty points"`
 }
 
-// ListItem is a client as lists show it.
+// ListItem is a client in a list.
 type ListItem struct {
 	record.Key
 	Card
 	Standing
-	AssignedToName *string `json:"assignedToName" db:"-" doc:"null when nobody is assigned or the user was removed"`
+	AssignedToName *string `json:"assignedToName" db:"-" doc:"null if nobody is assigned or the user was removed"`
 	record.Meta
 }
 
-// Filter selects and orders clients.
+// Filter filters and sorts clients.
 type Filter struct {
 	list.Params
 	Sort         string     `query:"sort" enum:"displayName,createdAt,updatedAt"`
-	Kind         []string   `query:"kind" enum:"individual,legal" where:"kind = ANY(?::TEXT[])" doc:"one or several, with commas"`
-	Status       []string   `query:"status" enum:"active,archived" where:"status = ANY(?::TEXT[])" doc:"one or several, with commas; default both"`
+	Kind         []string   `query:"kind" enum:"individual,legal" where:"kind = ANY(?::TEXT[])" doc:"comma-separated"`
+	Status       []string   `query:"status" enum:"active,archived" where:"status = ANY(?::TEXT[])" doc:"comma-separated; default both"`
 	AssignedToID *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
 	Tag          string     `query:"tag" maxLength:"64" where:"tags @> ARRAY[?::TEXT]" doc:"clients that have this tag"`
 }
@@ -99,7 +99,7 @@ var (
 	items = list.Of[ListItem, Filter]("clients")
 )
 
-// Normalise drops repeated tags and keeps the order of the first ones.
+// Normalise removes duplicate tags and keeps the order of first occurrences.
 func (c *Client) Normalise() {
 	tags := make([]string, 0, len(c.Tags))
 	for _, t := range c.Tags {

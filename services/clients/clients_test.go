@@ -51,29 +51,29 @@ var (
 	unnamed = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e56")
 )
 
-type fixture struct {
+type kit struct {
 	*apitest.Client
 	db      *db.DB
 	service *clients.Service
 	server  *apitest.Server
 }
 
-func setup(t *testing.T) fixture {
+func setup(t *testing.T) kit {
 	t.Helper()
 	d := dbtest.Open(t)
 	s := clients.New(clients.Config{DB: d, Users: people{anna: "Anna", unnamed: ""}})
 	server := apitest.New(t, d, s.Register)
-	return fixture{server.Company(), d, s, server}
+	return kit{server.Company(), d, s, server}
 }
 
-func (f fixture) tx(t *testing.T, fn func(ctx context.Context, tx *db.Tx) error) error {
+func (f kit) tx(t *testing.T, fn func(ctx context.Context, tx *db.Tx) error) error {
 	t.Helper()
 	return f.db.RunTx(t.Context(), "test", fn)
 }
 
-func (f fixture) by() access.Caller { return access.Caller{Principal: f.Principal} }
+func (f kit) by() access.Caller { return access.Caller{Principal: f.Principal} }
 
-func (f fixture) create(t *testing.T, body map[string]any) map[string]any {
+func (f kit) create(t *testing.T, body map[string]any) map[string]any {
 	t.Helper()
 	if _, ok := body["kind"]; !ok {
 		body["kind"] = "individual"
@@ -81,7 +81,7 @@ func (f fixture) create(t *testing.T, body map[string]any) map[string]any {
 	return f.Do(t, "POST", "/clients", body).OK(201)
 }
 
-func (f fixture) events(t *testing.T) (names []string, last map[string]any) {
+func (f kit) events(t *testing.T) (names []string, last map[string]any) {
 	t.Helper()
 	for _, e := range apitest.Events(t, f.db, f.Principal.Company) {
 		names, last = append(names, e.Event), map[string]any{}
@@ -211,7 +211,7 @@ func TestReferences(t *testing.T) {
 	require.JSONEq(t, `[{"id":"`+group.ID.String()+`","name":"Dealers","priceListId":"`+prices.ID.String()+`"}]`, string(f.Do(t, "GET", "/clients/groups", nil).Body))
 	require.JSONEq(t, `[{"id":"`+prices.ID.String()+`","name":"Wholesale"}]`, string(f.Do(t, "GET", "/clients/price-lists", nil).Body))
 
-	other := fixture{f.server.Company(), f.db, f.service, f.server}
+	other := kit{f.server.Company(), f.db, f.service, f.server}
 	require.JSONEq(t, `[]`, string(other.Do(t, "GET", "/clients/groups", nil).Body))
 	id := other.create(t, map[string]any{"displayName": "O"})["id"].(string)
 	for field, row := range map[string]struct {

@@ -20,8 +20,8 @@ FROM clients c WHERE c.company_id = $1 AND c.id = $2`
 
 const sqlLockDocumentClient = sqlSelectDocumentClient + ` FOR UPDATE OF c`
 
-// DocumentClient reads what a document takes from its client; found is false for an unknown one. lock keeps others from
-// changing the client until the transaction ends, which q must be then.
+// DocumentClient reads the client of a document; found is false if there is none. lock locks the client until the
+// transaction ends; q must then be a transaction.
 func (s *Service) DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error) {
 	sql := sqlSelectDocumentClient
 	if lock {
@@ -41,10 +41,10 @@ func (s *Service) DocumentClient(ctx context.Context, q db.Querier, company tena
 const sqlAddBalance = `UPDATE clients SET balance = balance + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
 WHERE company_id = $1 AND id = $2`
 
-var errBalance = fault.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client's balance would exceed %d minor units", money.MaxAmount)
+var errBalance = fault.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client's balance would exceed %d minor units; check the amounts of the order", money.MaxAmount)
 
-// AddBalance books a payment (positive) or a debt (negative) in the caller's transaction. It counts as a change
-// of the client without an event of its own; a delta of 0 changes nothing.
+// AddBalance queues a payment (positive) or a debt (negative) in the caller's transaction. It increments the client's
+// version but raises no event. A delta of 0 changes nothing.
 func (s *Service) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) {
 	if delta == 0 {
 		return

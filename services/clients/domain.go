@@ -11,7 +11,7 @@ import (
 
 var group = httpapi.Group{Tag: "Clients", Scope: "clients", Component: "clients"}
 
-// Domain is what the domain declares of itself.
+// Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "clients",

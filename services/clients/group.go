@@ -14,39 +14,39 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
-// GroupRecord is a set of clients that a price list applies to.
+// GroupRecord is a group of clients with a price list.
 type GroupRecord struct {
 	record.Key
 	GroupFields
 	record.Meta
 }
 
-// GroupFields are what the console sets.
+// GroupFields are the fields that the console sets.
 type GroupFields struct {
 	Name        string     `json:"name" required:"true" minLength:"1" maxLength:"255"`
 	PriceListID *uuid.UUID `json:"priceListId" format:"uuid"`
 }
 
-// Group is a group as the API shows it.
+// Group is a client group in API responses.
 type Group struct {
 	ID          uuid.UUID  `json:"id" format:"uuid"`
 	Name        string     `json:"name"`
 	PriceListID *uuid.UUID `json:"priceListId" format:"uuid"`
 }
 
-// PriceListRecord is a set of prices of its own.
+// PriceListRecord is a price list.
 type PriceListRecord struct {
 	record.Key
 	PriceListFields
 	record.Meta
 }
 
-// PriceListFields are what the console sets.
+// PriceListFields are the fields that the console sets.
 type PriceListFields struct {
 	Name string `json:"name" required:"true" minLength:"1" maxLength:"255"`
 }
 
-// PriceList is a price list as the API shows it.
+// PriceList is a price list in API responses.
 type PriceList struct {
 	ID   uuid.UUID `json:"id" format:"uuid"`
 	Name string    `json:"name"`
@@ -59,7 +59,7 @@ var (
 
 const sqlSelectGroups = `SELECT id, name, price_list_id FROM client_groups WHERE company_id = $1 ORDER BY name, id`
 
-// Groups lists the groups of the company by name.
+// Groups returns the client groups of the company, sorted by name.
 func (s *Service) Groups(ctx context.Context, by access.Caller) ([]Group, error) {
 	rows, err := s.db.Query(ctx, sqlSelectGroups, by.Company)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Service) Groups(ctx context.Context, by access.Caller) ([]Group, error)
 
 const sqlSelectPriceLists = `SELECT id, name FROM price_lists WHERE company_id = $1 ORDER BY name, id`
 
-// PriceLists lists the price lists of the company by name.
+// PriceLists returns the price lists of the company, sorted by name.
 func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceList, error) {
 	rows, err := s.db.Query(ctx, sqlSelectPriceLists, by.Company)
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceList
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[PriceList])
 }
 
-// CreateGroup adds a group; an unknown price list is 404.
+// CreateGroup creates a group. An unknown price list is 404.
 func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, in GroupFields) (GroupRecord, error) {
 	var refs reference.Set
 	refs.Add("PRICE_LIST", "priceListId", nil, in.PriceListID, priceLists.Known)
@@ -89,7 +89,7 @@ func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, 
 	return groups.Create(ctx, tx, by, GroupRecord{GroupFields: in})
 }
 
-// CreatePriceList adds a price list.
+// CreatePriceList creates a price list.
 func (s *Service) CreatePriceList(ctx context.Context, tx *db.Tx, by access.Caller, in PriceListFields) (PriceListRecord, error) {
 	return priceLists.Create(ctx, tx, by, PriceListRecord{PriceListFields: in})
 }

@@ -2,12 +2,12 @@ package clients
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
-// Register adds the operations of the clients.
+// Register adds the operations on clients.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/clients", "listClients", "List clients", s.List)
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create)
-	// Fixed paths go before {id}, which would take them.
+	// Fixed paths come before {id}, which would match them.
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups)
 	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists)
 	httpapi.Get(r, "/clients/{id}", "getClient", "Read a client", s.Get)

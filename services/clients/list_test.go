@@ -140,7 +140,7 @@ func TestListAgainstModel(t *testing.T) {
 	})
 }
 
-func seed(t *testing.T, f fixture) []listed {
+func seed(t *testing.T, f kit) []listed {
 	t.Helper()
 	all := make([]listed, 0, 18)
 	tags := [][]string{{}, {"vip"}, {"new", "vip"}}
@@ -169,7 +169,7 @@ func idsOf(page map[string]any) (ids []string) {
 	return ids
 }
 
-func walkPages(t *testing.T, f fixture, q query) (ids []string) {
+func walkPages(t *testing.T, f kit, q query) (ids []string) {
 	t.Helper()
 	for n := 1; ; n++ {
 		v := q.values()
@@ -185,7 +185,7 @@ func walkPages(t *testing.T, f fixture, q query) (ids []string) {
 	}
 }
 
-func walkCursor(t *testing.T, f fixture, q query) (ids []string) {
+func walkCursor(t *testing.T, f kit, q query) (ids []string) {
 	t.Helper()
 	v := q.values()
 	for {

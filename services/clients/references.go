@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// nameAssigned fills in the names of the users that the clients are assigned to.
+// nameAssigned fills in the names of the assigned users.
 func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []ListItem) error {
 	var ids []uuid.UUID
 	for _, l := range items {
@@ -37,7 +37,7 @@ func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []L
 	return nil
 }
 
-// checkReferences refuses references to records that the company does not have.
+// checkReferences returns an error if a referenced record does not exist in the company.
 func (s *Service) checkReferences(ctx context.Context, q db.Querier, company tenant.ID, before, c Card) error {
 	var refs reference.Set
 	refs.Add("USER", "assignedToId", before.AssignedToID, c.AssignedToID, s.users.KnownUsers)

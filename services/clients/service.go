@@ -1,6 +1,6 @@
-// Package clients holds the customers of a company: people and legal entities, the groups they belong to and
-// the price lists that apply to them. What they buy is left to other packages, which read a client through
-// [Service.DocumentClient] and book its debts through [Service.AddBalance].
+// Package clients manages the customers of a company: individuals and legal entities, their groups and price lists.
+// Documents of other packages read a client with [Service.DocumentClient] and change its balance with
+// [Service.AddBalance].
 package clients
 
 import (
@@ -16,30 +16,30 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// Users knows the people of a company.
+// Users reads the users of a company.
 type Users interface {
-	// UserNames are the display names of those ids that are users of the company; a user without a name has "".
+	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
 	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
-	// KnownUsers are those of the ids that are users of the company.
+	// KnownUsers returns those ids that are users of the company.
 	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
-// Config is what the service needs.
+// Config holds the dependencies of the service.
 type Config struct {
 	DB    *db.DB
 	Users Users
 }
 
-// Service holds the clients of all companies.
+// Service manages the clients of all companies.
 type Service struct {
 	db    *db.DB
 	users Users
 }
 
-// New makes the service.
+// New returns a service.
 func New(cfg Config) *Service { return &Service{db: cfg.DB, users: cfg.Users} }
 
-// List lists clients. The search also finds a phone by its digits, however it is written.
+// List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
 	page, err := items.Page(ctx, s.db, by.Company, f)
 	if err != nil {
@@ -53,7 +53,7 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Clie
 	return table.Get(ctx, s.db, by.Company, id)
 }
 
-// Create adds a client. An unknown assignedToId, groupId or priceListId is 404.
+// Create creates a client. An unknown assignedToId, groupId or priceListId is 404.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fields) (Client, error) {
 	c := Client{Fields: in, Standing: Standing{Status: StatusActive}, CreatedByID: by.Actor}
 	if err := s.settle(ctx, tx, by.Company, Client{}, &c); err != nil {
@@ -62,7 +62,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 	return table.Create(ctx, tx, by, c, created)
 }
 
-// Update changes a client. What stays the same makes no new version and no event.
+// Update changes a client. If nothing differs, there is no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
 	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
 		tx.ReadsMore()
@@ -73,17 +73,17 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	}, updated)
 }
 
-// Archive keeps a client out of new records. Archiving it again changes nothing.
+// Archive archives a client, which excludes it from new records. Archiving it again changes nothing.
 func (s *Service) Archive(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
 	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { c.Status = StatusArchived; return nil }, archived)
 }
 
-// Restore undoes [Service.Archive].
+// Restore reverses [Service.Archive].
 func (s *Service) Restore(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Client, error) {
 	return table.Change(ctx, tx, by, id, func(_ Client, c *Client) error { c.Status = StatusActive; return nil }, restored)
 }
 
-// settle checks references that are new, and stamps a consent that was given or taken back.
+// settle checks new references, and sets the time and source of a consent that was given or withdrawn.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, before Client, c *Client) error {
 	if c.Consent != before.Consent {
 		c.ConsentAt, c.ConsentSource = nil, nil

@@ -15,7 +15,7 @@ import (
 func BenchmarkCreateOrder(b *testing.B) {
 	for _, n := range []int{1, 100} {
 		b.Run(fmt.Sprintf("%dcompanies", n), func(b *testing.B) {
-			shops := []*shop{open(b, nil)}
+			shops := []*kit{open(b, nil)}
 			for len(shops) < n {
 				shops = append(shops, shops[0].branch(b))
 			}
@@ -46,7 +46,7 @@ func BenchmarkCreateOrder(b *testing.B) {
 }
 
 // branch is another company of the same service, with the same goods and a warehouse of its own.
-func (s *shop) branch(t testing.TB) *shop {
+func (s *kit) branch(t testing.TB) *kit {
 	c := *s
 	c.t, c.Client = t, s.server.Company()
 	c.addDepot()

@@ -24,12 +24,11 @@ const (
 	aggregate   = "order"
 )
 
-// Create stores a new order with the next number. It runs its own transaction, in which the orders that the company
-// creates at the same time are stored together; keep, which may be nil, adds to it and may run several times.
-// The JSON form of the order goes to keep and to the event, so that it is made once.
+// Create stores a new order with the next number. It runs its own transaction, shared with other orders that the company
+// creates at the same time; keep, which may be nil, can add writes to it and may run several times. The order is encoded
+// once, for keep and for the event.
 //
-// Its times are those of its own draft and not of the transaction: a transaction that starts again, or is shared with
-// other orders, changes none of them.
+// Timestamps are those of the order's draft, not of the transaction, so that retries and sharing do not change them.
 func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep func(tx *db.Tx, o Order, raw json.RawMessage) error, opts ...db.Option) (Order, error) {
 	made, err := s.draft(ctx, by, in)
 	if err != nil {
@@ -50,7 +49,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep f
 	return made, err
 }
 
-// nameDuplicate adds the order that took the external id after it was looked for.
+// nameDuplicate adds to the error the order that has the external id, if it was stored after the check.
 func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Details, taken error) error {
 	duplicate, err := selectExternal(ctx, s.db, company, d.Source, *d.ExternalID)
 	if err != nil || duplicate == nil {
@@ -59,7 +58,7 @@ func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Detail
 	return externalTaken(*duplicate)
 }
 
-// Preview is what an order would come to.
+// Preview holds the amounts of an order that is not stored.
 type Preview struct {
 	Subtotal        money.Amount  `json:"subtotal"`
 	DiscountPercent money.Percent `json:"discountPercent"`
@@ -70,7 +69,7 @@ type Preview struct {
 	Lines           []Line        `json:"lines"`
 }
 
-// Preview computes an order without storing it. The ids of its lines mean nothing.
+// Preview computes an order without storing it. The ids of its lines are not stable.
 func (s *Service) Preview(ctx context.Context, by access.Caller, in Input) (Preview, error) {
 	o, err := s.draft(ctx, by, in)
 	if err != nil {
@@ -82,7 +81,7 @@ func (s *Service) Preview(ctx context.Context, by access.Caller, in Input) (Prev
 	}, nil
 }
 
-// draft reads and computes everything of a new order but its number.
+// draft computes a new order without its number.
 func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order, error) {
 	if err := checkItems(in.Items); err != nil {
 		return Order{}, err
@@ -115,7 +114,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 	return o, o.settle()
 }
 
-// newOrder is what the new order takes from the body as it is.
+// newOrder returns an order with the fields copied from the body.
 func (s *Service) newOrder(by access.Caller, in Input) Order {
 	o := Order{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusNew, Details: in.Details, DealID: in.DealID,
@@ -128,7 +127,7 @@ func (s *Service) newOrder(by access.Caller, in Input) Order {
 	return o
 }
 
-// actor is who creates or pays; nil = the platform itself.
+// actor returns the user who makes a change; nil = the platform.
 func actor(by access.Caller) *uuid.UUID {
 	if by.Actor == uuid.Nil {
 		return nil
@@ -136,7 +135,7 @@ func actor(by access.Caller) *uuid.UUID {
 	return &by.Actor
 }
 
-// copyClient copies what is wanted of the customer.
+// copyClient copies the selected contact data from the customer.
 func (o *Order) copyClient(c *trade.Client, name, phone, email bool) {
 	if c == nil {
 		return
@@ -152,7 +151,7 @@ func (o *Order) copyClient(c *trade.Client, name, phone, email bool) {
 	}
 }
 
-// settle computes what follows from the lines, the details and the warehouse of the order.
+// settle computes the fields that depend on the lines, details and warehouse of the order.
 func (o *Order) settle() error {
 	if err := o.price(); err != nil {
 		return err
@@ -162,7 +161,7 @@ func (o *Order) settle() error {
 	return nil
 }
 
-// insert queues all writes of a new order. It may run several times, each time with another number.
+// insert queues all writes of a new order. It may run several times, with a new number each time.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (json.RawMessage, error) {
 	insertOrder(tx, &o)
 	insertLines(tx, &o)
@@ -178,12 +177,12 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Ord
 	return raw, s.raise(ctx, tx, by, created, announcement{order: &o, raw: raw})
 }
 
-// announcement is what an event tells of an order: raw is its JSON form, changed names the fields of a change.
+// announcement is the content of an event: raw is the encoded order, changed lists the changed fields.
 type announcement struct {
 	before, order *Order
 	raw           json.RawMessage
 	changed       []string
-	offset        int64 // of the event among those of one change
+	offset        int64 // of the event among the events of one change
 }
 
 func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, e event.Event[Order], a announcement) error {
@@ -193,13 +192,13 @@ func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, e even
 	})
 }
 
-// marshal writes JSON as clients and receivers read it.
+// marshal encodes JSON without HTML escaping.
 func marshal(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("write order as JSON: %w", err)
+		return nil, fmt.Errorf("encode order: %w", err)
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

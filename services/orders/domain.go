@@ -11,7 +11,7 @@ import (
 
 var group = httpapi.Group{Tag: "Orders", Scope: "orders", Component: "orders"}
 
-// Domain is what the domain declares of itself.
+// Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:       "orders",
@@ -19,16 +19,16 @@ func Domain() domain.Domain {
 		Components: []access.Component{{Alias: "orders"}},
 		Events:     event.Declare(group.Component, group.Scope, created, updated, statusChanged, cancelled),
 		Errors: []fault.Doc{
-			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Name one in variantId."},
-			{Status: 409, Code: "CATALOG_ITEM_HIDDEN", Advice: "A hidden product or service cannot enter an order. Make it active, or choose another."},
-			{Status: 409, Code: "CREDIT_LIMIT_EXCEEDED", Advice: "The client's open orders with this one exceed the credit limit; meta has the amounts. Take a payment, or raise the limit."},
-			{Status: 409, Code: "ORDER_STATUS_TRANSITION_INVALID", Advice: "The order cannot move there from its status; meta.allowed lists where it can go."},
-			{Status: 409, Code: "ORDER_ITEMS_LOCKED", Advice: "Items can be replaced only while the order is new or confirmed."},
-			{Status: 409, Code: "ORDER_FINALIZED", Advice: "A completed or cancelled order takes only note, assignedToId and prepaidAmount; meta.fields names the others that were sent."},
-			{Status: 409, Code: "ORDER_OVERPAID", Advice: "prepaidAmount exceeds what is payable; meta has both amounts."},
-			{Status: 409, Code: "ORDER_EXTERNAL_ID_TAKEN", Advice: "Another order of this source has the externalId; meta.orderId names it."},
-			{Status: 409, Code: "ORDER_HAS_SHIPMENTS", Advice: "Part of the order has been shipped. Cancel its shipments before the order."},
-			{Status: 409, Code: "ORDER_DELIVERY_TRANSITION_INVALID", Advice: "The delivery cannot move there from its status; a method can be cleared only before anything was shipped."},
+			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
+			{Status: 409, Code: "CATALOG_ITEM_HIDDEN", Advice: "A hidden product or service cannot be added to an order. Make it active, or choose another."},
+			{Status: 409, Code: "CREDIT_LIMIT_EXCEEDED", Advice: "This order would take the client's open orders over the credit limit; meta has the amounts. Record a payment, or raise the limit."},
+			{Status: 409, Code: "ORDER_STATUS_TRANSITION_INVALID", Advice: "The order cannot change to this status from its current one; meta.allowed lists the allowed statuses."},
+			{Status: 409, Code: "ORDER_ITEMS_LOCKED", Advice: "Items can be replaced only while the order is new or confirmed. Omit items."},
+			{Status: 409, Code: "ORDER_FINALIZED", Advice: "Only note, assignedToId and prepaidAmount of a completed or cancelled order can be changed; meta.fields lists the other fields that were sent. Omit them."},
+			{Status: 409, Code: "ORDER_OVERPAID", Advice: "prepaidAmount exceeds the amount payable; meta has both amounts."},
+			{Status: 409, Code: "ORDER_EXTERNAL_ID_TAKEN", Advice: "Another order from this source has the same externalId; meta.orderId identifies it."},
+			{Status: 409, Code: "ORDER_HAS_SHIPMENTS", Advice: "Part of the order has been shipped. Cancel its shipments before cancelling the order."},
+			{Status: 409, Code: "ORDER_DELIVERY_TRANSITION_INVALID", Advice: "The delivery cannot change to this status from its current one; a delivery method can be cleared only before anything is shipped."},
 		},
 		Entities: []string{"ORDER", "ASSET", "ADDRESS", "DEAL"},
 		Tables:   []resource.Described{table},

@@ -19,24 +19,23 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// HistoryEntry is one field that a change gave another value.
+// HistoryEntry is the change of one field.
 type HistoryEntry struct {
 	Field   string    `json:"field"`
-	From    any       `json:"from" doc:"value before; for lines their number"`
-	To      any       `json:"to" doc:"value after; for lines their number"`
+	From    any       `json:"from" doc:"previous value; for lines their number"`
+	To      any       `json:"to" doc:"new value; for lines their number"`
 	ActorID string    `json:"actorId"`
 	At      wire.Time `json:"at"`
 }
 
-// change is a top-level field of the order with its JSON before and after.
+// change is the change of a top-level field, with its JSON before and after.
 type change struct{ field, from, to string }
 
-// difference compares two states of an order as clients see them; kept is the header before. Changes are in the order
-// of their names.
+// difference compares two states of an order as clients see them; kept is the header before. Changes are sorted by field.
 func difference(kept record.Snapshot, before, after *Order) ([]change, error) {
 	_, names := kept.Changes(&after.Header)
 	if before.AmountDue != after.AmountDue {
-		names = append(names, "amountDue") // it is computed, so the snapshot does not have it
+		names = append(names, "amountDue") // computed, so not in the snapshot
 	}
 	var changes []change
 	for _, name := range names {
@@ -86,7 +85,7 @@ WHERE company_id = $1 AND order_id = $2 ORDER BY id, position`
 
 const sqlSelectOrderID = `SELECT id FROM orders WHERE company_id = $1 AND id = $2`
 
-// History lists the changes of an order, oldest first.
+// History returns the changes of an order, oldest first.
 func (s *Service) History(ctx context.Context, by access.Caller, id uuid.UUID) ([]HistoryEntry, error) {
 	entries := []HistoryEntry{}
 	b := &pgx.Batch{}

@@ -9,12 +9,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
-// Register adds the operations of the orders.
+// Register adds the operations on orders.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
 	httpapi.Register(api, group.Op(http.MethodPost, "/orders", "createOrder", "Create an order", http.StatusCreated), s.httpCreate)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders/preview", "previewOrder", "Compute an order without storing it", http.StatusOK), s.httpPreview)
+	httpapi.Register(api, group.Op(http.MethodPost, "/orders/preview", "previewOrder", "Preview an order without storing it", http.StatusOK), s.httpPreview)
 	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get)
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Change an order", s.Update)
 	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History)
@@ -26,10 +26,10 @@ type inputRequest struct {
 	Body Input `body:"input"`
 }
 
-// httpCreate stores the answer in the transaction that the order shares with others of its company.
+// httpCreate stores the response in the transaction that the order shares with others of its company.
 func (s *Service) httpCreate(ctx context.Context, in *inputRequest) (reply *httpapi.Reply[Order], err error) {
 	_, err = s.Create(ctx, in.Caller, in.Body, func(tx *db.Tx, o Order, raw json.RawMessage) (err error) {
-		reply, err = httpapi.KeepJSON(tx, &in.Call, o, raw)
+		reply, err = httpapi.StoreResponseJSON(tx, &in.Call, o, raw)
 		return err
 	}, in.TxOptions()...)
 	if err != nil {

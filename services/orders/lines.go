@@ -11,25 +11,25 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// at is the path of a field of an item in the body.
+// at returns the path of a field of an item in the body.
 func at(i int, field string) string { return fmt.Sprintf("items[%d].%s", i, field) }
 
-// checkItems are the rules of lines that need no other record.
+// checkItems checks the rules of lines that depend on no other record.
 func checkItems(items []LineInput) error {
 	var faults fault.Fields
 	for i, in := range items {
 		if in.Kind == trade.KindCustom {
 			in.checkCustom(i, &faults)
 		} else if in.RefID == nil {
-			faults.Add(at(i, "refId"), fault.Required, "is required for a %s; send kind custom for an item that is not in the catalog", in.Kind)
+			faults.Add(at(i, "refId"), fault.Required, "is required for a %s; use kind custom for an item that is not in the catalog", in.Kind)
 		}
 		if in.Kind == trade.KindService && in.VariantID != nil {
-			faults.Add(at(i, "variantId"), fault.Conflict, "belongs to products; leave it out for a service")
+			faults.Add(at(i, "variantId"), fault.Conflict, "is allowed only for products; omit it")
 		}
 		seen := map[uuid.UUID]bool{}
 		for j, m := range in.Modifiers {
 			if seen[m.OptionID] {
-				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Conflict, "is listed twice; send it once, with a qty")
+				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Conflict, "is a duplicate; send the option once, with a qty")
 			}
 			seen[m.OptionID] = true
 		}
@@ -39,10 +39,10 @@ func checkItems(items []LineInput) error {
 
 func (in LineInput) checkCustom(i int, faults *fault.Fields) {
 	if in.RefID != nil {
-		faults.Add(at(i, "refId"), fault.Conflict, "must be left out for a custom line")
+		faults.Add(at(i, "refId"), fault.Conflict, "is not allowed for a custom line; omit it")
 	}
 	if in.VariantID != nil {
-		faults.Add(at(i, "variantId"), fault.Conflict, "must be left out for a custom line")
+		faults.Add(at(i, "variantId"), fault.Conflict, "is not allowed for a custom line; omit it")
 	}
 	if in.Name == nil {
 		faults.Add(at(i, "name"), fault.Required, "is required for a custom line")
@@ -51,11 +51,11 @@ func (in LineInput) checkCustom(i int, faults *fault.Fields) {
 		faults.Add(at(i, "unitPrice"), fault.Required, "is required for a custom line")
 	}
 	if len(in.Modifiers) > 0 {
-		faults.Add(at(i, "modifiers"), fault.Conflict, "must be left out for a custom line")
+		faults.Add(at(i, "modifiers"), fault.Conflict, "is not allowed for a custom line; omit it")
 	}
 }
 
-// ref is what the line names in the catalog; ok is false for a custom line.
+// ref returns the catalog item of the line; ok is false for a custom line.
 func (in LineInput) ref() (r trade.ItemRef, ok bool) {
 	if in.Kind == trade.KindCustom || in.RefID == nil {
 		return r, false
@@ -67,7 +67,7 @@ func (in LineInput) ref() (r trade.ItemRef, ok bool) {
 	return r, true
 }
 
-// itemRefs are the refs of the lines, each once.
+// itemRefs returns the distinct refs of the lines.
 func itemRefs(items []LineInput) []trade.ItemRef {
 	var refs []trade.ItemRef
 	seen := map[trade.ItemRef]bool{}
@@ -80,7 +80,7 @@ func itemRefs(items []LineInput) []trade.ItemRef {
 	return refs
 }
 
-// itemRefs are the refs that the lines of the order have.
+// itemRefs returns the refs of the order's lines.
 func (o *Order) itemRefs() map[trade.ItemRef]bool {
 	refs := map[trade.ItemRef]bool{}
 	for _, l := range o.Lines {
@@ -91,14 +91,14 @@ func (o *Order) itemRefs() map[trade.ItemRef]bool {
 	return refs
 }
 
-// lineBuilder makes the lines of an order from items and prices of the catalog.
+// lineBuilder builds the lines of an order from items and prices of the catalog.
 type lineBuilder struct {
 	items  map[trade.ItemRef]trade.Item
 	prices map[trade.ItemRef]money.Amount // of the customer's price list
-	known  map[trade.ItemRef]bool         // refs that the order already has: those may be hidden by now
+	known  map[trade.ItemRef]bool         // refs that the order already has; these may be hidden
 }
 
-// lines makes the lines of an order. Faults of the input come first, then unknown references, then states.
+// lines builds the lines of an order. It reports faults of the input first, then unknown references, then conflicts.
 func (b lineBuilder) lines(items []LineInput) ([]Line, error) {
 	if err := b.checkRefs(items); err != nil {
 		return nil, err
@@ -144,13 +144,13 @@ func (b lineBuilder) checkRules(items []LineInput) error {
 		item := b.items[r]
 		qty := orOne(in.Qty)
 		if item.MinOrderQty != nil && qty < *item.MinOrderQty {
-			faults.Add(at(i, "qty"), fault.Min, "must be at least %s, the minimum of %s", *item.MinOrderQty, item.SKU)
+			faults.Add(at(i, "qty"), fault.Min, "must be at least %s, the minimum order quantity of %s", *item.MinOrderQty, item.SKU)
 		} else if item.OrderStepQty != nil && *item.OrderStepQty > 0 && qty%*item.OrderStepQty != 0 {
-			faults.Add(at(i, "qty"), fault.Step, "must be a multiple of %s, the shipping multiple of %s", *item.OrderStepQty, item.SKU)
+			faults.Add(at(i, "qty"), fault.Step, "must be a multiple of %s, the order step of %s", *item.OrderStepQty, item.SKU)
 		}
 		for j, m := range in.Modifiers {
 			if _, ok := item.Options[m.OptionID]; !ok {
-				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Enum, "is not an option of %s", item.SKU)
+				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Enum, "must be a modifier option of %s", item.SKU)
 			}
 		}
 	}
@@ -172,7 +172,7 @@ func (b lineBuilder) checkState(i int, in LineInput) error {
 	}
 	item := b.items[r]
 	if item.HasVariants && r.Variant == uuid.Nil {
-		return fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; name one of them", at(i, "variantId")).
+		return fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", at(i, "variantId")).
 			With("field", at(i, "variantId")).With("productId", r.ID)
 	}
 	if item.Hidden && !b.known[r] {
@@ -214,7 +214,7 @@ func (b lineBuilder) line(in LineInput) (Line, error) {
 	return l, err
 }
 
-// price is the unit price that was sent, else the one of the price list or the catalog with the surcharges.
+// price returns the unit price that was sent, or else that of the price list or the catalog plus the surcharges.
 func (b lineBuilder) price(in LineInput, modifiers []Modifier) (money.Amount, error) {
 	if in.UnitPrice != nil {
 		return *in.UnitPrice, nil
@@ -236,7 +236,7 @@ func (b lineBuilder) price(in LineInput, modifiers []Modifier) (money.Amount, er
 	return price, nil
 }
 
-// components are what the line takes from the warehouse: the item itself, or the components of a bundle.
+// components returns the stock items of the line: the item itself, or the components of a bundle.
 func components(r trade.ItemRef, item trade.Item, qty money.Qty) ([]stockItem, error) {
 	if item.HasStock {
 		return []stockItem{{Product: r.ID, Variant: r.Variant, Qty: qty}}, nil

@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// ListItem is an order as lists show it.
+// ListItem is an order in a list.
 type ListItem struct {
 	Header
 	LinesCount     int32   `json:"linesCount"`
@@ -21,12 +21,12 @@ type ListItem struct {
 	Lines          *[]Line `json:"lines,omitempty" db:"-" doc:"only with include=lines"`
 }
 
-// Filter selects and orders orders.
+// Filter filters and sorts orders.
 type Filter struct {
 	list.Params
 	Sort          string     `query:"sort" enum:"createdAt,number,dueAt,readyBy,payDueAt,total,status,paymentStatus"`
-	Status        []string   `query:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled" where:"status = ANY(?::TEXT[])" doc:"one or several, with commas"`
-	PaymentStatus []string   `query:"paymentStatus" enum:"unpaid,partial,paid,refunded" where:"payment_status = ANY(?::TEXT[])" doc:"one or several, with commas"`
+	Status        []string   `query:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
+	PaymentStatus []string   `query:"paymentStatus" enum:"unpaid,partial,paid,refunded" where:"payment_status = ANY(?::TEXT[])" doc:"comma-separated"`
 	AssignedToID  *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
 	CreatedByID   *uuid.UUID `query:"createdById" format:"uuid" where:"created_by_id = ?"`
 	CustomerID    *uuid.UUID `query:"customerId" format:"uuid" where:"customer_id = ?"`
@@ -39,7 +39,7 @@ type Filter struct {
 
 var items = list.Of[ListItem, Filter]("orders")
 
-// List lists orders, with their lines on request.
+// List returns a page of orders, with their lines on request.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
 	page, err := items.Page(ctx, s.db, by.Company, f)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	return page, s.complete(ctx, by.Company, page.Items, slices.Contains(f.Include, "lines"))
 }
 
-// complete adds to the orders of a page what is not in their rows, in one round trip.
+// complete fills in the fields that are not columns of orders, in one round trip.
 func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem, withLines bool) error {
 	ids, users := make([]uuid.UUID, len(items)), []uuid.UUID{}
 	for i := range items {

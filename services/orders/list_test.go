@@ -23,7 +23,7 @@ func asThousandths(text string) int64 {
 	return int64(math.Round(f * 1000))
 }
 
-func (s *shop) numbers(query string) []int {
+func (s *kit) numbers(query string) []int {
 	s.t.Helper()
 	numbers := []int{}
 	for _, item := range s.Do(s.t, "GET", "/orders?"+query, nil).OK(200)["items"].([]any) {
@@ -131,7 +131,7 @@ func TestOtherCompaniesSeeNothing(t *testing.T) {
 	other.Do(t, "GET", "/orders/"+id, nil).Fault(404, "ORDER_NOT_FOUND")
 	other.patch(id, `{"note":"x"}`).Fault(404, "ORDER_NOT_FOUND")
 	other.move(id, "confirmed").Fault(404, "ORDER_NOT_FOUND")
-	other.Do(t, "POST", "/orders", other.body("warehouseId", s.depot)).Fault(404, "WAREHOUSE_NOT_FOUND")
+	other.Do(t, "POST", "/orders", other.body("warehouseId", s.warehouse)).Fault(404, "WAREHOUSE_NOT_FOUND")
 	require.Empty(t, other.numbers(""))
 }
 

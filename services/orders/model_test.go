@@ -111,7 +111,7 @@ func drawLines(rt *rapid.T) []modelLine {
 	}), 1, 4).Draw(rt, "lines")
 }
 
-func (s *shop) items(lines []modelLine) []any {
+func (s *kit) items(lines []modelLine) []any {
 	var items []any
 	ids := map[string]uuid.UUID{"wood": s.wood, "bolt": s.bolt, "kit": s.kit}
 	for _, l := range lines {
@@ -169,7 +169,7 @@ func TestOrdersFollowTheModel(t *testing.T) {
 	})
 }
 
-func (s *shop) step(rt *rapid.T, m *model) {
+func (s *kit) step(rt *rapid.T, m *model) {
 	if len(m.orders) == 0 || rapid.IntRange(0, 3).Draw(rt, "new") == 0 {
 		s.createStep(rt, m)
 		return
@@ -182,7 +182,7 @@ func (s *shop) step(rt *rapid.T, m *model) {
 	s.patchStep(rt, m, o)
 }
 
-func (s *shop) createStep(rt *rapid.T, m *model) {
+func (s *kit) createStep(rt *rapid.T, m *model) {
 	o := &modelOrder{status: "new", lines: drawLines(rt), bp: rapid.Int64Range(0, 10000).Draw(rt, "bp"), delivery: rapid.Int64Range(0, 500).Draw(rt, "delivery"), ann: rapid.Bool().Draw(rt, "ann")}
 	o.prepaid = rapid.Int64Range(0, o.payable()+1).Draw(rt, "prepaid")
 	o.everPaid = o.prepaid > 0
@@ -212,7 +212,7 @@ func (m *model) pay(o *modelOrder, before int64) {
 	}
 }
 
-func (s *shop) patchStep(rt *rapid.T, m *model, o *modelOrder) {
+func (s *kit) patchStep(rt *rapid.T, m *model, o *modelOrder) {
 	next := *o
 	body := map[string]any{}
 	locked := ""
@@ -251,7 +251,7 @@ func (s *shop) patchStep(rt *rapid.T, m *model, o *modelOrder) {
 	}
 }
 
-func (s *shop) moveStep(rt *rapid.T, m *model, o *modelOrder) {
+func (s *kit) moveStep(rt *rapid.T, m *model, o *modelOrder) {
 	to := rapid.SampledFrom([]string{"new", "confirmed", "in_progress", "ready", "completed", "cancelled"}).Draw(rt, "to")
 	allowed := map[string][]string{
 		"new": {"confirmed", "in_progress", "cancelled"}, "confirmed": {"in_progress", "ready", "cancelled"},
@@ -280,7 +280,7 @@ func (s *shop) moveStep(rt *rapid.T, m *model, o *modelOrder) {
 const sqlSelectMovements = `SELECT COALESCE(sum(delta), 0)::TEXT FROM stock_movements WHERE company_id = $1 AND product_id = $2`
 
 // check compares everything that is stored with the model.
-func (s *shop) check(t require.TestingT, m *model) {
+func (s *kit) check(t require.TestingT, m *model) {
 	for _, o := range m.orders {
 		o.same(t, s.Do(s.t, "GET", "/orders/"+o.id, nil).OK(200))
 	}
@@ -369,7 +369,7 @@ FROM order_lines l WHERE l.company_id = $1 AND l.ref_id = $2`
 const sqlSumPayments = `SELECT COALESCE(sum(delta), 0)::BIGINT, (SELECT COALESCE(sum(o.prepaid_amount), 0)::BIGINT FROM orders o WHERE o.company_id = $1)
 FROM order_payments WHERE company_id = $1`
 
-func (s *shop) checkSums() {
+func (s *kit) checkSums() {
 	s.t.Helper()
 	for _, product := range []uuid.UUID{s.wood, s.bolt} {
 		var lines, stock string
@@ -383,7 +383,7 @@ func (s *shop) checkSums() {
 }
 
 // checkEvents requires that each version of an order was announced once, in order.
-func (s *shop) checkEvents() {
+func (s *kit) checkEvents() {
 	s.t.Helper()
 	rows, err := s.d.Query(context.Background(), sqlSelectPositions, s.Principal.Company)
 	require.NoError(s.t, err)

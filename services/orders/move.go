@@ -12,8 +12,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// Move gives an order another status (docs/reference/states.md#order-status). Leaving new checks the credit of the client;
-// completion takes the items out of the warehouse; both ends release what was reserved.
+// Move changes the status of an order; see docs/reference/states.md#order-status. Leaving new checks the client's credit
+// limit. Completing the order removes the items from stock. Completing and cancelling release reserved quantities.
 func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, next string) (Order, error) {
 	before, err := s.lock(ctx, tx, by, id)
 	if err != nil {
@@ -45,7 +45,7 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 	return o, s.storeMove(ctx, tx, by, &before, &o)
 }
 
-// reserveLate reserves for an order that was stored while its company had no warehouse, and gives it the default one.
+// reserveLate assigns the default warehouse to an order that was stored while its company had none, and reserves its items.
 func (s *Service) reserveLate(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (Order, error) {
 	if err := s.assignWarehouse(ctx, tx, &o); err != nil {
 		return Order{}, err
@@ -56,8 +56,8 @@ func (s *Service) reserveLate(ctx context.Context, tx *db.Tx, by access.Caller, 
 	return o, nil
 }
 
-// checkCredit holds the client's debt, the client's open orders and this one against the credit limit.
-// The lock on the client keeps two orders from using the same rest of it.
+// checkCredit checks that the client's debt, open orders and this order stay within the credit limit; see
+// docs/reference/rules.md#credit-limit. The lock on the client prevents concurrent orders from using the same credit.
 func (s *Service) checkCredit(ctx context.Context, tx *db.Tx, o *Order) error {
 	if o.CustomerID == nil {
 		return nil
@@ -73,7 +73,7 @@ func (s *Service) checkCredit(ctx context.Context, tx *db.Tx, o *Order) error {
 	return o.checkLimit(c.CreditLimit, open+max(0, -c.Balance))
 }
 
-// applyTransition does what the new status brings with it.
+// applyTransition applies the effects of the new status.
 func (s *Service) applyTransition(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order) error {
 	now := o.UpdatedAt
 	switch o.Status {
@@ -103,7 +103,7 @@ func (s *Service) storeMove(ctx context.Context, tx *db.Tx, by access.Caller, be
 		if err := s.raise(ctx, tx, by, cancelled, a); err != nil {
 			return err
 		}
-		o.EvPos++ // the position of the last event belongs to the record
+		o.EvPos++ // the record stores the position of the last event
 	}
 	updateOrder(tx, before, o)
 	insertHistory(tx, o, by, []change{{"status", `"` + before.Status + `"`, `"` + o.Status + `"`}})

@@ -18,12 +18,12 @@ type Order struct {
 // Header is an order without its lines.
 type Header struct {
 	record.Key
-	Number        int64  `json:"number" db:",insert" doc:"1, 2, 3 … per company, without gaps"`
+	Number        int64  `json:"number" db:",insert" doc:"sequential number per company, from 1, without gaps"`
 	Status        string `json:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled"`
 	PaymentStatus string `json:"paymentStatus" enum:"unpaid,partial,paid,refunded"`
 	Details
 	DealID             *uuid.UUID   `json:"dealId" format:"uuid" db:",insert"`
-	WarehouseID        *uuid.UUID   `json:"warehouseId" format:"uuid" doc:"where the order reserves; null on some old orders, until their items or status change"`
+	WarehouseID        *uuid.UUID   `json:"warehouseId" format:"uuid" doc:"warehouse in which items are reserved; null on some old orders until their items or status change"`
 	AddressLabel       *string      `json:"addressLabel"`
 	DeliveryStatus     *string      `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
 	Subtotal           money.Amount `json:"subtotal" doc:"before the discount"`
@@ -31,21 +31,21 @@ type Header struct {
 	Total              money.Amount `json:"total" doc:"after the discount, without deliveryCost"`
 	AmountDue          money.Amount `json:"amountDue" db:"-" doc:"total + deliveryCost - prepaidAmount"`
 	CreatedByID        *uuid.UUID   `json:"createdById" format:"uuid" db:",insert"`
-	AllowedTransitions []string     `json:"allowedTransitions" db:"-" doc:"statuses that the order can move to"`
+	AllowedTransitions []string     `json:"allowedTransitions" db:"-" doc:"statuses that the order can change to"`
 	CompletedAt        *wire.Time   `json:"completedAt"`
 	CancelledAt        *wire.Time   `json:"cancelledAt"`
 	WasPaid            bool         `json:"-"` // the payments contain a positive one
 	record.Meta
 }
 
-// Details are what clients set of an order at any time, and read as they set it.
+// Details are the fields that API clients can set at any time.
 type Details struct {
 	CustomerID          *uuid.UUID    `json:"customerId" format:"uuid"`
 	AssetID             *uuid.UUID    `json:"assetId" format:"uuid"`
 	AddressID           *uuid.UUID    `json:"addressId" format:"uuid"`
-	CustomerName        *string       `json:"customerName" maxLength:"255" search:"text" doc:"default: that of the client"`
-	CustomerPhone       *string       `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: that of the client"`
-	CustomerEmail       *string       `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: that of the client"`
+	CustomerName        *string       `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
+	CustomerPhone       *string       `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
+	CustomerEmail       *string       `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: from the client"`
 	CustomerNote        *string       `json:"customerNote" maxLength:"4000"`
 	Channel             *string       `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
 	Source              *string       `json:"source" maxLength:"255"`
@@ -58,7 +58,7 @@ type Details struct {
 	PayDueAt            *wire.Time    `json:"payDueAt" doc:"default: createdAt plus the payment terms of the client"`
 	Note                *string       `json:"note" maxLength:"4000"`
 	DiscountPercent     money.Percent `json:"discountPercent" db:"discount_percent_bp"`
-	PrepaidAmount       money.Amount  `json:"prepaidAmount" minimum:"0" doc:"sum of the payments; a change books the difference"`
+	PrepaidAmount       money.Amount  `json:"prepaidAmount" minimum:"0" doc:"sum of the payments; changing it records the difference as a payment"`
 	AssignedToID        *uuid.UUID    `json:"assignedToId" format:"uuid"`
 }
 
@@ -70,26 +70,26 @@ type Input struct {
 	WarehouseID *uuid.UUID `json:"warehouseId" format:"uuid" doc:"default: the default warehouse"`
 }
 
-// Fields are what clients change of an order.
+// Fields are the fields of an order that API clients can change.
 type Fields struct {
-	Items []LineInput `json:"items" minItems:"1" maxItems:"500" doc:"full replacement, only while new or confirmed"`
+	Items []LineInput `json:"items" minItems:"1" maxItems:"500" doc:"replaces all items; only while the order is new or confirmed"`
 	Details
-	WarehouseID uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves what the order reserves"`
+	WarehouseID uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves the reservations of the order"`
 }
 
-// LineInput is one line as clients send it.
+// LineInput is one line in a request.
 type LineInput struct {
 	Kind      string          `json:"kind,omitempty" enum:"product,service,custom" default:"product"`
 	RefID     *uuid.UUID      `json:"refId,omitempty" format:"uuid" nullable:"true" doc:"required for product and service"`
-	VariantID *uuid.UUID      `json:"variantId,omitempty" format:"uuid" nullable:"true" doc:"required when the product has variants"`
-	Name      *string         `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"required for custom; else in place of the catalog's"`
+	VariantID *uuid.UUID      `json:"variantId,omitempty" format:"uuid" nullable:"true" doc:"required if the product has variants"`
+	Name      *string         `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"required for custom; otherwise overrides the name in the catalog"`
 	Qty       *money.Qty      `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
-	UnitPrice *money.Amount   `json:"unitPrice,omitempty" minimum:"0" doc:"required for custom; default: price list or catalog, with modifiers"`
+	UnitPrice *money.Amount   `json:"unitPrice,omitempty" minimum:"0" doc:"required for custom; default: price of the price list or the catalog plus modifiers"`
 	Modifiers []ModifierInput `json:"modifiers,omitempty" maxItems:"50"`
 	Note      *string         `json:"note,omitempty" nullable:"true" maxLength:"4000"`
 }
 
-// ModifierInput is a chosen option.
+// ModifierInput is a selected option in a request.
 type ModifierInput struct {
 	OptionID uuid.UUID  `json:"optionId" format:"uuid"`
 	Qty      *money.Qty `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
@@ -118,23 +118,23 @@ type Line struct {
 	stock []stockItem
 }
 
-// Modifier is an option that was chosen for a line.
+// Modifier is a selected option of a line.
 type Modifier struct {
 	OptionID  uuid.UUID    `json:"optionId" format:"uuid"`
 	Name      string       `json:"name"`
-	Surcharge money.Amount `json:"surcharge" doc:"of one"`
+	Surcharge money.Amount `json:"surcharge" doc:"per piece"`
 	Qty       money.Qty    `json:"qty"`
 }
 
-// stockItem is what a line takes from the warehouse: the product itself, or a component of a bundle.
+// stockItem is a stock item of a line: the product itself, or a component of a bundle.
 type stockItem struct {
 	Product uuid.UUID `json:"productId"`
 	Variant uuid.UUID `json:"variantId"`
-	Qty     money.Qty `json:"qty"` // of the whole line
+	Qty     money.Qty `json:"qty"` // for the whole line
 }
 
-// TransformSchema implements [huma.SchemaTransformer]. Clients choose from fixed channels and delivery methods, but
-// responses and events do not promise that there are no others; nor do amounts keep the bounds of bodies.
+// TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and
+// bounded amounts, but responses and events do not guarantee these limits, so that they can change compatibly.
 func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
 	for _, name := range []string{"channel", "deliveryMethod"} {
 		s.Properties[name].Enum = nil
@@ -148,7 +148,7 @@ func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema 
 // isFinal reports whether the order is completed or cancelled.
 func (h *Header) isFinal() bool { return h.Status == statusCompleted || h.Status == statusCancelled }
 
-// derive fills what follows from the rest of the record.
+// derive sets the computed fields.
 func (h *Header) derive() {
 	h.AllowedTransitions = transitions[h.Status]
 	h.AmountDue = h.Total + h.DeliveryCost - h.PrepaidAmount

@@ -21,15 +21,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// headers is the plan of what orders read of their table, and what they compare to find out whether they have changed.
+// headers is the plan of the columns that are read and compared to detect changes.
 var headers = record.PlanOf[Header]()
 
-// row is an order as its table has it.
+// row is an order as stored in its table.
 type row struct {
 	Header
-	SourceKey  string `json:"-"` // source or "", so that external ids are unique among orders without a source, too
+	SourceKey  string `json:"-"` // source or "", so that external ids are also unique among orders without a source
 	LinesCount int32  `json:"-"`
-	Words      string `json:"-" db:"-" search:"text"` // the number and the names of the lines
+	Words      string `json:"-" db:"-" search:"text"` // number and names of lines, for searches
 }
 
 var table = resource.Of[row]("orders", "ORDER").OnConstraint("orders_external_key", errExternalTaken)
@@ -53,14 +53,14 @@ func updateOrder(tx *db.Tx, before, o *Order) {
 	}
 }
 
-// sameLine reports whether a stored line need not be written again.
+// sameLine reports whether a stored line is unchanged.
 func sameLine(a, b Line) bool {
 	return a.ID == b.ID && a.DiscountAmount == b.DiscountAmount && a.ReservedQty == b.ReservedQty
 }
 
 const sqlSelectStored = `SELECT EXISTS (SELECT 1 FROM orders WHERE company_id = $1 AND id = $2)`
 
-// stored tells whether the transaction that creates the order has happened: orders are never deleted.
+// stored returns a check whether the order was created. Orders are never deleted.
 func stored(company tenant.ID, id uuid.UUID) db.CommitCheck {
 	return func(ctx context.Context, q db.Querier) (found bool, err error) {
 		err = q.QueryRow(ctx, sqlSelectStored, company, id).Scan(&found)
@@ -75,7 +75,7 @@ var (
 
 const sqlSelectLines = `SELECT order_id, ` + lineColumns + ` FROM order_lines WHERE company_id = $1 AND order_id = ANY($2::UUID[]) ORDER BY order_id, sort_order`
 
-// selectOrder reads an order and its lines in one round trip; a transaction can lock it.
+// selectOrder reads an order and its lines in one round trip, and locks the order if requested.
 func selectOrder(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (Order, error) {
 	o := Order{Lines: []Line{}}
 	sql := sqlSelectOrder
@@ -98,7 +98,7 @@ func selectOrder(ctx context.Context, q db.Querier, company tenant.ID, id uuid.U
 	return o, nil
 }
 
-// selectLines reads the lines of several orders, by order.
+// selectLines returns the lines of several orders by order id.
 func selectLines(ctx context.Context, q db.Querier, company tenant.ID, orders []uuid.UUID) (map[uuid.UUID][]Line, error) {
 	rows, err := q.Query(ctx, sqlSelectLines, company, orders)
 	if err != nil {
@@ -157,14 +157,14 @@ func insertLines(tx *db.Tx, o *Order) {
 		reserved, shipped, modifiers, stock, notes, sort).Expect(int64(n), nil)
 }
 
-// jsonArray is the JSON form of a slice, [] for none.
+// jsonArray encodes a slice, nil as [].
 func jsonArray[T any](all []T) string {
 	if len(all) == 0 {
 		return "[]"
 	}
 	raw, err := json.Marshal(all)
 	if err != nil {
-		panic(err) // structs of numbers and text always have a JSON form
+		panic(err) // structs of numbers and strings always encode
 	}
 	return string(raw)
 }
@@ -179,7 +179,7 @@ func insertPayment(tx *db.Tx, o *Order, by access.Caller, delta money.Amount, at
 
 const sqlSelectExternal = `SELECT id FROM orders WHERE company_id = $1 AND source_key = $2 AND external_id = $3`
 
-// selectExternal finds the order of a source with an external id; nil when there is none.
+// selectExternal returns the id of the order of a source with an external id, or nil.
 func selectExternal(ctx context.Context, q db.Querier, company tenant.ID, source *string, external string) (*uuid.UUID, error) {
 	var id uuid.UUID
 	err := q.QueryRow(ctx, sqlSelectExternal, company, deref(source), external).Scan(&id)
@@ -195,7 +195,7 @@ func selectExternal(ctx context.Context, q db.Querier, company tenant.ID, source
 const sqlSelectOpenDue = `SELECT COALESCE(sum(total + delivery_cost - prepaid_amount), 0)::BIGINT FROM orders
 WHERE company_id = $1 AND customer_id = $2 AND status IN ('confirmed', 'in_progress', 'ready')`
 
-// selectOpenDue sums what the client still owes for orders in work.
+// selectOpenDue returns the sum of the amounts due of the client's open orders.
 func selectOpenDue(ctx context.Context, q db.Querier, company tenant.ID, client uuid.UUID) (due money.Amount, err error) {
 	if err = q.QueryRow(ctx, sqlSelectOpenDue, company, client).Scan(&due); err != nil {
 		return 0, fmt.Errorf("sum open orders of client: %w", err)

@@ -32,7 +32,7 @@ func TestLifeOfAnOrder(t *testing.T) {
 	for field, want := range map[string]any{
 		"number": 1.0, "status": "new", "paymentStatus": "partial", "customerName": "Ann Lee", "customerPhone": "+49 151 2345678", "customerEmail": nil,
 		"channel": "manual", "source": "shop", "externalId": "X-1", "deliveryStatus": "pending", "subtotal": 1950.0, "discountAmount": 195.0,
-		"total": 1755.0, "amountDue": 1555.0, "warehouseId": s.depot.String(), "createdById": s.Principal.Actor.String(),
+		"total": 1755.0, "amountDue": 1555.0, "warehouseId": s.warehouse.String(), "createdById": s.Principal.Actor.String(),
 		"allowedTransitions": []any{"confirmed", "in_progress", "cancelled"}, "completedAt": nil, "dealId": s.deal.String(),
 	} {
 		require.Equal(t, want, o[field], field)

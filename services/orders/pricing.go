@@ -8,8 +8,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// price computes the amounts of the order and the payment status from its lines, discount and payments. Payments beyond
-// what is payable are 409 ORDER_OVERPAID. See docs/reference/rules.md#discounts.
+// price computes the amounts and the payment status of the order from its lines, discount and payments. Payments above
+// the amount payable are 409 ORDER_OVERPAID. See docs/reference/rules.md#discounts.
 func (o *Order) price() error {
 	amounts := make([]money.Amount, len(o.Lines))
 	for i, l := range o.Lines {
@@ -29,7 +29,7 @@ func (o *Order) price() error {
 		return err
 	}
 	if o.PrepaidAmount > payable {
-		return fault.StateConflict("ORDER_OVERPAID", "the payments of %s exceed the %s to pay; lower prepaidAmount first", o.PrepaidAmount, payable).
+		return fault.StateConflict("ORDER_OVERPAID", "payments of %s exceed the %s payable; reduce prepaidAmount first", o.PrepaidAmount, payable).
 			With("payable", payable).With("prepaidAmount", o.PrepaidAmount)
 	}
 	if o.PrepaidAmount > 0 {
@@ -39,17 +39,17 @@ func (o *Order) price() error {
 	return nil
 }
 
-// checkLimit is the 409 of an order that with what its client uses already exceeds the client's credit limit; a limit of
-// 0 is none. See docs/reference/rules.md#credit-limit.
+// checkLimit returns a 409 if the order and the credit already used exceed the client's credit limit; 0 = no limit. See
+// docs/reference/rules.md#credit-limit.
 func (h *Header) checkLimit(limit, used money.Amount) error {
 	if limit == 0 || used+h.AmountDue <= limit {
 		return nil
 	}
-	return fault.StateConflict("CREDIT_LIMIT_EXCEEDED", "the order needs %s of a credit limit of %s, of which %s is used; take a payment or raise the limit", h.AmountDue, limit, used).
+	return fault.StateConflict("CREDIT_LIMIT_EXCEEDED", "the order requires %s of a credit limit of %s, of which %s is used; record a payment or raise the limit", h.AmountDue, limit, used).
 		With("creditLimit", limit).With("used", used).With("required", h.AmountDue)
 }
 
-// dueAfter is the moment some days after now.
+// dueAfter returns the time some days after now.
 func dueAfter(now time.Time, days int32) *wire.Time {
 	at := wire.At(now.AddDate(0, 0, int(days)))
 	return &at

@@ -15,29 +15,29 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// references are the records that an order names anew; nil and empty ones are not looked for.
+// references holds the new references of an order; nil and empty ones are skipped.
 type references struct {
-	known            reference.Set // records that only have to exist
+	known            reference.Set // records that only need to exist
 	items            []trade.ItemRef
 	customer         *uuid.UUID
 	address          *uuid.UUID
 	warehouse        *uuid.UUID
-	defaultWarehouse bool // is wanted when none is named
+	defaultWarehouse bool // look up the default warehouse if none is set
 	source           *string
-	external         *string // to be unique among the orders of source
+	external         *string // must be unique among the orders of source
 }
 
-// resolved is what the references stand for.
+// resolved holds the data of the referenced records.
 type resolved struct {
 	items     map[trade.ItemRef]trade.Item
 	prices    map[trade.ItemRef]money.Amount
 	client    *trade.Client
 	address   *string // label
 	warehouse *uuid.UUID
-	duplicate *uuid.UUID // the order that has the external id
+	duplicate *uuid.UUID // order that already has the external id
 }
 
-// refer collects the references of an order to records that only have to exist, where they differ from before.
+// refer returns the changed references to records that only need to exist.
 func (s *Service) refer(before, o *Header) (set reference.Set) {
 	set.Add("ASSET", "assetId", before.AssetID, o.AssetID, s.cfg.Assets)
 	set.Add("DEAL", "dealId", before.DealID, o.DealID, s.cfg.Deals)
@@ -45,8 +45,8 @@ func (s *Service) refer(before, o *Header) (set reference.Set) {
 	return set
 }
 
-// resolve reads everything that the references name, all of it in one round trip unless the client has a price list.
-// The first that does not exist is a 404.
+// resolve reads all referenced records, in one round trip unless the client has a price list. The first missing one is
+// returned as a 404.
 func (s *Service) resolve(ctx context.Context, q db.Querier, company tenant.ID, r references) (resolved, error) {
 	var out resolved
 	var reads []batchloader.Read
@@ -77,7 +77,7 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, company tenant.ID, 
 	return out, batchloader.Load(ctx, q, reads...)
 }
 
-// resolveClient reads the client and, where the client has a price list, its prices.
+// resolveClient reads the client and, if the client has a price list, its prices.
 func (s *Service) resolveClient(ctx context.Context, q db.Querier, company tenant.ID, r references, out *resolved) error {
 	c, found, err := s.cfg.Clients.DocumentClient(ctx, q, company, *r.customer, false)
 	if err := missing(err, found, "CLIENT", "customerId", *r.customer); err != nil {
@@ -105,12 +105,13 @@ func (s *Service) resolveWarehouse(ctx context.Context, q db.Querier, company te
 		out.warehouse = &found
 	}
 	if id == nil {
-		return err // only items with stock need one, see needsWarehouse
+		return err // only items with stock require one, see needsWarehouse
 	}
 	return missing(err, ok, "WAREHOUSE", "warehouseId", *id)
 }
 
-// assignWarehouse gives the default warehouse to an order that needs one: orders were stored without while their company had none.
+// assignWarehouse assigns the default warehouse to an order that needs one. Orders of a company without a warehouse were
+// stored without.
 func (s *Service) assignWarehouse(ctx context.Context, q db.Querier, o *Order) error {
 	if !o.needsWarehouse() {
 		return nil
@@ -127,7 +128,7 @@ func (s *Service) assignWarehouse(ctx context.Context, q db.Querier, o *Order) e
 }
 
 var errNoWarehouse = fault.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
-	"warehouseId: the order has items with stock and the company has no default warehouse; name a warehouse").With("field", "warehouseId")
+	"warehouseId: is required, because the order has items with stock and the company has no default warehouse").With("field", "warehouseId")
 
 func missing(err error, found bool, entity, field string, id uuid.UUID) error {
 	if err != nil || found {
@@ -136,7 +137,7 @@ func missing(err error, found bool, entity, field string, id uuid.UUID) error {
 	return fault.ReferenceNotFound(entity, field, id.String())
 }
 
-// check is the 409 of an external id that another order has, and of an archived client.
+// check returns a 409 if another order has the external id or the client is archived.
 func (r *resolved) check(customer *uuid.UUID) error {
 	if r.duplicate != nil {
 		return externalTaken(*r.duplicate)
@@ -152,4 +153,4 @@ func externalTaken(order uuid.UUID) error {
 	return errExternalTaken.With("orderId", order)
 }
 
-var errExternalTaken = fault.StateConflict("ORDER_EXTERNAL_ID_TAKEN", "an order of this source already has the externalId; see meta.orderId")
+var errExternalTaken = fault.StateConflict("ORDER_EXTERNAL_ID_TAKEN", "externalId: another order from this source has this externalId; see meta.orderId")

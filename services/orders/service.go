@@ -1,6 +1,5 @@
-// Package orders holds the orders of a company: their lines and amounts, their way from new to completed or
-// cancelled, what was paid for them, and what they reserve in the warehouse. Items, clients, stock and users
-// belong to other domains; the interfaces below are all that orders ask of them.
+// Package orders manages the orders of a company: lines, amounts, statuses, payments and stock reservations. Items,
+// clients, stock and users belong to other domains, which it uses through the interfaces below.
 package orders
 
 import (
@@ -17,41 +16,41 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// Catalog reads what can be sold.
+// Catalog reads items that can be sold.
 type Catalog interface {
-	// OrderItems reads the items of the refs. Refs without an item are left out.
+	// OrderItems reads the items of the refs. Unknown items are omitted.
 	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
 }
 
-// Clients reads the customers of orders and keeps their balance.
+// Clients reads the customers of orders and changes their balances.
 type Clients interface {
-	// DocumentClient reads a client; lock keeps others from confirming orders of the client until the transaction ends.
+	// DocumentClient reads a client; lock locks it until the transaction ends.
 	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
 	// AddBalance queues a change of the client's balance; a delta of 0 changes nothing.
 	AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount)
 }
 
-// PriceLists reads the prices that some clients have.
+// PriceLists reads the prices of price lists.
 type PriceLists interface {
-	// Prices gives the prices of the refs that the list has.
+	// Prices returns the prices of those refs that are in the list.
 	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []trade.ItemRef) (map[trade.ItemRef]money.Amount, error)
 }
 
 // Stock is the warehouse as orders use it.
 type Stock interface {
-	// FindWarehouse gives the named warehouse, or the default one when id is nil; ok is false when there is none.
+	// FindWarehouse returns the given warehouse, or the default one if id is nil; ok is false if there is none.
 	FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (found uuid.UUID, ok bool, err error)
-	// Reserve queues changes of what is reserved; more than is available may be 409 STOCK_INSUFFICIENT.
+	// Reserve queues changes of reserved quantities; exceeding the available quantity may be 409 STOCK_INSUFFICIENT.
 	Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta)
-	// Move changes physical quantities and reserves, and records the movements of the document.
+	// Move changes physical and reserved quantities, and stores the movements of the document.
 	Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error
 }
 
-// Users knows the people of a company.
+// Users reads the users of a company.
 type Users interface {
-	// UserNames are the display names of those ids that are users of the company; a user without a name has "".
+	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
 	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
-	// KnownUsers are those of the ids that are users of the company.
+	// KnownUsers returns those ids that are users of the company.
 	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
@@ -60,7 +59,7 @@ type Addresses interface {
 	AddressLabel(ctx context.Context, q db.Querier, company tenant.ID, address uuid.UUID) (label string, found bool, err error)
 }
 
-// Config is what the service needs. Where PriceLists, Addresses, Assets or Deals is nil, there are none.
+// Config holds the dependencies of the service. Where PriceLists, Addresses, Assets or Deals is nil, there are none.
 type Config struct {
 	DB         *db.DB
 	Numbers    *numbering.Committer
@@ -74,13 +73,13 @@ type Config struct {
 	Deals      reference.Known
 }
 
-// Service is the orders of all companies.
+// Service manages the orders of all companies.
 type Service struct {
 	cfg Config
 	db  *db.DB
 }
 
-// New makes the service.
+// New returns a service.
 func New(cfg Config) *Service {
 	if cfg.Assets == nil {
 		cfg.Assets = noneKnown

@@ -142,15 +142,15 @@ func (n *neighbours) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc 
 	return n.store.Move(ctx, tx, by, doc, deltas)
 }
 
-// shop is a fresh company with something to sell.
-type shop struct {
+// kit is a fresh company with something to sell.
+type kit struct {
 	*apitest.Client
-	server *apitest.Server
-	t      testing.TB
-	d      *db.DB
-	n      *neighbours
-	s      *orders.Service
-	depot  uuid.UUID // default warehouse
+	server    *apitest.Server
+	t         testing.TB
+	d         *db.DB
+	n         *neighbours
+	s         *orders.Service
+	warehouse uuid.UUID // default warehouse
 
 	bolt  uuid.UUID // product with stock, price 250, minimum 2, multiple 2
 	wood  uuid.UUID // product with stock, price 999, sold in any quantity
@@ -168,8 +168,8 @@ type shop struct {
 
 var createOnce sync.Once //nolint:gochecknoglobals // the tests of a process share one database
 
-// open makes a shop on the shared database, or on d with faults when one is given.
-func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
+// open returns a kit on the shared database, or on d with faults when one is given.
+func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	t.Helper()
 	plain := dbtest.Open(t)
 	createOnce.Do(func() {
@@ -187,24 +187,24 @@ func open(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *shop {
 }
 
 // addDepot gives the company its default warehouse.
-func (s *shop) addDepot() {
+func (s *kit) addDepot() {
 	s.t.Helper()
 	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
 		s.n.store.CreateDefault(tx, s.Principal.Company, uuid.New(), "Depot")
-		s.depot, _, err = s.n.store.FindWarehouse(ctx, tx, s.Principal.Company, nil)
+		s.warehouse, _, err = s.n.store.FindWarehouse(ctx, tx, s.Principal.Company, nil)
 		return err
 	}))
-	require.NotZero(s.t, s.depot)
+	require.NotZero(s.t, s.warehouse)
 }
 
-func newShop(t testing.TB, d *db.DB) *shop {
+func newShop(t testing.TB, d *db.DB) *kit {
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	n := &neighbours{
 		items: map[trade.ItemRef]trade.Item{}, clients: map[uuid.UUID]trade.Client{}, users: map[uuid.UUID]string{},
 		deals: map[uuid.UUID]bool{}, products: map[trade.StockKey]trade.StockProduct{},
 	}
 	n.store = warehouse.New(warehouse.Config{DB: d, Products: n})
-	s := &shop{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bob: id(), deal: id()}
+	s := &kit{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bob: id(), deal: id()}
 	two := money.Units(2)
 	s.sell(s.bolt, trade.Item{SKU: "B-1", Name: "Bolt", Unit: "pcs", Price: 250, HasStock: true, MinOrderQty: &two, OrderStepQty: &two})
 	s.sell(s.wood, trade.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, Options: map[uuid.UUID]trade.Modifier{s.gift: {Name: "Gift wrap", Surcharge: 150}}})
@@ -224,15 +224,15 @@ func newShop(t testing.TB, d *db.DB) *shop {
 	return s
 }
 
-func (s *shop) sell(id uuid.UUID, item trade.Item) {
+func (s *kit) sell(id uuid.UUID, item trade.Item) {
 	s.n.items[trade.ItemRef{Kind: "product", ID: id}] = item
 	s.n.products[trade.StockKey{Product: id}] = trade.StockProduct{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
 }
 
-func (s *shop) caller() access.Caller { return access.Caller{Principal: s.Principal} }
+func (s *kit) caller() access.Caller { return access.Caller{Principal: s.Principal} }
 
 // body is the body of an order of some wood, changed by pairs of field and value.
-func (s *shop) body(pairs ...any) map[string]any {
+func (s *kit) body(pairs ...any) map[string]any {
 	b := map[string]any{"items": []any{map[string]any{"refId": s.wood, "qty": 3}}}
 	for i := 0; i < len(pairs); i += 2 {
 		b[pairs[i].(string)] = pairs[i+1]
@@ -240,43 +240,43 @@ func (s *shop) body(pairs ...any) map[string]any {
 	return b
 }
 
-func (s *shop) create(pairs ...any) map[string]any {
+func (s *kit) create(pairs ...any) map[string]any {
 	s.t.Helper()
 	return s.Do(s.t, "POST", "/orders", s.body(pairs...)).OK(201)
 }
 
-func (s *shop) patch(id any, body any) *apitest.Response {
+func (s *kit) patch(id any, body any) *apitest.Response {
 	s.t.Helper()
 	return s.Do(s.t, "PATCH", "/orders/"+id.(string), body)
 }
 
-func (s *shop) move(id any, next string) *apitest.Response {
+func (s *kit) move(id any, next string) *apitest.Response {
 	s.t.Helper()
 	return s.Do(s.t, "POST", "/orders/"+id.(string)+"/status/"+next, nil)
 }
 
 const sqlSelectStock = `SELECT qty, reserved FROM stocks WHERE company_id = $1 AND warehouse_id = $2 AND product_id = $3 AND variant_id = $4`
 
-// stock is what the depot holds of a product: quantity and reserve, as decimals.
-func (s *shop) stock(product uuid.UUID) string {
+// stock is what the warehouse holds of a product: quantity and reserve, as decimals.
+func (s *kit) stock(product uuid.UUID) string {
 	s.t.Helper()
 	var qty, reserved money.Qty
-	err := s.d.QueryRow(context.Background(), sqlSelectStock, s.Principal.Company, s.depot, product, uuid.Nil).Scan(&qty, &reserved)
+	err := s.d.QueryRow(context.Background(), sqlSelectStock, s.Principal.Company, s.warehouse, product, uuid.Nil).Scan(&qty, &reserved)
 	if !db.IsNoRows(err) {
 		require.NoError(s.t, err)
 	}
 	return fmt.Sprintf("%s/%s", qty, reserved)
 }
 
-func (s *shop) receive(product uuid.UUID, qty int64) {
+func (s *kit) receive(product uuid.UUID, qty int64) {
 	s.t.Helper()
 	require.NoError(s.t, s.d.RunTx(context.Background(), "test.receive", func(ctx context.Context, tx *db.Tx) error {
-		_, err := s.n.store.SetStock(ctx, tx, s.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: s.depot, TargetQty: qty, Reason: "count"})
+		_, err := s.n.store.SetStock(ctx, tx, s.caller(), warehouse.Adjustment{ProductID: product, WarehouseID: s.warehouse, TargetQty: qty, Reason: "count"})
 		return err
 	}))
 }
 
-func (s *shop) balance(client uuid.UUID) (balance int64) {
+func (s *kit) balance(client uuid.UUID) (balance int64) {
 	s.t.Helper()
 	err := s.d.QueryRow(context.Background(), sqlLockBalance, s.Principal.Company, client).Scan(&balance)
 	if !db.IsNoRows(err) {
@@ -288,7 +288,7 @@ func (s *shop) balance(client uuid.UUID) (balance int64) {
 const sqlCountOrders = `SELECT (SELECT count(*) FROM orders WHERE company_id = $1), (SELECT COALESCE(max(n), 0) FROM counters WHERE company_id = $1 AND kind = 'order')`
 
 // counts are the stored orders and the last number.
-func (s *shop) counts() [2]int64 {
+func (s *kit) counts() [2]int64 {
 	s.t.Helper()
 	var c [2]int64
 	require.NoError(s.t, s.d.QueryRow(context.Background(), sqlCountOrders, s.Principal.Company).Scan(&c[0], &c[1]))
@@ -298,7 +298,7 @@ func (s *shop) counts() [2]int64 {
 const sqlSelectEvents = `SELECT event FROM outbox WHERE company_id = $1 ORDER BY created_at, id`
 
 // events are the names of what was announced.
-func (s *shop) events() []string {
+func (s *kit) events() []string {
 	s.t.Helper()
 	rows, err := s.d.Query(context.Background(), sqlSelectEvents, s.Principal.Company)
 	require.NoError(s.t, err)

@@ -18,7 +18,7 @@ const (
 	statusCancelled  = "cancelled"
 )
 
-// transitions are the statuses that an order can move to from each status.
+// transitions maps each status to the statuses that it can change to.
 var transitions = map[string][]string{
 	statusNew:        {statusConfirmed, statusInProgress, statusCancelled},
 	statusConfirmed:  {statusInProgress, statusReady, statusCancelled},
@@ -28,11 +28,11 @@ var transitions = map[string][]string{
 	statusCancelled:  {},
 }
 
-// checkTransition is the 409 of a move that the order's status or its shipments do not allow.
+// checkTransition returns a 409 if the order's status or its shipments do not allow the transition.
 func (o *Order) checkTransition(to string) error {
 	allowed := transitions[o.Status]
 	if !slices.Contains(allowed, to) {
-		return fault.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "an order cannot move from %s to %s; meta.allowed lists where it can go", o.Status, to).
+		return fault.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "the status cannot change from %s to %s; use one of the statuses in meta.allowed", o.Status, to).
 			With("from", o.Status).With("to", to).With("allowed", allowed)
 	}
 	if to == statusCancelled && slices.ContainsFunc(o.Lines, func(l Line) bool { return l.ShippedQty > 0 }) {
@@ -41,15 +41,15 @@ func (o *Order) checkTransition(to string) error {
 	return nil
 }
 
-// finalFields are what a completed or cancelled order still takes.
+// finalFields are the fields of a completed or cancelled order that can be changed.
 var finalFields = []string{"note", "assignedToId", "prepaidAmount"}
 
-// checkChange is the 409 of a field that the order's status does not let change.
+// checkChange returns a 409 if the order's status does not allow a field to change.
 func (h *Header) checkChange(in *record.Patch[Fields]) error {
 	if h.isFinal() {
 		locked := slices.DeleteFunc(in.Names(), func(name string) bool { return slices.Contains(finalFields, name) })
 		if len(locked) > 0 {
-			return fault.StateConflict("ORDER_FINALIZED", "the order is %s: only note, assignedToId and prepaidAmount can change", h.Status).
+			return fault.StateConflict("ORDER_FINALIZED", "the order is %s: only note, assignedToId and prepaidAmount can be changed; omit the fields in meta.fields", h.Status).
 				With("status", h.Status).With("fields", locked)
 		}
 	}
@@ -67,7 +67,7 @@ const (
 	refunded = "refunded"
 )
 
-// paymentStatus follows from the payments: prepaid is their sum, wasPaid tells that one was positive.
+// paymentStatus derives the status from the payments: prepaid is their sum; wasPaid means that one was positive.
 func paymentStatus(prepaid, payable money.Amount, wasPaid bool) string {
 	switch {
 	case prepaid == 0 && wasPaid:
@@ -86,8 +86,8 @@ const (
 	deliveryPacking = "packing"
 )
 
-// settleDelivery sets the delivery status after a change of the method: the first method makes the delivery pending, and
-// the method can be cleared only before anything was shipped.
+// settleDelivery updates the delivery status after a change of the method: setting a method makes the delivery pending,
+// and the method can be cleared only before anything is shipped.
 func (h *Header) settleDelivery() error {
 	if h.DeliveryMethod != nil {
 		if h.DeliveryStatus == nil {

@@ -7,12 +7,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// needsWarehouse reports whether the order has items with stock and does not say where they are taken from.
+// needsWarehouse reports whether the order has items with stock but no warehouse.
 func (o *Order) needsWarehouse() bool {
 	return o.WarehouseID == nil && slices.ContainsFunc(o.Lines, func(l Line) bool { return len(l.stock) > 0 })
 }
 
-// reserve sets what each line reserves: all of it, while the order is unfinished and has a warehouse.
+// reserve sets the reserved quantity of each line: its full quantity while the order is open and has a warehouse.
 func (o *Order) reserve() {
 	for i := range o.Lines {
 		l := &o.Lines[i]
@@ -23,12 +23,12 @@ func (o *Order) reserve() {
 	}
 }
 
-// reserved is what the order holds in the warehouse, times sign.
+// reserved returns the reservations of the order multiplied by sign.
 func (o *Order) reserved(sign money.Qty) []trade.StockDelta {
 	return o.deltas(func(l *Line, d *trade.StockDelta, q money.Qty) { d.Reserved = sign * share(q, l.ReservedQty, l.Qty) })
 }
 
-// leaving is what goes out of the warehouse when the order is completed, with its reserve.
+// leaving returns the stock changes on completion: the removed items and their released reservations.
 func (o *Order) leaving() []trade.StockDelta {
 	return o.deltas(func(l *Line, d *trade.StockDelta, q money.Qty) {
 		d.Qty, d.Reserved = -share(q, l.Qty-l.ShippedQty, l.Qty), -share(q, l.ReservedQty, l.Qty)
@@ -50,7 +50,7 @@ func (o *Order) deltas(fill func(l *Line, d *trade.StockDelta, q money.Qty)) []t
 	return all
 }
 
-// share is the part of q that some of the line stands for.
+// share returns q·some/of: the part of q that corresponds to some of the line's quantity.
 func share(q, some, of money.Qty) money.Qty {
 	n, err := money.MulDiv(money.Amount(q), int64(some), int64(of))
 	if err != nil {

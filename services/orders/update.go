@@ -12,8 +12,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
-// Update changes an order. Items change only while it is new or confirmed (409 ORDER_ITEMS_LOCKED); of a completed or
-// cancelled one only note, assignedToId and prepaidAmount do (409 ORDER_FINALIZED).
+// Update changes an order. Items can change only while it is new or confirmed (409 ORDER_ITEMS_LOCKED). Of a completed or
+// cancelled order, only note, assignedToId and prepaidAmount can change (409 ORDER_FINALIZED).
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Order, error) {
 	if err := checkItems(in.Value.Items); err != nil {
 		return Order{}, err
@@ -39,7 +39,7 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	return o, s.store(ctx, tx, by, &before, &o, changes)
 }
 
-// apply brings the body into the order and computes what follows.
+// apply applies the body to the order and computes the dependent fields.
 func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *record.Patch[Fields]) error {
 	f := Fields{Details: o.Details}
 	in.Apply(&f)
@@ -59,7 +59,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 		}
 	}
 	if samePtr(before.CustomerID, o.CustomerID) {
-		found.client = nil // it was read for its prices only
+		found.client = nil // read only for its prices
 	}
 	if err := found.check(o.CustomerID); err != nil {
 		return err
@@ -81,7 +81,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 	return o.settle()
 }
 
-// newReferences are what the order names other than before, and its new items with the client whose prices they have.
+// newReferences returns the changed references of the order, and its new items with the client that determines prices.
 func (s *Service) newReferences(before, o *Order, items []LineInput) references {
 	r := references{known: s.refer(&before.Header, &o.Header), items: itemRefs(items)}
 	if !samePtr(before.CustomerID, o.CustomerID) || len(items) > 0 {
@@ -99,7 +99,7 @@ func (s *Service) newReferences(before, o *Order, items []LineInput) references 
 	return r
 }
 
-// store queues the writes of a change and announces it.
+// store queues the writes and events of a change.
 func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, changes []change) error {
 	updateOrder(tx, before, o)
 	s.cfg.Stock.Reserve(tx, by, append(before.reserved(-1), o.reserved(1)...))
@@ -108,7 +108,7 @@ func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before
 	}
 	if samePtr(before.CustomerID, o.CustomerID) {
 		s.addBalance(tx, o, o.PrepaidAmount-before.PrepaidAmount)
-	} else { // the payments go with the customer
+	} else { // payments follow the customer
 		s.addBalance(tx, before, -before.PrepaidAmount)
 		s.addBalance(tx, o, o.PrepaidAmount)
 	}
@@ -120,7 +120,7 @@ func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before
 	return s.raise(ctx, tx, by, updated, announcement{before: before, order: o, raw: raw, changed: namesOf(changes)})
 }
 
-// addBalance books what was paid, or is owed, for the order with its client, if it has one.
+// addBalance queues a payment or debt for the order's client, if there is one.
 func (s *Service) addBalance(tx *db.Tx, o *Order, delta money.Amount) {
 	if o.CustomerID != nil && delta != 0 {
 		s.cfg.Clients.AddBalance(tx, o.CompanyID, *o.CustomerID, delta)

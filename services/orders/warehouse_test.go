@@ -29,7 +29,7 @@ func TestGoodsWithStockNeedAWarehouse(t *testing.T) {
 	s.patch(work["id"], s.body()).Fault(404, "WAREHOUSE_NOT_FOUND")
 	s.addDepot()
 	o := s.patch(work["id"], s.body()).OK(200)
-	require.Equal(t, s.depot.String(), o["warehouseId"])
+	require.Equal(t, s.warehouse.String(), o["warehouseId"])
 	require.Equal(t, "0/3", s.stock(s.wood))
 }
 
@@ -42,7 +42,7 @@ func TestOldOrdersWithoutAWarehouse(t *testing.T) {
 	require.Nil(t, s.patch(id, map[string]any{}).OK(200)["warehouseId"], "what does not concern stock leaves the order as it is")
 	require.Nil(t, s.patch(id, map[string]any{"note": "x"}).OK(200)["warehouseId"])
 	o := s.move(id, "confirmed").OK(200)
-	require.Equal(t, s.depot.String(), o["warehouseId"])
+	require.Equal(t, s.warehouse.String(), o["warehouseId"])
 	require.Equal(t, 3.0, o["lines"].([]any)[0].(map[string]any)["reservedQty"])
 	require.Equal(t, o, s.Do(t, "GET", "/orders/"+id, nil).OK(200))
 	require.Equal(t, "0/3", s.stock(s.wood))
@@ -52,7 +52,7 @@ func TestOldOrdersWithoutAWarehouse(t *testing.T) {
 	require.Equal(t, "0/0", s.stock(s.wood))
 
 	id = s.oldOrder()
-	require.Equal(t, s.depot.String(), s.patch(id, s.body()).OK(200)["warehouseId"])
+	require.Equal(t, s.warehouse.String(), s.patch(id, s.body()).OK(200)["warehouseId"])
 	require.Equal(t, "0/3", s.stock(s.wood))
 	s.move(id, "cancelled").OK(200)
 
@@ -81,7 +81,7 @@ const (
 )
 
 // oldOrder is an order of 3 wood, after the moves, as it was stored while its company had no warehouse.
-func (s *shop) oldOrder(moves ...string) string {
+func (s *kit) oldOrder(moves ...string) string {
 	s.t.Helper()
 	id := s.create()["id"].(string)
 	for _, next := range moves {

@@ -6,10 +6,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
-// Suppliers belong to the warehouse: they share its section, scope and component.
+// Suppliers share the tag, scope and component of the warehouse.
 var group = httpapi.Group{Tag: "Warehouse", Scope: "warehouse", Component: "warehouse"}
 
-// Domain is what the domain declares of itself.
+// Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:     "suppliers",

@@ -2,7 +2,7 @@ package suppliers
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
-// Register adds the operations of the suppliers.
+// Register adds the operations on suppliers.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/warehouse/suppliers", "listSuppliers", "List suppliers", s.List)

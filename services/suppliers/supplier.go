@@ -6,14 +6,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
-// Supplier is a party that delivers goods to the company.
+// Supplier delivers goods to the company; see docs/reference/rules.md#suppliers.
 type Supplier struct {
 	record.Key
 	Fields
 	record.Meta
 }
 
-// Fields are what clients of the API set.
+// Fields are the fields that API clients set.
 type Fields struct {
 	Name        string  `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
 	ContactName *string `json:"contactName" maxLength:"255"`
@@ -24,7 +24,7 @@ type Fields struct {
 	Note        *string `json:"note" maxLength:"4000"`
 }
 
-// Filter selects and orders suppliers.
+// Filter filters and sorts suppliers.
 type Filter struct {
 	list.Params
 	Sort string `query:"sort" enum:"name,createdAt"`
@@ -35,5 +35,5 @@ var (
 	items = list.Of[Supplier, Filter]("suppliers")
 )
 
-// Known tells which of the ids are suppliers of the company.
+// Known returns those ids that are suppliers of the company.
 var Known = table.Known

@@ -11,7 +11,7 @@ import (
 
 var group = httpapi.Group{Tag: "Warehouse", Scope: "warehouse", Component: "warehouse"}
 
-// Domain is what the domain declares of itself.
+// Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:       "warehouse",
@@ -19,10 +19,10 @@ func Domain() domain.Domain {
 		Components: []access.Component{{Alias: "warehouse"}},
 		Events:     event.Declare(group.Component, group.Scope, movementCreated, stockAdjusted),
 		Errors: []fault.Doc{
-			{Status: 409, Code: "BRANCH_WAREHOUSE_EXISTS", Advice: "The branch has a warehouse already; a branch may have one."},
-			{Status: 409, Code: "STOCK_ACCOUNTING_DISABLED", Advice: "No stock is kept of the product. Set hasStock first."},
-			{Status: 409, Code: "STOCK_CHANGED", Advice: "The stock has changed since it was read. Read it again and repeat."},
-			{Status: 409, Code: "STOCK_INSUFFICIENT", Advice: "The company blocks sales beyond stock; meta.lines names what is short."},
+			{Status: 409, Code: "BRANCH_WAREHOUSE_EXISTS", Advice: "The branch already has a warehouse; a branch can have only one."},
+			{Status: 409, Code: "STOCK_ACCOUNTING_DISABLED", Advice: "Stock tracking is disabled for the product. Set hasStock to true first."},
+			{Status: 409, Code: "STOCK_CHANGED", Advice: "The stock has changed since it was read. Read it again and retry."},
+			{Status: 409, Code: "STOCK_INSUFFICIENT", Advice: "The company does not allow negative stock; meta.lines lists the lines that exceed it. Reduce the quantities."},
 		},
 		Entities: []string{"WAREHOUSE"},
 		Tables:   []resource.Described{table},

@@ -3,7 +3,7 @@ package warehouse
 import "github.com/tradegrid/tradegrid/pkg/event"
 
 var (
-	movementCreated = event.New[Movement]("stock.movement.created", "A physical quantity was changed; one event per movement.")
-	// [Service.SetStock] raises it with what it adds.
-	stockAdjusted = event.With[Stock, adjusted]("stock.adjusted", "A quantity was set by hand.", nil)
+	movementCreated = event.New[Movement]("stock.movement.created", "A physical quantity changed; one event per movement.")
+	// [Service.SetStock] sets the additional fields.
+	stockAdjusted = event.With[Stock, adjusted]("stock.adjusted", "A quantity was adjusted manually.", nil)
 )

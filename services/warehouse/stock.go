@@ -21,7 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// Stock is what a warehouse holds of a product or variant; see docs/reference/rules.md#stock.
+// Stock is the stock of a product or variant in a warehouse; see docs/reference/rules.md#stock.
 type Stock struct {
 	record.Key
 	ProductID         uuid.UUID         `json:"productId" format:"uuid"`
@@ -35,14 +35,14 @@ type Stock struct {
 	WarehouseID       uuid.UUID         `json:"warehouseId" format:"uuid"`
 	WarehouseName     string            `json:"warehouseName"`
 	Qty               money.Qty         `json:"qty" doc:"physical"`
-	Reserved          money.Qty         `json:"reserved" doc:"for unfinished orders"`
+	Reserved          money.Qty         `json:"reserved" doc:"for open orders"`
 	Available         money.Qty         `json:"available" doc:"qty minus reserved"`
 	ReorderPoint      money.Qty         `json:"reorderPoint" doc:"0 = not set"`
 	IsLowStock        bool              `json:"isLowStock" doc:"at or below the reorder point"`
 	record.Meta
 }
 
-// Movement is one change of a physical quantity. It never changes.
+// Movement is one change of a physical quantity. Movements are immutable.
 type Movement struct {
 	record.Key
 	Type           string     `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return"`
@@ -64,8 +64,8 @@ type Movement struct {
 	CreatedAt      wire.Time  `json:"createdAt"`
 }
 
-// sum joins the deltas of one row and puts them in the order in which all documents lock stock rows,
-// so that no two of them wait for each other. Deltas that change nothing fall out.
+// sum adds up the deltas of each row, drops those that change nothing, and sorts them in the order in which all documents
+// lock stock rows, which prevents deadlocks.
 func sum(deltas []trade.StockDelta) []trade.StockDelta {
 	type row struct {
 		warehouse uuid.UUID
@@ -89,8 +89,8 @@ func sum(deltas []trade.StockDelta) []trade.StockDelta {
 	return all
 }
 
-// Reserve changes what is reserved, by positive or negative amounts. It only queues writes. Where the company
-// does not let stock become negative, more than is available is 409 STOCK_INSUFFICIENT with meta.lines.
+// Reserve queues changes of reserved quantities by positive or negative amounts. If the company does not allow negative
+// stock, exceeding the available quantity is 409 STOCK_INSUFFICIENT with meta.lines.
 func (s *Service) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
 	deltas = sum(deltas)
 	if len(deltas) == 0 {
@@ -116,7 +116,7 @@ func (s *Service) reserveAvailable(tx *db.Tx, company tenant.ID, deltas []trade.
 	})
 }
 
-// insufficient is the fault that names the deltas that were not done.
+// insufficient returns the fault that lists the deltas that were not applied.
 func insufficient(deltas []trade.StockDelta, done map[trade.StockKey]bool) error {
 	var lines []map[string]any
 	for _, d := range deltas {
@@ -127,11 +127,11 @@ func insufficient(deltas []trade.StockDelta, done map[trade.StockKey]bool) error
 	if lines == nil {
 		return nil
 	}
-	return fault.StateConflict("STOCK_INSUFFICIENT", "the warehouse has less available than is asked for; lower the quantities in meta.lines or receive stock").
+	return fault.StateConflict("STOCK_INSUFFICIENT", "not enough stock is available; reduce the quantities in meta.lines, or receive stock").
 		With("lines", lines)
 }
 
-// Move changes physical quantities, and what is reserved, and records and announces every movement.
+// Move changes physical and reserved quantities, and stores every movement and raises its event.
 func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error {
 	deltas = sum(deltas)
 	if len(deltas) == 0 {
@@ -206,11 +206,11 @@ type Adjustment struct {
 	WarehouseID  uuid.UUID  `json:"warehouseId" required:"true" format:"uuid"`
 	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000"`
 	Reason       string     `json:"reason" required:"true" minLength:"1" maxLength:"500"`
-	ExpectedQty  *money.Qty `json:"expectedQty" doc:"refuses the change when the quantity is another one"`
-	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = as it is"`
+	ExpectedQty  *money.Qty `json:"expectedQty" doc:"the change is rejected unless this is the current quantity"`
+	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = unchanged"`
 }
 
-// adjusted is what the event of an adjustment adds to the stock record.
+// adjusted holds the fields that the event of an adjustment adds to the stock record.
 type adjusted struct {
 	PreviousQty money.Qty `json:"previousQty"`
 	Delta       money.Qty `json:"delta"`
@@ -218,7 +218,7 @@ type adjusted struct {
 	MovementID  uuid.UUID `json:"movementId" format:"uuid"`
 }
 
-// SetStock sets the quantity of a product in a warehouse. A quantity that is there already is no movement.
+// SetStock sets the quantity of a product in a warehouse. If the quantity is unchanged, there is no movement.
 func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in Adjustment) (Stock, error) {
 	k := trade.StockKey{Product: in.ProductID}
 	if in.VariantID != nil {
@@ -233,7 +233,7 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 		return Stock{}, err
 	}
 	if in.ExpectedQty != nil && *in.ExpectedQty != st.Qty {
-		return Stock{}, fault.StateConflict("STOCK_CHANGED", "the quantity is %s, expectedQty says %s; read it again", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
+		return Stock{}, fault.StateConflict("STOCK_CHANGED", "the quantity is %s but expectedQty is %s; read the stock again and retry", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
 	}
 	before := st
 	st.Qty = money.Units(in.TargetQty)
@@ -260,7 +260,7 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 	})
 }
 
-// adjustable reads what the adjustment refers to.
+// adjustable reads the records that the adjustment refers to.
 func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, in Adjustment, k trade.StockKey) (p trade.StockProduct, warehouse string, err error) {
 	names, err := selectNames(ctx, tx, company, []uuid.UUID{in.WarehouseID})
 	if err != nil {
@@ -283,9 +283,9 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	case !ok:
 		return p, "", fault.ReferenceNotFound("PRODUCT_VARIANT", "variantId", k.Variant.String())
 	case !p.HasStock:
-		return p, "", fault.StateConflict("STOCK_ACCOUNTING_DISABLED", "no stock is kept of the product; set hasStock first")
+		return p, "", fault.StateConflict("STOCK_ACCOUNTING_DISABLED", "stock tracking is disabled for the product; set hasStock to true first")
 	case p.HasVariants && k.Variant == uuid.Nil:
-		return p, "", fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "stock of the product is kept per variant; send variantId")
+		return p, "", fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "stock of the product is tracked per variant; set variantId")
 	}
 	return p, warehouse, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// columns are deltas as arrays for unnest.
+// columns holds deltas as arrays for unnest.
 type columns struct {
 	ids, warehouses, products, variants []uuid.UUID
 	qty, reserved                       []money.Qty
@@ -29,7 +29,7 @@ func columnsOf(deltas []trade.StockDelta) (c columns) {
 	return c
 }
 
-// A reserve does not change updated_at, which is the time of the last movement.
+// A reservation does not change updated_at, which is the time of the last movement.
 const sqlReserve = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
 SELECT $1, u.w, u.p, u.v, u.i, 0, u.r, 0, 1, $7::BIGINT, $8::TIMESTAMPTZ, $8::TIMESTAMPTZ
 FROM unnest($2::UUID[], $3::UUID[], $4::UUID[], $5::UUID[], $6::DECIMAL[]) AS u(w, p, v, i, r)
@@ -41,7 +41,7 @@ func upsertStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) {
 	tx.Queue(sqlReserve, company, c.warehouses, c.products, c.variants, c.ids, c.reserved, tx.Now().UnixMicro(), tx.Now()).Expect(int64(len(deltas)), nil)
 }
 
-// An UPDATE that joins takes its locks in an order of the planner's choice; this one goes first, in the common order.
+// An UPDATE with a join locks rows in an order chosen by the planner, so this statement first locks them in the common order.
 const sqlLockStocks = `SELECT product_id FROM stocks WHERE company_id = $1
 AND (warehouse_id, product_id, variant_id) IN (SELECT u.w, u.p, u.v FROM unnest($2::UUID[], $3::UUID[], $4::UUID[]) AS u(w, p, v))
 ORDER BY warehouse_id, product_id, variant_id FOR UPDATE`
@@ -79,7 +79,7 @@ type rowKey struct {
 
 type level struct{ Qty, Reserved money.Qty }
 
-// moveStocks applies the deltas and gives what each row holds then.
+// moveStocks applies the deltas and returns the new quantities of each row.
 func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) (map[rowKey]level, error) {
 	c := columnsOf(deltas)
 	rows, err := tx.Query(ctx, sqlMoveStocks, company, c.warehouses, c.products, c.variants, c.ids, c.qty, c.reserved, tx.Now().UnixMicro(), tx.Now())
@@ -99,7 +99,7 @@ func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []trad
 	return levels, nil
 }
 
-// sqlLockStock makes sure that the row exists, and locks it.
+// sqlLockStock locks the row, and creates it if it does not exist.
 const sqlLockStock = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 1, $6, $7, $7)
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE SET version = stocks.version
@@ -145,8 +145,7 @@ func selectNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uui
 const sqlSelectTotals = `SELECT product_id, sum(qty)::DECIMAL(18,3), sum(reserved)::DECIMAL(18,3), sum(reorder_point)::DECIMAL(18,3)
 FROM stocks WHERE company_id = $1 AND product_id = ANY($2::UUID[]) GROUP BY product_id`
 
-// Totals reads the stock of products over all warehouses of the company. Products without stock rows are left out: they
-// have nothing.
+// Totals reads the total stock of products in all warehouses of the company. Products without stock rows are omitted.
 func Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
 	rows, err := q.Query(ctx, sqlSelectTotals, company, products)
 	if err != nil {

@@ -31,8 +31,8 @@ func (p products) StockProducts(context.Context, db.Querier, tenant.ID, []trade.
 	return p, nil
 }
 
-// depot is a company with one warehouse and three products.
-type depot struct {
+// kit is a company with one warehouse and three products.
+type kit struct {
 	t    testing.TB
 	d    *db.DB
 	s    *warehouse.Service
@@ -41,14 +41,14 @@ type depot struct {
 	keys []trade.StockKey
 }
 
-func setup(t testing.TB, d *db.DB, policy string) *depot {
+func setup(t testing.TB, d *db.DB, policy string) *kit {
 	t.Helper()
 	p := products{}
 	for range 3 {
 		p[trade.StockKey{Product: uuid.New()}] = trade.StockProduct{Name: "Thing", SKU: "T", HasStock: true}
 	}
 	principal := &access.Principal{Company: tenant.NewID(), Actor: uuid.New(), Settings: access.Settings{StockPolicy: policy}}
-	w := &depot{t: t, d: d, s: warehouse.New(warehouse.Config{DB: d, Products: p}), by: access.Caller{Principal: principal}}
+	w := &kit{t: t, d: d, s: warehouse.New(warehouse.Config{DB: d, Products: p}), by: access.Caller{Principal: principal}}
 	w.keys = slices.SortedFunc(maps.Keys(p), func(a, b trade.StockKey) int { return bytes.Compare(a.Product[:], b.Product[:]) })
 	require.NoError(t, w.tx(func(ctx context.Context, tx *db.Tx) error {
 		w.s.CreateDefault(tx, principal.Company, uuid.New(), "Depot")
@@ -60,7 +60,7 @@ func setup(t testing.TB, d *db.DB, policy string) *depot {
 	return w
 }
 
-func (w *depot) tx(change func(ctx context.Context, tx *db.Tx) error) error {
+func (w *kit) tx(change func(ctx context.Context, tx *db.Tx) error) error {
 	return w.d.RunTx(context.Background(), "test", change)
 }
 
@@ -68,7 +68,7 @@ const sqlSelectLevels = `SELECT qty, reserved, (SELECT COALESCE(sum(m.delta), 0)
 FROM stocks WHERE company_id = $1 AND product_id = $2`
 
 // level is what is stored of a product; movements must add up to its quantity.
-func (w *depot) level(t require.TestingT, k trade.StockKey) (qty, reserved money.Qty) {
+func (w *kit) level(t require.TestingT, k trade.StockKey) (qty, reserved money.Qty) {
 	var moved money.Qty
 	err := w.d.QueryRow(context.Background(), sqlSelectLevels, w.by.Company, k.Product).Scan(&qty, &reserved, &moved)
 	if !db.IsNoRows(err) {
@@ -106,7 +106,7 @@ func TestStockFollowsTheModel(t *testing.T) {
 	})
 }
 
-func (w *depot) set(k trade.StockKey, target int64) error {
+func (w *kit) set(k trade.StockKey, target int64) error {
 	return w.tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := w.s.SetStock(ctx, tx, w.by, warehouse.Adjustment{ProductID: k.Product, WarehouseID: w.id, TargetQty: target, Reason: "count"})
 		return err
@@ -114,7 +114,7 @@ func (w *depot) set(k trade.StockKey, target int64) error {
 }
 
 // change reserves, releases or takes out several products at once, some of them in two entries.
-func (w *depot) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
+func (w *kit) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
 	out := rapid.Bool().Draw(rt, "out")
 	deltas := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) trade.StockDelta {
 		d := trade.StockDelta{Warehouse: w.id, StockKey: rapid.SampledFrom(w.keys).Draw(rt, "key")}

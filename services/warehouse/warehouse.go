@@ -19,7 +19,7 @@ type Warehouse struct {
 	record.Meta
 }
 
-// Fields are what clients of the API set.
+// Fields are the fields that API clients set.
 type Fields struct {
 	Name          string     `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
 	Address       *string    `json:"address" maxLength:"1000"`
@@ -34,7 +34,7 @@ const sqlSelectDefault = `SELECT id FROM warehouses WHERE company_id = $1 AND is
 
 const sqlSelectExists = `SELECT id FROM warehouses WHERE company_id = $1 AND id = $2`
 
-// FindWarehouse gives the id of a warehouse: the named one, or the default one when id is nil. ok is false when there is none.
+// FindWarehouse returns the id of the given warehouse, or of the default one if id is nil. ok is false if there is none.
 func (s *Service) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (found uuid.UUID, ok bool, err error) {
 	sql, args := sqlSelectDefault, []any{company}
 	if id != nil {
@@ -50,7 +50,7 @@ func (s *Service) FindWarehouse(ctx context.Context, q db.Querier, company tenan
 	return found, true, nil
 }
 
-// CreateDefault queues the default warehouse of a company that has none yet, in its default branch.
+// CreateDefault queues the creation of the default warehouse of a company that has none, in its default branch.
 func (s *Service) CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string) {
 	table.Add(tx, company, &Warehouse{Fields: Fields{Name: name, IsDefault: true, BranchID: &branch}})
 }

@@ -96,11 +96,11 @@ func TestRolesWaitForUserAndDatabase(t *testing.T) {
 		drop   string
 	}{
 		"user": {
-			func(u *url.URL) { u.User = url.UserPassword(name, "secret") }, "the server refuses the user or its credentials",
+			func(u *url.URL) { u.User = url.UserPassword(name, "secret") }, "the server rejected the user or its credentials",
 			`CREATE ROLE %s SUPERUSER LOGIN PASSWORD 'secret'`, `DROP ROLE IF EXISTS %s`,
 		},
 		"database": {
-			func(u *url.URL) { u.Path = "/" + name }, "the server has no such database",
+			func(u *url.URL) { u.Path = "/" + name }, "the database does not exist",
 			`CREATE DATABASE %s`, `DROP DATABASE IF EXISTS %s WITH (FORCE)`,
 		},
 	} {

@@ -16,17 +16,17 @@ import (
 
 // Versioned is a record with an ETag.
 type Versioned interface {
-	// RecordVersion is the version that the ETag shows.
+	// RecordVersion is the version used as the ETag.
 	RecordVersion() int64
 }
 
-// Identified is a record that has an address of its own after it was created.
+// Identified is a record whose URL is returned in Location when it is created.
 type Identified interface {
-	// RecordID is the last segment of the address.
+	// RecordID is the last segment of the record's URL.
 	RecordID() string
 }
 
-// Paged answers with a page of a list, or with the error of reading it.
+// Paged returns a page of a list, or the error from reading it.
 func Paged[T any](page *list.Page[T], err error) (*Reply[*list.Page[T]], error) {
 	if err != nil {
 		return nil, err
@@ -34,33 +34,33 @@ func Paged[T any](page *list.Page[T], err error) (*Reply[*list.Page[T]], error) 
 	return &Reply[*list.Page[T]]{Body: page, Headers: page.Headers()}, nil
 }
 
-// answer is a response before it is written: what is stored for a repeat, too.
-type answer struct {
+// response is a response before it is written; it is also what idempotent replays store.
+type response struct {
 	status   int
 	headers  map[string]string
 	body     []byte
 	replayed bool
 }
 
-func newAnswer[T any](op Op, reply *Reply[T]) (*answer, error) {
-	ans := &answer{status: op.Status, headers: reply.Headers, body: reply.raw}
+func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
+	resp := &response{status: op.Status, headers: reply.Headers, body: reply.raw}
 	if op.Status == http.StatusNoContent {
-		return ans, nil
+		return resp, nil
 	}
-	if ans.headers == nil {
-		ans.headers = map[string]string{}
+	if resp.headers == nil {
+		resp.headers = map[string]string{}
 	}
-	recordHeaders(op, any(reply.Body), ans.headers)
-	if ans.body == nil {
+	recordHeaders(op, any(reply.Body), resp.headers)
+	if resp.body == nil {
 		var err error
-		if ans.body, err = marshal(reply.Body); err != nil {
+		if resp.body, err = marshal(reply.Body); err != nil {
 			return nil, err
 		}
 	}
-	return ans, nil
+	return resp, nil
 }
 
-// recordHeaders are ETag and Location of a single record.
+// recordHeaders sets the ETag and Location headers of a single record.
 func recordHeaders(op Op, body any, h map[string]string) {
 	if v, ok := body.(Versioned); ok {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
@@ -78,28 +78,28 @@ func marshal(v any) ([]byte, error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("write answer as JSON: %w", err)
+		return nil, fmt.Errorf("encode response: %w", err)
 	}
 	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }
 
-func (r *request) write(ans *answer) {
-	for name, value := range ans.headers {
+func (r *request) write(resp *response) {
+	for name, value := range resp.headers {
 		r.fc.Set(name, value)
 	}
-	if ans.replayed {
+	if resp.replayed {
 		r.fc.Set("X-Idempotent-Replayed", "true")
 	}
-	if !r.op.Mutating() && matches(r.header(fiber.HeaderIfNoneMatch), ans.headers[fiber.HeaderETag]) {
+	if !r.op.Mutating() && matches(r.header(fiber.HeaderIfNoneMatch), resp.headers[fiber.HeaderETag]) {
 		r.fc.Status(http.StatusNotModified)
 		return
 	}
-	r.fc.Status(ans.status)
-	if ans.status == http.StatusNoContent {
+	r.fc.Status(resp.status)
+	if resp.status == http.StatusNoContent {
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	send(r.fc, ans.body)
+	send(r.fc, resp.body)
 }
 
 // matches compares If-None-Match, a list of ETags or *, with the ETag of the record.
@@ -115,9 +115,9 @@ func matches(condition, etag string) bool {
 	return false
 }
 
-const minCompressed = 1 << 10 // bytes; below it compression costs more than it saves
+const minCompressed = 1 << 10 // bytes; smaller bodies are not worth compressing
 
-// send writes a body in the best encoding that the client takes.
+// send writes a body in the best encoding that the client accepts.
 func send(fc *fiber.Ctx, body []byte) {
 	if len(body) > minCompressed {
 		fc.Vary(fiber.HeaderAcceptEncoding)
@@ -133,7 +133,7 @@ func send(fc *fiber.Ctx, body []byte) {
 	fc.Response().SetBody(body)
 }
 
-// accepted picks the encoding that an Accept-Encoding header weighs most, br before gzip, or "" for none.
+// accepted picks the encoding with the highest weight in an Accept-Encoding header, preferring br to gzip, or "" for none.
 func accepted(header string) string {
 	br, gzip := weight(header, "br"), weight(header, "gzip")
 	switch {
@@ -145,7 +145,7 @@ func accepted(header string) string {
 	return ""
 }
 
-// weight is the weight, 0 to 1, that a header such as Accept gives to a name; a name that it lacks weighs 0.
+// weight is the quality value, 0 to 1, that a header such as Accept gives a name; 0 if the name is missing.
 func weight(header, name string) float64 {
 	for part := range strings.SplitSeq(header, ",") {
 		got, params, _ := strings.Cut(part, ";")
