@@ -40,7 +40,7 @@ func yamlFile(t *testing.T, lines ...string) string {
 	return path
 }
 
-const wrongSettings = `  --database-conns "x": must be a whole number that fits in 32 bits%s
+const wrongSettings = `  --database-conns "x": must be an integer that fits in 32 bits%s
   --database-url or --database-url-file is required: set postgres://user:password@host:port/name
   --kafka-brokers is required: give at least one host:port
   --kafka-session -1s: must be above 0, such as 45s%s
@@ -52,7 +52,7 @@ func TestAllWrongSettingsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
 	code, _, errs := command("api", "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
 	require.Equal(t, 2, code)
-	want := "tradegrid api: 6 settings are wrong:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
+	want := "tradegrid api: 6 settings are invalid:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
 	require.Equal(t, want, errs)
 
 	path := yamlFile(t, "database-conns: x", "kafka-session: -1s", "trace-sample: 7", "log-level: loud")
@@ -114,11 +114,11 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			[]string{"migrate", "--database-url=postgres://h/x", "--database-url-file=/a", "--database-password-file=/nowhere", "--database-cons=3"},
-			[]string{"mutually exclusive", "--database-password-file: open /nowhere", "--database-cons: there is no such flag; did you mean --database-conns?"},
+			[]string{"mutually exclusive", "--database-password-file: open /nowhere", "--database-cons: unknown flag; did you mean --database-conns?"},
 		},
 		{
 			[]string{"receiver", "--behaviour=explode", "--secret=x", "--secret-file=/nowhere", "--tolerance"},
-			[]string{"--behaviour: ", "--secret and --secret-file exclude", "--tolerance: needs a value"},
+			[]string{"--behaviour: ", "--secret and --secret-file are mutually exclusive", "--tolerance: requires a value"},
 		},
 	} {
 		code, _, errs := command(row.args...)
@@ -149,7 +149,7 @@ func TestPrintedSettingsCanBeFedBack(t *testing.T) {
 	again := yamlFile(t, first)
 	code, _, errs = command("dispatcher", "--config", again, "--print-config")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "--database-url holds a masked secret")
+	require.Contains(t, errs, "--database-url contains a secret masked")
 	code, second, errs := command("dispatcher", "--config", again, "--database-url=postgres://u:s3cret@h/x?password=t00", "--print-config")
 	require.Zero(t, code, errs)
 	require.Equal(t, withoutOrigin(first), withoutOrigin(second))
@@ -242,14 +242,14 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0")}
 	replace(t, file, append(backends, "log-level: debug", "trace-sample: 8", "relay-batch-size: 7", "log-levl: info")...)
 	for _, out := range roles {
-		out.await(t, "new settings refused, the old ones stay")
+		out.await(t, "new settings rejected, keeping the old ones")
 		require.Contains(t, out.String(), "--trace-sample 8: must be")
-		require.Contains(t, out.String(), "log-levl is no setting; did you mean log-level?")
+		require.Contains(t, out.String(), "log-levl is not a setting; did you mean log-level?")
 		require.NotContains(t, out.String(), "settings changed")
 	}
 	replace(t, file, append(backends, "log-level: error", "database-conns: 9")...)
 	for _, out := range roles {
-		out.await(t, `msg="settings changed that need a restart" settings=[database-conns]`)
+		out.await(t, `msg="changed settings need a restart" settings=[database-conns]`)
 		require.Contains(t, out.String(), `msg="settings changed" settings="[log-level=error]"`, "also when such lines end with it")
 	}
 	before := reloaded(t)

@@ -34,7 +34,7 @@ func (c *ReceiverCmd) config() (receiver.Config, error) {
 	}
 	switch {
 	case c.Secret != "" && c.SecretFile != "":
-		errs = append(errs, errors.New("--secret and --secret-file exclude each other: give one of them"))
+		errs = append(errs, errors.New("--secret and --secret-file are mutually exclusive"))
 	case c.SecretFile != "":
 		if cfg.Secret, err = secret.File("--secret-file", c.SecretFile); err != nil {
 			errs = append(errs, err)

@@ -61,7 +61,7 @@ func TestCockroachThatIsMissingIsNamed(t *testing.T) {
 	require.EqualError(t, err, "TRADEGRID_TEST_DATABASE=cockroach needs CockroachDB: put its program cockroach on PATH, or name it in TRADEGRID_COCKROACH")
 	t.Setenv("TRADEGRID_COCKROACH", "/nowhere/cockroach")
 	_, _, err = dbtest.Serve(t.Context(), false)
-	require.ErrorContains(t, err, "TRADEGRID_COCKROACH names no program that can be run")
+	require.ErrorContains(t, err, "TRADEGRID_COCKROACH must be the path of an executable")
 	t.Setenv("TRADEGRID_TEST_DATABASE", "oracle")
 	_, _, err = dbtest.Serve(t.Context(), false)
 	require.EqualError(t, err, `TRADEGRID_TEST_DATABASE is postgres or cockroach, not "oracle"`)

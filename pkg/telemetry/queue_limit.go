@@ -8,18 +8,18 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// maxQueued bounds the spans, and the log lines, that wait to be sent or are under way.
+// maxQueued limits the spans, and the log records, that are queued or being sent.
 const maxQueued = 2048
 
-// room is the room in the queue of a signal. The queues of OpenTelemetry drop what finds them full and tell nobody, so it
-// is turned away and counted before them.
-type room struct {
+// queueLimit limits the queue of a signal. The queues of OpenTelemetry drop silently when they are full, so excess items are
+// dropped and counted before they get there.
+type queueLimit struct {
 	signal string
 	taken  atomic.Int64
 }
 
-// enter takes a place, or counts a loss.
-func (r *room) enter() bool {
+// enter reserves a place in the queue; if there is none, it counts a loss and returns false.
+func (r *queueLimit) enter() bool {
 	if r.taken.Add(1) <= maxQueued {
 		return true
 	}
@@ -28,33 +28,33 @@ func (r *room) enter() bool {
 	return false
 }
 
-// left counts what the collector did not take of n that had a place, and gives the places back.
-func (r *room) left(err error, n int) error {
+// left frees the places of n sent items, and counts them as lost if err is not nil.
+func (r *queueLimit) left(err error, n int) error {
 	r.taken.Add(-int64(n))
 	return count(err, r.signal, n)
 }
 
-// roomySpans hands on what has room.
-type roomySpans struct {
+// limitedSpans passes on the spans that have a place in the queue.
+type limitedSpans struct {
 	sdktrace.SpanProcessor
-	*room
+	*queueLimit
 }
 
 // OnEnd implements [sdktrace.SpanProcessor].
-func (p roomySpans) OnEnd(s sdktrace.ReadOnlySpan) {
+func (p limitedSpans) OnEnd(s sdktrace.ReadOnlySpan) {
 	if s.SpanContext().IsSampled() && p.enter() {
 		p.SpanProcessor.OnEnd(s)
 	}
 }
 
-// roomyLogs hands on what has room.
-type roomyLogs struct {
+// limitedLogs passes on the log records that have a place in the queue.
+type limitedLogs struct {
 	sdklog.Processor
-	*room
+	*queueLimit
 }
 
 // OnEmit implements [sdklog.Processor].
-func (p roomyLogs) OnEmit(ctx context.Context, r *sdklog.Record) error {
+func (p limitedLogs) OnEmit(ctx context.Context, r *sdklog.Record) error {
 	if !p.enter() {
 		return nil
 	}
