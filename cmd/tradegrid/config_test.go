@@ -94,7 +94,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 	}{
 		{
 			append([]string{"dispatcher", "--retry-delays=2s,1s", "--in-flight=0", "--max-attempts=-1", "--roles=router,cook", "--kafka-sasl=magic"}, backends...),
-			[]string{"--retry-delays: give 7 waits", "--in-flight: must be above 0", "--max-attempts: must be above 0", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
+			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts: must be above 0", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
@@ -110,7 +110,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			[]string{"topics", "diff", "--kafka-brokers=h", "--kafka-ca-file=/nowhere", "--kafka-sasl=plain"},
-			[]string{`--kafka-brokers "h" must be host:port`, "--kafka-tls must be set", "--kafka-username is required", "--kafka-password-file is required"},
+			[]string{`--kafka-brokers "h" must be host:port`, "--kafka-tls is required", "--kafka-username is required", "--kafka-password-file is required"},
 		},
 		{
 			[]string{"migrate", "--database-url=postgres://h/x", "--database-url-file=/a", "--database-password-file=/nowhere", "--database-cons=3"},

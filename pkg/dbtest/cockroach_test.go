@@ -64,7 +64,7 @@ func TestCockroachThatIsMissingIsNamed(t *testing.T) {
 	require.ErrorContains(t, err, "TRADEGRID_COCKROACH must be the path of an executable")
 	t.Setenv("TRADEGRID_TEST_DATABASE", "oracle")
 	_, _, err = dbtest.Serve(t.Context(), false)
-	require.EqualError(t, err, `TRADEGRID_TEST_DATABASE is postgres or cockroach, not "oracle"`)
+	require.EqualError(t, err, `TRADEGRID_TEST_DATABASE must be postgres or cockroach, not "oracle"`)
 }
 
 func TestOnlyLeavesOutOnOtherProducts(t *testing.T) {
