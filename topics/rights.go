@@ -1,14 +1,14 @@
 package topics
 
-// Right lets a role do something with topics, groups or the cluster, as Kafka's access control lists say it.
+// Right allows a role operations on topics, groups or the cluster, in the terms of Kafka's access control lists.
 type Right struct {
 	Kind       string // topic, group or cluster
-	Name       string // of the resource; the cluster's is kafka-cluster
-	Prefix     bool   // Name is the beginning of names
+	Name       string // name of the resource; kafka-cluster for the cluster
+	Prefix     bool   // Name is a prefix
 	Operations []string
 }
 
-// Roles that have rights. RoleTopics is that of `tradegrid topics`.
+// Roles with rights. RoleTopics is the role of `tradegrid topics`.
 const (
 	RoleAPI        = "api"
 	RoleRelay      = "relay"
@@ -16,7 +16,7 @@ const (
 	RoleTopics     = "topics"
 )
 
-// Groups is the beginning of the names of all consumer groups.
+// Groups is the name prefix of all consumer groups.
 const Groups = "tradegrid-"
 
 const (
@@ -26,7 +26,7 @@ const (
 	write    = "WRITE"
 )
 
-// Rights are the least rights with which the roles work. Reading and writing include describing.
+// Rights returns the minimum rights of each role. READ and WRITE imply DESCRIBE.
 func Rights() map[string][]Right {
 	lines := make([]Right, 0, len(Lines()))
 	for _, line := range Lines() {
@@ -39,7 +39,7 @@ func Rights() map[string][]Right {
 	return map[string][]Right{
 		RoleAPI: {
 			on(AuthInvalidations, read),
-			// The sizes of the brokers' disks, for the limits that protect them.
+			// The disk usage of the brokers, for the load shedder.
 			{Kind: "cluster", Name: cluster, Operations: []string{describe}},
 		},
 		RoleRelay: {on(Events, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write)},

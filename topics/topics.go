@@ -1,5 +1,5 @@
-// Package topics is the one declaration of the Kafka topics: name, key, partitions, retention and the
-// tiers of retries. `tradegrid topics apply` brings a cluster to this state; nothing else creates topics.
+// Package topics declares the Kafka topics: name, key, partitions, retention and the tiers of retries.
+// `tradegrid topics apply` applies the declaration to a cluster; nothing else creates topics.
 package topics
 
 import "time"
@@ -8,30 +8,30 @@ import "time"
 const (
 	Events            = "events"                // every change event, key companyId
 	Deliveries        = "webhook.deliveries"    // one message per event and subscription, key subscriptionId
-	DeliveriesDead    = "webhook.dlq"           // deliveries that used up their attempts or their time
-	EventsDead        = "events.dlq"            // records that could not be understood
+	DeliveriesDead    = "webhook.dlq"           // deliveries that exhausted their attempts or their TTL
+	EventsDead        = "events.dlq"            // records that could not be parsed
 	Subscriptions     = "webhook.subscriptions" // latest state of each subscription, compacted
 	AuthInvalidations = "auth.invalidations"    // tokens and companies that changed
 )
 
-// Topic declares one topic. Partition counts are for production; see [Local].
+// Topic declares a topic. Partition counts are for production; see [Local].
 type Topic struct {
 	Name       string
-	Key        string // what the record key holds
+	Key        string // content of the record key
 	Partitions int32
 	Retention  time.Duration // 0 for a compacted topic
 	Compact    bool
 }
 
-// Line is one tier of delay: a record waits in the topic until Delay has passed.
+// Line is one delay tier: records stay in the topic until Delay has passed.
 type Line struct {
 	Topic string
 	Delay time.Duration
 }
 
-// Lines are the tiers of delay, shortest first. Tier n follows failed attempt n; the last is the longest
-// single wait that a receiver's Retry-After may ask for. Durations are defaults: a dispatcher may be configured
-// with other ones, the topics keep their names.
+// Lines returns the delay tiers, shortest first. Tier n follows failed attempt n; the last is the longest
+// delay that a receiver's Retry-After can ask for. The durations are defaults; a dispatcher can be configured
+// with others, but the names of the topics stay the same.
 func Lines() []Line {
 	return []Line{
 		{"webhook.delay.5s", 5 * time.Second},
@@ -46,7 +46,7 @@ func Lines() []Line {
 
 const day = 24 * time.Hour
 
-// All lists every topic with the sizes of a production cluster.
+// All returns all topics with partition counts for a production cluster.
 func All() []Topic {
 	lines := Lines()
 	all := append(make([]Topic, 0, 6+len(lines)), []Topic{
@@ -60,14 +60,14 @@ func All() []Topic {
 	for i, line := range lines {
 		partitions := int32(32)
 		if i < 2 {
-			partitions = 64 // the first tiers carry nearly all retries
+			partitions = 64 // nearly all retries use the first tiers
 		}
 		all = append(all, Topic{Name: line.Topic, Key: "subscriptionId", Partitions: partitions, Retention: 3 * day})
 	}
 	return all
 }
 
-// Local is [All] with partition counts for one broker on a developer's machine.
+// Local returns [All] with partition counts for a single broker on a developer's machine.
 func Local() []Topic {
 	all := All()
 	for i := range all {

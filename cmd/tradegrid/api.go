@@ -35,14 +35,14 @@ type APICmd struct {
 	BackendFlags
 }
 
-// EdgeFlags are about clients and their connections.
+// EdgeFlags configure client connections.
 type EdgeFlags struct {
 	PublicURL                string `help:"Scheme and host that clients reach the API at, such as https://api.example.com, for links in answers; without it they are relative." placeholder:"URL"`
 	MaxConnections           int    `help:"Open connections of this process; those above it are answered 503 and closed. 0 = no limit." default:"5000"`
 	MaxConnectionsPerAddress int    `help:"Open connections from one address, or one IPv6 /64, that is not in --trusted-proxies; those above it are answered 429 and closed. 0 = no limit." default:"1000"`
 }
 
-// Check checks what the flags hold.
+// Check validates the flags.
 func (f EdgeFlags) Check() error {
 	var errs []error
 	if u, err := url.Parse(f.PublicURL); f.PublicURL != "" && (err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "") {
@@ -56,7 +56,7 @@ func (f EdgeFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-// ShedFlags are the limits at which writes are rejected, so that nothing is lost.
+// ShedFlags are the limits at which requests are rejected to protect the database and the brokers.
 type ShedFlags struct {
 	ShedOutboxRows   int64         `help:"Reject writes with 503 when the outbox holds this many rows; 0 = no limit, as for all --shed flags." default:"10000000" reload:"true"`
 	ShedOutboxAge    time.Duration `help:"Reject writes when the oldest row of the outbox is this old." default:"0s" reload:"true"`
@@ -79,7 +79,7 @@ func (f ShedFlags) limits() loadshed.Limits {
 // worth the memory. GOMEMLIMIT bounds it, GOGC overrides it.
 const gcPercent = 400
 
-// Run serves until the context ends.
+// Run serves until ctx is done.
 func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	if _, set := os.LookupEnv("GOGC"); !set {
 		debug.SetGCPercent(gcPercent)
@@ -103,7 +103,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	}
 	defer client.Close()
 	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
-	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // a reload belongs to no request
+	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
@@ -127,7 +127,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	)
 }
 
-// Check checks what is the API's alone.
+// Check validates the flags of the API.
 func (c *APICmd) Check() error {
 	_, err := parseProxies(c.TrustedProxies)
 	err = errors.Join(err, c.check())
@@ -144,7 +144,7 @@ func (f ShedFlags) disk() func() (float64, error) {
 	return func() (float64, error) { return loadshed.DiskUse(f.ShedDatabasePath) }
 }
 
-// Check checks the limits.
+// Check validates the limits.
 func (f ShedFlags) Check() error {
 	var errs []error
 	if f.ShedDisk < 0 || f.ShedDisk > 1 {
@@ -173,7 +173,7 @@ func newShedder(d *db.DB, client *kgo.Client, disk func() (float64, error), limi
 	})
 }
 
-// parseProxies reads addresses and networks.
+// parseProxies parses addresses and networks.
 func parseProxies(texts []string) ([]netip.Prefix, error) {
 	proxies := make([]netip.Prefix, 0, len(texts))
 	var errs []error
@@ -192,7 +192,7 @@ func parseProxies(texts []string) ([]netip.Prefix, error) {
 	return proxies, errors.Join(errs...)
 }
 
-// nodeName tells this process from all others, also from its own predecessor.
+// nodeName returns a name that is unique among all processes, including earlier ones on this host.
 func nodeName() string {
 	host, err := os.Hostname()
 	if err != nil {

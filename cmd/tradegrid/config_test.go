@@ -41,7 +41,7 @@ func yamlFile(t *testing.T, lines ...string) string {
 	return path
 }
 
-const wrongSettings = `  --database-conns "x": must be a whole number that fits in 32 bits%s
+const wrongSettings = `  --database-conns "x": must be an integer that fits in 32 bits%s
   --database-url or --database-url-file is required: set postgres://user:password@host:port/name
   --kafka-brokers is required: give at least one host:port
   --kafka-session -1s: must be above 0, such as 45s%s
@@ -54,7 +54,7 @@ func TestAllWrongSettingsAreNamedAtOnce(t *testing.T) {
 	keys := "--secret-keys-file=" + keysFile(t, testKey())
 	code, _, errs := command("api", keys, "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
 	require.Equal(t, 2, code)
-	want := "tradegrid api: 6 settings are wrong:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
+	want := "tradegrid api: 6 settings are invalid:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
 	require.Equal(t, want, errs)
 
 	path := yamlFile(t, "database-conns: x", "kafka-session: -1s", "trace-sample: 7", "log-level: loud")
@@ -96,7 +96,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 	}{
 		{
 			append([]string{"dispatcher", "--retry-delays=2s,1s", "--in-flight=0", "--max-attempts=-1", "--roles=router,cook", "--kafka-sasl=magic"}, backends...),
-			[]string{"--retry-delays: give 7 waits", "--in-flight: must be above 0", "--max-attempts: must be above 0", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
+			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts: must be above 0", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
@@ -120,15 +120,15 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			[]string{"topics", "diff", "--kafka-brokers=h", "--kafka-ca-file=/nowhere", "--kafka-sasl=plain"},
-			[]string{`--kafka-brokers "h" must be host:port`, "--kafka-tls must be set", "--kafka-username is required", "--kafka-password-file is required"},
+			[]string{`--kafka-brokers "h" must be host:port`, "--kafka-tls is required", "--kafka-username is required", "--kafka-password-file is required"},
 		},
 		{
 			[]string{"migrate", "--database-url=postgres://h/x", "--database-url-file=/a", "--database-password-file=/nowhere", "--database-cons=3"},
-			[]string{"mutually exclusive", "--database-password-file: open /nowhere", "--database-cons: there is no such flag; did you mean --database-conns?"},
+			[]string{"mutually exclusive", "--database-password-file: open /nowhere", "--database-cons: unknown flag; did you mean --database-conns?"},
 		},
 		{
 			[]string{"receiver", "--behaviour=explode", "--secret=x", "--secret-file=/nowhere", "--tolerance"},
-			[]string{"--behaviour: ", "--secret and --secret-file exclude", "--tolerance: needs a value"},
+			[]string{"--behaviour: ", "--secret and --secret-file are mutually exclusive", "--tolerance: requires a value"},
 		},
 	} {
 		code, _, errs := command(row.args...)
@@ -162,7 +162,7 @@ func TestPrintedSettingsCanBeFedBack(t *testing.T) {
 	again := yamlFile(t, first)
 	code, _, errs = command("dispatcher", "--config", again, "--print-config")
 	require.Equal(t, 2, code)
-	require.Contains(t, errs, "--database-url holds a masked secret")
+	require.Contains(t, errs, "--database-url contains a secret masked")
 	code, second, errs := command("dispatcher", "--config", again, "--database-url=postgres://u:s3cret@h/x?password=t00", "--print-config")
 	require.Zero(t, code, errs)
 	require.Equal(t, withoutOrigin(first), withoutOrigin(second))
@@ -274,14 +274,14 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, testKey()))}
 	replace(t, file, append(backends, "log-level: debug", "trace-sample: 8", "relay-batch-size: 7", "log-levl: info")...)
 	for _, out := range roles {
-		out.await(t, "new settings refused, the old ones stay")
+		out.await(t, "new settings rejected, keeping the old ones")
 		require.Contains(t, out.String(), "--trace-sample 8: must be")
-		require.Contains(t, out.String(), "log-levl is no setting; did you mean log-level?")
+		require.Contains(t, out.String(), "log-levl is not a setting; did you mean log-level?")
 		require.NotContains(t, out.String(), "settings changed")
 	}
 	replace(t, file, append(backends, "log-level: error", "database-conns: 9")...)
 	for _, out := range roles {
-		out.await(t, `msg="settings changed that need a restart" settings=[database-conns]`)
+		out.await(t, `msg="changed settings need a restart" settings=[database-conns]`)
 		require.Contains(t, out.String(), `msg="settings changed" settings="[log-level=error]"`, "also when such lines end with it")
 	}
 	before := reloaded(t)

@@ -50,15 +50,15 @@ type DevCmd struct {
 	announced atomic.Bool // the banner was printed
 }
 
-// Check says what the roles say of the same settings.
+// Check validates the settings as the roles do.
 func (c *DevCmd) Check() error {
 	return OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check()
 }
 
-// devLimits leave the disk alone: a developer's is often fuller than a server's may be.
+// devLimits have no disk limit, because the disk of a developer's machine is often nearly full.
 var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000} //nolint:gochecknoglobals // a constant
 
-// devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
+// devInfo is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
 type devInfo struct {
 	BaseURL       string   `json:"baseUrl"`
 	MetricsURL    string   `json:"metricsUrl"`
@@ -76,10 +76,10 @@ type devInfo struct {
 	KafkaBrokers  []string `json:"kafkaBrokers"`
 }
 
-// devServers are the listeners of one run, open before anything is announced.
+// devServers are the listeners of a run, opened before their addresses are announced.
 type devServers struct{ api, receiver, ops net.Listener }
 
-// Run starts everything, places one order, and goes on until the context ends.
+// Run starts everything, places one order, and runs until ctx is done.
 func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
 	if !c.Verbose {
 		log = slog.New(quiet{log.Handler()})
@@ -156,7 +156,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	g.Go(func() error {
 		select {
 		case <-b.lost():
-			return errors.New("the embedded database ended by itself; its log is in " + b.databaseLog)
+			return errors.New("the embedded database exited unexpectedly; see its log in " + b.databaseLog)
 		case <-ctx.Done():
 			return nil
 		}
@@ -164,7 +164,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	return g.Wait()
 }
 
-// serve answers as API and as receiver until ctx ends.
+// serve serves the API and the receiver until ctx is done.
 func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) {
 	api := all.newAPI(httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
@@ -173,7 +173,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {
 			hooks.Close()
-			_ = srv.Close() // a receiver owes nobody a drain
+			_ = srv.Close() // the receiver needs no graceful shutdown
 		})
 		if err := srv.Serve(ls.receiver); !errors.Is(err, http.ErrServerClosed) {
 			return fmt.Errorf("serve receiver: %w", err)
@@ -208,7 +208,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	return nil
 }
 
-// prepare brings database and broker to what this release needs.
+// prepare migrates the database and creates the topics.
 func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logger) error {
 	if _, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, log); err != nil {
 		return err
@@ -219,7 +219,7 @@ func prepare(ctx context.Context, d *db.DB, broker kafka.Config, log *slog.Logge
 	}
 	defer client.Close()
 	if _, err := kafka.Apply(ctx, kadm.NewClient(client), topics.Local(), 1); err != nil {
-		return fmt.Errorf("make topics: %w", err)
+		return fmt.Errorf("create topics: %w", err)
 	}
 	return nil
 }
@@ -246,7 +246,7 @@ func (ls devServers) close() {
 }
 
 func (c *DevCmd) prepareState() error {
-	if err := os.MkdirAll(c.State, 0o755); err != nil { //nolint:gosec // the database's own user must pass through
+	if err := os.MkdirAll(c.State, 0o755); err != nil { //nolint:gosec // the database's user must be able to traverse it
 		return fmt.Errorf("--state: %w", err)
 	}
 	if c.Fresh {
@@ -273,7 +273,7 @@ func (c *DevCmd) secretKeys(log *slog.Logger) (*secret.Keys, error) {
 type backends struct {
 	databaseURL string
 	brokers     []string
-	database    database // nil where --database-url names another
+	database    database // nil with --database-url
 	databaseLog string
 	kafka       *embedded.Kafka
 }
@@ -306,7 +306,7 @@ func (c *DevCmd) startBackends(ctx context.Context, log *slog.Logger) (_ *backen
 	return b, nil
 }
 
-// lost is closed when the embedded database ends by itself; nil when there is none.
+// lost is closed when the embedded database exits; nil if there is none.
 func (b *backends) lost() <-chan struct{} {
 	if b.database == nil {
 		return nil
@@ -326,10 +326,10 @@ func (b *backends) stop() error {
 	return nil
 }
 
-// show seeds the demo company, places the first order, prints the banner, and keeps dev.json until ctx ends.
+// show seeds the demo company, places the first order, prints the banner, and keeps dev.json until ctx is done.
 func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 	if err := dm.seed(ctx); err != nil {
-		return fmt.Errorf("make the demo company: %w", err)
+		return fmt.Errorf("create the demo company: %w", err)
 	}
 	arrival, err := dm.placeOrder(ctx)
 	if err != nil {
@@ -343,7 +343,7 @@ func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 	if err := os.WriteFile(path, raw, 0o600); err != nil {
 		return fmt.Errorf("write dev.json: %w", err)
 	}
-	defer func() { _ = os.Remove(path) }() // the next start writes it anew
+	defer func() { _ = os.Remove(path) }() // the next start writes it again
 	if c.Demo {
 		fmt.Fprintf(out, "%s\nThat was the demo. `tradegrid dev`, or `make dev`, keeps it running.\n", arrival)
 		return nil
@@ -354,19 +354,19 @@ func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 	return nil
 }
 
-// tell shows a person each webhook as it arrives, once the banner is out.
+// tell prints each webhook as it arrives, once the banner was printed.
 func (c *DevCmd) tell(out io.Writer, d receiver.Delivery) {
 	if !c.announced.Load() {
 		return
 	}
-	verdict := "verified"
+	signature := "verified"
 	if !d.Verified {
-		verdict = "NOT verified"
+		signature = "NOT verified"
 	}
-	fmt.Fprintf(out, "%s  %-24s attempt %d, %s, delivery %s\n", d.ReceivedAt.Format(time.TimeOnly), d.Event, d.Attempt, verdict, d.ID)
+	fmt.Fprintf(out, "%s  %-24s attempt %d, %s, delivery %s\n", d.ReceivedAt.Format(time.TimeOnly), d.Event, d.Attempt, signature, d.ID)
 }
 
-// quiet lets only warnings and errors through.
+// quiet passes on only warnings and errors.
 type quiet struct{ slog.Handler }
 
 func (q quiet) Enabled(ctx context.Context, level slog.Level) bool {

@@ -24,8 +24,8 @@ type database interface {
 	Stop(ctx context.Context) error
 }
 
-// pickDatabase decides which server this run starts. What the state folder keeps goes before what the machine
-// offers: a program that was installed meanwhile must not make yesterday's data vanish.
+// pickDatabase decides which server to start. Existing data in the state folder takes precedence over installed
+// programs, so that installing CockroachDB does not hide the data of an earlier run.
 func (c *DevCmd) pickDatabase() (kind, cockroach string, err error) {
 	cockroach, found := embedded.FindCockroach()
 	kind = c.Database
@@ -38,7 +38,7 @@ func (c *DevCmd) pickDatabase() (kind, cockroach string, err error) {
 	case kind == databaseAuto:
 		kind = databasePostgres
 	case kept != "" && kept != kind:
-		return "", "", fmt.Errorf("--database=%s: %s keeps a %s database; leave the flag out, choose another --state, or start over with --fresh", kind, c.State, kept)
+		return "", "", fmt.Errorf("--database=%s: %s contains a %s database; omit the flag, choose another --state, or start over with --fresh", kind, c.State, kept)
 	}
 	if kind == databaseCockroach && !found {
 		return "", "", fmt.Errorf("no cockroach on PATH to run the database in %s: install CockroachDB, or use --database=postgres with --fresh or another --state", c.State)
@@ -46,12 +46,12 @@ func (c *DevCmd) pickDatabase() (kind, cockroach string, err error) {
 	return kind, cockroach, nil
 }
 
-// keptDatabase is the kind of database whose data the state folder keeps, empty for none.
+// keptDatabase returns the kind of database whose data is in the state folder; empty if there is none.
 func (c *DevCmd) keptDatabase() string {
 	if c.Fresh {
 		return ""
 	}
-	for _, path := range []string{"postgres/data", "postgres/location", "cockroach/data"} { // location: the data lies elsewhere
+	for _, path := range []string{"postgres/data", "postgres/location", "cockroach/data"} { // location: the data is elsewhere
 		if _, err := os.Stat(filepath.Join(c.State, path)); err == nil {
 			return filepath.Dir(path)
 		}
@@ -59,7 +59,7 @@ func (c *DevCmd) keptDatabase() string {
 	return ""
 }
 
-// startDatabase starts the embedded database and gives its address and the file of its log.
+// startDatabase starts the embedded database and returns its URL and log file.
 func (c *DevCmd) startDatabase(ctx context.Context, log *slog.Logger) (d database, url, logFile string, err error) {
 	kind, program, err := c.pickDatabase()
 	if err != nil {
@@ -83,7 +83,7 @@ func (c *DevCmd) startDatabase(ctx context.Context, log *slog.Logger) (d databas
 	return server, server.URL(""), filepath.Join(dir, "postgres.log"), nil
 }
 
-// dropOther throws away, for --fresh, what an earlier run on the other kind of database left.
+// dropOther deletes, for --fresh, the data of the other kind of database.
 func (c *DevCmd) dropOther(kind string) error {
 	if !c.Fresh {
 		return nil

@@ -50,7 +50,7 @@ func TestDatabaseOfDevIsPicked(t *testing.T) { //nolint:paralleltest // PATH is 
 		"asked for postgres":               {flag: "postgres", onPath: true, want: "postgres"},
 		"asked for cockroach":              {flag: "cockroach", onPath: true, want: "cockroach"},
 		"asked for what is not there":      {flag: "cockroach", says: "install CockroachDB"},
-		"asked for the other":              {flag: "cockroach", kept: "postgres/data", onPath: true, says: "keeps a postgres database"},
+		"asked for the other":              {flag: "cockroach", kept: "postgres/data", onPath: true, says: "contains a postgres database"},
 		"asked for the other, fresh":       {flag: "cockroach", kept: "postgres/data", fresh: true, onPath: true, want: "cockroach"},
 	} {
 		t.Run(name, func(t *testing.T) { //nolint:paralleltest // PATH is the process's

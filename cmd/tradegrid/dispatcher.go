@@ -53,7 +53,7 @@ type DispatcherCmd struct {
 	BackendFlags
 }
 
-// dispatcherOptions say how the dispatcher works. Zero values take the defaults of the packages below dispatch.
+// dispatcherOptions configure the dispatcher. Zero values take the defaults of the packages below dispatch.
 type dispatcherOptions struct {
 	Roles          []string // all when empty
 	InstanceID     string
@@ -72,14 +72,14 @@ type dispatcherOptions struct {
 	live           *watcher // nil = the limits stay as they are
 }
 
-// Check checks what the flags mean together.
+// Check validates the flags.
 func (c *DispatcherCmd) Check() error {
 	var errs []error
 	switch n := len(topics.Lines()); {
 	case len(c.RetryDelays) != n:
-		errs = append(errs, fmt.Errorf("--retry-delays: give %d waits, one for each delay line, not %d", n, len(c.RetryDelays)))
+		errs = append(errs, fmt.Errorf("--retry-delays: must be %d delays, one for each delay topic, not %d", n, len(c.RetryDelays)))
 	case c.RetryDelays[0] <= 0 || !slices.IsSorted(c.RetryDelays):
-		errs = append(errs, errors.New("--retry-delays: the waits must be above 0 and ascend"))
+		errs = append(errs, errors.New("--retry-delays: delays must be above 0 and ascending"))
 	}
 	for flag, v := range map[string]int64{
 		"--delivery-ttl": int64(c.DeliveryTTL), "--max-attempts": int64(c.MaxAttempts), "--attempt-timeout": int64(c.AttemptTimeout),
@@ -127,14 +127,14 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 	if o.InstanceID == "" {
 		host, err := os.Hostname()
 		if err != nil {
-			return o, fmt.Errorf("--static-membership: the host has no name, give one by --member-name: %w", err)
+			return o, fmt.Errorf("--static-membership: cannot get the host name, set --member-name: %w", err)
 		}
 		o.InstanceID = host
 	}
 	return o, nil
 }
 
-// Run dispatches until the context ends and what is under way is finished.
+// Run dispatches until ctx is done, then finishes the deliveries in flight.
 func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	opts, err := c.options()
 	if err != nil {
@@ -166,7 +166,7 @@ func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts
 	return r.run(ctx, started, parts...)
 }
 
-// dispatcherParts makes the roles that the options name, ready to be run.
+// dispatcherParts creates the parts of the dispatcher named in the options.
 func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOptions, log *slog.Logger) ([]func(context.Context) error, error) {
 	var runs []func(context.Context) error
 	for _, role := range []struct {
@@ -190,7 +190,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 	return runs, nil
 }
 
-// moduleAge is how long an unannounced change of a company's components stays unseen.
+// moduleAge is how long a company's components are cached without an invalidation.
 const moduleAge = 5 * time.Second
 
 func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
@@ -205,8 +205,8 @@ func modulesOf(all *domains) match.Modules {
 	return match.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
 }
 
-// componentsOf reads what a company has. One that is not known any more has everything: what it raised while
-// it existed is still delivered.
+// componentsOf reads the components of a company. A deleted company counts as having all, so that the events raised
+// before its deletion are still delivered.
 func (all *domains) componentsOf(ctx context.Context, id tenant.ID) (access.Components, error) {
 	c, err := all.company.Get(ctx, id)
 	if fault.Is(err, "COMPANY_NOT_FOUND") {

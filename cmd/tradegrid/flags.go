@@ -19,21 +19,21 @@ import (
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
-// BackendFlags are what every role that works on database and broker needs.
+// BackendFlags are the flags of every role that uses the database and the brokers.
 type BackendFlags struct {
 	DatabaseFlags
 	KafkaFlags
 	OpsFlags
 }
 
-// DatabaseSource says where the database is and how to get in.
+// DatabaseSource is the address and the credentials of the database.
 type DatabaseSource struct {
 	DatabaseURL          string `name:"database-url" help:"Database URL, postgres://user:password@host:port/name?sslmode=verify-full. Required unless --database-url-file is given." placeholder:"URL" secret:"url"`
 	DatabaseURLFile      string `name:"database-url-file" help:"File with the database URL, instead of --database-url; read for each connection." type:"path" placeholder:"FILE"`
 	DatabasePasswordFile string `name:"database-password-file" help:"File with the database password, which replaces the one in the URL; read for each connection." type:"path" placeholder:"FILE"`
 }
 
-// databaseConfig is the source as package db takes it.
+// databaseConfig returns the configuration for package db.
 func (f DatabaseSource) databaseConfig() db.Config {
 	return db.Config{URL: f.DatabaseURL, URLFile: f.DatabaseURLFile, PasswordFile: f.DatabasePasswordFile}
 }
@@ -41,14 +41,14 @@ func (f DatabaseSource) databaseConfig() db.Config {
 // Check reads the files, too.
 func (f DatabaseSource) Check() error { return f.databaseConfig().Validate() }
 
-// DatabaseFlags say where the database is and how it is used.
+// DatabaseFlags configure the database connections.
 type DatabaseFlags struct {
 	DatabaseSource
 	DatabaseConns     int32 `help:"Maximum number of database connections of this process. Plan about 4 per core of the database over all processes." default:"16"`
 	DatabaseSavepoint bool  `help:"On CockroachDB: retry transactions with its savepoint protocol instead of as a whole."`
 }
 
-// Check adds what the source does not know of.
+// Check validates the flags besides those of the source.
 func (f DatabaseFlags) Check() error {
 	if f.DatabaseConns < 1 {
 		return fmt.Errorf("--database-conns %d: must be at least 1", f.DatabaseConns)
@@ -56,8 +56,8 @@ func (f DatabaseFlags) Check() error {
 	return nil
 }
 
-// schemaCheck tells what of this release's schema the database lacks. What was there once is not looked at again:
-// nothing is taken away while binaries that need it run.
+// schemaCheck is a readiness check that the database has the schema of this release. Once it has succeeded, it is not
+// repeated, because nothing is removed while binaries that need it run.
 func schemaCheck(d *db.DB) telemetry.Check {
 	var complete atomic.Bool
 	return func(ctx context.Context) error {
@@ -76,7 +76,7 @@ func schemaCheck(d *db.DB) telemetry.Check {
 	}
 }
 
-// SecretKeysFlags say where the keys are that seal the secrets of webhooks.
+// SecretKeysFlags name the file of keys that encrypt webhook secrets.
 type SecretKeysFlags struct {
 	SecretKeysFile string `help:"File with the keys that encrypt webhook secrets, one per line as id:key, the key being 32 bytes in base64 (openssl rand -base64 32). The first encrypts, all decrypt. Read again when it changes." type:"path" placeholder:"FILE"`
 }
@@ -97,7 +97,7 @@ func (f SecretKeysFlags) check() error {
 	return err
 }
 
-// KafkaFlags say where the brokers are.
+// KafkaFlags configure the connection to the brokers.
 type KafkaFlags struct {
 	KafkaBrokers      []string      `help:"Kafka brokers, as host:port,host:port. Required." placeholder:"HOST:PORT"`
 	KafkaTLS          bool          `name:"kafka-tls" help:"Connect to the brokers with TLS."`
@@ -129,7 +129,7 @@ func (f KafkaFlags) Check() error {
 	return err
 }
 
-// OpsFlags say what the process tells of itself, and where.
+// OpsFlags configure health checks and telemetry.
 type OpsFlags struct {
 	OpsListen    string        `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	OTLPEndpoint string        `name:"otlp-endpoint" help:"Endpoint for traces, metrics and logs, OTLP over HTTP; empty = off." placeholder:"URL" secret:"url"`
@@ -139,7 +139,7 @@ type OpsFlags struct {
 	TraceSlow    time.Duration `help:"Also keep traces that take this long, have errors, or belong to a third or later attempt; 0 = keep only the sampled share." default:"1s"`
 }
 
-// Check tells of a share that is none, and of an address that the exporter would not take.
+// Check validates the shares, the intervals and the endpoint.
 func (f OpsFlags) Check() error {
 	var errs []error
 	if f.TraceSample < 0 || f.TraceSample > 1 {
@@ -176,7 +176,7 @@ func listen(ctx context.Context, flag, address string) (net.Listener, error) {
 	return ln, nil
 }
 
-// ops are the flags of a role that tell what it tells of itself.
+// ops returns the OpsFlags of a role.
 func (c *CLI) ops(role string) OpsFlags {
 	switch role {
 	case "api":

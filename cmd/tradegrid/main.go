@@ -21,7 +21,7 @@ import (
 // release is set by the build: -ldflags "-X main.release=1.2.3".
 var release = "dev"
 
-// CLI lists the roles and what all of them have in common.
+// CLI has the commands and their common flags.
 type CLI struct {
 	StopWithin  time.Duration `help:"Maximum time for shutdown; after it the process exits with code 1. Set it above 25 s, the time for draining, and below the grace period of the orchestrator." default:"40s"`
 	LogLevel    slog.Level    `help:"Minimum log level: debug, info, warn or error." default:"info" reload:"true"`
@@ -42,15 +42,15 @@ type CLI struct {
 	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
 }
 
-// watcher follows changes of the settings while a role runs.
+// watcher reloads the settings while a role runs.
 type watcher = config.Watcher[CLI]
 
 func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// boundStop ends the process when it was told to stop and does not: a database or broker that never answers must not
-// hold it. A second signal ends it at once.
+// boundStop exits the process if shutdown takes too long, because a database or broker may never respond. A second
+// signal exits immediately.
 func boundStop(ctx context.Context, within time.Duration, restore func(), stderr io.Writer) (stopped func()) {
 	done := make(chan struct{})
 	context.AfterFunc(ctx, func() {
@@ -58,21 +58,21 @@ func boundStop(ctx context.Context, within time.Duration, restore func(), stderr
 		select {
 		case <-done:
 		case <-time.After(within):
-			fmt.Fprintf(stderr, "tradegrid: not stopped within %s; what was under way will be repeated\n", within)
+			fmt.Fprintf(stderr, "tradegrid: shutdown did not finish within %s; work in flight will be repeated\n", within)
 			os.Exit(1)
 		}
 	})
 	return func() { close(done) }
 }
 
-// run is main without the process: it returns the exit code.
+// run is main, but returns the exit code.
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return runUntil(ctx, stop, args, stdout, stderr)
 }
 
-// runUntil runs a command until it ends or the context does; restore gives signals their usual effect back.
+// runUntil runs a command until it returns or ctx is done; restore restores the default effect of signals.
 func runUntil(ctx context.Context, restore func(), args []string, stdout, stderr io.Writer) int {
 	load := func(to *CLI) (*config.Loaded, error) {
 		return config.Load(to, args, config.Options{

@@ -28,14 +28,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch"
 )
 
-// commit is set by the build: -ldflags "-X main.commit=…". A build within the repository knows it by itself.
+// commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
 var commit = ""
 
 var buildInfo = prometheus.NewGaugeVec(prometheus.GaugeOpts{
-	Name: "tradegrid_build_info", Help: "1, by release, commit and version of Go that this process was built of.",
+	Name: "tradegrid_build_info", Help: "Always 1; the labels are release, commit and Go version of the build.",
 }, []string{"release", "commit", "go_version"})
 
-// build is the collector of what this process was built of.
+// build is the collector of tradegrid_build_info.
 func build() []prometheus.Collector {
 	from := commit
 	if info, ok := debug.ReadBuildInfo(); ok && from == "" {
@@ -57,7 +57,7 @@ func commonMetrics() []prometheus.Collector {
 	return slices.Concat(build(), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
 }
 
-// roleMetrics are the collectors of each role, beside those of all.
+// roleMetrics returns the collectors of a role, besides the common ones.
 func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
@@ -72,7 +72,7 @@ func roleMetrics(role string) []prometheus.Collector {
 
 var rolesWithMetrics = []string{"api", "relay", "dispatcher"}
 
-// allMetrics are the collectors of a process that plays every role.
+// allMetrics returns the collectors of a process with all roles.
 func allMetrics() []prometheus.Collector {
 	all := commonMetrics()
 	for _, role := range rolesWithMetrics {
@@ -128,7 +128,7 @@ type metricFamily struct {
 	Roles  []string `json:"roles"`
 }
 
-// listMetrics describes the metrics of all roles, by name.
+// listMetrics lists the metrics of all roles by name.
 func listMetrics() ([]metricFamily, error) {
 	byName := map[string]metricFamily{}
 	add := func(role string, collectors []prometheus.Collector) error {
@@ -174,11 +174,11 @@ func describe(c prometheus.Collector) ([]metricFamily, error) {
 	return found, errors.Join(errs...)
 }
 
-// readDesc reads the one form in which the library shows a description.
+// readDesc parses the string form of a description, the only one that the library exposes.
 func readDesc(text string) (f metricFamily, err error) {
 	const form = `Desc{fqName: %q, help: %q, unit: "", constLabels: {}, variableLabels: {`
 	if _, err := fmt.Sscanf(text, form, &f.Name, &f.Help); err != nil {
-		return f, fmt.Errorf("description of a metric not understood: %s: %w", text, err)
+		return f, fmt.Errorf("cannot parse the description of a metric: %s: %w", text, err)
 	}
 	_, rest, _ := strings.Cut(text, "variableLabels: {")
 	f.Labels = []string{}
@@ -188,7 +188,7 @@ func readDesc(text string) (f metricFamily, err error) {
 	return f, nil
 }
 
-// typeOf is the type of the metrics of a collector. Those that read their values elsewhere show it by their names.
+// typeOf returns the type of a collector's metrics. For collectors that read their values elsewhere, the name decides.
 func typeOf(c prometheus.Collector, name string) string {
 	switch c.(type) {
 	case *prometheus.HistogramVec, prometheus.Histogram:
@@ -214,18 +214,18 @@ func unitOf(name string) string {
 
 const metricsHead = `# Metrics
 
-Every process shows them on ` + "`/metrics`" + ` of its ` + "`--ops-listen`" + `, from the first scrape on: a counter that has counted nothing is there with 0.
-No label holds an id of a company, a subscription or a record. ` + "`tradegrid dev`" + ` shows those of all roles.
+Every process serves them at ` + "`/metrics`" + ` on its ` + "`--ops-listen`" + ` address. Counters start at 0, so they exist from the first scrape.
+No label contains the id of a company, a subscription or a record. ` + "`tradegrid dev`" + ` serves the metrics of all roles.
 The [runtime of Go and the process](https://pkg.go.dev/github.com/prometheus/client_golang/prometheus/collectors) have the names that they have everywhere, ` + "`go_…` and `process_…`" + `.
 Names without ` + "`tradegrid_`" + ` follow OpenTelemetry's semantic conventions in Prometheus' form.
 
-This page is written by ` + "`make metrics`" + ` from the code.
+This page is generated from the code by ` + "`make metrics`" + `.
 
 | Name | Type | Labels | Unit | Roles | Meaning |
 |---|---|---|---|---|---|
 `
 
-// metricsPage is the list for people.
+// metricsPage renders docs/metrics.md.
 func metricsPage(families []metricFamily) []byte {
 	page := bytes.NewBufferString(metricsHead)
 	for _, f := range families {

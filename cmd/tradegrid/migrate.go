@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
-// MigrateCmd brings the database to the schema of this release. Several may run at once.
+// MigrateCmd migrates the database to the schema of this release. Several processes may run it at once.
 type MigrateCmd struct {
 	DryRun   bool `help:"List the pending steps and change nothing."`
 	Check    bool `help:"List the pending steps, change nothing, and exit with code 3 if there are any."`
@@ -22,11 +22,11 @@ type MigrateCmd struct {
 	DatabaseSource
 }
 
-// exitPending is the exit code of `migrate --check` when steps are pending. Scripts and the chart's test tell it from
-// 1, which a database that is out of reach gives too, and from 2, which stands for wrong settings.
+// exitPending is the exit code of `migrate --check` if steps are pending. It differs from 1, which an unreachable database
+// causes too, and from 2 for invalid settings, so that scripts and the chart's test can tell them apart.
 const exitPending = 3
 
-// pendingError says that the schema is not the one of this release yet.
+// pendingError means that the database does not have the schema of this release yet.
 type pendingError struct{ steps int }
 
 func (e pendingError) Error() string {
@@ -37,7 +37,7 @@ func (e pendingError) Error() string {
 func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	cfg := c.databaseConfig()
 	cfg.MaxConns, cfg.Log = 4, log
-	cfg.StatementTimeout = 6 * time.Hour // an index on a big table takes its time; waits for locks stay short
+	cfg.StatementTimeout = 6 * time.Hour // building an index on a large table takes long; lock waits have their own timeout
 	d, err := db.Open(ctx, cfg)
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 	return c.home(ctx, d, log)
 }
 
-// list writes the pending steps and, with --regions, the pending statements. With --check it fails when there are any.
+// list writes the pending steps and, with --regions, the pending statements. With --check it fails if there are any.
 func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, out io.Writer) error {
 	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
 	if err != nil {
@@ -84,10 +84,10 @@ func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, ou
 	return nil
 }
 
-// homing names the tables that are read before the company is known: all regions have them.
+// homing makes the tables global that are read before the company is known.
 var homing = migrate.Homing{Column: "company_id", Code: tenant.RegionCode, Global: []string{"companies", "token_secrets"}}
 
-// pendingRegions lists the statements that are missing for each company's rows to live in its region; none without --regions.
+// pendingRegions lists the statements that move each company's rows to its home region; none without --regions.
 func (c *MigrateCmd) pendingRegions(ctx context.Context, d *db.DB) ([]string, error) {
 	if !c.Regions {
 		return nil, nil
@@ -102,7 +102,7 @@ func (c *MigrateCmd) pendingRegions(ctx context.Context, d *db.DB) ([]string, er
 	return todo, nil
 }
 
-// home makes the rows of each company live in its region.
+// home moves the rows of each company to its home region.
 func (c *MigrateCmd) home(ctx context.Context, d *db.DB, log *slog.Logger) error {
 	todo, err := c.pendingRegions(ctx, d)
 	if err != nil || !c.Regions {

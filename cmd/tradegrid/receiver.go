@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/receiver"
 )
 
-// ReceiverCmd runs webhook receivers that verify, count and misbehave on demand.
+// ReceiverCmd runs webhook receivers for tests.
 type ReceiverCmd struct {
 	Listen     string        `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8090"`
 	Secret     string        `help:"Signing secret (whsec_…) of all receivers; without it signatures are not verified." secret:"true"`
@@ -24,7 +24,7 @@ type ReceiverCmd struct {
 
 const receiverStop = 5 * time.Second
 
-// config reads the flags; the error names the flag at fault.
+// config converts the flags; the error names the invalid flag.
 func (c *ReceiverCmd) config() (receiver.Config, error) {
 	cfg := receiver.Config{Secret: c.Secret, Tolerance: c.Tolerance}
 	var err error
@@ -34,7 +34,7 @@ func (c *ReceiverCmd) config() (receiver.Config, error) {
 	}
 	switch {
 	case c.Secret != "" && c.SecretFile != "":
-		errs = append(errs, errors.New("--secret and --secret-file exclude each other: give one of them"))
+		errs = append(errs, errors.New("--secret and --secret-file are mutually exclusive"))
 	case c.SecretFile != "":
 		if cfg.Secret, err = secret.File("--secret-file", c.SecretFile); err != nil {
 			errs = append(errs, err)
@@ -46,13 +46,13 @@ func (c *ReceiverCmd) config() (receiver.Config, error) {
 	return cfg, errors.Join(errs...)
 }
 
-// Check reads the file of the secret, too.
+// Check also reads the secret file.
 func (c *ReceiverCmd) Check() error {
 	_, err := c.config()
 	return err
 }
 
-// Run serves until the context ends, then lets requests in flight finish.
+// Run serves until ctx is done, then waits for requests in flight.
 func (c *ReceiverCmd) Run(ctx context.Context, log *slog.Logger) error {
 	cfg, err := c.config()
 	if err != nil {

@@ -54,7 +54,7 @@ func (c *RelayCmd) Check() error {
 	return c.relay(nil).Validate()
 }
 
-// Run publishes until the context ends, then finishes what is in flight and releases the leases.
+// Run publishes until ctx is done, then finishes what is in flight and releases the leases.
 func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	cfg := c.relay(log)
 	if err := cfg.Validate(); err != nil {

@@ -17,17 +17,17 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
-// role is a running role: its connections, and what it tells of itself.
+// role is a running role with its connections and telemetry.
 type role struct {
 	db     *db.DB
 	broker kafka.Config
 	tel    *telemetry.Telemetry
-	ops    string // address for operators
+	ops    string // URL of health checks and metrics
 	live   *watcher
 	reload chan os.Signal
 }
 
-// serve answers operators, waits for the database and then lets work do what the role is for, until ctx ends.
+// serve serves health checks and metrics, waits for the database, and then runs work until ctx is done.
 func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live *watcher, work func(context.Context, *slog.Logger, *role) error) error {
 	broker, err := f.kafkaConfig(name, log)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, 
 		return err
 	}
 	r := &role{broker: broker, tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
-	signal.Notify(r.reload, syscall.SIGHUP) // also while it waits, when it would end the process
+	signal.Notify(r.reload, syscall.SIGHUP) // before waiting for the database, because SIGHUP would end the process
 	defer signal.Stop(r.reload)
 	return tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
 		if r.db, err = f.connect(ctx, log, r); err != nil {
@@ -55,7 +55,7 @@ func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, 
 	})
 }
 
-// run runs the parts until the context ends or one of them fails.
+// run runs the parts until ctx is done or one of them fails.
 func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
 	clock := db.NewClock(r.db, time.Now)
 	r.tel.Ready("clock", clock.Check)
@@ -69,7 +69,7 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 	return g.Wait()
 }
 
-// connect waits until the database lets the process in. Until then the process is not ready, and says why.
+// connect waits for the database. Until it is connected, the process is not ready, and /readyz has the reason.
 func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, r *role) (*db.DB, error) {
 	cfg := f.databaseConfig()
 	cfg.MaxConns, cfg.SavepointRetry, cfg.Log, cfg.Tracer = f.DatabaseConns, f.DatabaseSavepoint, log, r.tel.Provider
@@ -85,10 +85,10 @@ func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, r *role) (
 	return d, r.tel.Register(d.PoolMetrics())
 }
 
-// waitingEvery is the time between two lines about the same reason to wait.
+// waitingEvery is the interval at which the same reason is logged again.
 const waitingEvery = time.Minute
 
-// waiting tells why a process waits for its database: at once when the reason changes, then rarely.
+// waiting logs why a process waits for its database: immediately if the reason changes, otherwise every waitingEvery.
 type waiting struct {
 	log *slog.Logger
 	ops string
@@ -101,7 +101,7 @@ type waiting struct {
 
 var errConnecting = errors.New("not connected yet")
 
-// check is a condition for readiness.
+// check is a readiness check.
 func (w *waiting) check(context.Context) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -128,7 +128,7 @@ func (w *waiting) failed(ctx context.Context, err error) {
 	w.log.WarnContext(ctx, "waiting for the database", "error", err, "ops", w.ops)
 }
 
-// over tells that a wait that was told of has ended.
+// over logs the end of a wait that was logged.
 func (w *waiting) over(ctx context.Context) {
 	if w.last != nil {
 		w.log.InfoContext(ctx, "the database is up")

@@ -16,14 +16,14 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// TopicsCmd compares the topics of a cluster with their declaration.
+// TopicsCmd compares the topics of a cluster with their declaration, or applies it.
 type TopicsCmd struct {
 	Apply TopicsApplyCmd `cmd:"" help:"Create missing topics, add partitions, and set what differs. Deletes nothing."`
 	Diff  TopicsDiffCmd  `cmd:"" help:"Show what apply would do; fails if anything differs."`
 	ACLs  TopicsACLsCmd  `cmd:"" name:"acls" help:"Print or grant the minimum rights of each role, for brokers with access control lists."`
 }
 
-// TopicsFlags say which cluster and which sizes are meant.
+// TopicsFlags select the cluster and the size of its topics.
 type TopicsFlags struct {
 	Local       bool  `help:"Use few partitions, and one replica unless --replication is given. For development."`
 	Replication int16 `help:"Replicas per partition; with 3 or more, two must acknowledge. Default: 3, or 1 with --local."`
@@ -31,25 +31,25 @@ type TopicsFlags struct {
 	KafkaFlags
 }
 
-// TopicsApplyCmd brings a cluster to the declaration.
+// TopicsApplyCmd applies the declaration to a cluster.
 type TopicsApplyCmd struct{ TopicsFlags }
 
 // TopicsDiffCmd only compares.
 type TopicsDiffCmd struct{ TopicsFlags }
 
 // errTopicsDiffer makes `topics diff` usable as a check in pipelines.
-var errTopicsDiffer = errors.New("the cluster differs from the declaration; `tradegrid topics apply` mends what can be mended")
+var errTopicsDiffer = errors.New("the cluster differs from the declaration; `tradegrid topics apply` applies the changes that are possible without data loss")
 
-// topicsTimeout bounds one comparison or application.
+// topicsTimeout limits one comparison or application.
 const topicsTimeout = 2 * time.Minute
 
-// Run applies the declaration and writes what was done.
+// Run applies the declaration and writes the changes.
 func (c *TopicsApplyCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	changes, err := c.with(ctx, log, kafka.Apply)
 	return errors.Join(c.write(out, changes), err)
 }
 
-// Run writes the differences and fails when there are any.
+// Run writes the differences and fails if there are any.
 func (c *TopicsDiffCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	changes, err := c.with(ctx, log, kafka.Diff)
 	if err == nil && len(changes) > 0 {

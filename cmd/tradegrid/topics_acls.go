@@ -15,14 +15,14 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// TopicsACLsCmd tells or grants the least rights of the roles.
+// TopicsACLsCmd prints or grants the minimum rights of the roles.
 type TopicsACLsCmd struct {
 	User  map[string]string `help:"Kafka users by role, as ROLE=USER;…; roles are api, relay, dispatcher and topics." default:"api=tradegrid-api;relay=tradegrid-relay;dispatcher=tradegrid-dispatcher;topics=tradegrid-topics" placeholder:"ROLE=USER"`
 	Grant bool              `help:"Grant the rights, instead of printing Kafka's commands for it. Needs ALTER on the cluster. Revokes nothing."`
 	KafkaFlags
 }
 
-// Run writes or grants the rights of the roles that have a user.
+// Run prints or grants the rights of the roles that have a user.
 func (c *TopicsACLsCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	rights := topics.Rights()
 	for _, role := range slices.Sorted(maps.Keys(c.User)) {
@@ -55,7 +55,7 @@ func (c *TopicsACLsCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer
 	return nil
 }
 
-// write gives one command of Kafka's own tools for each right.
+// write prints one command of Kafka's tools for each right.
 func (c *TopicsACLsCmd) write(out io.Writer, rights map[string][]topics.Right) error {
 	for _, role := range slices.Sorted(maps.Keys(c.User)) {
 		for _, right := range rights[role] {

@@ -1,5 +1,5 @@
-// Package apitest calls operations of the API in tests: the real HTTP layer and a real database,
-// with callers that a test makes up instead of stored tokens.
+// Package apitest calls operations of the API in tests, with the real HTTP layer and a real database,
+// but with callers defined by the test instead of stored tokens.
 package apitest
 
 import (
@@ -27,7 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Server is an API with the operations that a test registers.
+// Server is an API with the operations registered by a test.
 type Server struct {
 	API *httpapi.API
 
@@ -35,7 +35,7 @@ type Server struct {
 	tokens map[string]*access.Principal
 }
 
-// New makes a server over the database.
+// New creates a server on the database.
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
@@ -73,13 +73,13 @@ type Client struct {
 	token     string
 }
 
-// Company makes a fresh company with all components, and a client with all scopes and no rate limit.
-// Changes to the principal are made by edit, before the first call.
+// Company creates a company with all components, and a client with all scopes and no rate limit.
+// edit may change the principal before the first call.
 func (s *Server) Company(edit ...func(*access.Principal)) *Client {
 	return s.Caller(tenant.NewID(), edit...)
 }
 
-// Caller makes another client of a company.
+// Caller creates another client of a company.
 func (s *Server) Caller(company tenant.ID, edit ...func(*access.Principal)) *Client {
 	p := &access.Principal{
 		Company: company, CompanyName: "Test company", Currency: "EUR", CountryPrefix: "+49",
@@ -98,7 +98,7 @@ func (s *Server) Caller(company tenant.ID, edit ...func(*access.Principal)) *Cli
 	return &Client{Principal: p, server: s, token: token}
 }
 
-// Response is an answer that was read.
+// Response is a response with its body.
 type Response struct {
 	Status int
 	Header http.Header
@@ -106,11 +106,11 @@ type Response struct {
 	t      testing.TB
 }
 
-// Header is one header of a request, as name and value.
+// Header is the name and value of a request header.
 type Header [2]string
 
-// Do sends a request; body may be nil, JSON text, or anything that has a JSON form.
-// Where faults are injected into all transactions, some use up their tries: then Do repeats what answers 503.
+// Do sends a request; body may be nil, JSON text, or any value that can be marshalled.
+// Injected faults can exhaust the tries of a transaction, so Do then repeats requests that return 503.
 func (c *Client) Do(t testing.TB, method, path string, body any, headers ...Header) *Response {
 	t.Helper()
 	r := c.send(t, method, path, body, headers)
@@ -152,10 +152,10 @@ func (c *Client) send(t testing.TB, method, path string, body any, headers []Hea
 	return &Response{Status: res.StatusCode, Header: res.Header, Body: out, t: t}
 }
 
-// Anonymous is a client without a token.
+// Anonymous returns a client without a token.
 func (s *Server) Anonymous() *Client { return &Client{server: s} }
 
-// Decode reads the body into v.
+// Decode unmarshals the body into v.
 func (r *Response) Decode(v any) {
 	r.t.Helper()
 	require.NoError(r.t, json.Unmarshal(r.Body, v), "%s", r.Body)
@@ -172,7 +172,7 @@ func (r *Response) OK(status int) map[string]any {
 	return v
 }
 
-// Fault requires an error with status and code and returns its body.
+// Fault requires an error with the status and code and returns its body.
 func (r *Response) Fault(status int, code string) map[string]any {
 	r.t.Helper()
 	v := r.OK(status)
@@ -180,7 +180,7 @@ func (r *Response) Fault(status int, code string) map[string]any {
 	return v
 }
 
-// Fields are the faults of a 400, as field → code.
+// Fields returns the field errors of a 400 response, as field → code.
 func (r *Response) Fields() map[string]string {
 	r.t.Helper()
 	var body struct {
@@ -195,11 +195,11 @@ func (r *Response) Fields() map[string]string {
 	return fields
 }
 
-// Scopes are the scopes of a caller with fewer rights.
+// Scopes sets the scopes of a caller with fewer rights.
 func Scopes(list ...string) access.Scopes {
 	scopes, err := Registry().ParseScopes(list)
 	if err != nil {
-		panic(err) // a mistake of the test
+		panic(err) // a bug in the test
 	}
 	return scopes
 }

@@ -16,8 +16,8 @@ import (
 
 const sqlSelectEvents = `SELECT payload FROM outbox WHERE bucket = $1 AND company_id = $2 AND topic = $3 ORDER BY pos, id`
 
-// Events are the events of the company that wait in the outbox, in the order of their positions.
-// Where no relay runs, these are all that were raised.
+// Events returns the events of the company in the outbox, in order of position.
+// If no relay is running, these are all events raised so far.
 func Events(t testing.TB, d *db.DB, company tenant.ID) []webhook.Envelope {
 	t.Helper()
 	rows, err := d.Query(t.Context(), sqlSelectEvents, outbox.Bucket(company), company, topics.Events)

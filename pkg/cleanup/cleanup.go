@@ -1,5 +1,5 @@
-// Package cleanup deletes rows that have expired, on PostgreSQL. CockroachDB does the same by row-level TTL, which the
-// migrations set for the same tables. Who owns a table declares its [Job].
+// Package cleanup deletes expired rows on PostgreSQL. CockroachDB does the same by row-level TTL, which the
+// migrations set up for the same tables. The package that owns a table declares its [Job].
 package cleanup
 
 import (
@@ -14,30 +14,30 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
-// batch is how many rows a statement of a job deletes at most.
+// batch is the maximum number of rows that a statement of a job deletes.
 const batch = 1000
 
 // Job deletes the expired rows of one table.
 type Job struct {
 	Table string
 	SQL   string        // deletes up to 1000 rows that expired before $1
-	Keep  time.Duration // how long a row stays after its time
-	Every time.Duration // at the most; 0 = each pass
+	Keep  time.Duration // how long rows are kept after they expire
+	Every time.Duration // minimum interval between runs; 0 = every pass
 }
 
-// TxMarkers expires the markers by which [db.RunTx] finds out whether a commit happened.
+// TxMarkers deletes expired markers, by which [db.RunTx] finds out whether a transaction was committed.
 var TxMarkers = Job{Table: "tx_markers", SQL: `DELETE FROM tx_markers WHERE id IN (SELECT id FROM tx_markers WHERE expires_at < $1 LIMIT 1000)`}
 
-// Runner runs jobs in turn, from time to time.
+// Runner runs jobs one after the other, periodically.
 type Runner struct {
 	DB    *db.DB
 	Jobs  []Job
-	Every time.Duration // between passes
-	Owner func() bool   // whether this process is the one that cleans up; asked before each batch
+	Every time.Duration // interval between passes
+	Owner func() bool   // reports whether this process should clean up; called before each batch
 	Log   *slog.Logger
 }
 
-// Run cleans up until ctx ends. On CockroachDB it returns at once.
+// Run cleans up until ctx is done. On CockroachDB it returns immediately.
 func (r Runner) Run(ctx context.Context) {
 	if r.DB.Dialect() != db.PostgreSQL {
 		return
@@ -66,7 +66,7 @@ func (r Runner) Run(ctx context.Context) {
 	}
 }
 
-// clean runs one job in short transactions until nothing is left of it.
+// clean runs one job in short transactions until no expired rows are left.
 func (r Runner) clean(ctx context.Context, j Job) error {
 	ctx = telemetry.Untraced(ctx)
 	before := time.Now().UTC().Add(-j.Keep)
@@ -89,11 +89,11 @@ func (r Runner) clean(ctx context.Context, j Job) error {
 }
 
 var deleted = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "tradegrid_housekeeping_deleted_total", Help: "Expired rows that cleanup deleted, by table.",
+	Name: "tradegrid_housekeeping_deleted_total", Help: "Expired rows deleted by cleanup, by table.",
 }, []string{"table"})
 
-// Metrics are the collectors of this package, to be registered once per process. The counters of the jobs are shown from
-// the start: a rate does not see the first increment of a counter that was not there before.
+// Metrics returns the collectors of this package, to be registered once per process. The counters of all jobs start at 0,
+// because rate() misses the first increment of a series that did not exist before.
 func Metrics(jobs []Job) []prometheus.Collector {
 	for _, j := range jobs {
 		deleted.WithLabelValues(j.Table)

@@ -1,15 +1,15 @@
-// Package config turns flags, environment and a file into the settings of a command, says where each came from, names
-// all wrong ones at once, and watches the file for changes.
+// Package config reads the settings of a command from flags, environment and a file, records the origin of each, reports
+// all invalid ones at once, and watches the file for changes.
 //
-// The settings are the fields of a struct as kong reads it. A flag goes before the environment, the environment before
-// the file, the file before the default. Beside kong's own tags a field may have:
+// The settings are the fields of a struct with kong's tags. Flags take precedence over the environment, the environment
+// over the file, and the file over the default. In addition to kong's tags, a field may have:
 //
-//	reload:"true"   a change of the file is followed without a restart
-//	secret:"true"   the value is never shown
-//	secret:"url"    the password in the URL is never shown
+//	reload:"true"   changes in the file take effect without a restart
+//	secret:"true"   the value is never printed
+//	secret:"url"    the password in the URL is never printed
 //
-// A struct with a method Check() error says what settings mean together: each error it joins begins with the flag at
-// fault. Flags named config and print-config have the meaning that their names say.
+// A struct can validate its settings with a method Check() error, which joins errors that each begin with a flag.
+// The flag config names the file; the flag print-config prints the settings.
 package config
 
 import (
@@ -25,35 +25,35 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// Checker says what is wrong with settings that could be read: errors joined, each beginning with a flag.
+// Checker validates settings after they were parsed. It returns joined errors, each beginning with a flag.
 type Checker interface{ Check() error }
 
-// Options are what the program is, for help and messages.
+// Options describe the program in help and messages.
 type Options struct {
-	Name        string // of the program; in capitals it begins the names of environment variables
+	Name        string // of the program; in upper case, the prefix of environment variables
 	Description string
-	Release     string // what --version prints
+	Release     string // printed by --version
 	Stdout      io.Writer
 	Stderr      io.Writer
 }
 
-// Loaded is what Load found.
+// Loaded is the result of Load.
 type Loaded struct {
-	Context *kong.Context // nil when help or the release was asked for
-	File    string        // of the flag --config; empty for none
-	Values  []Value       // of the command, in the order of its flags
+	Context *kong.Context // nil if help or the version was requested
+	File    string        // path given by --config; empty if none
+	Values  []Value       // settings of the command, in the order of its flags
 }
 
-// Origin says where a value came from.
+// Origin is the source of a value.
 type Origin struct {
 	Kind  Kind
-	Place string // variable, or file and line
+	Place string // name of the variable, or file and line
 }
 
-// Kind is one of the places that a value can come from; a later one goes before an earlier one.
+// Kind is a kind of source; later ones take precedence over earlier ones.
 type Kind int
 
-// The places.
+// The kinds of sources.
 const (
 	Default Kind = iota
 	File
@@ -61,7 +61,7 @@ const (
 	Flag
 )
 
-// String names the place for people.
+// String returns a human-readable description of the source.
 func (o Origin) String() string {
 	switch o.Kind {
 	case File:
@@ -77,21 +77,21 @@ func (o Origin) String() string {
 
 // Value is one setting.
 type Value struct {
-	Name   string // of the flag, without dashes
+	Name   string // name of the flag, without dashes
 	Origin Origin
-	Reload bool // may change without a restart
+	Reload bool // takes effect without a restart
 
-	texts  []string // as a flag would take it, not masked
+	texts  []string // as on the command line, not masked
 	list   bool
 	text   bool // a string in YAML, whatever it looks like
 	secret string
 }
 
-// Load reads the settings of the command that args name into target, a pointer to a struct of flags and commands.
-// Its error is a [*Fault] that names everything that is wrong; what could be read is returned all the same.
+// Load reads the settings of the command named in args into target, a pointer to a struct of flags and commands.
+// Its error is a [*Fault] with all invalid settings; the valid ones are returned nevertheless.
 func Load(target any, args []string, opts Options) (*Loaded, error) {
 	l := &loader{opts: opts, args: slices.Clone(args), target: target}
-	for range 20 { // unknown flags, each of which ends a pass
+	for range 20 { // each unknown flag ends a pass
 		l.start()
 		ctx, err := l.pass()
 		if l.ended {
@@ -105,7 +105,7 @@ func Load(target any, args []string, opts Options) (*Loaded, error) {
 	return &Loaded{}, &Fault{Program: opts.Name, Faults: l.unknown}
 }
 
-// loader is one reading of the settings.
+// loader is the state of one call of Load.
 type loader struct {
 	opts    Options
 	args    []string
@@ -114,15 +114,15 @@ type loader struct {
 
 	parser *kong.Kong
 	phase  Kind // what is being read: Flag first, then Environment and Default, then File
-	ended  bool // help or the release was asked for
-	bound  bool // the values are in the target
+	ended  bool // help or the version was requested
+	bound  bool // the values were stored in the target
 	file   *file
-	found  []found             // values that cannot be used
-	given  map[*kong.Flag]bool // on the command line
-	others []string            // faults of no single value
+	found  []found             // invalid values
+	given  map[*kong.Flag]bool // flags given on the command line
+	others []string            // faults that do not belong to a single value
 }
 
-// found is a value that cannot be used.
+// found is an invalid value.
 type found struct {
 	flag *kong.Flag
 	kind Kind
@@ -142,7 +142,7 @@ func (l *loader) pass() (*kong.Context, error) {
 		kong.WithBeforeResolve(l.openFile), kong.WithBeforeApply(l.noteMissing),
 	)
 	if err != nil {
-		panic(err) // the target is wrong
+		panic(err) // the target type is invalid
 	}
 	l.parser = parser
 	visit(parser.Model.Node, func(f *kong.Flag) {
@@ -158,7 +158,7 @@ func (l *loader) pass() (*kong.Context, error) {
 	return ctx, err
 }
 
-// visit calls do for each flag of a node and of all below.
+// visit calls do for each flag of a node and its descendants.
 func visit(n *kong.Node, do func(*kong.Flag)) {
 	for _, f := range n.Flags {
 		do(f)
@@ -170,7 +170,7 @@ func visit(n *kong.Node, do func(*kong.Flag)) {
 
 var unknownFlag = regexp.MustCompile(`^unknown flag (-[^ ,]+)`)
 
-// dropUnknown notes a flag that does not exist and takes it away, so that the next pass finds what else is wrong.
+// dropUnknown records an unknown flag and removes it, so that the next pass finds further faults.
 func (l *loader) dropUnknown(err error) bool {
 	m := unknownFlag.FindStringSubmatch(err.Error())
 	if m == nil {
@@ -186,7 +186,7 @@ func (l *loader) dropUnknown(err error) bool {
 	}
 	l.args = slices.Delete(l.args, at, end)
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "unknown flag "), ",")
-	l.unknown = append(l.unknown, text+": there is no such flag"+suggest(strings.TrimLeft(m[1], "-"), "--", l.names()))
+	l.unknown = append(l.unknown, text+": unknown flag"+suggest(strings.TrimLeft(m[1], "-"), "--", l.names()))
 	return true
 }
 
@@ -196,14 +196,14 @@ func (l *loader) isCommand(word string) bool {
 	})
 }
 
-// names are those of all flags of all commands.
+// names returns the names of all flags of all commands.
 func (l *loader) names() (names []string) {
 	visit(l.parser.Model.Node, func(f *kong.Flag) { names = append(names, f.Name) })
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// openFile reads the file of --config, when the command line and the environment are known.
+// openFile reads the file of --config, after the command line and the environment.
 func (l *loader) openFile(ctx *kong.Context) error {
 	if l.phase == File {
 		return nil
@@ -224,7 +224,7 @@ func (l *loader) openFile(ctx *kong.Context) error {
 	return nil
 }
 
-// resolve gives what the file says, where the environment says nothing.
+// resolve returns the value from the file unless the environment has one.
 func (l *loader) resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	if _, set := l.variable(f); set {
 		return nil, nil
@@ -245,7 +245,7 @@ func (l *loader) variable(f *kong.Flag) (string, bool) {
 	return "", false
 }
 
-// noteMissing names required flags without a value itself: kong would name them only when nothing else is wrong.
+// noteMissing reports required flags without a value, because kong reports them only if there are no other faults.
 func (l *loader) noteMissing(ctx *kong.Context) error {
 	for _, f := range ctx.Flags() {
 		if f.Required && !f.Set && len(f.Xor) == 0 && len(f.And) == 0 {
@@ -259,7 +259,7 @@ func (l *loader) noteMissing(ctx *kong.Context) error {
 	return nil
 }
 
-// origin is where the value of a flag came from.
+// origin returns the source of a flag's value.
 func (l *loader) origin(f *kong.Flag) Origin {
 	if l.given[f] {
 		return Origin{Kind: Flag}
@@ -318,7 +318,7 @@ func (l *loader) finish(ctx *kong.Context, err error) (*Loaded, error) {
 	return out, fault
 }
 
-// check asks a struct and those embedded in it what is wrong.
+// check calls Check of a struct and of the structs embedded in it.
 func check(v reflect.Value) error {
 	var errs []error
 	if v.Kind() != reflect.Struct {

@@ -91,20 +91,20 @@ func TestFaults(t *testing.T) {
 	for name, row := range map[string]struct {
 		args, want []string
 	}{
-		"flags":           {[]string{"--doors=x", "--wait=1", "--late=perhaps", "--small=a", "--level=mid", "--owner=me"}, []string{`--doors "x": must be a whole number`, `--wait "1": must be a duration`, "--late", `--small "a": must be a number`, `--level "mid": must be one of low, high`}},
+		"flags":           {[]string{"--doors=x", "--wait=1", "--late=perhaps", "--small=a", "--level=mid", "--owner=me"}, []string{`--doors "x": must be an integer`, `--wait "1": must be a duration`, "--late", `--small "a": must be a number`, `--level "mid": must be one of low, high`}},
 		"missing":         {nil, []string{"--owner is required: Who it belongs to."}},
-		"no value":        {[]string{"--doors", "--wait"}, []string{"--doors: needs a value", "--wait: needs a value", "--owner is required"}},
-		"unknown":         {[]string{"--dors=3", "--nope", "5", "--own=me"}, []string{"--dors: there is no such flag; did you mean --doors?", "--nope: there is no such flag", "--own: there is no such flag", "--owner is required"}},
+		"no value":        {[]string{"--doors", "--wait"}, []string{"--doors: requires a value", "--wait: requires a value", "--owner is required"}},
+		"unknown":         {[]string{"--dors=3", "--nope", "5", "--own=me"}, []string{"--dors: unknown flag; did you mean --doors?", "--nope: unknown flag", "--own: unknown flag", "--owner is required"}},
 		"together":        {[]string{"--owner=me", "--height=3", "--width=2"}, []string{"--height 3: must be at most --width 2", "--width: is too small"}},
-		"not twice":       {[]string{"--owner=me", "--height=x"}, []string{`--height "x": must be a whole number`}},
+		"not twice":       {[]string{"--owner=me", "--height=x"}, []string{`--height "x": must be an integer`}},
 		"no file":         {[]string{"--owner=me", "--config=/nowhere.yaml"}, []string{"--config: open /nowhere.yaml: no such file"}},
-		"no YAML":         {[]string{"--owner=me", "--config", file(t, "a: [")}, []string{"no YAML: line 1"}},
-		"no mapping":      {[]string{"--owner=me", "--config", file(t, "- a")}, []string{"must hold names of flags"}},
-		"masked":          {[]string{"--owner=me", "--key=xxxxx"}, []string{"--key holds a masked secret"}},
-		"secret not told": {[]string{"--owner=me", "--key"}, []string{"--key: needs a value"}},
+		"no YAML":         {[]string{"--owner=me", "--config", file(t, "a: [")}, []string{"invalid YAML: line 1"}},
+		"no mapping":      {[]string{"--owner=me", "--config", file(t, "- a")}, []string{"must be a map of flag names"}},
+		"masked":          {[]string{"--owner=me", "--key=xxxxx"}, []string{"--key contains a secret masked"}},
+		"secret not told": {[]string{"--owner=me", "--key"}, []string{"--key: requires a value"}},
 		"file": {[]string{"--owner=me", "--config", bad}, []string{
-			bad + " line 1: door is no setting; did you mean doors?", `--wait "long": must be a duration such as 500ms, 30s or 5m (set by ` + bad + " line 2)",
-			"line 3: names must be a value or a list", "line 5: small was set in line 4 already", `--late "perhaps": must be true or false (set by`,
+			bad + " line 1: door is not a setting; did you mean doors?", `--wait "long": must be a duration such as 500ms, 30s or 5m (set by ` + bad + " line 2)",
+			"line 3: names must be a value or a list", "line 5: small is already set in line 4", `--late "perhaps": must be true or false (set by`,
 			"line 7: config cannot be set in a file", "--height 4: must be at most --width 0 (set by " + bad + " line 8)", `--level "mid": must be one of low, high (set by`,
 		}},
 		"flag goes before": {[]string{"--config", file(t, "doors: x\nowner: me\nwait: x"), "--doors=1"}, []string{`--wait "x"`}},
@@ -180,8 +180,8 @@ func TestWatcher(t *testing.T) {
 		synctest.Wait()
 		step("owner: me\n", "")
 		step("owner: me\nwait: 7s\nkey: k3y\n", "level=INFO msg=\"settings changed\" settings=\"[wait=7s key=xxxxx]\"\n")
-		step("owner: me\nwait: 8\ndoors: x\n", "level=ERROR msg=\"new settings refused, the old ones stay\" error=\"--doors \\\"x\\\": must be a whole number that fits in 64 bits (set by "+path+" line 3); --wait \\\"8\\\": must be a duration such as 500ms, 30s or 5m (set by "+path+" line 2)\"\n")
-		step("owner: you\nwait: 9s\nkey: k3y\n", "level=WARN msg=\"settings changed that need a restart\" settings=[owner]\nlevel=INFO msg=\"settings changed\" settings=\"[wait=9s]\"\n")
+		step("owner: me\nwait: 8\ndoors: x\n", "level=ERROR msg=\"new settings rejected, keeping the old ones\" error=\"--doors \\\"x\\\": must be an integer that fits in 64 bits (set by "+path+" line 3); --wait \\\"8\\\": must be a duration such as 500ms, 30s or 5m (set by "+path+" line 2)\"\n")
+		step("owner: you\nwait: 9s\nkey: k3y\n", "level=WARN msg=\"changed settings need a restart\" settings=[owner]\nlevel=INFO msg=\"settings changed\" settings=\"[wait=9s]\"\n")
 		step("owner: you\nwait: 10s\nkey: k3y\n", "level=INFO msg=\"settings changed\" settings=\"[wait=10s]\"\n")
 		ask <- os.Interrupt
 		synctest.Wait()

@@ -12,15 +12,15 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// lenient decodes a value as another mapper does. What cannot be decoded is noted and replaced by the default, so that
-// the faults of all values come to light.
+// lenient wraps another mapper. It records values that cannot be decoded and uses the default instead, so that
+// the faults of all values are reported.
 type lenient struct {
 	loader *loader
 	flag   *kong.Flag
 	inner  kong.Mapper
 }
 
-// IsBoolFromValue tells kong that the flag needs no value, where it does not.
+// IsBoolFromValue reports whether the flag may be given without a value.
 func (m *lenient) IsBoolFromValue(target reflect.Value) bool {
 	switch b := m.inner.(type) {
 	case kong.BoolMapperExt:
@@ -46,9 +46,9 @@ func (m *lenient) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	token := ctx.Scan.Peek()
 	var err error
 	if !m.IsBoolFromValue(target) && !token.IsValue() {
-		err = errors.New("needs a value")
+		err = errors.New("requires a value")
 	} else if err = m.inner.Decode(ctx, target); err == nil && !m.allowed(target) {
-		err = errors.New("is none of the values")
+		err = errors.New("is not an allowed value")
 	}
 	if err == nil {
 		err = m.unmasked(target)
@@ -64,7 +64,7 @@ func (m *lenient) Decode(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// allowed checks the tag enum.
+// allowed checks a value against the tag enum.
 func (m *lenient) allowed(target reflect.Value) bool {
 	if m.flag.Enum == "" {
 		return true
@@ -77,9 +77,9 @@ func (m *lenient) allowed(target reflect.Value) bool {
 	return true
 }
 
-var errMasked = errors.New("holds a masked secret, as --print-config shows it: put the secret itself there, or use a file for it")
+var errMasked = errors.New("contains a secret masked by --print-config: set the secret itself, or use a file for it")
 
-// unmasked refuses what --print-config wrote in place of a secret.
+// unmasked rejects the mask that --print-config writes in place of a secret.
 func (m *lenient) unmasked(target reflect.Value) error {
 	secret := m.flag.Tag.Get("secret")
 	for _, text := range texts(target) {
@@ -94,7 +94,7 @@ func (m *lenient) fault(token kong.Token, err error) string {
 	name := "--" + m.flag.Name
 	switch {
 	case !token.IsValue():
-		return fmt.Sprintf("%s: needs a value: %s", name, m.flag.Help)
+		return fmt.Sprintf("%s: requires a value: %s", name, m.flag.Help)
 	case errors.Is(err, errMasked):
 		return fmt.Sprintf("%s %s", name, err)
 	case m.flag.Tag.Get("secret") != "":
@@ -103,7 +103,7 @@ func (m *lenient) fault(token kong.Token, err error) string {
 	return fmt.Sprintf("%s %q: %s", name, token.String(), m.rule(err))
 }
 
-// rule says what a value must be.
+// rule describes the valid values.
 func (m *lenient) rule(err error) string {
 	if m.flag.Enum != "" {
 		return "must be " + oneOf(m.flag.EnumSlice())
@@ -121,13 +121,13 @@ func (m *lenient) rule(err error) string {
 		return "must be debug, info, warn or error"
 	}
 	if t.PkgPath() != "" {
-		return err.Error() // a type of its own has its own rule
+		return err.Error() // custom types return a descriptive error
 	}
-	switch t.Kind() { //nolint:exhaustive // the others explain themselves
+	switch t.Kind() { //nolint:exhaustive // errors of other kinds are descriptive
 	case reflect.Bool:
 		return "must be true or false"
 	case reflect.Int, reflect.Int16, reflect.Int32, reflect.Int64, reflect.Uint, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return fmt.Sprintf("must be a whole number that fits in %d bits", t.Bits())
+		return fmt.Sprintf("must be an integer that fits in %d bits", t.Bits())
 	case reflect.Float64:
 		return "must be a number"
 	}

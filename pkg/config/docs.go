@@ -15,13 +15,13 @@ type shared struct {
 	commands []string
 }
 
-// Markdown describes the settings of the commands: a table of those that all have, one of those that some share, and
-// one for each command.
+// Markdown documents the settings of the commands: a table of those of all commands, one of those shared by some, and
+// one per command.
 func Markdown(target any, commands []string, opts Options) string {
 	l := &loader{opts: opts, target: target, args: []string{"--help"}}
 	l.opts.Stdout, l.opts.Stderr = io.Discard, io.Discard
 	l.start()
-	_, _ = l.pass() // for the model alone
+	_, _ = l.pass() // only to build the model
 	var all []*shared
 	for _, leaf := range l.parser.Model.Leaves(true) {
 		command := strings.Fields(leaf.Path())[0]
@@ -57,7 +57,7 @@ func Markdown(target any, commands []string, opts Options) string {
 	return b.String()
 }
 
-// note adds a command to a flag. Flags of one name that mean different things are different flags.
+// note adds a command to a flag. Flags with the same name but different meanings count as different flags.
 func note(all []*shared, f *kong.Flag, command string) []*shared {
 	for _, s := range all {
 		if s.flag.Name == f.Name && s.flag.Help == f.Help && s.flag.Default == f.Default {

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Fault names all settings that are wrong.
+// Fault is the error with all invalid settings.
 type Fault struct {
-	Program string // and command
+	Program string // name of program and command
 	Faults  []string
 }
 
-// Error is made for a terminal: a line for each fault, and how to get help.
+// Error returns a text for terminals: one line per fault, and how to get help.
 func (f *Fault) Error() string {
-	what := "a setting is wrong"
+	what := "a setting is invalid"
 	if n := len(f.Faults); n > 1 {
-		what = fmt.Sprintf("%d settings are wrong", n)
+		what = fmt.Sprintf("%d settings are invalid", n)
 	}
 	return fmt.Sprintf("%s: %s:\n  %s\n%s --help lists the flags", f.Program, what, strings.Join(f.Faults, "\n  "), f.Program)
 }
 
-// add takes an error apart and adds what is new.
+// add unwraps joined errors and adds those that are new.
 func (f *Fault) add(err error) {
-	switch e := err.(type) { //nolint:errorlint // taken apart here, one by one
+	switch e := err.(type) { //nolint:errorlint // unwrapped here, one by one
 	case nil:
 	case interface{ Unwrap() []error }:
 		for _, part := range e.Unwrap() {
@@ -41,7 +41,7 @@ func (f *Fault) add(err error) {
 
 var flagName = regexp.MustCompile(`--([a-z0-9]+(?:-[a-z0-9]+)*)`)
 
-// place adds where the value at fault was set, unless it was on the command line.
+// place adds the source of the invalid value, unless it is the command line.
 func (f *Fault) place(origins map[string]Origin) {
 	for i, text := range f.Faults {
 		m := flagName.FindStringSubmatch(text)
@@ -54,7 +54,7 @@ func (f *Fault) place(origins map[string]Origin) {
 	}
 }
 
-// suggest names the nearest of the names, if one is near.
+// suggest suggests the most similar name, if there is a similar one.
 func suggest(name, before string, names []string) string {
 	best, least := "", 1+len(name)/3
 	for _, n := range names {
@@ -68,7 +68,7 @@ func suggest(name, before string, names []string) string {
 	return "; did you mean " + before + best + "?"
 }
 
-// distance is the number of letters to add, drop or change to turn one word into the other.
+// distance is the Levenshtein distance.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

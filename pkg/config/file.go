@@ -12,8 +12,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// file is a YAML file whose keys are the names of flags. It may hold flags of other commands too: one file can serve
-// all roles.
+// file is a YAML file whose keys are names of flags. It may contain flags of other commands, so that all roles can share
+// one file.
 type file struct {
 	path    string
 	entries map[string]entry
@@ -29,7 +29,7 @@ type entry struct {
 // empty means that the flag keeps its default.
 func (e entry) empty() bool { return len(e.values) == 0 || (!e.list && e.values[0] == "") }
 
-// text is the value as a flag takes it.
+// text returns the value as it would be given to a flag.
 func (e entry) text(sep rune) string {
 	if !e.list {
 		return e.values[0]
@@ -37,22 +37,22 @@ func (e entry) text(sep rune) string {
 	return kong.JoinEscaped(e.values, sep)
 }
 
-// read reads the file and names everything that is wrong with it. names are those of all flags.
+// read reads the file and returns all faults. names are the names of all flags.
 func (f *file) read(names []string) (faults []string) {
 	raw, err := os.ReadFile(f.path)
 	if err != nil {
-		return []string{fmt.Sprintf("--config: %v; name a YAML file that this process may read", err)}
+		return []string{fmt.Sprintf("--config: %v; must be a YAML file that this process can read", err)}
 	}
 	var doc yaml.Node
 	if err := yaml.Unmarshal(raw, &doc); err != nil && !errors.Is(err, io.EOF) {
-		return []string{fmt.Sprintf("--config %s: no YAML: %s", f.path, strings.TrimPrefix(err.Error(), "yaml: "))}
+		return []string{fmt.Sprintf("--config %s: invalid YAML: %s", f.path, strings.TrimPrefix(err.Error(), "yaml: "))}
 	}
 	if len(doc.Content) == 0 {
-		return nil // nothing but comments
+		return nil // only comments
 	}
 	root := doc.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return []string{fmt.Sprintf("--config %s: must hold names of flags and their values, such as log-level: info", f.path)}
+		return []string{fmt.Sprintf("--config %s: must be a map of flag names to values, such as log-level: info", f.path)}
 	}
 	for i := 0; i+1 < len(root.Content); i += 2 {
 		if text := f.add(root.Content[i], root.Content[i+1], names); text != "" {
@@ -68,9 +68,9 @@ func (f *file) add(key, v *yaml.Node, names []string) (fault string) {
 	case name == "config" || name == "print-config" || name == "help" || name == "version":
 		return name + " cannot be set in a file"
 	case !slices.Contains(names, name):
-		return fmt.Sprintf("%s is no setting%s", name, suggest(name, "", names))
+		return fmt.Sprintf("%s is not a setting%s", name, suggest(name, "", names))
 	case f.entries[name].line > 0:
-		return fmt.Sprintf("%s was set in line %d already", name, f.entries[name].line)
+		return fmt.Sprintf("%s is already set in line %d", name, f.entries[name].line)
 	}
 	e := entry{line: key.Line}
 	switch {

@@ -14,10 +14,10 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// mask stands for a secret.
+// mask replaces a secret.
 const mask = "xxxxx"
 
-// masked hides what is secret in a value.
+// masked replaces the secret parts of a value.
 func masked(secret, text string) string {
 	switch {
 	case secret == "" || text == "":
@@ -36,7 +36,7 @@ func masked(secret, text string) string {
 	return u.Redacted()
 }
 
-// texts gives a value as flags take it; a list gives its parts, a nil pointer nothing.
+// texts returns a value as it would be given to a flag: one text per element of a list, none for a nil pointer.
 func texts(v reflect.Value) (out []string) {
 	if v.Kind() == reflect.Pointer {
 		if v.IsNil() {
@@ -65,7 +65,7 @@ func texts(v reflect.Value) (out []string) {
 	return []string{fmt.Sprint(v.Interface())}
 }
 
-// duration leaves out the zeroes that time.Duration writes: 5m0s.
+// duration formats a duration without trailing zero units: 5m instead of 5m0s.
 func duration(d time.Duration) string {
 	text := d.String()
 	if strings.HasSuffix(text, "m0s") {
@@ -84,8 +84,8 @@ func value(f *kong.Flag, origin Origin) Value {
 	}
 }
 
-// Print writes the settings in force as YAML, each with its origin, secrets masked. Fed back by --config it gives the
-// same settings; a masked secret is refused there.
+// Print writes the effective settings as YAML, each with its origin and secrets masked. The output is valid input for
+// --config, except for masked secrets, which are rejected.
 func (l *Loaded) Print(w io.Writer) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	for _, v := range l.Values {

@@ -14,12 +14,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// reloads counts what became of new settings.
+// reloads counts reloads by result.
 var reloads = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "tradegrid_config_reloads_total", Help: "New settings that a running process has taken, or refused as a whole.",
+	Name: "tradegrid_config_reloads_total", Help: "Reloads of the settings, by result. Invalid settings are rejected as a whole.",
 }, []string{"result"})
 
-// Metrics are those of this package.
+// Metrics returns the collectors of this package.
 func Metrics() []prometheus.Collector {
 	for _, result := range []string{"ok", "refused"} {
 		reloads.WithLabelValues(result)
@@ -27,32 +27,32 @@ func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{reloads}
 }
 
-// poll is the time between two looks at the file. A ConfigMap is changed by a symbolic link that moves: reading the
-// file anew sees that, where a watch on the file would not.
+// poll is the interval between reads of the file. Kubernetes updates a ConfigMap by moving a symbolic link, which a watch
+// on the file would miss.
 const poll = time.Second
 
-// Watcher follows changes of the settings of a running process. T is the struct of all flags.
+// Watcher reloads the settings of a running process. T is the struct of all flags.
 type Watcher[T any] struct {
 	load func(*T) (*Loaded, error)
 	log  *slog.Logger
 
-	loaded [sha256.Size]byte // content of the file at the last reload
+	loaded [sha256.Size]byte // hash of the file at the last reload
 
 	mu     sync.Mutex
-	now    *Loaded // what is in force; of values that need a restart, what was in force at the start
+	now    *Loaded // effective settings; those that need a restart have their initial values
 	told   []string
 	follow []func(*T)
 }
 
-// NewWatcher follows changes of what was loaded, from this moment on. load reads the settings again, as at the start.
+// NewWatcher watches for changes of the loaded settings from now on. load reads the settings again, as at the start.
 func NewWatcher[T any](now *Loaded, load func(*T) (*Loaded, error), log *slog.Logger) *Watcher[T] {
 	w := &Watcher[T]{load: load, now: now, log: log}
 	w.loaded = w.content()
 	return w
 }
 
-// OnChange has do called with the new settings after each change of one that needs no restart. The nil watcher
-// sees no changes.
+// OnChange registers do, which is called with the new settings after each change that takes effect without a restart.
+// On a nil watcher it has no effect.
 func (w *Watcher[T]) OnChange(do func(*T)) {
 	if w == nil {
 		return
@@ -62,8 +62,8 @@ func (w *Watcher[T]) OnChange(do func(*T)) {
 	w.follow = append(w.follow, do)
 }
 
-// Run reloads when asked and when the content of the file changes, until ctx ends. A new content counts when it is seen
-// twice: the first look may find a file half written.
+// Run reloads on request and when the content of the file changes, until ctx is done. A change takes effect when two reads
+// return the same content, because the first may have read a partially written file.
 func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
 	if w == nil {
 		return nil
@@ -89,7 +89,7 @@ func (w *Watcher[T]) Run(ctx context.Context, ask <-chan os.Signal) error {
 	}
 }
 
-// content tells one state of the file from another; a file that cannot be read has a state too.
+// content returns a hash of the file's content, or of the error if it cannot be read.
 func (w *Watcher[T]) content() [sha256.Size]byte {
 	if w.now.File == "" {
 		return [sha256.Size]byte{}
@@ -101,8 +101,8 @@ func (w *Watcher[T]) content() [sha256.Size]byte {
 	return sha256.Sum256(raw)
 }
 
-// Reload reads the settings again. Wrong ones are refused as a whole; what cannot change while the process runs is
-// named in the log and left as it is.
+// Reload reads the settings again. Invalid settings are rejected as a whole; changes that need a restart are logged and
+// not applied.
 func (w *Watcher[T]) Reload(ctx context.Context) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -110,14 +110,14 @@ func (w *Watcher[T]) Reload(ctx context.Context) {
 	next, err := w.load(&target)
 	if err != nil {
 		reloads.WithLabelValues("refused").Inc()
-		w.log.ErrorContext(ctx, "new settings refused, the old ones stay", "error", oneLine(err))
+		w.log.ErrorContext(ctx, "new settings rejected, keeping the old ones", "error", oneLine(err))
 		return
 	}
 	reloads.WithLabelValues("ok").Inc()
 	changed, restart := w.compare(next)
 	switch {
 	case len(restart) > 0 && !slices.Equal(restart, w.told):
-		w.log.WarnContext(ctx, "settings changed that need a restart", "settings", restart)
+		w.log.WarnContext(ctx, "changed settings need a restart", "settings", restart)
 	case len(changed) == 0:
 		w.log.InfoContext(ctx, "settings unchanged", "need_restart", restart)
 	}
@@ -125,7 +125,7 @@ func (w *Watcher[T]) Reload(ctx context.Context) {
 	if len(changed) == 0 {
 		return
 	}
-	// The change itself may begin or end such lines.
+	// The change of the log level itself may enable or disable this message.
 	told := w.log.Enabled(ctx, slog.LevelInfo)
 	if told {
 		w.log.InfoContext(ctx, "settings changed", "settings", changed)
@@ -138,7 +138,7 @@ func (w *Watcher[T]) Reload(ctx context.Context) {
 	}
 }
 
-// compare takes over what may change, and names what has changed by its flag. Secrets show that they changed only.
+// compare applies the changes that need no restart, and lists all changes by flag, without the values of secrets.
 func (w *Watcher[T]) compare(next *Loaded) (changed, restart []string) {
 	for i := range w.now.Values {
 		old, v := &w.now.Values[i], next.Values[i]
@@ -155,7 +155,7 @@ func (w *Watcher[T]) compare(next *Loaded) (changed, restart []string) {
 	return changed, restart
 }
 
-// oneLine puts all faults into one log line.
+// oneLine joins all faults in one line.
 func oneLine(err error) string {
 	var f *Fault
 	if errors.As(err, &f) {

@@ -23,13 +23,13 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Broker gives the addresses of a broker with the topics of package topics, all of them empty. It is the test's own and in
-// memory, unless TRADEGRID_TEST_KAFKA_BROKERS names a cluster: that is the test's alone until its end, and other tests
-// that want it wait. What it holds is deleted. A test asks once.
+// Broker returns the addresses of a broker with all topics of package topics, empty. The broker is in memory and used by
+// this test only, unless TRADEGRID_TEST_KAFKA_BROKERS names a cluster. The test then has exclusive use of the cluster until
+// its end, other tests wait, and everything on the cluster is deleted. Call it once per test.
 func Broker(t testing.TB) []string {
 	t.Helper()
 	brokers := RealBrokers(t)
-	replicas := int16(-1) // as the cluster has it
+	replicas := int16(-1) // the cluster's default
 	if brokers == nil {
 		k, err := embedded.StartKafka(embedded.KafkaConfig{})
 		require.NoError(t, err)
@@ -42,7 +42,7 @@ func Broker(t testing.TB) []string {
 	return brokers
 }
 
-// RealBrokers gives the cluster that TRADEGRID_TEST_KAFKA_BROKERS names, without topics, as [Broker] does; nil without one.
+// RealBrokers returns the cluster named by TRADEGRID_TEST_KAFKA_BROKERS like [Broker], but without topics; nil if unset.
 func RealBrokers(t testing.TB) []string {
 	t.Helper()
 	list := os.Getenv(envKafka)
@@ -52,10 +52,10 @@ func RealBrokers(t testing.TB) []string {
 	brokers := strings.Split(list, ",")
 	for _, b := range brokers {
 		host, _, err := net.SplitHostPort(b)
-		require.NoError(t, err, "%s is a list of host:port", envKafka)
-		require.True(t, net.ParseIP(host).IsLoopback(), "%s: %s is not on this machine, and tests delete what a cluster holds", envKafka, b)
+		require.NoError(t, err, "%s must be a list of host:port", envKafka)
+		require.True(t, net.ParseIP(host).IsLoopback(), "%s: %s must be on this machine, because tests delete everything on the cluster", envKafka, b)
 	}
-	// Roles have fixed groups and topics, so that two tests at a time would take each other's records.
+	// Roles have fixed groups and topics, so concurrent tests would consume each other's records.
 	unlock, err := LockFile(filepath.Join(os.TempDir(), fmt.Sprintf("%skafka-%d-%08x.lock", folderPrefix, os.Getuid(), crc32.ChecksumIEEE([]byte(list)))))
 	require.NoError(t, err)
 	t.Cleanup(unlock)
@@ -65,7 +65,7 @@ func RealBrokers(t testing.TB) []string {
 	return brokers
 }
 
-// LockFile waits until no other process holds the file, which it makes if need be. Its end unlocks it, too.
+// LockFile creates the file if necessary and waits for an exclusive lock on it. The end of the process releases the lock.
 func LockFile(path string) (unlock func(), err error) {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -78,7 +78,7 @@ func LockFile(path string) (unlock func(), err error) {
 	return func() { _ = f.Close() }, nil
 }
 
-// empty deletes the groups and topics of a cluster.
+// empty deletes all groups and topics of a cluster.
 func empty(ctx context.Context, brokers []string) error {
 	cl, err := kgo.NewClient(kgo.SeedBrokers(brokers...))
 	if err != nil {
@@ -87,24 +87,24 @@ func empty(ctx context.Context, brokers []string) error {
 	defer cl.Close()
 	admin := kadm.NewClient(cl)
 	if err := deleteGroups(ctx, cl, admin); err != nil {
-		return fmt.Errorf("delete the groups of a test before: %w", err)
+		return fmt.Errorf("delete the groups of an earlier test: %w", err)
 	}
-	have, err := admin.ListTopics(ctx) // without the brokers' own
+	have, err := admin.ListTopics(ctx) // without internal topics
 	if err != nil {
-		return fmt.Errorf("list the topics of a test before: %w", err)
+		return fmt.Errorf("list the topics of an earlier test: %w", err)
 	}
 	deleted, err := admin.DeleteTopics(ctx, have.Names()...)
 	if err == nil {
 		err = deleted.Error()
 	}
 	if err != nil {
-		return fmt.Errorf("delete the topics of a test before: %w", err)
+		return fmt.Errorf("delete the topics of an earlier test: %w", err)
 	}
 	return nil
 }
 
-// deleteGroups takes the members out of their groups first: those of processes that were killed would hold their
-// partitions until their session ends.
+// deleteGroups removes the members of the groups first, because those of killed processes would keep their
+// partitions until their session times out.
 func deleteGroups(ctx context.Context, cl *kgo.Client, admin *kadm.Client) error {
 	groups, err := admin.DescribeGroups(ctx)
 	if err != nil || len(groups) == 0 {
@@ -166,8 +166,8 @@ func makeTopics(ctx context.Context, brokers []string, replicas int16) error {
 	return awaitTopics(ctx, cl)
 }
 
-// awaitTopics waits until every broker knows the topics, and their leaders lead them: they hear of them from the controller,
-// one after the other.
+// awaitTopics waits until every broker knows the topics and their leaders are elected; brokers learn of new topics from the
+// controller at different times.
 func awaitTopics(ctx context.Context, cl *kgo.Client) error {
 	admin := kadm.NewClient(cl)
 	brokers, err := admin.ListBrokers(ctx)
@@ -186,13 +186,13 @@ func awaitTopics(ctx context.Context, cl *kgo.Client) error {
 		}
 	}
 	for {
-		ends, err := admin.ListEndOffsets(ctx, names()...) // answered by leaders only
+		ends, err := admin.ListEndOffsets(ctx, names()...) // only leaders respond
 		if err = errors.Join(err, ends.Error()); err == nil {
 			return nil
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("the new topics have no leaders: %w", errors.Join(ctx.Err(), err))
+			return fmt.Errorf("the new topics have no leaders yet: %w", errors.Join(ctx.Err(), err))
 		case <-tick.C:
 		}
 	}

@@ -23,7 +23,7 @@ const (
 	productCockroach = "cockroach"
 )
 
-// product reads which server to embed.
+// product returns which server to embed.
 func product() (string, error) {
 	switch p := os.Getenv(envProduct); p {
 	case "", productPostgres:
@@ -31,28 +31,28 @@ func product() (string, error) {
 	case productCockroach:
 		return p, nil
 	default:
-		return "", fmt.Errorf("%s is %s or %s, not %q", envProduct, productPostgres, productCockroach, p)
+		return "", fmt.Errorf("%s must be %s or %s, not %q", envProduct, productPostgres, productCockroach, p)
 	}
 }
 
-// cockroachProgram finds the program. Nothing is ever downloaded.
+// cockroachProgram finds the program. It never downloads it.
 func cockroachProgram() (string, error) {
 	if named := os.Getenv(envProgram); named != "" {
 		path, err := exec.LookPath(named)
 		if err != nil {
-			return "", fmt.Errorf("%s names no program that can be run: %w", envProgram, err)
+			return "", fmt.Errorf("%s must be the path of an executable: %w", envProgram, err)
 		}
 		return path, nil
 	}
 	path, err := exec.LookPath("cockroach")
 	if err != nil {
-		return "", fmt.Errorf("%s=%s needs CockroachDB: put its program cockroach on PATH, or name it in %s", envProduct, productCockroach, envProgram)
+		return "", fmt.Errorf("%s=%s requires CockroachDB: put its program cockroach on PATH, or set %s to its path", envProduct, productCockroach, envProgram)
 	}
 	return path, nil
 }
 
-// startCockroach starts a cluster of one node, without passwords and encryption, on free ports. Its data lies in memory,
-// or when durable in a temporary folder. A process that is killed hard leaves the node running.
+// startCockroach starts an insecure single-node cluster on free ports. Its data is in memory,
+// or if durable in a temporary folder. If the process is killed, the node keeps running.
 func startCockroach(ctx context.Context, durable bool) (testserver.TestServer, error) {
 	program, err := cockroachProgram()
 	if err != nil {
@@ -69,15 +69,15 @@ func startCockroach(ctx context.Context, durable bool) (testserver.TestServer, e
 	if err != nil {
 		return nil, fmt.Errorf("start %s: %w", program, err)
 	}
-	if err := hurry(ctx, node.PGURL().String(), durable); err != nil {
+	if err := configureForTests(ctx, node.PGURL().String(), durable); err != nil {
 		node.Stop()
 		return nil, err
 	}
 	return node, nil
 }
 
-// hasteSettings make schema changes fast and statistics rare; fit for tests only.
-var hasteSettings = []string{ //nolint:gochecknoglobals // a constant
+// fastSettings speed up schema changes and disable automatic statistics; for tests only.
+var fastSettings = []string{ //nolint:gochecknoglobals // a constant
 	"SET CLUSTER SETTING kv.range_merge.queue_interval = '50ms'",
 	"SET CLUSTER SETTING jobs.registry.interval.gc = '30s'",
 	"SET CLUSTER SETTING jobs.registry.interval.cancel = '180s'",
@@ -87,9 +87,9 @@ var hasteSettings = []string{ //nolint:gochecknoglobals // a constant
 	"ALTER DATABASE system CONFIGURE ZONE USING gc.ttlseconds = 600",
 }
 
-// hurry prepares a cluster for tests, which make and drop databases all the time. A setting that a release does not
-// know costs time only, so it is told and no more. A durable cluster keeps the settings of production.
-func hurry(ctx context.Context, address string, durable bool) error {
+// configureForTests prepares a cluster for tests, which create and drop databases all the time. A setting that the release
+// does not know only costs time, so it is printed and ignored. A durable cluster keeps the settings of production.
+func configureForTests(ctx context.Context, address string, durable bool) error {
 	if durable {
 		return nil
 	}
@@ -97,9 +97,9 @@ func hurry(ctx context.Context, address string, durable bool) error {
 	if err != nil {
 		return fmt.Errorf("connect to CockroachDB: %w", err)
 	}
-	for _, stmt := range hasteSettings {
+	for _, stmt := range fastSettings {
 		if _, err := conn.Exec(ctx, stmt); err != nil {
-			fmt.Fprintf(os.Stderr, "dbtest: not taken, tests are slower: %s: %v\n", stmt, err)
+			fmt.Fprintf(os.Stderr, "dbtest: setting not applied, tests are slower: %s: %v\n", stmt, err)
 		}
 	}
 	if err := conn.Close(ctx); err != nil {
@@ -108,7 +108,7 @@ func hurry(ctx context.Context, address string, durable bool) error {
 	return nil
 }
 
-// Dialect is the product that the databases of this process are on.
+// Dialect returns the database product that the tests of this process use.
 func Dialect(t testing.TB) db.Dialect {
 	t.Helper()
 	current.mu.Lock()
@@ -116,8 +116,8 @@ func Dialect(t testing.TB) db.Dialect {
 	return current.need(t).dialect
 }
 
-// Only leaves a test out where the database is another product, for a reason that is printed. The number of tests that
-// were left out is part of the summary of each run.
+// Only skips a test unless the database is the given product, and prints the reason. The summary of each run has the
+// number of skipped tests.
 func Only(t testing.TB, on db.Dialect, reason string) {
 	t.Helper()
 	if got := Dialect(t); got != on {
@@ -125,8 +125,8 @@ func Only(t testing.TB, on db.Dialect, reason string) {
 	}
 }
 
-// Cluster starts three nodes of CockroachDB, each in a region of its own, for one test that is about regions, and gives
-// the address of the first one's default database. They are stopped at the end of the test.
+// Cluster starts three CockroachDB nodes, each in its own region, for a test of regions. It returns the URL of the first
+// node's default database. The nodes are stopped at the end of the test.
 func Cluster(t testing.TB, regions [3]string) (address string) {
 	t.Helper()
 	program, err := cockroachProgram()

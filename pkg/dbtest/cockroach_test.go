@@ -58,13 +58,13 @@ func TestCockroachThatIsMissingIsNamed(t *testing.T) {
 	t.Setenv("TRADEGRID_COCKROACH", "")
 	t.Setenv("PATH", t.TempDir())
 	_, _, err := dbtest.Serve(t.Context(), false)
-	require.EqualError(t, err, "TRADEGRID_TEST_DATABASE=cockroach needs CockroachDB: put its program cockroach on PATH, or name it in TRADEGRID_COCKROACH")
+	require.EqualError(t, err, "TRADEGRID_TEST_DATABASE=cockroach requires CockroachDB: put its program cockroach on PATH, or set TRADEGRID_COCKROACH to its path")
 	t.Setenv("TRADEGRID_COCKROACH", "/nowhere/cockroach")
 	_, _, err = dbtest.Serve(t.Context(), false)
-	require.ErrorContains(t, err, "TRADEGRID_COCKROACH names no program that can be run")
+	require.ErrorContains(t, err, "TRADEGRID_COCKROACH must be the path of an executable")
 	t.Setenv("TRADEGRID_TEST_DATABASE", "oracle")
 	_, _, err = dbtest.Serve(t.Context(), false)
-	require.EqualError(t, err, `TRADEGRID_TEST_DATABASE is postgres or cockroach, not "oracle"`)
+	require.EqualError(t, err, `TRADEGRID_TEST_DATABASE must be postgres or cockroach, not "oracle"`)
 }
 
 func TestOnlyLeavesOutOnOtherProducts(t *testing.T) {

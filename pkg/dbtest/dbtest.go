@@ -1,20 +1,20 @@
-// Package dbtest gives tests a real database with the current schema, and a real broker with the topics.
-// Each test process has one embedded server of its own, PostgreSQL unless CockroachDB is asked for, started at the first need; tests keep
-// apart from each other by using companies of their own, or take a database for themselves.
+// Package dbtest provides tests with a real database with the current schema, and a real broker with the topics.
+// Each test process starts one embedded server when it is first needed, PostgreSQL unless CockroachDB is requested. Tests
+// isolate themselves by using their own companies, or their own database.
 //
-// A test package that uses it has
+// A test package that uses it needs
 //
 //	func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 //
 // Environment:
-//   - TRADEGRID_TEST_DATABASE: postgres (the default) or cockroach, the server to embed; the latter needs CockroachDB's
-//     program on PATH, or named in TRADEGRID_COCKROACH.
-//   - TRADEGRID_TEST_DATABASE_URL: use this server, PostgreSQL or CockroachDB, in place of an embedded one;
-//     databases of the tests' own are made on it and dropped.
-//   - TRADEGRID_TEST_KAFKA_BROKERS: use this cluster, as a list with commas, in place of a broker in the process;
-//     all that it holds is deleted.
+//   - TRADEGRID_TEST_DATABASE: the server to embed, postgres (the default) or cockroach; the latter requires CockroachDB's
+//     program on PATH, or its path in TRADEGRID_COCKROACH.
+//   - TRADEGRID_TEST_DATABASE_URL: use this PostgreSQL or CockroachDB server instead of an embedded one;
+//     the tests create and drop their own databases on it.
+//   - TRADEGRID_TEST_KAFKA_BROKERS: use this cluster, as a comma-separated list, instead of a broker in the process;
+//     everything on it is deleted.
 //   - TRADEGRID_TEST_CHAOS: probability (0..1) with which each point of a transaction fails.
-//   - TRADEGRID_SQL_LOG: file that gets the text of every statement, one JSON string per line.
+//   - TRADEGRID_SQL_LOG: file to which the text of every statement is written, one JSON string per line.
 package dbtest
 
 import (
@@ -39,25 +39,25 @@ const (
 	envLog   = "TRADEGRID_SQL_LOG"
 )
 
-// setUpTimeout bounds starting a server and migrating it. Schema changes on CockroachDB take their time.
+// setUpTimeout limits starting and migrating a server. Schema changes are slow on CockroachDB.
 const setUpTimeout = 5 * time.Minute
 
-// sharedMaxConns is the size of the pool that all tests of a process share.
+// sharedMaxConns is the size of the pool shared by all tests of a process.
 const sharedMaxConns = 20
 
-// process is what the tests of one process share.
+// process is the state shared by the tests of a process.
 type process struct {
 	mu      sync.Mutex
 	inMain  bool
 	server  *server
-	err     error // why there is no server; not tried again
+	err     error // why the server could not be started; it is not retried
 	shared  *db.DB
 	started bool
 }
 
 var current process //nolint:gochecknoglobals // tests of one process share one server
 
-// Main runs the tests and then stops what they started. It returns the exit code.
+// Main runs the tests, stops the servers that they started, and returns the exit code.
 func Main(m *testing.M) int {
 	calmRapid()
 	current.mu.Lock()
@@ -71,8 +71,8 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Open gives the pool that all tests of the process share, on a database with the current schema.
-// Tests isolate themselves by companies of their own. The pool is closed by [Main].
+// Open returns the pool shared by all tests of the process, on a database with the current schema.
+// Tests isolate themselves by using their own companies. [Main] closes the pool.
 func Open(t testing.TB) *db.DB {
 	t.Helper()
 	current.mu.Lock()
@@ -84,7 +84,7 @@ func Open(t testing.TB) *db.DB {
 	return current.shared
 }
 
-// URL is the address of the database that [Open] gives.
+// URL returns the URL of the database of [Open].
 func URL(t testing.TB) string {
 	t.Helper()
 	current.mu.Lock()
@@ -93,8 +93,8 @@ func URL(t testing.TB) string {
 	return s.url(s.shared)
 }
 
-// NewDatabase makes a database with the current schema for one test and gives its address.
-// It is dropped at the end of the test.
+// NewDatabase creates a database with the current schema for one test and returns its URL.
+// The database is dropped at the end of the test.
 func NewDatabase(t testing.TB) string {
 	t.Helper()
 	current.mu.Lock()
@@ -112,7 +112,7 @@ func NewDatabase(t testing.TB) string {
 	return s.url(name)
 }
 
-// OpenNew is a pool on a database that the test has for itself; see [NewDatabase].
+// OpenNew returns a pool on a new database for the exclusive use of the test; see [NewDatabase].
 func OpenNew(t testing.TB) *db.DB {
 	t.Helper()
 	url := NewDatabase(t)
@@ -136,13 +136,13 @@ func connect(t testing.TB, url string, conns int32) *db.DB {
 	return d
 }
 
-// Chaotic reports whether the transactions of the pools that this package opens fail at random.
+// Chaotic reports whether faults are injected at random into the transactions of this package's pools.
 func Chaotic() bool { return os.Getenv(envChaos) != "" }
 
-// chaoticChecks is how many cases a property test makes up where each of its transactions is run several times.
+// chaoticChecks is the number of cases of a property test under injected faults, where each transaction runs several times.
 const chaoticChecks = "20"
 
-// calmRapid gives property tests fewer cases under injected faults. The flag of the command line goes before.
+// calmRapid reduces the number of cases of property tests under injected faults, unless the flag is given.
 func calmRapid() {
 	if f := flag.Lookup("rapid.checks"); f != nil && Chaotic() {
 		if err := f.Value.Set(chaoticChecks); err != nil {
@@ -151,8 +151,8 @@ func calmRapid() {
 	}
 }
 
-// chaoticTries leaves a transaction its last tries: what happens without them has tests of its own, with pools of their
-// own, and every other test would fail by chance.
+// chaoticTries exempts the last tries of a transaction from faults, because tests would otherwise fail at random. Separate
+// tests with their own pools cover transactions whose tries are exhausted.
 const chaoticTries = 9
 
 func chaos(t testing.TB) db.Injector {
@@ -162,12 +162,12 @@ func chaos(t testing.TB) db.Injector {
 		return nil
 	}
 	p, err := strconv.ParseFloat(text, 64)
-	require.NoErrorf(t, err, "%s is a number from 0 to 1", envChaos)
-	require.Truef(t, p >= 0 && p <= 1, "%s is a number from 0 to 1, not %s", envChaos, text)
+	require.NoErrorf(t, err, "%s must be a number from 0 to 1", envChaos)
+	require.Truef(t, p >= 0 && p <= 1, "%s must be a number from 0 to 1, not %s", envChaos, text)
 	return db.Chaos{Probability: p, Tries: chaoticTries}
 }
 
-// need starts the server at the first call. The caller holds the lock.
+// need starts the server on the first call. The caller holds the lock.
 func (p *process) need(t testing.TB) *server {
 	t.Helper()
 	require.True(t, p.inMain, "this test package needs: func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }")

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Series is what the collectors have counted under the name, over all series with the labels, given as pairs of name
-// and value: the sum of counters and gauges, or the number of observations of a histogram.
+// Series returns the sum over all series of a metric with the labels, given as pairs of name and value: the values of
+// counters and gauges, or the number of observations of histograms.
 func Series(t testing.TB, collectors []prometheus.Collector, name string, labels ...string) (sum float64) {
 	t.Helper()
 	registry := prometheus.NewRegistry()

@@ -24,24 +24,24 @@ import (
 
 const folderPrefix = "tradegrid-dbtest-"
 
-// abandonedAfter is the age at which the folder of a test process that was killed is removed.
+// abandonedAfter is the age at which the folder of a killed test process is removed.
 const abandonedAfter = time.Hour
 
-// server makes databases, by copying one that is migrated once.
+// server creates databases by copying one that was migrated once.
 type server struct {
-	base     *url.URL              // address of a database that exists already
-	postgres *embedded.Postgres    // or
-	node     testserver.TestServer // one of the two where the server is embedded
-	dir      string                // of the embedded PostgreSQL
+	base     *url.URL // URL of an existing database
+	postgres *embedded.Postgres
+	node     testserver.TestServer // this or postgres is set if the server is embedded
+	dir      string                // folder of the embedded PostgreSQL
 	admin    *pgxpool.Pool
 	dialect  db.Dialect
-	prefix   string // of all databases of this process
+	prefix   string // name prefix of all databases of this process
 	template string // "" on CockroachDB, which cannot copy databases
 	shared   string
 	made     atomic.Int64
 }
 
-// startServer uses the server at an address, or an embedded one when that is empty.
+// startServer connects to the server at a URL, or starts an embedded one if the URL is empty.
 func startServer(ctx context.Context, address string) (s *server, err error) {
 	s = &server{prefix: "tradegrid_test_" + strings.ToLower(rand.Text()[:8])}
 	defer func() {
@@ -77,9 +77,9 @@ func (s *server) startEmbedded(ctx context.Context, durable bool) (address strin
 	}
 	removeAbandoned()
 	if s.dir, err = os.MkdirTemp("", folderPrefix); err != nil {
-		return "", fmt.Errorf("make test folder: %w", err)
+		return "", fmt.Errorf("create test folder: %w", err)
 	}
-	// The server runs as another user when the tests run as root.
+	// The server runs as another user if the tests run as root.
 	if err := os.Chmod(s.dir, 0o711); err != nil {
 		return "", fmt.Errorf("open test folder: %w", err)
 	}
@@ -89,21 +89,21 @@ func (s *server) startEmbedded(ctx context.Context, durable bool) (address strin
 	return s.postgres.URL("postgres"), nil
 }
 
-// removeAbandoned deletes what killed test processes left behind. A folder that is in use is left alone.
+// removeAbandoned deletes the folders of killed test processes, unless they are in use.
 func removeAbandoned() {
 	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*")) // the pattern is well-formed
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandonedAfter {
-			_ = embedded.Remove(dir) // another process may be faster, or own it
+			_ = embedded.Remove(dir) // another process may delete it first or own it
 		}
 	}
 }
 
-// prepare makes the migrated template and the shared database.
+// prepare creates the migrated template and the shared database.
 func (s *server) prepare(ctx context.Context) error {
 	var version string
 	if err := s.admin.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
-		return fmt.Errorf("ask the test database for its version: %w", err)
+		return fmt.Errorf("query the version of the test database: %w", err)
 	}
 	s.dialect = db.PostgreSQL
 	if strings.Contains(version, "CockroachDB") {
@@ -121,7 +121,7 @@ func (s *server) prepare(ctx context.Context) error {
 	return err
 }
 
-// create makes a database with the current schema.
+// create creates a database with the current schema.
 func (s *server) create(ctx context.Context) (name string, err error) {
 	name = fmt.Sprintf("%s_%d", s.prefix, s.made.Add(1))
 	if s.template == "" {
@@ -168,7 +168,7 @@ func (s *server) url(name string) string {
 	return u.String()
 }
 
-// stop ends an embedded server, or drops this process's databases on another one.
+// stop stops an embedded server, or drops this process's databases on an external one.
 func (s *server) stop(ctx context.Context) error {
 	var err error
 	if s.admin != nil && s.postgres == nil && s.node == nil {
@@ -193,15 +193,15 @@ func (s *server) stop(ctx context.Context) error {
 	return err
 }
 
-// Serve starts an embedded server for several test processes and gives the address to pass to them in
-// TRADEGRID_TEST_DATABASE_URL; stop ends it. A durable server waits for the disk at each commit, as in production;
-// the others lose data with the machine. Where that variable is set already, its server is used.
+// Serve starts an embedded server for several test processes and returns the URL to pass to them in
+// TRADEGRID_TEST_DATABASE_URL; stop stops it. A durable server syncs to disk at each commit, as in production;
+// others lose data if the machine crashes. If the variable is already set, Serve uses its server.
 func Serve(ctx context.Context, durable bool) (address string, stop func() error, err error) {
 	if address = os.Getenv(envURL); address != "" {
 		return address, func() error { return nil }, nil
 	}
 	s := &server{}
-	stop = func() error { //nolint:contextcheck // ctx may be over when the tests are
+	stop = func() error { //nolint:contextcheck // ctx may be done when the tests have ended
 		ctx, cancel := context.WithTimeout(context.Background(), setUpTimeout)
 		defer cancel()
 		return s.stop(ctx)

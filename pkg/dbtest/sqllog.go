@@ -10,12 +10,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// sqlLog writes each distinct statement that a process sends to a file, which several processes share.
+// sqlLog appends each distinct statement of a process to a file shared by several processes.
 type sqlLog struct {
 	path string
 	mu   sync.Mutex
 	seen map[string]bool
-	err  error // of writing; it fails the next open, since a check of half a log would look right
+	err  error // write error; the next open returns it, so that no check runs on an incomplete log
 }
 
 var (
@@ -23,7 +23,7 @@ var (
 	sqlLogs   = make(map[string]*sqlLog) //nolint:gochecknoglobals // one log per file and process
 )
 
-// openSQLLog gives the log of a path, nil for none.
+// openSQLLog returns the log of a path; nil if the path is empty.
 func openSQLLog(path string) (*sqlLog, error) {
 	if path == "" {
 		return nil, nil //nolint:nilnil // no log is wanted
@@ -49,7 +49,7 @@ func (l *sqlLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 // TraceQueryEnd implements [pgx.QueryTracer].
 func (l *sqlLog) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
 
-// TracePrepareStart implements [pgx.PrepareTracer]: what is only prepared is checked, too.
+// TracePrepareStart implements [pgx.PrepareTracer], so that statements that are only prepared are logged too.
 func (l *sqlLog) TracePrepareStart(ctx context.Context, _ *pgx.Conn, data pgx.TracePrepareStartData) context.Context {
 	l.add(data.SQL)
 	return ctx
@@ -87,7 +87,7 @@ func (l *sqlLog) add(sql string) {
 	}
 }
 
-// appendLine adds one JSON string in one write, so that lines of several processes do not mix.
+// appendLine appends one JSON string in a single write, so that lines of several processes do not interleave.
 func appendLine(path, text string) error {
 	line, err := json.Marshal(text)
 	if err != nil {

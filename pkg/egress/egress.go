@@ -1,6 +1,6 @@
-// Package egress makes the HTTP requests that leave the platform for places named by its users. It
-// connects to public addresses only, follows nothing, keeps nothing, waits for a bounded time and reads a
-// bounded answer. What the request says, and what its outcome means, is left to the caller.
+// Package egress sends HTTP requests to URLs given by users. It connects only to public addresses, follows no redirects,
+// keeps no cookies, and limits the duration of a request and the size of its response. The content of requests and the
+// interpretation of responses are left to the caller.
 package egress
 
 import (
@@ -18,35 +18,35 @@ import (
 	"time"
 )
 
-// MaxBody is how much of an answer's body is read, in bytes.
+// MaxBody is the maximum number of bytes read of a response body.
 const MaxBody = 2048
 
-// Config bounds the requests. Zero values take the defaults named beside the fields.
+// Config configures a client. Zero values take the defaults given beside the fields.
 type Config struct {
-	AllowInsecure   bool          // let http:// through; for development only
-	AllowPrivate    bool          // connect to any address; for development only
-	ConnectTimeout  time.Duration // of a TCP connection; 3 s
-	Timeout         time.Duration // of a request as a whole, body included; 10 s
-	MaxConnsPerHost int           // 64; above the number of requests to one host at a time
-	Proxy           *url.URL      // nil = direct. A proxy resolves names itself: it has to guard the addresses
+	AllowInsecure   bool          // allow http:// URLs; for development only
+	AllowPrivate    bool          // allow non-public addresses; for development only
+	ConnectTimeout  time.Duration // timeout of the TCP connection; 3 s
+	Timeout         time.Duration // timeout of a request, including the response body; 10 s
+	MaxConnsPerHost int           // 64; must exceed the number of concurrent requests to one host
+	Proxy           *url.URL      // nil = direct. A proxy resolves names itself, so it must block non-public addresses
 	RootCAs         *x509.CertPool
 	Resolver        *net.Resolver
 }
 
-// Client sends guarded requests. It is safe for concurrent use.
+// Client sends requests to public addresses. It is safe for concurrent use.
 type Client struct {
 	cfg       Config
 	transport *http.Transport
 }
 
-// Answer is what a receiver replied: any status is an answer, also a redirect.
+// Answer is the response of a receiver, of any status, including redirects.
 type Answer struct {
 	Status     int
 	Body       []byte // the first MaxBody bytes
-	RetryAfter string // the header as it came
+	RetryAfter string // unparsed header
 }
 
-// New makes a client.
+// New creates a client.
 func New(cfg Config) *Client {
 	cfg.ConnectTimeout = orDefault(cfg.ConnectTimeout, 3*time.Second)
 	cfg.Timeout = orDefault(cfg.Timeout, 10*time.Second)
@@ -57,21 +57,21 @@ func New(cfg Config) *Client {
 	}
 	t := &http.Transport{
 		DialContext:       dialer.DialContext,
-		ForceAttemptHTTP2: true, // a dialer of one's own turns it off otherwise
+		ForceAttemptHTTP2: true, // a custom DialContext disables it otherwise
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs,
-			// Connections are given up early (below), so handshakes are made cheap.
+			// Idle connections are closed early (see below), so make handshakes cheap.
 			ClientSessionCache: tls.NewLRUClientSessionCache(4096),
 		},
 		TLSHandshakeTimeout: 5 * time.Second,
 		MaxConnsPerHost:     cfg.MaxConnsPerHost,
 		MaxIdleConns:        8192, MaxIdleConnsPerHost: cfg.MaxConnsPerHost,
-		// Common servers close idle connections after 5 s. A request sent into such a closing one would fail
+		// Common servers close idle connections after 5 s. A request on a connection that is being closed would fail
 		// and use up an attempt.
 		IdleConnTimeout:        4 * time.Second,
-		DisableCompression:     true, // a small answer must not unfold into a big one
+		DisableCompression:     true, // prevents decompression bombs
 		MaxResponseHeaderBytes: 64 << 10,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second}, // notices dead peers
+		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second}, // detects dead peers
 	}
 	if cfg.Proxy != nil {
 		t.Proxy = http.ProxyURL(cfg.Proxy)
@@ -86,12 +86,11 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
-// Close ends idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
-// Post sends the body with the headers and returns what was answered within the time limit. The error is
-// an [*Error], or the context's when the caller gave up. An answer whose body does not arrive in time
-// (of its first MaxBody bytes) is a timeout, whatever its status.
+// Post sends a request and returns the response. The error is an [*Error], or that of ctx if ctx is done. If the first
+// MaxBody bytes of the response body do not arrive in time, the request has timed out, whatever its status.
 func (c *Client) Post(ctx context.Context, target *url.URL, header http.Header, body []byte) (Answer, error) {
 	began := time.Now()
 	answer, err := c.post(ctx, target, header, body)
@@ -111,7 +110,7 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 		Body:    io.NopCloser(bytes.NewReader(body)),
 		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
 	}).WithContext(limited)
-	// The transport alone follows no redirects and has no cookies.
+	// Unlike http.Client, the transport follows no redirects and keeps no cookies.
 	res, err := c.transport.RoundTrip(req)
 	if err != nil {
 		return Answer{}, c.explain(ctx, limited, err)
@@ -126,9 +125,9 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 
 var buffers = sync.Pool{New: func() any { return new([MaxBody + 1]byte) }}
 
-// readSome reads up to MaxBody bytes. It asks for one more: a body that ends there leaves its connection usable.
+// readSome reads up to MaxBody bytes. It tries to read one more, so that the connection of a body of that size can be reused.
 func readSome(r io.Reader) ([]byte, error) {
-	buf := buffers.Get().(*[MaxBody + 1]byte) //nolint:errcheck // the pool makes nothing else
+	buf := buffers.Get().(*[MaxBody + 1]byte) //nolint:errcheck // the pool contains nothing else
 	defer buffers.Put(buf)
 	for n := 0; ; {
 		k, err := r.Read(buf[n:])
@@ -143,10 +142,10 @@ func readSome(r io.Reader) ([]byte, error) {
 	}
 }
 
-// Kind classifies why there was no answer.
+// Kind classifies why there was no response.
 type Kind string
 
-// The kinds, used as error.type of spans and in logs.
+// The kinds, as in the error.type of spans and in logs.
 const (
 	Timeout Kind = "timeout"
 	Refused Kind = "address_refused"
@@ -156,21 +155,21 @@ const (
 	Broken  Kind = "connection_broken"
 )
 
-// Error says in one short sentence why there was no answer.
+// Error describes in one short sentence why there was no response.
 type Error struct {
 	Kind    Kind
 	Message string
 	Cause   error
 }
 
-// Error implements error; the cause is left out, for it may name addresses of the platform.
+// Error implements error. It omits the cause, which may contain internal addresses.
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap returns what net/http said.
+// Unwrap returns the error of net/http.
 func (e *Error) Unwrap() error { return e.Cause }
 
-// explain maps the transport's error. The caller's own cancellation stays what it is. When the time of the limited context
-// is over, the transport closes the connection, and which error of that comes first is chance.
+// explain converts the transport's error. Cancellation by the caller is returned unchanged. When the limited context times
+// out, the transport closes the connection, and which of the resulting errors it returns is random.
 func (c *Client) explain(ctx, limited context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -210,7 +209,7 @@ func isTLS(err error) bool {
 		strings.Contains(err.Error(), "TLS handshake timeout")
 }
 
-// tlsDetail is the innermost text, which is about the certificate and not about addresses.
+// tlsDetail returns the innermost error text, which is about the certificate and contains no addresses.
 func tlsDetail(err error) string {
 	var cert *tls.CertificateVerificationError
 	if errors.As(err, &cert) {

@@ -10,18 +10,18 @@ import (
 	"syscall"
 )
 
-// MaxURL is the length limit of a receiver's URL, in bytes.
+// MaxURL is the maximum length of a receiver's URL in bytes.
 const MaxURL = 2048
 
-// refused4 are the IPv4 ranges that are not public: the platform's own networks, and addresses that
-// mean something else than one host of the internet.
+// refused4 are the IPv4 ranges that are not public: private networks, and addresses that
+// do not identify a single host on the internet.
 var refused4 = prefixes(
 	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
 	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
 	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
 )
 
-// Of IPv6 only global unicast is let through, without the parts of it that are tunnels or documentation.
+// Of IPv6, only global unicast is allowed, except its ranges for tunnels and documentation.
 var (
 	global6  = netip.MustParsePrefix("2000::/3")
 	refused6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
@@ -36,8 +36,8 @@ func prefixes(texts ...string) []netip.Prefix {
 	return out
 }
 
-// Public reports whether an address belongs to one host of the public internet. An IPv4 address inside
-// an IPv6 one (mapped, NAT64) is judged itself.
+// Public reports whether an address identifies a single host on the public internet. For an IPv4 address embedded in
+// an IPv6 one (mapped, NAT64), the IPv4 address decides.
 func Public(addr netip.Addr) bool {
 	addr = addr.Unmap().WithZone("")
 	switch {
@@ -61,8 +61,8 @@ func within(addr netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// guard is the dialer's hook: it sees the resolved address of every connection right before it is made,
-// so a name that changes its address between a check and the connection gains nothing.
+// guard is the dialer's Control function. It checks the resolved address of every connection right before it is
+// established, which defeats DNS rebinding.
 func guard(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !Public(ap.Addr()) {
@@ -71,9 +71,9 @@ func guard(_, address string, _ syscall.RawConn) error {
 	return nil
 }
 
-// CheckURL tells whether a URL can be a receiver's: https (or http where allowInsecure), a host, no user
-// or password, no fragment, at most 2 048 bytes. The error is a sentence for the person who entered it.
-// Addresses are checked when the connection is made, except those written into the URL itself.
+// CheckURL validates a receiver's URL: https (or http if allowInsecure), a host, no user or password, no fragment, at
+// most 2 048 bytes. The error is a text for the user who entered the URL.
+// IP addresses in the URL are checked too; those of host names are checked when connecting.
 func CheckURL(raw string, allowInsecure bool) error {
 	if len(raw) > MaxURL {
 		return fmt.Errorf("must be at most %d characters long", MaxURL)

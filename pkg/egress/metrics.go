@@ -10,13 +10,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// requestDuration has no server.address, which the conventions ask for: nobody bounds the number of receivers.
+// requestDuration lacks the server.address of the conventions, because the number of receivers is unbounded.
 var requestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-	Name: "http_client_request_duration_seconds", Help: "Duration of requests to receivers, by status, and by what went wrong: a status from 300 on, timeout, address_refused, tls, dns, connect, connection_broken, or canceled by this process.",
+	Name: "http_client_request_duration_seconds", Help: "Duration of requests to receivers, by status and error: a status of 300 or above, timeout, address_refused, tls, dns, connect, connection_broken, or canceled by this process.",
 	Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 }, []string{"http_request_method", "http_response_status_code", "error_type"})
 
-// Metrics are the collectors of this package, to be registered once per process. They show what is usual from the start.
+// Metrics returns the collectors of this package, to be registered once per process. Common series start at 0.
 func Metrics() []prometheus.Collector {
 	requestDuration.WithLabelValues(http.MethodPost, strconv.Itoa(http.StatusOK), "")
 	for _, kind := range []Kind{Timeout, Refused, TLS, DNS, Connect, Broken} {
@@ -25,7 +25,7 @@ func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{requestDuration}
 }
 
-// observe measures a request. An answer whose body did not come is the failure that it was.
+// observe records a request. A response whose body did not arrive counts as an error.
 func observe(began time.Time, answer Answer, err error) {
 	status, kind := "", ""
 	var failure *Error
@@ -44,7 +44,7 @@ func observe(began time.Time, answer Answer, err error) {
 	requestDuration.WithLabelValues(http.MethodPost, status, kind).Observe(time.Since(began).Seconds())
 }
 
-// statusLabel keeps what receivers may make up from making a series each.
+// statusLabel groups unregistered status codes, so that receivers cannot create arbitrary series.
 func statusLabel(status int) string {
 	if http.StatusText(status) != "" {
 		return strconv.Itoa(status)

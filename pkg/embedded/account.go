@@ -13,14 +13,14 @@ import (
 	"syscall"
 )
 
-// account is the user that the server runs as.
+// account is the operating system user that the server runs as.
 type account struct {
 	name     string
 	uid, gid int
 	switched bool // differs from the user of this process
 }
 
-// serverAccount is the user of this process, or an unprivileged one when that is root.
+// serverAccount returns the user of this process, or an unprivileged one if this process runs as root.
 func serverAccount() (*account, error) {
 	if os.Geteuid() != 0 {
 		return &account{name: "the current user", uid: os.Geteuid(), gid: os.Getegid()}, nil
@@ -41,8 +41,8 @@ func serverAccount() (*account, error) {
 		"run as an ordinary user, or add a user postgres")
 }
 
-// command prepares a program to run as the account, without settings that libpq or PostgreSQL would take
-// from the environment of this process.
+// command prepares a program to run as the account, without the environment variables that libpq or PostgreSQL
+// would read.
 func (a *account) command(ctx context.Context, path string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, path, args...) //nolint:gosec // a program found by findPrograms
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool {
@@ -58,8 +58,8 @@ func (a *account) command(ctx context.Context, path string, args ...string) *exe
 	return cmd
 }
 
-// canEnter reports whether the account can reach a folder. It lets the kernel decide, by a
-// program started there: modes, groups, access lists and mounts all count.
+// canEnter reports whether the account can access a folder. It starts a program there, so that the kernel
+// takes modes, groups, access lists and mounts into account.
 func (a *account) canEnter(ctx context.Context, dir string) bool {
 	if !a.switched {
 		return true
@@ -69,9 +69,9 @@ func (a *account) canEnter(ctx context.Context, dir string) bool {
 	return cmd.Run() == nil
 }
 
-// adopt makes the account the owner of existing data: a server runs only as the owner of its data, which
-// an ordinary user may have made before root came along.
-func (a *account) adopt(data string) {
+// useDataOwner switches the account to the owner of existing data. PostgreSQL runs only as the owner of its data, which
+// may have been created by an ordinary user before root started this process.
+func (a *account) useDataOwner(data string) {
 	if !a.switched {
 		return
 	}
@@ -82,13 +82,13 @@ func (a *account) adopt(data string) {
 	}
 }
 
-// give makes the account the owner of a path.
-func (a *account) give(path string) error {
+// chown makes the account the owner of a path.
+func (a *account) chown(path string) error {
 	if !a.switched {
 		return nil
 	}
 	if err := os.Lchown(path, a.uid, a.gid); err != nil {
-		return fmt.Errorf("give %s to %s: %w", path, a.name, err)
+		return fmt.Errorf("change the owner of %s to %s: %w", path, a.name, err)
 	}
 	return nil
 }

@@ -5,7 +5,7 @@ import (
 	"syscall"
 )
 
-// startBound starts cmd so that the kernel interrupts it when the calling thread ends.
+// startBound starts cmd so that the kernel sends it SIGINT when the calling thread ends.
 func startBound(cmd *exec.Cmd) (release func(), err error) {
 	cmd.SysProcAttr.Pdeathsig = syscall.SIGINT
 	return func() {}, cmd.Start()

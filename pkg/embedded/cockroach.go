@@ -17,18 +17,18 @@ import (
 	"time"
 )
 
-// cockroachProgram is the name under which a CockroachDB is looked for on PATH.
+// cockroachProgram is the name of CockroachDB's program on PATH.
 const cockroachProgram = "cockroach"
 
-// CockroachConfig says where a CockroachDB node lives.
+// CockroachConfig configures a CockroachDB node.
 type CockroachConfig struct {
 	Program string       // path of the program; see [FindCockroach]
-	Dir     string       // holds data and log; made when absent
-	Fresh   bool         // throw away earlier data
-	Log     *slog.Logger // nil: no messages
+	Dir     string       // folder of data and log; created if missing
+	Fresh   bool         // delete existing data
+	Log     *slog.Logger // nil: no logging
 }
 
-// Cockroach is a running cluster of one node.
+// Cockroach is a running single-node cluster.
 type Cockroach struct {
 	cfg  CockroachConfig
 	url  string
@@ -36,7 +36,7 @@ type Cockroach struct {
 	proc *process
 }
 
-// FindCockroach looks for the program on PATH; ok tells whether it is there.
+// FindCockroach looks for the program on PATH; ok reports whether it was found.
 func FindCockroach() (path string, ok bool) {
 	path, err := exec.LookPath(cockroachProgram)
 	if err != nil {
@@ -46,10 +46,10 @@ func FindCockroach() (path string, ok bool) {
 	return path, err == nil
 }
 
-// StartCockroach starts a node on the data in cfg.Dir, which it makes at the first start, and waits until it takes
-// connections. The node listens on the loopback address only, on free ports, and asks nobody for a password: it is
-// for one developer's machine. It runs as the user of this process and ends with it.
-// A Dir that another process uses gives [ErrInUse].
+// StartCockroach starts a node on the data in cfg.Dir, which it creates at the first start, and waits until the node
+// accepts connections. The node listens on free ports of the loopback address and requires no password; it is meant for
+// a developer's machine. It runs as the user of this process and ends with it.
+// If another process uses Dir, the error wraps [ErrInUse].
 func StartCockroach(ctx context.Context, cfg CockroachConfig) (_ *Cockroach, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -58,7 +58,7 @@ func StartCockroach(ctx context.Context, cfg CockroachConfig) (_ *Cockroach, err
 		return nil, fmt.Errorf("resolve database folder: %w", err)
 	}
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return nil, fmt.Errorf("make database folder: %w", err)
+		return nil, fmt.Errorf("create database folder: %w", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
@@ -75,7 +75,7 @@ func StartCockroach(ctx context.Context, cfg CockroachConfig) (_ *Cockroach, err
 }
 
 func (c *Cockroach) start(ctx context.Context) error {
-	if err := c.endEarlier(ctx); err != nil {
+	if err := c.stopOrphan(ctx); err != nil {
 		return err
 	}
 	if c.cfg.Fresh {
@@ -91,16 +91,16 @@ func (c *Cockroach) start(ctx context.Context) error {
 		return err
 	}
 	if err := os.WriteFile(c.pidFile(), []byte(strconv.Itoa(c.PID())+"\n"), 0o600); err != nil {
-		return fmt.Errorf("note process id: %w", err)
+		return fmt.Errorf("write process id: %w", err)
 	}
 	if err := c.waitReady(ctx); err != nil {
-		return fmt.Errorf("%w; the server said: %s", err, logSince(c.LogFile(), offset))
+		return fmt.Errorf("%w; server log: %s", err, logSince(c.LogFile(), offset))
 	}
 	return nil
 }
 
-// endEarlier deals with a node whose parent was killed: the lock is ours, so it is on its way out.
-func (c *Cockroach) endEarlier(ctx context.Context) error {
+// stopOrphan stops a node whose parent was killed and waits for it. This process holds the lock, so nobody else uses the node.
+func (c *Cockroach) stopOrphan(ctx context.Context) error {
 	b, err := os.ReadFile(c.pidFile())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -109,10 +109,10 @@ func (c *Cockroach) endEarlier(ctx context.Context) error {
 	}
 	pid := processID(strings.TrimSpace(string(b)))
 	if pid == 0 || !runsOn(pid, c.data()) {
-		return nil // it has ended, or its id has gone to a stranger
+		return nil // it has ended, or its id was reused by another process
 	}
-	c.cfg.Log.InfoContext(ctx, "waiting for an earlier server to end", "pid", pid)
-	return endEarlier(ctx, pid, c.data(), syscall.SIGTERM)
+	c.cfg.Log.InfoContext(ctx, "waiting for an earlier server to stop", "pid", pid)
+	return stopOrphan(ctx, pid, c.data(), syscall.SIGTERM)
 }
 
 func (c *Cockroach) spawn(ctx context.Context) (logOffset int64, err error) {
@@ -124,10 +124,10 @@ func (c *Cockroach) spawn(ctx context.Context) (logOffset int64, err error) {
 	if logOffset, err = log.Seek(0, 2); err != nil {
 		return 0, fmt.Errorf("open %s: %w", c.LogFile(), err)
 	}
-	// The node lives until it is stopped, longer than the context of its start.
+	// The node outlives the context of its start.
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.cfg.Program, cockroachArgs(c.data(), c.urlFile())...) //nolint:gosec // the caller's program
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "COCKROACH_") || strings.HasPrefix(kv, "PG") })
-	cmd.Env = append(cmd.Env, "COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING=true") // a developer's node tells nobody of itself
+	cmd.Env = append(cmd.Env, "COCKROACH_SKIP_ENABLING_DIAGNOSTIC_REPORTING=true") // no telemetry from a developer's machine
 	cmd.Dir = c.cfg.Dir
 	cmd.Stdout, cmd.Stderr = log, log
 	if c.proc, err = startProcess(cmd); err != nil {
@@ -144,7 +144,7 @@ func cockroachArgs(data, urlFile string) []string {
 	}
 }
 
-// waitReady waits until the node has written its address, which it does once it takes connections, or has ended.
+// waitReady waits until the node has written its address, which it does once it accepts connections, or has exited.
 func (c *Cockroach) waitReady(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -153,14 +153,14 @@ func (c *Cockroach) waitReady(ctx context.Context) error {
 		if text := strings.TrimSpace(string(b)); err == nil && text != "" {
 			u, err := url.Parse(text)
 			if err != nil || u.Port() == "" {
-				return fmt.Errorf("%s holds %q, which is no address", c.urlFile(), text)
+				return fmt.Errorf("%s contains %q, which is not a URL with a port", c.urlFile(), text)
 			}
 			c.url = text
 			return nil
 		}
 		select {
 		case <-c.proc.done:
-			return fmt.Errorf("the server ended: %w", ended(c.proc.err))
+			return fmt.Errorf("the server exited: %w", ended(c.proc.err))
 		case <-ctx.Done():
 			return fmt.Errorf("the server did not become ready: %w", ctx.Err())
 		case <-tick.C:
@@ -168,7 +168,7 @@ func (c *Cockroach) waitReady(ctx context.Context) error {
 	}
 }
 
-// ended says how a process ended that should not have.
+// ended returns why a process exited unexpectedly.
 func ended(err error) error {
 	if err == nil {
 		return errors.New("without an error")
@@ -176,20 +176,20 @@ func ended(err error) error {
 	return err
 }
 
-// URL is the address of the node's default database.
+// URL returns the URL of the node's default database.
 func (c *Cockroach) URL() string { return c.url }
 
-// PID is the process id of the node.
+// PID returns the process id of the node.
 func (c *Cockroach) PID() int { return c.proc.pid }
 
-// Done is closed when the node has ended, by [Cockroach.Stop] or by itself.
+// Done is closed when the node has exited, by [Cockroach.Stop] or by itself.
 func (c *Cockroach) Done() <-chan struct{} { return c.proc.done }
 
-// LogFile is where the node's output goes; its own logs lie below the data.
+// LogFile returns the file with the node's output; its own logs are in the data folder.
 func (c *Cockroach) LogFile() string { return filepath.Join(c.cfg.Dir, "cockroach.log") }
 
-// Stop lets the node drain and end. When ctx ends first, the node is ended hard and recovers at its next start;
-// Stop then returns the error of ctx. Stop may be called again.
+// Stop drains and stops the node. If ctx is done first, it kills the node, which recovers at its next start, and
+// returns the error of ctx. Stop may be called more than once.
 func (c *Cockroach) Stop(ctx context.Context) error {
 	defer c.cleanUp()
 	c.proc.signal(syscall.SIGTERM)
@@ -199,11 +199,11 @@ func (c *Cockroach) Stop(ctx context.Context) error {
 	case <-ctx.Done():
 		c.proc.signal(syscall.SIGKILL)
 		<-c.proc.done
-		return fmt.Errorf("stop CockroachDB in time, ended it hard: %w", ctx.Err())
+		return fmt.Errorf("CockroachDB did not stop in time and was killed: %w", ctx.Err())
 	}
 }
 
-// cleanUp gives back what a node without a process must not hold.
+// cleanUp kills the node if it still runs and releases the folder.
 func (c *Cockroach) cleanUp() {
 	if c.proc != nil {
 		c.proc.signal(syscall.SIGKILL)

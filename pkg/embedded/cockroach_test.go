@@ -115,7 +115,7 @@ func TestCockroachStartFailures(t *testing.T) {
 	for name, tc := range map[string]struct{ behaviour, says string }{
 		"ends at once":    {"echo no space left >&2; exit 3", "no space left"},
 		"ends silently":   {"exit 0", "without an error"},
-		"strange address": {`echo nonsense > "$url"`, `"nonsense", which is no address`},
+		"strange address": {`echo nonsense > "$url"`, `"nonsense", which is not a URL`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

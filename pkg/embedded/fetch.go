@@ -12,7 +12,7 @@ import (
 	embeddedpostgres "github.com/fergusstrange/embedded-postgres"
 )
 
-// fetchedVersion is what is fetched where no PostgreSQL is installed.
+// fetchedVersion is the version to download if no PostgreSQL is installed.
 const fetchedVersion = embeddedpostgres.V17
 
 // fetchPrograms downloads PostgreSQL into a cache folder, once for all servers of the user.
@@ -30,10 +30,10 @@ func fetchPrograms(ctx context.Context, place string, acct *account) (programs, 
 		return p, nil
 	}
 	return programs{}, fmt.Errorf("PostgreSQL %s into %s: %w", fetchedVersion, root,
-		errors.Join(downloadErr, errors.New("the programs are not usable")))
+		errors.Join(downloadErr, errors.New("the downloaded programs cannot be run")))
 }
 
-// fetchRoot is the user's cache folder, or beside the data when the server's user cannot reach that.
+// fetchRoot returns the user's cache folder, or a folder beside the data if the server's user cannot access that.
 func fetchRoot(place string, acct *account) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil || acct.switched {
@@ -41,14 +41,14 @@ func fetchRoot(place string, acct *account) (string, error) {
 	}
 	root := filepath.Join(cache, "tradegrid", "postgres")
 	if err := os.MkdirAll(root, 0o755); err != nil { //nolint:gosec // the server's user reads the programs
-		return "", fmt.Errorf("make cache folder: %w", err)
+		return "", fmt.Errorf("create cache folder: %w", err)
 	}
 	return root, nil
 }
 
-// download gets and unpacks the programs. The library has no call for that alone: it is asked to start a
-// server on a folder that only looks like data, so it downloads, unpacks and then fails to start.
-// The caller looks at what was unpacked, not at the error.
+// download downloads and unpacks the programs. The library has no call for that alone, so it is asked to start a
+// server on a folder that only looks like data: it downloads, unpacks and then fails to start.
+// The caller checks what was unpacked, not the error.
 func download(root, binaries string) error {
 	scratch, err := os.MkdirTemp(root, "scratch-")
 	if err != nil {
@@ -81,7 +81,7 @@ func download(root, binaries string) error {
 	return server.Stop()
 }
 
-// freePort finds a TCP port of the loopback address that nobody uses right now.
+// freePort finds an unused TCP port of the loopback address.
 func freePort() (int, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // no name is looked up
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"syscall"
 )
 
-// maxLog is the size in bytes at which a log is put aside at the next start.
+// maxLog is the size in bytes above which the log is rotated at the next start.
 const maxLog = 10 << 20
 
-// folderLock keeps a second server, of this or another process, away from a folder.
+// folderLock ensures that only one server, of this or another process, uses a folder.
 type folderLock struct{ f *os.File }
 
-// lockFolder takes the lock file of dir. The kernel frees it when the process ends, however that happens.
+// lockFolder locks the lock file of dir. The kernel releases the lock when the process ends for any reason.
 func lockFolder(dir string) (*folderLock, error) {
 	path := filepath.Join(dir, "lock")
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
@@ -48,40 +48,40 @@ func writeAt0(f *os.File, s string) error {
 
 func (l *folderLock) release() {
 	if l != nil && l.f != nil {
-		// Closing alone does not unlock while a child that is just being started holds a copy.
+		// Closing the file does not unlock it while a child process that is being started has inherited it.
 		_ = syscall.Flock(int(l.f.Fd()), syscall.LOCK_UN)
 		_ = l.f.Close()
 		l.f = nil
 	}
 }
 
-// makeOwnFolder makes dir, which the server's user has to pass through to its data.
+// makeOwnFolder creates dir, which the server's user must be able to traverse.
 func makeOwnFolder(dir string, acct *account) error {
 	mode := os.FileMode(0o700)
 	if acct.switched {
 		mode = 0o711
 	}
 	if err := os.MkdirAll(dir, mode); err != nil {
-		return fmt.Errorf("make database folder: %w", err)
+		return fmt.Errorf("create database folder: %w", err)
 	}
 	return nil
 }
 
-// placeFile names, inside Dir, the folder that holds the data when it cannot lie in Dir itself.
+// placeFile is the file in Dir with the path of the data, if the data cannot be in Dir itself.
 func placeFile(dir string) string { return filepath.Join(dir, "location") }
 
-// placeData decides which folder holds the data folder. It is cfg.Dir, unless the server runs as another user who
-// cannot reach it (below root's home, say): then it is a new folder elsewhere, whose path is kept in Dir.
-// The path is random and the folder made by this process, so nobody else can have prepared it.
+// placeData returns the parent of the data folder. It is cfg.Dir, unless the server runs as another user who cannot
+// access it (for example below root's home). Then it is a new folder elsewhere, whose path is stored in Dir. The path
+// is random and the folder is created by this process, so that no other user can have prepared it.
 func placeData(ctx context.Context, cfg PostgresConfig, acct *account) (string, error) {
 	if kept, err := os.ReadFile(placeFile(cfg.Dir)); err == nil {
 		place := strings.TrimSpace(string(kept))
 		if _, err := os.Stat(place); err != nil {
-			return "", fmt.Errorf("the data was placed at %s, named in %s, and is gone: %w; start fresh", place, placeFile(cfg.Dir), err)
+			return "", fmt.Errorf("the data folder %s, named in %s, is missing: %w; start fresh", place, placeFile(cfg.Dir), err)
 		}
 		return place, nil
 	} else if !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("read where the data lies: %w", err)
+		return "", fmt.Errorf("read the location of the data: %w", err)
 	}
 	if acct.canEnter(ctx, cfg.Dir) {
 		return cfg.Dir, nil
@@ -95,21 +95,21 @@ func placeData(ctx context.Context, cfg PostgresConfig, acct *account) (string, 
 		if err != nil {
 			continue
 		}
-		if err := os.Chmod(place, 0o711); err != nil || !acct.canEnter(ctx, place) { //nolint:gosec // the server's user passes through
+		if err := os.Chmod(place, 0o711); err != nil || !acct.canEnter(ctx, place) { //nolint:gosec // the server's user must be able to traverse it
 			_ = os.Remove(place)
 			continue
 		}
 		if err := os.WriteFile(placeFile(cfg.Dir), []byte(place+"\n"), 0o600); err != nil {
-			return "", fmt.Errorf("keep where the data lies: %w", err)
+			return "", fmt.Errorf("write the location of the data: %w", err)
 		}
-		cfg.Log.WarnContext(ctx, "database folder is out of reach for the server's user, data lies elsewhere",
+		cfg.Log.WarnContext(ctx, "the server's user cannot access the database folder, storing the data elsewhere",
 			"folder", cfg.Dir, "user", acct.name, "data", place)
 		return place, nil
 	}
-	return "", fmt.Errorf("user %s, who has to run the server, cannot reach %s: choose a folder that every user may pass through", acct.name, cfg.Dir)
+	return "", fmt.Errorf("user %s, which runs the server, cannot access %s: choose a folder that every user can traverse", acct.name, cfg.Dir)
 }
 
-// removeData throws away data and password, wherever the data lies.
+// removeData deletes data and password, wherever the data is.
 func removeData(dir string) error {
 	place := dir
 	if kept, err := os.ReadFile(placeFile(dir)); err == nil {
@@ -129,8 +129,8 @@ func removeData(dir string) error {
 	return nil
 }
 
-// Remove deletes the folder of a server that is not running, with its data wherever that lies.
-// A folder in use gives [ErrInUse].
+// Remove deletes the folder of a stopped server with its data, wherever the data is.
+// If the folder is in use, the error wraps [ErrInUse].
 func Remove(dir string) error {
 	lock, err := lockFolder(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -142,13 +142,13 @@ func Remove(dir string) error {
 	return errors.Join(removeData(dir), os.RemoveAll(dir))
 }
 
-// makeSocketFolder makes a private folder with a short path: the path of a socket is limited to about 100
-// bytes. The folder of a server that was killed is removed.
+// makeSocketFolder creates a private folder with a short path, because the path of a socket is limited to about 100
+// bytes. It deletes the folder of an earlier server that was killed.
 func makeSocketFolder(ctx context.Context, dir, place string, acct *account) (string, error) {
 	note := filepath.Join(dir, "sockets")
 	if old, err := os.ReadFile(note); err == nil {
 		if path := strings.TrimSpace(string(old)); strings.HasPrefix(filepath.Base(path), socketPrefix) {
-			_ = os.RemoveAll(path) // somebody may have cleaned up already
+			_ = os.RemoveAll(path) // it may be deleted already
 		}
 	}
 	root := os.TempDir()
@@ -157,13 +157,13 @@ func makeSocketFolder(ctx context.Context, dir, place string, acct *account) (st
 	}
 	path, err := os.MkdirTemp(root, socketPrefix)
 	if err != nil {
-		return "", fmt.Errorf("make socket folder: %w", err)
+		return "", fmt.Errorf("create socket folder: %w", err)
 	}
-	if err := acct.give(path); err != nil {
+	if err := acct.chown(path); err != nil {
 		return "", err
 	}
 	if err := os.WriteFile(note, []byte(path+"\n"), 0o600); err != nil {
-		return "", fmt.Errorf("note socket folder: %w", err)
+		return "", fmt.Errorf("write socket folder: %w", err)
 	}
 	return path, nil
 }
@@ -173,7 +173,7 @@ const socketPrefix = "tradegrid-pg-"
 func openLog(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
 		if err := os.Rename(path, path+".1"); err != nil {
-			return nil, fmt.Errorf("put the log aside: %w", err)
+			return nil, fmt.Errorf("rotate the log: %w", err)
 		}
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -183,11 +183,11 @@ func openLog(path string) (*os.File, error) {
 	return f, nil
 }
 
-// logSince is what the server wrote from an offset on, at most its last 2 000 bytes.
+// logSince returns what the server has logged since offset, at most the last 2 000 bytes.
 func logSince(path string, offset int64) string {
 	b, err := os.ReadFile(path)
 	if err != nil || int64(len(b)) < offset {
-		return "nothing (see " + path + ")"
+		return "empty (see " + path + ")"
 	}
 	b = b[offset:]
 	return strings.TrimSpace(string(b[max(0, len(b)-2000):]))

@@ -12,15 +12,15 @@ import (
 	"github.com/twmb/franz-go/pkg/kfake"
 )
 
-// KafkaConfig says where a broker keeps its records.
+// KafkaConfig configures an embedded broker.
 type KafkaConfig struct {
-	Dir        string // made when absent; empty keeps everything in memory
+	Dir        string // created if missing; empty = in memory
 	Port       int    // loopback TCP port; 0 picks a free one
-	SyncWrites bool   // acknowledge a batch only when it is on disk: slower, survives a crash of the machine
+	SyncWrites bool   // acknowledge a batch only once it is on disk: slower, but survives a crash of the machine
 	Log        *slog.Logger
 }
 
-// Kafka is a broker inside this process.
+// Kafka is a broker in this process.
 type Kafka struct {
 	cluster *kfake.Cluster
 	brokers []string
@@ -29,14 +29,14 @@ type Kafka struct {
 }
 
 // StartKafka starts a single broker on the loopback address. With a Dir, topics, records and committed
-// offsets survive a restart and the death of the process. Topics are never made by themselves.
-// A Dir that another broker uses gives [ErrInUse].
+// offsets survive a restart and a crash of the process. Topics are not created automatically.
+// If another broker uses Dir, the error wraps [ErrInUse].
 func StartKafka(cfg KafkaConfig) (*Kafka, error) {
 	k := &Kafka{}
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.Ports(cfg.Port),
-		// Consumers of a fleet that was killed must not hold its partitions for long.
+		// Consumers of killed processes must not keep their partitions for long.
 		kfake.GroupMinSessionTimeout(time.Second),
 		kfake.BrokerConfigs(map[string]string{
 			"group.consumer.heartbeat.interval.ms": "500",
@@ -48,7 +48,7 @@ func StartKafka(cfg KafkaConfig) (*Kafka, error) {
 	}
 	if cfg.Dir != "" {
 		if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-			return nil, fmt.Errorf("make broker folder: %w", err)
+			return nil, fmt.Errorf("create broker folder: %w", err)
 		}
 		var err error
 		if k.lock, err = lockFolder(cfg.Dir); err != nil {
@@ -68,13 +68,13 @@ func StartKafka(cfg KafkaConfig) (*Kafka, error) {
 	return k, nil
 }
 
-// Brokers are the host:port addresses of the broker.
+// Brokers returns the host:port addresses of the broker.
 func (k *Kafka) Brokers() []string { return k.brokers }
 
-// Cluster gives tests the broker itself, to make it fail.
+// Cluster returns the broker itself, so that tests can inject faults.
 func (k *Kafka) Cluster() *kfake.Cluster { return k.cluster }
 
-// Close writes what must survive and stops the broker. It may be called again.
+// Close flushes data to disk and stops the broker. It may be called more than once.
 func (k *Kafka) Close() {
 	k.close.Do(func() {
 		k.cluster.Close()
@@ -82,7 +82,7 @@ func (k *Kafka) Close() {
 	})
 }
 
-// kafkaLog passes warnings and errors of the broker on; the rest is about its insides and goes to debug.
+// kafkaLog passes on the broker's warnings and errors; everything else is logged at debug level.
 type kafkaLog struct{ log *slog.Logger }
 
 // Logf implements [kfake.Logger].

@@ -1,5 +1,5 @@
-// Package embedded runs the database and the Kafka broker that `tradegrid dev` and the tests stand on:
-// a private PostgreSQL server with its data in a folder, and a broker inside the process.
+// Package embedded runs the database and the Kafka broker of `tradegrid dev` and the tests: a private PostgreSQL or
+// CockroachDB server with its data in a folder, and a broker in the process.
 // No server outlives the process that started it, however that process ends.
 // It leaves schemas to package migrate and topics to package topics.
 package embedded
@@ -25,26 +25,26 @@ import (
 // DefaultDatabase is the database that [StartPostgres] creates.
 const DefaultDatabase = "tradegrid"
 
-// superuser is the role that owns an embedded server.
+// superuser is the superuser role of an embedded server.
 const superuser = "tradegrid"
 
 const (
-	startTimeout = 60 * time.Second // recovery of a busy server after a crash takes a while
-	startTries   = 5                // a free port may be taken by another process before the server has it
+	startTimeout = 60 * time.Second // allows for crash recovery
+	startTries   = 5                // another process may take the free port before the server binds it
 )
 
-// ErrInUse is wrapped by the error of a second start on one folder.
+// ErrInUse is wrapped by the error of starting a second server on a folder.
 var ErrInUse = errors.New("folder is in use")
 
-// PostgresConfig says where a server lives and how careful it is.
+// PostgresConfig configures an embedded PostgreSQL server.
 type PostgresConfig struct {
-	Dir   string       // holds data, password and log; made when absent
+	Dir   string       // folder of data, password and log; created if missing
 	Port  int          // loopback TCP port; 0 picks a free one
-	Fresh bool         // throw away earlier data
+	Fresh bool         // delete existing data
 	Fast  bool         // tests only: no fsync, so a crash of the machine loses data
-	Log   *slog.Logger // nil: no messages
+	Log   *slog.Logger // nil: no logging
 
-	relocateRoot string // where data goes when the server's user cannot reach Dir; tests set it
+	relocateRoot string // where the data goes if the server's user cannot access Dir; set by tests
 }
 
 // Postgres is a running server.
@@ -58,11 +58,11 @@ type Postgres struct {
 	proc     *process
 }
 
-// StartPostgres starts a server on the data in cfg.Dir, which it makes at the first start, and waits until
-// it answers. The server listens on the loopback address only and asks for a password. When the process runs as
-// root, the server runs as the user postgres or nobody, since PostgreSQL refuses root. The programs are
-// found on the machine or fetched; the error says what to install when neither works.
-// A Dir that another process uses gives [ErrInUse].
+// StartPostgres starts a server on the data in cfg.Dir, which it creates at the first start, and waits until it
+// accepts connections. The server listens on the loopback address only and requires a password. If the process runs as
+// root, the server runs as the user postgres or nobody, because PostgreSQL refuses to run as root. The programs are
+// found on the machine or downloaded; if neither works, the error says what to install.
+// If another process uses Dir, the error wraps [ErrInUse].
 func StartPostgres(ctx context.Context, cfg PostgresConfig) (_ *Postgres, err error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -102,7 +102,7 @@ func (p *Postgres) start(ctx context.Context, acct *account) (err error) {
 		return err
 	}
 	p.data = filepath.Join(place, "data")
-	acct.adopt(p.data)
+	acct.useDataOwner(p.data)
 	progs, err := findPrograms(ctx, p.cfg, place, acct)
 	if err != nil {
 		return err
@@ -125,7 +125,7 @@ func (p *Postgres) start(ctx context.Context, acct *account) (err error) {
 	return p.CreateDatabase(ctx, DefaultDatabase)
 }
 
-// launch starts the server process and waits until it answers; another port is tried when the free one was taken.
+// launch starts the server process and waits until it is ready; it tries another port if the free one was taken meanwhile.
 func (p *Postgres) launch(ctx context.Context, prog programs, acct *account) error {
 	for try := 1; ; try++ {
 		if err := p.pickPort(); err != nil {
@@ -145,9 +145,9 @@ func (p *Postgres) launch(ctx context.Context, prog programs, acct *account) err
 		case p.cfg.Port == 0 && try < startTries && portTaken(said):
 			continue
 		case strings.Contains(said, "pre-existing shared memory block") && pause(ctx, 100*time.Millisecond):
-			continue // the last children of a killed server are about to notice
+			continue // the last children of a killed server are still exiting
 		}
-		return fmt.Errorf("%w; the server said: %s", err, said)
+		return fmt.Errorf("%w; server log: %s", err, said)
 	}
 }
 
@@ -168,7 +168,7 @@ func (p *Postgres) spawn(ctx context.Context, prog programs, acct *account) (log
 	if logOffset, err = log.Seek(0, 2); err != nil {
 		return 0, fmt.Errorf("open %s: %w", p.logFile(), err)
 	}
-	// The server lives until it is stopped, longer than the context of its start.
+	// The server outlives the context of its start.
 	cmd := acct.command(context.WithoutCancel(ctx), prog.postgres, serverArgs(p.data, p.sockets, p.port, p.cfg.Fast)...)
 	cmd.Dir = p.data
 	cmd.Stdout, cmd.Stderr = log, log
@@ -187,7 +187,7 @@ func serverArgs(data, sockets string, port int, fast bool) []string {
 		"max_connections=500",
 		"shared_buffers=256MB",
 		"timezone=UTC", "log_timezone=UTC",
-		// Statements are short; compiling them costs more than it gains.
+		// Statements are short, so JIT compilation costs more than it gains.
 		"jit=off",
 	}
 	if fast {
@@ -200,7 +200,7 @@ func serverArgs(data, sockets string, port int, fast bool) []string {
 	return args
 }
 
-// waitReady waits until the server takes a connection, or has ended.
+// waitReady waits until the server accepts a connection, or has exited.
 func (p *Postgres) waitReady(ctx context.Context) error {
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
@@ -209,13 +209,13 @@ func (p *Postgres) waitReady(ctx context.Context) error {
 		if err == nil {
 			return conn.Close(ctx)
 		}
-		// Before it is ready the server refuses connections (08), starts up (57), or does not know the port yet.
+		// Until it is ready, the server refuses connections (08), is starting up (57), or has not bound the port yet.
 		if pe := new(pgconn.PgError); errors.As(err, &pe) && pe.Code[:2] == "28" {
 			return fmt.Errorf("log in: %w (the password file %s does not belong to this data; restore it or start fresh)", err, passwordFile(p.cfg.Dir))
 		}
 		select {
 		case <-p.proc.done:
-			return fmt.Errorf("the server ended: %w", p.proc.err)
+			return fmt.Errorf("the server exited: %w", p.proc.err)
 		case <-ctx.Done():
 			return fmt.Errorf("the server did not become ready: %w (%w)", ctx.Err(), err)
 		case <-tick.C:
@@ -223,7 +223,7 @@ func (p *Postgres) waitReady(ctx context.Context) error {
 	}
 }
 
-// pause waits, and reports whether ctx still goes on.
+// pause waits for d; it reports false if ctx is done first.
 func pause(ctx context.Context, d time.Duration) bool {
 	select {
 	case <-ctx.Done():
@@ -239,7 +239,7 @@ func (p *Postgres) connect(ctx context.Context, database string) (*pgx.Conn, err
 	return pgx.Connect(ctx, p.URL(database))
 }
 
-// CreateDatabase makes a database unless it exists.
+// CreateDatabase creates a database unless it exists.
 func (p *Postgres) CreateDatabase(ctx context.Context, name string) error {
 	conn, err := p.connect(ctx, "postgres")
 	if err != nil {
@@ -257,8 +257,8 @@ func (p *Postgres) CreateDatabase(ctx context.Context, name string) error {
 	return nil
 }
 
-// URL is the address of a database of the server, with its password; an empty name means [DefaultDatabase].
-// The default database exists; others are made by [Postgres.CreateDatabase].
+// URL returns the URL of a database of the server, including the password; an empty name means [DefaultDatabase].
+// The default database exists; [Postgres.CreateDatabase] creates others.
 func (p *Postgres) URL(database string) string {
 	if database == "" {
 		database = DefaultDatabase
@@ -273,17 +273,17 @@ func (p *Postgres) URL(database string) string {
 	return u.String()
 }
 
-// Port is the loopback TCP port of the server.
+// Port returns the loopback TCP port of the server.
 func (p *Postgres) Port() int { return p.port }
 
-// PID is the process id of the server.
+// PID returns the process id of the server.
 func (p *Postgres) PID() int { return p.proc.pid }
 
-// Done is closed when the server has ended, by [Postgres.Stop] or by itself.
+// Done is closed when the server has exited, by [Postgres.Stop] or by itself.
 func (p *Postgres) Done() <-chan struct{} { return p.proc.done }
 
-// Stop ends the server: sessions are cut, the data is written. When ctx ends first, the server is ended
-// hard and recovers at its next start; Stop then returns the error of ctx. Stop may be called again.
+// Stop closes all sessions, writes the data and stops the server. If ctx is done first, it kills the server, which
+// recovers at its next start, and returns the error of ctx. Stop may be called more than once.
 func (p *Postgres) Stop(ctx context.Context) error {
 	defer p.cleanUp()
 	p.proc.signal(syscall.SIGINT)
@@ -292,11 +292,11 @@ func (p *Postgres) Stop(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		p.proc.kill()
-		return fmt.Errorf("stop PostgreSQL in time, ended it hard: %w", ctx.Err())
+		return fmt.Errorf("PostgreSQL did not stop in time and was killed: %w", ctx.Err())
 	}
 }
 
-// cleanUp gives back what a server without a process must not hold.
+// cleanUp kills the server if it still runs, deletes its socket folder and releases the data folder.
 func (p *Postgres) cleanUp() {
 	if p.proc != nil {
 		p.proc.kill()

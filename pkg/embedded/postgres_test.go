@@ -223,7 +223,7 @@ func TestPostgresRunsAsOrdinaryUser(t *testing.T) {
 	acct, err := serverAccount()
 	require.NoError(t, err)
 	dir := folder(t)
-	require.NoError(t, acct.give(filepath.Dir(dir)))
+	require.NoError(t, acct.chown(filepath.Dir(dir)))
 	parent, report := startHelper(t, dir, acct)
 	require.Equal(t, acct.uid, report.UID)
 	exec1(t, report.URL, "CREATE TABLE kept AS SELECT 1 AS a")

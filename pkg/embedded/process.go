@@ -8,19 +8,19 @@ import (
 	"time"
 )
 
-// process is a child that ends when this process ends.
+// process is a child process that ends when this process ends.
 type process struct {
 	pid  int
-	done chan struct{} // closed when it has ended and was waited for
-	err  error         // how it ended; read after done
+	done chan struct{} // closed when it has exited and was waited for
+	err  error         // exit error; read it after done is closed
 
-	mu     sync.Mutex // a signal must not reach a stranger that got the pid after the end
+	mu     sync.Mutex // a signal must not reach a process that reuses the pid
 	ended  bool
 	handle func(syscall.Signal) error
 }
 
-// startProcess runs cmd in a process group of its own, so that Ctrl-C in a terminal reaches only this
-// process, which stops the child in its turn.
+// startProcess runs cmd in its own process group, so that Ctrl-C in a terminal reaches only this
+// process, which then stops the child.
 func startProcess(cmd *exec.Cmd) (*process, error) {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
@@ -29,7 +29,7 @@ func startProcess(cmd *exec.Cmd) (*process, error) {
 	p := &process{done: make(chan struct{})}
 	started := make(chan error)
 	go func() {
-		// Linux tells a child that its parent died when the thread that forked it ends:
+		// Linux sends the parent-death signal when the thread that forked the child ends:
 		// this thread has to live as long as the child.
 		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
@@ -58,12 +58,12 @@ func (p *process) signal(s syscall.Signal) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !p.ended {
-		_ = p.handle(s) // it fails only when the process has just ended
+		_ = p.handle(s) // it fails only if the process has just exited
 	}
 }
 
-// kill ends the child hard and waits for it: first PostgreSQL's own immediate shutdown, which takes its
-// children along, then SIGKILL.
+// kill kills the child and waits for it: first by PostgreSQL's immediate shutdown, which also ends its
+// children, then by SIGKILL.
 func (p *process) kill() {
 	p.signal(syscall.SIGQUIT)
 	select {

@@ -21,12 +21,12 @@ type programs struct {
 	major            int
 }
 
-// programsList is never empty; the preferred installation comes first.
+// programsList is a non-empty list of installations, the preferred one first.
 type programsList []programs
 
 func (l programsList) best() programs { return l[0] }
 
-// usualPlaces are where packages put the programs, on Linux and macOS.
+// usualPlaces are the folders where packages install the programs on Linux and macOS.
 var usualPlaces = []string{
 	"/usr/lib/postgresql/*/bin",
 	"/usr/pgsql-*/bin",
@@ -37,16 +37,16 @@ var usualPlaces = []string{
 }
 
 // findPrograms looks for installations that the account can run: first on PATH, then in the usual places
-// from the newest to the oldest; without any they are fetched.
+// from newest to oldest. If there are none, it downloads one.
 func findPrograms(ctx context.Context, cfg PostgresConfig, place string, acct *account) (programsList, error) {
-	found := installed(ctx, acct, filepath.SplitList(os.Getenv("PATH")), usualPlaces) //nolint:forbidigo // where programs are is the machine's to say
+	found := installed(ctx, acct, filepath.SplitList(os.Getenv("PATH")), usualPlaces) //nolint:forbidigo // PATH is a property of the machine
 	if len(found) > 0 {
 		return found, nil
 	}
-	cfg.Log.InfoContext(ctx, "no PostgreSQL found on this machine, fetching it")
+	cfg.Log.InfoContext(ctx, "no PostgreSQL found on this machine, downloading it")
 	fetched, err := fetchPrograms(ctx, place, acct)
 	if err != nil {
-		return nil, fmt.Errorf("no PostgreSQL %d or newer found on PATH or in the usual places, and fetching it failed (%w): "+
+		return nil, fmt.Errorf("no PostgreSQL %d or newer found on PATH or in the usual places, and downloading it failed (%w): "+
 			"install PostgreSQL (Debian: apt install postgresql; macOS: brew install postgresql), or give a database URL", oldestMajor, err)
 	}
 	return programsList{fetched}, nil
@@ -71,7 +71,7 @@ func installed(ctx context.Context, acct *account, path, places []string) progra
 	return append(found, rest...)
 }
 
-// programsIn looks into one folder. Programs there may be links into the real folder of the installation.
+// programsIn looks for the programs in one folder. They may be symbolic links into the folder of the installation.
 func programsIn(ctx context.Context, dir string, acct *account) (programs, bool) {
 	postgres, err := filepath.EvalSymlinks(filepath.Join(dir, "postgres"))
 	if err != nil || !filepath.IsAbs(postgres) {
@@ -91,17 +91,17 @@ func programsIn(ctx context.Context, dir string, acct *account) (programs, bool)
 
 var versionPattern = regexp.MustCompile(`PostgreSQL\) (\d+)`)
 
-// majorVersion reads the answer of `postgres --version`; 0 when it is something else.
+// majorVersion parses the output of `postgres --version`; it returns 0 for anything else.
 func majorVersion(out string) int {
 	m := versionPattern.FindStringSubmatch(out)
 	if m == nil {
 		return 0
 	}
-	n, _ := strconv.Atoi(m[1]) // digits by the pattern
+	n, _ := strconv.Atoi(m[1]) // the pattern matches digits only
 	return n
 }
 
-// matching keeps the installations that can run the data, which is bound to the major version that made it.
+// matching keeps the installations that can run the data, which requires the major version that created it.
 func (l programsList) matching(data string) (programsList, error) {
 	b, err := os.ReadFile(filepath.Join(data, "PG_VERSION"))
 	if errors.Is(err, os.ErrNotExist) {
@@ -112,7 +112,7 @@ func (l programsList) matching(data string) (programsList, error) {
 	made := strings.TrimSpace(string(b))
 	fit := slices.DeleteFunc(slices.Clone(l), func(p programs) bool { return strconv.Itoa(p.major) != made })
 	if len(fit) == 0 {
-		return nil, fmt.Errorf("the data was made by PostgreSQL %s and only version %d is installed: install version %s or start fresh", made, l.best().major, made)
+		return nil, fmt.Errorf("the data was created by PostgreSQL %s and only version %d is installed: install version %s or start fresh", made, l.best().major, made)
 	}
 	return fit, nil
 }

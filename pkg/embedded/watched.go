@@ -7,12 +7,12 @@ import (
 	"syscall"
 )
 
-// watchScript waits for a line on its standard input. The end of the input without a line means that the
-// process that held the other end is gone: then the server is interrupted.
+// watchScript waits for a line on its standard input. End of input without a line means that the process at the
+// other end has died; the script then interrupts the server.
 const watchScript = `read -r line && exit 0; kill -INT "$1"`
 
 // startWatched starts cmd and a shell beside it that interrupts cmd when this process dies.
-// It serves where the kernel has no signal for that. release ends the shell and leaves cmd alone.
+// It is used where the kernel has no signal for that. release ends the shell and leaves cmd running.
 func startWatched(cmd *exec.Cmd) (release func(), err error) {
 	if err := cmd.Start(); err != nil {
 		return nil, err
@@ -26,10 +26,10 @@ func startWatched(cmd *exec.Cmd) (release func(), err error) {
 	if err != nil {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
-		return nil, fmt.Errorf("watch over %s: %w", cmd.Path, err)
+		return nil, fmt.Errorf("watch %s: %w", cmd.Path, err)
 	}
 	return func() {
-		_, _ = line.Write([]byte("done\n")) // a shell that is gone needs no message
+		_, _ = line.Write([]byte("done\n")) // the shell may have exited already
 		_ = line.Close()
 		_ = watch.Wait()
 	}, nil

@@ -266,7 +266,7 @@ func (f *kit) token(name string, edit ...func(*access.Principal)) {
 }
 
 // Authenticate implements [httpapi.Authenticator].
-func (f *fixture) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ bool) (*access.Principal, error) {
+func (f *kit) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ bool) (*access.Principal, error) {
 	switch v := f.tokens[bearer].(type) {
 	case *access.Principal:
 		return v, nil

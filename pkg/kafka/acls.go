@@ -11,8 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Grant gives a user rights, from any host. It takes none away and may run again at any time. It needs the right ALTER
-// on the cluster.
+// Grant creates ACLs that allow a user the given rights from any host. It removes none and is idempotent. The caller needs
+// ALTER on the cluster.
 func Grant(ctx context.Context, adm *kadm.Client, user string, rights []topics.Right) error {
 	for _, right := range rights {
 		acl, err := aclOf(user, right)
@@ -54,7 +54,7 @@ func aclOf(user string, right topics.Right) (*kadm.ACLBuilder, error) {
 	case "cluster":
 		acl.Clusters()
 	default:
-		return nil, fmt.Errorf("right on %s %s: the kind must be topic, group or cluster", right.Kind, right.Name)
+		return nil, fmt.Errorf("right on %s %s: kind must be topic, group or cluster", right.Kind, right.Name)
 	}
 	return acl, nil
 }

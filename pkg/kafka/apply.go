@@ -16,27 +16,27 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// ChangeKind says what a [Change] is about.
+// ChangeKind is the kind of a [Change].
 type ChangeKind string
 
 // The kinds of changes.
 const (
-	CreateTopic   ChangeKind = "create"     // the topic is missing
+	CreateTopic   ChangeKind = "create"     // the topic does not exist
 	AddPartitions ChangeKind = "partitions" // it has too few partitions
 	SetConfig     ChangeKind = "config"     // a setting differs
-	Differs       ChangeKind = "differs"    // only reported: it cannot be changed without moving or losing data
+	Differs       ChangeKind = "differs"    // reported only, because changing it would move or lose data
 )
 
-// Change is one difference between a cluster and the declaration.
+// Change is one difference between a cluster and the declared topics.
 type Change struct {
 	Topic string     `json:"topic"`
 	Kind  ChangeKind `json:"kind"`
 	Key   string     `json:"key"`  // name of the setting, "partitions" or "replication"
-	From  string     `json:"from"` // as the cluster has it; empty when the topic is missing
-	To    string     `json:"to"`   // as declared
+	From  string     `json:"from"` // value in the cluster; empty if the topic does not exist
+	To    string     `json:"to"`   // declared value
 }
 
-// String is one line for people.
+// String describes the change in one human-readable line.
 func (c Change) String() string {
 	switch c.Kind {
 	case CreateTopic:
@@ -48,10 +48,10 @@ func (c Change) String() string {
 	return fmt.Sprintf("~ %s: %s %s -> %s", c.Topic, c.Key, cmp.Or(c.From, "(unset)"), c.To)
 }
 
-// maxMessageBytes is just above the largest batch that [NewClient] makes.
+// maxMessageBytes is just above the largest batch that a client of [NewClient] produces.
 const maxMessageBytes = 1<<20 + 1<<12
 
-// topicConfigs are the settings that the declaration fixes; all others are the cluster's business.
+// topicConfigs returns the configuration that the declaration sets; all other settings are left to the cluster.
 func topicConfigs(t topics.Topic, replication int16) map[string]string {
 	configs := map[string]string{
 		"cleanup.policy":                 "delete",
@@ -66,18 +66,18 @@ func topicConfigs(t topics.Topic, replication int16) map[string]string {
 		delete(configs, "retention.ms")
 	}
 	if replication >= 3 {
-		configs["min.insync.replicas"] = "2" // one broker may fail and acknowledged records are still on two
+		configs["min.insync.replicas"] = "2" // acknowledged records are on at least two brokers, so one may fail
 	}
 	return configs
 }
 
-// Diff reports how the cluster differs from the declared topics, in their order. It changes nothing.
+// Diff reports how the cluster differs from the declared topics, in the order of the topics. It changes nothing.
 func Diff(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16) ([]Change, error) {
 	names := make([]string, len(want))
 	for i, t := range want {
 		names[i] = t.Name
 	}
-	// Asking for rights too goes past the client's cache, which may not know yet what was changed.
+	// A request for authorized operations bypasses the client's metadata cache, which may be stale after a change.
 	have, err := adm.ListTopics(kadm.WithAuthorizedOps(ctx), names...)
 	if err != nil {
 		return nil, fmt.Errorf("list topics: %w", err)
@@ -89,7 +89,7 @@ func Diff(ctx context.Context, adm *kadm.Client, want []topics.Topic, replicatio
 		case errors.Is(detail.Err, kerr.UnknownTopicOrPartition) || detail.Topic == "":
 			changes = append(changes, Change{Topic: t.Name, Kind: CreateTopic, To: fmt.Sprintf("%d partitions, %d replicas", t.Partitions, replication)})
 		case detail.Err != nil:
-			return nil, fmt.Errorf("look at topic %s: %w", t.Name, detail.Err)
+			return nil, fmt.Errorf("get metadata of topic %s: %w", t.Name, detail.Err)
 		default:
 			differ, err := diffTopic(ctx, adm, t, detail, replication)
 			if err != nil {
@@ -134,9 +134,9 @@ func diffTopic(ctx context.Context, adm *kadm.Client, t topics.Topic, detail kad
 	return changes, nil
 }
 
-// Apply brings the cluster to the declared topics: it makes what is missing, adds partitions and sets what
-// differs. It never deletes topics or partitions and leaves all undeclared settings alone. It returns what it found,
-// as [Diff] does; those of kind [Differs] remain. It may run again at any time, also from several processes.
+// Apply creates missing topics, adds missing partitions and sets configuration that differs. It never deletes topics
+// or partitions and does not change undeclared settings. It returns the differences that it found, like [Diff];
+// those of kind [Differs] remain. It is idempotent and may run in several processes at once.
 func Apply(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16) ([]Change, error) {
 	changes, err := Diff(ctx, adm, want, replication)
 	if err != nil {
@@ -152,14 +152,14 @@ func Apply(ctx context.Context, adm *kadm.Client, want []topics.Topic, replicati
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) == 0 && mendable(changes) != "" {
-		errs = append(errs, settle(ctx, adm, want, replication))
+	if len(errs) == 0 && firstApplicable(changes) != "" {
+		errs = append(errs, awaitApplied(ctx, adm, want, replication))
 	}
 	return changes, errors.Join(errs...)
 }
 
-// mendable is the first change that can be done; empty when there is none.
-func mendable(changes []Change) string {
+// firstApplicable describes the first change that can be applied; it is empty if there is none.
+func firstApplicable(changes []Change) string {
 	for _, c := range changes {
 		if c.Kind != Differs {
 			return c.String()
@@ -173,19 +173,19 @@ const (
 	settleTimeout = 30 * time.Second
 )
 
-// settle waits until the brokers show what the controller has done: they hear of it a little later, and whoever starts next
-// must find the topics.
-func settle(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16) error {
+// awaitApplied waits until the brokers report the changes. They learn of them from the controller with a delay, and
+// processes that start after this one must find the topics.
+func awaitApplied(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for {
 		left, err := Diff(ctx, adm, want, replication)
-		first := mendable(left)
+		first := firstApplicable(left)
 		if err == nil && first == "" {
 			return nil
 		}
 		if ctx.Err() != nil {
-			return fmt.Errorf("the brokers do not show all changes yet, the first is %q: %w", first, errors.Join(ctx.Err(), err))
+			return fmt.Errorf("the brokers do not report all changes yet; the first missing one is %q: %w", first, errors.Join(ctx.Err(), err))
 		}
 		sleep(ctx, settleEvery)
 	}
@@ -202,7 +202,7 @@ func applyTopic(ctx context.Context, adm *kadm.Client, t topics.Topic, replicati
 			if err == nil {
 				_, err = resps.On(t.Name, func(r *kadm.CreatePartitionsResponse) error { return r.Err })
 			}
-			// Another process that does the same may have been faster.
+			// A concurrent process may have added them already.
 			if err != nil && !errors.Is(err, kerr.InvalidPartitions) {
 				return fmt.Errorf("add partitions to topic %s: %w", t.Name, err)
 			}

@@ -12,28 +12,28 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// ConsumerConfig says what a member of a group consumes and how far it may run ahead of what is finished.
-// Exactly one of Handle and HandleBatch is set. Zero values take the defaults named beside the fields.
+// ConsumerConfig configures a member of a consumer group: what it consumes, and how far it may run ahead of the finished
+// records. Exactly one of Handle and HandleBatch must be set. Zero values take the defaults given beside the fields.
 type ConsumerConfig struct {
 	Client     Config
 	Group      string
 	Topics     []string
-	InstanceID string // static membership: a restart within the session timeout moves no partition
+	InstanceID string // static membership: a restart within the session timeout causes no rebalance
 
-	WindowRecords int           // records of a partition between the finished prefix and the newest; 5 000
-	WindowBytes   int64         // the same in bytes of keys, values and headers; 64 MiB
-	MaxBatch      int           // records per poll and per call of HandleBatch; 500
-	CommitEvery   time.Duration // 200 ms
-	RevokeWait    time.Duration // how long a partition that moves away is waited for; 5 s
-	DrainWait     time.Duration // the same for all partitions at a stop; 25 s
+	WindowRecords int           // maximum number of records of a partition after the finished prefix; 5 000
+	WindowBytes   int64         // the same limit in bytes of keys, values and headers; 64 MiB
+	MaxBatch      int           // maximum number of records per poll and per call of HandleBatch; 500
+	CommitEvery   time.Duration // interval between commits; 200 ms
+	RevokeWait    time.Duration // how long to wait for records in flight of a revoked partition; 5 s
+	DrainWait     time.Duration // the same for all partitions at shutdown; 25 s
 
-	// Handle takes the records of a partition one after the other and returns soon: long work goes on
-	// elsewhere and ends with [Record.Done]. Blocking holds back this partition and no other.
+	// Handle is called with one record of a partition at a time and must return soon: longer work continues
+	// in the background and ends with [Record.Done]. A call that blocks delays only its own partition.
 	Handle func(ctx context.Context, r *Record)
-	// HandleBatch takes what has arrived of one partition, in order; one call at a time per partition.
+	// HandleBatch is called with the records of one partition in order; one call at a time per partition.
 	HandleBatch func(ctx context.Context, batch []*Record)
 
-	Opts []kgo.Opt // of the caller; they come last and win
+	Opts []kgo.Opt // override the defaults
 }
 
 func (c *ConsumerConfig) setDefaults() error {
@@ -68,15 +68,15 @@ type consumer struct {
 	cfg    ConsumerConfig
 	log    *slog.Logger
 	client *kgo.Client
-	work   context.Context // of the handlers; outlives the stop until the drain has ended
+	work   context.Context // context of the handlers; ends after the drain
 
-	// commitMu keeps a commit and the loss of a partition apart, so that no offset is
+	// commitMu serializes commits and the loss of partitions, so that no offset is
 	// committed for a partition that another member has taken over.
 	commitMu sync.Mutex
 
 	mu         sync.Mutex
 	partitions map[topicPartition]*partition
-	stopped    bool // the drain is over: nothing is waited for any more
+	stopped    bool // the drain is over; do not wait for records in flight any more
 }
 
 type topicPartition struct {
@@ -84,25 +84,26 @@ type topicPartition struct {
 	id    int32
 }
 
-// Consume is a member of the group until ctx is done. Then it stops polling, waits for what is in
-// flight, commits, and leaves. It returns an error only when it could not start. A topic that is deleted and made anew
+// Consume joins the group and consumes until ctx is done. Then it stops polling, waits for the records in flight,
+// commits, and leaves the group. It returns an error only if it could not start. A topic that is deleted and recreated
 // is consumed from its start.
 func Consume(ctx context.Context, cfg ConsumerConfig) error {
 	if err := cfg.setDefaults(); err != nil {
 		return err
 	}
 	for {
-		anew, err := consume(ctx, cfg)
-		if err != nil || len(anew) == 0 {
+		recreated, err := consume(ctx, cfg)
+		if err != nil || len(recreated) == 0 {
 			return err
 		}
-		cfg.Client.Log.WarnContext(ctx, "topic was deleted; if it is there again, it is consumed from its start", "group", cfg.Group, "topics", anew)
+		cfg.Client.Log.WarnContext(ctx, "topic was deleted; if it is recreated, it is consumed from its start", "group", cfg.Group, "topics", recreated)
 		sleep(ctx, renewEvery)
 	}
 }
 
-// consume is one membership. It ends with ctx, or names topics that its client cannot go on with.
-func consume(ctx context.Context, cfg ConsumerConfig) (anew []string, err error) {
+// consume runs one membership. It returns when ctx is done, or with the topics that were deleted and that its client
+// therefore cannot consume any more.
+func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err error) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	c := &consumer{cfg: cfg, log: cfg.Client.Log, work: work, partitions: map[topicPartition]*partition{}}
@@ -116,34 +117,34 @@ func consume(ctx context.Context, cfg ConsumerConfig) (anew []string, err error)
 	background.Go(func() { c.measureLoop(work) })
 
 	c.show()
-	anew = c.pollLoop(ctx)
-	c.forget(anew)
+	recreated = c.pollLoop(ctx)
+	c.forget(recreated)
 	c.drain()
 	cancel()
 	background.Wait()
 	client.CloseAllowingRebalance()
 	c.forgetMetrics()
-	return anew, nil
+	return recreated, nil
 }
 
 func (c *consumer) options() []kgo.Opt {
 	opts := []kgo.Opt{
 		kgo.ConsumerGroup(c.cfg.Group),
 		kgo.ConsumeTopics(c.cfg.Topics...),
-		// A group that starts after the first events must still deliver them.
+		// A new group must also deliver the events published before it started.
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		// Offsets are those of the finished prefix, never those of what was polled.
+		// Commit the finished prefix, not what was polled.
 		kgo.DisableAutoCommit(),
-		// A partition must not move between a poll and the registration of its records.
+		// A partition must not be revoked between a poll and the registration of its records.
 		kgo.BlockRebalanceOnPoll(),
 		kgo.Balancers(kgo.CooperativeStickyBalancer()),
 		kgo.SessionTimeout(c.cfg.Client.Session),
-		// A member that misses two of its heartbeats is still one.
+		// A member may miss two heartbeats before its session times out.
 		kgo.HeartbeatInterval(min(3*time.Second, c.cfg.Client.Session/3)),
-		// A member that dies while the group divides its partitions holds up all others for so long: as short as
-		// giving partitions back allows.
+		// A member that dies during a rebalance blocks all others for this long, so keep it as short as
+		// revoking partitions allows.
 		kgo.RebalanceTimeout(min(3*c.cfg.RevokeWait, max(c.cfg.Client.Session, c.cfg.RevokeWait+time.Second))),
-		// A partition that is resumed joins the next fetch; a long one would delay it.
+		// A resumed partition joins the next fetch, so a long fetch would delay it.
 		kgo.FetchMaxWait(500 * time.Millisecond),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
@@ -155,15 +156,15 @@ func (c *consumer) options() []kgo.Opt {
 	return opts
 }
 
-// pollLoop ends with ctx, or names topics that were deleted under the client.
-func (c *consumer) pollLoop(ctx context.Context) (anew []string) {
-	trouble := newTrouble(c.log.With("group", c.cfg.Group))
+// pollLoop polls until ctx is done, or returns topics that were deleted.
+func (c *consumer) pollLoop(ctx context.Context) (recreated []string) {
+	errs := newPollErrors(c.log.With("group", c.cfg.Group))
 	for ctx.Err() == nil {
 		fetches := c.client.PollRecords(ctx, c.cfg.MaxBatch)
 		if fetches.IsClientClosed() {
 			return nil
 		}
-		anew = trouble.look(ctx, fetches, func(topic string) { fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc() })
+		recreated = errs.look(ctx, fetches, func(topic string) { fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc() })
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			if len(p.Records) > 0 {
 				polled(p.Topic, c.cfg.Group, len(p.Records))
@@ -171,15 +172,15 @@ func (c *consumer) pollLoop(ctx context.Context) (anew []string) {
 			}
 		})
 		c.client.AllowRebalance()
-		if len(anew) > 0 {
-			return anew
+		if len(recreated) > 0 {
+			return recreated
 		}
-		trouble.pause(ctx, fetches)
+		errs.pause(ctx, fetches)
 	}
 	return nil
 }
 
-// forget gives up all partitions of topics that are gone: their offsets mean nothing in a new topic.
+// forget drops all partitions of deleted topics, because their offsets are meaningless in a recreated topic.
 func (c *consumer) forget(topics []string) {
 	if len(topics) == 0 {
 		return
@@ -193,7 +194,7 @@ func (c *consumer) forget(topics []string) {
 	c.lost(c.work, c.client, gone)
 }
 
-// partition finds the state of a partition, and starts its worker with its first records.
+// partition returns the state of a partition; at the first call for it, it starts the worker.
 func (c *consumer) partition(topic string, id int32) *partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -212,7 +213,7 @@ func (c *consumer) assigned(ctx context.Context, _ *kgo.Client, parts map[string
 	c.log.DebugContext(ctx, "partitions assigned", "group", c.cfg.Group, "partitions", parts)
 }
 
-// revoked gives partitions away in good order: nothing new starts, what is in flight ends, the prefix is committed.
+// revoked stops the partitions, waits for their records in flight and commits the finished prefix.
 func (c *consumer) revoked(ctx context.Context, cl *kgo.Client, parts map[string][]int32) {
 	c.commitMu.Lock()
 	defer c.commitMu.Unlock()
@@ -233,7 +234,7 @@ func (c *consumer) revoked(ctx context.Context, cl *kgo.Client, parts map[string
 	}
 }
 
-// lost forgets partitions that another member may own already.
+// lost drops partitions that another member may own already.
 func (c *consumer) lost(_ context.Context, cl *kgo.Client, parts map[string][]int32) {
 	c.commitMu.Lock()
 	defer c.commitMu.Unlock()
@@ -243,9 +244,9 @@ func (c *consumer) lost(_ context.Context, cl *kgo.Client, parts map[string][]in
 	}
 }
 
-// remove takes partitions out of the map.
+// remove removes partitions from the map.
 func (c *consumer) remove(cl *kgo.Client, parts map[string][]int32) []*partition {
-	cl.ResumeFetchPartitions(parts) // a pause outlives an assignment
+	cl.ResumeFetchPartitions(parts) // otherwise they would still be paused when assigned again
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var gone []*partition
@@ -271,7 +272,7 @@ func (c *consumer) all() []*partition {
 	return all
 }
 
-// drain ends the work in hand before the member leaves the group. Rebalances may happen meanwhile.
+// drain finishes the records in flight before the member leaves the group. Rebalances may happen meanwhile.
 func (c *consumer) drain() {
 	c.client.AllowRebalance()
 	all := c.all()
@@ -285,7 +286,7 @@ func (c *consumer) drain() {
 	}
 }
 
-// waitFor stops the partitions and waits until nothing of them is in flight, at most for the given time.
+// waitFor stops the partitions and waits until none of their records is in flight, at most for limit.
 func waitFor(parts []*partition, limit time.Duration) {
 	for _, p := range parts {
 		p.stop()

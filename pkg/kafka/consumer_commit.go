@@ -13,7 +13,7 @@ import (
 const (
 	commitTimeout = 5 * time.Second
 	measureEvery  = time.Second
-	lagEvery      = 10 // times measureEvery: asks the brokers for the ends of all partitions
+	lagEvery      = 10 // times measureEvery; each time lists the end offsets of all partitions
 )
 
 func (c *consumer) commitLoop(ctx context.Context) {
@@ -35,8 +35,8 @@ func (c *consumer) commitAll(ctx context.Context) {
 	c.commit(ctx, c.all())
 }
 
-// commit writes the ends of the finished prefixes. What fails is tried again with the next commit;
-// a partition that was given away meanwhile is consumed again from its last commit, which repeats work and loses none.
+// commit commits the ends of the finished prefixes. A failed commit is retried with the next one;
+// a partition that was revoked meanwhile is consumed again from its last commit, which repeats records but loses none.
 func (c *consumer) commit(ctx context.Context, parts []*partition) {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	byKey := map[topicPartition]*partition{}
@@ -73,7 +73,7 @@ func (c *consumer) commit(ctx context.Context, parts []*partition) {
 	})
 }
 
-// measureLoop keeps the gauges of the member up to date.
+// measureLoop updates the gauges of the member.
 func (c *consumer) measureLoop(ctx context.Context) {
 	admin := kadm.NewClient(c.client)
 	tick := time.NewTicker(measureEvery)
@@ -106,7 +106,7 @@ func (c *consumer) measureWindows() {
 	}
 }
 
-// measure tells how many records lie behind the prefix and how long the first of them has been waiting.
+// measure returns the number of records after the finished prefix and the age of the first of them.
 func (p *partition) measure() (window int, age time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -116,14 +116,14 @@ func (p *partition) measure() (window int, age time.Duration) {
 	return window, age
 }
 
-// measureLag sums what lies behind the commits of this member's partitions. The brokers are asked, because
-// a paused partition hears of no new records.
+// measureLag sums the lag of this member's partitions. It asks the brokers, because
+// a paused partition does not learn of new records.
 func (c *consumer) measureLag(ctx context.Context, admin *kadm.Client) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	ends, err := admin.ListEndOffsets(ctx, c.cfg.Topics...)
 	if err != nil {
-		return // the gauge keeps its last value; the brokers' absence shows elsewhere
+		return // the gauge keeps its last value; other metrics show that the brokers are unreachable
 	}
 	lag := map[string]int64{}
 	for _, topic := range c.cfg.Topics {

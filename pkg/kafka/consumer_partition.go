@@ -8,7 +8,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Record is a record in the hands of a handler. Each one ends with exactly one of [Record.Done] and, once
+// Record is a record passed to a handler. The handler must call exactly one of [Record.Done] and, once
 // its partition is stopping, [Record.Drop].
 type Record struct {
 	*kgo.Record
@@ -17,18 +17,18 @@ type Record struct {
 	ended bool
 }
 
-// Done says that the record is finished: its offset may be committed as soon as all before it are.
+// Done marks the record as finished. Its offset may be committed as soon as all earlier records are finished too.
 func (r *Record) Done() {
 	if r.p.end(r, true) {
 		finished(r.Topic, r.p.c.cfg.Group, r.since)
 	}
 }
 
-// Drop gives the record back unfinished. The next owner of the partition consumes it again, so it is only
-// right once [Record.Stopping] is closed.
+// Drop returns the record unfinished. The next owner of the partition consumes it again, so Drop may only be
+// called once [Record.Stopping] is closed.
 func (r *Record) Drop() { r.p.end(r, false) }
 
-// Stopping is closed when the partition moves away or the process stops: work that has not begun must not begin.
+// Stopping is closed when the partition is revoked or the process stops. Handlers must not start new work then.
 func (r *Record) Stopping() <-chan struct{} { return r.p.stopping }
 
 // partition is the state of one assigned partition.
@@ -37,14 +37,14 @@ type partition struct {
 	key      topicPartition
 	ctx      context.Context
 	cancel   context.CancelFunc
-	wake     chan struct{} // there is something in the queue
-	stopping chan struct{} // nothing new is handed out
-	idle     chan struct{} // stopping, and nothing is in flight
+	wake     chan struct{} // the queue is not empty
+	stopping chan struct{} // no more records are passed to the handler
+	idle     chan struct{} // stopping, and no records are in flight
 
 	mu        sync.Mutex
 	tracker   tracker
-	queue     []*Record // registered and not yet handed out
-	out       int       // handed out and not ended
+	queue     []*Record // registered, not yet passed to the handler
+	out       int       // passed to the handler, not yet done or dropped
 	paused    bool
 	stopped   bool
 	committed int64 // -1 before the first record
@@ -65,7 +65,7 @@ func (p *partition) add(records []*kgo.Record) {
 	now := time.Now()
 	p.mu.Lock()
 	if p.committed < 0 {
-		p.committed = records[0].Offset // nothing to commit until the prefix moves
+		p.committed = records[0].Offset // nothing to commit until the prefix advances
 	}
 	for i, rec := range records {
 		r := &batch[i]
@@ -92,14 +92,14 @@ func sizeOf(rec *kgo.Record) int64 {
 	return int64(n)
 }
 
-// full reports whether the window is used up to 1/part of its size.
+// full reports whether 1/part of the window is used.
 func (p *partition) full(part int) bool {
 	return p.tracker.len() >= p.c.cfg.WindowRecords/part || p.tracker.bytes >= p.c.cfg.WindowBytes/int64(part)
 }
 
 func (p *partition) asMap() map[string][]int32 { return map[string][]int32{p.key.topic: {p.key.id}} }
 
-// run hands out the records until the partition stops.
+// run passes the records to the handler until the partition stops.
 func (p *partition) run() {
 	for {
 		batch := p.take()
@@ -123,7 +123,7 @@ func (p *partition) take() []*Record {
 	}
 	n := min(len(p.queue), p.c.cfg.MaxBatch)
 	if p.c.cfg.Handle != nil {
-		n = 1 // what waits behind a handler that blocks is not in flight
+		n = 1 // records that wait for a blocking handler are not in flight
 	}
 	batch := p.queue[:n:n]
 	p.queue = p.queue[n:]
@@ -139,7 +139,7 @@ func (p *partition) handle(batch []*Record) {
 	p.c.cfg.Handle(p.ctx, batch[0])
 }
 
-// end takes a record back from the handler; a second time it reports false.
+// end ends a record; it reports false if the record has ended already.
 func (p *partition) end(r *Record, done bool) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -161,7 +161,7 @@ func (p *partition) end(r *Record, done bool) bool {
 	return true
 }
 
-// stop ends the handing out of records.
+// stop stops passing records to the handler.
 func (p *partition) stop() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -176,13 +176,13 @@ func (p *partition) stop() {
 	}
 }
 
-// close ends the context of the handlers.
+// close cancels the context of the handlers.
 func (p *partition) close() {
 	p.cancel()
 	forgetPartition(p.key)
 }
 
-// position is what may be committed; ok is false when that is committed already.
+// position returns the offset to commit; ok is false if it is already committed.
 func (p *partition) position() (at kgo.EpochOffset, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

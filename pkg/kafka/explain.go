@@ -10,8 +10,8 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Explain adds to an error of the brokers what an operator can mend: the flag, or the command that tells the rights.
-// Other errors, and nil, stay as they are.
+// Explain adds a hint to an error of the brokers: the flag to set, or the command that lists the required rights.
+// It returns other errors, and nil, unchanged.
 func Explain(err error) error {
 	var (
 		authority x509.UnknownAuthorityError
@@ -31,19 +31,19 @@ func Explain(err error) error {
 	case err == nil:
 		return nil
 	case errors.As(err, &authority):
-		return fmt.Errorf("%w; --kafka-ca-file must name the certificates that sign those of the brokers", err)
+		return fmt.Errorf("%w; --kafka-ca-file must name the certificate authority of the brokers", err)
 	case errors.As(err, &host):
-		return fmt.Errorf("%w; --kafka-brokers must name the brokers as their certificates do", err)
-	case errors.As(err, &op) && op.Op == "remote error": // an alert of TLS
-		return fmt.Errorf("%w; the brokers want a certificate that they trust: --kafka-cert-file and --kafka-key-file", err)
+		return fmt.Errorf("%w; --kafka-brokers must use the host names in the brokers' certificates", err)
+	case errors.As(err, &op) && op.Op == "remote error": // a TLS alert
+		return fmt.Errorf("%w; the brokers require a client certificate that they trust: set --kafka-cert-file and --kafka-key-file", err)
 	case errors.As(err, &eof):
-		return fmt.Errorf("%w; if the brokers encrypt, set --kafka-tls; if they want a user, --kafka-sasl", err)
+		return fmt.Errorf("%w; if the brokers use TLS, set --kafka-tls; if they require SASL, set --kafka-sasl", err)
 	case is(kerr.SaslAuthenticationFailed):
 		return fmt.Errorf("%w; check --kafka-username and --kafka-password-file", err)
 	case is(kerr.UnsupportedSaslMechanism, kerr.IllegalSaslState):
-		return fmt.Errorf("%w; --kafka-sasl must be a mechanism that the brokers offer", err)
+		return fmt.Errorf("%w; --kafka-sasl must be a mechanism that the brokers support", err)
 	case is(kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed):
-		return fmt.Errorf("%w; `tradegrid topics acls` tells the rights that each role needs", err)
+		return fmt.Errorf("%w; `tradegrid topics acls` lists the rights that each role needs", err)
 	}
 	return err
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-func TestExplainNamesWhatToMend(t *testing.T) {
+func TestExplainAddsAHint(t *testing.T) {
 	t.Parallel()
 	for want, err := range map[string]error{
 		"--kafka-ca-file":         x509.UnknownAuthorityError{},
@@ -22,7 +22,7 @@ func TestExplainNamesWhatToMend(t *testing.T) {
 		"--kafka-password-file":   kerr.SaslAuthenticationFailed,
 		"--kafka-sasl must be":    kerr.UnsupportedSaslMechanism,
 		"`tradegrid topics acls`": kerr.TopicAuthorizationFailed,
-		"acls` tells":             kerr.GroupAuthorizationFailed,
+		"acls` lists":             kerr.GroupAuthorizationFailed,
 		"rights that each role":   kerr.ClusterAuthorizationFailed,
 	} {
 		explained := Explain(fmt.Errorf("list topics: %w", err))

@@ -22,25 +22,25 @@ const (
 	opProcess = "process"
 )
 
-// Names and labels are those of the conventions for messaging. They leave out the partition, which would multiply the series.
+// Names and labels follow the OpenTelemetry conventions for messaging, without the partition, which would multiply the series.
 var (
 	operationSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "messaging_client_operation_duration_seconds", Help: "Duration of requests to brokers that send, poll or commit; a poll waits for records. Errors are those of the connection.",
+		Name: "messaging_client_operation_duration_seconds", Help: "Duration of send, poll and commit requests to brokers; polls wait for records. Only connection errors count as errors.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10},
 	}, []string{"messaging_system", "messaging_operation_name", "error_type"})
 	sentMessages = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "messaging_client_sent_messages_total", Help: "Records that were sent to a topic, by what the brokers said.",
+		Name: "messaging_client_sent_messages_total", Help: "Records sent to a topic, by result.",
 	}, []string{"messaging_system", "messaging_operation_name", "messaging_destination_name", "error_type"})
 	consumedMessages = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "messaging_client_consumed_messages_total", Help: "Records that were polled; without a group by those that follow a topic.",
+		Name: "messaging_client_consumed_messages_total", Help: "Records polled; the group is empty for readers of a topic without a consumer group.",
 	}, []string{"messaging_system", "messaging_operation_name", "messaging_destination_name", "messaging_consumer_group_name"})
 	processSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-		Name: "messaging_process_duration_seconds", Help: "From the poll of a record until it was finished: for a delay line, most of it is the delay.",
+		Name: "messaging_process_duration_seconds", Help: "Time from the poll of a record until it is finished; in a delay topic, most of it is the delay.",
 		Buckets: []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 60, 600, 3600},
 	}, []string{"messaging_system", "messaging_operation_name", "messaging_destination_name", "messaging_consumer_group_name"})
 )
 
-// Metrics are the collectors of all clients of a process, to be registered once.
+// Metrics returns the collectors of all clients of a process, to be registered once.
 func Metrics() []prometheus.Collector {
 	for _, op := range []string{opSend, opPoll, opCommit} {
 		operationSeconds.WithLabelValues(system, op, "")
@@ -53,7 +53,7 @@ func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{operationSeconds, sentMessages, consumedMessages, processSeconds}
 }
 
-// meter is the hook of a client that measures.
+// meter is a client hook that records metrics.
 type meter struct{}
 
 var (
@@ -86,7 +86,7 @@ func polled(topic, group string, n int) {
 	consumedMessages.WithLabelValues(system, opPoll, topic, group).Add(float64(n))
 }
 
-// showGroup makes the metrics of a member be there before there is anything to count.
+// showGroup initializes the metrics of a member to 0.
 func showGroup(group string, topics []string) {
 	for _, topic := range topics {
 		polled(topic, group, 0)
@@ -94,12 +94,12 @@ func showGroup(group string, topics []string) {
 	}
 }
 
-// finished measures a record.
+// finished records the processing time of a record.
 func finished(topic, group string, since time.Time) {
 	processSeconds.WithLabelValues(system, opProcess, topic, group).Observe(time.Since(since).Seconds())
 }
 
-// errorType is one of few values.
+// errorType classifies err with a small set of values, fit for a label.
 func errorType(err error) string {
 	var refused *kerr.Error
 	switch {

@@ -17,24 +17,24 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
-// TLS says how connections to the brokers are encrypted and how this client proves itself.
+// TLS configures encryption and the client certificate of connections to the brokers.
 type TLS struct {
 	Enabled    bool
-	CAFile     string // PEM certificates to trust; empty = those of the system
-	CertFile   string // PEM certificate of this client (mutual TLS); together with KeyFile
+	CAFile     string // PEM certificates of trusted authorities; empty = those of the system
+	CertFile   string // PEM client certificate (mutual TLS); requires KeyFile
 	KeyFile    string // PEM key of the certificate
-	ServerName string // name that the brokers' certificates must have; empty = the host that is dialled
+	ServerName string // host name in the brokers' certificates; empty = the host that is dialled
 }
 
-// SASL says who this client is. The mechanism is plain, scram-sha-256 or scram-sha-512; empty = no SASL.
+// SASL configures authentication. Mechanism is plain, scram-sha-256 or scram-sha-512; empty = no SASL.
 type SASL struct {
 	Mechanism    string
 	Username     string
 	Password     string
-	PasswordFile string // file that holds the password, in place of Password; read at each handshake
+	PasswordFile string // file with the password, instead of Password; read at each handshake
 }
 
-// Validate reports every setting that cannot work, by the name of its flag.
+// Validate reports all invalid settings, by the name of their flag.
 func (c Config) Validate() error {
 	var errs []error
 	if len(c.Brokers) == 0 {
@@ -50,7 +50,7 @@ func (c Config) Validate() error {
 	return errors.Join(append(errs, tlsErr, saslErr)...)
 }
 
-// security turns the settings into options of a client.
+// security returns the client options for TLS and SASL.
 func (c Config) security() ([]kgo.Opt, error) {
 	var opts []kgo.Opt
 	conf, err := c.TLS.config()
@@ -70,11 +70,11 @@ func (c Config) security() ([]kgo.Opt, error) {
 	return opts, nil
 }
 
-// config is nil when connections are not encrypted.
+// config returns nil if TLS is disabled.
 func (t TLS) config() (*tls.Config, error) {
 	if !t.Enabled {
 		if t != (TLS{}) {
-			return nil, errors.New("--kafka-tls must be set when --kafka-ca-file, --kafka-cert-file or --kafka-key-file is")
+			return nil, errors.New("--kafka-tls is required with --kafka-ca-file, --kafka-cert-file or --kafka-key-file")
 		}
 		return nil, nil
 	}
@@ -87,7 +87,7 @@ func (t TLS) config() (*tls.Config, error) {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("--kafka-ca-file: %w", err))
 		case !conf.RootCAs.AppendCertsFromPEM(pem):
-			errs = append(errs, fmt.Errorf("--kafka-ca-file %s holds no PEM certificate", t.CAFile))
+			errs = append(errs, fmt.Errorf("--kafka-ca-file %s contains no PEM certificate", t.CAFile))
 		}
 	}
 	switch {
@@ -109,11 +109,11 @@ func (t TLS) config() (*tls.Config, error) {
 	return conf, nil
 }
 
-// mechanism is nil without SASL.
+// mechanism returns nil if SASL is disabled.
 func (s SASL) mechanism() (sasl.Mechanism, error) {
 	if s.Mechanism == "" {
 		if s != (SASL{}) {
-			return nil, errors.New("--kafka-sasl must be set when --kafka-username or a password is given: plain, scram-sha-256 or scram-sha-512")
+			return nil, errors.New("--kafka-sasl is required with --kafka-username or a password: plain, scram-sha-256 or scram-sha-512")
 		}
 		return nil, nil
 	}
@@ -124,7 +124,7 @@ func (s SASL) mechanism() (sasl.Mechanism, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The password is read at each handshake, so that a changed one needs no restart.
+	// Read at each handshake, so that a changed password needs no restart.
 	switch s.Mechanism {
 	case "plain":
 		return plain.Plain(func(context.Context) (plain.Auth, error) {
@@ -147,7 +147,7 @@ func (s SASL) scram(context.Context) (scram.Auth, error) {
 func (s SASL) password() (string, error) {
 	switch {
 	case s.Password != "" && s.PasswordFile != "":
-		return "", errors.New("a Kafka password and --kafka-password-file exclude each other")
+		return "", errors.New("a Kafka password and --kafka-password-file are mutually exclusive")
 	case s.Password != "":
 		return s.Password, nil
 	case s.PasswordFile == "":

@@ -94,14 +94,14 @@ func TestValidateNamesTheFlags(t *testing.T) {
 	}{
 		"no broker":       {Config{}, []string{"--kafka-brokers is required"}},
 		"no port":         {Config{Brokers: []string{"a"}}, []string{`--kafka-brokers "a" must be host:port`}},
-		"tls off":         {Config{Brokers: brokers, TLS: TLS{CAFile: certFile}}, []string{"--kafka-tls must be set"}},
+		"tls off":         {Config{Brokers: brokers, TLS: TLS{CAFile: certFile}}, []string{"--kafka-tls is required"}},
 		"ca missing":      {Config{Brokers: brokers, TLS: TLS{Enabled: true, CAFile: "/nowhere"}}, []string{"--kafka-ca-file: open /nowhere"}},
-		"ca is a key":     {Config{Brokers: brokers, TLS: TLS{Enabled: true, CAFile: keyFile}}, []string{"holds no PEM certificate"}},
+		"ca is a key":     {Config{Brokers: brokers, TLS: TLS{Enabled: true, CAFile: keyFile}}, []string{"contains no PEM certificate"}},
 		"cert alone":      {Config{Brokers: brokers, TLS: TLS{Enabled: true, CertFile: certFile}}, []string{"--kafka-cert-file and --kafka-key-file must be set together"}},
-		"sasl off":        {Config{Brokers: brokers, SASL: SASL{Username: "u"}}, []string{"--kafka-sasl must be set"}},
+		"sasl off":        {Config{Brokers: brokers, SASL: SASL{Username: "u"}}, []string{"--kafka-sasl is required"}},
 		"sasl unknown":    {Config{Brokers: brokers, SASL: SASL{Mechanism: "x", Username: "u", Password: "p"}}, []string{`--kafka-sasl "x" must be`}},
 		"sasl incomplete": {Config{Brokers: brokers, SASL: SASL{Mechanism: "plain"}}, []string{"--kafka-username is required", "--kafka-password-file is required"}},
-		"two passwords":   {Config{Brokers: brokers, SASL: SASL{Mechanism: "plain", Username: "u", Password: "p", PasswordFile: "f"}}, []string{"exclude each other"}},
+		"two passwords":   {Config{Brokers: brokers, SASL: SASL{Mechanism: "plain", Username: "u", Password: "p", PasswordFile: "f"}}, []string{"mutually exclusive"}},
 		"all at once":     {Config{TLS: TLS{KeyFile: "k"}, SASL: SASL{Password: "p"}}, []string{"--kafka-brokers", "--kafka-tls", "--kafka-sasl"}},
 	} {
 		t.Run(name, func(t *testing.T) {

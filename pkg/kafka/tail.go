@@ -8,14 +8,14 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
-// Tail reads every new record of the topics, in every process and without a group, from the moment of the
-// call until ctx is done: for invalidations, which matter only to what is cached already. A caller that must
-// miss nothing bounds the age of what it caches; ready, if not nil, is called before the first poll.
+// Tail reads every new record of the topics without a consumer group, from the time of the call until ctx is done. It is
+// meant for cache invalidations, which every process must see. It may miss records, so callers must also limit the age
+// of what they cache. ready, if not nil, is called before the first poll.
 func Tail(ctx context.Context, cfg Config, ready func(), handle func(r *kgo.Record), topics ...string) error {
 	return TailFrom(ctx, cfg, kgo.NewOffset().AtEnd(), ready, handle, topics...)
 }
 
-// TailFrom is [Tail] from another place than the end. A topic that is deleted and made anew is read from there, too.
+// TailFrom is like [Tail] but starts at the offset from. A topic that is deleted and recreated is read from that offset, too.
 func TailFrom(ctx context.Context, cfg Config, from kgo.Offset, ready func(), handle func(r *kgo.Record), topics ...string) error {
 	client, err := NewClient(cfg, kgo.ConsumeTopics(topics...), kgo.ConsumeResetOffset(from))
 	if err != nil {
@@ -29,17 +29,17 @@ func TailFrom(ctx context.Context, cfg Config, from kgo.Offset, ready func(), ha
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	trouble := newTrouble(log)
+	errs := newPollErrors(log)
 	for ctx.Err() == nil {
 		fetches := client.PollFetches(ctx)
-		anew := trouble.look(ctx, fetches, func(string) {})
+		recreated := errs.look(ctx, fetches, func(string) {})
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) { polled(p.Topic, "", len(p.Records)) })
 		fetches.EachRecord(handle)
-		if len(anew) > 0 {
-			client.PurgeTopicsFromConsuming(anew...)
-			client.AddConsumeTopics(anew...)
+		if len(recreated) > 0 {
+			client.PurgeTopicsFromConsuming(recreated...)
+			client.AddConsumeTopics(recreated...)
 		}
-		trouble.pause(ctx, fetches)
+		errs.pause(ctx, fetches)
 	}
 	return nil
 }

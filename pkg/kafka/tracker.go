@@ -2,15 +2,15 @@ package kafka
 
 import "time"
 
-// tracker knows which records of one partition are under way. Offsets are registered in their order and
-// finished in any; what may be committed is the end of the finished prefix. It is not safe for concurrent
-// use: the partition that owns it holds a lock.
+// tracker tracks the unfinished records of one partition. Offsets are registered in ascending order and
+// finished in any order; the end of the finished prefix may be committed. It is not safe for concurrent
+// use; the partition that owns it holds a lock.
 type tracker struct {
-	entries []*entry // registered and not yet passed by the prefix, from head on
+	entries []*entry // registered and not in the finished prefix, from head on
 	head    int
-	bytes   int64 // of entries from head on
+	bytes   int64 // size of entries from head on
 	next    int64 // offset to commit; -1 before the first record
-	epoch   int32 // leader epoch of the last record of the prefix
+	epoch   int32 // leader epoch of the last record of the finished prefix
 }
 
 // entry is one registered record.
@@ -33,7 +33,7 @@ func (t *tracker) register(e *entry) {
 	t.bytes += e.size
 }
 
-// finish marks a record as done and moves the prefix. A second call changes nothing.
+// finish marks a record as done and advances the prefix. A second call has no effect.
 func (t *tracker) finish(e *entry) {
 	e.done = true
 	for t.head < len(t.entries) && t.entries[t.head].done {
@@ -46,7 +46,7 @@ func (t *tracker) finish(e *entry) {
 	t.compact()
 }
 
-// compact gives the passed part of the slice back, at a cost that is constant per record on average.
+// compact frees the finished part of the slice, at amortized constant cost per record.
 func (t *tracker) compact() {
 	switch {
 	case t.head == len(t.entries):
@@ -58,5 +58,5 @@ func (t *tracker) compact() {
 	}
 }
 
-// len is the number of records between the prefix and the newest one.
+// len returns the number of records after the finished prefix.
 func (t *tracker) len() int { return len(t.entries) - t.head }

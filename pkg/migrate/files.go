@@ -15,23 +15,23 @@ import (
 
 // Step is one statement of a migration.
 type Step struct {
-	Version  string // "001" for both dialects, "001.pg" or "001.crdb" for an overlay, "001.contract" and so on
-	Number   int    // position in its file, from 1
+	Version  string // "001" for both dialects, "001.pg" or "001.crdb" for an overlay, "001.contract" etc.
+	Number   int    // position in its file, starting at 1
 	File     string
 	SQL      string
 	Checksum string // SHA-256 of SQL, hexadecimal
-	Contract bool   // takes away what binaries of the previous release use
+	Contract bool   // removes something that binaries of the previous release use
 }
 
-// String names the step for people.
+// String returns a human-readable name of the step.
 func (s Step) String() string { return fmt.Sprintf("%s, step %d", s.File, s.Number) }
 
 var fileName = regexp.MustCompile(`^([0-9]{3})_[a-z0-9_]+(\.contract)?(\.pg|\.crdb)?\.sql$`)
 
 var overlays = map[db.Dialect]string{db.PostgreSQL: ".pg", db.CockroachDB: ".crdb"}
 
-// Load reads the steps for a dialect in the order in which they are applied: by number, and of one number
-// the common file before its overlay, and what is common before what contracts. Two files of one number and kind are refused.
+// Load reads the steps for a dialect in the order in which they are applied: by number; within a number, the common file
+// before its overlay, and ordinary files before contract files. Two files of the same number and kind are an error.
 func Load(files fs.FS, dialect db.Dialect) ([]Step, error) {
 	overlay, ok := overlays[dialect]
 	if !ok {
@@ -54,10 +54,10 @@ func Load(files fs.FS, dialect db.Dialect) ([]Step, error) {
 	return steps, nil
 }
 
-// place sorts versions: "001", "001.pg", "001.contract", "001.contract.pg".
+// place is the sort key of versions: "001", "001.pg", "001.contract", "001.contract.pg".
 func place(version string) string { return strings.Replace(version, ".contract", "~contract", 1) }
 
-// filesByVersion maps "001" and "001.pg" to the names of their files.
+// filesByVersion maps versions such as "001" and "001.pg" to file names.
 func filesByVersion(files fs.FS) (map[string]string, error) {
 	names, err := fs.Glob(files, "*.sql")
 	if err != nil {
@@ -67,7 +67,7 @@ func filesByVersion(files fs.FS) (map[string]string, error) {
 	for _, name := range names {
 		m := fileName.FindStringSubmatch(name)
 		if m == nil {
-			return nil, fmt.Errorf("migration %s: the name must look like 001_name.sql, 001_name.pg.sql or 001_name.crdb.sql, with .contract before .sql, .pg or .crdb if older binaries cannot do with it", name)
+			return nil, fmt.Errorf("migration %s: the name must look like 001_name.sql, 001_name.pg.sql or 001_name.crdb.sql, with .contract before .sql, .pg or .crdb if binaries of the previous release do not work with it", name)
 		}
 		version := m[1] + m[2] + m[3]
 		if other, taken := byVersion[version]; taken {

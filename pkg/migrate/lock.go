@@ -14,14 +14,14 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// lockTTL is how long others wait for a holder that died.
+// lockTTL is how long others wait after the holder has died.
 const lockTTL = 15 * time.Second
 
 // errLockLost ends a run whose lock another process has taken.
 var errLockLost = errors.New("the migration lock was lost to another process")
 
-// The lock is a row with an epoch, taken when it has expired on the database's clock. There are no
-// advisory locks on CockroachDB.
+// The lock is a row with an epoch, which can be acquired once it has expired by the database's clock. CockroachDB has no
+// advisory locks.
 const (
 	sqlCreateLock = `CREATE TABLE IF NOT EXISTS schema_lock (
 		id INT4 NOT NULL, owner TEXT NOT NULL, epoch BIGINT NOT NULL, expires_at TIMESTAMPTZ NOT NULL,
@@ -46,16 +46,16 @@ func newRunner(pool *pgxpool.Pool, log *slog.Logger) *runner {
 	return &runner{pool: pool, log: log, ttl: lockTTL, owner: host + "/" + strconv.Itoa(os.Getpid()) + "/" + rand.Text()[:8]}
 }
 
-// heldLock is renewed until it is released. ctx ends when it is lost.
+// heldLock is renewed until it is released. ctx is cancelled if it is lost.
 type heldLock struct {
 	r       *runner
 	ctx     context.Context
 	epoch   int64
 	cancel  context.CancelCauseFunc
-	renewed chan struct{} // closed when renewing has stopped
+	renewed chan struct{} // closed when renewal has stopped
 }
 
-// take waits until the lock is free or ctx ends.
+// take waits until the lock is free or ctx is done.
 func (r *runner) take(ctx context.Context) (*heldLock, error) {
 	for said := false; ; said = true {
 		var epoch int64
@@ -63,11 +63,11 @@ func (r *runner) take(ctx context.Context) (*heldLock, error) {
 		switch {
 		case err == nil:
 			return r.hold(ctx, epoch), nil
-		case ctx.Err() != nil: // it ended while the lock was asked for: the same as while waiting
-		case !errors.Is(err, pgx.ErrNoRows) && !passes(err):
+		case ctx.Err() != nil: // done during the request; report it as while waiting
+		case !errors.Is(err, pgx.ErrNoRows) && !transient(err):
 			return nil, fmt.Errorf("take migration lock: %w", err)
 		case !said:
-			r.log.InfoContext(ctx, "waiting for another process that migrates", "owner", r.lockOwner(ctx))
+			r.log.InfoContext(ctx, "waiting for another process to finish migrating", "owner", r.lockOwner(ctx))
 		}
 		if !wait(ctx, r.ttl/60) {
 			return nil, fmt.Errorf("wait for the migration lock, held by %s: %w", r.lockOwner(context.WithoutCancel(ctx)), ctx.Err())
@@ -91,8 +91,8 @@ func (r *runner) hold(ctx context.Context, epoch int64) *heldLock {
 	return l
 }
 
-// renew moves the expiry every third of its length, and gives up when the lock belongs to another process
-// or could not be renewed before it expired.
+// renew extends the lock every third of its TTL. It stops if another process has acquired the lock
+// or if the lock could not be renewed before it expired.
 func (l *heldLock) renew() {
 	defer close(l.renewed)
 	tick := time.NewTicker(l.r.ttl / 3)
@@ -115,13 +115,13 @@ func (l *heldLock) renew() {
 	}
 }
 
-// release frees the lock for the next one; when that fails, it expires.
+// release releases the lock; if that fails, the lock expires.
 func (l *heldLock) release(ctx context.Context) {
 	l.cancel(nil)
 	<-l.renewed
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
 	if _, err := l.r.pool.Exec(ctx, sqlFreeLock, l.epoch); err != nil {
-		l.r.log.WarnContext(ctx, "migration lock not released, it expires", "after", l.r.ttl, "error", err)
+		l.r.log.WarnContext(ctx, "releasing the migration lock failed; it will expire", "after", l.r.ttl, "error", err)
 	}
 }

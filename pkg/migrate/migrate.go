@@ -1,7 +1,7 @@
-// Package migrate brings the schema of a database to the state of a set of SQL files.
-// Every statement is a step of its own that is committed by itself and can be repeated, as schema changes do not
-// share transactions well on CockroachDB. Several processes may run it at once.
-// What the files say belongs to schemas/sql.
+// Package migrate applies a set of SQL files to a database.
+// Each statement is a separate, repeatable step with its own commit, because CockroachDB supports schema changes within
+// transactions poorly. Several processes may migrate at once.
+// The files themselves are in schemas/sql.
 package migrate
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// ErrChanged is wrapped by the error about a step that was applied and has another text now.
+// ErrChanged is wrapped by the error for a step whose text was changed after it was applied.
 var ErrChanged = errors.New("an applied migration was changed")
 
 const (
@@ -29,26 +29,26 @@ const (
 		CONSTRAINT schema_steps_pkey PRIMARY KEY (version, step))`
 	sqlSelectSteps = `SELECT version, step, checksum FROM schema_steps ORDER BY version, step`
 	sqlHaveSteps   = `SELECT count(*) FROM information_schema.tables WHERE table_name = 'schema_steps' AND table_schema = current_schema()`
-	// Only the holder of the lock records: one that was paused for too long finds another epoch.
+	// Only the holder of the lock records steps: the epoch has changed if it was paused for too long.
 	sqlInsertStep = `INSERT INTO schema_steps (version, step, checksum, applied_at)
 		SELECT $1::TEXT, $2::INT4, $3::TEXT, $4::TIMESTAMPTZ WHERE EXISTS (SELECT 1 FROM schema_lock WHERE id = 1 AND epoch = $5::BIGINT)
 		ON CONFLICT (version, step) DO NOTHING`
 )
 
-// tries bounds how often one step is repeated after an error that passes.
+// tries limits how often a step is tried after transient errors.
 const tries = 10
 
-// Phase says which steps are meant. A release expands the schema before its binaries start, and contracts it when
-// those of the release before are gone.
+// Phase selects steps. A release expands the schema before its binaries start, and contracts it when
+// no binaries of the previous release are left.
 type Phase int
 
 // The phases.
 const (
-	Expand   Phase = iota // all but the files named NNN_name.contract.sql: the binaries of the release before run on
-	Contract              // all
+	Expand   Phase = iota // all but the files named NNN_name.contract.sql; binaries of the previous release keep working
+	Contract              // all steps
 )
 
-// in keeps the steps of a phase.
+// in returns the steps of the phase.
 func (p Phase) in(steps []Step) []Step {
 	if p == Contract {
 		return steps
@@ -56,15 +56,15 @@ func (p Phase) in(steps []Step) []Step {
 	return slices.DeleteFunc(steps, func(s Step) bool { return s.Contract })
 }
 
-// Up applies the steps of the phase that a database does not have yet and returns their number. Processes that run it at
-// the same time wait for each other. When it fails or is killed in the middle, the next run goes on from there.
-// An applied step with another text gives [ErrChanged]; steps that only a newer binary knows are left alone.
-// The pool needs room for two connections.
+// Up applies the pending steps of the phase and returns their number. Concurrent processes wait for each other. If it
+// fails or is killed, the next run continues where it stopped. If the text of an applied step has changed, the error
+// wraps [ErrChanged]; applied steps that only a newer binary knows are ignored.
+// The pool must allow at least two connections.
 func Up(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, phase Phase, log *slog.Logger) (applied int, err error) {
 	return newRunner(pool, log).up(ctx, files, dialect, phase)
 }
 
-// Pending lists the steps of the phase that a database does not have yet, in their order. It changes nothing.
+// Pending lists the pending steps of the phase in order. It changes nothing.
 func Pending(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, phase Phase) ([]Step, error) {
 	steps, err := Load(files, dialect)
 	if err != nil {
@@ -77,7 +77,7 @@ type runner struct {
 	pool  *pgxpool.Pool
 	log   *slog.Logger
 	owner string
-	ttl   time.Duration // how long the lock outlives its holder
+	ttl   time.Duration // how long the lock lasts after its holder has died
 }
 
 func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase Phase) (applied int, err error) {
@@ -97,7 +97,7 @@ func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase 
 		return 0, err
 	}
 	defer lock.release(ctx)
-	// Whoever had the lock before has probably done it all.
+	// The previous holder of the lock may have applied all steps.
 	todo, err := pending(ctx, r.pool, steps)
 	if err != nil || len(todo) == 0 {
 		return 0, err
@@ -105,10 +105,10 @@ func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase 
 	return r.apply(lock.ctx, todo, lock.epoch) //nolint:contextcheck // ends with the lock, too
 }
 
-// bootstrap makes the two tables of this package. Two processes that create one table at once may disturb each other.
+// bootstrap creates the two tables of this package. It retries, because concurrent creation of a table may fail.
 func (r *runner) bootstrap(ctx context.Context) error {
 	for _, stmt := range []string{sqlCreateSteps, sqlCreateLock, sqlInsertLock} {
-		if err := repeat(ctx, func() error { return exec(ctx, r.pool, stmt) }); err != nil {
+		if err := retry(ctx, func() error { return exec(ctx, r.pool, stmt) }); err != nil {
 			return fmt.Errorf("prepare migrations: %w", err)
 		}
 	}
@@ -131,10 +131,10 @@ func (r *runner) apply(ctx context.Context, todo []Step, epoch int64) (applied i
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, step := range todo {
 		began := time.Now()
-		if err := repeat(ctx, func() error { return exec(ctx, conn, step.SQL) }); err != nil {
+		if err := retry(ctx, func() error { return exec(ctx, conn, step.SQL) }); err != nil {
 			return applied, fmt.Errorf("migration %s (%s): %w", step, head(step.SQL), errors.Join(err, context.Cause(ctx)))
 		}
-		if err := repeat(ctx, func() error { return r.record(ctx, step, epoch) }); err != nil {
+		if err := retry(ctx, func() error { return r.record(ctx, step, epoch) }); err != nil {
 			return applied, fmt.Errorf("record migration %s: %w", step, err)
 		}
 		applied++
@@ -151,7 +151,7 @@ func (r *runner) record(ctx context.Context, step Step, epoch int64) error {
 	return err
 }
 
-// connection is one for the steps alone: building an index takes longer than statements may in the pool.
+// connection opens a connection for the steps, because building an index takes longer than the pool's statement timeout.
 func (r *runner) connection(ctx context.Context) (*pgx.Conn, error) {
 	pooled, err := r.pool.Acquire(ctx)
 	if err != nil {
@@ -160,7 +160,7 @@ func (r *runner) connection(ctx context.Context) (*pgx.Conn, error) {
 	conn := pooled.Hijack()
 	for _, setting := range []string{
 		"SET statement_timeout = 0",
-		// A change that waits for a lock makes everybody else wait behind it: give up soon and try again.
+		// Other statements queue behind a schema change that waits for a lock, so give up early and retry.
 		"SET lock_timeout = '5s'",
 	} {
 		if _, err := conn.Exec(ctx, setting); err != nil {
@@ -173,17 +173,17 @@ func (r *runner) connection(ctx context.Context) (*pgx.Conn, error) {
 	return conn, nil
 }
 
-// sqlUnlockTables is for CockroachDB from v25.3 on, which locks the schema of new tables: some of the later steps,
-// and later migrations, could not change them.
+// sqlUnlockTables is for CockroachDB v25.3 and later, which locks the schema of new tables by default, so that later
+// steps and migrations could not change them.
 const sqlUnlockTables = `SET create_table_with_schema_locked = off`
 
-// unknownSetting reports whether the server has no such setting: PostgreSQL, and CockroachDB before v25.
+// unknownSetting reports whether the server does not have the setting, like PostgreSQL and CockroachDB before v25.
 func unknownSetting(err error) bool {
 	pe := new(pgconn.PgError)
 	return errors.As(err, &pe) && pe.Code == "42704"
 }
 
-// pending compares the steps with what is recorded.
+// pending returns the steps that are not recorded as applied.
 func pending(ctx context.Context, pool *pgxpool.Pool, steps []Step) ([]Step, error) {
 	recorded, err := readRecorded(ctx, pool)
 	if err != nil {
@@ -195,14 +195,14 @@ func pending(ctx context.Context, pool *pgxpool.Pool, steps []Step) ([]Step, err
 		case !ok:
 			todo = append(todo, step)
 		case sum != step.Checksum:
-			return nil, fmt.Errorf("%w: %s is not what was applied to this database (%s): restore its text and add a new migration for the change",
+			return nil, fmt.Errorf("%w: %s differs from what was applied to this database (%s): restore its text and add a new migration for the change",
 				ErrChanged, step, head(step.SQL))
 		}
 	}
 	return todo, missing(steps, recorded)
 }
 
-// missing finds applied steps that a file has lost. Files that are not known at all belong to a newer binary.
+// missing returns an error if an applied step is missing from its file. Unknown files belong to a newer binary.
 func missing(steps []Step, recorded map[stepKey]string) error {
 	last := map[string]Step{}
 	for _, step := range steps {
@@ -210,7 +210,7 @@ func missing(steps []Step, recorded map[stepKey]string) error {
 	}
 	for key := range recorded {
 		if step, known := last[key.version]; known && key.number > step.Number {
-			return fmt.Errorf("%w: %s had a step %d and ends at step %d now: restore it and add a new migration for the change",
+			return fmt.Errorf("%w: %s had a step %d and now ends at step %d: restore it and add a new migration for the change",
 				ErrChanged, step.File, key.number, step.Number)
 		}
 	}
@@ -241,18 +241,18 @@ func readRecorded(ctx context.Context, pool *pgxpool.Pool) (map[stepKey]string, 
 	return recorded, err
 }
 
-// repeat calls f again after an error that passes: every step can be repeated.
-func repeat(ctx context.Context, f func() error) error {
+// retry calls f until it succeeds or fails with a permanent error. Every step can be repeated.
+func retry(ctx context.Context, f func() error) error {
 	for try := 1; ; try++ {
 		err := f()
-		if err == nil || try == tries || !passes(err) || !wait(ctx, time.Duration(try)*50*time.Millisecond) {
+		if err == nil || try == tries || !transient(err) || !wait(ctx, time.Duration(try)*50*time.Millisecond) {
 			return err
 		}
 	}
 }
 
-// passes reports whether an error comes from others who work at the same time.
-func passes(err error) bool {
+// transient reports whether an error is caused by concurrent transactions or schema changes.
+func transient(err error) bool {
 	pe := new(pgconn.PgError)
 	if !errors.As(err, &pe) {
 		return false
@@ -264,7 +264,7 @@ func passes(err error) bool {
 		return true
 	case "42P07", "42710", "XX000": // two processes create the same thing; "tuple concurrently updated"
 		return true
-	case "23505": // the same, seen in PostgreSQL's catalogue
+	case "23505": // the same, as a conflict in PostgreSQL's catalog
 		return pe.SchemaName == "pg_catalog"
 	}
 	return false

@@ -278,9 +278,9 @@ func TestLoadRefusesBadSets(t *testing.T) {
 	}{
 		"name":      {map[string]string{"1_x.sql": ""}, "the name must look like"},
 		"number":    {map[string]string{"001_x.sql": "", "001_y.sql": ""}, "have the same number"},
-		"semicolon": {map[string]string{"001_x.sql": "SELECT 1;\nSELECT 2"}, "line 2: the last statement has no semicolon"},
-		"quote":     {map[string]string{"001_x.sql": "\nSELECT 'a;\n"}, "line 2: the quote"},
-		"comment":   {map[string]string{"001_x.sql": "/* a"}, "has no end"},
+		"semicolon": {map[string]string{"001_x.sql": "SELECT 1;\nSELECT 2"}, "line 2: the last statement must end with a semicolon"},
+		"quote":     {map[string]string{"001_x.sql": "\nSELECT 'a;\n"}, "line 2: unterminated quote"},
+		"comment":   {map[string]string{"001_x.sql": "/* a"}, "unterminated comment"},
 		"dollar":    {map[string]string{"001_x.sql": "DO $$ BEGIN END $$;"}, "dollar quotes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -15,21 +15,21 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 )
 
-// Homing says how the rows of a CockroachDB database find their region. The region is computed from the key of a row,
-// so nobody has to write it, each lookup by key goes to one region, and a unique index needs no look into the others.
+// Homing configures the home region of rows in a multi-region CockroachDB. The region is computed from the key of a row,
+// so writers need not set it, each lookup by key goes to one region, and uniqueness checks need not visit the others.
 type Homing struct {
-	Column string                     // leads the primary key of each table whose rows have a home
-	Code   func(region string) string // four hexadecimal digits: the end of the column's values that live in the region
-	Global []string                   // tables that every region reads at once and few write
+	Column string                     // first column of the primary key of each table whose rows have a home region
+	Code   func(region string) string // four hexadecimal digits that the column's values end in if the region is their home
+	Global []string                   // tables that are read in every region and rarely written
 }
 
 const homePrefix = "crdb_home_"
 
-// locality is a table as the database has it.
+// locality is the current locality of a table.
 type locality struct {
 	name  string
-	where string   // as SHOW TABLES tells it, such as REGIONAL BY ROW AS crdb_home_1a2b3c4d
-	homes []string // its computed columns of region
+	where string   // as in SHOW TABLES, such as REGIONAL BY ROW AS crdb_home_1a2b3c4d
+	homes []string // its computed region columns
 }
 
 const sqlHomedTables = `SELECT table_name FROM information_schema.key_column_usage
@@ -38,8 +38,8 @@ WHERE table_schema = 'public' AND column_name = $1 AND ordinal_position = 1 AND 
 const sqlHomeColumns = `SELECT table_name, column_name FROM information_schema.columns
 WHERE table_schema = 'public' AND column_name LIKE 'crdb\_home\_%' ORDER BY table_name, column_name`
 
-// PendingRegions lists the statements that give each row its home in the regions of the database. It changes nothing.
-// A database without regions is an error. Where a region came or went, the tables are homed anew.
+// PendingRegions lists the statements that assign each row to its home region. It changes nothing.
+// A database without regions is an error. If regions were added or dropped, the statements assign the rows again.
 func PendingRegions(ctx context.Context, pool *pgxpool.Pool, h Homing) ([]string, error) {
 	regions, err := showRegions(ctx, pool)
 	if err != nil {
@@ -52,8 +52,8 @@ func PendingRegions(ctx context.Context, pool *pgxpool.Pool, h Homing) ([]string
 	return h.statements(regions, tables)
 }
 
-// Regions runs what [PendingRegions] listed, one statement after the other, while it holds the lock of the migrations.
-// Each statement may be repeated. Tables are rewritten while they are in use: it takes its time and its share of the disks.
+// Regions runs the statements of [PendingRegions] one after the other while it holds the migration lock.
+// The statements are repeatable. They rewrite tables online, which takes time and disk space.
 func Regions(ctx context.Context, pool *pgxpool.Pool, statements []string, log *slog.Logger) error {
 	if len(statements) == 0 {
 		return nil
@@ -75,7 +75,7 @@ func (r *runner) run(ctx context.Context, statements []string) error {
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, stmt := range statements {
 		began := time.Now()
-		if err := repeat(ctx, func() error { return exec(ctx, conn, stmt) }); err != nil {
+		if err := retry(ctx, func() error { return exec(ctx, conn, stmt) }); err != nil {
 			return fmt.Errorf("%s: %w", head(stmt), errors.Join(err, context.Cause(ctx)))
 		}
 		r.log.InfoContext(ctx, "region statement applied", "statement", head(stmt), "duration", time.Since(began))
@@ -83,7 +83,7 @@ func (r *runner) run(ctx context.Context, statements []string) error {
 	return nil
 }
 
-// statements gives those that are missing. The first region is the primary one: home of rows that name no other.
+// statements returns the missing statements. The first region is the primary one, the home of rows without another region.
 func (h Homing) statements(regions []string, tables []locality) ([]string, error) {
 	home, err := h.expression(regions)
 	if err != nil {
@@ -115,10 +115,10 @@ func (h Homing) statements(regions []string, tables []locality) ([]string, error
 	return out, nil
 }
 
-// expression computes the region of a row. Its constants take the type of regions from the column.
+// expression returns the SQL expression for the region of a row. Its constants take their type from the column.
 func (h Homing) expression(regions []string) (string, error) {
 	if len(regions) == 0 {
-		return "", errors.New("the database has no regions: give it a primary one with ALTER DATABASE … SET PRIMARY REGION, and more with ADD REGION")
+		return "", errors.New("the database has no regions: set the primary one with ALTER DATABASE … SET PRIMARY REGION, and add others with ADD REGION")
 	}
 	byCode := map[string]string{}
 	var b strings.Builder
@@ -137,7 +137,7 @@ func (h Homing) expression(regions []string) (string, error) {
 
 func literal(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// showRegions gives the regions of the database, the primary one first, the others by name.
+// showRegions returns the regions of the database, the primary one first, then the others by name.
 func showRegions(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	all, err := show(ctx, pool, "SHOW REGIONS FROM DATABASE")
 	if err != nil {
@@ -162,7 +162,7 @@ func localities(ctx context.Context, pool *pgxpool.Pool, h Homing) ([]locality, 
 	}
 	homes, err := homeColumns(ctx, pool)
 	if err != nil {
-		return nil, fmt.Errorf("read columns of region: %w", err)
+		return nil, fmt.Errorf("read region columns: %w", err)
 	}
 	shown, err := show(ctx, pool, "SHOW TABLES")
 	if err != nil {
@@ -202,7 +202,7 @@ func texts(ctx context.Context, pool *pgxpool.Pool, query string, args ...any) (
 	return pgx.CollectRows(rows, pgx.RowTo[string])
 }
 
-// show runs a statement whose columns differ between releases; only those that are looked for count.
+// show runs a SHOW statement, whose columns differ between releases, and returns its rows by column name.
 func show(ctx context.Context, pool *pgxpool.Pool, stmt string) ([]map[string]any, error) {
 	rows, err := pool.Query(ctx, stmt)
 	if err != nil {

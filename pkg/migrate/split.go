@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// split cuts a migration into statements. Comments go, runs of white space outside quotes become one space,
-// so that neither changes a checksum. Each statement ends with a semicolon.
+// split splits a migration into statements. It removes comments and collapses white space outside quotes,
+// so that neither affects the checksum. Each statement must end with a semicolon.
 func split(src string) ([]string, error) {
 	s := splitter{src: src, line: 1}
 	for s.pos < len(s.src) {
@@ -15,7 +15,7 @@ func split(src string) ([]string, error) {
 		}
 	}
 	if rest := strings.TrimSpace(s.out.String()); rest != "" {
-		return nil, fmt.Errorf("line %d: the last statement has no semicolon at its end: %s", s.line, head(rest))
+		return nil, fmt.Errorf("line %d: the last statement must end with a semicolon: %s", s.line, head(rest))
 	}
 	return s.statements, nil
 }
@@ -27,7 +27,7 @@ type splitter struct {
 	statements []string
 }
 
-// next takes one quoted text, one comment or one character.
+// next consumes one quoted string, one comment or one character.
 func (s *splitter) next() error {
 	rest := s.src[s.pos:]
 	switch c := rest[0]; {
@@ -41,12 +41,12 @@ func (s *splitter) next() error {
 	case strings.HasPrefix(rest, "/*"):
 		end := strings.Index(rest, "*/")
 		if end < 0 {
-			return fmt.Errorf("line %d: the comment that begins here has no end", s.line)
+			return fmt.Errorf("line %d: unterminated comment", s.line)
 		}
 		s.skip(end + 2)
 		s.space()
 	case strings.HasPrefix(rest, "$$"):
-		return fmt.Errorf("line %d: dollar quotes are not used in migrations: function bodies do not run on both databases", s.line)
+		return fmt.Errorf("line %d: dollar quotes are not allowed in migrations: function bodies do not run on both databases", s.line)
 	case c == '\'' || c == '"':
 		return s.quoted(c)
 	case c == ';':
@@ -62,8 +62,8 @@ func (s *splitter) next() error {
 	return nil
 }
 
-// quoted takes a literal or a quoted name as it is. A doubled quote inside closes and opens again,
-// which comes to the same.
+// quoted copies a literal or a quoted identifier. It treats a doubled quote as the end of one and the start of another,
+// which has the same result.
 func (s *splitter) quoted(q byte) error {
 	rest := s.src[s.pos:]
 	escapes := q == '\'' && s.afterE()
@@ -77,10 +77,10 @@ func (s *splitter) quoted(q byte) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("line %d: the quote %c that begins here has no end", s.line, q)
+	return fmt.Errorf("line %d: unterminated quote %c", s.line, q)
 }
 
-// afterE reports whether the quote at hand follows a lone E, which gives backslashes a meaning.
+// afterE reports whether the quote follows a lone E, which enables backslash escapes.
 func (s *splitter) afterE() bool {
 	before := s.out.String()
 	if before == "" || (before[len(before)-1] != 'E' && before[len(before)-1] != 'e') {
@@ -107,7 +107,7 @@ func (s *splitter) end() {
 	s.out.Reset()
 }
 
-// head is the beginning of a statement, for messages.
+// head returns the beginning of a statement, for messages.
 func head(stmt string) string {
 	const limit = 80
 	if r := []rune(stmt); len(r) > limit {

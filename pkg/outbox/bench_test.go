@@ -17,7 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// BenchmarkRelay drains an outbox of 1 KB rows that 64 companies filled beforehand.
+// BenchmarkRelay drains an outbox filled beforehand with 1 KB rows of 64 companies.
 func BenchmarkRelay(b *testing.B) {
 	const rows = 40_000
 	for b.Loop() {
@@ -41,7 +41,7 @@ func BenchmarkRelay(b *testing.B) {
 	}
 }
 
-func preload(g *rig, n int) {
+func preload(g *testKit, n int) {
 	var companies []tenant.ID
 	for range 64 {
 		companies = append(companies, tenant.NewID())
@@ -60,7 +60,7 @@ func preload(g *rig, n int) {
 	require.NoError(g.t, err)
 }
 
-// BenchmarkRelayLatency measures from the commit of one row to its acknowledgement, on an idle system.
+// BenchmarkRelayLatency measures the time from the commit of one row to its acknowledgement on an idle system.
 func BenchmarkRelayLatency(b *testing.B) {
 	g := setup(b)
 	acked := make(chan time.Time, 1)

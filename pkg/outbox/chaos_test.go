@@ -19,9 +19,9 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// world is companies whose records change while relays are frozen and fail.
+// world is a set of companies whose records change while relays freeze and fail.
 type world struct {
-	*rig
+	*testKit
 	plan   plan
 	things []chaosRecord
 
@@ -34,10 +34,10 @@ type chaosRecord struct {
 	id      uuid.UUID
 }
 
-// plan is what a run does; the probabilities are per thousand.
+// plan configures a run; probabilities are per thousand.
 type plan struct {
 	writers, companies, perCompany, changes int
-	skew                                    time.Duration // of the writers' clocks, either way
+	skew                                    time.Duration // maximum clock skew of the writers, in both directions
 	rollbacks, late                         int
 	frozenBefore, frozenAfter, failedAfter  int
 	batch                                   int
@@ -61,8 +61,8 @@ func drawPlan(t *rapid.T) plan {
 	}
 }
 
-// TestChaos is the promise of the outbox: whatever fails, nothing is lost, the first publications of each record are in
-// commit order, and the log has each event once, in that order, without a position that a reader could skip.
+// TestChaos checks the guarantees of the outbox: whatever fails, nothing is lost, the first publications of each record
+// are in commit order, and the log has each event once, in that order, without a position that a reader could skip.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	runs := 3
@@ -81,7 +81,7 @@ func TestChaos(t *testing.T) {
 }
 
 func runChaos(t *testing.T, p plan) {
-	w := &world{rig: setup(t), plan: p, committed: make(map[uuid.UUID]int)}
+	w := &world{testKit: setup(t), plan: p, committed: make(map[uuid.UUID]int)}
 	w.makeRecords()
 	stopped := make(chan struct{})
 	var relays sync.WaitGroup
@@ -123,7 +123,7 @@ func (w *world) makeRecords() {
 
 func chance(perThousand int) bool { return rand.IntN(1000) < perThousand }
 
-// write changes random records with a clock that is wrong; a few changes are rolled back or stay open for long.
+// write changes random records with a skewed clock; a few changes are rolled back or stay open for long.
 func (w *world) write() {
 	skew := time.Duration(rand.Int64N(int64(2*w.plan.skew+1))) - w.plan.skew
 	rolledBack := errors.New("rolled back")
@@ -163,7 +163,7 @@ func (w *world) write() {
 	}
 }
 
-// relayUntil runs relays, one after the other, as a pod that is restarted now and then.
+// relayUntil runs relays one after the other, like a pod that is restarted from time to time.
 func (w *world) relayUntil(stopped <-chan struct{}, node string) {
 	for {
 		life := time.NewTimer(time.Second + rand.N(3*time.Second))
@@ -179,7 +179,7 @@ func (w *world) relayUntil(stopped <-chan struct{}, node string) {
 	}
 }
 
-// chaoticRelay is frozen at times, for longer than its leases last, and loses its database after the acknowledgement.
+// chaoticRelay sometimes freezes for longer than its leases last, and sometimes loses its database after the acknowledgement.
 func (w *world) chaoticRelay(node string) *Relay {
 	var frozen atomic.Bool
 	freeze := func(perThousand int) {
@@ -188,7 +188,7 @@ func (w *world) chaoticRelay(node string) *Relay {
 			frozen.Store(false)
 		}
 	}
-	faulty := *w.rig
+	faulty := *w.testKit
 	faulty.db = w.openFaulty()
 	return faulty.relay(node, func(r *Relay) {
 		r.cfg.LeaseTTL, r.cfg.LeaseMargin, r.cfg.Renew = 400*time.Millisecond, 100*time.Millisecond, 50*time.Millisecond
@@ -215,7 +215,7 @@ func (w *world) openFaulty() *db.DB {
 	return d
 }
 
-// poll reads the log of a company as an integrator does, until ctx ends and nothing more comes.
+// poll reads the log of a company like an integrator, until ctx is done and there are no more events.
 func (w *world) poll(ctx context.Context, c tenant.ID) (all []LogEntry) {
 	var cursor Cursor
 	for {

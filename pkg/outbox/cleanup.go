@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 )
 
-// CleanupJobs expire the event log and the registrations of relays.
+// CleanupJobs returns the jobs that delete expired events of the event log and expired relay registrations.
 func CleanupJobs() []cleanup.Job {
 	return []cleanup.Job{
 		{Table: "events", SQL: `DELETE FROM events WHERE (company_id, seq) IN (SELECT company_id, seq FROM events WHERE expires_at < $1 LIMIT 1000)`},
@@ -19,7 +19,7 @@ func CleanupJobs() []cleanup.Job {
 	}
 }
 
-// cleanUp deletes expired rows while this relay owns bucket 0: so one relay does it.
+// cleanUp deletes expired rows while this relay owns bucket 0, so that only one relay does it.
 func (r *Relay) cleanUp(ctx context.Context) {
 	cleanup.Runner{
 		DB: r.db, Jobs: r.cfg.CleanupJobs, Every: r.cfg.Cleanup, Owner: func() bool { return r.stillOwned(r.parts[0]) }, Log: r.log,
@@ -28,7 +28,7 @@ func (r *Relay) cleanUp(ctx context.Context) {
 
 const sqlMeasure = `SELECT bucket, count(*), min(created_at) FROM outbox WHERE bucket = ANY($1::INT4[]) GROUP BY bucket`
 
-// keepStats measures the outbox; when it is so full that counting takes long, it counts seldom.
+// keepStats measures the outbox periodically. The interval grows with the duration of the count, which limits the load when the outbox is large.
 func (r *Relay) keepStats(ctx context.Context) {
 	t := time.NewTimer(r.cfg.Stats)
 	defer t.Stop()
@@ -40,13 +40,13 @@ func (r *Relay) keepStats(ctx context.Context) {
 		}
 		start := time.Now()
 		if err := r.measure(ctx); err != nil && ctx.Err() == nil {
-			r.log.WarnContext(ctx, "outbox not measured", "error", err)
+			r.log.WarnContext(ctx, "measuring the outbox failed", "error", err)
 		}
 		t.Reset(max(r.cfg.Stats, 20*time.Since(start)))
 	}
 }
 
-const bucketGroup = 32 // buckets that share a label
+const bucketGroup = 32 // buckets per label value
 
 func (r *Relay) measure(ctx context.Context) error {
 	type count struct {

@@ -14,23 +14,23 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// Event is a change of a record as receivers learn of it; see docs/reference/events.md#envelope.
+// Event is a change of a record as it is sent to receivers; see docs/reference/events.md#envelope.
 type Event struct {
-	Name   string      // a declared event, such as order.created
-	Actor  uuid.UUID   // who made the change; zero = the platform itself
-	Type   string      // kind of the record, such as order
-	ID     uuid.UUID   // the record
+	Name   string      // name of a declared event, such as order.created
+	Actor  uuid.UUID   // user who made the change; zero = the platform itself
+	Type   string      // type of the record, such as order
+	ID     uuid.UUID   // id of the record
 	Meta   record.Meta // after the change
-	Offset int64       // place among several events of the record in one transaction: 0, 1, …
-	Data   any         // the record as it stands after the change
-	Extra  any         // fields that this event adds to the record's own, such as previousStatus; may be nil
+	Offset int64       // index among the events of the record in one transaction: 0, 1, …
+	Data   any         // the record after the change
+	Extra  any         // additional fields of this event, such as previousStatus; may be nil
 }
 
-// SystemActor is the actorId of changes that nobody asked for.
+// SystemActor is the actorId of changes made by the platform itself.
 const SystemActor = "system"
 
-// Raise freezes the event and appends it to the transaction of the change. When a transaction raises several
-// events of one record, Offset counts them and the last one's position must be stored with the record:
+// Raise serializes the event and appends it to the outbox in the transaction of the change. When a transaction raises several
+// events of one record, Offset numbers them, and the position of the last one must be stored with the record:
 // see [record.Meta.Touch].
 func Raise(ctx context.Context, tx *db.Tx, company tenant.ID, e Event) error {
 	data, err := eventData(e.Data, e.Extra)
@@ -54,7 +54,7 @@ func Raise(ctx context.Context, tx *db.Tx, company tenant.ID, e Event) error {
 	})
 }
 
-// eventData is the JSON object of data with the fields of extra behind its own.
+// eventData returns data as a JSON object with the fields of extra appended.
 func eventData(data, extra any) (json.RawMessage, error) {
 	raw, err := rawJSON(data)
 	if err != nil || extra == nil {
@@ -71,7 +71,7 @@ func eventData(data, extra any) (json.RawMessage, error) {
 	return append(joined, more[1:]...), nil
 }
 
-// rawJSON writes v without HTML escapes; bytes that are JSON already stay as they are.
+// rawJSON encodes v without HTML escaping; a json.RawMessage is returned unchanged.
 func rawJSON(v any) (json.RawMessage, error) {
 	if raw, ok := v.(json.RawMessage); ok {
 		return raw, nil

@@ -23,7 +23,7 @@ const (
 	envChildBrokers  = "TRADEGRID_TEST_CHILD_BROKERS"
 )
 
-// TestChildRelay is not a test of its own: it is the process that TestKilledRelay kills.
+// TestChildRelay is not a test itself, but the process that TestKilledRelay kills.
 func TestChildRelay(t *testing.T) { //nolint:paralleltest // the only one in its process
 	if os.Getenv(envChildDatabase) == "" {
 		t.Skip("runs as the child of TestKilledRelay only")
@@ -37,7 +37,7 @@ func TestChildRelay(t *testing.T) { //nolint:paralleltest // the only one in its
 	require.NoError(t, r.Run(t.Context()))
 }
 
-// A relay process that is killed or frozen at any place loses nothing and reorders nothing.
+// A relay process that is killed or frozen at any point loses nothing and reorders nothing.
 func TestKilledRelay(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"relay.before_produce", "relay.after_ack", "relay.after_delete"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
-// All times of leases are the database's: now() is the one clock that relays share.
+// Lease times come from the database, because now() is the only clock that all relays share.
 const (
 	sqlUpsertMember = `INSERT INTO relay_members (node, expires_at) VALUES ($1, now() + $2::INTERVAL)
 ON CONFLICT (node) DO UPDATE SET expires_at = excluded.expires_at`
@@ -26,19 +26,19 @@ WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch`
 	sqlReleaseLeases = `UPDATE outbox_leases SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`
 )
 
-// lease is one row that the database confirmed.
+// lease is a lease that the database confirmed.
 type lease struct {
 	Bucket int32
 	Epoch  int64
 }
 
-// freeLease is a bucket that nobody holds; Owner is empty when it was given back.
+// freeLease is a bucket without an owner; Owner is empty if the last owner released it.
 type freeLease struct {
 	Bucket int32
 	Owner  string
 }
 
-// keepLeases renews until ctx ends. Once stopping is closed it takes no new buckets.
+// keepLeases renews the leases until ctx is done. Once stopping is closed, it acquires no more buckets.
 func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
 	t := time.NewTimer(0)
 	defer t.Stop()
@@ -55,7 +55,7 @@ func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
 				next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
 			}
 		}
-		r.dropLapsed()
+		r.dropExpired()
 		t.Reset(next)
 	}
 }
@@ -69,18 +69,18 @@ func stopped(c <-chan struct{}) bool {
 	}
 }
 
-// leaseTurn renews what is held, then moves towards the fair share.
+// leaseTurn renews the leases held, then releases or acquires buckets to reach the fair share.
 func (r *Relay) leaseTurn(ctx context.Context, stopping bool) error {
 	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), r.cfg.LeaseTTL/2)
 	defer cancel()
-	start := time.Now() // before the database's clock is read: our end of a lease never comes after its
+	start := time.Now() // taken before the database reads its clock, so that a lease never expires later here than in the database
 	mine := r.held()
 	alive, free, err := r.renew(ctx, start, mine)
 	if err != nil {
 		return err
 	}
 	share := (Buckets + alive - 1) / alive
-	if err := r.giveUp(ctx, share); err != nil {
+	if err := r.releaseExcess(ctx, share); err != nil {
 		return err
 	}
 	if want := share - len(r.held()); want > 0 && !stopping {
@@ -119,7 +119,7 @@ func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive
 	return max(alive, 1), free, nil
 }
 
-// confirm keeps the renewed buckets and drops those that another relay has taken.
+// confirm extends the renewed leases and drops buckets that another relay has acquired.
 func (r *Relay) confirm(start, dbNow time.Time, asked []int32, renewed []lease) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -168,7 +168,7 @@ func (r *Relay) acquire(ctx context.Context, free []freeLease, want int) error {
 	return nil
 }
 
-// take starts with new buckets, each with a sweep of all of it.
+// take adds newly acquired buckets; each starts with a full sweep.
 func (r *Relay) take(start time.Time, got []lease, dead map[int32]bool) {
 	r.mu.Lock()
 	takeovers := 0
@@ -190,8 +190,8 @@ func (r *Relay) take(start time.Time, got []lease, dead map[int32]bool) {
 	r.signal()
 }
 
-// giveUp returns what is above the share, once its workers are done.
-func (r *Relay) giveUp(ctx context.Context, share int) error {
+// releaseExcess releases the buckets above the fair share once their workers are done.
+func (r *Relay) releaseExcess(ctx context.Context, share int) error {
 	r.mu.Lock()
 	var leaving []int32
 	keep := 0
@@ -229,7 +229,7 @@ func (r *Relay) release(ctx context.Context, buckets []int32) error {
 	return nil
 }
 
-// releaseAll lets the other relays take over at once.
+// releaseAll releases all leases, so that other relays can take over immediately.
 func (r *Relay) releaseAll(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), 2*time.Second)
 	defer cancel()
@@ -248,11 +248,11 @@ func (r *Relay) releaseAll(ctx context.Context) {
 		}, db.ReadCommitted(), db.Repeatable())
 	}
 	if err != nil {
-		r.log.WarnContext(ctx, "leases not released; they end by themselves", "error", err)
+		r.log.WarnContext(ctx, "releasing leases failed; they will expire", "error", err)
 	}
 }
 
-// held lists the buckets whose lease this relay believes to have.
+// held lists the buckets that this relay believes it owns.
 func (r *Relay) held() []int32 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -265,8 +265,8 @@ func (r *Relay) held() []int32 {
 	return mine
 }
 
-// dropLapsed stops using buckets whose renewal was not confirmed in time.
-func (r *Relay) dropLapsed() {
+// dropExpired drops buckets whose renewal was not confirmed in time.
+func (r *Relay) dropExpired() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now, lapsed := time.Now(), 0
@@ -278,7 +278,7 @@ func (r *Relay) dropLapsed() {
 	}
 	if lapsed > 0 {
 		r.countLeases()
-		r.log.Warn("leases lapsed without a confirmed renewal", "buckets", lapsed)
+		r.log.Warn("leases expired without a confirmed renewal", "buckets", lapsed)
 	}
 }
 

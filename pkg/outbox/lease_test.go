@@ -48,7 +48,7 @@ func TestRelaysShareTheBucketsFairly(t *testing.T) {
 	share(map[*Relay]int{b: 128, c: 128})
 }
 
-// The database never says that a bucket has two owners, and the owner stops before the lease ends.
+// A bucket never has two owners in the database, and the owner stops before its lease expires.
 func TestOwnershipEndsBeforeTheLease(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

@@ -15,7 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Rows that are over are hidden here: the databases delete them some time later.
+// Expired rows are filtered out, because cleanup deletes them some time after they expire.
 const (
 	sqlReadLog = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND seq > $2 AND expires_at > $3
@@ -34,12 +34,12 @@ ORDER BY company_id, agg_id, seq LIMIT $7`
 WHERE company_id = $1 AND id = $2 AND expires_at > $3`
 )
 
-// ErrNotLogged says that the event log does not have the event, or no longer.
+// ErrNotLogged means that the event log has no such event, or that it has expired.
 var ErrNotLogged = errors.New("event is not in the log")
 
-// LogEntry is one event of the log. Body is the frozen envelope, byte for byte.
+// LogEntry is one event of the log. Body is the serialized envelope, byte for byte.
 type LogEntry struct {
-	Seq        int64 // position; grows in commit order within a company, with gaps
+	Seq        int64 // position; increases in commit order within a company, with gaps
 	ID         uuid.UUID
 	Event      string
 	AggType    string
@@ -49,15 +49,15 @@ type LogEntry struct {
 	OccurredAt time.Time
 }
 
-// LogFilter narrows what [ReadLog] returns. Zero values do not narrow.
+// LogFilter filters the events that [ReadLog] returns. Zero fields do not filter.
 type LogFilter struct {
-	Events   []string  // names, "order.*" or "*"; any of them
+	Events   []string  // event names, "order.*" or "*"; an event must match one of them
 	From, To time.Time // bounds of OccurredAt, both inclusive
-	EntityID uuid.UUID // the record
+	EntityID uuid.UUID // id of the record
 }
 
-// ReadLog returns up to limit events of the company behind the position after, oldest first; see docs/reference/events.md#event-log.
-// A cursor over positions skips nothing: they become visible in their order.
+// ReadLog returns up to limit events of the company after the position after, oldest first; see docs/reference/events.md#event-log.
+// A reader that follows the positions misses nothing, because events become visible in order of position.
 func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, limit int, f LogFilter) ([]LogEntry, error) {
 	args := []any{company, after, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit}
 	sql := sqlReadLog
@@ -91,16 +91,15 @@ func LogEvent(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID
 	return entry, nil
 }
 
-// Cursor is where a reader of the log stands. Besides the position it keeps the time up to which the reader has seen
-// everything: positions of companies have gaps, so the position alone does not tell whether events behind
-// it were removed.
+// Cursor is a reader's position in the log. It also holds the time up to which the reader has seen everything: the
+// positions of a company have gaps, so the position alone does not tell whether later events were deleted.
 type Cursor struct {
 	After int64     // position of the last event read; 0 = from the oldest
-	Seen  time.Time // nothing behind After is older than this
+	Seen  time.Time // no event after After is older than this
 }
 
-// Next is the cursor after a page that was read with c at the time now. With more to come the reader has seen
-// everything up to the last entry, else everything up to now.
+// Next returns the cursor after a page that was read with c at the time now. If there are more pages, the reader has seen
+// everything up to the last entry of this one, otherwise everything up to now.
 func (c Cursor) Next(page []LogEntry, more bool, now time.Time) Cursor {
 	next := Cursor{After: c.After, Seen: now}
 	if len(page) > 0 {
@@ -113,17 +112,17 @@ func (c Cursor) Next(page []LogEntry, more bool, now time.Time) Cursor {
 	return next
 }
 
-// Expired reports whether events behind the cursor may have been removed from the log (EVENTS_CURSOR_EXPIRED).
+// Expired reports whether events after the cursor may have been deleted from the log (EVENTS_CURSOR_EXPIRED).
 func (c Cursor) Expired(now time.Time, retention time.Duration) bool {
 	return !c.Seen.IsZero() && c.Seen.Add(retention).Before(now)
 }
 
-// String is the text form: position and milliseconds.
+// String encodes the cursor as text: position and milliseconds.
 func (c Cursor) String() string {
 	return strconv.FormatInt(c.After, 36) + "." + strconv.FormatInt(c.Seen.UnixMilli(), 36)
 }
 
-// ParseCursor reads the text form; the empty text is the start of the log.
+// ParseCursor parses the text form; the empty string is the start of the log.
 func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
 		return Cursor{}, nil
@@ -132,12 +131,12 @@ func ParseCursor(s string) (Cursor, error) {
 	after, err := strconv.ParseInt(pos, 36, 64)
 	seen, err2 := strconv.ParseInt(ms, 36, 64)
 	if err = errors.Join(err, err2); err != nil || after < 0 {
-		return Cursor{}, fmt.Errorf("cursor %q is not one that the event log gave out: %w", s, err)
+		return Cursor{}, fmt.Errorf("cursor %q was not issued by the event log: %w", s, err)
 	}
 	return Cursor{After: after, Seen: time.UnixMilli(seen).UTC()}, nil
 }
 
-// likePatterns turns names and wildcards into LIKE patterns; nil means all.
+// likePatterns converts event names and wildcards to LIKE patterns; nil matches all.
 func likePatterns(names []string) []string {
 	escape := strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`, `*`, `%`)
 	var out []string

@@ -12,7 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// fillLog writes events straight into the log: one a minute from start, in turn of two records and three names.
+// fillLog inserts events directly into the log: one per minute from start, alternating between two records and three names.
 func fillLog(t *testing.T, c tenant.ID, start time.Time, n int) (records [2]uuid.UUID, ids []uuid.UUID) {
 	t.Helper()
 	records = [2]uuid.UUID{uuid.New(), uuid.New()}
@@ -80,7 +80,7 @@ func TestReadLogNarrows(t *testing.T) {
 func TestLogHidesWhatIsOver(t *testing.T) {
 	t.Parallel()
 	d, c := dbtest.Open(t), company()
-	_, ids := fillLog(t, c, time.Now().Add(-30*day-150*time.Second), 5) // the first three are over
+	_, ids := fillLog(t, c, time.Now().Add(-30*day-150*time.Second), 5) // the first three have expired
 	got, err := ReadLog(t.Context(), d, c, 0, 100, LogFilter{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{40, 50}, seqs(got))

@@ -24,21 +24,21 @@ import (
 )
 
 var (
-	errAbandoned = errors.New("relay stopped before Kafka answered")
-	errLeaseOver = errors.New("lease ended before the batch was sent")
+	errAbandoned = errors.New("relay stopped before Kafka responded")
+	errLeaseOver = errors.New("lease expired before the batch was sent")
 	errHeldBack  = errors.New("held back because an earlier row of the batch failed")
 )
 
-// legalTopic is what Kafka accepts as the name of a topic.
+// legalTopic matches the topic names that Kafka accepts.
 var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
-// batch is what became of the rows of one publication.
+// batch is the outcome of publishing the rows of one bucket.
 type batch struct {
 	bucket    int32
 	acked     []row
 	poison    []poisonRow
-	firstOpen int64 // position of the first row that stays; 0 = none
-	failure   error // why rows stay
+	firstOpen int64 // position of the first row that stays in the outbox; 0 = none
+	failure   error // why rows stay in the outbox
 }
 
 type poisonRow struct {
@@ -46,8 +46,8 @@ type poisonRow struct {
 	reason error
 }
 
-// publish sends the rows in their order and waits until Kafka has decided on each. An error means that
-// nothing is known about them: they are published again.
+// publish sends the rows in order and waits until Kafka has accepted or rejected each. An error means that
+// their outcome is unknown; they are published again.
 func (r *Relay) publish(ctx context.Context, p *part, rows []row, s *slot) (*batch, error) {
 	ctx, span := startSend(ctx, rows)
 	defer span.End()
@@ -82,8 +82,8 @@ func (r *Relay) stillOwned(p *part) bool {
 	return p.usable(time.Now())
 }
 
-// produce returns one result per row. After the first row that Kafka did not take for now, no later one is sent:
-// it could overtake.
+// produce returns one result per row. After the first retriable failure it sends no later rows, because they
+// could overtake the failed one.
 func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()
@@ -96,7 +96,7 @@ func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, erro
 			continue
 		}
 		if !legalTopic.MatchString(rows[i].Topic) {
-			errs[i] = kerr.InvalidTopicException // brokers do not tell it from a topic that is missing
+			errs[i] = kerr.InvalidTopicException // brokers report it like a missing topic
 			continue
 		}
 		wg.Add(1)
@@ -117,7 +117,7 @@ func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, erro
 		case <-done:
 			return errs, nil
 		case <-slow.C:
-			// A partition without a leader must not keep the other buckets waiting.
+			// A partition without a leader must not block the other buckets.
 			s.release()
 		case <-r.abort:
 			return nil, errAbandoned
@@ -125,14 +125,14 @@ func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, erro
 	}
 }
 
-// sort tells the rows apart by what Kafka said of them.
+// sort groups the rows by Kafka's response.
 func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error) *batch {
 	b := &batch{bucket: bucket, acked: make([]row, 0, len(rows))}
 	now := time.Now()
 	open := 0
 	for i, err := range errs {
 		if err != nil && isPoison(err) {
-			// Kafka refuses batches as a whole: only alone does a row show whether it is to blame.
+			// Kafka rejects whole batches, so send the row alone to find out whether it is the cause.
 			err = r.produceAlone(ctx, &rows[i])
 		}
 		switch {
@@ -175,8 +175,8 @@ func topicAt(rows []row, pos int64) string {
 	return ""
 }
 
-// isPoison reports whether Kafka will never take the record. A missing topic or a missing right is not of
-// that kind: an operator mends it and the rows go out.
+// isPoison reports whether Kafka will never accept the record. Missing topics and missing permissions do not
+// count: once an operator has fixed them, the rows are published.
 func isPoison(err error) bool {
 	for _, never := range []error{
 		kerr.MessageTooLarge, kerr.RecordListTooLarge, kerr.InvalidTopicException, kerr.InvalidRecord,
@@ -189,10 +189,10 @@ func isPoison(err error) bool {
 	return false
 }
 
-// kafkaRecord is the row as the topic gets it; the trace context stays the one of the request that made the fact.
+// kafkaRecord converts a row to a record, with the trace context of the request that made the change.
 func kafkaRecord(m *row) *kgo.Record {
 	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: make([]kgo.RecordHeader, 0, 12)}
-	if len(m.Payload) > 0 { // else a tombstone
+	if len(m.Payload) > 0 { // otherwise a tombstone
 		rec.Value = m.Payload
 	}
 	add := func(key, value string) {
@@ -217,7 +217,7 @@ func kafkaRecord(m *row) *kgo.Record {
 	return rec
 }
 
-// startSend opens the one span of a batch, with a link to each request that made a fact of it.
+// startSend starts the span of a batch, with a link to each request whose changes it contains.
 func startSend(ctx context.Context, rows []row) (context.Context, trace.Span) {
 	ctx, span := otel.Tracer("tradegrid/outbox").Start(ctx, "send "+rows[0].Topic, trace.WithSpanKind(trace.SpanKindProducer))
 	if !span.IsRecording() {
@@ -240,10 +240,10 @@ func startSend(ctx context.Context, rows []row) (context.Context, trace.Span) {
 	return ctx, span
 }
 
-// origin is the context of the request that made the row, if its trace is kept; else ctx without a span.
+// origin returns the context of the request that wrote the row if its trace is sampled, otherwise ctx without a span.
 func (r *row) origin(ctx context.Context) context.Context {
 	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
-	if !strings.HasSuffix(r.Traceparent, "1") { // the last bit of the flags tells, and most are not kept
+	if !strings.HasSuffix(r.Traceparent, "1") { // the last bit is the sampled flag; most traces are not sampled
 		return ctx
 	}
 	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": r.Traceparent, "tracestate": r.Tracestate})

@@ -17,24 +17,24 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 )
 
-// RelayConfig says how a relay works. Zero values take the default in brackets.
+// RelayConfig configures a relay. Zero values take the default in brackets.
 type RelayConfig struct {
-	Node           string        // name of the process in leases and logs; made unique by the relay
-	LeaseTTL       time.Duration // how long a bucket stays owned without renewal [5s]
-	LeaseMargin    time.Duration // how long before that the owner stops using it [TTL/5]
-	Renew          time.Duration // between renewals [1s]
-	TickMin        time.Duration // between looks at the outbox while there is traffic [5ms]
-	TickMax        time.Duration // between looks at the outbox when it is quiet [200ms]
-	BatchSize      int           // rows of one bucket published together [500]
-	Parallel       int           // buckets worked on at the same time [8]
-	Lookback       time.Duration // how far behind the newest position a scan begins; longer than any transaction [120s]
-	FullSweep      time.Duration // between scans of a whole bucket [30s]
-	PublishTimeout time.Duration // wait for the acknowledgement of a batch [10s]
-	DrainTimeout   time.Duration // wait for work under way when the relay stops [15s]
+	Node           string        // name of the process in leases and logs; the relay adds a unique suffix
+	LeaseTTL       time.Duration // how long a lease lasts without renewal [5s]
+	LeaseMargin    time.Duration // how long before expiry the owner stops using a lease [TTL/5]
+	Renew          time.Duration // interval between renewals [1s]
+	TickMin        time.Duration // poll interval of the outbox under traffic [5ms]
+	TickMax        time.Duration // poll interval of the outbox when idle [200ms]
+	BatchSize      int           // maximum number of rows of one bucket published together [500]
+	Parallel       int           // maximum number of buckets processed concurrently [8]
+	Lookback       time.Duration // how far behind the newest position scans start; must exceed the longest transaction [120s]
+	FullSweep      time.Duration // interval between scans of whole buckets [30s]
+	PublishTimeout time.Duration // how long to wait for Kafka to acknowledge a batch [10s]
+	DrainTimeout   time.Duration // how long to wait for batches in flight when the relay stops [15s]
 	EventRetention time.Duration // how long the event log keeps an event [30 days]
-	Cleanup        time.Duration // between removals of expired rows, PostgreSQL only [1m]
-	CleanupJobs    []cleanup.Job // what expires
-	Stats          time.Duration // between measurements of the outbox [10s]
+	Cleanup        time.Duration // interval between deletions of expired rows, PostgreSQL only [1m]
+	CleanupJobs    []cleanup.Job // jobs that delete expired rows
+	Stats          time.Duration // interval between measurements of the outbox [10s]
 	Log            *slog.Logger
 }
 
@@ -63,7 +63,7 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	return c
 }
 
-// Validate reports every setting that cannot work.
+// Validate reports all invalid settings.
 func (c RelayConfig) Validate() error {
 	d := c.withDefaults()
 	var errs []error
@@ -84,11 +84,11 @@ func (c RelayConfig) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Relay publishes the rows of the outbox and deletes those that Kafka acknowledged. Several relays share the
-// buckets by leases. Each row is published at least once; the first publications of one record are in commit
-// order; the event log has each event exactly once. What it needs is that a row becomes visible within
-// Lookback of its position, which the deadlines of transactions and the check of clocks see to; an older row
-// is found too, at the next full sweep.
+// Relay publishes the rows of the outbox and deletes those that Kafka has acknowledged. Several relays share the
+// buckets by leases. Each row is published at least once, the first publications of a record's rows are in commit
+// order, and the event log contains each event exactly once. This requires that a row becomes visible within
+// Lookback of its position, which transaction deadlines and the clock check ensure; an older row is found by the
+// next full sweep.
 type Relay struct {
 	db     *db.DB
 	client *kgo.Client
@@ -96,53 +96,53 @@ type Relay struct {
 	log    *slog.Logger
 	owner  string
 	hooks  hooks
-	wake   chan struct{} // capacity 1: something for the scheduler to look at
-	abort  chan struct{} // closed when the time to drain is over
+	wake   chan struct{} // capacity 1; wakes the scheduler
+	abort  chan struct{} // closed when the drain timeout has passed
 
 	mu      sync.Mutex
 	parts   [Buckets]*part
 	ready   []*part // in the order in which they became ready
 	running int     // occupied slots, at most cfg.Parallel
 	workers sync.WaitGroup
-	dbTime  time.Time // the database's clock at dbSeen
-	dbSeen  time.Time // this process's monotonic clock
+	dbTime  time.Time // time of the database's clock at dbSeen
+	dbSeen  time.Time // by this process's monotonic clock
 }
 
-// part is what a relay knows of one bucket.
+// part is a relay's state of one bucket.
 type part struct {
 	bucket int32
-	// held: the lease is ours until the given time. leaving: no new work, it is to be given to another relay.
+	// held: this relay owns the lease until the given time. leaving: takes no new work, to be released to another relay.
 	held, leaving bool
 	epoch         int64
 	until         time.Time
-	// queued: waits for a slot. busy: a worker has it. again: something came while it was busy.
+	// queued: waits for a slot. busy: a worker processes it. again: new rows were found while it was busy.
 	queued, busy, again bool
-	low                 int64     // scans begin at this position, but for full sweeps
-	nextSweep           time.Time // when the next scan begins at 0
-	limit               int       // rows of the next batch: less after failures and for big rows
+	low                 int64     // position at which scans start, except full sweeps
+	nextSweep           time.Time // time of the next full sweep
+	limit               int       // maximum number of rows of the next batch; lower after failures and for large rows
 	failures            int
 	notBefore           time.Time
 }
 
-// hooks let tests hold a relay at a place, as a frozen process would be.
+// hooks let tests block a relay at a certain point, like a frozen process.
 type hooks struct {
 	skipRenewal   func() bool
 	beforeProduce func(bucket int32)
 	afterAck      func(bucket int32) error
 }
 
-// NewClient makes the client that a relay publishes through.
+// NewClient creates the Kafka client of a relay.
 func NewClient(cfg kafka.Config) (*kgo.Client, error) {
 	return kafka.NewClient(cfg,
-		// A record without an answer is given up after the time of its batch and sent again from the outbox. That may
-		// repeat it, which relays are allowed; waiting for ever would hold its bucket.
+		// A record without a response is abandoned when its batch times out, and sent again from the outbox. This may
+		// duplicate it, which is allowed; waiting forever would block its bucket.
 		kgo.AllowIdempotentProduceCancellation(),
-		// The buckets of partitions without a leader must not use up the buffer of the others.
+		// Buckets whose partitions have no leader must not fill the buffer for the others.
 		kgo.MaxBufferedRecords(100_000),
 	)
 }
 
-// NewRelay makes a relay that publishes through client; see [NewClient].
+// NewRelay creates a relay that publishes through client; see [NewClient].
 func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -150,7 +150,7 @@ func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 	cfg = cfg.withDefaults()
 	r := &Relay{
 		db: d, client: client, cfg: cfg,
-		// A restarted process must not take itself for the owner of what its predecessor left.
+		// A restarted process must not consider itself the owner of its predecessor's leases.
 		owner: cfg.Node + "/" + uuid.NewString()[:8],
 		wake:  make(chan struct{}, 1),
 		abort: make(chan struct{}),
@@ -162,10 +162,10 @@ func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 	return r, nil
 }
 
-// Run relays until ctx ends; then it finishes what is under way and gives its leases back. Failures of the
-// database and of Kafka are logged and waited out. It may run once.
+// Run publishes until ctx is done, then finishes the batches in flight and releases its leases. Failures of the
+// database and of Kafka are logged and retried. Run may be called only once.
 func (r *Relay) Run(ctx context.Context) error {
-	// Work under way and the leases outlive ctx: they end in order below.
+	// Batches in flight and leases outlive ctx; they are stopped in order below.
 	work, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	leases, stopLeases := context.WithCancel(context.WithoutCancel(ctx))
@@ -183,7 +183,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// Owned is the number of buckets that this relay owns now.
+// Owned returns the number of buckets that this relay currently owns.
 func (r *Relay) Owned() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -204,7 +204,7 @@ func (r *Relay) signal() {
 	}
 }
 
-// drain waits for the workers, but not for ever: what they leave is published again by the next owner.
+// drain waits for the workers up to DrainTimeout; the next owner publishes again what they leave.
 func (r *Relay) drain() {
 	done := make(chan struct{})
 	go func() { r.workers.Wait(); close(done) }()
@@ -213,7 +213,7 @@ func (r *Relay) drain() {
 	select {
 	case <-done:
 	case <-t.C:
-		r.log.Warn("relay stops with work under way", "after", r.cfg.DrainTimeout.String())
+		r.log.Warn("relay stopped with batches in flight", "after", r.cfg.DrainTimeout.String())
 	}
 	close(r.abort)
 }

@@ -100,8 +100,8 @@ func TestRelayFindsWhatIsBehindItsLookback(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, g.logged(c))
 }
 
-// A relay that is frozen before or after it sends, past the end of its leases, repeats what its successor
-// has published, and does no other harm.
+// A relay that freezes before or after sending, until its leases have expired, repeats what its successor
+// has published, but causes no other harm.
 func TestFrozenRelayOnlyRepeats(t *testing.T) {
 	t.Parallel()
 	for _, place := range []string{"before sending", "after the acknowledgement"} {
@@ -203,7 +203,7 @@ func TestRowsStayWhileKafkaIsDown(t *testing.T) {
 	require.Equal(t, first, g.logged(c))
 }
 
-// large is a payload of 8 kB that packing leaves at half of that.
+// large is a payload of 8 kB that compresses to half of that.
 func large() (payload []byte) {
 	for len(payload) < 8000 {
 		payload = fmt.Appendf(payload, "%x", uuid.New())
@@ -211,8 +211,8 @@ func large() (payload []byte) {
 	return payload
 }
 
-// refuseLarge makes a topic refuse what large gives, and waits until the leaders of all its partitions know.
-func (g *rig) refuseLarge(topic string) {
+// refuseLarge makes a topic reject the payloads of large, and waits until the leaders of all its partitions know.
+func (g *testKit) refuseLarge(topic string) {
 	g.t.Helper()
 	client := g.client(kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	admin, most := kadm.NewClient(client), "2000"

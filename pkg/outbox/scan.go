@@ -21,12 +21,12 @@ FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
 )
 
 const (
-	activeFor   = time.Second // how long after the last row the shortest tick stays
-	slowAfter   = time.Second // a batch that waits longer for Kafka gives its slot to others
+	activeFor   = time.Second // how long after the last row the shortest poll interval is kept
+	slowAfter   = time.Second // a batch that waits longer for Kafka releases its slot
 	retryFirst  = 100 * time.Millisecond
 	retryMax    = 5 * time.Second
-	retryLimit  = 50      // rows of a batch after a failure
-	bigBatch    = 4 << 20 // bytes; a batch above it makes the next one smaller
+	retryLimit  = 50      // maximum number of rows of a batch after a failure
+	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
 	maxTurnTime = 30 * time.Second
 )
 
@@ -47,7 +47,7 @@ type row struct {
 	CreatedAt   time.Time
 }
 
-// schedule finds work and hands it to the workers until ctx ends; the workers themselves run under work.
+// schedule finds buckets with rows and starts workers for them until ctx is done; the workers run with the context work.
 func (r *Relay) schedule(ctx, work context.Context) {
 	tick := r.cfg.TickMin
 	var active time.Time
@@ -70,14 +70,14 @@ func (r *Relay) schedule(ctx, work context.Context) {
 			case time.Since(active) > activeFor:
 				tick = min(2*tick, r.cfg.TickMax)
 			}
-			// Where an old snapshot keeps dead rows in the index, looking takes long: then it is done less often.
+			// Probes are slow while an old snapshot keeps dead rows in the index; probe less often then.
 			timer.Reset(max(tick, 2*time.Since(start)))
 		}
 		r.launch(work)
 	}
 }
 
-// probe finds, by one statement, which of the idle buckets have rows.
+// probe finds the idle buckets that have rows, with a single statement.
 func (r *Relay) probe(ctx context.Context) (found int, err error) {
 	look := r.idle()
 	if len(look.buckets) == 0 {
@@ -104,15 +104,15 @@ func (r *Relay) probe(ctx context.Context) (found int, err error) {
 	return len(full), nil
 }
 
-// look is one view of the idle buckets.
+// look is a snapshot of the idle buckets.
 type look struct {
 	at      time.Time
 	buckets []int32
-	lows    []int64 // where to look from; 0 for a full sweep
+	lows    []int64 // positions to scan from; 0 for a full sweep
 	found   map[int32]bool
 }
 
-// idle lists the owned buckets that wait for nothing.
+// idle lists the owned buckets that are neither busy, queued nor waiting for a retry.
 func (r *Relay) idle() look {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,12 +131,12 @@ func (r *Relay) idle() look {
 	return l
 }
 
-// swept plans the next full sweep; the jitter keeps the buckets from being swept all at once.
+// swept schedules the next full sweep, with jitter so that the buckets are not all swept at once.
 func (p *part) swept(now time.Time, cfg RelayConfig) {
 	p.nextSweep = now.Add(cfg.FullSweep - rand.N(cfg.FullSweep/4+1))
 }
 
-// behind is the position that no row committed from now on can be behind: Lookback before the database's clock at the given time.
+// behind returns the lowest position of rows that are still to be committed: Lookback before the database's clock at the given time.
 func (r *Relay) behind(at time.Time) int64 {
 	if r.dbTime.IsZero() {
 		return 0
@@ -144,7 +144,7 @@ func (r *Relay) behind(at time.Time) int64 {
 	return r.dbTime.Add(at.Sub(r.dbSeen)).Add(-r.cfg.Lookback).UnixMicro()
 }
 
-// enqueue makes a bucket wait for a slot. The caller holds mu.
+// enqueue queues a bucket for a slot. The caller holds mu.
 func (r *Relay) enqueue(p *part) {
 	switch {
 	case p.busy:
@@ -155,7 +155,7 @@ func (r *Relay) enqueue(p *part) {
 	}
 }
 
-// launch gives free slots to the buckets that have waited longest.
+// launch starts workers for the buckets that have waited longest, as long as slots are free.
 func (r *Relay) launch(work context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -173,7 +173,7 @@ func (r *Relay) launch(work context.Context) {
 	}
 }
 
-// slot is a worker's right to use the database and the client; it is given back once.
+// slot limits how many workers use the database and the client at the same time; it is released once.
 type slot struct {
 	r        *Relay
 	released bool
@@ -189,7 +189,7 @@ func (s *slot) release() {
 	}
 }
 
-// work takes one batch of a bucket through all its steps.
+// work processes one batch of a bucket.
 func (r *Relay) work(ctx context.Context, p *part) {
 	s := &slot{r: r}
 	more, err := r.turn(ctx, p, s)
@@ -204,7 +204,7 @@ func (r *Relay) work(ctx context.Context, p *part) {
 		wait := min(retryMax, retryFirst<<min(p.failures-1, 10))
 		p.notBefore = time.Now().Add(wait/2 + rand.N(wait/2))
 		if ctx.Err() == nil {
-			r.log.WarnContext(ctx, "batch of outbox rows not finished", "bucket", p.bucket, "failures", p.failures, "retry_in", wait.String(), "error", err)
+			r.log.WarnContext(ctx, "outbox batch failed", "bucket", p.bucket, "failures", p.failures, "retry_in", wait.String(), "error", err)
 		}
 	case more || p.again:
 		p.failures = 0
@@ -237,17 +237,17 @@ func (r *Relay) turn(ctx context.Context, p *part, s *slot) (more bool, err erro
 	return v.full(), b.failure
 }
 
-// view is one scan of a bucket.
+// view is the result of one scan of a bucket.
 type view struct {
 	at    time.Time
 	low   int64 // 0 in a full sweep
-	bound int64 // where the scan would have begun without a sweep
+	bound int64 // where the scan would have started without a sweep
 	sweep bool
 	limit int
 	rows  []row
 }
 
-// full reports whether there may be rows behind the last one.
+// full reports whether there may be rows after the last one.
 func (v *view) full() bool { return len(v.rows) == v.limit }
 
 func (r *Relay) view(p *part) view {
@@ -260,8 +260,8 @@ func (r *Relay) view(p *part) view {
 	return v
 }
 
-// countStragglers tells of rows that only a full sweep could find: a transaction was open for longer than the lookback, or
-// a clock is that wrong. A later change of the same record may have been published before them.
+// countStragglers counts rows that only a full sweep could find, because a transaction was open for longer than the
+// lookback or a clock was off by that much. A later change of the same record may have been published before them.
 func (r *Relay) countStragglers(ctx context.Context, p *part, v view) {
 	n := 0
 	for i := range v.rows {
@@ -275,8 +275,8 @@ func (r *Relay) countStragglers(ctx context.Context, p *part, v view) {
 	}
 }
 
-// advance moves the lower bound of scans up to what may still be there, and fits the size of the next batch.
-// After an error it is not called: the next scan begins where this one did.
+// advance raises the position at which the next scan starts and adjusts the size of the next batch.
+// It is not called after an error; the next scan then starts where this one did.
 func (r *Relay) advance(p *part, v view, b *batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -310,8 +310,8 @@ func (r *Relay) scan(ctx context.Context, bucket int32, low int64, limit int) ([
 	return rows, nil
 }
 
-// read collects the rows of one statement, in one round trip: relays look often. Outside a transaction no look makes the
-// transactions fail that insert into the outbox meanwhile.
+// read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause
+// serialization failures in transactions that insert into the outbox.
 func read[T any](ctx context.Context, d *db.DB, to pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
 	defer cancel()

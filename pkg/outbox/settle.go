@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	// A relay that is frozen in the middle must not hold its bucket from its successor for longer than its lease.
+	// A relay that freezes in the transaction must not block its successor for longer than its lease.
 	sqlBoundIdle = `SET LOCAL idle_in_transaction_session_timeout = 5000`
 	sqlLockHead  = `SELECT n FROM event_log_heads WHERE bucket = $1 FOR UPDATE`
-	// The range of positions gives every planner the same plan: a scan of just that part of the key.
+	// The range of positions makes every planner choose the same plan, a scan of that part of the primary key.
 	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
 AND (pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i)) RETURNING pos, id`
 	sqlMoveHead = `UPDATE event_log_heads SET n = n + $2::BIGINT WHERE bucket = $1`
-	// The head is read after it was moved in this transaction: position = head - back.
+	// The head was already advanced in this transaction: position = head - back.
 	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at
 FROM unnest($2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
@@ -35,12 +35,12 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (bucket, pos, id) DO NOTHING`
 )
 
-// insertBytes bounds the bodies of one INSERT; CockroachDB refuses statements above 16 MiB.
+// insertBytes limits the bodies of one INSERT; CockroachDB rejects statements above 16 MiB.
 const insertBytes = 4 << 20
 
-// settle deletes what Kafka has decided on and writes the event log, in one transaction. Only who deletes a row
-// logs it, so that the log has each event once, however many relays published it. The head of the bucket is
-// locked first: positions become visible in their order, and two relays cannot deadlock.
+// settle deletes the rows that Kafka has accepted or rejected and writes the event log, in one transaction. Only the
+// relay that deletes a row logs it, so that the log has each event once, however many relays published it. The head
+// of the bucket is locked first, so that positions become visible in order and two relays cannot deadlock.
 func (r *Relay) settle(ctx context.Context, b *batch) error {
 	if len(b.acked)+len(b.poison) == 0 {
 		return nil
@@ -63,7 +63,7 @@ func (r *Relay) settle(ctx context.Context, b *batch) error {
 			}
 		}
 		return nil
-	}, db.ReadCommitted(), db.Repeatable()) // repeating it deletes nothing, so it logs nothing
+	}, db.ReadCommitted(), db.Repeatable()) // a repetition deletes nothing and therefore logs nothing
 	if err != nil {
 		return fmt.Errorf("settle outbox bucket %d: %w", b.bucket, err)
 	}
@@ -76,7 +76,7 @@ func (r *Relay) settle(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// decided lists the acknowledged and the poisonous rows by position.
+// decided lists the acknowledged and the rejected rows by position.
 func (b *batch) decided() []row {
 	if len(b.poison) == 0 {
 		return b.acked
@@ -94,7 +94,7 @@ func (b *batch) decided() []row {
 	return all
 }
 
-// place is what tells the rows of a bucket apart.
+// place identifies a row within a bucket.
 type place struct {
 	Pos int64
 	ID  uuid.UUID
@@ -112,9 +112,9 @@ func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[p
 	batch.Queue(sqlLockHead, bucket)
 	batch.Queue(sqlDeleteRows, bucket, rows[0].Pos, rows[len(rows)-1].Pos, at, ids)
 	res := tx.SendBatch(ctx, batch)
-	defer func() { _ = res.Close() }() // an error of it is that of the statement before
+	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
 	if _, err := res.Exec(); err != nil {
-		return nil, fmt.Errorf("bound idle time: %w", err)
+		return nil, fmt.Errorf("set idle timeout: %w", err)
 	}
 	var n int64
 	if err := res.QueryRow().Scan(&n); err != nil {
@@ -135,7 +135,7 @@ func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[p
 	return gone, nil
 }
 
-// appendLog queues the log entries of the events that this transaction deleted.
+// appendLog queues the log entries of the events whose rows this transaction deleted.
 func (r *Relay) appendLog(tx *db.Tx, bucket int32, rows []row, gone map[place]bool) {
 	var events []*row
 	for i := range rows {

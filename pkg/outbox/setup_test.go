@@ -23,25 +23,25 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// eventually is how long a test waits for what must come.
+// eventually is how long tests wait for a condition.
 const eventually = time.Minute
 
-// rig is a database and a broker that one test has for itself.
-type rig struct {
+// testKit is a database and a broker for the exclusive use of one test.
+type testKit struct {
 	t       testing.TB
 	db      *db.DB
 	brokers []string
 }
 
-func setup(t testing.TB) *rig {
+func setup(t testing.TB) *testKit {
 	t.Helper()
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.NewDatabase(t), MaxConns: 24})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
-	return &rig{t: t, db: d, brokers: dbtest.Broker(t)}
+	return &testKit{t: t, db: d, brokers: dbtest.Broker(t)}
 }
 
-func (g *rig) client(opts ...kgo.Opt) *kgo.Client {
+func (g *testKit) client(opts ...kgo.Opt) *kgo.Client {
 	g.t.Helper()
 	cl, err := kafka.NewClient(kafka.Config{Brokers: g.brokers, ClientID: "test"}, opts...)
 	require.NoError(g.t, err)
@@ -49,8 +49,8 @@ func (g *rig) client(opts ...kgo.Opt) *kgo.Client {
 	return cl
 }
 
-// relay makes a relay with short leases.
-func (g *rig) relay(node string, change ...func(*Relay)) *Relay {
+// relay creates a relay with short leases.
+func (g *testKit) relay(node string, change ...func(*Relay)) *Relay {
 	g.t.Helper()
 	cfg := RelayConfig{
 		Node: node, LeaseTTL: time.Second, LeaseMargin: 200 * time.Millisecond, Renew: 100 * time.Millisecond,
@@ -71,7 +71,7 @@ func (g *rig) relay(node string, change ...func(*Relay)) *Relay {
 }
 
 // run starts the relay; the returned function stops it and waits.
-func (g *rig) run(r *Relay) (stop func()) {
+func (g *testKit) run(r *Relay) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(g.t.Context()))
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
@@ -88,7 +88,7 @@ func (g *rig) run(r *Relay) (stop func()) {
 
 func nowMicro() int64 { return time.Now().UnixMicro() }
 
-// message is the n-th fact of a record.
+// message returns the n-th message of a record.
 func message(record uuid.UUID, version, pos int64) Message {
 	id := uuid.Must(uuid.NewV7())
 	return Message{
@@ -98,7 +98,7 @@ func message(record uuid.UUID, version, pos int64) Message {
 	}
 }
 
-func (g *rig) append(company tenant.ID, messages ...Message) {
+func (g *testKit) append(company tenant.ID, messages ...Message) {
 	g.t.Helper()
 	err := g.db.RunTx(g.t.Context(), "test.append", func(ctx context.Context, tx *db.Tx) error {
 		for _, m := range messages {
@@ -111,18 +111,18 @@ func (g *rig) append(company tenant.ID, messages ...Message) {
 	require.NoError(g.t, err)
 }
 
-func (g *rig) count(table string) (n int) {
+func (g *testKit) count(table string) (n int) {
 	g.t.Helper()
 	require.NoError(g.t, g.db.QueryRow(g.t.Context(), "SELECT count(*) FROM "+table).Scan(&n))
 	return n
 }
 
-func (g *rig) drained() {
+func (g *testKit) drained() {
 	g.t.Helper()
 	require.Eventually(g.t, func() bool { return g.count("outbox") == 0 }, eventually, 10*time.Millisecond)
 }
 
-// seen is a record as a consumer gets it.
+// seen is a record as a consumer sees it.
 type seen struct {
 	id      string
 	record  string
@@ -130,8 +130,8 @@ type seen struct {
 	rec     *kgo.Record
 }
 
-// records reads everything that the topic holds now.
-func (g *rig) records(topic string) []seen {
+// records reads all records currently in the topic.
+func (g *testKit) records(topic string) []seen {
 	g.t.Helper()
 	cl := g.client(kgo.ConsumeTopics(topic), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	defer cl.Close()
@@ -149,8 +149,8 @@ func (g *rig) records(topic string) []seen {
 	return out
 }
 
-// ends is the number of records in a topic from which nothing was removed.
-func (g *rig) ends(topic string) (n int64) {
+// ends returns the number of records in a topic from which none were deleted.
+func (g *testKit) ends(topic string) (n int64) {
 	g.t.Helper()
 	offsets, err := kadm.NewClient(g.client()).ListEndOffsets(g.t.Context(), topic)
 	require.NoError(g.t, err)
@@ -158,7 +158,7 @@ func (g *rig) ends(topic string) (n int64) {
 	return n
 }
 
-// versions gives the versions of a record in the order of their first publication, and the number of repetitions.
+// versions returns the versions of a record in order of their first publication, and the number of duplicates.
 func versions(all []seen, record uuid.UUID) (first []string, repeated int) {
 	known := make(map[string]bool)
 	for _, s := range all {
@@ -175,7 +175,7 @@ func versions(all []seen, record uuid.UUID) (first []string, repeated int) {
 	return first, repeated
 }
 
-// history is n facts of one record.
+// history returns n messages of one record.
 func history(record uuid.UUID, from, to int) (out []Message, want []string) {
 	pos := nowMicro()
 	for v := from; v <= to; v++ {
@@ -185,8 +185,8 @@ func history(record uuid.UUID, from, to int) (out []Message, want []string) {
 	return out, want
 }
 
-// logged gives the versions of a company's events in the order of the log, whose positions must grow.
-func (g *rig) logged(c tenant.ID) (out []string) {
+// logged returns the versions of a company's events in the order of the log, and checks that positions increase.
+func (g *testKit) logged(c tenant.ID) (out []string) {
 	g.t.Helper()
 	entries, err := ReadLog(g.t.Context(), g.db, c, 0, 10_000, LogFilter{})
 	require.NoError(g.t, err)

@@ -15,8 +15,8 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// The record keeps the trace of the request; the relay's own span only links to it. It sets the tracer of the
-// process, so it does not run beside other tests.
+// The record keeps the trace of the request; the relay's own span only links to it. The test sets the tracer of the
+// process, so it does not run in parallel with others.
 func TestBatchLinksToTheRequests(t *testing.T) { //nolint:paralleltest // sets the tracer of the process
 	spans := tracetest.NewSpanRecorder()
 	before := otel.GetTracerProvider()

@@ -11,41 +11,41 @@ import (
 
 const (
 	exchangeEvery = time.Second
-	nudgedAfter   = 100 * time.Millisecond // shortest time between two exchanges
-	activeFor     = 5 * time.Second        // a token seen in this time takes part in an exchange
-	staleAfter    = 3 * time.Second        // without an exchange: shares become equal
+	nudgedAfter   = 100 * time.Millisecond // minimum time between two exchanges
+	activeFor     = 5 * time.Second        // tokens used within this time take part in an exchange
+	staleAfter    = 3 * time.Second        // without an exchange, after which shares become equal
 	sweepEvery    = 30                     // exchanges
 )
 
-// Demand is what is asked of one node for one token, in thousandths of a request per second.
+// Demand is the demand for one token at one node, in thousandths of a request per second.
 type Demand struct {
 	Company tenant.ID
 	Token   uuid.UUID
 	Milli   int64
 }
 
-// Others is what is asked of the other nodes for one token.
+// Others is the demand for one token at the other nodes.
 type Others struct {
-	Nodes int   // that see the token
-	Milli int64 // their sum
+	Nodes int   // number of nodes that see the token
+	Milli int64 // sum of their demand
 }
 
-// Peers is what a node learns in an exchange.
+// Peers is the result of an exchange.
 type Peers struct {
-	Nodes  int // live ones, this one included
+	Nodes  int // number of live nodes, including this one
 	Others map[uuid.UUID]Others
 }
 
-// Leases is where nodes tell each other what is asked of them.
+// Leases exchanges demand between nodes.
 type Leases interface {
-	// Exchange leaves the demand of a node and returns that of the others. An empty list still says that the node lives.
+	// Exchange stores the demand of a node and returns that of the others. An empty list still marks the node as alive.
 	Exchange(ctx context.Context, node string, mine []Demand) (Peers, error)
-	// Leave takes back what the node left for these tokens; the zero Demand stands for the node itself.
+	// Leave deletes what the node stored for these tokens; the zero Demand stands for the node itself.
 	Leave(ctx context.Context, node string, gone []Demand) error
 }
 
-// Run exchanges leases until ctx ends, about once a second and sooner for a token that is new here.
-// A node that is alone only drops what is idle.
+// Run exchanges leases until ctx is done, about once a second, and sooner for a token that is new on this node.
+// A single node only drops idle buckets.
 func (l *Limiter) Run(ctx context.Context) error {
 	ticker := time.NewTicker(exchangeEvery)
 	defer ticker.Stop()
@@ -67,8 +67,8 @@ func (l *Limiter) Run(ctx context.Context) error {
 	}
 }
 
-// Exchange tells the other nodes what is asked of this one, and takes the shares that follow.
-// Run calls it; a failure only means that shares stay, and become equal when it lasts.
+// Exchange shares this node's demand with the other nodes and adjusts its shares.
+// Run calls it. If it fails, the shares stay as they are, and become equal if the failure lasts.
 func (l *Limiter) Exchange(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -81,7 +81,7 @@ func (l *Limiter) Exchange(ctx context.Context) {
 		return
 	}
 	if l.nodes.Load() == 1 {
-		mine, gone = nil, nil // alone: it is enough to live
+		mine, gone = nil, nil // a single node only needs to be seen as alive
 	}
 	ctx, cancel := context.WithTimeout(ctx, staleAfter)
 	defer cancel()
@@ -98,15 +98,15 @@ func (l *Limiter) Exchange(ctx context.Context) {
 	l.nodes.Store(int64(max(1, peers.Nodes)))
 	l.apply(mine, peers, now)
 	if l.nodes.Load() == 1 {
-		l.setAll(1, now) // also for tokens that nobody asks for right now
+		l.setAll(1, now) // including tokens without current demand
 	}
 }
 
-// fallBack takes equal parts when the others' demand has been unknown for too long.
+// fallBack switches to equal shares when the others' demand has been unknown for too long.
 func (l *Limiter) fallBack(ctx context.Context, err error, now time.Time) {
 	exchanges.WithLabelValues("error").Inc()
 	if ctx.Err() == nil {
-		l.cfg.Log.WarnContext(ctx, "rate leases not exchanged", "error", err)
+		l.cfg.Log.WarnContext(ctx, "exchanging rate leases failed", "error", err)
 	}
 	if now.Sub(l.syncedAt) < staleAfter {
 		return
@@ -122,7 +122,7 @@ func (l *Limiter) setAll(share float64, now time.Time) {
 	})
 }
 
-// collect measures the demand of each token, lists those in use, and drops and lists those that are idle.
+// collect measures the demand of each token; it lists the tokens in use, and drops and lists the idle ones.
 func (l *Limiter) collect(now time.Time) (mine, gone []Demand) {
 	l.each(func(token uuid.UUID, b *bucket) bool {
 		b.settle(now)
@@ -140,7 +140,7 @@ func (l *Limiter) collect(now time.Time) (mine, gone []Demand) {
 	return mine, gone
 }
 
-// measure follows a rise of the demand at once and a fall by halves.
+// measure follows rising demand immediately and falling demand by half at a time.
 func (b *bucket) measure(now time.Time) {
 	elapsed := now.Sub(b.window).Seconds()
 	if elapsed < 1 {
@@ -163,8 +163,8 @@ func (l *Limiter) apply(mine []Demand, peers Peers, now time.Time) {
 	}
 }
 
-// setShare divides the budget by demand. Every node that sees the token has a floor of a twentieth of the refill
-// in the division, so that one whose demand was nothing can still begin.
+// setShare divides the budget by demand. In this division, every node that sees the token has a demand of at least a
+// twentieth of the refill, so that a node without demand so far can still admit requests.
 func (b *bucket) setShare(mine int64, others Others, now time.Time) {
 	b.settle(now)
 	before := b.share
@@ -172,14 +172,14 @@ func (b *bucket) setShare(mine int64, others Others, now time.Time) {
 	own := float64(mine) + floor
 	b.share = own / (own + float64(others.Milli) + float64(others.Nodes)*floor)
 	if !b.synced && others.Nodes == 0 {
-		// Nobody else sees the token: the part that was held back for others is this node's.
+		// No other node sees the token, so this one also gets what was reserved for others.
 		b.tokens += b.limit * (b.share - before)
 	}
 	b.synced = true
 	b.tokens = min(b.tokens, b.limit*b.share)
 }
 
-// each visits every bucket under the lock of its shard; false drops it.
+// each calls f for every bucket while holding the lock of its shard; a bucket is dropped if f returns false.
 func (l *Limiter) each(visit func(uuid.UUID, *bucket) bool) {
 	for i := range l.bucket {
 		shard := &l.bucket[i]
@@ -193,7 +193,7 @@ func (l *Limiter) each(visit func(uuid.UUID, *bucket) bool) {
 	}
 }
 
-// leave lets the other nodes have this one's part at once, and not only when its leases are over.
+// leave releases this node's shares, so that the other nodes need not wait until its leases expire.
 func (l *Limiter) leave(ctx context.Context) {
 	if l.cfg.Leases == nil {
 		return
@@ -208,6 +208,6 @@ func (l *Limiter) leave(ctx context.Context) {
 		return true
 	})
 	if err := l.cfg.Leases.Leave(ctx, l.cfg.Node, append(all, Demand{})); err != nil {
-		l.cfg.Log.WarnContext(ctx, "rate leases not given back", "error", err)
+		l.cfg.Log.WarnContext(ctx, "releasing rate leases failed", "error", err)
 	}
 }

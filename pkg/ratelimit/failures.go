@@ -14,16 +14,16 @@ const (
 	failureHosts  = 100_000
 )
 
-// Failures bounds the calls without a valid token, and so what it costs to look their tokens up: 30 a minute for each
-// address. It never stands in the way of a caller whose token is remembered; another token has to wait for
-// the next failure that its address may make. An IPv6 host has a whole /64 to choose from, so that counts as one address.
+// Failures limits calls without a valid token to 30 per minute and address, and thereby the cost of looking up their
+// tokens. It never affects callers whose token is cached; another token from such an address waits for the next refill. An
+// IPv6 host can use a whole /64, so a /64 counts as one address.
 type Failures struct {
 	now func() time.Time
 	mu  sync.Mutex
-	of  *simplelru.LRU[netip.Addr, *bucket] // the oldest make room for new ones
+	of  *simplelru.LRU[netip.Addr, *bucket] // evicts the least recently used
 }
 
-// NewFailures makes a limiter of failures; now nil is time.Now.
+// NewFailures creates a limiter of failures; if now is nil, it uses time.Now.
 func NewFailures(now func() time.Time) *Failures {
 	if now == nil {
 		now = time.Now
@@ -32,7 +32,7 @@ func NewFailures(now func() time.Time) *Failures {
 	return &Failures{now: now, of: hosts}
 }
 
-// Check tells whether the address may fail once more, and counts nothing.
+// Check reports whether the address may fail once more. It counts nothing.
 func (f *Failures) Check(ip netip.Addr) Decision {
 	now := f.now()
 	f.mu.Lock()
@@ -49,7 +49,7 @@ func (f *Failures) Check(ip netip.Addr) Decision {
 	return d
 }
 
-// Fail counts a failure. When the decision is not OK, it is to be answered with 429 in place of its own status.
+// Fail counts a failure. If the decision is not OK, respond with 429 instead of the status of the failure.
 func (f *Failures) Fail(ip netip.Addr) Decision {
 	now, addr := f.now(), host(ip)
 	f.mu.Lock()

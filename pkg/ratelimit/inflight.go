@@ -14,14 +14,14 @@ type gaugeShard struct {
 	of map[tenant.ID]*gauge
 }
 
-// gauge counts the requests of a company that run on this node.
+// gauge counts the requests of a company in flight on this node.
 type gauge struct {
 	n       atomic.Int64
-	release func() // made once, so that a request allocates nothing
+	release func() // created once to avoid an allocation per request
 }
 
-// Acquire counts a request of the caller's company as running, unless there are too many. The caller must call
-// release exactly once when the request is over. The cap is shared between the nodes like the rate of the token.
+// Acquire counts a request of the caller's company as in flight, unless there are too many. The caller must call
+// release exactly once when the request has ended. The limit is shared between the nodes like the rate of the token.
 func (l *Limiter) Acquire(p *access.Principal) (release func(), ok bool) {
 	limit := l.inFlightCap(p)
 	shard := &l.gauge[p.Company[15]%shards]
@@ -61,13 +61,13 @@ func (l *Limiter) shareOf(p *access.Principal, unknown float64) float64 {
 	return unknown
 }
 
-// dropIdleGauges keeps the map as small as the number of companies that are at work.
+// dropIdleGauges removes companies without requests in flight from the map.
 func (l *Limiter) dropIdleGauges() {
 	for i := range l.gauge {
 		shard := &l.gauge[i]
 		shard.mu.Lock()
 		for company, g := range shard.of {
-			// Counting up needs the lock, so a gauge at 0 has no user.
+			// Incrementing requires the lock, so nobody uses a gauge at 0.
 			if g.n.Load() == 0 {
 				delete(shard.of, company)
 			}

@@ -10,10 +10,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// leaseBatch bounds the rows of one statement.
+// leaseBatch is the maximum number of rows per statement.
 const leaseBatch = 1000
 
-// Time is the database's, because the clocks of the nodes differ. The zero token of the zero company is the node itself.
+// Times are the database's, because the clocks of the nodes differ. The zero token of the zero company is the node itself.
 const (
 	sqlUpsertLeases = `INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at)
 SELECT u.company_id, u.token_id, $3, u.demand, now() + INTERVAL '3 seconds'
@@ -29,10 +29,10 @@ WHERE l.node <> $3 AND l.expires_at > now() GROUP BY l.token_id`
   (SELECT u.company_id, u.token_id FROM unnest($1::UUID[], $2::UUID[]) AS u(company_id, token_id))`
 )
 
-// DBLeases exchanges leases through the table rate_leases.
+// DBLeases implements [Leases] with the table rate_leases.
 type DBLeases struct{ db *db.DB }
 
-// NewDBLeases makes leases in the database.
+// NewDBLeases returns leases stored in the database.
 func NewDBLeases(d *db.DB) *DBLeases { return &DBLeases{db: d} }
 
 // Exchange implements [Leases].
@@ -73,7 +73,7 @@ func (s *DBLeases) Leave(ctx context.Context, node string, gone []Demand) error 
 		}, db.ReadCommitted(), db.Repeatable())
 	})
 	if err != nil {
-		return fmt.Errorf("give back rate leases: %w", err)
+		return fmt.Errorf("release rate leases: %w", err)
 	}
 	return nil
 }

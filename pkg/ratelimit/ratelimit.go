@@ -1,11 +1,11 @@
-// Package ratelimit bounds what a token may ask for and how many requests of a company run at the same time;
-// see docs/reference/limits.md#rate-limits. Each node keeps its buckets in memory; nodes that see the same token share its
-// budget in proportion to what is asked of them, by leases that they exchange about once a second. No request
-// waits for the database. When the leases cannot be exchanged, every node takes an equal part.
+// Package ratelimit limits the request rate of tokens and the number of concurrent requests of companies;
+// see docs/reference/limits.md#rate-limits. Each node keeps its token buckets in memory. Nodes that see the same token share
+// its budget in proportion to their demand, by leases that they exchange about once a second. No request
+// waits for the database. If the leases cannot be exchanged, every node takes an equal share.
 //
-// What the nodes let through together in a time T is at most refill × T plus a slack: the burst, once more the part
-// of the burst that the other nodes held when the token was first seen there, and the refill of the two seconds that
-// a shift of demand needs to be seen everywhere.
+// In a time T, all nodes together admit at most refill × T plus a slack: the burst, once more the share
+// of the burst that the other nodes held when they first saw the token, and the refill of two seconds, which
+// is how long a shift of demand takes to be seen everywhere.
 package ratelimit
 
 import (
@@ -23,16 +23,16 @@ import (
 
 const (
 	shards    = 64
-	idleAfter = time.Minute // a bucket that nobody asked for so long, and that is full, is dropped
+	idleAfter = time.Minute // a full bucket that was not used for this long is dropped
 	longest   = 3600        // seconds; the longest Retry-After
-	// epsilon swallows the rounding of many small refills: a full token must count as one.
+	// epsilon absorbs the rounding errors of many small refills.
 	epsilon = 1e-9
 )
 
-// Config is what a limiter needs.
+// Config configures a limiter.
 type Config struct {
-	Node   string           // unique among the processes; required with Leases
-	Leases Leases           // nil = this node is alone
+	Node   string           // name of this node, unique among the processes; required with Leases
+	Leases Leases           // nil = single node
 	Now    func() time.Time // nil = time.Now
 	Log    *slog.Logger
 }
@@ -42,7 +42,7 @@ type Limiter struct {
 	cfg    Config
 	bucket [shards]bucketShard
 	gauge  [shards]gaugeShard
-	nodes  atomic.Int64 // last known number of live nodes, this one included
+	nodes  atomic.Int64 // last known number of live nodes, including this one
 	nudge  chan struct{}
 
 	mu       sync.Mutex // one exchange at a time
@@ -50,7 +50,7 @@ type Limiter struct {
 	ticks    int
 }
 
-// New makes a limiter. [Limiter.Run] is to be run beside it when there are several nodes.
+// New creates a limiter. With several nodes, [Limiter.Run] must run in the background.
 func New(cfg Config) *Limiter {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -67,12 +67,12 @@ func New(cfg Config) *Limiter {
 	return l
 }
 
-// Decision is the answer to a request, with what its headers need.
+// Decision is the decision on a request, with the values of the response headers.
 type Decision struct {
 	OK                bool
-	Unlimited         bool // the token has no limit; the numbers mean nothing
+	Unlimited         bool // the token has no limit; the numbers are meaningless
 	Limit             int  // burst
-	Remaining         int  // requests that would be let through at once on this node
+	Remaining         int  // requests that this node would admit immediately
 	ResetSeconds      int  // until the bucket is full
 	RetryAfterSeconds int  // ≥ 1 when not OK
 }
@@ -82,17 +82,17 @@ type bucketShard struct {
 	of map[uuid.UUID]*bucket
 }
 
-// bucket is a node's part of the budget of one token.
+// bucket is a node's share of the budget of one token.
 type bucket struct {
 	company tenant.ID
 	limit   float64 // of the token, over all nodes
 	refill  float64 // per second, over all nodes
-	share   float64 // of both: this node's part
-	tokens  float64 // may be below 0 after a request that costs more than the bucket holds
+	share   float64 // of limit and refill; this node's share
+	tokens  float64 // negative after a request that costs more than the capacity of the bucket
 	at      time.Time
 	seen    time.Time
 
-	asked  float64 // cost asked for since window
+	asked  float64 // cost requested since window
 	window time.Time
 	demand float64 // per second, smoothed
 	synced bool    // the other nodes' demand is known
@@ -118,8 +118,8 @@ func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	return b.take(float64(cost), now)
 }
 
-// Refund gives back the cost of a request that was let through by Allow and refused for another reason
-// of this package: a 429 costs nothing.
+// Refund returns the cost of a request that Allow admitted and that was then rejected by another limit
+// of this package, because a 429 must not cost anything.
 func (l *Limiter) Refund(p *access.Principal, cost int) {
 	shard := &l.bucket[p.TokenID[15]%shards]
 	shard.mu.Lock()
@@ -129,7 +129,7 @@ func (l *Limiter) Refund(p *access.Principal, cost int) {
 	}
 }
 
-// newBucket starts with an even part: nobody knows yet whether other nodes see the token too.
+// newBucket starts with an equal share, because it is not known yet whether other nodes see the token too.
 func (l *Limiter) newBucket(p *access.Principal, now time.Time) *bucket {
 	nodes := l.nodes.Load()
 	share := 1 / float64(nodes)
@@ -145,7 +145,7 @@ func (l *Limiter) newBucket(p *access.Principal, now time.Time) *bucket {
 	}
 }
 
-// settle adds what has flowed in since the last time. A clock that goes back adds nothing.
+// settle adds the refill since the last call. If the clock goes back, it adds nothing.
 func (b *bucket) settle(now time.Time) {
 	if d := now.Sub(b.at).Seconds(); d > 0 {
 		b.tokens += d * b.refill * b.share
@@ -158,7 +158,7 @@ func (b *bucket) take(cost float64, now time.Time) Decision {
 	b.seen = now
 	b.asked += cost
 	b.tokens = min(b.tokens, b.limit*b.share)
-	// What costs more than the bucket can ever hold waits for a full one and leaves a debt.
+	// A request that costs more than the capacity of the bucket waits until it is full and leaves it negative.
 	need := min(cost, b.limit*b.share)
 	d := Decision{Limit: int(b.limit), OK: b.tokens+epsilon >= need}
 	if d.OK {
@@ -173,12 +173,12 @@ func (b *bucket) take(cost float64, now time.Time) Decision {
 	return d
 }
 
-// seconds is how long so many tokens need to flow in, at least 1.
+// seconds returns how long the refill of the tokens takes, at least 1.
 func (b *bucket) seconds(tokens float64) int {
 	return int(math.Ceil(max(1, min(longest, tokens/(b.refill*b.share)-epsilon))))
 }
 
-// idle reports whether nothing is lost by dropping the bucket.
+// idle reports whether the bucket can be dropped without losing state.
 func (b *bucket) idle(now time.Time) bool {
 	return now.Sub(b.seen) > idleAfter && b.tokens >= b.limit*b.share-epsilon
 }

@@ -1,4 +1,4 @@
-// Package secret reads secrets from files, as Kubernetes and systemd hand them to a process.
+// Package secret reads secrets from files, as Kubernetes and systemd provide them.
 package secret
 
 import (
@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// File reads the secret in a file, without the line breaks at its end. The error names the flag that gave the file.
-// Callers read anew for each use, so that a changed secret needs no restart.
+// File reads the secret in a file, without trailing line breaks. The error names the flag of the file.
+// Callers read the file at each use, so that a changed secret needs no restart.
 func File(flag, path string) (string, error) {
 	raw, err := os.ReadFile(path)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w; name a file that this process may read", flag, err)
+		return "", fmt.Errorf("%s: %w; must be a file that this process can read", flag, err)
 	}
 	text := strings.TrimRight(string(raw), "\r\n")
 	if strings.TrimSpace(text) == "" {

@@ -10,8 +10,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Observe records a value together with the trace that it comes from, if that trace is kept: so a latency leads to an
-// example of it.
+// Observe records a value, with the current trace as its exemplar if that trace is sampled.
 func Observe(ctx context.Context, to prometheus.Observer, value float64) {
 	sc := trace.SpanContextFromContext(ctx)
 	if with, ok := to.(prometheus.ExemplarObserver); ok && sc.IsSampled() {
@@ -21,7 +20,8 @@ func Observe(ctx context.Context, to prometheus.Observer, value float64) {
 	to.Observe(value)
 }
 
-// binaryIDs mends exemplars on their way to the collector: the bridge hands on the text of their ids as if it were the ids.
+// binaryIDs decodes the ids of exemplars sent to the collector, because the Prometheus bridge passes on hexadecimal text
+// instead of binary ids.
 type binaryIDs struct{ sdkmetric.Producer }
 
 // Produce implements [sdkmetric.Producer].
@@ -36,7 +36,7 @@ func (p binaryIDs) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, erro
 			for _, point := range data.DataPoints {
 				for i := range point.Exemplars {
 					e := &point.Exemplars[i]
-					e.TraceID, e.SpanID = unhex(e.TraceID, 16), unhex(e.SpanID, 8)
+					e.TraceID, e.SpanID = decodeID(e.TraceID, 16), decodeID(e.SpanID, 8)
 				}
 			}
 		}
@@ -44,8 +44,8 @@ func (p binaryIDs) Produce(ctx context.Context) ([]metricdata.ScopeMetrics, erro
 	return all, err
 }
 
-// unhex reads an id of n bytes that may stand there as text.
-func unhex(id []byte, n int) []byte {
+// decodeID decodes an id of n bytes if it is hexadecimal text, and returns other ids unchanged.
+func decodeID(id []byte, n int) []byte {
 	raw := make([]byte, n)
 	if len(id) != 2*n {
 		return id

@@ -12,13 +12,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Bounds of what waits for the end of its trace.
+// Limits of the spans buffered until their trace ends.
 const (
-	maxWaiting   = 50_000 // spans in all
+	maxWaiting   = 50_000 // spans in total
 	maxTraceSize = 500    // spans of one trace in this process
 )
 
-// A request that was sent in vain before says how often; from the third attempt on its trace is kept.
+// Spans of repeated requests have the number of earlier attempts; from the third attempt on, their trace is kept.
 const (
 	resendCount = attribute.Key("http.request.resend_count")
 	keepResends = 2
@@ -26,14 +26,14 @@ const (
 
 var (
 	keptTraces = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_trace_kept_total", Help: "Traces kept though they were not in the share, by reason: error, slow, attempt.",
+		Name: "tradegrid_trace_kept_total", Help: "Traces kept although they were not sampled, by reason: error, slow, attempt.",
 	}, []string{"reason"})
 	droppedSpans = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_trace_dropped_total", Help: "Spans that could not wait for the end of their trace, by reason: waiting (too many in all), size (too many of the trace).",
+		Name: "tradegrid_trace_dropped_total", Help: "Spans dropped before the end of their trace, by reason: waiting (too many spans in total), size (too many in the trace).",
 	}, []string{"reason"})
 )
 
-// recorded records what its sampler leaves out, so that a [keeper] can decide at the end.
+// recorded records the spans that its sampler drops, so that a [keeper] can decide when the trace ends.
 type recorded struct{ sdktrace.Sampler }
 
 // ShouldSample implements [sdktrace.Sampler].
@@ -45,18 +45,19 @@ func (r recorded) ShouldSample(p sdktrace.SamplingParameters) sdktrace.SamplingR
 	return res
 }
 
-// keeper hands on what is sampled at once. Of the rest it keeps the traces that are worth a look: with an error, slow, or of
-// a late attempt. It decides when all spans of a trace that began in this process have ended; other processes decide for theirs.
+// keeper does tail sampling: it passes on sampled spans immediately, and of the others keeps the traces that have an error,
+// are slow or belong to a late attempt. It decides when all spans of a trace in this process have ended; other processes
+// decide for their own spans.
 type keeper struct {
 	next sdktrace.SpanProcessor
 	slow time.Duration
 
 	mu      sync.Mutex
-	open    map[trace.SpanID]*local // of spans that have not ended
+	open    map[trace.SpanID]*local // by the id of spans that have not ended
 	waiting int                     // spans of all locals
 }
 
-// local is the part of a trace below a span that began here.
+// local is the part of a trace below a span that started in this process.
 type local struct {
 	open   int
 	reason string
@@ -105,7 +106,7 @@ func (k *keeper) OnEnd(s sdktrace.ReadOnlySpan) {
 	}
 }
 
-// end books the end of a span and returns what is to be kept, once all of its trace has ended.
+// end records the end of a span. Once all spans of its trace have ended, it returns those to keep.
 func (k *keeper) end(id trace.SpanID, s sdktrace.ReadOnlySpan) []sdktrace.ReadOnlySpan {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -130,7 +131,7 @@ func (k *keeper) end(id trace.SpanID, s sdktrace.ReadOnlySpan) []sdktrace.ReadOn
 	return l.ended
 }
 
-// reason tells why a span is worth its trace; "" if it is not.
+// reason returns why the trace of a span is kept; "" if the span gives no reason.
 func (k *keeper) reason(s sdktrace.ReadOnlySpan) string {
 	switch {
 	case s.Status().Code == codes.Error:
@@ -152,7 +153,7 @@ func (k *keeper) Shutdown(ctx context.Context) error { return k.next.Shutdown(ct
 // ForceFlush implements [sdktrace.SpanProcessor].
 func (k *keeper) ForceFlush(ctx context.Context) error { return k.next.ForceFlush(ctx) }
 
-// keptSpan counts as sampled for those behind.
+// keptSpan is a span marked as sampled for the next processor.
 type keptSpan struct{ sdktrace.ReadOnlySpan }
 
 // SpanContext implements [sdktrace.ReadOnlySpan].

@@ -8,13 +8,13 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Handler gives every line that is logged within a span the ids of trace and span, and hands all lines of the level on to
-// the collector, once [Start] has found one.
+// Handler adds the ids of trace and span to records logged within a span. After [Start], it also exports records of at
+// least the given level if logs are sent to a collector.
 func Handler(to slog.Handler, level slog.Leveler) slog.Handler {
 	return slog.NewMultiHandler(traced{to}, leveled{otelslog.NewHandler("tradegrid"), level})
 }
 
-// traced adds the ids of the span.
+// traced adds the ids of trace and span.
 type traced struct{ slog.Handler }
 
 // Handle implements [slog.Handler].
@@ -32,7 +32,7 @@ func (h traced) WithAttrs(attrs []slog.Attr) slog.Handler { return traced{h.Hand
 // WithGroup implements [slog.Handler].
 func (h traced) WithGroup(name string) slog.Handler { return traced{h.Handler.WithGroup(name)} }
 
-// leveled leaves out what is below a level.
+// leveled drops records below a level.
 type leveled struct {
 	slog.Handler
 	level slog.Leveler

@@ -26,39 +26,39 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// The signals that can be sent.
+// The signals that can be exported.
 const (
 	SignalTraces  = "traces"
 	SignalMetrics = "metrics"
 	SignalLogs    = "logs"
 )
 
-// sendTimeout bounds one request to the collector. There are no repeats: what waits for them would be lost instead.
+// sendTimeout limits one request to the collector. Requests are not retried, because newer data would be lost while waiting.
 const sendTimeout = 5 * time.Second
 
-// CheckEndpoint refuses what the exporters would only log, to send to a default address.
+// CheckEndpoint validates an endpoint. The exporters would only log an invalid one and send to a default address.
 func CheckEndpoint(endpoint string) error {
 	u, err := url.Parse(endpoint)
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint: %w", err)
 	}
 	if (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return fmt.Errorf("--otlp-endpoint: %q is not an address: use one such as http://collector:4318", endpoint)
+		return fmt.Errorf("--otlp-endpoint: %q must be a URL such as http://collector:4318", endpoint)
 	}
 	return nil
 }
 
-// sends reports whether a signal goes to the collector.
+// sends reports whether a signal is exported.
 func (c Config) sends(signal string) bool {
 	return c.Endpoint != "" && (len(c.Signals) == 0 || slices.Contains(c.Signals, signal))
 }
 
-// to is the address of a signal: its path follows that of the endpoint.
+// to returns the URL of a signal below the endpoint.
 func (c Config) to(signal string) string {
 	return strings.TrimSuffix(c.Endpoint, "/") + "/v1/" + signal
 }
 
-// describe says who sends: what the process knows, and what OTEL_RESOURCE_ATTRIBUTES adds, such as the pod's names.
+// describe returns the resource attributes of this process, including those of OTEL_RESOURCE_ATTRIBUTES, such as the pod name.
 func describe(ctx context.Context, cfg Config) (*resource.Resource, error) {
 	return resource.New(ctx, resource.WithHost(), resource.WithFromEnv(), resource.WithAttributes(
 		attribute.String("service.name", cfg.Service), attribute.String("service.namespace", "tradegrid"),
@@ -66,11 +66,11 @@ func describe(ctx context.Context, cfg Config) (*resource.Resource, error) {
 	))
 }
 
-// startTraces makes the provider of spans.
+// startTraces sets up the tracer provider.
 func (t *Telemetry) startTraces(ctx context.Context, cfg Config, from *resource.Resource) error {
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(from)}
 	var to sdktrace.SpanExporter
-	queue := &room{signal: SignalTraces}
+	queue := &queueLimit{signal: SignalTraces}
 	switch {
 	case cfg.sends(SignalTraces):
 		exporter, err := otlptracehttp.New(ctx, otlptracehttp.WithEndpointURL(cfg.to(SignalTraces)), otlptracehttp.WithTimeout(sendTimeout),
@@ -84,7 +84,7 @@ func (t *Telemetry) startTraces(ctx context.Context, cfg Config, from *resource.
 	}
 	sampler := sdktrace.ParentBased(t.sample)
 	if to != nil {
-		batch := roomySpans{sdktrace.NewBatchSpanProcessor(to, sdktrace.WithMaxQueueSize(maxQueued)), queue}
+		batch := limitedSpans{sdktrace.NewBatchSpanProcessor(to, sdktrace.WithMaxQueueSize(maxQueued)), queue}
 		if cfg.KeepSlow > 0 {
 			sampler = recorded{sampler}
 			opts = append(opts, sdktrace.WithSpanProcessor(newKeeper(batch, cfg.KeepSlow)))
@@ -98,12 +98,12 @@ func (t *Telemetry) startTraces(ctx context.Context, cfg Config, from *resource.
 	return nil
 }
 
-// startMetrics makes the provider of instruments. They are on /metrics beside the collectors of the registry; the
-// collector gets both.
+// startMetrics sets up the meter provider. /metrics and the OTLP exporter include both its instruments and the collectors
+// of the registry.
 func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, from *resource.Resource) error {
 	page, err := promexporter.New(promexporter.WithRegisterer(t.instruments), promexporter.WithoutScopeInfo(), promexporter.WithoutTargetInfo())
 	if err != nil {
-		return fmt.Errorf("show instruments as Prometheus metrics: %w", err)
+		return fmt.Errorf("export instruments as Prometheus metrics: %w", err)
 	}
 	opts := []sdkmetric.Option{sdkmetric.WithResource(from), sdkmetric.WithReader(page)}
 	if cfg.sends(SignalMetrics) {
@@ -121,7 +121,7 @@ func (t *Telemetry) startMetrics(ctx context.Context, cfg Config, from *resource
 	return nil
 }
 
-// startLogs sends what [Handler] hands on.
+// startLogs exports the records of [Handler].
 func (t *Telemetry) startLogs(ctx context.Context, cfg Config, from *resource.Resource) error {
 	if !cfg.sends(SignalLogs) {
 		return nil
@@ -131,28 +131,28 @@ func (t *Telemetry) startLogs(ctx context.Context, cfg Config, from *resource.Re
 	if err != nil {
 		return fmt.Errorf("--otlp-endpoint %s: %w", cfg.Endpoint, err)
 	}
-	queue := &room{signal: SignalLogs}
+	queue := &queueLimit{signal: SignalLogs}
 	batch := sdklog.NewBatchProcessor(countedLogs{exporter, queue}, sdklog.WithMaxQueueSize(maxQueued))
-	provider := sdklog.NewLoggerProvider(sdklog.WithResource(from), sdklog.WithProcessor(roomyLogs{batch, queue}))
+	provider := sdklog.NewLoggerProvider(sdklog.WithResource(from), sdklog.WithProcessor(limitedLogs{batch, queue}))
 	t.onStop("log lines", provider.Shutdown)
 	otel.SetLoggerProvider(provider)
 	return nil
 }
 
 var lost = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "tradegrid_telemetry_lost_total", Help: "Spans, log lines and sets of metrics that the collector did not take, or that found no room to wait for it, by signal.",
+	Name: "tradegrid_telemetry_lost_total", Help: "Spans, log records and metric exports lost because the collector did not accept them or the queue was full, by signal.",
 }, []string{"signal"})
 
-// The exporters count what is lost: a collector that is gone must be seen in what is still there.
+// The exporters count losses, so that an unreachable collector shows in the metrics on /metrics.
 type (
 	countedSpans struct {
 		sdktrace.SpanExporter
-		queue *room
+		queue *queueLimit
 	}
 	countedMetrics struct{ sdkmetric.Exporter }
 	countedLogs    struct {
 		sdklog.Exporter
-		queue *room
+		queue *queueLimit
 	}
 )
 
@@ -176,15 +176,15 @@ func count(err error, signal string, n int) error {
 	return nil
 }
 
-// complain logs failures of telemetry, one in a minute: a collector that is gone must not fill the log, of which
-// every line fails again.
-func complain(log *slog.Logger) otel.ErrorHandler {
+// logErrors logs export errors, at most one per minute: an unreachable collector must not flood the log, whose
+// records would fail to be exported too.
+func logErrors(log *slog.Logger) otel.ErrorHandler {
 	var last atomic.Int64
 	return otel.ErrorHandlerFunc(func(err error) {
 		now, before := time.Now().Unix(), last.Load()
 		if errors.Is(err, context.Canceled) || now-before < 60 || !last.CompareAndSwap(before, now) {
 			return
 		}
-		log.Warn("telemetry is lost; requests and deliveries go on", "error", err)
+		log.Warn("telemetry export failed; requests and deliveries are not affected", "error", err)
 	})
 }

@@ -140,7 +140,7 @@ func TestCollectorThatIsDown(t *testing.T) { //nolint:paralleltest // the provid
 	require.EqualValues(t, n, lost(t, tel, "traces")-spans, "and nothing is counted twice")
 	require.EqualValues(t, n, lost(t, tel, "logs")-told)
 	require.Zero(t, lost(t, tel, "metrics"))
-	require.LessOrEqual(t, strings.Count(stderr.String(), "telemetry is lost"), 1)
+	require.LessOrEqual(t, strings.Count(stderr.String(), "telemetry export failed"), 1)
 }
 
 // lost is tradegrid_telemetry_lost_total of a signal.

@@ -6,7 +6,7 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// shareSampler keeps a share of traces that can be changed while the process runs.
+// shareSampler samples a share of traces that can be changed at run time.
 type shareSampler struct {
 	now atomic.Pointer[sdktrace.Sampler]
 }
@@ -30,5 +30,5 @@ func (s *shareSampler) ShouldSample(p sdktrace.SamplingParameters) sdktrace.Samp
 // Description implements sdktrace.Sampler.
 func (s *shareSampler) Description() string { return (*s.now.Load()).Description() }
 
-// SetSample changes the share of traces that start here and are kept, 0…1. It may be called at any time.
+// SetSample changes the share of traces started in this process to sample, 0 to 1. It may be called at any time.
 func (t *Telemetry) SetSample(share float64) { t.sample.set(share) }

@@ -1,5 +1,4 @@
-// Package telemetry starts traces, metrics and logs of a process, and serves what an operator's tools ask for:
-// /livez, /readyz with the reason, and /metrics.
+// Package telemetry sets up traces, metrics and logs of a process, and serves /livez, /readyz and /metrics.
 package telemetry
 
 import (
@@ -26,26 +25,26 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// Config says what is measured and where it goes.
+// Config configures telemetry and its export.
 type Config struct {
 	Service  string        // such as tradegrid-api
-	Instance string        // this process, different from all others
-	Release  string        // version of the program
-	Endpoint string        // OTLP over HTTP, such as http://collector:4318; empty = nothing is sent, spans go to debug logs
-	Signals  []string      // what is sent; empty = all
-	Interval time.Duration // between two sets of metrics; default 30 s
-	Sample   float64       // share of traces that start here and are kept, 0…1
-	KeepSlow time.Duration // traces this slow are kept whatever the share, and those with errors and late attempts; 0 = none of them
+	Instance string        // name of this process, unique among all processes
+	Release  string        // release of the program
+	Endpoint string        // OTLP over HTTP, such as http://collector:4318; empty = no export, spans go to the debug log
+	Signals  []string      // signals to export; empty = all
+	Interval time.Duration // export interval of metrics; default 30 s
+	Sample   float64       // share of traces started in this process to sample, 0 to 1
+	KeepSlow time.Duration // also keep traces that take this long, have errors or belong to late attempts; 0 = keep only the sampled share
 	Metrics  []prometheus.Collector
 	Log      *slog.Logger
 }
 
-// Telemetry is what a process measures of itself.
+// Telemetry holds the providers, metrics and readiness checks of a process.
 type Telemetry struct {
 	Provider *sdktrace.TracerProvider
 	Registry *prometheus.Registry
 
-	instruments *prometheus.Registry // what OpenTelemetry's instruments measure
+	instruments *prometheus.Registry // metrics of OpenTelemetry instruments
 	sample      *shareSampler
 	mu          sync.Mutex // of checks and notes
 	checks      map[string]Check
@@ -55,16 +54,16 @@ type Telemetry struct {
 	log         *slog.Logger
 }
 
-// stop sends the last of a signal.
+// stop flushes and stops one signal.
 type stop struct {
 	what string
 	run  func(context.Context) error
 }
 
-// Check tells why the process is not ready; nil means that it is.
+// Check returns why the process is not ready; nil means ready.
 type Check func(ctx context.Context) error
 
-// Start sets up traces, metrics and logs and makes them the default of the process.
+// Start sets up traces, metrics and logs and installs them as the defaults of the process.
 func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	if cfg.Endpoint != "" {
 		if err := CheckEndpoint(cfg.Endpoint); err != nil {
@@ -82,7 +81,7 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	if err != nil {
 		return nil, fmt.Errorf("OTEL_RESOURCE_ATTRIBUTES: %w", err)
 	}
-	otel.SetErrorHandler(complain(cfg.Log))
+	otel.SetErrorHandler(logErrors(cfg.Log))
 	otel.SetTextMapPropagator(propagation.TraceContext{})
 	for _, start := range []func(context.Context, Config, *resource.Resource) error{t.startTraces, t.startMetrics, t.startLogs} {
 		if err := start(ctx, cfg, from); err != nil {
@@ -100,7 +99,7 @@ func Start(ctx context.Context, cfg Config) (*Telemetry, error) {
 	return t, nil
 }
 
-// Metrics are the collectors of this package, to be registered once per process.
+// Metrics returns the collectors of this package, to be registered once per process.
 func Metrics() []prometheus.Collector {
 	for _, signal := range []string{SignalTraces, SignalMetrics, SignalLogs} {
 		lost.WithLabelValues(signal)
@@ -114,7 +113,7 @@ func Metrics() []prometheus.Collector {
 	return []prometheus.Collector{lost, keptTraces, droppedSpans}
 }
 
-// Register adds a collector that came to be after the start.
+// Register registers a collector after [Start].
 func (t *Telemetry) Register(c prometheus.Collector) error {
 	if err := t.Registry.Register(c); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
@@ -126,32 +125,32 @@ func (t *Telemetry) onStop(what string, run func(context.Context) error) {
 	t.stops = append(t.stops, stop{what, run})
 }
 
-// Stop sends what has not been sent.
+// Stop flushes and stops all signals.
 func (t *Telemetry) Stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 3*time.Second)
 	defer cancel()
 	for _, s := range t.stops {
 		if err := s.run(ctx); err != nil {
-			t.log.WarnContext(ctx, "the last of a signal was not sent", "signal", s.what, "error", err)
+			t.log.WarnContext(ctx, "flushing telemetry failed", "signal", s.what, "error", err)
 		}
 	}
 }
 
-// Ready adds a condition for /readyz, or replaces the one of this name.
+// Ready adds a readiness check to /readyz, or replaces the one with this name.
 func (t *Telemetry) Ready(name string, check Check) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.checks[name] = check
 }
 
-// Note adds to /readyz what an operator should know of a process that is ready all the same; nothing = no note.
+// Note adds notes to /readyz that do not affect readiness. The function returns the current notes, none if empty.
 func (t *Telemetry) Note(name string, note func() []string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.notes[name] = note
 }
 
-// Handler answers /livez, /readyz and /metrics.
+// Handler serves /livez, /readyz and /metrics.
 func (t *Telemetry) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", func(w http.ResponseWriter, _ *http.Request) { reply(w, health{OK: true}) })
@@ -184,11 +183,11 @@ func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request) {
 	reply(w, health{OK: len(reasons) == 0, Reasons: reasons, Notes: notes})
 }
 
-// health is the answer of /livez and /readyz.
+// health is the response of /livez and /readyz.
 type health struct {
 	OK      bool                `json:"ok"`
 	Reasons map[string]string   `json:"reasons,omitempty"` // why the process is not ready
-	Notes   map[string][]string `json:"notes,omitempty"`   // what is worth knowing all the same
+	Notes   map[string][]string `json:"notes,omitempty"`   // notes that do not affect readiness
 }
 
 func reply(w http.ResponseWriter, h health) {
@@ -196,11 +195,11 @@ func reply(w http.ResponseWriter, h health) {
 	if !h.OK {
 		w.WriteHeader(http.StatusServiceUnavailable)
 	}
-	_ = json.NewEncoder(w).Encode(h) // a client that went away needs no answer
+	_ = json.NewEncoder(w).Encode(h) // the client may have disconnected
 }
 
-// ServeWhile answers on the listener as long as run works. From the end of ctx on the process counts as not ready,
-// and still answers while run finishes what is under way. A listener that fails ends the context of run.
+// ServeWhile serves the listener while run is running. Once ctx is done, the process is not ready, but is still served
+// until run returns. If serving fails, the context of run is cancelled.
 func (t *Telemetry) ServeWhile(ctx context.Context, ln net.Listener, run func(context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -214,7 +213,7 @@ func (t *Telemetry) ServeWhile(ctx context.Context, ln net.Listener, run func(co
 	err := run(ctx)
 	failed := context.Cause(ctx)
 	if errors.Is(failed, context.Canceled) {
-		failed = nil // told to stop
+		failed = nil // stopped on purpose
 	}
 	return errors.Join(err, failed, srv.Close())
 }

@@ -6,7 +6,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Untraced keeps what runs every second out of the traces, where samplers follow the parent.
+// Untraced returns a context whose spans are not sampled, for periodic work. It relies on parent-based samplers.
 func Untraced(ctx context.Context) context.Context {
 	var id trace.TraceID
 	var span trace.SpanID

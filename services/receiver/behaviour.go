@@ -8,30 +8,30 @@ import (
 	"time"
 )
 
-// Mode is what a receiver does with a request that it could have accepted.
+// Mode is how a receiver responds to a valid request.
 type Mode string
 
-// The ways to answer.
+// The modes.
 const (
-	ModeOK       Mode = "ok"       // 200, after the delay
-	ModeStatus   Mode = "status"   // the given status, with Retry-After when given
-	ModeHang     Mode = "hang"     // no answer until the client gives up, the behaviour changes or the server stops
-	ModeDrip     Mode = "drip"     // 200 and then one byte per delay, until the same moments
-	ModeClose    Mode = "close"    // the connection is closed without an answer
+	ModeOK       Mode = "ok"       // 200 after the delay
+	ModeStatus   Mode = "status"   // the given status, with Retry-After if set
+	ModeHang     Mode = "hang"     // no response until the client disconnects, the behaviour changes or the server stops
+	ModeDrip     Mode = "drip"     // 200, then one byte per delay until one of these events
+	ModeClose    Mode = "close"    // closes the connection without a response
 	ModeRedirect Mode = "redirect" // 307 (or the given 3xx) to Location
-	ModeHuge     Mode = "huge"     // 200 and a body of Bytes
+	ModeHuge     Mode = "huge"     // 200 with a body of Bytes
 )
 
-// Behaviour is how a receiver misbehaves. The zero value is a good receiver.
+// Behaviour configures how a receiver responds. The zero value accepts every request.
 type Behaviour struct {
 	Mode        Mode    `json:"mode"`
-	Status      int     `json:"status,omitempty"`      // status and redirect; 500 and 307 when 0
-	DelayMs     int     `json:"delayMs,omitempty"`     // before the answer; for drip between bytes (500 when 0)
-	Probability float64 `json:"probability,omitempty"` // share of requests that it concerns, 0 to 1; all when 0
-	Times       int     `json:"times,omitempty"`       // number of requests that it concerns; no limit when 0
+	Status      int     `json:"status,omitempty"`      // for status and redirect; 500 and 307 if 0
+	DelayMs     int     `json:"delayMs,omitempty"`     // before the response; for drip, between bytes (500 if 0)
+	Probability float64 `json:"probability,omitempty"` // share of affected requests, 0 to 1; all if 0
+	Times       int     `json:"times,omitempty"`       // number of affected requests; unlimited if 0
 	RetryAfter  int     `json:"retryAfter,omitempty"`  // seconds, for status
-	Location    string  `json:"location,omitempty"`    // for redirect; the hook <name>-redirected when empty
-	Bytes       int64   `json:"bytes,omitempty"`       // for huge; 64 MiB when 0
+	Location    string  `json:"location,omitempty"`    // for redirect; the hook <name>-redirected if empty
+	Bytes       int64   `json:"bytes,omitempty"`       // for huge; 64 MiB if 0
 }
 
 const (
@@ -40,8 +40,8 @@ const (
 	dripPeriod = 500 * time.Millisecond
 )
 
-// ParseBehaviour reads a mode with optional settings, such as "hang", "status,status=503,probability=0.1"
-// or the JSON object that POST /behaviour takes. The keys are those of the JSON form.
+// ParseBehaviour parses a mode with optional settings, such as "hang" or "status,status=503,probability=0.1",
+// or the JSON object of POST /behaviour. The keys are those of the JSON form.
 func ParseBehaviour(text string) (Behaviour, error) {
 	var b Behaviour
 	text = strings.TrimSpace(text)
@@ -59,7 +59,7 @@ func ParseBehaviour(text string) (Behaviour, error) {
 	return b, b.check()
 }
 
-// behaviourJSON turns mode,key=value,… into the JSON form.
+// behaviourJSON converts mode,key=value,… to the JSON form.
 func behaviourJSON(text string) string {
 	mode, settings, _ := strings.Cut(text, ",")
 	var out strings.Builder
@@ -77,7 +77,7 @@ func behaviourJSON(text string) string {
 	return out.String() + "}"
 }
 
-// check names everything that is wrong at once.
+// check reports all invalid settings at once.
 func (b Behaviour) check() error {
 	var faults []string
 	add := func(format string, args ...any) { faults = append(faults, fmt.Sprintf(format, args...)) }
@@ -107,7 +107,7 @@ func (b Behaviour) check() error {
 	return nil
 }
 
-// status is the HTTP status that the behaviour answers with; 0 when the client gets no whole answer.
+// status returns the HTTP status of the response; 0 if the client gets no complete response.
 func (b Behaviour) status() int {
 	switch b.Mode {
 	case ModeStatus:
@@ -121,7 +121,7 @@ func (b Behaviour) status() int {
 	}
 }
 
-// outcome is the key of the behaviour in the report's byStatus.
+// outcome returns the key of the behaviour in the report's byStatus.
 func (b Behaviour) outcome() string {
 	if s := b.status(); s != 0 {
 		return fmt.Sprint(s)
@@ -137,14 +137,14 @@ func orElse[T comparable](v, fallback T) T {
 	return v
 }
 
-// active is a behaviour in force. Its end releases the requests that hang in it.
+// active is the current behaviour. Closing end releases the requests that hang in it.
 type active struct {
 	Behaviour
-	left int           // requests that it still concerns; only read when Times is set
-	end  chan struct{} // closed when another behaviour takes over
+	left int           // remaining affected requests; only used if Times is set
+	end  chan struct{} // closed when another behaviour replaces it
 }
 
-// answer gives the request what the behaviour says. It runs on the request's own goroutine.
+// answer responds to a request according to the behaviour. It runs in the request's goroutine.
 func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, a *active) {
 	b := a.Behaviour
 	if b.Mode != ModeDrip && b.Mode != ModeHang && b.DelayMs > 0 && !s.pause(r, a, time.Duration(b.DelayMs)*time.Millisecond) {
@@ -153,7 +153,7 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, a *
 	switch b.Mode {
 	case ModeHang:
 		s.pause(r, a, maxDelay)
-		panic(http.ErrAbortHandler) // net/http's way to drop the connection without an answer
+		panic(http.ErrAbortHandler) // makes net/http close the connection without a response
 	case ModeClose:
 		panic(http.ErrAbortHandler)
 	case ModeDrip:
@@ -168,13 +168,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, a *
 			w.Header().Set("Retry-After", fmt.Sprint(b.RetryAfter))
 		}
 		w.WriteHeader(b.status())
-		fmt.Fprintf(w, "answering %d as told", b.status()) //nolint:gosec // a number
+		fmt.Fprintf(w, "responding with %d as configured", b.status()) //nolint:gosec // a number
 	default:
 		w.WriteHeader(http.StatusOK)
 	}
 }
 
-// pause waits; false means that the client left, the server stops or the behaviour was replaced.
+// pause waits; it returns false if the client has disconnected, the server is stopping or the behaviour was replaced.
 func (s *Server) pause(r *http.Request, a *active, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -197,7 +197,7 @@ func (s *Server) drip(w http.ResponseWriter, r *http.Request, a *active) {
 			return
 		}
 		if !s.pause(r, a, period) {
-			panic(http.ErrAbortHandler) // a clean end would make the dripped body a whole answer
+			panic(http.ErrAbortHandler) // a clean end would make the response complete
 		}
 	}
 }

@@ -92,7 +92,7 @@ func TestDelay(t *testing.T) {
 }
 
 // hang sends a request that hangs and returns where its error will arrive.
-func (f *fixture) hang(ctx context.Context, path string) chan error {
+func (f *testKit) hang(ctx context.Context, path string) chan error {
 	name := strings.TrimPrefix(path, "/hook/")
 	before := f.hooks.Report(name).ByStatus["hang"]
 	failed := make(chan error, 1)

@@ -21,7 +21,7 @@ const (
 	maxWait      = 10 * time.Minute
 )
 
-// countsOf copies the figures of one receiver without making it.
+// countsOf copies the counts of one receiver without creating it.
 func (s *Server) countsOf(name string) *counts {
 	total := &counts{}
 	s.mu.RLock()
@@ -42,7 +42,7 @@ func (s *Server) report(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, s.Report(r.PathValue("name")))
 }
 
-// reportAll is the sum of all receivers whose names begin with the query's prefix, and each of them by name.
+// reportAll responds with the totals of all receivers with the query's prefix, and the report of each by name.
 func (s *Server) reportAll(w http.ResponseWriter, r *http.Request) {
 	out := struct {
 		Report
@@ -95,8 +95,8 @@ func (s *Server) deliveries(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, found)
 }
 
-// wait answers with the oldest delivery that matches, as soon as there is one. Requests whose signature
-// was refused never match.
+// wait responds with the oldest matching delivery as soon as there is one. Requests whose signature
+// was rejected never match.
 func (s *Server) wait(w http.ResponseWriter, r *http.Request) {
 	in, ok := s.requestInbox(w, r)
 	if !ok {
@@ -120,7 +120,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request) {
 		select {
 		case d = <-waiter.found:
 		case <-timer.C:
-			writeError(w, http.StatusRequestTimeout, fmt.Errorf("no such delivery arrived within %s", timeout))
+			writeError(w, http.StatusRequestTimeout, fmt.Errorf("no matching delivery arrived within %s", timeout))
 			return
 		case <-s.stopped:
 			writeError(w, http.StatusServiceUnavailable, errors.New("the receiver is stopping"))
@@ -133,7 +133,7 @@ func (s *Server) wait(w http.ResponseWriter, r *http.Request) {
 	writeJSON(w, http.StatusOK, d)
 }
 
-// matcher reads the conditions event (name or pattern), dataId and after (a seq or an RFC 3339 time).
+// matcher parses the conditions event (name or pattern), dataId and after (a seq or an RFC 3339 time).
 func matcher(query url.Values) (func(*Delivery) bool, error) {
 	pattern := webhook.Any
 	if text := query.Get("event"); text != "" {
@@ -159,7 +159,7 @@ func matcher(query url.Values) (func(*Delivery) bool, error) {
 	}, nil
 }
 
-// waitTimeout reads a duration such as 5s, or a plain number of seconds.
+// waitTimeout parses a duration such as 5s, or a number of seconds.
 func waitTimeout(text string) (time.Duration, error) {
 	if text == "" {
 		return defaultWait, nil
@@ -197,13 +197,13 @@ func (s *Server) setSecret(w http.ResponseWriter, r *http.Request) {
 	}
 	err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxBody)).Decode(&in)
 	if err != nil || in.Secret == nil {
-		writeError(w, http.StatusBadRequest, errors.New(`the body must be {"secret": "whsec_…"}, or {"secret": ""} to end the checks`))
+		writeError(w, http.StatusBadRequest, errors.New(`the body must be {"secret": "whsec_…"}, or {"secret": ""} to stop checking signatures`))
 		return
 	}
 	done(w, s.SetSecret(r.PathValue("name"), *in.Secret))
 }
 
-// setPromises notes what has to arrive.
+// setPromises records which events must arrive.
 func (s *Server) setPromises(w http.ResponseWriter, r *http.Request) {
 	var in struct {
 		Event     string              `json:"event"`
@@ -229,7 +229,7 @@ func (s *Server) clearLatency(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// forgetAll asks for a prefix, so that no slip removes every receiver.
+// forgetAll requires a prefix, so that a mistake does not remove every receiver.
 func (s *Server) forgetAll(w http.ResponseWriter, r *http.Request) {
 	prefix := r.URL.Query().Get("prefix")
 	if prefix == "" {
@@ -247,14 +247,14 @@ func (s *Server) reset(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// showBody puts what is kept of the body into its JSON form.
+// showBody sets the JSON form of the stored body.
 func (d *Delivery) showBody() {
 	switch {
 	case d.raw == nil:
 	case json.Valid(d.raw):
 		d.Body = d.raw
 	default:
-		d.Body, _ = json.Marshal(string(d.raw)) // a string always has a JSON form
+		d.Body, _ = json.Marshal(string(d.raw)) // marshalling a string cannot fail
 	}
 }
 
@@ -270,7 +270,7 @@ func writeError(w http.ResponseWriter, status int, err error) {
 	writeJSON(w, status, map[string]string{"error": err.Error()})
 }
 
-// writeJSON answers; a client that is gone does not matter to anybody.
+// writeJSON writes a JSON response; it ignores errors, because the client may have disconnected.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

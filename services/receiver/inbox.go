@@ -15,44 +15,44 @@ import (
 const (
 	keepDeliveries = 10_000 // per name, without their bodies
 	keepBodies     = 1_000  // per name
-	keepKinds      = 1_000  // distinct event names that are counted apart
+	keepKinds      = 1_000  // distinct event names with their own count
 )
 
-// Delivery is one request as it arrived.
+// Delivery is one received request.
 type Delivery struct {
-	Seq         uint64          `json:"seq"` // 1, 2, … per receiver since its start or reset
+	Seq         uint64          `json:"seq"` // 1, 2, … per receiver since start or reset
 	ID          string          `json:"id"`  // delivery id
 	Event       string          `json:"event"`
 	EventID     string          `json:"eventId"`
 	WebhookID   string          `json:"webhookId"`
 	Attempt     int             `json:"attempt"`
 	CompanyID   string          `json:"companyId"`
-	DataID      string          `json:"dataId"` // data.id of the envelope, if it is a string
+	DataID      string          `json:"dataId"` // data.id of the envelope, empty if it is not a string
 	OccurredAt  string          `json:"occurredAt"`
 	ReceivedAt  time.Time       `json:"receivedAt"`
 	Verified    bool            `json:"verified"`
-	Error       string          `json:"error,omitempty"` // why the signature was refused
-	Duplicate   bool            `json:"duplicate"`       // an earlier request with this id was answered 2xx
-	Outcome     string          `json:"outcome"`         // status answered, or hang, drip, close
+	Error       string          `json:"error,omitempty"` // why the signature was rejected
+	Duplicate   bool            `json:"duplicate"`       // an earlier request with this id was accepted with 2xx
+	Outcome     string          `json:"outcome"`         // response status, or hang, drip, close
 	Traceparent string          `json:"traceparent,omitempty"`
-	Body        json.RawMessage `json:"body"` // null once 1 000 newer ones are kept; a string when it is not JSON
+	Body        json.RawMessage `json:"body"` // null once there are 1 000 newer ones; a string if it is not JSON
 
 	raw []byte
 }
 
-// inbox is one named receiver. Its lock is held for map and counter updates only.
+// inbox is one named receiver. Its lock is held only while maps and counters are updated.
 type inbox struct {
 	mu        sync.Mutex
 	verifier  *webhook.Verifier // nil: signatures are not checked
 	behaviour *active
 	counts    counts
-	ring      []Delivery // delivery seq sits at (seq-1) % keepDeliveries
+	ring      []Delivery // the delivery seq is at index (seq-1) % keepDeliveries
 	accepted  idSet
 	ledgers   map[string]*ledger // by event name
 	waiters   map[*waiter]struct{}
 }
 
-// waiter is one long poll; found has room for the one delivery that ends it.
+// waiter is one long poll; found is buffered for the delivery that ends it.
 type waiter struct {
 	match func(*Delivery) bool
 	found chan Delivery
@@ -64,8 +64,8 @@ func newInbox(verifier *webhook.Verifier, b Behaviour, maxIDs int) *inbox {
 	return in
 }
 
-// setBehaviour replaces the behaviour and releases requests that hang in the old one; the caller holds mu
-// or is alone.
+// setBehaviour replaces the behaviour and releases requests that hang in the old one. The caller holds mu
+// or has exclusive access.
 func (in *inbox) setBehaviour(b Behaviour) {
 	if in.behaviour != nil {
 		close(in.behaviour.end)
@@ -73,7 +73,7 @@ func (in *inbox) setBehaviour(b Behaviour) {
 	in.behaviour = &active{Behaviour: b, left: b.Times, end: make(chan struct{})}
 }
 
-// choose decides whether the behaviour concerns this request; the caller holds mu.
+// choose decides whether the behaviour applies to this request; the caller holds mu.
 func (in *inbox) choose() *active {
 	a := in.behaviour
 	good := &active{Behaviour: Behaviour{Mode: ModeOK}, end: a.end}
@@ -92,7 +92,7 @@ func (in *inbox) choose() *active {
 	return a
 }
 
-// record counts and keeps a delivery and returns how to answer it, or nil when its signature was refused.
+// record counts and stores a delivery. It returns how to respond, or nil if the signature was rejected.
 func (in *inbox) record(d *Delivery, checked bool, latency time.Duration) *active {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -136,7 +136,7 @@ func (in *inbox) keep(d *Delivery) {
 	}
 }
 
-// recent lists what is kept and matches, newest first, at most limit of them.
+// recent lists up to limit stored deliveries that match, newest first.
 func (in *inbox) recent(limit int, match func(*Delivery) bool) []Delivery {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -149,7 +149,7 @@ func (in *inbox) recent(limit int, match func(*Delivery) bool) []Delivery {
 	return found
 }
 
-// first returns the oldest kept delivery that matches, or else registers a waiter for the next one.
+// first returns the oldest stored delivery that matches, or registers a waiter for the next one.
 func (in *inbox) first(match func(*Delivery) bool) (Delivery, *waiter) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -169,7 +169,7 @@ func (in *inbox) forget(w *waiter) {
 	delete(in.waiters, w)
 }
 
-// reset forgets deliveries, counts and promises, and returns to the behaviour b; secret and waiters stay.
+// reset deletes deliveries, counts and promises, and restores the behaviour b; secret and waiters are kept.
 func (in *inbox) reset(b Behaviour) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -178,7 +178,7 @@ func (in *inbox) reset(b Behaviour) {
 	in.setBehaviour(b)
 }
 
-// idSet remembers at least the latest limit/2 ids, at most limit, in two generations.
+// idSet stores the latest limit/2 to limit ids, in two generations.
 type idSet struct {
 	limit int
 	young map[[16]byte]struct{}
@@ -201,7 +201,7 @@ func (s *idSet) add(id string) {
 	s.young[idKey(id)] = struct{}{}
 }
 
-// idKey keeps uuids as they are and shortens anything else.
+// idKey returns uuids unchanged and hashes anything else.
 func idKey(id string) [16]byte {
 	if u, err := uuid.Parse(id); err == nil && len(id) == 36 {
 		return u

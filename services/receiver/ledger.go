@@ -11,20 +11,20 @@ import (
 
 const (
 	maxLedgers = 100 // event names with promises, per receiver
-	showIDs    = 20  // missing ids that a report names
+	showIDs    = 20  // maximum number of missing ids in a report
 )
 
-// Promises compares what a sender promised with what was accepted, for one event name.
+// Promises compares the events that a sender promised with those accepted, for one event name.
 type Promises struct {
-	Promised   uint64   `json:"promised"`   // distinct record ids that were announced
+	Promised   uint64   `json:"promised"`   // distinct promised record ids
 	Kept       uint64   `json:"kept"`       // of these, accepted with 2xx
-	Missing    uint64   `json:"missing"`    // promised and not accepted so far
-	Unpromised uint64   `json:"unpromised"` // accepted, though never announced
-	Repeated   uint64   `json:"repeated"`   // accepted again for the same record under another delivery id
-	MissingIDs []string `json:"missingIds"` // the first 20 in the order of ids
+	Missing    uint64   `json:"missing"`    // promised, not accepted yet
+	Unpromised uint64   `json:"unpromised"` // accepted without a promise
+	Repeated   uint64   `json:"repeated"`   // accepted again for the same record with another delivery id
+	MissingIDs []string `json:"missingIds"` // the first 20, by id
 }
 
-// mark says what is known of a record id.
+// mark is the state of a record id.
 type mark uint8
 
 const (
@@ -32,7 +32,7 @@ const (
 	arrived
 )
 
-// ledger keeps the promises of one event name. It counts arrivals from its first promise on.
+// ledger tracks the promises of one event name. It counts arrivals from the first promise on.
 type ledger struct {
 	marks    map[uuid.UUID]mark
 	repeated uint64
@@ -41,7 +41,7 @@ type ledger struct {
 func (l *ledger) arrive(dataID string) {
 	id, err := uuid.Parse(dataID)
 	if err != nil {
-		return // promises are about records, whose ids are uuids
+		return // promises refer to records, whose ids are uuids
 	}
 	if l.marks[id]&arrived != 0 {
 		l.repeated++
@@ -71,7 +71,7 @@ func (l *ledger) report() Promises {
 	return out
 }
 
-// merge adds the figures of another receiver.
+// merge adds the counts of another receiver.
 func (p Promises) merge(o Promises) Promises {
 	p.Promised += o.Promised
 	p.Kept += o.Kept
@@ -82,8 +82,8 @@ func (p Promises) merge(o Promises) Promises {
 	return p
 }
 
-// Promise notes that an event about each of the records must reach the receiver. The first call for an
-// event, which may name no record, begins to count its arrivals. The error names the malformed id or the limit.
+// Promise records that the receiver must get an event for each of the records. The first call for an
+// event, which may be without ids, starts counting its arrivals. The error names the malformed id or the limit.
 func (s *Server) Promise(name, event string, ids []string) error {
 	if event == "" {
 		return errors.New("event must name the event, such as order.created")
@@ -112,9 +112,9 @@ func (in *inbox) promise(event string, ids []uuid.UUID, limit int) error {
 	}
 	switch {
 	case len(l.marks)+len(ids) > limit:
-		return fmt.Errorf("at most %d records are remembered per event; reset the receiver or use another name", limit)
+		return fmt.Errorf("at most %d records are tracked per event; reset the receiver or use another name", limit)
 	case in.ledgers[event] == nil && len(in.ledgers) >= maxLedgers:
-		return fmt.Errorf("promises about %d events are kept already; reset the receiver or use another name", maxLedgers)
+		return fmt.Errorf("promises for %d events are tracked already; reset the receiver or use another name", maxLedgers)
 	case in.ledgers == nil:
 		in.ledgers = map[string]*ledger{}
 	}
@@ -125,7 +125,7 @@ func (in *inbox) promise(event string, ids []uuid.UUID, limit int) error {
 	return nil
 }
 
-// promises reports all ledgers.
+// promises returns the reports of all ledgers.
 func (in *inbox) promises() map[string]Promises {
 	in.mu.Lock()
 	defer in.mu.Unlock()
@@ -136,7 +136,7 @@ func (in *inbox) promises() map[string]Promises {
 	return out
 }
 
-// forgetLatency starts the latency figures anew.
+// forgetLatency resets the latency histogram.
 func (in *inbox) forgetLatency() {
 	in.mu.Lock()
 	defer in.mu.Unlock()

@@ -1,6 +1,6 @@
-// Package receiver is a webhook receiver for tests, demonstrations and load runs: it verifies
-// signatures, skips deliveries that it has seen, counts, tells what arrived, and misbehaves on demand.
-// Any number of named receivers live in one process; each appears when its name is first used.
+// Package receiver is a webhook receiver for tests, demonstrations and load tests. It verifies
+// signatures, detects duplicate deliveries, counts and reports what arrived, and can simulate faulty receivers.
+// One process serves any number of named receivers; each is created when its name is first used.
 package receiver
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-// DefaultName is the receiver behind paths without a name.
+// DefaultName is the name of the receiver for paths without a name.
 const DefaultName = "default"
 
 const (
@@ -27,18 +27,18 @@ const (
 	defaultIDs   = 4_000_000
 )
 
-// Config is how receivers start. Its zero value is a good receiver that checks no signatures.
+// Config is the initial configuration of receivers. By default they accept every request and check no signatures.
 type Config struct {
-	Secret    string           // signing secret of every receiver that was told none; empty: not checked
-	Behaviour Behaviour        // of every receiver that was told none
-	Tolerance time.Duration    // allowed age of a signed timestamp; 0: not checked
-	MaxIDs    int              // delivery ids remembered per receiver; 0: 4 million (about 40 bytes each)
+	Secret    string           // default signing secret of receivers; empty: not checked
+	Behaviour Behaviour        // default behaviour of receivers
+	Tolerance time.Duration    // maximum age of a signed timestamp; 0: not checked
+	MaxIDs    int              // delivery ids stored per receiver; 0: 4 million (about 40 bytes each)
 	Now       func() time.Time // nil: time.Now
-	Arrived   func(Delivery)   // told of every request after it was recorded; nil: nobody
+	Arrived   func(Delivery)   // called for every request after it was recorded; may be nil
 }
 
-// Server is the HTTP handler of all receivers. Close it before the server that it is mounted on, so that
-// requests which hang on purpose end.
+// Server is the HTTP handler of all receivers. Close it before the HTTP server that uses it, so that
+// requests that hang on purpose end.
 type Server struct {
 	cfg      Config
 	verifier *webhook.Verifier
@@ -50,7 +50,7 @@ type Server struct {
 	inboxes map[string]*inbox
 }
 
-// New makes the handler. It panics on a configuration that [Config.Check] refuses.
+// New creates the handler. It panics if [Config.Check] returns an error.
 func New(cfg Config) *Server {
 	if err := cfg.Check(); err != nil {
 		panic("receiver: " + err.Error())
@@ -80,7 +80,7 @@ func New(cfg Config) *Server {
 	return s
 }
 
-// Check names what is wrong with the configuration.
+// Check reports all invalid settings.
 func (c Config) Check() error {
 	var faults []error
 	if c.Secret != "" {
@@ -98,10 +98,10 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.mux.Serve
 // Close ends hanging, dripping and waiting requests. It may be called more than once.
 func (s *Server) Close() { s.stop.Do(func() { close(s.stopped) }) }
 
-// Report tells what the named receiver got; all zero when it got nothing.
+// Report returns what the named receiver got; the zero value if it got nothing.
 func (s *Server) Report(name string) Report { return s.countsOf(name).report() }
 
-// SetSecret tells a receiver its signing secret; empty ends the checks. The error says what is malformed.
+// SetSecret sets the signing secret of a receiver; an empty one disables the check. The error says what is malformed.
 func (s *Server) SetSecret(name, secret string) error {
 	var v *webhook.Verifier
 	if secret != "" {
@@ -120,7 +120,7 @@ func (s *Server) SetSecret(name, secret string) error {
 	return nil
 }
 
-// SetBehaviour changes how a receiver answers and releases the requests that hang in what it did before.
+// SetBehaviour changes how a receiver responds, and releases requests that hang in the old behaviour.
 func (s *Server) SetBehaviour(name string, b Behaviour) error {
 	if err := b.check(); err != nil {
 		return err
@@ -135,8 +135,8 @@ func (s *Server) SetBehaviour(name string, b Behaviour) error {
 	return nil
 }
 
-// Forget removes the receivers whose names begin with the prefix, with all that they know. The next use of
-// such a name makes a new receiver.
+// Forget deletes the receivers whose names begin with the prefix and all their state. The next use of
+// such a name creates a new receiver.
 func (s *Server) Forget(prefix string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Server) Forget(prefix string) {
 
 var nameForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
-// inbox finds the named receiver or makes it.
+// inbox returns the named receiver; it creates it if necessary.
 func (s *Server) inbox(name string) (*inbox, error) {
 	name = orElse(name, DefaultName)
 	s.mu.RLock()
@@ -175,7 +175,7 @@ func (s *Server) inbox(name string) (*inbox, error) {
 	return in, nil
 }
 
-// requestInbox is the receiver that the path names; ok is false when the request was answered with an error.
+// requestInbox returns the receiver named in the path; ok is false if it responded with an error.
 func (s *Server) requestInbox(w http.ResponseWriter, r *http.Request) (in *inbox, ok bool) {
 	in, err := s.inbox(r.PathValue("name"))
 	if err != nil {
@@ -206,7 +206,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		}
 		d.Verified = d.Error == ""
 	}
-	// An unreadable occurredAt makes a latency of 0 rather than of centuries.
+	// An invalid occurredAt results in a latency of 0, not of centuries.
 	occurredAt, err := time.Parse(time.RFC3339, d.OccurredAt)
 	if err != nil {
 		occurredAt = now
@@ -222,7 +222,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 	s.answer(w, r, orElse(r.PathValue("name"), DefaultName), a)
 }
 
-// read takes from the request what is kept of it.
+// read builds the delivery of a request.
 func (s *Server) read(r *http.Request, body []byte, now time.Time) Delivery {
 	var e struct {
 		Event      string `json:"event"`
@@ -233,8 +233,8 @@ func (s *Server) read(r *http.Request, body []byte, now time.Time) Delivery {
 			ID string `json:"id"`
 		} `json:"data"`
 	}
-	// A field of another type stays empty and a body that is not JSON is kept all the same: this
-	// receiver tells what arrived.
+	// Fields of another type stay empty, and a body that is not JSON is stored nevertheless, so that the
+	// report shows what arrived.
 	_ = json.Unmarshal(body, &e)
 	attempt, _ := strconv.Atoi(r.Header.Get(webhook.HeaderAttempt))
 	return Delivery{

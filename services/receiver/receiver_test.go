@@ -19,7 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/receiver"
 )
 
-type fixture struct {
+type testKit struct {
 	t      *testing.T
 	hooks  *receiver.Server
 	url    string
@@ -28,10 +28,10 @@ type fixture struct {
 	secret string
 }
 
-// setup starts a receiver that knows the secret with which the fixture signs.
-func setup(t *testing.T, cfg receiver.Config) *fixture {
+// setup starts a receiver that knows the secret with which the testKit signs.
+func setup(t *testing.T, cfg receiver.Config) *testKit {
 	t.Helper()
-	f := &fixture{t: t, secret: webhook.NewSecret()}
+	f := &testKit{t: t, secret: webhook.NewSecret()}
 	if cfg.Secret == "" {
 		cfg.Secret = f.secret
 	}
@@ -54,7 +54,7 @@ func setup(t *testing.T, cfg receiver.Config) *fixture {
 	return f
 }
 
-func (f *fixture) body(event, dataID string) []byte {
+func (f *testKit) body(event, dataID string) []byte {
 	e := webhook.Envelope{
 		Event: event, CompanyID: tenant.NewID(), OccurredAt: time.Now().Add(-50 * time.Millisecond), ActorID: "system",
 		Data: json.RawMessage(fmt.Sprintf(`{"id":%q}`, dataID)), EventID: "event-" + dataID,
@@ -64,7 +64,7 @@ func (f *fixture) body(event, dataID string) []byte {
 	return body
 }
 
-func (f *fixture) request(ctx context.Context, path, delivery string, body []byte) *http.Request {
+func (f *testKit) request(ctx context.Context, path, delivery string, body []byte) *http.Request {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.url+path, bytes.NewReader(body))
 	require.NoError(f.t, err)
 	f.signer.Sign(req.Header, webhook.Attempt{
@@ -75,7 +75,7 @@ func (f *fixture) request(ctx context.Context, path, delivery string, body []byt
 }
 
 // post sends a signed delivery and returns status and body.
-func (f *fixture) post(path, delivery string, body []byte) (*http.Response, string) {
+func (f *testKit) post(path, delivery string, body []byte) (*http.Response, string) {
 	res, err := f.client.Do(f.request(f.t.Context(), path, delivery, body))
 	require.NoError(f.t, err)
 	defer res.Body.Close()
@@ -85,7 +85,7 @@ func (f *fixture) post(path, delivery string, body []byte) (*http.Response, stri
 }
 
 // call uses the control endpoints.
-func (f *fixture) call(method, path, body string, out any) int {
+func (f *testKit) call(method, path, body string, out any) int {
 	req, err := http.NewRequestWithContext(f.t.Context(), method, f.url+path, strings.NewReader(body))
 	require.NoError(f.t, err)
 	res, err := f.client.Do(req)

@@ -5,24 +5,24 @@ import (
 	"time"
 )
 
-// Report is what one receiver, or all of them together, got.
+// Report summarizes what one receiver, or all of them together, got.
 type Report struct {
-	Received   uint64            `json:"received"`   // every request
-	Verified   uint64            `json:"verified"`   // with a good signature
-	Invalid    uint64            `json:"invalid"`    // with a missing or bad signature; answered 401
-	Unchecked  uint64            `json:"unchecked"`  // accepted while no secret was known
-	Unique     uint64            `json:"unique"`     // delivery ids answered 2xx
-	Duplicates uint64            `json:"duplicates"` // requests whose id had been answered 2xx before
+	Received   uint64            `json:"received"`   // all requests
+	Verified   uint64            `json:"verified"`   // with a valid signature
+	Invalid    uint64            `json:"invalid"`    // with a missing or invalid signature; rejected with 401
+	Unchecked  uint64            `json:"unchecked"`  // accepted while no secret was set
+	Unique     uint64            `json:"unique"`     // distinct delivery ids accepted with 2xx
+	Duplicates uint64            `json:"duplicates"` // requests whose id was accepted with 2xx before
 	ByEvent    map[string]uint64 `json:"byEvent"`
-	ByStatus   map[string]uint64 `json:"byStatus"` // status answered, or hang, drip, close
+	ByStatus   map[string]uint64 `json:"byStatus"` // by response status, or hang, drip, close
 	ByAttempt  map[int]uint64    `json:"byAttempt"`
 	LastAt     *time.Time        `json:"lastAt"`
 	LatencyMs  Latency           `json:"latencyMs"` // from occurredAt to arrival, of unique deliveries
 
-	Promises map[string]Promises `json:"promises,omitempty"` // by event, where promises were made
+	Promises map[string]Promises `json:"promises,omitempty"` // by event
 }
 
-// Latency sums up a distribution, in milliseconds; the quantiles are exact to about 3 percent.
+// Latency summarizes a distribution in milliseconds; the quantiles are accurate to about 3 percent.
 type Latency struct {
 	Count uint64  `json:"count"`
 	P50   float64 `json:"p50"`
@@ -31,7 +31,7 @@ type Latency struct {
 	Max   float64 `json:"max"`
 }
 
-// counts are the figures behind a report.
+// counts are the counters of a report.
 type counts struct {
 	received, verified, invalid, unchecked, unique, duplicates uint64
 
@@ -69,7 +69,7 @@ func (c *counts) add(d *Delivery, checked bool) {
 	c.lastAt = d.ReceivedAt
 }
 
-// merge adds the figures of another receiver.
+// merge adds the counts of another receiver.
 func (c *counts) merge(o *counts) {
 	c.received += o.received
 	c.verified += o.verified
@@ -92,7 +92,7 @@ func (c *counts) merge(o *counts) {
 	}
 }
 
-// mergeMap adds from to into, which is made when nil so that it shows as {} in JSON.
+// mergeMap adds from to into; it creates into if nil, so that it is {} in JSON.
 func mergeMap[K comparable](into, from map[K]uint64) map[K]uint64 {
 	if into == nil {
 		into = make(map[K]uint64, len(from))
@@ -122,7 +122,7 @@ const (
 	buckets     = (octaves + 1) << subBits
 )
 
-// histogram counts durations in buckets whose width grows with the value: fixed memory, any load.
+// histogram counts durations in buckets whose width grows with the value, so its memory is fixed.
 type histogram struct {
 	count [buckets]uint32
 	total uint64
@@ -144,7 +144,7 @@ func (h *histogram) merge(o *histogram) {
 	h.max = max(h.max, o.max)
 }
 
-// bucketOf maps small values to themselves and bigger ones to their leading bits.
+// bucketOf maps small values to themselves and larger ones to their leading bits.
 func bucketOf(v uint64) int {
 	shift := bits.Len64(v) - subBits - 1
 	if shift <= 0 {
@@ -153,7 +153,7 @@ func bucketOf(v uint64) int {
 	return min(shift<<subBits+int(v>>shift), buckets-1)
 }
 
-// upper is the largest duration that the bucket holds.
+// upper returns the largest duration in the bucket.
 func upper(bucket int) time.Duration {
 	if bucket < 2<<subBits {
 		return time.Duration(bucket) * latencyUnit

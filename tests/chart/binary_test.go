@@ -195,7 +195,7 @@ func TestUnknownSettingIsNamed(t *testing.T) {
 	cmd.Env = []string{"TRADEGRID_DATABASE_URL=postgres://a@b/c", "TRADEGRID_KAFKA_BROKERS=k:9092"}
 	out, err := cmd.CombinedOutput()
 	require.Error(t, err)
-	require.Contains(t, string(out), "databse-conns is no setting; did you mean database-conns?")
+	require.Contains(t, string(out), "databse-conns is not a setting; did you mean database-conns?")
 }
 
 // The database's URL says what the values say, whatever letters names have.

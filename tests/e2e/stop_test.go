@@ -54,7 +54,7 @@ func TestStopIsBounded(t *testing.T) {
 	role.Eventually(t, func() bool { return l.swallowed() > 0 }, "the request waits for the database")
 	require.NoError(t, node.Signal(syscall.SIGTERM))
 	require.Equal(t, 1, node.AwaitEnd(8*time.Second), node.Tail())
-	require.Contains(t, node.Said(), "not stopped within 3s")
+	require.Contains(t, node.Said(), "shutdown did not finish within 3s")
 	require.Error(t, <-done)
 }
 

@@ -1,4 +1,4 @@
-// Package role starts the roles of the platform as processes of their own, for tests of the whole path.
+// Package role starts the roles of the platform as separate processes for end-to-end tests.
 package role
 
 import (
@@ -22,15 +22,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
-// Patience bounds every wait for something that takes moments. Brokers that come back want some of it.
+// Patience is the timeout of waits for conditions that normally hold within moments. Restarting brokers take longest.
 const Patience = 90 * time.Second
 
 // Process is a running role.
 type Process struct {
 	Name   string
-	URL    string        // of the API, once it is up
-	Ops    string        // of health and metrics, once it is up
-	Exited chan struct{} // closed at its end
+	URL    string        // URL of the API, once it is up
+	Ops    string        // URL of health checks and metrics, once it is up
+	Exited chan struct{} // closed when the process has exited
 
 	t     testing.TB
 	cmd   *exec.Cmd
@@ -40,15 +40,15 @@ type Process struct {
 	log bytes.Buffer
 }
 
-// isUp are the lines that say that a role is up.
+// isUp are the log messages of a role that is up.
 var isUp = map[string]bool{"api listening": true, "relay running": true, "dispatcher running": true} //nolint:gochecknoglobals // a constant
 
-// isWaiting are the lines that say that a role waits for its database.
+// isWaiting are the log messages of a role that waits for its database.
 var isWaiting = map[string]bool{ //nolint:gochecknoglobals // a constant
 	"waiting for the database": true, "waiting for the database, which refuses this process": true,
 }
 
-// Start starts the binary. It is killed at the end of the test, and what it wrote is shown if the test failed.
+// Start starts the binary. It is killed at the end of the test, and its output is logged if the test failed.
 func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 	t.Helper()
 	p := &Process{t: t, Name: strings.Join(args, " "), Exited: make(chan struct{})}
@@ -58,7 +58,7 @@ func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = p, p
 	require.NoError(t, p.cmd.Start())
 	go func() {
-		_ = p.cmd.Wait() // the state tells
+		_ = p.cmd.Wait() // ProcessState has the result
 		p.state = p.cmd.ProcessState
 		close(p.Exited)
 	}()
@@ -71,7 +71,7 @@ func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 	return p
 }
 
-// SecretKeys writes a file of keys for the processes of a test, and names it as they find it in their environment.
+// SecretKeys writes a key file for the processes of a test and returns the environment variable that names it.
 func SecretKeys(t testing.TB) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "secret-keys")
@@ -79,54 +79,54 @@ func SecretKeys(t testing.TB) string {
 	return "TRADEGRID_SECRET_KEYS_FILE=" + path
 }
 
-// PID is its process id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.cmd.Process.Pid }
 
-// Kill ends it with SIGKILL, if it still runs, and waits for its end.
+// Kill sends SIGKILL, if the process still runs, and waits for its exit.
 func (p *Process) Kill() {
-	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Process.Kill() // it may have exited
 	<-p.Exited
 }
 
-// Signal sends a signal to it. The error says that it has ended.
+// Signal sends a signal to the process. It returns an error if the process has exited.
 func (p *Process) Signal(s syscall.Signal) error { return p.cmd.Process.Signal(s) }
 
-// Write implements [io.Writer]: it keeps what the process says.
+// Write implements [io.Writer]; it stores the output of the process.
 func (p *Process) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.Write(b)
 }
 
-// Said is all that it wrote so far.
+// Said returns all output so far.
 func (p *Process) Said() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.log.String()
 }
 
-// Tail is the last of what it wrote.
+// Tail returns the end of the output.
 func (p *Process) Tail() string {
 	text := p.Said()
 	return text[max(0, len(text)-4000):]
 }
 
-// String implements [fmt.Stringer]: messages show the process as it is when they are needed.
+// String implements [fmt.Stringer], so that test messages show the output at the time of the failure.
 func (p *Process) String() string { return p.Name + ":\n" + p.Tail() }
 
-// AwaitStart waits until the role says that it is up.
+// AwaitStart waits until the role logs that it is up.
 func (p *Process) AwaitStart() {
 	p.t.Helper()
 	p.await(isUp, "up")
 }
 
-// AwaitWaiting waits until the role says that it waits for its database.
+// AwaitWaiting waits until the role logs that it waits for its database.
 func (p *Process) AwaitWaiting() {
 	p.t.Helper()
 	p.await(isWaiting, "waiting for its database")
 }
 
-// await waits for one of the lines, which names the addresses of the process.
+// await waits for one of the messages, whose attributes contain the addresses of the process.
 func (p *Process) await(lineOf map[string]bool, what string) {
 	p.t.Helper()
 	Eventually(p.t, func() bool {
@@ -147,7 +147,7 @@ func (p *Process) await(lineOf map[string]bool, what string) {
 	}, "%s says that it is %s", p.Name, what)
 }
 
-// AwaitFrozen waits until SIGSTOP has stopped it.
+// AwaitFrozen waits until SIGSTOP has stopped the process.
 func (p *Process) AwaitFrozen() {
 	p.t.Helper()
 	Eventually(p.t, func() bool {
@@ -158,7 +158,7 @@ func (p *Process) AwaitFrozen() {
 	}, "%s is frozen", p.Name)
 }
 
-// AwaitEnd waits for its end and gives its exit code; a negative one means that a signal ended it.
+// AwaitEnd waits for the exit of the process and returns its exit code; a negative one means that a signal killed it.
 func (p *Process) AwaitEnd(within time.Duration) int {
 	p.t.Helper()
 	select {
@@ -169,7 +169,7 @@ func (p *Process) AwaitEnd(within time.Duration) int {
 	return p.state.ExitCode()
 }
 
-// AwaitSIGKILL waits until something killed it.
+// AwaitSIGKILL waits until the process was killed by SIGKILL.
 func (p *Process) AwaitSIGKILL() {
 	p.t.Helper()
 	p.AwaitEnd(Patience)
@@ -178,7 +178,7 @@ func (p *Process) AwaitSIGKILL() {
 	require.Equal(p.t, syscall.SIGKILL, status.Signal(), "%s: %v\n%s", p.Name, p.state, p.Tail())
 }
 
-// Ask reads a page of its address for operators, such as /readyz.
+// Ask gets a path of the process's ops address, such as /readyz.
 func (p *Process) Ask(path string) (status int, body string) {
 	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), http.MethodGet, p.Ops+path, nil)
@@ -191,7 +191,7 @@ func (p *Process) Ask(path string) (status int, body string) {
 	return res.StatusCode, string(raw)
 }
 
-// Eventually waits for a condition that takes moments. The last arguments say what did not happen.
+// Eventually waits until a condition holds. The last arguments describe the condition in the failure message.
 func Eventually(t testing.TB, is func() bool, what string, args ...any) {
 	t.Helper()
 	deadline := time.After(Patience)

@@ -14,7 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
-// Tenant makes a company and a token that may do everything.
+// Tenant creates a company and a token with all scopes.
 func Tenant(t *testing.T, d *db.DB) (id tenant.ID, token string) {
 	t.Helper()
 	ctx := t.Context()
