@@ -5,6 +5,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,8 +112,8 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 	params := pc.ConnConfig.RuntimeParams
 	params["default_transaction_isolation"] = isolationOfStatements[dialect]
 	params["idle_in_transaction_session_timeout"] = "60000"
-	params["statement_timeout"] = fmt.Sprint(orDefault(cfg.StatementTimeout, 30*time.Second).Milliseconds())
-	params["lock_timeout"] = fmt.Sprint(orDefault(cfg.LockTimeout, 10*time.Second).Milliseconds())
+	params["statement_timeout"] = fmt.Sprint(cmp.Or(cfg.StatementTimeout, 30*time.Second).Milliseconds())
+	params["lock_timeout"] = fmt.Sprint(cmp.Or(cfg.LockTimeout, 10*time.Second).Milliseconds())
 	m := newMeasure(dialect)
 	switch {
 	case cfg.QueryTracer != nil:
@@ -126,13 +127,6 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 		registerUUID(c.TypeMap())
 		return nil
 	}
-}
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d <= 0 {
-		return def
-	}
-	return d
 }
 
 // detectDialect uses a separate connection, because the settings of the pool depend on the dialect.

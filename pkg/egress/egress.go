@@ -5,6 +5,7 @@ package egress
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -48,9 +49,9 @@ type Answer struct {
 
 // New creates a client.
 func New(cfg Config) *Client {
-	cfg.ConnectTimeout = orDefault(cfg.ConnectTimeout, 3*time.Second)
-	cfg.Timeout = orDefault(cfg.Timeout, 10*time.Second)
-	cfg.MaxConnsPerHost = orDefault(cfg.MaxConnsPerHost, 64)
+	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 3*time.Second)
+	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
+	cfg.MaxConnsPerHost = cmp.Or(cfg.MaxConnsPerHost, 64)
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 15 * time.Second, Resolver: cfg.Resolver}
 	if !cfg.AllowPrivate && cfg.Proxy == nil {
 		dialer.Control = guard
@@ -77,13 +78,6 @@ func New(cfg Config) *Client {
 		t.Proxy = http.ProxyURL(cfg.Proxy)
 	}
 	return &Client{cfg: cfg, transport: t}
-}
-
-func orDefault[T int | time.Duration](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
 }
 
 // Close closes idle connections.

@@ -4,6 +4,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,18 +106,6 @@ type Op struct {
 	Secret      bool           // the response shows a secret: it is stored encrypted
 }
 
-// Section holds what the operations of one domain share.
-type Section struct {
-	Tag       string
-	Scope     string
-	Component string
-}
-
-// Op declares an operation of the section; status is its success status.
-func (s Section) Op(method, path, id, summary string, status int) Op {
-	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: s.Tag, Scope: s.Scope, Component: s.Component}
-}
-
 // ByID is the input of an operation that takes only the ID of a record.
 type ByID struct {
 	Call
@@ -128,10 +117,10 @@ func (o Op) Mutating() bool { return o.Method != http.MethodGet }
 
 // New returns an API without operations.
 func New(cfg Config) *API {
-	cfg.Timeout = orDefault(cfg.Timeout, requestTimeout)
-	cfg.HeaderTimeout = orDefault(cfg.HeaderTimeout, headerTimeout)
-	cfg.KeyTTL = orDefault(cfg.KeyTTL, 7*24*time.Hour)
-	cfg.KeyLease = orDefault(cfg.KeyLease, time.Minute)
+	cfg.Timeout = cmp.Or(cfg.Timeout, requestTimeout)
+	cfg.HeaderTimeout = cmp.Or(cfg.HeaderTimeout, headerTimeout)
+	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
+	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -154,13 +143,6 @@ func New(cfg Config) *API {
 	a.app.Use(a.middleware)
 	a.mountDocs()
 	return a
-}
-
-func orDefault(d, def time.Duration) time.Duration {
-	if d <= 0 {
-		return def
-	}
-	return d
 }
 
 // Ops returns the registered operations.

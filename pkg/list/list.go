@@ -4,6 +4,7 @@
 package list
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -82,9 +83,9 @@ type Query struct {
 
 // New returns the query of a company's list. sort is the resource's sort parameter.
 func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
-	spec.Company, spec.ID = orDefault(spec.Company, "company_id"), orDefault(spec.ID, "id")
-	spec.Updated, spec.Default = orDefault(spec.Updated, "updated_at"), orDefault(spec.Default, "createdAt")
-	q := &Query{spec: spec, params: p, sort: orDefault(sort, spec.Default), now: time.Now()}
+	spec.Company, spec.ID = cmp.Or(spec.Company, "company_id"), cmp.Or(spec.ID, "id")
+	spec.Updated, spec.Default = cmp.Or(spec.Updated, "updated_at"), cmp.Or(spec.Default, "createdAt")
+	q := &Query{spec: spec, params: p, sort: cmp.Or(sort, spec.Default), now: time.Now()}
 	q.desc = p.Order == "desc" || (p.Order == "" && sort == "")
 	q.Where(spec.Company+" = ?", company)
 	if len(p.IDs) > 0 {
@@ -100,13 +101,6 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 		faults.Add("cursor", fault.Conflict, "cannot be combined with page; send one of them")
 	}
 	return q, faults.Err()
-}
-
-func orDefault(s, def string) string {
-	if s == "" {
-		return def
-	}
-	return s
 }
 
 // Where adds a condition; each ? is replaced by the placeholder of the next argument.

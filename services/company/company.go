@@ -1,6 +1,7 @@
 package company
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 	"time"
@@ -76,20 +77,14 @@ const maxName = 255
 
 func (in *NewCompany) normalise() {
 	in.Name, in.BranchName = strings.TrimSpace(in.Name), strings.TrimSpace(in.BranchName)
-	orElse(&in.Plan, "standard")
-	orElse(&in.Currency, "USD")
-	orElse(&in.CountryPrefix, "+1")
-	orElse(&in.TimeZone, "UTC")
-	orElse(&in.StockPolicy, access.StockAllowNegative)
-	orElse(&in.BranchName, "Main")
+	in.Plan = cmp.Or(in.Plan, "standard")
+	in.Currency = cmp.Or(in.Currency, "USD")
+	in.CountryPrefix = cmp.Or(in.CountryPrefix, "+1")
+	in.TimeZone = cmp.Or(in.TimeZone, "UTC")
+	in.StockPolicy = cmp.Or(in.StockPolicy, access.StockAllowNegative)
+	in.BranchName = cmp.Or(in.BranchName, "Main")
 	if in.ID.IsZero() {
 		in.ID = tenant.NewIDIn(in.HomeRegion)
-	}
-}
-
-func orElse(s *string, def string) {
-	if *s == "" {
-		*s = def
 	}
 }
 

@@ -3,6 +3,7 @@
 package company
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -56,7 +57,7 @@ func New(cfg Config) *Service {
 	if cfg.CacheSize <= 0 {
 		cfg.CacheSize = 50_000
 	}
-	orElse(&cfg.Cell, "c1")
+	cfg.Cell = cmp.Or(cfg.Cell, "c1")
 	return &Service{
 		db: cfg.DB, warehouses: cfg.Warehouses, access: cfg.Access, log: cfg.Log, cell: cfg.Cell,
 		cache: newCache(cfg.CacheSize), used: newUsage(),

@@ -1,6 +1,7 @@
 package company
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"testing"
@@ -137,7 +138,7 @@ func (o office) Token(ctx context.Context, company tenant.ID, id uuid.UUID) (Tok
 
 func create(t *testing.T, s office, in NewCompany) Company {
 	t.Helper()
-	orElse(&in.Name, "Nordic Tools")
+	in.Name = cmp.Or(in.Name, "Nordic Tools")
 	c, err := s.Create(t.Context(), in)
 	require.NoError(t, err)
 	return c

@@ -1,6 +1,7 @@
 package company
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/netip"
@@ -77,7 +78,7 @@ type Issued struct {
 
 func (in *NewToken) check(known *access.Registry) error {
 	in.Name = strings.TrimSpace(in.Name)
-	orElse(&in.RateTier, TierStandard)
+	in.RateTier = cmp.Or(in.RateTier, TierStandard)
 	if in.Lifetime == 0 {
 		in.Lifetime = defaultLifetime
 	}

@@ -1,6 +1,7 @@
 package company
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/netip"
@@ -19,7 +20,7 @@ import (
 
 func issue(t *testing.T, s office, company tenant.ID, in NewToken) Issued {
 	t.Helper()
-	orElse(&in.Name, "web shop")
+	in.Name = cmp.Or(in.Name, "web shop")
 	if in.Scopes == nil {
 		in.Scopes = []string{"orders:write"}
 	}

@@ -1,6 +1,7 @@
 package receiver
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -111,9 +112,9 @@ func (b Behaviour) check() error {
 func (b Behaviour) status() int {
 	switch b.Mode {
 	case ModeStatus:
-		return orElse(b.Status, http.StatusInternalServerError)
+		return cmp.Or(b.Status, http.StatusInternalServerError)
 	case ModeRedirect:
-		return orElse(b.Status, http.StatusTemporaryRedirect)
+		return cmp.Or(b.Status, http.StatusTemporaryRedirect)
 	case ModeHang, ModeClose, ModeDrip:
 		return 0
 	default:
@@ -127,14 +128,6 @@ func (b Behaviour) outcome() string {
 		return fmt.Sprint(s)
 	}
 	return string(b.Mode)
-}
-
-func orElse[T comparable](v, fallback T) T {
-	var zero T
-	if v == zero {
-		return fallback
-	}
-	return v
 }
 
 // active is the current behaviour. Closing end releases the requests that hang in it.
@@ -159,9 +152,9 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, name string, a *
 	case ModeDrip:
 		s.drip(w, r, a)
 	case ModeHuge:
-		writeHuge(w, r, orElse(b.Bytes, hugeBytes))
+		writeHuge(w, r, cmp.Or(b.Bytes, hugeBytes))
 	case ModeRedirect:
-		w.Header().Set("Location", orElse(b.Location, "/hook/"+name+"-redirected"))
+		w.Header().Set("Location", cmp.Or(b.Location, "/hook/"+name+"-redirected"))
 		w.WriteHeader(b.status())
 	case ModeStatus:
 		if b.RetryAfter > 0 {
@@ -189,7 +182,7 @@ func (s *Server) pause(r *http.Request, a *active, d time.Duration) bool {
 }
 
 func (s *Server) drip(w http.ResponseWriter, r *http.Request, a *active) {
-	period := orElse(time.Duration(a.DelayMs)*time.Millisecond, dripPeriod)
+	period := cmp.Or(time.Duration(a.DelayMs)*time.Millisecond, dripPeriod)
 	flush := http.NewResponseController(w)
 	w.WriteHeader(http.StatusOK)
 	for {

@@ -4,6 +4,7 @@
 package receiver
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func New(cfg Config) *Server {
 	if err := cfg.Check(); err != nil {
 		panic("receiver: " + err.Error())
 	}
-	cfg.MaxIDs = orElse(cfg.MaxIDs, defaultIDs)
+	cfg.MaxIDs = cmp.Or(cfg.MaxIDs, defaultIDs)
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -152,7 +153,7 @@ var nameForm = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
 
 // inbox returns the named receiver; it creates it if necessary.
 func (s *Server) inbox(name string) (*inbox, error) {
-	name = orElse(name, DefaultName)
+	name = cmp.Or(name, DefaultName)
 	s.mu.RLock()
 	in := s.inboxes[name]
 	s.mu.RUnlock()
@@ -219,7 +220,7 @@ func (s *Server) hook(w http.ResponseWriter, r *http.Request) {
 		writeError(w, http.StatusUnauthorized, errors.New(d.Error))
 		return
 	}
-	s.answer(w, r, orElse(r.PathValue("name"), DefaultName), a)
+	s.answer(w, r, cmp.Or(r.PathValue("name"), DefaultName), a)
 }
 
 // read builds the delivery of a request.
@@ -239,7 +240,7 @@ func (s *Server) read(r *http.Request, body []byte, now time.Time) Delivery {
 	attempt, _ := strconv.Atoi(r.Header.Get(webhook.HeaderAttempt))
 	return Delivery{
 		ID: r.Header.Get(webhook.HeaderDeliveryID), WebhookID: r.Header.Get(webhook.HeaderWebhookID), Attempt: attempt,
-		Event: orElse(e.Event, r.Header.Get(webhook.HeaderEvent)), EventID: orElse(e.EventID, r.Header.Get(webhook.HeaderEventID)),
+		Event: cmp.Or(e.Event, r.Header.Get(webhook.HeaderEvent)), EventID: cmp.Or(e.EventID, r.Header.Get(webhook.HeaderEventID)),
 		CompanyID: e.CompanyID, DataID: e.Data.ID, OccurredAt: e.OccurredAt, ReceivedAt: now,
 		Traceparent: r.Header.Get("Traceparent"), raw: body,
 	}

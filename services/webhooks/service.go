@@ -4,6 +4,7 @@
 package webhooks
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -41,14 +42,7 @@ func New(cfg Config) *Service {
 	}
 	return &Service{
 		db: cfg.DB, events: cfg.Registry, keys: cfg.Keys, insecure: cfg.AllowInsecure,
-		ttl: orDefault(cfg.DeliveryTTL, 22*time.Hour), attempts: orDefault(cfg.MaxAttempts, 7),
-		retention: orDefault(cfg.EventRetention, 30*24*time.Hour),
+		ttl: cmp.Or(cfg.DeliveryTTL, 22*time.Hour), attempts: cmp.Or(cfg.MaxAttempts, 7),
+		retention: cmp.Or(cfg.EventRetention, 30*24*time.Hour),
 	}
-}
-
-func orDefault[T int | time.Duration](v, def T) T {
-	if v <= 0 {
-		return def
-	}
-	return v
 }
