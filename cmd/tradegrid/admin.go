@@ -12,11 +12,11 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -93,7 +93,7 @@ var notFoundFlags = map[string]string{
 
 // flagFault says a fault in terms of the command line.
 func flagFault(err error) error {
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	if !ok {
 		return err
 	}
@@ -154,7 +154,7 @@ func show(cell any) string {
 			return "-"
 		}
 		return *v
-	case *wire.Time:
+	case *jsontype.Time:
 		if v == nil {
 			return "-"
 		}

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -209,7 +209,7 @@ func modulesOf(all *domains) match.Modules {
 // before its deletion are still delivered.
 func (all *domains) componentsOf(ctx context.Context, id tenant.ID) (access.Components, error) {
 	c, err := all.company.Get(ctx, id)
-	if fault.Is(err, "COMPANY_NOT_FOUND") {
+	if apierr.Is(err, "COMPANY_NOT_FOUND") {
 		return all.access.Components(), nil
 	}
 	return c.Components, err

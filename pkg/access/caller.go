@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -19,7 +19,7 @@ func (c Caller) Expect(current int64) error {
 	if c.IfVersion == nil || *c.IfVersion == current {
 		return nil
 	}
-	return fault.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED",
+	return apierr.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED",
 		fmt.Sprintf("the record has version %d but If-Match expects %d; read it again and retry the change", current, *c.IfVersion)).
 		With("currentVersion", current)
 }

@@ -18,9 +18,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -63,7 +63,7 @@ func (s *Server) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ 
 	if p, ok := s.tokens[bearer]; ok {
 		return p, nil
 	}
-	return nil, fault.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing, unknown or revoked")
+	return nil, apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing, unknown or revoked")
 }
 
 // Client calls the API as one caller.
@@ -184,7 +184,7 @@ func (r *Response) Fault(status int, code string) map[string]any {
 func (r *Response) Fields() map[string]string {
 	r.t.Helper()
 	var body struct {
-		Errors []fault.Field `json:"errors"`
+		Errors []apierr.Field `json:"errors"`
 	}
 	require.Equal(r.t, http.StatusBadRequest, r.Status, "%s", r.Body)
 	r.Decode(&body)

@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // SQLSTATEs that decide about retries. Both databases share them; CockroachDB adds a few.
@@ -53,7 +53,7 @@ func retryable(err error) bool {
 	if errors.Is(err, ErrStale) {
 		return true
 	}
-	if _, ok := fault.As(err); ok {
+	if _, ok := apierr.As(err); ok {
 		return false
 	}
 	var pg *pgconn.PgError

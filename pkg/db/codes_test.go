@@ -13,7 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 func coded(code, message string) error {
@@ -55,7 +55,7 @@ func TestErrorsOfCockroachDB(t *testing.T) {
 		"in a failed one":      {coded("25P02", "current transaction is aborted"), false, false, false},
 		"lost":                 {fmt.Errorf("commit: %w", io.ErrUnexpectedEOF), true, true, false},
 		"rolled back":          {pgx.ErrTxCommitRollback, false, false, false},
-		"the caller's fault":   {fault.NotFound("ORDER", "1"), false, true, false},
+		"the caller's fault":   {apierr.NotFound("ORDER", "1"), false, true, false},
 		"no code":              {coded("", "?"), false, true, false},
 	} {
 		require.Equal(t, tc.retryable, retryable(tc.err), "retryable: %s", name)

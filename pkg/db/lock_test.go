@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 const (
@@ -304,8 +304,8 @@ func TestHolderOfAKeyTriesUntilItsDeadline(t *testing.T) {
 	defer cancel()
 	err := take(ctx, failing(t, firstTimes(50, db.BeforeCommit, sqlState("57P01"))), uuid.New())
 	require.ErrorIs(t, err, db.ErrBusy, "a database that is away is no rival")
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok)
-	require.Equal(t, fault.DatabaseUnavailable, f.Reason())
+	require.Equal(t, apierr.DatabaseUnavailable, f.Reason())
 	require.ErrorIs(t, take(t.Context(), failing(t, firstTimes(50, db.BeforeCommit, sqlState("40001"))), uuid.New()), db.ErrBusy, "without a deadline")
 }

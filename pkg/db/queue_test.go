@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 const (
@@ -103,7 +103,7 @@ func TestExpect(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	company := uuid.New()
-	gone := fault.NotFound("ORDER", company.String())
+	gone := apierr.NotFound("ORDER", company.String())
 	set := func(orElse error) error {
 		return d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
 			tx.Queue(sqlSet, company, "none", 1).Expect(1, orElse)
@@ -119,7 +119,7 @@ func TestOnConstraint(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	company := uuid.New()
-	taken := fault.StateConflict("SKU_EXISTS", "sku is taken")
+	taken := apierr.StateConflict("SKU_EXISTS", "sku is taken")
 	twice := func(first, second func(*db.Queued)) error {
 		return d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
 			first(tx.Queue(sqlAdd, company, "a", 1))

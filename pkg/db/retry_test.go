@@ -13,9 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 // script fails chosen points of the tries of one test.
@@ -155,11 +155,11 @@ func TestGivesUpAsBusyAfterTwelveTries(t *testing.T) {
 	runs, err := takeAndCount(t.Context(), d, company)
 	require.ErrorIs(t, err, db.ErrBusy)
 	require.Equal(t, 12, runs)
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, http.StatusServiceUnavailable, f.Status)
 	require.Equal(t, "SERVICE_UNAVAILABLE", f.Code)
-	require.Equal(t, fault.Serialization, f.Reason())
+	require.Equal(t, apierr.Serialization, f.Reason())
 	require.Positive(t, f.RetryAfter)
 	require.ErrorContains(t, err, "40001", "the log has to say what the database said")
 	require.Zero(t, count(t, d, company))
@@ -215,8 +215,8 @@ func TestDeadlineCutsAStatement(t *testing.T) {
 func TestFaultsAndOtherErrorsAreFinal(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]error{
-		"fault":          fault.StateConflict("ORDER_CLOSED", "the order is closed"),
-		"fault, wrapped": errors.Join(errors.New("while checking"), fault.NotFound("ORDER", "1"), sqlState("40001")),
+		"fault":          apierr.StateConflict("ORDER_CLOSED", "the order is closed"),
+		"fault, wrapped": errors.Join(errors.New("while checking"), apierr.NotFound("ORDER", "1"), sqlState("40001")),
 		"plain error":    errors.New("plain"),
 		"SQL mistake":    sqlState("42601"),
 		"constraint":     sqlState("23505"),

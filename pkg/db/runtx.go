@@ -19,8 +19,8 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
@@ -74,8 +74,8 @@ func AsyncCommit() Option { return func(o *txOptions) { o.async = true } }
 var ErrBusy = errors.New("too many transaction retries")
 
 var (
-	errRefused = fault.Unavailable(fault.Serialization, 1, "concurrent requests kept changing the same records; nothing was stored; retry after the time in Retry-After")
-	errAway    = fault.Unavailable(fault.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
+	errRefused = apierr.Unavailable(apierr.Serialization, 1, "concurrent requests kept changing the same records; nothing was stored; retry after the time in Retry-After")
+	errAway    = apierr.Unavailable(apierr.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
 )
 
 const (
@@ -156,7 +156,7 @@ func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, r *txRu
 }
 
 // busy is the 503 for a transaction whose last try failed with err.
-func busy(err error) *fault.Error {
+func busy(err error) *apierr.Error {
 	if contended(err) {
 		return errRefused
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/puddle/v2"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // Unavailable returns the reason if err means that the database cannot serve requests at the moment, so that the same
 // request may succeed later. ok is false for every other error.
-func Unavailable(err error) (reason fault.Reason, ok bool) {
+func Unavailable(err error) (reason apierr.Reason, ok bool) {
 	switch {
 	case errors.Is(err, puddle.ErrClosedPool):
-		return fault.ShuttingDown, true
+		return apierr.ShuttingDown, true
 	case errors.As(err, new(*pgconn.ConnectError)):
-		return fault.DatabaseUnavailable, true
+		return apierr.DatabaseUnavailable, true
 	}
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -26,35 +26,35 @@ func Unavailable(err error) (reason fault.Reason, ok bool) {
 		return reason, reason != ""
 	}
 	if errors.As(err, new(*net.OpError)) || errors.Is(err, net.ErrClosed) || isConnLost(err) {
-		return fault.DatabaseUnavailable, true
+		return apierr.DatabaseUnavailable, true
 	}
 	return "", false
 }
 
 // UnavailableOr is [Unavailable] for callers that return a 503 for every database error.
-func UnavailableOr(err error, other fault.Reason) fault.Reason {
+func UnavailableOr(err error, other apierr.Reason) apierr.Reason {
 	if reason, ok := Unavailable(err); ok {
 		return reason
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fault.DatabaseTimeout
+		return apierr.DatabaseTimeout
 	}
 	return other
 }
 
 // serverReason maps an error of the server to a reason; "" if the request itself is at fault.
-func serverReason(pg *pgconn.PgError) fault.Reason {
+func serverReason(pg *pgconn.PgError) apierr.Reason {
 	switch {
 	case pg.Code == codeDiskFull:
-		return fault.DatabaseFull
+		return apierr.DatabaseFull
 	case pg.Code == codeCancelled: // statement timeout
 		return ""
 	case class(pg) == "40": // a read that CockroachDB could not retry itself because part of the result was already sent
-		return fault.Serialization
+		return apierr.Serialization
 	}
 	switch class(pg) {
 	case "08", "53", "57", "58": // connection, resources, operator intervention, system
-		return fault.DatabaseUnavailable
+		return apierr.DatabaseUnavailable
 	}
 	return ""
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 func TestUnavailable(t *testing.T) {
@@ -27,23 +27,23 @@ func TestUnavailable(t *testing.T) {
 	require.Error(t, closed)
 	for name, tc := range map[string]struct {
 		err  error
-		want fault.Reason
+		want apierr.Reason
 	}{
-		"refused":              {refused, fault.DatabaseUnavailable},
-		"reset":                {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, fault.DatabaseUnavailable},
-		"lost":                 {fmt.Errorf("select order: %w", io.ErrUnexpectedEOF), fault.DatabaseUnavailable},
-		"disk full":            {&pgconn.PgError{Code: "53100"}, fault.DatabaseFull},
-		"too many connections": {&pgconn.PgError{Code: "53300"}, fault.DatabaseUnavailable},
-		"shutting down":        {&pgconn.PgError{Code: "57P01"}, fault.DatabaseUnavailable},
-		"range unavailable":    {&pgconn.PgError{Code: "58C00"}, fault.DatabaseUnavailable},
-		"asked to retry":       {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "40001"}), fault.Serialization},
+		"refused":              {refused, apierr.DatabaseUnavailable},
+		"reset":                {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, apierr.DatabaseUnavailable},
+		"lost":                 {fmt.Errorf("select order: %w", io.ErrUnexpectedEOF), apierr.DatabaseUnavailable},
+		"disk full":            {&pgconn.PgError{Code: "53100"}, apierr.DatabaseFull},
+		"too many connections": {&pgconn.PgError{Code: "53300"}, apierr.DatabaseUnavailable},
+		"shutting down":        {&pgconn.PgError{Code: "57P01"}, apierr.DatabaseUnavailable},
+		"range unavailable":    {&pgconn.PgError{Code: "58C00"}, apierr.DatabaseUnavailable},
+		"asked to retry":       {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "40001"}), apierr.Serialization},
 		"without a code":       {&pgconn.PgError{}, ""},
 		"statement too long":   {&pgconn.PgError{Code: "57014"}, ""},
 		"constraint":           {&pgconn.PgError{Code: "23505"}, ""},
 		"no such table":        {&pgconn.PgError{Code: "42P01"}, ""},
 		"no rows":              {pgx.ErrNoRows, ""},
 		"a mistake":            {errors.New("nil map"), ""},
-		"closed pool":          {closed, fault.ShuttingDown},
+		"closed pool":          {closed, apierr.ShuttingDown},
 		"nothing":              {nil, ""},
 	} {
 		reason, ok := db.Unavailable(tc.err)

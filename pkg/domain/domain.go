@@ -4,9 +4,9 @@ package domain
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
@@ -14,8 +14,8 @@ import (
 type Domain struct {
 	Name     string // of its package
 	Events   []event.Type
-	Errors   []fault.Doc // error codes of the domain
-	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about, such as CLIENT
+	Errors   []apierr.Doc // error codes of the domain
+	Entities []string     // records that an <ENTITY>_NOT_FOUND can be about, such as CLIENT
 	Tables   []resource.Described
 	Lists    []Statements
 	Cleanup  []cleanup.Job // cleanup jobs for expired rows

@@ -10,15 +10,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 type thing struct {
 	ID     uuid.UUID         `json:"id" format:"uuid"`
 	Name   string            `json:"name" maxLength:"80"`
 	Status string            `json:"status" enum:"new,done"`
-	Due    wire.Date         `json:"due"`
-	Seen   wire.Time         `json:"seen"`
+	Due    jsontype.Date     `json:"due"`
+	Seen   jsontype.Time     `json:"seen"`
 	Parts  []part            `json:"parts"`
 	Titles map[string]string `json:"titles"`
 	Note   *string           `json:"note" nullable:"true"`

@@ -8,17 +8,17 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 const definitions = "#/$defs/"
 
 // Schema returns the JSON Schema of the event's envelope.
 func (t Type) Schema() ([]byte, error) {
-	registry := wire.NewRegistry(definitions)
+	registry := jsontype.NewRegistry(definitions)
 	data := t.dataSchema(registry)
-	wire.AllowMore(registry.Map())
-	wire.AllowMore(map[string]*huma.Schema{"data": data})
+	jsontype.AllowMore(registry.Map())
+	jsontype.AllowMore(map[string]*huma.Schema{"data": data})
 	return indented(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": t.Name, "description": t.Description, "type": "object",
 		"required": []string{"event", "companyId", "occurredAt", "actorId", "data", "eventId"},
@@ -36,7 +36,7 @@ func (t Type) Schema() ([]byte, error) {
 
 // Example returns a sample envelope that satisfies the schema. It is deterministic.
 func (t Type) Example() ([]byte, error) {
-	registry := wire.NewRegistry(definitions)
+	registry := jsontype.NewRegistry(definitions)
 	data := t.dataSchema(registry)
 	return indented(map[string]any{
 		"event": t.Name, "companyId": sampleUUID, "occurredAt": sampleTime, "actorId": sampleUUID, "eventId": sampleUUID,

@@ -22,11 +22,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // BasePath is the root of the API; its last segment is the version. See docs/reference/conventions.md#versioning.
@@ -68,8 +68,8 @@ type Config struct {
 	Proxies  []netip.Prefix // networks whose X-Forwarded-For is trusted
 	Keys     *secret.Keys   // encrypt the stored responses of operations that show a secret
 	Log      *slog.Logger
-	Errors   []fault.Doc // error codes of the domains, for the page of error codes
-	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about
+	Errors   []apierr.Doc // error codes of the domains, for the page of error codes
+	Entities []string     // records that an <ENTITY>_NOT_FOUND can be about
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
@@ -212,7 +212,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	}
 	a.describeSuccess(&ho, reflect.TypeFor[T]())
 	a.desc.AddOperation(&ho)
-	wire.AllowMore(a.desc.Components.Schemas.Map())
+	jsontype.AllowMore(a.desc.Components.Schemas.Map())
 	a.route(op.Method, op.Path, func(fc *fiber.Ctx) error {
 		a.serve(fc, o, run)
 		return nil
@@ -290,8 +290,8 @@ func (a *API) fail(fc *fiber.Ctx, err error) {
 	a.writeFault(fc, f)
 }
 
-func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
-	if f, ok := fault.As(err); ok {
+func (a *API) faultOf(fc *fiber.Ctx, err error) *apierr.Error {
+	if f, ok := apierr.As(err); ok {
 		if f.Status == http.StatusServiceUnavailable {
 			a.logUnavailable(fc, f, err)
 		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault adds nothing to its counter
@@ -300,21 +300,21 @@ func (a *API) faultOf(fc *fiber.Ctx, err error) *fault.Error {
 		return f
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		return fault.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
+		return apierr.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
 			fmt.Sprintf("the request took longer than %s; retry it with the same X-Idempotency-Key", a.cfg.Timeout))
 	}
 	if reason, ok := db.Unavailable(err); ok {
-		f := fault.Unavailable(reason, 2, "the database is unavailable; retry after the time in Retry-After, with the same X-Idempotency-Key if the request makes a change")
+		f := apierr.Unavailable(reason, 2, "the database is unavailable; retry after the time in Retry-After, with the same X-Idempotency-Key if the request makes a change")
 		a.logUnavailable(fc, f, err)
 		return f
 	}
 	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
-	return fault.New(http.StatusInternalServerError, "INTERNAL_ERROR",
+	return apierr.New(http.StatusInternalServerError, "INTERNAL_ERROR",
 		"internal error; retry later, and quote the request ID to support if it persists")
 }
 
 // logUnavailable logs why a request gets a 503.
-func (a *API) logUnavailable(fc *fiber.Ctx, f *fault.Error, err error) {
+func (a *API) logUnavailable(fc *fiber.Ctx, f *apierr.Error, err error) {
 	a.log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
 		"method", fc.Method(), "route", fc.Route().Path, "request_id", requestID(fc))
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // binder fills the input struct of one operation from a request: fields tagged `path`, `query` and `header` from
@@ -124,7 +124,7 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 	for _, p := range b.params {
 		text := r.param(p.in, p.name)
 		if p.in == "query" && r.emptyQuery(p.name) {
-			c.faults.Add(p.name, fault.Format, "must not be empty: set a value or omit the parameter")
+			c.faults.Add(p.name, apierr.Format, "must not be empty: set a value or omit the parameter")
 			continue
 		}
 		if text == "" {
@@ -139,7 +139,7 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 			continue
 		}
 		if err := setParam(in.FieldByIndex(p.index), v); err != nil {
-			c.faults.Add(p.name, fault.Format, "%s", err.Error())
+			c.faults.Add(p.name, apierr.Format, "%s", err.Error())
 		}
 	}
 	for name := range r.queryNames() {
@@ -213,7 +213,7 @@ func setParam(f reflect.Value, v any) error {
 func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if len(r.body) == 0 {
 		if !b.bodyOpt {
-			c.faults.Add("body", fault.Required, "is required: send a JSON object")
+			c.faults.Add("body", apierr.Required, "is required: send a JSON object")
 		}
 		return nil
 	}
@@ -221,12 +221,12 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	var twice duplicateKeysError
 	if errors.As(err, &twice) {
 		for _, path := range twice {
-			c.faults.Add(path, fault.Conflict, "is a duplicate key; send it once")
+			c.faults.Add(path, apierr.Conflict, "is a duplicate key; send it once")
 		}
 		return nil
 	}
 	if err != nil {
-		c.faults.Add("body", fault.Format, "%s", err.Error())
+		c.faults.Add("body", apierr.Format, "%s", err.Error())
 		return nil
 	}
 	tree = c.value("", b.schema, tree, 1)
@@ -251,10 +251,10 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if err := json.Unmarshal(raw, target.Addr().Interface()); err != nil {
 		var typeErr *json.UnmarshalTypeError
 		if errors.As(err, &typeErr) {
-			c.faults.Add(typeErr.Field, fault.Type, "has the wrong type")
+			c.faults.Add(typeErr.Field, apierr.Type, "has the wrong type")
 			return nil
 		}
-		c.faults.Add("body", fault.Format, "%s", err.Error())
+		c.faults.Add("body", apierr.Format, "%s", err.Error())
 	}
 	return nil
 }
@@ -287,8 +287,8 @@ func parseVersion(text string) (*int64, error) {
 	}
 	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
 	if err != nil {
-		return nil, fault.Invalid(fault.Field{
-			Field: "If-Match", Code: fault.Format,
+		return nil, apierr.Invalid(apierr.Field{
+			Field: "If-Match", Code: apierr.Format,
 			Message: `If-Match: must be the ETag of the record, such as "3"`,
 		})
 	}
@@ -299,7 +299,7 @@ func parseKey(header string, text string) (uuid.UUID, error) {
 	text = strings.Trim(text, `"`)
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 {
-		return uuid.Nil, fault.Invalid(fault.Field{Field: header, Code: fault.Format, Message: header + ": must be a UUID; use a new one for each change"})
+		return uuid.Nil, apierr.Invalid(apierr.Field{Field: header, Code: apierr.Format, Message: header + ": must be a UUID; use a new one for each change"})
 	}
 	return id, nil
 }
@@ -312,7 +312,7 @@ func (r *request) unknown(c *checker) error {
 	}
 	if strings.Contains(r.header("Prefer"), "handling=strict") {
 		for _, name := range c.ignored {
-			c.faults.Add(name, fault.Unknown, "is unknown; correct the name or omit it")
+			c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
 		}
 		return c.faults.Err()
 	}

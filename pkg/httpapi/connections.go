@@ -11,7 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 const lingerTime = 500 * time.Millisecond
@@ -21,7 +21,7 @@ type listener struct {
 	net.Listener
 	maxTotal, maxPerAddress int
 	exempt                  func(netip.Addr) bool // not subject to the cap per address
-	respond                 func(*fault.Error) []byte
+	respond                 func(*apierr.Error) []byte
 	log                     *slog.Logger
 	refusing                chan struct{} // bounds the goroutines that send refusals
 	warned                  time.Time
@@ -48,7 +48,7 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // take counts a connection, or returns the fault to refuse it with.
-func (l *listener) take(from netip.Addr) *fault.Error {
+func (l *listener) take(from netip.Addr) *apierr.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	network := networkOf(from)
@@ -65,10 +65,10 @@ func (l *listener) take(from netip.Addr) *fault.Error {
 	return nil
 }
 
-var errConnections = fault.Unavailable(fault.TooManyConnections, 1,
+var errConnections = apierr.Unavailable(apierr.TooManyConnections, 1,
 	"the server has too many open connections; retry after the time in Retry-After")
 
-var errConnectionsOfAddress = &fault.Error{
+var errConnectionsOfAddress = &apierr.Error{
 	Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: 1,
 	Message: "this address has too many open connections; reuse connections or close some",
 	Meta:    map[string]any{"retryAfter": 1},
@@ -106,7 +106,7 @@ func networkOf(addr netip.Addr) netip.Prefix {
 }
 
 // refuse responds to a connection without reading its request. Under a flood, most are closed without a response.
-func (l *listener) refuse(c net.Conn, f *fault.Error) {
+func (l *listener) refuse(c net.Conn, f *apierr.Error) {
 	l.warn(c, f)
 	select {
 	case l.refusing <- struct{}{}:
@@ -124,7 +124,7 @@ func (l *listener) refuse(c net.Conn, f *fault.Error) {
 }
 
 // warn logs refused connections, at most once a minute.
-func (l *listener) warn(c net.Conn, f *fault.Error) {
+func (l *listener) warn(c net.Conn, f *apierr.Error) {
 	if now := time.Now(); now.Sub(l.warned) > time.Minute {
 		l.warned = now
 		l.log.Warn("connection refused", "reason", f.Message, "address", c.RemoteAddr().String())

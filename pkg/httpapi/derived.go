@@ -6,8 +6,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Suffixes of body schemas, for example ClientInput for a new record, with required fields and defaults, and
@@ -27,7 +27,7 @@ func patchFields(t reflect.Type) reflect.Type {
 
 // derivedBody describes a body with the fields of struct t under a name of its own.
 func derivedBody(reg huma.Registry, t reflect.Type, suffix string) *huma.Schema {
-	stem := wire.SchemaName(t, "")
+	stem := jsontype.SchemaName(t, "")
 	for _, end := range []string{"Fields", inputSuffix} {
 		stem = strings.TrimSuffix(stem, end)
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 type gadget struct {
@@ -31,7 +31,7 @@ type GadgetFields struct {
 
 func TestBodiesAreDerivedFromFields(t *testing.T) {
 	t.Parallel()
-	reg := wire.NewRegistry("#/components/schemas/")
+	reg := jsontype.NewRegistry("#/components/schemas/")
 	require.Equal(t, "#/components/schemas/GadgetInput", derivedBody(reg, reflect.TypeFor[GadgetFields](), inputSuffix).Ref)
 	require.Equal(t, "#/components/schemas/GadgetPatch", derivedBody(reg, patchFields(reflect.TypeFor[record.Patch[GadgetFields]]()), patchSuffix).Ref)
 	require.Nil(t, patchFields(reflect.TypeFor[GadgetFields]()))
@@ -51,7 +51,7 @@ func TestBodiesAreDerivedFromFields(t *testing.T) {
 
 func TestResponsesHaveNoBoundsOfInputs(t *testing.T) {
 	t.Parallel()
-	reg := wire.NewRegistry("#/components/schemas/")
+	reg := jsontype.NewRegistry("#/components/schemas/")
 	s := reg.SchemaFromRef(reg.Schema(reflect.TypeFor[gadget](), true, "").Ref)
 	require.ElementsMatch(t, []string{"id", "companyId", "name", "icon", "owner", "limit", "tags", "total", "version", "createdAt", "updatedAt"}, s.Required)
 	require.Nil(t, s.Properties["name"].MaxLength)

@@ -13,7 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // arraysAreNeverNull applies to requests and responses. The setting is global, and APIs may be created concurrently.
@@ -31,7 +31,7 @@ func description() *huma.OpenAPI {
 		},
 		Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
 		Components: &huma.Components{
-			Schemas:         wire.NewRegistry("#/components/schemas/"),
+			Schemas:         jsontype.NewRegistry("#/components/schemas/"),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
 		},
 		Security: []map[string][]string{{"token": {}}},

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // errorDocs are the codes that any operation may return; domains declare their own in [Config].
-var errorDocs = []fault.Doc{
+var errorDocs = []apierr.Doc{
 	{Status: 400, Code: "VALIDATION_ERROR", Advice: "The body, a parameter or a header is not valid. errors lists up to 100 fields with the rule that each breaks; meta.unlistedErrors counts the rest. Correct them and retry."},
 	{Status: 401, Code: "AUTH_API_TOKEN_INVALID", Advice: "The token is missing, unknown or revoked, or the client's address is not on the token's allow-list. Send Authorization: Bearer with a valid token."},
 	{Status: 401, Code: "AUTH_API_TOKEN_EXPIRED", Advice: "The token has expired. Request a new one from the company."},
@@ -34,13 +34,13 @@ var errorDocs = []fault.Doc{
 }
 
 // errorDocs returns the rows of the page. Every code has one, so that every docUrl resolves.
-func (a *API) errorDocs() []fault.Doc {
+func (a *API) errorDocs() []apierr.Doc {
 	docs := slices.Concat(errorDocs, a.cfg.Errors)
 	for _, entity := range a.cfg.Entities {
-		docs = append(docs, fault.Doc{Status: 404, Code: entity + "_NOT_FOUND", Advice: "The company has no such record. If a field of the body refers to it, meta.field and meta.id identify the reference."})
+		docs = append(docs, apierr.Doc{Status: 404, Code: entity + "_NOT_FOUND", Advice: "The company has no such record. If a field of the body refers to it, meta.field and meta.id identify the reference."})
 	}
-	slices.SortStableFunc(docs, func(x, y fault.Doc) int { return cmp.Or(cmp.Compare(x.Status, y.Status), cmp.Compare(x.Code, y.Code)) })
-	return slices.CompactFunc(docs, func(x, y fault.Doc) bool { return x.Code == y.Code })
+	slices.SortStableFunc(docs, func(x, y apierr.Doc) int { return cmp.Or(cmp.Compare(x.Status, y.Status), cmp.Compare(x.Code, y.Code)) })
+	return slices.CompactFunc(docs, func(x, y apierr.Doc) bool { return x.Code == y.Code })
 }
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)

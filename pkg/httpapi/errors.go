@@ -16,8 +16,8 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // ErrorResponse is the body of every error; see docs/reference/errors.md#error-body.
@@ -27,9 +27,9 @@ type ErrorResponse struct {
 	Message    errorMessage   `json:"message" doc:"for developers: an array of strings for 400, a string otherwise"`
 	Error      string         `json:"error" doc:"reason phrase of the status"`
 	Meta       map[string]any `json:"meta" doc:"details; the keys depend on code"`
-	Errors     []fault.Field  `json:"errors,omitempty" doc:"only for 400: the first 100 errors, in the order of message; meta.unlistedErrors counts the rest"`
+	Errors     []apierr.Field `json:"errors,omitempty" doc:"only for 400: the first 100 errors, in the order of message; meta.unlistedErrors counts the rest"`
 	RequestID  string         `json:"requestId"`
-	Timestamp  wire.Time      `json:"timestamp"`
+	Timestamp  jsontype.Time  `json:"timestamp"`
 	Path       string         `json:"path"`
 	DocURL     string         `json:"docUrl" doc:"documentation of the code"`
 }
@@ -43,10 +43,10 @@ type problem struct {
 	Instance string         `json:"instance"`
 	Code     string         `json:"code"`
 	Meta     map[string]any `json:"meta"`
-	Errors   []fault.Field  `json:"errors,omitempty"`
+	Errors   []apierr.Field `json:"errors,omitempty"`
 }
 
-func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
+func (a *API) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 	if f.RetryAfter > 0 {
 		fc.Set(fiber.HeaderRetryAfter, strconv.Itoa(f.RetryAfter))
 	}
@@ -63,7 +63,7 @@ func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
 		fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		body = ErrorResponse{
 			StatusCode: f.Status, Code: f.Code, Message: messageOf(f, listed, unlisted), Error: http.StatusText(f.Status), Meta: meta, Errors: listed,
-			RequestID: requestID(fc), Timestamp: wire.At(time.Now()), Path: fc.Path(), DocURL: doc,
+			RequestID: requestID(fc), Timestamp: jsontype.At(time.Now()), Path: fc.Path(), DocURL: doc,
 		}
 	}
 	raw, err := marshal(body)
@@ -75,11 +75,11 @@ func (a *API) writeFault(fc *fiber.Ctx, f *fault.Error) {
 }
 
 // rawResponse encodes the error as a complete HTTP response, for a connection that is closed before its request is read.
-func (a *API) rawResponse(f *fault.Error) []byte {
+func (a *API) rawResponse(f *apierr.Error) []byte {
 	id := uuid.Must(uuid.NewV7()).String()
 	raw, err := marshal(ErrorResponse{
 		StatusCode: f.Status, Code: f.Code, Message: messageOf(f, nil, 0), Error: http.StatusText(f.Status), Meta: metaOf(f, 0),
-		RequestID: id, Timestamp: wire.At(time.Now()), DocURL: a.docURL(f.Code),
+		RequestID: id, Timestamp: jsontype.At(time.Now()), DocURL: a.docURL(f.Code),
 	})
 	if err != nil {
 		return nil
@@ -108,7 +108,7 @@ const (
 )
 
 // cutFaults returns the faults that a response lists, and the number of those left out.
-func cutFaults(all []fault.Field) (listed []fault.Field, unlisted int) {
+func cutFaults(all []apierr.Field) (listed []apierr.Field, unlisted int) {
 	listed = slices.Clone(all[:min(len(all), maxFaults)])
 	for i := range listed {
 		listed[i].Field = cutText(listed[i].Field, maxFaultField)
@@ -124,7 +124,7 @@ func cutText(text string, limit int) string {
 	return strings.ToValidUTF8(text[:limit], "") + "…"
 }
 
-func metaOf(f *fault.Error, unlisted int) map[string]any {
+func metaOf(f *apierr.Error, unlisted int) map[string]any {
 	meta := map[string]any{}
 	maps.Copy(meta, f.Meta)
 	if unlisted > 0 {
@@ -146,7 +146,7 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	}
 	switch fe.Code {
 	case http.StatusBadRequest:
-		err = fault.Invalid(fault.Field{Field: "request", Code: fault.Format, Message: "request: must be a valid HTTP/1.1 message"})
+		err = apierr.Invalid(apierr.Field{Field: "request", Code: apierr.Format, Message: "request: must be a valid HTTP/1.1 message"})
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = errIncomplete
 	case http.StatusNotFound:
@@ -154,7 +154,7 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	case http.StatusMethodNotAllowed:
 		err = errMethod(fc.Method(), fc.Path())
 	case http.StatusRequestHeaderFieldsTooLarge:
-		err = fault.New(fe.Code, "HEADERS_TOO_LARGE", "the request line and headers together must be at most 8192 bytes; shorten the query, or send fewer headers")
+		err = apierr.New(fe.Code, "HEADERS_TOO_LARGE", "the request line and headers together must be at most 8192 bytes; shorten the query, or send fewer headers")
 	}
 	a.fail(fc, err)
 	return nil
@@ -166,7 +166,7 @@ type errorMessage struct {
 	texts []string
 }
 
-func messageOf(f *fault.Error, listed []fault.Field, unlisted int) errorMessage {
+func messageOf(f *apierr.Error, listed []apierr.Field, unlisted int) errorMessage {
 	if f.Status != http.StatusBadRequest {
 		return errorMessage{texts: []string{f.Message}}
 	}

@@ -7,16 +7,16 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
 // doorman refuses what the test says.
 type doorman struct{ changes, all atomic.Bool }
 
-var errGate = fault.Unavailable(fault.Overloaded, 7, "later")
+var errGate = apierr.Unavailable(apierr.Overloaded, 7, "later")
 
 func (g *doorman) Enter() (leave func(), err error) {
 	if g.all.Load() {

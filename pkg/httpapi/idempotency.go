@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -56,12 +56,12 @@ const sqlReleaseKey = `DELETE FROM idempotency_keys WHERE company_id = $1 AND ke
 
 const sqlKeyDone = `SELECT EXISTS (SELECT 1 FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 1)`
 
-var errInFlight = &fault.Error{
+var errInFlight = &apierr.Error{
 	Status: http.StatusConflict, Code: "IDEMPOTENCY_IN_FLIGHT", RetryAfter: 1,
 	Message: "the first request with this X-Idempotency-Key is still in progress; retry in about a second to get its response",
 }
 
-var errKeyReused = fault.New(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
+var errKeyReused = apierr.New(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
 	"this X-Idempotency-Key was used with another request; use a new key for each change")
 
 // claimKey claims the key of a mutating request. It returns the stored response if the request was already executed.
@@ -123,8 +123,8 @@ func (r *request) idempotencyKey() (uuid.UUID, error) {
 		return key, err
 	}
 	if other, err := parseKey("Idempotency-Key", alias); err != nil || other != key {
-		return uuid.Nil, fault.Invalid(fault.Field{
-			Field: "Idempotency-Key", Code: fault.Conflict,
+		return uuid.Nil, apierr.Invalid(apierr.Field{
+			Field: "Idempotency-Key", Code: apierr.Conflict,
 			Message: "Idempotency-Key: must equal X-Idempotency-Key; send only one of them",
 		})
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // incoming is a request before it is routed.
@@ -131,8 +131,8 @@ func (f framing) check(http11 bool) error {
 }
 
 func malformed(rule string, args ...any) error {
-	var faults fault.Fields
-	faults.Add("request", fault.Format, "must be a valid HTTP/1.1 message: "+rule, args...)
+	var faults apierr.Fields
+	faults.Add("request", apierr.Format, "must be a valid HTTP/1.1 message: "+rule, args...)
 	return faults.Err()
 }
 
@@ -155,11 +155,11 @@ func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
 }
 
 func errNoRoute(method, path string) error {
-	return fault.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+BasePath+"/openapi.json")
+	return apierr.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+BasePath+"/openapi.json")
 }
 
 func errMethod(method, path string) error {
-	return fault.New(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", path+" does not support "+method+"; see the Allow header for the methods that it supports")
+	return apierr.New(http.StatusMethodNotAllowed, "METHOD_NOT_ALLOWED", path+" does not support "+method+"; see the Allow header for the methods that it supports")
 }
 
-var errIncomplete = fault.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive completely in time; retry it with the same X-Idempotency-Key")
+var errIncomplete = apierr.New(http.StatusRequestTimeout, "REQUEST_INCOMPLETE", "the request did not arrive completely in time; retry it with the same X-Idempotency-Key")

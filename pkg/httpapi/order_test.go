@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 const keyHeader = "X-Idempotency-Key"
@@ -22,7 +22,7 @@ func TestOrderOfChecks(t *testing.T) {
 	noPlan := func(p *access.Principal) { p.PlanAPI = false }
 	noScope := func(p *access.Principal) { p.Scopes = access.Scopes{"orders:read"} }
 	noComponent := func(p *access.Principal) { p.Components = access.ComponentSet() }
-	f.tokens["archived"] = fault.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived")
+	f.tokens["archived"] = apierr.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived")
 	f.token("used up", func(p *access.Principal) { p.Rate = used }, noPlan)
 	f.do(request{method: "GET", path: "/open", token: "used up"}).is(t, 403, "PLAN_API_DISABLED")
 	f.token("no plan", noPlan, noScope)
@@ -79,8 +79,8 @@ func TestOrderOfChecks(t *testing.T) {
 func TestEveryOperationIsGuarded(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	expired := fault.New(http.StatusUnauthorized, "AUTH_API_TOKEN_EXPIRED", "the token has expired")
-	archived := fault.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived")
+	expired := apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_EXPIRED", "the token has expired")
+	archived := apierr.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived")
 	f.tokens["expired"], f.tokens["archived"] = expired, archived
 	f.token("other scope", func(p *access.Principal) { p.Scopes = access.Scopes{"catalog:write", "sales:write"} })
 	f.token("reader", func(p *access.Principal) { p.Scopes = access.Scopes{"*:read"} })

@@ -15,7 +15,7 @@ import (
 	"github.com/swaggest/swgui/v5emb"
 	"github.com/valyala/fasthttp"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // docsPolicy lets the pages load only their own scripts, styles and data, and forbids framing. Swagger UI writes style attributes.
@@ -161,9 +161,9 @@ func (a *API) index() []byte {
 func (a *API) errorPage() []byte {
 	var page strings.Builder
 	err := errorPageTemplate.Execute(&page, struct {
-		Docs    []fault.Doc
-		Reasons []fault.ReasonDoc
-	}{a.errorDocs(), fault.Reasons()})
+		Docs    []apierr.Doc
+		Reasons []apierr.ReasonDoc
+	}{a.errorDocs(), apierr.Reasons()})
 	if err != nil {
 		panic(fmt.Errorf("render page of error codes: %w", err)) // writes constants to memory
 	}

@@ -15,7 +15,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
@@ -74,11 +74,11 @@ func (r *request) media(length int) error {
 	}
 	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
 		r.fc.Set(fiber.HeaderAcceptEncoding, "identity")
-		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body uncompressed, without Content-Encoding")
+		return apierr.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body uncompressed, without Content-Encoding")
 	}
 	media, _, err := mime.ParseMediaType(r.header(fiber.HeaderContentType))
 	if err != nil || media != fiber.MIMEApplicationJSON {
-		return fault.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as Content-Type: application/json")
+		return apierr.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as Content-Type: application/json")
 	}
 	return nil
 }
@@ -97,7 +97,7 @@ func (r *request) receive(ctx context.Context) error {
 }
 
 func tooLarge(limit int) error {
-	return fault.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body must be at most %d bytes; split the request", limit))
+	return apierr.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body must be at most %d bytes; split the request", limit))
 }
 
 func (r *request) authenticate(ctx context.Context) error {
@@ -109,7 +109,7 @@ func (r *request) authenticate(ctx context.Context) error {
 		trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", p.Company.String()))
 		return nil
 	}
-	if f, ok := fault.As(err); ok && f.Status == http.StatusUnauthorized {
+	if f, ok := apierr.As(err); ok && f.Status == http.StatusUnauthorized {
 		if failures.OK {
 			failures = r.api.failures.Fail(ip)
 		}
@@ -150,7 +150,7 @@ func (r *request) limit(context.Context) error {
 
 func rateFault(d ratelimit.Decision, why string) error {
 	wait := max(d.RetryAfterSeconds, 1)
-	return &fault.Error{
+	return &apierr.Error{
 		Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: wait,
 		Message: fmt.Sprintf("%s; retry after %d s", why, wait),
 		Meta:    map[string]any{"limit": d.Limit, "windowSeconds": rateWindow, "retryAfter": wait},
@@ -175,7 +175,7 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 
 func (r *request) plan(context.Context) error {
 	if !r.call.PlanAPI {
-		return fault.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan does not include API access; upgrade the plan").With("plan", r.call.Plan)
+		return apierr.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan does not include API access; upgrade the plan").With("plan", r.call.Plan)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (r *request) scope(context.Context) error {
 		return nil
 	}
 	need := r.op.needed()
-	return fault.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need+"; use a token that has it").With("scopes", []string{need})
+	return apierr.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need+"; use a token that has it").With("scopes", []string{need})
 }
 
 func (r *request) component(context.Context) error {
@@ -197,7 +197,7 @@ func (r *request) component(context.Context) error {
 
 // ComponentInactive returns the 403 for an operation whose component is not enabled for the company.
 func ComponentInactive(alias string) error {
-	return fault.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company; enable it").With("alias", alias)
+	return apierr.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company; enable it").With("alias", alias)
 }
 
 func (r *request) condition(context.Context) (err error) {

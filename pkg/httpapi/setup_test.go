@@ -19,15 +19,15 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -88,7 +88,7 @@ func (s *things) create(ctx context.Context, in *createThing) (*httpapi.Reply[th
 	}
 	return httpapi.Mutate(ctx, s.db, &in.Call, "things.create", func(_ context.Context, tx *db.Tx) (thing, error) {
 		if in.Body.Name == "taken" {
-			return thing{}, fault.StateConflict("NAME_TAKEN", "the name is taken")
+			return thing{}, apierr.StateConflict("NAME_TAKEN", "the name is taken")
 		}
 		t := thing{ID: record.NewID(), Name: in.Body.Name, Meta: record.New(time.Now())}
 		tx.Queue(`INSERT INTO things (company_id, id, name, frozen, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, false, $4, $5, $6, $7)`,
@@ -102,7 +102,7 @@ const selectThing = `SELECT id, name, frozen, version, ev_pos, created_at, updat
 func (s *things) read(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (t thing, err error) {
 	err = q.QueryRow(ctx, selectThing, company, id).Scan(t.targets()...)
 	if db.IsNoRows(err) {
-		err = fault.NotFound("THING", id.String())
+		err = apierr.NotFound("THING", id.String())
 	}
 	return t, err
 }
@@ -115,7 +115,7 @@ func (s *things) get(ctx context.Context, in *httpapi.ByID) (*httpapi.Reply[thin
 type updateThing struct {
 	httpapi.ByID
 	Body struct {
-		Name wire.Optional[string] `json:"name,omitzero" minLength:"1" maxLength:"100"`
+		Name jsontype.Optional[string] `json:"name,omitzero" minLength:"1" maxLength:"100"`
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[th
 		var t thing
 		err := tx.Lock(ctx, selectThing+` FOR UPDATE`, in.Company, in.ID).Scan(t.targets()...)
 		if db.IsNoRows(err) {
-			err = fault.NotFound("THING", in.ID.String())
+			err = apierr.NotFound("THING", in.ID.String())
 		}
 		if err != nil {
 			return t, err
@@ -138,9 +138,9 @@ func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[th
 			return t, err
 		}
 		if t.Frozen {
-			return t, fault.StateConflict("THING_FROZEN", "the thing is frozen")
+			return t, apierr.StateConflict("THING_FROZEN", "the thing is frozen")
 		}
-		if wire.Apply(&t.Name, in.Body.Name) {
+		if jsontype.Apply(&t.Name, in.Body.Name) {
 			t.Touch(time.Now())
 			tx.Queue(`UPDATE things SET name = $3, version = $4, ev_pos = $5, updated_at = $6 WHERE company_id = $1 AND id = $2 AND version = $4 - 1`,
 				in.Company, t.ID, t.Name, t.Version, t.EvPos, t.UpdatedAt).Expect(1, db.ErrStale)
@@ -273,7 +273,7 @@ func (f *kit) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ boo
 	case error:
 		return nil, v
 	}
-	return nil, fault.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing, unknown or revoked")
+	return nil, apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing, unknown or revoked")
 }
 
 // request is one call; the zero value of a field leaves its part out.

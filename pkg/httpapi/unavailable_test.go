@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/puddle/v2"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
@@ -25,17 +25,17 @@ func TestUnavailableSaysWhy(t *testing.T) {
 	f := setup(t, func(cfg *httpapi.Config) { cfg.Log = slog.New(slog.NewTextHandler(&log, nil)) })
 	type failure struct {
 		err  error
-		want fault.Reason
+		want apierr.Reason
 	}
 	failures := []failure{
-		{fmt.Errorf("select thing: %w", io.ErrUnexpectedEOF), fault.DatabaseUnavailable},
-		{&pgconn.PgError{Code: "57P01"}, fault.DatabaseUnavailable},
-		{&pgconn.PgError{Code: "53100"}, fault.DatabaseFull},
-		{&pgconn.PgError{Code: "40001"}, fault.Serialization},
-		{puddle.ErrClosedPool, fault.ShuttingDown},
+		{fmt.Errorf("select thing: %w", io.ErrUnexpectedEOF), apierr.DatabaseUnavailable},
+		{&pgconn.PgError{Code: "57P01"}, apierr.DatabaseUnavailable},
+		{&pgconn.PgError{Code: "53100"}, apierr.DatabaseFull},
+		{&pgconn.PgError{Code: "40001"}, apierr.Serialization},
+		{puddle.ErrClosedPool, apierr.ShuttingDown},
 	}
-	for _, doc := range fault.Reasons() {
-		refused := fault.Unavailable(doc.Reason, 3, "later")
+	for _, doc := range apierr.Reasons() {
+		refused := apierr.Unavailable(doc.Reason, 3, "later")
 		failures = append(failures, failure{refused, doc.Reason}, failure{fmt.Errorf("%w: the cause", refused), doc.Reason})
 	}
 	for _, tc := range failures {
@@ -50,7 +50,7 @@ func TestUnavailableSaysWhy(t *testing.T) {
 		}
 	}
 	page := f.do(request{method: "GET", path: "/docs/errors", token: "-"})
-	for _, doc := range fault.Reasons() {
+	for _, doc := range apierr.Reasons() {
 		require.Contains(t, string(page.raw), "<code>"+string(doc.Reason)+"</code>")
 	}
 }
@@ -68,7 +68,7 @@ func (a alwaysFails) Fault(_ context.Context, p db.Point, _ int) error {
 // A transaction that gives up tells rivals from a database that is away.
 func TestExhaustedRetriesSayWhy(t *testing.T) {
 	t.Parallel()
-	for code, want := range map[string]fault.Reason{"40001": fault.Serialization, "57P01": fault.DatabaseUnavailable} {
+	for code, want := range map[string]apierr.Reason{"40001": apierr.Serialization, "57P01": apierr.DatabaseUnavailable} {
 		f := setup(t)
 		node := f.instance(func(cfg *db.Config) { cfg.Inject = alwaysFails{code} })
 		res := node.post(`{"name":"one"}`)

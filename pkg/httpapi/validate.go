@@ -19,7 +19,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 const (
@@ -31,7 +31,7 @@ const (
 // strings are trimmed, numbers have no exponent. See docs/reference/conventions.md#null-and-absent.
 type checker struct {
 	reg     huma.Registry
-	faults  fault.Fields
+	faults  apierr.Fields
 	ignored []string // unknown fields
 }
 
@@ -45,7 +45,7 @@ func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 	}
 	if v == nil {
 		if !s.Nullable && s.Type != "" {
-			c.faults.Add(path, fault.Type, "must not be null; omit the field instead")
+			c.faults.Add(path, apierr.Type, "must not be null; omit the field instead")
 		}
 		return v
 	}
@@ -73,7 +73,7 @@ func (c *checker) tooDeep(path string, v any, depth int) bool {
 	switch v.(type) {
 	case map[string]any, []any:
 		if depth > maxDepth {
-			c.faults.Add(path, fault.Max, "must be nested at most %d levels deep", maxDepth)
+			c.faults.Add(path, apierr.Max, "must be nested at most %d levels deep", maxDepth)
 			return true
 		}
 	}
@@ -81,7 +81,7 @@ func (c *checker) tooDeep(path string, v any, depth int) bool {
 }
 
 func (c *checker) wrongType(path, want string, v any) {
-	c.faults.Add(path, fault.Type, "must be %s, not %s", want, kindOf(v))
+	c.faults.Add(path, apierr.Type, "must be %s, not %s", want, kindOf(v))
 }
 
 func kindOf(v any) string {
@@ -113,20 +113,20 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 	n := utf8.RuneCountInString(text)
 	switch {
 	case !utf8.ValidString(text):
-		c.faults.Add(path, fault.Format, "must be UTF-8")
+		c.faults.Add(path, apierr.Format, "must be UTF-8")
 	case strings.ContainsRune(text, 0):
-		c.faults.Add(path, fault.Format, "must not contain the character U+0000")
+		c.faults.Add(path, apierr.Format, "must not contain the character U+0000")
 	case s.MinLength != nil && n < *s.MinLength:
-		c.faults.Add(path, fault.Length, "must have at least %d non-blank character(s)", *s.MinLength)
+		c.faults.Add(path, apierr.Length, "must have at least %d non-blank character(s)", *s.MinLength)
 	case s.MaxLength != nil && n > *s.MaxLength:
-		c.faults.Add(path, fault.Length, "must have at most %d characters, has %d", *s.MaxLength, n)
+		c.faults.Add(path, apierr.Length, "must have at most %d characters, has %d", *s.MaxLength, n)
 	case len(s.Enum) > 0 && !slices.Contains(s.Enum, any(text)):
-		c.faults.Add(path, fault.Enum, "must be one of %s", enumText(s.Enum))
+		c.faults.Add(path, apierr.Enum, "must be one of %s", enumText(s.Enum))
 	case s.Pattern != "" && !pattern(s.Pattern).MatchString(text):
-		c.faults.Add(path, fault.Format, "must match %s", patternText(s))
+		c.faults.Add(path, apierr.Format, "must match %s", patternText(s))
 	case s.Format != "":
 		if rule := badFormat(s.Format, text); rule != "" {
-			c.faults.Add(path, fault.Format, "%s", rule)
+			c.faults.Add(path, apierr.Format, "%s", rule)
 		}
 	}
 	return text
@@ -194,24 +194,24 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 	}
 	text, err := plainDecimal(string(num))
 	if err != nil {
-		c.faults.Add(path, fault.Max, "%s", err.Error())
+		c.faults.Add(path, apierr.Max, "%s", err.Error())
 		return v
 	}
 	f, _ := strconv.ParseFloat(text, 64) // only used to compare with bounds, which are exact in float64
 	decimals := fraction(text)
 	switch {
 	case s.Type == huma.TypeInteger && decimals > 0:
-		c.faults.Add(path, fault.Step, "must be a whole number")
+		c.faults.Add(path, apierr.Step, "must be a whole number")
 	case decimals > allowedDecimals(s):
-		c.faults.Add(path, fault.Step, "must have at most %d decimal places", allowedDecimals(s))
+		c.faults.Add(path, apierr.Step, "must have at most %d decimal places", allowedDecimals(s))
 	case s.Minimum != nil && f < *s.Minimum:
-		c.faults.Add(path, fault.Min, "must be at least %s", trimFloat(*s.Minimum))
+		c.faults.Add(path, apierr.Min, "must be at least %s", trimFloat(*s.Minimum))
 	case s.ExclusiveMinimum != nil && f <= *s.ExclusiveMinimum:
-		c.faults.Add(path, fault.Min, "must be greater than %s", trimFloat(*s.ExclusiveMinimum))
+		c.faults.Add(path, apierr.Min, "must be greater than %s", trimFloat(*s.ExclusiveMinimum))
 	case s.Maximum != nil && f > *s.Maximum:
-		c.faults.Add(path, fault.Max, "must be at most %s", trimFloat(*s.Maximum))
+		c.faults.Add(path, apierr.Max, "must be at most %s", trimFloat(*s.Maximum))
 	case s.ExclusiveMaximum != nil && f >= *s.ExclusiveMaximum:
-		c.faults.Add(path, fault.Max, "must be less than %s", trimFloat(*s.ExclusiveMaximum))
+		c.faults.Add(path, apierr.Max, "must be less than %s", trimFloat(*s.ExclusiveMaximum))
 	}
 	return json.Number(text)
 }
@@ -269,10 +269,10 @@ func (c *checker) array(path string, s *huma.Schema, v any, depth int) any {
 	}
 	switch {
 	case len(items) > limit:
-		c.faults.Add(path, fault.Max, "must have at most %d entries, has %d", limit, len(items))
+		c.faults.Add(path, apierr.Max, "must have at most %d entries, has %d", limit, len(items))
 		return v
 	case s.MinItems != nil && len(items) < *s.MinItems:
-		c.faults.Add(path, fault.Min, "must have at least %d entries", *s.MinItems)
+		c.faults.Add(path, apierr.Min, "must have at least %d entries", *s.MinItems)
 	}
 	for i, item := range items {
 		items[i] = c.value(path+"["+strconv.Itoa(i)+"]", s.Items, item, depth+1)
@@ -287,11 +287,11 @@ func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
 		return v
 	}
 	if s.MaxProperties != nil && len(obj) > *s.MaxProperties {
-		c.faults.Add(path, fault.Max, "must have at most %d entries, has %d", *s.MaxProperties, len(obj))
+		c.faults.Add(path, apierr.Max, "must have at most %d entries, has %d", *s.MaxProperties, len(obj))
 	}
 	for _, name := range s.Required {
 		if _, sent := obj[name]; !sent {
-			c.faults.Add(join(path, name), fault.Required, "is required")
+			c.faults.Add(join(path, name), apierr.Required, "is required")
 		}
 	}
 	for name, p := range s.Properties {
@@ -351,7 +351,7 @@ func (c *checker) free(path string, v any, depth int) {
 	switch v := v.(type) {
 	case []any:
 		if len(v) > defaultItems {
-			c.faults.Add(path, fault.Max, "must have at most %d entries, has %d", defaultItems, len(v))
+			c.faults.Add(path, apierr.Max, "must have at most %d entries, has %d", defaultItems, len(v))
 			return
 		}
 		for i, item := range v {

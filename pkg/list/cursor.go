@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // cursor is the position after the last record of a page. It is opaque to clients.
@@ -45,8 +45,8 @@ func (q *Query) digest() string {
 	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])
 }
 
-var errCursor = fault.Invalid(fault.Field{
-	Field: "cursor", Code: fault.Format,
+var errCursor = apierr.Invalid(apierr.Field{
+	Field: "cursor", Code: apierr.Format,
 	Message: "cursor: is not valid for this list, filters and order; start again without it",
 })
 

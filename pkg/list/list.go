@@ -19,24 +19,24 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Params are the query parameters of every list; embed it in the input of the operation.
 // The resource adds a field Sort, with an enum of its sorts, and its filters.
 type Params struct {
-	Page         int         `query:"page" minimum:"1" maximum:"2147483647" doc:"page number, from 1; cannot be combined with cursor"`
-	PageSize     int         `query:"pageSize" minimum:"1" maximum:"200" default:"50"`
-	Search       string      `query:"search" minLength:"1" maxLength:"200" doc:"case-insensitive text search"`
-	Order        string      `query:"order" enum:"asc,desc" doc:"default asc if sort is set, otherwise desc"`
-	Cursor       string      `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page; total is returned only with withTotal=true"`
-	WithTotal    bool        `query:"withTotal" doc:"return total when reading by cursor, too"`
-	UpdatedSince *wire.Time  `query:"updatedSince" doc:"only records changed at or after this time, oldest change first; X-Sync-Watermark returns the value for the next request"`
-	IDs          []uuid.UUID `query:"ids" format:"uuid" maxItems:"100" doc:"comma-separated ids"`
-	Fields       []string    `query:"fields" maxItems:"100" doc:"comma-separated top-level fields to return; id is always returned"`
+	Page         int            `query:"page" minimum:"1" maximum:"2147483647" doc:"page number, from 1; cannot be combined with cursor"`
+	PageSize     int            `query:"pageSize" minimum:"1" maximum:"200" default:"50"`
+	Search       string         `query:"search" minLength:"1" maxLength:"200" doc:"case-insensitive text search"`
+	Order        string         `query:"order" enum:"asc,desc" doc:"default asc if sort is set, otherwise desc"`
+	Cursor       string         `query:"cursor" maxLength:"2000" doc:"nextCursor of the previous page; total is returned only with withTotal=true"`
+	WithTotal    bool           `query:"withTotal" doc:"return total when reading by cursor, too"`
+	UpdatedSince *jsontype.Time `query:"updatedSince" doc:"only records changed at or after this time, oldest change first; X-Sync-Watermark returns the value for the next request"`
+	IDs          []uuid.UUID    `query:"ids" format:"uuid" maxItems:"100" doc:"comma-separated ids"`
+	Fields       []string       `query:"fields" maxItems:"100" doc:"comma-separated top-level fields to return; id is always returned"`
 }
 
 // Sort is a sort order of a list. The column may be an expression.
@@ -96,9 +96,9 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 		q.spec.Sorts = map[string]Sort{"updatedAt": {Column: spec.Updated, Type: "TIMESTAMPTZ"}}
 		q.Where(spec.Updated+" >= ?", p.UpdatedSince.Std())
 	}
-	var faults fault.Fields
+	var faults apierr.Fields
 	if p.Cursor != "" && p.Page != 0 {
-		faults.Add("cursor", fault.Conflict, "cannot be combined with page; send one of them")
+		faults.Add("cursor", apierr.Conflict, "cannot be combined with page; send one of them")
 	}
 	return q, faults.Err()
 }
@@ -147,7 +147,7 @@ func (q *Query) Equal(column string, id *uuid.UUID) {
 // Between adds a filter by an inclusive interval. It returns a fault if from is after to.
 func (q *Query) Between(column, fromName string, from *From, toName string, to *To) error {
 	if from != nil && to != nil && time.Time(*from).After(time.Time(*to)) {
-		return fault.Invalid(fault.Field{Field: fromName, Code: fault.Conflict, Message: fromName + ": must not be after " + toName})
+		return apierr.Invalid(apierr.Field{Field: fromName, Code: apierr.Conflict, Message: fromName + ": must not be after " + toName})
 	}
 	if from != nil {
 		q.Where(column+" >= ?", time.Time(*from))
@@ -225,7 +225,7 @@ func (q *Query) finish(e envelope, last lastRow) {
 	}
 	if q.params.UpdatedSince != nil {
 		// Open transactions may commit older timestamps, so the next read overlaps by 15 s.
-		*e.watermark = wire.At(q.now.Add(-15 * time.Second)).String()
+		*e.watermark = jsontype.At(q.now.Add(-15 * time.Second)).String()
 	}
 }
 
@@ -258,7 +258,7 @@ func collect[T any](rows pgx.Rows, size int, read func(pgx.Rows, ...any) (T, err
 func (q *Query) pageSQL() (string, error) {
 	s, ok := q.spec.Sorts[q.sort]
 	if !ok {
-		return "", fault.Invalid(fault.Field{Field: "sort", Code: fault.Enum, Message: "sort: " + q.sort + " is not a sort of this list; use one from the API description"})
+		return "", apierr.Invalid(apierr.Field{Field: "sort", Code: apierr.Enum, Message: "sort: " + q.sort + " is not a sort of this list; use one from the API description"})
 	}
 	q.own = len(q.args)
 	where := q.where
@@ -333,10 +333,10 @@ func checkFields[T any](fields []string) error {
 	}
 	known := map[string]bool{}
 	addFields(reflect.TypeFor[T](), known)
-	var faults fault.Fields
+	var faults apierr.Fields
 	for _, f := range fields {
 		if !known[f] {
-			faults.Add("fields", fault.Enum, "%s is not a field of this record; use its top-level fields", f)
+			faults.Add("fields", apierr.Enum, "%s is not a field of this record; use its top-level fields", f)
 		}
 	}
 	return faults.Err()

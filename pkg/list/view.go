@@ -11,12 +11,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // View is the list of a table with items T, filtered and sorted by F. F embeds [Params] and has a field Sort whose enum
@@ -104,9 +104,9 @@ func sortBy(column string, t reflect.Type, tag reflect.StructTag) Sort {
 		t = t.Elem()
 	}
 	switch t {
-	case reflect.TypeFor[wire.Time]():
+	case reflect.TypeFor[jsontype.Time]():
 		s.Type = "TIMESTAMPTZ"
-	case reflect.TypeFor[wire.Date]():
+	case reflect.TypeFor[jsontype.Date]():
 		s.Type = "DATE"
 	case reflect.TypeFor[money.Qty]():
 		s.Type = "DECIMAL"
@@ -151,10 +151,10 @@ func (v *View[T, F]) Query(company tenant.ID, f F) (*Query, error) {
 	if err != nil {
 		return nil, err
 	}
-	var faults fault.Fields
+	var faults apierr.Fields
 	for _, b := range v.bounds {
 		if low, high := at.FieldByIndex(b.low), at.FieldByIndex(b.high); !low.IsZero() && !high.IsZero() && exceeds(low, high) {
-			faults.Add(b.lowName, fault.Conflict, "must not exceed %s", b.highName)
+			faults.Add(b.lowName, apierr.Conflict, "must not exceed %s", b.highName)
 		}
 	}
 	if v.searched {

@@ -6,8 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -83,7 +83,7 @@ func TestViewFiltersAndSorts(t *testing.T) {
 	require.Nil(t, mustPage(t, company, partyFilter{Sort: "note"}).Items[3].Note, "an item has nothing of the one before")
 
 	_, err := parties.Page(t.Context(), d, company, partyFilter{SizeMin: &six, SizeMax: &five})
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, "sizeMin", f.Fields[0].Field)
 }

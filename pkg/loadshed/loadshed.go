@@ -16,8 +16,8 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 // Limits are the values at which writes are rejected. Zero means no limit.
@@ -126,18 +126,18 @@ func (s *Shedder) Run(ctx context.Context) error {
 }
 
 // reasons are what clients see of a limit.
-var reasons = map[string]fault.Reason{
-	OutboxRows: fault.OutboxFull, OutboxAge: fault.OutboxFull, DatabaseDisk: fault.DatabaseFull, DatabaseSize: fault.DatabaseFull,
-	KafkaDisk: fault.KafkaFull, KafkaSize: fault.KafkaFull, PoolWait: fault.PoolExhausted, InFlight: fault.Overloaded,
+var reasons = map[string]apierr.Reason{
+	OutboxRows: apierr.OutboxFull, OutboxAge: apierr.OutboxFull, DatabaseDisk: apierr.DatabaseFull, DatabaseSize: apierr.DatabaseFull,
+	KafkaDisk: apierr.KafkaFull, KafkaSize: apierr.KafkaFull, PoolWait: apierr.PoolExhausted, InFlight: apierr.Overloaded,
 }
 
 // refusal is the 503 for a write that is rejected because of the limit.
-func refusal(limit string) *fault.Error {
-	return fault.Unavailable(reasons[limit], retryAfter,
+func refusal(limit string) *apierr.Error {
+	return apierr.Unavailable(reasons[limit], retryAfter,
 		"writes are rejected for the moment to protect stored data; nothing was stored. Reads still work. Repeat the request with the same X-Idempotency-Key after the time in Retry-After")
 }
 
-var errFull = fault.Unavailable(reasons[InFlight], 1, "too many requests are in flight; nothing was done, repeat the request after the time in Retry-After")
+var errFull = apierr.Unavailable(reasons[InFlight], 1, "too many requests are in flight; nothing was done, repeat the request after the time in Retry-After")
 
 // Admit returns nil if writes are accepted, otherwise the 503 for the client.
 func (s *Shedder) Admit() error {

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 )
@@ -80,11 +80,11 @@ func TestChangesAreRefusedAtALimitAndTakenWellBelow(t *testing.T) {
 	rows.value.Store(100)
 	eventually(t, "at the limit", refuses(g))
 	err := g.Admit()
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, 503, f.Status)
 	require.Equal(t, "SERVICE_UNAVAILABLE", f.Code)
-	require.Equal(t, fault.OutboxFull, f.Reason())
+	require.Equal(t, apierr.OutboxFull, f.Reason())
 	require.Positive(t, f.RetryAfter)
 	require.NotContains(t, f.Message, "outbox", "no internals")
 	require.Equal(t, []string{loadshed.OutboxRows}, g.Active())
@@ -137,7 +137,7 @@ func TestRequestsUnderWayAreBounded(t *testing.T) {
 	_, err = g.Enter()
 	require.NoError(t, err)
 	_, err = g.Enter()
-	require.True(t, fault.Is(err, "SERVICE_UNAVAILABLE"), err)
+	require.True(t, apierr.Is(err, "SERVICE_UNAVAILABLE"), err)
 	first()
 	_, err = g.Enter()
 	require.NoError(t, err, "the refused one is not counted")

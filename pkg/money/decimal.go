@@ -3,12 +3,12 @@ package money
 import (
 	"strconv"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // ParseError is the rule that a number breaks; Code is one of the field codes of package fault.
 type ParseError struct {
-	Code string // fault.Type, fault.Step, fault.Min or fault.Max
+	Code string // apierr.Type, apierr.Step, apierr.Min or apierr.Max
 	Rule string // a phrase without its subject, such as "must be a number …"
 }
 
@@ -30,18 +30,18 @@ const maxExponent = 1 << 30
 func parse[T string | []byte](text T, scale int64, low, high int64, rule string) (int64, error) {
 	n, ok := split(text)
 	if !ok {
-		return 0, &ParseError{Code: fault.Type, Rule: rule}
+		return 0, &ParseError{Code: apierr.Type, Rule: rule}
 	}
 	if len(n.digits) == 0 {
 		return 0, nil
 	}
 	places := n.exponent + scale
 	if places < 0 {
-		return 0, &ParseError{Code: fault.Step, Rule: rule}
+		return 0, &ParseError{Code: apierr.Step, Rule: rule}
 	}
-	limit := &ParseError{Code: fault.Max, Rule: rule}
+	limit := &ParseError{Code: apierr.Max, Rule: rule}
 	if n.negative {
-		limit.Code = fault.Min
+		limit.Code = apierr.Min
 	}
 	if int64(len(n.digits))+places > 18 {
 		return 0, limit

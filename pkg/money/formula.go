@@ -6,12 +6,12 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // ErrOverflow is the fault for a result beyond [MaxAmount]: 400 VALIDATION_ERROR.
-var ErrOverflow error = fault.Invalid(fault.Field{
-	Field: "body", Code: fault.Max,
+var ErrOverflow error = apierr.Invalid(apierr.Field{
+	Field: "body", Code: apierr.Max,
 	Message: "body: an amount of this document exceeds 9007199254740991 minor units; lower a quantity, a price or the number of lines",
 })
 

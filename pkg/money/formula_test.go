@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
@@ -175,7 +175,7 @@ func TestSumAgainstModel(t *testing.T) {
 func TestOverflowIsAFaultOfTheCaller(t *testing.T) {
 	t.Parallel()
 	_, err := money.LineAmount(money.Units(2), money.MaxAmount)
-	e, ok := fault.As(err)
+	e, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, 400, e.Status)
 	_, err = money.MaxQty.Times(2)

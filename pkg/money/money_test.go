@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
@@ -37,32 +37,32 @@ func TestParse(t *testing.T) {
 		{"amount zero of any size", amount, "-0.000e999999999999999999999", 0, ""},
 		{"amount largest", amount, "9007199254740991", 9007199254740991, ""},
 		{"amount smallest", amount, "-9007199254740991", -9007199254740991, ""},
-		{"amount fraction", amount, "1.5", 0, fault.Step},
-		{"amount fraction that a float would lose", amount, "1.0000000000000000000001", 0, fault.Step},
-		{"amount above", amount, "9007199254740992", 0, fault.Max},
-		{"amount below", amount, "-9007199254740992", 0, fault.Min},
-		{"amount far above", amount, "1e400", 0, fault.Max},
-		{"amount huge exponent", amount, "1e99999999999999999999999999", 0, fault.Max},
-		{"amount tiny exponent", amount, "1e-99999999999999999999999999", 0, fault.Step},
-		{"amount string", amount, `"12"`, 0, fault.Type},
-		{"amount leading zero", amount, "012", 0, fault.Type},
-		{"amount empty", amount, "", 0, fault.Type},
-		{"amount plus", amount, "+1", 0, fault.Type},
-		{"amount bare point", amount, "1.", 0, fault.Type},
-		{"amount bare exponent", amount, "1e", 0, fault.Type},
-		{"amount trailing", amount, "1 ", 0, fault.Type},
-		{"amount NaN", amount, "NaN", 0, fault.Type},
+		{"amount fraction", amount, "1.5", 0, apierr.Step},
+		{"amount fraction that a float would lose", amount, "1.0000000000000000000001", 0, apierr.Step},
+		{"amount above", amount, "9007199254740992", 0, apierr.Max},
+		{"amount below", amount, "-9007199254740992", 0, apierr.Min},
+		{"amount far above", amount, "1e400", 0, apierr.Max},
+		{"amount huge exponent", amount, "1e99999999999999999999999999", 0, apierr.Max},
+		{"amount tiny exponent", amount, "1e-99999999999999999999999999", 0, apierr.Step},
+		{"amount string", amount, `"12"`, 0, apierr.Type},
+		{"amount leading zero", amount, "012", 0, apierr.Type},
+		{"amount empty", amount, "", 0, apierr.Type},
+		{"amount plus", amount, "+1", 0, apierr.Type},
+		{"amount bare point", amount, "1.", 0, apierr.Type},
+		{"amount bare exponent", amount, "1e", 0, apierr.Type},
+		{"amount trailing", amount, "1 ", 0, apierr.Type},
+		{"amount NaN", amount, "NaN", 0, apierr.Type},
 		{"qty", qty, "1.5", 1500, ""},
 		{"qty three decimals", qty, "0.001", 1, ""},
 		{"qty zeros after three decimals", qty, "0.1230000", 123, ""},
-		{"qty four decimals", qty, "0.0001", 0, fault.Step},
+		{"qty four decimals", qty, "0.0001", 0, apierr.Step},
 		{"qty largest", qty, "999999999999999.999", 999999999999999999, ""},
-		{"qty above", qty, "1000000000000000", 0, fault.Max},
+		{"qty above", qty, "1000000000000000", 0, apierr.Max},
 		{"percent", percent, "12.25", 1225, ""},
 		{"percent all", percent, "100", 10000, ""},
-		{"percent above", percent, "100.01", 0, fault.Max},
-		{"percent below", percent, "-0.01", 0, fault.Min},
-		{"percent three decimals", percent, "0.001", 0, fault.Step},
+		{"percent above", percent, "100.01", 0, apierr.Max},
+		{"percent below", percent, "-0.01", 0, apierr.Min},
+		{"percent three decimals", percent, "0.001", 0, apierr.Step},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -77,7 +77,7 @@ func New(cfg Config) *Committer {
 	return &Committer{cfg: cfg, queues: map[key]*queue{}}
 }
 
-var errFull = fault.Unavailable(fault.QueueFull, 1, "too many documents of this company are waiting to be stored; nothing was stored, repeat the request after the time in Retry-After")
+var errFull = apierr.Unavailable(apierr.QueueFull, 1, "too many documents of this company are waiting to be stored; nothing was stored, repeat the request after the time in Retry-After")
 
 // Do stores one document with the next number of the company and kind. It returns when the document is committed or has
 // failed; errors of other members do not affect it. A caller whose ctx ends while it waits leaves the queue; one whose

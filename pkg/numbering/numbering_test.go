@@ -16,9 +16,9 @@ import (
 	"go.opentelemetry.io/otel/trace"
 	"pgregory.net/rapid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -39,7 +39,7 @@ const sqlInsertDocument = `INSERT INTO test_documents (company_id, id, name, num
 
 const sqlSelectDocuments = `SELECT number FROM test_documents WHERE company_id = $1 ORDER BY number`
 
-var errNameTaken = fault.StateConflict("NAME_TAKEN", "the name is taken")
+var errNameTaken = apierr.StateConflict("NAME_TAKEN", "the name is taken")
 
 var createOnce sync.Once //nolint:gochecknoglobals // the tests of a process share one database
 
@@ -221,7 +221,7 @@ func TestFullQueueRefuses(t *testing.T) {
 	go func() { done <- do(t.Context(), c, company, document(company, nil, &n)) }()
 	require.Eventually(t, func() bool { return numbering.Waiting(c, company, "document") == 1 }, waitTime, tick)
 	err := c.Do(t.Context(), company, "document", document(company, nil, &m), nil)
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, 503, f.Status)
 	require.Positive(t, f.RetryAfter)

@@ -12,7 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // Plan describes the JSON names and columns of a struct, including its embedded structs.
@@ -180,7 +180,7 @@ func quoted(column string) string {
 	return column
 }
 
-// shown is the precision of [wire.Time] in JSON: sending back a value as read must not count as a change.
+// shown is the precision of [jsontype.Time] in JSON: sending back a value as read must not count as a change.
 const shown = time.Millisecond
 
 // equality returns a function that compares two values as clients see them: times at JSON precision, and nested values
@@ -195,7 +195,7 @@ func equality(t reflect.Type) func(a, b reflect.Value) bool {
 			return same(a.Elem(), b.Elem())
 		}
 	}
-	if t == reflect.TypeFor[wire.Time]() {
+	if t == reflect.TypeFor[jsontype.Time]() {
 		return func(a, b reflect.Value) bool { return asTime(a).Truncate(shown).Equal(asTime(b).Truncate(shown)) }
 	}
 	if isTime(t) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 type inner struct {
@@ -32,7 +32,7 @@ type Fields struct {
 	Tags     []string          `json:"tags"`
 	Names    map[string]string `json:"names"`
 	Parts    []inner           `json:"parts"`
-	Due      *wire.Time        `json:"due"`
+	Due      *jsontype.Time    `json:"due"`
 	Limit    int64             `json:"limitValue" null:"zero"`
 }
 
@@ -115,20 +115,20 @@ func TestNamesAndValuesOfFields(t *testing.T) {
 func TestSnapshotsFindWhatChanged(t *testing.T) {
 	t.Parallel()
 	p := record.PlanOf[thing]()
-	at := wire.At(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 7200)))
+	at := jsontype.At(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 7200)))
 	v := thing{Fields: Fields{Name: "n", Phone: ptr("1"), Tags: []string{"a"}, Names: map[string]string{}, Parts: []inner{{1}}, Due: &at}, PartIDs: []string{"p"}}
 	kept := p.Keep(&v)
 	same := v
-	same.Due = ptr(wire.Time(time.Time(at).In(time.FixedZone("", -3600))))
+	same.Due = ptr(jsontype.Time(time.Time(at).In(time.FixedZone("", -3600))))
 	same.Phone = ptr("1")
 	same.Computed, same.Version = "x", 7
 	changed, _ := kept.Changes(&same)
 	require.False(t, changed, "an equal instant, an equal text behind another pointer, computed fields and meta")
 
-	same.Due = ptr(wire.Time(time.Time(at).Truncate(time.Millisecond)))
+	same.Due = ptr(jsontype.Time(time.Time(at).Truncate(time.Millisecond)))
 	changed, _ = kept.Changes(&same)
 	require.False(t, changed, "an instant as clients read it")
-	same.Due = ptr(wire.Time(time.Time(at).Add(time.Millisecond)))
+	same.Due = ptr(jsontype.Time(time.Time(at).Add(time.Millisecond)))
 	changed, _ = kept.Changes(&same)
 	require.True(t, changed, "the next instant that clients can tell")
 

@@ -10,27 +10,27 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // Meta is embedded in records; its columns are version, ev_pos, created_at, updated_at.
 type Meta struct {
-	Version   int64     `json:"version" minimum:"1" doc:"incremented by every change; the value of ETag"`
-	CreatedAt wire.Time `json:"createdAt"`
-	UpdatedAt wire.Time `json:"updatedAt"`
-	EvPos     int64     `json:"-"`
+	Version   int64         `json:"version" minimum:"1" doc:"incremented by every change; the value of ETag"`
+	CreatedAt jsontype.Time `json:"createdAt"`
+	UpdatedAt jsontype.Time `json:"updatedAt"`
+	EvPos     int64         `json:"-"`
 }
 
 // New returns the Meta of a record created at now.
 func New(now time.Time) Meta {
-	return Meta{Version: 1, CreatedAt: wire.At(now), UpdatedAt: wire.At(now), EvPos: now.UnixMicro()}
+	return Meta{Version: 1, CreatedAt: jsontype.At(now), UpdatedAt: jsontype.At(now), EvPos: now.UnixMicro()}
 }
 
 // Touch records a change at now. The position increases even if the clocks of nodes disagree.
 func (m *Meta) Touch(now time.Time) {
 	m.Version++
-	m.UpdatedAt = wire.At(now)
+	m.UpdatedAt = jsontype.At(now)
 	m.EvPos = max(m.EvPos+1, now.UnixMicro())
 }
 
@@ -61,7 +61,7 @@ func (c *Changes) If(changed bool, field string) {
 func One[T any](row pgx.Row, targets func(*T) []any, entity string, id uuid.UUID) (v T, err error) {
 	err = row.Scan(targets(&v)...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return v, fault.NotFound(entity, id.String())
+		return v, apierr.NotFound(entity, id.String())
 	}
 	if err != nil {
 		return v, fmt.Errorf("select %s: %w", entity, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
@@ -94,7 +94,7 @@ func TestOne(t *testing.T) {
 	require.Equal(t, 7, n)
 
 	_, err = record.One(row{pgx.ErrNoRows}, targets, "ORDER", id)
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, http.StatusNotFound, f.Status)
 	require.Equal(t, "ORDER_NOT_FOUND", f.Code)
@@ -104,6 +104,6 @@ func TestOne(t *testing.T) {
 	_, err = record.One(row{broken}, targets, "ORDER", id)
 	require.ErrorIs(t, err, broken)
 	require.ErrorContains(t, err, "select ORDER")
-	_, ok = fault.As(err)
+	_, ok = apierr.As(err)
 	require.False(t, ok)
 }

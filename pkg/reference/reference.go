@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -73,7 +73,7 @@ func (k kind) check(ctx context.Context, q db.Querier, company tenant.ID) error 
 	}
 	for _, f := range k.fields {
 		if !slices.Contains(known, f.id) {
-			return fault.ReferenceNotFound(k.entity, f.name, f.id.String())
+			return apierr.ReferenceNotFound(k.entity, f.name, f.id.String())
 		}
 	}
 	return nil

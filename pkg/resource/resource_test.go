@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -160,11 +160,11 @@ func TestRefusedChangesLeaveNoTrace(t *testing.T) {
 	never := func(thing, *thing) error { t.Error("the rule ran"); return nil }
 	two := int64(2)
 	_, err = f.change(access.Caller{Principal: f.by.Principal, IfVersion: &two}, v.ID, never)
-	require.True(t, fault.Is(err, "PRECONDITION_FAILED"), err)
+	require.True(t, apierr.Is(err, "PRECONDITION_FAILED"), err)
 	_, err = f.change(f.by, uuid.New(), never)
-	require.True(t, fault.Is(err, "SUPPLIER_NOT_FOUND"), err)
+	require.True(t, apierr.Is(err, "SUPPLIER_NOT_FOUND"), err)
 	_, err = f.change(setup(t).by, v.ID, never)
-	require.True(t, fault.Is(err, "SUPPLIER_NOT_FOUND"), "another company: %v", err)
+	require.True(t, apierr.Is(err, "SUPPLIER_NOT_FOUND"), "another company: %v", err)
 	got, err := things.Get(t.Context(), f.db, f.by.Company, v.ID)
 	require.NoError(t, err)
 	require.Equal(t, v, got)
@@ -181,8 +181,8 @@ func TestDelete(t *testing.T) {
 	require.ErrorIs(t, remove(func(thing) error { return refuse }), refuse)
 	require.NoError(t, remove(nil))
 	_, err := things.Get(t.Context(), f.db, f.by.Company, v.ID)
-	require.True(t, fault.Is(err, "SUPPLIER_NOT_FOUND"), err)
-	require.True(t, fault.Is(remove(nil), "SUPPLIER_NOT_FOUND"))
+	require.True(t, apierr.Is(err, "SUPPLIER_NOT_FOUND"), err)
+	require.True(t, apierr.Is(remove(nil), "SUPPLIER_NOT_FOUND"))
 	names, data := f.events()
 	require.Equal(t, []string{"thing.created", "thing.deleted"}, names)
 	require.Equal(t, "one", data[1]["name"])
@@ -191,7 +191,7 @@ func TestDelete(t *testing.T) {
 func TestConstraintsBecomeErrorsForClients(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	taken := fault.StateConflict("THING_TAKEN", "taken")
+	taken := apierr.StateConflict("THING_TAKEN", "taken")
 	own := resource.Of[thing]("suppliers", "SUPPLIER").OnConstraint("suppliers_pkey", taken)
 	v := f.create(thing{Name: "one"})
 	err := f.tx(func(ctx context.Context, tx *db.Tx) error {

@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -111,7 +111,7 @@ func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, i
 func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
 	err = row.Scan(t.plan.Targets(&v)...)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return v, fault.NotFound(t.entity, id.String())
+		return v, apierr.NotFound(t.entity, id.String())
 	}
 	if err != nil {
 		return v, fmt.Errorf("select from %s: %w", t.name, err)

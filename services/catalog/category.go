@@ -10,8 +10,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -110,7 +110,7 @@ func (r Reassign) target() (*uuid.UUID, error) {
 	}
 	id, err := uuid.Parse(r.To)
 	if err != nil {
-		return nil, fault.Invalid(fault.Field{Field: "reassignTo", Code: fault.Format, Message: "reassignTo: must be the id of a category, or null"})
+		return nil, apierr.Invalid(apierr.Field{Field: "reassignTo", Code: apierr.Format, Message: "reassignTo: must be the id of a category, or null"})
 	}
 	return &id, nil
 }
@@ -145,7 +145,7 @@ func (c *Category) checkUnused(t tree) error {
 	if children == 0 && c.ProductsCount == 0 {
 		return nil
 	}
-	return fault.StateConflict("CATEGORY_IN_USE", "the category has child categories or active products or services; move them first, or set reassignTo").
+	return apierr.StateConflict("CATEGORY_IN_USE", "the category has child categories or active products or services; move them first, or set reassignTo").
 		With("children", children).With("products", c.ProductsCount).With("services", 0)
 }
 
@@ -154,7 +154,7 @@ func (s *Service) moveChildren(ctx context.Context, tx *db.Tx, by access.Caller,
 	if to != nil {
 		path, ok := t.path(*to)
 		if !ok {
-			return fault.ReferenceNotFound("CATEGORY", "reassignTo", to.String())
+			return apierr.ReferenceNotFound("CATEGORY", "reassignTo", to.String())
 		}
 		if slices.Contains(path, c.ID) {
 			return errCycle

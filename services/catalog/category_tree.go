@@ -9,9 +9,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -20,8 +20,8 @@ import (
 const maxCategoryDepth = 10
 
 var (
-	errCycle = fault.StateConflict("CATEGORY_CYCLE", "a category cannot be moved below itself; choose another parent")
-	errDepth = fault.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories can be nested at most %d levels deep; choose a parent closer to the root", maxCategoryDepth)
+	errCycle = apierr.StateConflict("CATEGORY_CYCLE", "a category cannot be moved below itself; choose another parent")
+	errDepth = apierr.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories can be nested at most %d levels deep; choose a parent closer to the root", maxCategoryDepth)
 )
 
 var (
@@ -145,7 +145,7 @@ func (c *Category) place(t tree) error {
 	if c.ParentID != nil {
 		above, ok := t.path(*c.ParentID)
 		if !ok {
-			return fault.ReferenceNotFound("CATEGORY", "parentId", c.ParentID.String())
+			return apierr.ReferenceNotFound("CATEGORY", "parentId", c.ParentID.String())
 		}
 		if slices.Contains(above, c.ID) {
 			return errCycle

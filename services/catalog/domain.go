@@ -2,9 +2,9 @@ package catalog
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -19,7 +19,7 @@ func Domain() domain.Domain {
 		Components: []access.Component{{Alias: "catalog", AlwaysOn: true}},
 		Events: event.Declare(group.Component, group.Scope,
 			categoryCreated, categoryUpdated, categoryDeleted, productCreated, productUpdated, productDeleted),
-		Errors: []fault.Doc{
+		Errors: []apierr.Doc{
 			{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant, possibly a hidden one, has this SKU; meta identifies it. Choose another SKU."},
 			{Status: 409, Code: "BARCODE_TAKEN", Advice: "Another active product or variant has this barcode. Choose another barcode."},
 			{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or set reassignTo."},

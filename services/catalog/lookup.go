@@ -8,9 +8,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -118,8 +118,8 @@ func checkUnitCode(ctx context.Context, q db.Querier, company tenant.ID, p Produ
 	var id uuid.UUID
 	err := q.QueryRow(ctx, sqlSelectUnitByCode, company, p.Unit).Scan(&id)
 	if db.IsNoRows(err) {
-		return fault.Invalid(fault.Field{
-			Field: "unit", Code: fault.Enum,
+		return apierr.Invalid(apierr.Field{
+			Field: "unit", Code: apierr.Enum,
 			Message: "unit: must be the code of a unit from GET /catalog/units, such as pcs or kg",
 		})
 	}

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // States of a product; see docs/reference/states.md#product.
@@ -124,8 +124,8 @@ type ProductVariant struct {
 	PhotoFileID    *uuid.UUID        `json:"photoFileId" format:"uuid"`
 	Status         string            `json:"status" enum:"active,hidden"`
 	SortOrder      int32             `json:"sortOrder"`
-	CreatedAt      wire.Time         `json:"createdAt"`
-	UpdatedAt      wire.Time         `json:"updatedAt"`
+	CreatedAt      jsontype.Time     `json:"createdAt"`
+	UpdatedAt      jsontype.Time     `json:"updatedAt"`
 }
 
 // Extras selects additional data in responses.

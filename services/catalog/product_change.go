@@ -11,8 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // CreateProduct creates a product. Without a SKU it gets the next one with the prefix of its category, or P-NNNN.
@@ -128,6 +128,6 @@ func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller
 	if err != nil {
 		return err
 	}
-	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), wire.At(tx.Now()))
+	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), jsontype.At(tx.Now()))
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
@@ -72,7 +72,7 @@ type ProductAttributeValueInput struct {
 // take applies the lists of the input and checks rules that tags cannot express. It reports all faults. Checks that need
 // the database are in [Service.settle].
 func (p *Product) take(in ProductInput) error {
-	var faults fault.Fields
+	var faults apierr.Fields
 	checkTranslations(&faults, "nameI18n", p.NameI18n, maxName)
 	checkTranslations(&faults, "descriptionI18n", p.DescriptionI18n, maxDescription)
 	if in.CostComponents != nil {
@@ -82,7 +82,7 @@ func (p *Product) take(in ProductInput) error {
 		p.ModifierGroups = modifierGroups(&faults, in.ModifierGroups)
 	}
 	if len(in.Attributes) > 0 {
-		faults.Add("attributes", fault.Max, "must be empty, because no attributes are defined; send [] or omit the field")
+		faults.Add("attributes", apierr.Max, "must be empty, because no attributes are defined; send [] or omit the field")
 	}
 	return faults.Err()
 }
@@ -90,35 +90,35 @@ func (p *Product) take(in ProductInput) error {
 var locale = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
 
 // checkTranslations checks a map of texts by locale.
-func checkTranslations(faults *fault.Fields, field string, texts map[string]string, limit int) {
+func checkTranslations(faults *apierr.Fields, field string, texts map[string]string, limit int) {
 	for _, key := range slices.Sorted(maps.Keys(texts)) {
 		path := field + "." + key
 		if len(key) > maxLocale || !locale.MatchString(key) {
-			faults.Add(path, fault.Format, "the key must be a BCP 47 locale of at most %d characters, such as de or pt-BR", maxLocale)
+			faults.Add(path, apierr.Format, "the key must be a BCP 47 locale of at most %d characters, such as de or pt-BR", maxLocale)
 		}
 		if n := utf8.RuneCountInString(texts[key]); n == 0 || n > limit {
-			faults.Add(path, fault.Length, "must have 1 to %d characters, has %d; omit the locale to remove it", limit, n)
+			faults.Add(path, apierr.Length, "must have 1 to %d characters, has %d; omit the locale to remove it", limit, n)
 		}
 	}
 }
 
-func costComponents(faults *fault.Fields, product uuid.UUID, in []CostComponentInput) []CostComponent {
+func costComponents(faults *apierr.Fields, product uuid.UUID, in []CostComponentInput) []CostComponent {
 	out := make([]CostComponent, len(in))
 	for i, c := range in {
 		path := fmt.Sprintf("costComponents[%d].", i)
 		out[i] = CostComponent{Label: c.Label, ProductID: c.ProductID, Qty: c.Qty, UnitID: c.UnitID, UnitCost: c.UnitCost}
 		if c.ProductID != nil && *c.ProductID == product {
-			faults.Add(path+"productId", fault.Conflict, "must not be the product itself; choose another product")
+			faults.Add(path+"productId", apierr.Conflict, "must not be the product itself; choose another product")
 		}
 		switch {
 		case c.Amount != nil:
 			out[i].Amount = *c.Amount
 		case c.Qty == nil || c.UnitCost == nil:
-			faults.Add(path+"amount", fault.Required, "is required unless qty and unitCost are set")
+			faults.Add(path+"amount", apierr.Required, "is required unless qty and unitCost are set")
 		default:
 			amount, err := money.LineAmount(*c.Qty, *c.UnitCost)
 			if err != nil {
-				faults.Add(path+"amount", fault.Max, "qty times unitCost exceeds %d; lower one of them", money.MaxAmount)
+				faults.Add(path+"amount", apierr.Max, "qty times unitCost exceeds %d; lower one of them", money.MaxAmount)
 			}
 			out[i].Amount = amount
 		}
@@ -126,7 +126,7 @@ func costComponents(faults *fault.Fields, product uuid.UUID, in []CostComponentI
 	return out
 }
 
-func modifierGroups(faults *fault.Fields, in []ModifierGroupInput) []ModifierGroup {
+func modifierGroups(faults *apierr.Fields, in []ModifierGroupInput) []ModifierGroup {
 	seen := map[uuid.UUID]bool{}
 	out := make([]ModifierGroup, len(in))
 	for i, g := range in {
@@ -136,10 +136,10 @@ func modifierGroups(faults *fault.Fields, in []ModifierGroupInput) []ModifierGro
 			Options: make([]ModifierOption, len(g.Options)), SortOrder: g.SortOrder,
 		}
 		if g.MaxSelect != nil && *g.MaxSelect < g.MinSelect {
-			faults.Add(path+"maxSelect", fault.Min, "must be at least minSelect, which is %d", g.MinSelect)
+			faults.Add(path+"maxSelect", apierr.Min, "must be at least minSelect, which is %d", g.MinSelect)
 		}
 		if int(g.MinSelect) > len(g.Options) {
-			faults.Add(path+"minSelect", fault.Max, "must be at most the number of options, which is %d", len(g.Options))
+			faults.Add(path+"minSelect", apierr.Max, "must be at most the number of options, which is %d", len(g.Options))
 		}
 		for j, o := range g.Options {
 			out[i].Options[j] = ModifierOption{
@@ -152,12 +152,12 @@ func modifierGroups(faults *fault.Fields, in []ModifierGroupInput) []ModifierGro
 }
 
 // idOrNew returns the client's id of a group or option, or a new one. Ids must be unique within the product.
-func idOrNew(faults *fault.Fields, path string, seen map[uuid.UUID]bool, id *uuid.UUID) uuid.UUID {
+func idOrNew(faults *apierr.Fields, path string, seen map[uuid.UUID]bool, id *uuid.UUID) uuid.UUID {
 	if id == nil {
 		return uuid.Must(uuid.NewV7())
 	}
 	if seen[*id] {
-		faults.Add(path, fault.Conflict, "%s is a duplicate; omit the id for a new group or option", *id)
+		faults.Add(path, apierr.Conflict, "%s is a duplicate; omit the id for a new group or option", *id)
 	}
 	seen[*id] = true
 	return *id

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -34,7 +34,7 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	} else if f.CategoryID != "" {
 		id, err := uuid.Parse(f.CategoryID)
 		if err != nil {
-			return nil, fault.Invalid(fault.Field{Field: "categoryId", Code: fault.Format, Message: "categoryId: must be the id of a category, or null for products without one"})
+			return nil, apierr.Invalid(apierr.Field{Field: "categoryId", Code: apierr.Format, Message: "categoryId: must be the id of a category, or null for products without one"})
 		}
 		q.Where(sqlInCategory, by.Company, id, by.Company)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -38,7 +38,7 @@ func checkSKU(ctx context.Context, q db.Querier, company tenant.ID, p Product) e
 	if err != nil {
 		return fmt.Errorf("look up the owner of a SKU: %w", err)
 	}
-	return fault.StateConflict("SKU_TAKEN", "sku: %s belongs to another %s; choose another, or omit sku to generate one", sku, entity).
+	return apierr.StateConflict("SKU_TAKEN", "sku: %s belongs to another %s; choose another, or omit sku to generate one", sku, entity).
 		With("sku", sku).With("entity", entity).With("id", id).With("status", status)
 }
 
@@ -54,7 +54,7 @@ func checkBarcode(ctx context.Context, q db.Querier, company tenant.ID, p Produc
 	if err != nil {
 		return fmt.Errorf("look up the owner of a barcode: %w", err)
 	}
-	return fault.StateConflict("BARCODE_TAKEN", "barcode: %s belongs to another active %s; hide that one first, or choose another", p.activeBarcode(), entity).
+	return apierr.StateConflict("BARCODE_TAKEN", "barcode: %s belongs to another active %s; hide that one first, or choose another", p.activeBarcode(), entity).
 		With("barcode", p.activeBarcode()).With("entity", entity).With("id", id)
 }
 

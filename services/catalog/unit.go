@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -48,7 +48,7 @@ type UnitFields struct {
 }
 
 var (
-	errUnitCode = fault.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code; choose another code")
+	errUnitCode = apierr.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code; choose another code")
 	units       = resource.Of[UnitRecord]("units", "UNIT").OnConstraint("units_code_key", errUnitCode)
 )
 
@@ -90,7 +90,7 @@ func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 
 // CreateUnit creates a unit of the company. A code in use is 409 UNIT_CODE_TAKEN.
 func (s *Service) CreateUnit(ctx context.Context, tx *db.Tx, by access.Caller, in UnitFields) (UnitRecord, error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	checkTranslations(&faults, "nameI18n", in.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
 		return UnitRecord{}, err

@@ -5,11 +5,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // States of a client.
@@ -26,10 +26,10 @@ type Client struct {
 	record.Key
 	Fields
 	Standing
-	ConsentAt     *wire.Time `json:"marketingConsentAt"`
-	ConsentSource *string    `json:"marketingConsentSource"`
-	AnonymizedAt  *wire.Time `json:"anonymizedAt"`
-	CreatedByID   uuid.UUID  `json:"createdById" format:"uuid" db:",insert"`
+	ConsentAt     *jsontype.Time `json:"marketingConsentAt"`
+	ConsentSource *string        `json:"marketingConsentSource"`
+	AnonymizedAt  *jsontype.Time `json:"anonymizedAt"`
+	CreatedByID   uuid.UUID      `json:"createdById" format:"uuid" db:",insert"`
 	record.Meta
 }
 
@@ -55,17 +55,17 @@ type Card struct {
 // Fields are the fields that API clients set.
 type Fields struct {
 	Card
-	TelegramChatID   *string    `json:"telegramChatId" maxLength:"64"`
-	WhatsappPhone    *string    `json:"whatsappPhone" maxLength:"32" doc:"null = same as phone"`
-	KPP              *string    `json:"kpp" maxLength:"32"`
-	LegalAddress     *string    `json:"legalAddress" maxLength:"1000"`
-	BankDetails      *string    `json:"bankDetails" maxLength:"4000"`
-	Note             *string    `json:"note" maxLength:"4000"`
-	ContractNumber   *string    `json:"contractNumber" maxLength:"64"`
-	Birthday         *wire.Date `json:"birthday"`
-	PaymentTermsDays *int32     `json:"paymentTermsDays" minimum:"0" maximum:"3650" doc:"days"`
-	SLAHours         *int32     `json:"slaHours" minimum:"0" maximum:"87600"`
-	Consent          bool       `json:"marketingConsent"`
+	TelegramChatID   *string        `json:"telegramChatId" maxLength:"64"`
+	WhatsappPhone    *string        `json:"whatsappPhone" maxLength:"32" doc:"null = same as phone"`
+	KPP              *string        `json:"kpp" maxLength:"32"`
+	LegalAddress     *string        `json:"legalAddress" maxLength:"1000"`
+	BankDetails      *string        `json:"bankDetails" maxLength:"4000"`
+	Note             *string        `json:"note" maxLength:"4000"`
+	ContractNumber   *string        `json:"contractNumber" maxLength:"64"`
+	Birthday         *jsontype.Date `json:"birthday"`
+	PaymentTermsDays *int32         `json:"paymentTermsDays" minimum:"0" maximum:"3650" doc:"days"`
+	SLAHours         *int32         `json:"slaHours" minimum:"0" maximum:"87600"`
+	Consent          bool           `json:"marketingConsent"`
 }
 
 // Standing holds the fields that the platform maintains; balance and points are updated by their own statements.

@@ -6,8 +6,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -41,7 +41,7 @@ func (s *Service) DocumentClient(ctx context.Context, q db.Querier, company tena
 const sqlAddBalance = `UPDATE clients SET balance = balance + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
 WHERE company_id = $1 AND id = $2`
 
-var errBalance = fault.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client's balance would exceed %d minor units; check the amounts of the order", money.MaxAmount)
+var errBalance = apierr.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client's balance would exceed %d minor units; check the amounts of the order", money.MaxAmount)
 
 // AddBalance queues a payment (positive) or a debt (negative) in the caller's transaction. It increments the client's
 // version but raises no event. A delta of 0 changes nothing.
@@ -51,5 +51,5 @@ func (s *Service) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta m
 	}
 	m := record.New(tx.Now())
 	tx.Queue(sqlAddBalance, company, id, delta, m.EvPos, m.UpdatedAt).
-		Expect(1, fault.NotFound("CLIENT", id.String())).OnConstraint("clients_balance_chk", errBalance)
+		Expect(1, apierr.NotFound("CLIENT", id.String())).OnConstraint("clients_balance_chk", errBalance)
 }

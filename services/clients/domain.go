@@ -2,9 +2,9 @@ package clients
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -16,7 +16,7 @@ func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "clients",
 		Events: event.Declare(group.Component, group.Scope, created, updated, archived, restored),
-		Errors: []fault.Doc{
+		Errors: []apierr.Doc{
 			{Status: 409, Code: "CLIENT_ARCHIVED", Advice: "An archived client cannot be used in a new record. Restore it first."},
 			{Status: 409, Code: "CLIENT_BALANCE_OUT_OF_RANGE", Advice: "The client's balance would exceed the largest amount that can be stored. Check the amounts of the order."},
 		},

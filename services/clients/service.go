@@ -10,10 +10,10 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Users reads the users of a company.
@@ -88,7 +88,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 	if c.Consent != before.Consent {
 		c.ConsentAt, c.ConsentSource = nil, nil
 		if c.Consent {
-			at, source := wire.At(tx.Now()), consentSource
+			at, source := jsontype.At(tx.Now()), consentSource
 			c.ConsentAt, c.ConsentSource = &at, &source
 		}
 	}

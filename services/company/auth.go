@@ -11,15 +11,15 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
 var (
-	errTokenInvalid = fault.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID",
+	errTokenInvalid = apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID",
 		"the API token is missing, unknown, revoked, or not allowed from this address: send a valid one as Authorization: Bearer <token>")
-	errTokenExpired    = fault.New(http.StatusUnauthorized, "AUTH_API_TOKEN_EXPIRED", "the API token has expired: ask the company for a new one")
-	errCompanyArchived = fault.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived: its API is closed")
+	errTokenExpired    = apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_EXPIRED", "the API token has expired: ask the company for a new one")
+	errCompanyArchived = apierr.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived: its API is closed")
 )
 
 // loadTimeout bounds a look-up, which several requests may wait for, whatever happens to the first of them.
@@ -117,7 +117,7 @@ func (s *Service) load(ctx context.Context, hash tokenHash) (*known, error) {
 
 func loaded(r singleflight.Result) (*known, error) {
 	if r.Err != nil {
-		refused := fault.Unavailable(db.UnavailableOr(r.Err, fault.DatabaseUnavailable), 1, "the token cannot be checked right now; try again")
+		refused := apierr.Unavailable(db.UnavailableOr(r.Err, apierr.DatabaseUnavailable), 1, "the token cannot be checked right now; try again")
 		return nil, fmt.Errorf("%w (look up token: %w)", refused, r.Err)
 	}
 	k, _ := r.Val.(*known)

@@ -6,8 +6,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -30,7 +30,7 @@ var branches = resource.Of[Branch]("branches", "BRANCH")
 
 // CreateBranch adds a branch to a company.
 func (s *Service) CreateBranch(ctx context.Context, tx *db.Tx, by access.Caller, in BranchFields) (Branch, error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	checkText(&faults, "name", in.Name, maxName)
 	if err := faults.Err(); err != nil {
 		return Branch{}, err
@@ -45,7 +45,7 @@ func (s *Service) CreateBranch(ctx context.Context, tx *db.Tx, by access.Caller,
 func (s *Service) SetBranchActive(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, active bool) (Branch, error) {
 	return branches.Change(ctx, tx, by, id, func(_ Branch, b *Branch) error {
 		if b.IsDefault && !active {
-			return fault.StateConflict("BRANCH_IS_DEFAULT", "branch %s is the default of its company and stays open", id)
+			return apierr.StateConflict("BRANCH_IS_DEFAULT", "branch %s is the default of its company and stays open", id)
 		}
 		b.IsActive = active
 		return nil

@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // States of a company.
@@ -30,7 +30,7 @@ type Company struct {
 	Cell       string   `json:"cell"`              // two characters, part of every token
 	Components []string `json:"components" db:"-"` // that are on
 	record.Meta
-	ArchivedAt *wire.Time `json:"archivedAt"`
+	ArchivedAt *jsontype.Time `json:"archivedAt"`
 }
 
 // Settings are what an operator sets.
@@ -94,7 +94,7 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 	if in.Components == nil {
 		in.Components = known.Components()
 	}
-	var faults fault.Fields
+	var faults apierr.Fields
 	c := Company{
 		ID: in.ID, Status: Active, Plan: in.Plan, IsTest: in.IsTest, Cell: cell, Components: known.With(in.Components...), Meta: record.New(now),
 		Settings: Settings{
@@ -103,11 +103,11 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 		},
 	}
 	if err := checkPlan(in.Plan); err != nil {
-		faults.Add("plan", fault.Enum, "%s", err.Error())
+		faults.Add("plan", apierr.Enum, "%s", err.Error())
 	}
 	for _, alias := range in.Components {
 		if err := known.CheckComponent(alias); err != nil {
-			faults.Add("components", fault.Enum, "%s", err.Error())
+			faults.Add("components", apierr.Enum, "%s", err.Error())
 		}
 	}
 	checkText(&faults, "branchName", in.BranchName, maxName)
@@ -115,37 +115,37 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 	return c, faults.Err()
 }
 
-func (c *Settings) check(faults *fault.Fields) {
+func (c *Settings) check(faults *apierr.Fields) {
 	checkText(faults, "name", c.Name, maxName)
 	if utf8.RuneCountInString(c.HomeRegion) > 64 {
-		faults.Add("homeRegion", fault.Length, "at most 64 characters")
+		faults.Add("homeRegion", apierr.Length, "at most 64 characters")
 	}
 	if !currencyForm.MatchString(c.Currency) {
-		faults.Add("currency", fault.Format, "%q is not an ISO 4217 code: use three capital letters such as USD", c.Currency)
+		faults.Add("currency", apierr.Format, "%q is not an ISO 4217 code: use three capital letters such as USD", c.Currency)
 	}
 	if !prefixForm.MatchString(c.CountryPrefix) {
-		faults.Add("countryPrefix", fault.Format, "%q is not a country calling code: use + and 1 to 4 digits such as +1", c.CountryPrefix)
+		faults.Add("countryPrefix", apierr.Format, "%q is not a country calling code: use + and 1 to 4 digits such as +1", c.CountryPrefix)
 	}
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" || c.TimeZone == "" {
-		faults.Add("timeZone", fault.Format, "%q is not an IANA time zone: use a name such as Europe/Berlin", c.TimeZone)
+		faults.Add("timeZone", apierr.Format, "%q is not an IANA time zone: use a name such as Europe/Berlin", c.TimeZone)
 	}
 	if c.StockPolicy != access.StockAllowNegative && c.StockPolicy != access.StockBlock {
-		faults.Add("stockPolicy", fault.Enum, "%q is not a policy: use %s or %s", c.StockPolicy, access.StockAllowNegative, access.StockBlock)
+		faults.Add("stockPolicy", apierr.Enum, "%q is not a policy: use %s or %s", c.StockPolicy, access.StockAllowNegative, access.StockBlock)
 	}
 	if c.AccrualPercentBP < 0 || c.AccrualPercentBP > 10_000 {
-		faults.Add("accrualPercentBp", fault.Max, "must be between 0 and 10000 basis points")
+		faults.Add("accrualPercentBp", apierr.Max, "must be between 0 and 10000 basis points")
 	}
 	if c.MaxInFlight != nil && *c.MaxInFlight < 1 {
-		faults.Add("maxInFlight", fault.Min, "must be at least 1; null takes the cap of the plan")
+		faults.Add("maxInFlight", apierr.Min, "must be at least 1; null takes the cap of the plan")
 	}
 }
 
-func checkText(faults *fault.Fields, field, s string, limit int) {
+func checkText(faults *apierr.Fields, field, s string, limit int) {
 	s = strings.TrimSpace(s)
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
-		faults.Add(field, fault.Required, "may not be empty")
+		faults.Add(field, apierr.Required, "may not be empty")
 	case n > limit || !utf8.ValidString(s) || strings.ContainsRune(s, 0):
-		faults.Add(field, fault.Length, "must be valid text of at most %d characters", limit)
+		faults.Add(field, apierr.Length, "must be valid text of at most %d characters", limit)
 	}
 }

@@ -9,8 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -50,7 +50,7 @@ func scanCompany(row pgx.CollectableRow) (c Company, err error) {
 func getCompany(ctx context.Context, q db.Querier, id tenant.ID) (Company, error) {
 	c, err := one(ctx, q, scanCompany, sqlSelectCompany, id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return c, fault.New(http.StatusNotFound, "COMPANY_NOT_FOUND", fmt.Sprintf("no company with id %s", id))
+		return c, apierr.New(http.StatusNotFound, "COMPANY_NOT_FOUND", fmt.Sprintf("no company with id %s", id))
 	}
 	return c, err
 }
@@ -100,7 +100,7 @@ func searchText(name string) string { return strings.ToLower(strings.TrimSpace(n
 func insertCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
 		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
-		OnConstraint("companies_pkey", fault.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
+		OnConstraint("companies_pkey", apierr.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
 // updateCompany writes the next version of a company that was read in this transaction.

@@ -11,10 +11,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
@@ -40,9 +40,9 @@ func facts(t *testing.T, d *db.DB, company tenant.ID) []fact {
 	return list
 }
 
-func requireFault(t *testing.T, err error, status int, code string) *fault.Error {
+func requireFault(t *testing.T, err error, status int, code string) *apierr.Error {
 	t.Helper()
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.Truef(t, ok, "want fault %s, got %v", code, err)
 	require.Equal(t, code, f.Code)
 	require.Equal(t, status, f.Status)

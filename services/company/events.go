@@ -9,10 +9,10 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -26,8 +26,8 @@ var (
 type UserData struct {
 	record.Key
 	Person
-	CreatedAt wire.Time `json:"createdAt"`
-	UpdatedAt wire.Time `json:"updatedAt"`
+	CreatedAt jsontype.Time `json:"createdAt"`
+	UpdatedAt jsontype.Time `json:"updatedAt"`
 }
 
 func userData(u *User) UserData {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Register adds the operations about the caller's own company.
@@ -35,21 +35,21 @@ type UserEntry struct {
 
 // TokenInfo is what a token may know of itself.
 type TokenInfo struct {
-	ID          uuid.UUID  `json:"id" format:"uuid"`
-	Name        string     `json:"name"`
-	CompanyID   tenant.ID  `json:"companyId" format:"uuid"`
-	CompanyName string     `json:"companyName"`
-	IsTest      bool       `json:"isTest"`
-	Scopes      []string   `json:"scopes"`
-	Modules     []string   `json:"modules" doc:"components that the company has"`
-	Plan        string     `json:"plan"`
-	ExpiresAt   *wire.Time `json:"expiresAt"`
-	RateLimit   *RateInfo  `json:"rateLimit" doc:"null when the token has no limit"`
+	ID          uuid.UUID      `json:"id" format:"uuid"`
+	Name        string         `json:"name"`
+	CompanyID   tenant.ID      `json:"companyId" format:"uuid"`
+	CompanyName string         `json:"companyName"`
+	IsTest      bool           `json:"isTest"`
+	Scopes      []string       `json:"scopes"`
+	Modules     []string       `json:"modules" doc:"components that the company has"`
+	Plan        string         `json:"plan"`
+	ExpiresAt   *jsontype.Time `json:"expiresAt"`
+	RateLimit   *RateInfo      `json:"rateLimit" doc:"null when the token has no limit"`
 }
 
 // RateInfo is a token's rate, with the figures of the headers RateLimit-Policy and X-RateLimit-Limit.
 type RateInfo struct {
-	wire.OrNull
+	jsontype.OrNull
 
 	Limit         int `json:"limit" doc:"requests in windowSeconds in the long run"`
 	WindowSeconds int `json:"windowSeconds"`
@@ -80,7 +80,7 @@ func tokenInfo(_ context.Context, by access.Caller) (TokenInfo, error) {
 		Scopes: by.Scopes, Modules: by.Components, Plan: by.Plan,
 	}
 	if by.ExpiresAt != nil {
-		at := wire.At(*by.ExpiresAt)
+		at := jsontype.At(*by.ExpiresAt)
 		info.ExpiresAt = &at
 	}
 	if !by.Rate.Unlimited {

@@ -11,11 +11,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Warehouses makes the default warehouse of new companies.
@@ -94,15 +94,15 @@ func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company,
 
 // List reads a page of companies in the order of their ids.
 func (s *Service) List(ctx context.Context, f Filter) ([]Company, error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	if f.Status != "" && f.Status != Active && f.Status != Archived {
-		faults.Add("status", fault.Enum, "%q is not a status: use %s or %s", f.Status, Active, Archived)
+		faults.Add("status", apierr.Enum, "%q is not a status: use %s or %s", f.Status, Active, Archived)
 	}
 	if f.Limit == 0 {
 		f.Limit = 50
 	}
 	if f.Limit < 1 || f.Limit > 200 {
-		faults.Add("limit", fault.Max, "must be between 1 and 200")
+		faults.Add("limit", apierr.Max, "must be between 1 and 200")
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err
@@ -118,7 +118,7 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Company, error) {
 func (s *Service) Archive(ctx context.Context, tx *db.Tx, by access.Caller) (Company, error) {
 	return s.change(ctx, tx, by, func(c *Company) error {
 		if c.Status != Archived {
-			at := wire.At(tx.Now())
+			at := jsontype.At(tx.Now())
 			c.Status, c.ArchivedAt = Archived, &at
 		}
 		return nil
@@ -132,9 +132,9 @@ func (s *Service) Unarchive(ctx context.Context, tx *db.Tx, by access.Caller) (C
 
 // SetPlan moves a company to another plan.
 func (s *Service) SetPlan(ctx context.Context, tx *db.Tx, by access.Caller, plan string) (Company, error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	if err := checkPlan(plan); err != nil {
-		faults.Add("plan", fault.Enum, "%s", err.Error())
+		faults.Add("plan", apierr.Enum, "%s", err.Error())
 		return Company{}, faults.Err()
 	}
 	return s.change(ctx, tx, by, func(c *Company) error { c.Plan = plan; return nil })
@@ -144,7 +144,7 @@ func (s *Service) SetPlan(ctx context.Context, tx *db.Tx, by access.Caller, plan
 func (s *Service) Configure(ctx context.Context, tx *db.Tx, by access.Caller, in record.Patch[Settings]) (Company, error) {
 	return s.change(ctx, tx, by, func(c *Company) error {
 		in.Apply(&c.Settings)
-		var faults fault.Fields
+		var faults apierr.Fields
 		c.check(&faults)
 		return faults.Err()
 	})
@@ -158,11 +158,11 @@ type Switch struct {
 
 // SetComponent switches a component of a company. Those that are always on cannot be disabled.
 func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller, in Switch) (Company, error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	if err := s.access.CheckComponent(in.Component); err != nil {
-		faults.Add("component", fault.Enum, "%s", err.Error())
+		faults.Add("component", apierr.Enum, "%s", err.Error())
 	} else if s.access.AlwaysOn().Has(in.Component) && !in.On {
-		faults.Add("component", fault.Conflict, "%s is part of every company and cannot be disabled", in.Component)
+		faults.Add("component", apierr.Conflict, "%s is part of every company and cannot be disabled", in.Component)
 	}
 	if err := faults.Err(); err != nil {
 		return Company{}, err

@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Tiers of a token's rate.
@@ -38,17 +38,17 @@ const (
 // Token is the record of an API token, without its secret.
 type Token struct {
 	record.Key
-	Name        string     `json:"name"`
-	Prefix      string     `json:"prefix"` // the part of the text that may be shown
-	Scopes      []string   `json:"scopes"`
-	ActorID     uuid.UUID  `json:"actorId"` // the technical user
-	ExpiresAt   *wire.Time `json:"expiresAt"`
-	IPAllowlist []string   `json:"ipAllowlist"` // CIDR; empty = any address
-	RateTier    string     `json:"rateTier"`
-	CustomRate  CustomRate `json:"customRate,omitzero"`
-	LastUsedAt  *wire.Time `json:"lastUsedAt"`
-	CreatedByID *uuid.UUID `json:"createdById"`
-	RevokedAt   *wire.Time `json:"revokedAt"`
+	Name        string         `json:"name"`
+	Prefix      string         `json:"prefix"` // the part of the text that may be shown
+	Scopes      []string       `json:"scopes"`
+	ActorID     uuid.UUID      `json:"actorId"` // the technical user
+	ExpiresAt   *jsontype.Time `json:"expiresAt"`
+	IPAllowlist []string       `json:"ipAllowlist"` // CIDR; empty = any address
+	RateTier    string         `json:"rateTier"`
+	CustomRate  CustomRate     `json:"customRate,omitzero"`
+	LastUsedAt  *jsontype.Time `json:"lastUsedAt"`
+	CreatedByID *uuid.UUID     `json:"createdById"`
+	RevokedAt   *jsontype.Time `json:"revokedAt"`
 	record.Meta
 }
 
@@ -82,29 +82,29 @@ func (in *NewToken) check(known *access.Registry) error {
 	if in.Lifetime == 0 {
 		in.Lifetime = defaultLifetime
 	}
-	var faults fault.Fields
+	var faults apierr.Fields
 	checkText(&faults, "name", in.Name, maxName)
 	if len(in.Scopes) == 0 {
-		faults.Add("scopes", fault.Required, "name at least one of %s", strings.Join(known.Scopes(), ", "))
+		faults.Add("scopes", apierr.Required, "name at least one of %s", strings.Join(known.Scopes(), ", "))
 	} else if _, err := known.ParseScopes(in.Scopes); err != nil {
-		faults.Add("scopes", fault.Enum, "%s", err.Error())
+		faults.Add("scopes", apierr.Enum, "%s", err.Error())
 	}
 	if !in.NeverExpires && (in.Lifetime < 0 || in.Lifetime > maxLifetime) {
-		faults.Add("lifetime", fault.Max, "must be above 0 and at most 3 years (1095 days), or never be over")
+		faults.Add("lifetime", apierr.Max, "must be above 0 and at most 3 years (1095 days), or never be over")
 	}
 	in.checkAllowlist(&faults)
 	in.checkRate(&faults)
 	return faults.Err()
 }
 
-func (in *NewToken) checkAllowlist(faults *fault.Fields) {
+func (in *NewToken) checkAllowlist(faults *apierr.Fields) {
 	if len(in.IPAllowlist) > maxAllowlist {
-		faults.Add("ipAllowlist", fault.Length, "at most %d ranges", maxAllowlist)
+		faults.Add("ipAllowlist", apierr.Length, "at most %d ranges", maxAllowlist)
 	}
 	for i, text := range in.IPAllowlist {
 		p, err := parseRange(text)
 		if err != nil {
-			faults.Add(fmt.Sprintf("ipAllowlist[%d]", i), fault.Format, "%q is not a range: use CIDR such as 203.0.113.0/24", text)
+			faults.Add(fmt.Sprintf("ipAllowlist[%d]", i), apierr.Format, "%q is not a range: use CIDR such as 203.0.113.0/24", text)
 			continue
 		}
 		in.IPAllowlist[i] = p.String()
@@ -121,20 +121,20 @@ func parseRange(text string) (netip.Prefix, error) {
 	return p.Masked(), err
 }
 
-func (in *NewToken) checkRate(faults *fault.Fields) {
+func (in *NewToken) checkRate(faults *apierr.Fields) {
 	r := in.CustomRate
 	switch {
 	case in.RateTier != TierStandard && in.RateTier != TierHigh && in.RateTier != TierCustom:
-		faults.Add("rateTier", fault.Enum, "%q is not a tier: use %s, %s or %s", in.RateTier, TierStandard, TierHigh, TierCustom)
+		faults.Add("rateTier", apierr.Enum, "%q is not a tier: use %s, %s or %s", in.RateTier, TierStandard, TierHigh, TierCustom)
 	case in.RateTier != TierCustom && r != CustomRate{}:
-		faults.Add("customRate", fault.Conflict, "is only for the %s tier", TierCustom)
+		faults.Add("customRate", apierr.Conflict, "is only for the %s tier", TierCustom)
 	}
 	const most = 1_000_000
 	if r.RefillMilli < 0 || r.RefillMilli > most*1000 || r.Burst < 0 || r.Burst > most || r.InFlight < 0 || r.InFlight > most {
-		faults.Add("customRate", fault.Max, "refill per second, burst and requests in flight must each be between 0 (unlimited) and %d", most)
+		faults.Add("customRate", apierr.Max, "refill per second, burst and requests in flight must each be between 0 (unlimited) and %d", most)
 	}
 	if (r.RefillMilli == 0) != (r.Burst == 0) {
-		faults.Add("customRate", fault.Conflict, "refill and burst must both be set, or both be 0 for no limit")
+		faults.Add("customRate", apierr.Conflict, "refill and burst must both be set, or both be 0 for no limit")
 	}
 }
 
@@ -150,7 +150,7 @@ func (s *Service) IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, i
 	if n, err := countTokens(ctx, tx, by.Company); err != nil {
 		return Issued{}, err
 	} else if n >= maxTokens {
-		return Issued{}, fault.StateConflict("TOKEN_LIMIT_REACHED", "a company has at most %d tokens: revoke one that is no longer used", maxTokens)
+		return Issued{}, apierr.StateConflict("TOKEN_LIMIT_REACHED", "a company has at most %d tokens: revoke one that is no longer used", maxTokens)
 	}
 	actor, err := users.Create(ctx, tx, by, User{Person: Person{Name: &in.Name, Status: UserActive}, IsTechnical: true})
 	if err != nil {
@@ -172,7 +172,7 @@ func (in *NewToken) token(c Company, actor uuid.UUID, by access.Caller, now time
 		t.IPAllowlist = []string{}
 	}
 	if !in.NeverExpires {
-		at := wire.At(now.Add(in.Lifetime))
+		at := jsontype.At(now.Add(in.Lifetime))
 		t.ExpiresAt = &at
 	}
 	if by.Actor != uuid.Nil {
@@ -197,7 +197,7 @@ func (s *Service) RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, 
 	if err != nil || t.RevokedAt != nil {
 		return t, err
 	}
-	at := wire.At(tx.Now())
+	at := jsontype.At(tx.Now())
 	t.RevokedAt = &at
 	deleteSecrets(tx, t)
 	return t, s.storeToken(ctx, tx, by, &t)
@@ -211,9 +211,9 @@ type Rotation struct {
 
 // RotateToken gives a token a new secret; older ones stay valid for the overlap.
 func (s *Service) RotateToken(ctx context.Context, tx *db.Tx, by access.Caller, in Rotation) (Issued, error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	if in.Overlap < 0 || in.Overlap > maxOverlap {
-		faults.Add("overlap", fault.Max, "must be between 0 and 7 days")
+		faults.Add("overlap", apierr.Max, "must be between 0 and 7 days")
 		return Issued{}, faults.Err()
 	}
 	t, err := getToken(ctx, tx, by.Company, in.TokenID)
@@ -221,7 +221,7 @@ func (s *Service) RotateToken(ctx context.Context, tx *db.Tx, by access.Caller, 
 		return Issued{}, err
 	}
 	if t.RevokedAt != nil {
-		return Issued{}, fault.StateConflict("TOKEN_REVOKED", "token %s is revoked: issue a new one", t.ID)
+		return Issued{}, apierr.StateConflict("TOKEN_REVOKED", "token %s is revoked: issue a new one", t.ID)
 	}
 	text, hash := newSecret(t.Prefix)
 	retireSecrets(tx, t, tx.Now(), tx.Now().Add(in.Overlap))

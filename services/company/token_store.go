@@ -8,8 +8,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -59,7 +59,7 @@ func insertSecret(tx *db.Tx, t Token, hash tokenHash) {
 func getToken(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (Token, error) {
 	t, err := one(ctx, q, scanToken, sqlSelectToken, company, id)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return t, fault.NotFound("TOKEN", id.String())
+		return t, apierr.NotFound("TOKEN", id.String())
 	}
 	return t, err
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -43,7 +43,7 @@ type Person struct {
 }
 
 var users = resource.Of[User]("users", "USER").OnConstraint("users_email_key",
-	fault.StateConflict("USER_EMAIL_TAKEN", "another user of the company has this email: invite with another one, or activate the existing user"))
+	apierr.StateConflict("USER_EMAIL_TAKEN", "another user of the company has this email: invite with another one, or activate the existing user"))
 
 // Invitation is what a user is made of.
 type Invitation struct {
@@ -54,16 +54,16 @@ type Invitation struct {
 
 func (in *Invitation) check() error {
 	in.Email, in.Name, in.Role = strings.ToLower(strings.TrimSpace(in.Email)), strings.TrimSpace(in.Name), strings.TrimSpace(in.Role)
-	var faults fault.Fields
+	var faults apierr.Fields
 	checkText(&faults, "email", in.Email, 254)
 	if a, err := mail.ParseAddress(in.Email); len(faults) == 0 && (err != nil || a.Address != in.Email) {
-		faults.Add("email", fault.Format, "%q is not an address: use one such as anna@example.com", in.Email)
+		faults.Add("email", apierr.Format, "%q is not an address: use one such as anna@example.com", in.Email)
 	}
 	if utf8.RuneCountInString(in.Name) > maxName {
-		faults.Add("name", fault.Length, "at most %d characters", maxName)
+		faults.Add("name", apierr.Length, "at most %d characters", maxName)
 	}
 	if utf8.RuneCountInString(in.Role) > 64 {
-		faults.Add("role", fault.Length, "at most 64 characters")
+		faults.Add("role", apierr.Length, "at most 64 characters")
 	}
 	return faults.Err()
 }
@@ -93,7 +93,7 @@ func (s *Service) BlockUser(ctx context.Context, tx *db.Tx, by access.Caller, id
 func setUserStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, status string, raised event.Event[User]) (User, error) {
 	return users.Change(ctx, tx, by, id, func(before User, u *User) error {
 		if u.IsTechnical && before.Status != status {
-			return fault.StateConflict("USER_IS_TECHNICAL", "user %s stands for a token: revoke the token instead", id)
+			return apierr.StateConflict("USER_IS_TECHNICAL", "user %s stands for a token: revoke the token instead", id)
 		}
 		u.Status = status
 		return nil

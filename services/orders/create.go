@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -43,7 +43,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep f
 		}
 		return keep(tx, made, raw)
 	}, opts)
-	if fault.Is(err, errExternalTaken.Code) {
+	if apierr.Is(err, errExternalTaken.Code) {
 		err = s.nameDuplicate(ctx, by.Company, made.Details, err)
 	}
 	return made, err

@@ -2,9 +2,9 @@ package orders
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -18,7 +18,7 @@ func Domain() domain.Domain {
 		Scopes:     []access.Resource{{Name: "orders"}},
 		Components: []access.Component{{Alias: "orders"}},
 		Events:     event.Declare(group.Component, group.Scope, created, updated, statusChanged, cancelled),
-		Errors: []fault.Doc{
+		Errors: []apierr.Doc{
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
 			{Status: 409, Code: "CATALOG_ITEM_HIDDEN", Advice: "A hidden product or service cannot be added to an order. Make it active, or choose another."},
 			{Status: 409, Code: "CREDIT_LIMIT_EXCEEDED", Advice: "This order would take the client's open orders over the credit limit; meta has the amounts. Record a payment, or raise the limit."},

@@ -12,20 +12,20 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // HistoryEntry is the change of one field.
 type HistoryEntry struct {
-	Field   string    `json:"field"`
-	From    any       `json:"from" doc:"previous value; for lines their number"`
-	To      any       `json:"to" doc:"new value; for lines their number"`
-	ActorID string    `json:"actorId"`
-	At      wire.Time `json:"at"`
+	Field   string        `json:"field"`
+	From    any           `json:"from" doc:"previous value; for lines their number"`
+	To      any           `json:"to" doc:"new value; for lines their number"`
+	ActorID string        `json:"actorId"`
+	At      jsontype.Time `json:"at"`
 }
 
 // change is the change of a top-level field, with its JSON before and after.
@@ -96,7 +96,7 @@ func (s *Service) History(ctx context.Context, by access.Caller, id uuid.UUID) (
 	})
 	err := s.db.SendBatch(ctx, b).Close()
 	if db.IsNoRows(err) {
-		return nil, fault.NotFound("ORDER", id.String())
+		return nil, apierr.NotFound("ORDER", id.String())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read history of order: %w", err)

@@ -5,7 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/trade"
@@ -16,20 +16,20 @@ func at(i int, field string) string { return fmt.Sprintf("items[%d].%s", i, fiel
 
 // checkItems checks the rules of lines that depend on no other record.
 func checkItems(items []LineInput) error {
-	var faults fault.Fields
+	var faults apierr.Fields
 	for i, in := range items {
 		if in.Kind == trade.KindCustom {
 			in.checkCustom(i, &faults)
 		} else if in.RefID == nil {
-			faults.Add(at(i, "refId"), fault.Required, "is required for a %s; use kind custom for an item that is not in the catalog", in.Kind)
+			faults.Add(at(i, "refId"), apierr.Required, "is required for a %s; use kind custom for an item that is not in the catalog", in.Kind)
 		}
 		if in.Kind == trade.KindService && in.VariantID != nil {
-			faults.Add(at(i, "variantId"), fault.Conflict, "is allowed only for products; omit it")
+			faults.Add(at(i, "variantId"), apierr.Conflict, "is allowed only for products; omit it")
 		}
 		seen := map[uuid.UUID]bool{}
 		for j, m := range in.Modifiers {
 			if seen[m.OptionID] {
-				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Conflict, "is a duplicate; send the option once, with a qty")
+				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), apierr.Conflict, "is a duplicate; send the option once, with a qty")
 			}
 			seen[m.OptionID] = true
 		}
@@ -37,21 +37,21 @@ func checkItems(items []LineInput) error {
 	return faults.Err()
 }
 
-func (in LineInput) checkCustom(i int, faults *fault.Fields) {
+func (in LineInput) checkCustom(i int, faults *apierr.Fields) {
 	if in.RefID != nil {
-		faults.Add(at(i, "refId"), fault.Conflict, "is not allowed for a custom line; omit it")
+		faults.Add(at(i, "refId"), apierr.Conflict, "is not allowed for a custom line; omit it")
 	}
 	if in.VariantID != nil {
-		faults.Add(at(i, "variantId"), fault.Conflict, "is not allowed for a custom line; omit it")
+		faults.Add(at(i, "variantId"), apierr.Conflict, "is not allowed for a custom line; omit it")
 	}
 	if in.Name == nil {
-		faults.Add(at(i, "name"), fault.Required, "is required for a custom line")
+		faults.Add(at(i, "name"), apierr.Required, "is required for a custom line")
 	}
 	if in.UnitPrice == nil {
-		faults.Add(at(i, "unitPrice"), fault.Required, "is required for a custom line")
+		faults.Add(at(i, "unitPrice"), apierr.Required, "is required for a custom line")
 	}
 	if len(in.Modifiers) > 0 {
-		faults.Add(at(i, "modifiers"), fault.Conflict, "is not allowed for a custom line; omit it")
+		faults.Add(at(i, "modifiers"), apierr.Conflict, "is not allowed for a custom line; omit it")
 	}
 }
 
@@ -127,30 +127,30 @@ func (b lineBuilder) checkRefs(items []LineInput) error {
 		item, found := b.items[r]
 		switch {
 		case !found && r.Kind == trade.KindService:
-			return fault.ReferenceNotFound("SERVICE", at(i, "refId"), r.ID.String())
+			return apierr.ReferenceNotFound("SERVICE", at(i, "refId"), r.ID.String())
 		case !found:
-			return fault.ReferenceNotFound("PRODUCT", at(i, "refId"), r.ID.String())
+			return apierr.ReferenceNotFound("PRODUCT", at(i, "refId"), r.ID.String())
 		case item.UnknownVariant:
-			return fault.ReferenceNotFound("PRODUCT_VARIANT", at(i, "variantId"), r.Variant.String())
+			return apierr.ReferenceNotFound("PRODUCT_VARIANT", at(i, "variantId"), r.Variant.String())
 		}
 	}
 	return nil
 }
 
 func (b lineBuilder) checkRules(items []LineInput) error {
-	var faults fault.Fields
+	var faults apierr.Fields
 	for i, in := range items {
 		r, _ := in.ref()
 		item := b.items[r]
 		qty := orOne(in.Qty)
 		if item.MinOrderQty != nil && qty < *item.MinOrderQty {
-			faults.Add(at(i, "qty"), fault.Min, "must be at least %s, the minimum order quantity of %s", *item.MinOrderQty, item.SKU)
+			faults.Add(at(i, "qty"), apierr.Min, "must be at least %s, the minimum order quantity of %s", *item.MinOrderQty, item.SKU)
 		} else if item.OrderStepQty != nil && *item.OrderStepQty > 0 && qty%*item.OrderStepQty != 0 {
-			faults.Add(at(i, "qty"), fault.Step, "must be a multiple of %s, the order step of %s", *item.OrderStepQty, item.SKU)
+			faults.Add(at(i, "qty"), apierr.Step, "must be a multiple of %s, the order step of %s", *item.OrderStepQty, item.SKU)
 		}
 		for j, m := range in.Modifiers {
 			if _, ok := item.Options[m.OptionID]; !ok {
-				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Enum, "must be a modifier option of %s", item.SKU)
+				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), apierr.Enum, "must be a modifier option of %s", item.SKU)
 			}
 		}
 	}
@@ -172,11 +172,11 @@ func (b lineBuilder) checkState(i int, in LineInput) error {
 	}
 	item := b.items[r]
 	if item.HasVariants && r.Variant == uuid.Nil {
-		return fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", at(i, "variantId")).
+		return apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", at(i, "variantId")).
 			With("field", at(i, "variantId")).With("productId", r.ID)
 	}
 	if item.Hidden && !b.known[r] {
-		return fault.StateConflict("CATALOG_ITEM_HIDDEN", "%s: the item is hidden and cannot be ordered; make it active, or choose another", at(i, "refId")).
+		return apierr.StateConflict("CATALOG_ITEM_HIDDEN", "%s: the item is hidden and cannot be ordered; make it active, or choose another", at(i, "refId")).
 			With("field", at(i, "refId")).With("id", r.ID)
 	}
 	return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -20,7 +20,7 @@ func fieldsOf(t *testing.T, err error) map[string]string {
 	if err == nil {
 		return codes
 	}
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok, "%v", err)
 	for _, field := range f.Fields {
 		codes[field.Field] = field.Code

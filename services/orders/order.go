@@ -4,9 +4,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Order is an order with its lines. Money is in minor units. See docs/reference/rules.md#orders.
@@ -22,44 +22,44 @@ type Header struct {
 	Status        string `json:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled"`
 	PaymentStatus string `json:"paymentStatus" enum:"unpaid,partial,paid,refunded"`
 	Details
-	DealID             *uuid.UUID   `json:"dealId" format:"uuid" db:",insert"`
-	WarehouseID        *uuid.UUID   `json:"warehouseId" format:"uuid" doc:"warehouse in which items are reserved; null on some old orders until their items or status change"`
-	AddressLabel       *string      `json:"addressLabel"`
-	DeliveryStatus     *string      `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
-	Subtotal           money.Amount `json:"subtotal" doc:"before the discount"`
-	DiscountAmount     money.Amount `json:"discountAmount"`
-	Total              money.Amount `json:"total" doc:"after the discount, without deliveryCost"`
-	AmountDue          money.Amount `json:"amountDue" db:"-" doc:"total + deliveryCost - prepaidAmount"`
-	CreatedByID        *uuid.UUID   `json:"createdById" format:"uuid" db:",insert"`
-	AllowedTransitions []string     `json:"allowedTransitions" db:"-" doc:"statuses that the order can change to"`
-	CompletedAt        *wire.Time   `json:"completedAt"`
-	CancelledAt        *wire.Time   `json:"cancelledAt"`
-	WasPaid            bool         `json:"-"` // the payments contain a positive one
+	DealID             *uuid.UUID     `json:"dealId" format:"uuid" db:",insert"`
+	WarehouseID        *uuid.UUID     `json:"warehouseId" format:"uuid" doc:"warehouse in which items are reserved; null on some old orders until their items or status change"`
+	AddressLabel       *string        `json:"addressLabel"`
+	DeliveryStatus     *string        `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
+	Subtotal           money.Amount   `json:"subtotal" doc:"before the discount"`
+	DiscountAmount     money.Amount   `json:"discountAmount"`
+	Total              money.Amount   `json:"total" doc:"after the discount, without deliveryCost"`
+	AmountDue          money.Amount   `json:"amountDue" db:"-" doc:"total + deliveryCost - prepaidAmount"`
+	CreatedByID        *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
+	AllowedTransitions []string       `json:"allowedTransitions" db:"-" doc:"statuses that the order can change to"`
+	CompletedAt        *jsontype.Time `json:"completedAt"`
+	CancelledAt        *jsontype.Time `json:"cancelledAt"`
+	WasPaid            bool           `json:"-"` // the payments contain a positive one
 	record.Meta
 }
 
 // Details are the fields that API clients can set at any time.
 type Details struct {
-	CustomerID          *uuid.UUID    `json:"customerId" format:"uuid"`
-	AssetID             *uuid.UUID    `json:"assetId" format:"uuid"`
-	AddressID           *uuid.UUID    `json:"addressId" format:"uuid"`
-	CustomerName        *string       `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
-	CustomerPhone       *string       `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
-	CustomerEmail       *string       `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: from the client"`
-	CustomerNote        *string       `json:"customerNote" maxLength:"4000"`
-	Channel             *string       `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
-	Source              *string       `json:"source" maxLength:"255"`
-	ExternalID          *string       `json:"externalId" minLength:"1" maxLength:"255" doc:"unique per company and source"`
-	DeliveryMethod      *string       `json:"deliveryMethod" enum:"pickup,courier,post" doc:"pickup, courier or post"`
-	DeliveryCost        money.Amount  `json:"deliveryCost" minimum:"0"`
-	DeliveryAddressText *string       `json:"deliveryAddressText" maxLength:"1000"`
-	DueAt               *wire.Time    `json:"dueAt"`
-	ReadyBy             *wire.Time    `json:"readyBy"`
-	PayDueAt            *wire.Time    `json:"payDueAt" doc:"default: createdAt plus the payment terms of the client"`
-	Note                *string       `json:"note" maxLength:"4000"`
-	DiscountPercent     money.Percent `json:"discountPercent" db:"discount_percent_bp"`
-	PrepaidAmount       money.Amount  `json:"prepaidAmount" minimum:"0" doc:"sum of the payments; changing it records the difference as a payment"`
-	AssignedToID        *uuid.UUID    `json:"assignedToId" format:"uuid"`
+	CustomerID          *uuid.UUID     `json:"customerId" format:"uuid"`
+	AssetID             *uuid.UUID     `json:"assetId" format:"uuid"`
+	AddressID           *uuid.UUID     `json:"addressId" format:"uuid"`
+	CustomerName        *string        `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
+	CustomerPhone       *string        `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
+	CustomerEmail       *string        `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: from the client"`
+	CustomerNote        *string        `json:"customerNote" maxLength:"4000"`
+	Channel             *string        `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
+	Source              *string        `json:"source" maxLength:"255"`
+	ExternalID          *string        `json:"externalId" minLength:"1" maxLength:"255" doc:"unique per company and source"`
+	DeliveryMethod      *string        `json:"deliveryMethod" enum:"pickup,courier,post" doc:"pickup, courier or post"`
+	DeliveryCost        money.Amount   `json:"deliveryCost" minimum:"0"`
+	DeliveryAddressText *string        `json:"deliveryAddressText" maxLength:"1000"`
+	DueAt               *jsontype.Time `json:"dueAt"`
+	ReadyBy             *jsontype.Time `json:"readyBy"`
+	PayDueAt            *jsontype.Time `json:"payDueAt" doc:"default: createdAt plus the payment terms of the client"`
+	Note                *string        `json:"note" maxLength:"4000"`
+	DiscountPercent     money.Percent  `json:"discountPercent" db:"discount_percent_bp"`
+	PrepaidAmount       money.Amount   `json:"prepaidAmount" minimum:"0" doc:"sum of the payments; changing it records the difference as a payment"`
+	AssignedToID        *uuid.UUID     `json:"assignedToId" format:"uuid"`
 }
 
 // Input is the body of a new order.

@@ -12,13 +12,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // headers is the plan of the columns that are read and compared to detect changes.
@@ -89,7 +89,7 @@ func selectOrder(ctx context.Context, q db.Querier, company tenant.ID, id uuid.U
 	})
 	err := q.SendBatch(ctx, b).Close()
 	if db.IsNoRows(err) {
-		return o, fault.NotFound("ORDER", id.String())
+		return o, apierr.NotFound("ORDER", id.String())
 	}
 	if err != nil {
 		return o, fmt.Errorf("select order: %w", err)
@@ -173,7 +173,7 @@ const sqlDeleteLines = `DELETE FROM order_lines WHERE company_id = $1 AND order_
 
 const sqlInsertPayment = `INSERT INTO order_payments (company_id, order_id, id, delta, created_by_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
 
-func insertPayment(tx *db.Tx, o *Order, by access.Caller, delta money.Amount, at wire.Time) {
+func insertPayment(tx *db.Tx, o *Order, by access.Caller, delta money.Amount, at jsontype.Time) {
 	tx.Queue(sqlInsertPayment, o.CompanyID, o.ID, record.NewID(), delta, actor(by), at)
 }
 

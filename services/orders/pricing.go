@@ -3,9 +3,9 @@ package orders
 import (
 	"time"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // price computes the amounts and the payment status of the order from its lines, discount and payments. Payments above
@@ -29,7 +29,7 @@ func (o *Order) price() error {
 		return err
 	}
 	if o.PrepaidAmount > payable {
-		return fault.StateConflict("ORDER_OVERPAID", "payments of %s exceed the %s payable; reduce prepaidAmount first", o.PrepaidAmount, payable).
+		return apierr.StateConflict("ORDER_OVERPAID", "payments of %s exceed the %s payable; reduce prepaidAmount first", o.PrepaidAmount, payable).
 			With("payable", payable).With("prepaidAmount", o.PrepaidAmount)
 	}
 	if o.PrepaidAmount > 0 {
@@ -45,12 +45,12 @@ func (h *Header) checkLimit(limit, used money.Amount) error {
 	if limit == 0 || used+h.AmountDue <= limit {
 		return nil
 	}
-	return fault.StateConflict("CREDIT_LIMIT_EXCEEDED", "the order requires %s of a credit limit of %s, of which %s is used; record a payment or raise the limit", h.AmountDue, limit, used).
+	return apierr.StateConflict("CREDIT_LIMIT_EXCEEDED", "the order requires %s of a credit limit of %s, of which %s is used; record a payment or raise the limit", h.AmountDue, limit, used).
 		With("creditLimit", limit).With("used", used).With("required", h.AmountDue)
 }
 
 // dueAfter returns the time some days after now.
-func dueAfter(now time.Time, days int32) *wire.Time {
-	at := wire.At(now.AddDate(0, 0, int(days)))
+func dueAfter(now time.Time, days int32) *jsontype.Time {
+	at := jsontype.At(now.AddDate(0, 0, int(days)))
 	return &at
 }

@@ -6,9 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -127,14 +127,14 @@ func (s *Service) assignWarehouse(ctx context.Context, q db.Querier, o *Order) e
 	return nil
 }
 
-var errNoWarehouse = fault.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
+var errNoWarehouse = apierr.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
 	"warehouseId: is required, because the order has items with stock and the company has no default warehouse").With("field", "warehouseId")
 
 func missing(err error, found bool, entity, field string, id uuid.UUID) error {
 	if err != nil || found {
 		return err
 	}
-	return fault.ReferenceNotFound(entity, field, id.String())
+	return apierr.ReferenceNotFound(entity, field, id.String())
 }
 
 // check returns a 409 if another order has the external id or the client is archived.
@@ -143,7 +143,7 @@ func (r *resolved) check(customer *uuid.UUID) error {
 		return externalTaken(*r.duplicate)
 	}
 	if r.client != nil && r.client.Archived {
-		return fault.StateConflict("CLIENT_ARCHIVED", "the client is archived; restore the client or choose another").
+		return apierr.StateConflict("CLIENT_ARCHIVED", "the client is archived; restore the client or choose another").
 			With("field", "customerId").With("id", customer)
 	}
 	return nil
@@ -153,4 +153,4 @@ func externalTaken(order uuid.UUID) error {
 	return errExternalTaken.With("orderId", order)
 }
 
-var errExternalTaken = fault.StateConflict("ORDER_EXTERNAL_ID_TAKEN", "externalId: another order from this source has this externalId; see meta.orderId")
+var errExternalTaken = apierr.StateConflict("ORDER_EXTERNAL_ID_TAKEN", "externalId: another order from this source has this externalId; see meta.orderId")

@@ -3,7 +3,7 @@ package orders
 import (
 	"slices"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
@@ -32,11 +32,11 @@ var transitions = map[string][]string{
 func (o *Order) checkTransition(to string) error {
 	allowed := transitions[o.Status]
 	if !slices.Contains(allowed, to) {
-		return fault.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "the status cannot change from %s to %s; use one of the statuses in meta.allowed", o.Status, to).
+		return apierr.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "the status cannot change from %s to %s; use one of the statuses in meta.allowed", o.Status, to).
 			With("from", o.Status).With("to", to).With("allowed", allowed)
 	}
 	if to == statusCancelled && slices.ContainsFunc(o.Lines, func(l Line) bool { return l.ShippedQty > 0 }) {
-		return fault.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped; cancel its shipments first")
+		return apierr.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped; cancel its shipments first")
 	}
 	return nil
 }
@@ -49,12 +49,12 @@ func (h *Header) checkChange(in *record.Patch[Fields]) error {
 	if h.isFinal() {
 		locked := slices.DeleteFunc(in.Names(), func(name string) bool { return slices.Contains(finalFields, name) })
 		if len(locked) > 0 {
-			return fault.StateConflict("ORDER_FINALIZED", "the order is %s: only note, assignedToId and prepaidAmount can be changed; omit the fields in meta.fields", h.Status).
+			return apierr.StateConflict("ORDER_FINALIZED", "the order is %s: only note, assignedToId and prepaidAmount can be changed; omit the fields in meta.fields", h.Status).
 				With("status", h.Status).With("fields", locked)
 		}
 	}
 	if in.Sent(&in.Value.Items) && h.Status != statusNew && h.Status != statusConfirmed {
-		return fault.StateConflict("ORDER_ITEMS_LOCKED", "the order is %s: items can be replaced only while it is new or confirmed", h.Status).With("status", h.Status)
+		return apierr.StateConflict("ORDER_ITEMS_LOCKED", "the order is %s: items can be replaced only while it is new or confirmed", h.Status).With("status", h.Status)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (h *Header) settleDelivery() error {
 		return nil
 	}
 	if s := *h.DeliveryStatus; s != deliveryPending && s != deliveryPacking {
-		return fault.StateConflict("ORDER_DELIVERY_TRANSITION_INVALID", "the delivery is %s; deliveryMethod can be cleared only while it is pending or packing", s).
+		return apierr.StateConflict("ORDER_DELIVERY_TRANSITION_INVALID", "the delivery is %s; deliveryMethod can be cleared only while it is pending or packing", s).
 			With("from", s).With("to", nil).With("allowed", []string{})
 	}
 	h.DeliveryStatus = nil

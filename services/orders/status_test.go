@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
@@ -18,7 +18,7 @@ func requireFault(t *testing.T, code string, err error, msg ...any) map[string]a
 		require.NoError(t, err, msg...)
 		return nil
 	}
-	f, ok := fault.As(err)
+	f, ok := apierr.As(err)
 	require.True(t, ok, "%v: %v", msg, err)
 	require.Equal(t, code, f.Code, msg...)
 	return f.Meta

@@ -2,9 +2,9 @@ package warehouse
 
 import (
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -18,7 +18,7 @@ func Domain() domain.Domain {
 		Scopes:     []access.Resource{{Name: "warehouse"}},
 		Components: []access.Component{{Alias: "warehouse"}},
 		Events:     event.Declare(group.Component, group.Scope, movementCreated, stockAdjusted),
-		Errors: []fault.Doc{
+		Errors: []apierr.Doc{
 			{Status: 409, Code: "BRANCH_WAREHOUSE_EXISTS", Advice: "The branch already has a warehouse; a branch can have only one."},
 			{Status: 409, Code: "STOCK_ACCOUNTING_DISABLED", Advice: "Stock tracking is disabled for the product. Set hasStock to true first."},
 			{Status: 409, Code: "STOCK_CHANGED", Advice: "The stock has changed since it was read. Read it again and retry."},

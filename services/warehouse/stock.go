@@ -11,14 +11,14 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Stock is the stock of a product or variant in a warehouse; see docs/reference/rules.md#stock.
@@ -45,23 +45,23 @@ type Stock struct {
 // Movement is one change of a physical quantity. Movements are immutable.
 type Movement struct {
 	record.Key
-	Type           string     `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return"`
-	ProductID      uuid.UUID  `json:"productId" format:"uuid"`
-	ProductName    string     `json:"productName"`
-	ProductSKU     string     `json:"productSku"`
-	VariantID      *uuid.UUID `json:"variantId" format:"uuid"`
-	VariantSKU     *string    `json:"variantSku"`
-	WarehouseID    uuid.UUID  `json:"warehouseId" format:"uuid"`
-	WarehouseName  string     `json:"warehouseName"`
-	Delta          money.Qty  `json:"delta"`
-	QtyBefore      money.Qty  `json:"qtyBefore"`
-	QtyAfter       money.Qty  `json:"qtyAfter"`
-	DocumentType   *string    `json:"documentType" doc:"order, shipment, sale or receipt"`
-	DocumentID     *uuid.UUID `json:"documentId" format:"uuid"`
-	DocumentNumber *int64     `json:"documentNumber"`
-	Reason         *string    `json:"reason"`
-	CreatedByID    *uuid.UUID `json:"createdById" format:"uuid"`
-	CreatedAt      wire.Time  `json:"createdAt"`
+	Type           string        `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return"`
+	ProductID      uuid.UUID     `json:"productId" format:"uuid"`
+	ProductName    string        `json:"productName"`
+	ProductSKU     string        `json:"productSku"`
+	VariantID      *uuid.UUID    `json:"variantId" format:"uuid"`
+	VariantSKU     *string       `json:"variantSku"`
+	WarehouseID    uuid.UUID     `json:"warehouseId" format:"uuid"`
+	WarehouseName  string        `json:"warehouseName"`
+	Delta          money.Qty     `json:"delta"`
+	QtyBefore      money.Qty     `json:"qtyBefore"`
+	QtyAfter       money.Qty     `json:"qtyAfter"`
+	DocumentType   *string       `json:"documentType" doc:"order, shipment, sale or receipt"`
+	DocumentID     *uuid.UUID    `json:"documentId" format:"uuid"`
+	DocumentNumber *int64        `json:"documentNumber"`
+	Reason         *string       `json:"reason"`
+	CreatedByID    *uuid.UUID    `json:"createdById" format:"uuid"`
+	CreatedAt      jsontype.Time `json:"createdAt"`
 }
 
 // sum adds up the deltas of each row, drops those that change nothing, and sorts them in the order in which all documents
@@ -127,7 +127,7 @@ func insufficient(deltas []trade.StockDelta, done map[trade.StockKey]bool) error
 	if lines == nil {
 		return nil
 	}
-	return fault.StateConflict("STOCK_INSUFFICIENT", "not enough stock is available; reduce the quantities in meta.lines, or receive stock").
+	return apierr.StateConflict("STOCK_INSUFFICIENT", "not enough stock is available; reduce the quantities in meta.lines, or receive stock").
 		With("lines", lines)
 }
 
@@ -165,7 +165,7 @@ func newMovement(tx *db.Tx, by access.Caller, doc trade.StockDocument, d trade.S
 	m := Movement{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Type: doc.Movement, ProductID: d.Product, ProductName: p.Name, ProductSKU: p.SKU,
 		VariantID: d.VariantID(), VariantSKU: p.VariantSKU, WarehouseID: d.Warehouse, WarehouseName: warehouse,
-		Delta: d.Qty, QtyBefore: after - d.Qty, QtyAfter: after, CreatedByID: &by.Actor, CreatedAt: wire.At(tx.Now()),
+		Delta: d.Qty, QtyBefore: after - d.Qty, QtyAfter: after, CreatedByID: &by.Actor, CreatedAt: jsontype.At(tx.Now()),
 	}
 	if doc.Type != "" {
 		m.DocumentType, m.DocumentID, m.DocumentNumber = &doc.Type, &doc.ID, &doc.Number
@@ -233,7 +233,7 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 		return Stock{}, err
 	}
 	if in.ExpectedQty != nil && *in.ExpectedQty != st.Qty {
-		return Stock{}, fault.StateConflict("STOCK_CHANGED", "the quantity is %s but expectedQty is %s; read the stock again and retry", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
+		return Stock{}, apierr.StateConflict("STOCK_CHANGED", "the quantity is %s but expectedQty is %s; read the stock again and retry", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
 	}
 	before := st
 	st.Qty = money.Units(in.TargetQty)
@@ -268,7 +268,7 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	}
 	warehouse, ok := names[in.WarehouseID]
 	if !ok {
-		return p, "", fault.ReferenceNotFound("WAREHOUSE", "warehouseId", in.WarehouseID.String())
+		return p, "", apierr.ReferenceNotFound("WAREHOUSE", "warehouseId", in.WarehouseID.String())
 	}
 	bare := trade.StockKey{Product: in.ProductID}
 	products, err := s.products.StockProducts(ctx, tx, company, []trade.StockKey{bare, k})
@@ -276,16 +276,16 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 		return p, "", err
 	}
 	if _, ok := products[bare]; !ok {
-		return p, "", fault.ReferenceNotFound("PRODUCT", "productId", in.ProductID.String())
+		return p, "", apierr.ReferenceNotFound("PRODUCT", "productId", in.ProductID.String())
 	}
 	p, ok = products[k]
 	switch {
 	case !ok:
-		return p, "", fault.ReferenceNotFound("PRODUCT_VARIANT", "variantId", k.Variant.String())
+		return p, "", apierr.ReferenceNotFound("PRODUCT_VARIANT", "variantId", k.Variant.String())
 	case !p.HasStock:
-		return p, "", fault.StateConflict("STOCK_ACCOUNTING_DISABLED", "stock tracking is disabled for the product; set hasStock to true first")
+		return p, "", apierr.StateConflict("STOCK_ACCOUNTING_DISABLED", "stock tracking is disabled for the product; set hasStock to true first")
 	case p.HasVariants && k.Variant == uuid.Nil:
-		return p, "", fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "stock of the product is tracked per variant; set variantId")
+		return p, "", apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "stock of the product is tracked per variant; set variantId")
 	}
 	return p, warehouse, nil
 }

@@ -14,9 +14,9 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
@@ -141,7 +141,7 @@ func (w *kit) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
 		return nil
 	})
 	if !out && w.by.Settings.BlocksStock() && !enough {
-		require.True(rt, fault.Is(err, "STOCK_INSUFFICIENT"), "%v", err)
+		require.True(rt, apierr.Is(err, "STOCK_INSUFFICIENT"), "%v", err)
 		return
 	}
 	require.NoError(rt, err)
@@ -176,7 +176,7 @@ func TestBlockedStockIsNeverReservedTwice(t *testing.T) {
 				done++
 				return
 			}
-			f, ok := fault.As(err)
+			f, ok := apierr.As(err)
 			if ok && f.Code == "STOCK_INSUFFICIENT" {
 				if lines, _ := f.Meta["lines"].([]map[string]any); len(lines) != 3 {
 					t.Errorf("meta.lines names %d of 3 lines", len(lines))
@@ -211,7 +211,7 @@ func TestSetStockRules(t *testing.T) {
 	require.Equal(t, money.Units(4), st.Available)
 	in.ExpectedQty = new(money.Units(3))
 	_, err = adjust(in)
-	require.True(t, fault.Is(err, "STOCK_CHANGED"), "%v", err)
+	require.True(t, apierr.Is(err, "STOCK_CHANGED"), "%v", err)
 	in.ExpectedQty = nil
 	again, err := adjust(in)
 	require.NoError(t, err)
@@ -222,7 +222,7 @@ func TestSetStockRules(t *testing.T) {
 		"WAREHOUSE_NOT_FOUND":       {ProductID: k.Product, WarehouseID: uuid.New()},
 	} {
 		_, err := adjust(in)
-		require.True(t, fault.Is(err, code), "%v", err)
+		require.True(t, apierr.Is(err, code), "%v", err)
 	}
 	totals, err := warehouse.Totals(t.Context(), w.d, w.by.Company, []uuid.UUID{k.Product, w.keys[1].Product})
 	require.NoError(t, err)

@@ -11,15 +11,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -88,7 +88,7 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 		version = before.Version
 		in.Apply(&v.SubscriptionFields)
 		if in.Sent(&in.Value.IsActive) {
-			v.setActive(in.Value.IsActive, wire.At(tx.Now()))
+			v.setActive(in.Value.IsActive, jsontype.At(tx.Now()))
 		}
 		moved := v.URL != before.URL
 		if moved {
@@ -148,7 +148,7 @@ func (s *Service) RotateSecret(ctx context.Context, tx *db.Tx, by access.Caller,
 			if err != nil {
 				return err
 			}
-			until := wire.At(tx.Now().Add(time.Duration(in.OverlapHours) * time.Hour))
+			until := jsontype.At(tx.Now().Add(time.Duration(in.OverlapHours) * time.Hour))
 			v.PreviousSecret, v.PreviousUntil = &old, &until
 		}
 		text, err = s.newSecret(v)
@@ -170,7 +170,7 @@ func (s *Service) newSecret(sub *Subscription) (text string, err error) {
 
 // check checks what a client sends and brings it into its normal form.
 func (s *Service) check(in *SubscriptionFields) error {
-	var faults fault.Fields
+	var faults apierr.Fields
 	s.checkURL(&faults, in.URL)
 	in.Events = texts(s.checkPatterns(&faults, "events", in.Events))
 	in.Filter = checkFilter(&faults, in.Filter)
@@ -178,7 +178,7 @@ func (s *Service) check(in *SubscriptionFields) error {
 }
 
 func (s *Service) checkPatch(in *record.Patch[SubscriptionFields]) error {
-	var faults fault.Fields
+	var faults apierr.Fields
 	if in.Sent(&in.Value.URL) {
 		s.checkURL(&faults, in.Value.URL)
 	}
@@ -187,9 +187,9 @@ func (s *Service) checkPatch(in *record.Patch[SubscriptionFields]) error {
 	return faults.Err()
 }
 
-func (s *Service) checkURL(faults *fault.Fields, url string) {
+func (s *Service) checkURL(faults *apierr.Fields, url string) {
 	if err := egress.CheckURL(url, s.insecure); err != nil {
-		faults.Add("url", fault.Format, "%s", err.Error())
+		faults.Add("url", apierr.Format, "%s", err.Error())
 	}
 }
 
@@ -236,12 +236,12 @@ func checkAgainstOthers(ctx context.Context, tx *db.Tx, sub Subscription, isNew 
 	}
 	for _, o := range others {
 		if o.ID != sub.ID && o.URL == sub.URL && sameSet(o.Events, sub.Events) {
-			return fault.StateConflict("WEBHOOK_SUBSCRIPTION_EXISTS",
+			return apierr.StateConflict("WEBHOOK_SUBSCRIPTION_EXISTS",
 				"subscription %s has the same url and events: change that one, or name other events", o.ID).With("subscriptionId", o.ID)
 		}
 	}
 	if isNew && len(others) >= MaxSubscriptions {
-		return fault.StateConflict("WEBHOOK_LIMIT_REACHED",
+		return apierr.StateConflict("WEBHOOK_LIMIT_REACHED",
 			"a company has at most %d subscriptions: delete one that is no longer used", MaxSubscriptions).With("limit", MaxSubscriptions)
 	}
 	return nil

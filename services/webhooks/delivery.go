@@ -10,14 +10,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -26,23 +26,23 @@ const historySize = 100
 
 // DeliveryRecord is the sending of one event to one subscription.
 type DeliveryRecord struct {
-	ID             uuid.UUID  `json:"id" format:"uuid"`
-	SubscriptionID uuid.UUID  `json:"subscriptionId" format:"uuid"`
-	EventID        uuid.UUID  `json:"eventId" format:"uuid"`
-	Event          string     `json:"event"`
-	Status         string     `json:"status" enum:"pending,delivering,success,failed"`
-	Attempt        int        `json:"attempt" doc:"attempts made so far"`
-	MaxAttempts    int        `json:"maxAttempts"`
-	NextAttemptAt  *wire.Time `json:"nextAttemptAt" nullable:"true"`
-	ExpiresAt      *wire.Time `json:"expiresAt" nullable:"true" doc:"no attempt is made after it"`
-	HTTPCode       *int       `json:"httpCode" nullable:"true" doc:"of the last attempt"`
-	ResponseBody   *string    `json:"responseBody" nullable:"true" doc:"of the last attempt, at most 2 KiB"`
-	ErrorMessage   *string    `json:"errorMessage" nullable:"true"`
-	DurationMs     *int       `json:"durationMs" nullable:"true" doc:"of the last attempt"`
-	IsTest         bool       `json:"isTest"`
-	RedeliveryOfID *uuid.UUID `json:"redeliveryOfId" format:"uuid" nullable:"true"`
-	CreatedAt      wire.Time  `json:"createdAt"`
-	CompletedAt    *wire.Time `json:"completedAt" nullable:"true"`
+	ID             uuid.UUID      `json:"id" format:"uuid"`
+	SubscriptionID uuid.UUID      `json:"subscriptionId" format:"uuid"`
+	EventID        uuid.UUID      `json:"eventId" format:"uuid"`
+	Event          string         `json:"event"`
+	Status         string         `json:"status" enum:"pending,delivering,success,failed"`
+	Attempt        int            `json:"attempt" doc:"attempts made so far"`
+	MaxAttempts    int            `json:"maxAttempts"`
+	NextAttemptAt  *jsontype.Time `json:"nextAttemptAt" nullable:"true"`
+	ExpiresAt      *jsontype.Time `json:"expiresAt" nullable:"true" doc:"no attempt is made after it"`
+	HTTPCode       *int           `json:"httpCode" nullable:"true" doc:"of the last attempt"`
+	ResponseBody   *string        `json:"responseBody" nullable:"true" doc:"of the last attempt, at most 2 KiB"`
+	ErrorMessage   *string        `json:"errorMessage" nullable:"true"`
+	DurationMs     *int           `json:"durationMs" nullable:"true" doc:"of the last attempt"`
+	IsTest         bool           `json:"isTest"`
+	RedeliveryOfID *uuid.UUID     `json:"redeliveryOfId" format:"uuid" nullable:"true"`
+	CreatedAt      jsontype.Time  `json:"createdAt"`
+	CompletedAt    *jsontype.Time `json:"completedAt" nullable:"true"`
 
 	redeliveryNo int
 	payload      []byte // only where the event log has no body
@@ -60,11 +60,11 @@ type DeliveryDetail struct {
 
 // DeliveryAttempt is one request to the receiver.
 type DeliveryAttempt struct {
-	Attempt      int       `json:"attempt" doc:"from 1"`
-	StartedAt    wire.Time `json:"startedAt"`
-	HTTPCode     *int      `json:"httpCode" nullable:"true"`
-	ErrorMessage *string   `json:"errorMessage" nullable:"true"`
-	DurationMs   int       `json:"durationMs"`
+	Attempt      int           `json:"attempt" doc:"from 1"`
+	StartedAt    jsontype.Time `json:"startedAt"`
+	HTTPCode     *int          `json:"httpCode" nullable:"true"`
+	ErrorMessage *string       `json:"errorMessage" nullable:"true"`
+	DurationMs   int           `json:"durationMs"`
 }
 
 // DeliveryFilter narrows the history of a subscription.
@@ -111,7 +111,7 @@ func (s *Service) mayReadPayload(ctx context.Context, by access.Caller, d Delive
 	switch {
 	case err == nil:
 		return mayRead(by, sub, "read its deliveries")
-	case !fault.Is(err, "WEBHOOK_SUBSCRIPTION_NOT_FOUND"):
+	case !apierr.Is(err, "WEBHOOK_SUBSCRIPTION_NOT_FOUND"):
 		return err
 	case d.IsTest:
 		return nil // it carries nothing
@@ -193,7 +193,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 	}
 	frozen, err := body(ctx, tx, by.Company, old)
 	if errors.Is(err, outbox.ErrNotLogged) {
-		missing := fault.NotFound("EVENT", old.EventID.String())
+		missing := apierr.NotFound("EVENT", old.EventID.String())
 		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %d days", old.EventID, s.retention/(24*time.Hour))
 		return DeliveryRecord{}, missing
 	}
@@ -212,7 +212,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 }
 
 func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, redelivery int, now time.Time) DeliveryRecord {
-	at, expires := wire.At(now), wire.At(now.Add(s.ttl))
+	at, expires := jsontype.At(now), jsontype.At(now.Add(s.ttl))
 	return DeliveryRecord{
 		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
 		Status: webhook.StatePending.String(), MaxAttempts: s.attempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,

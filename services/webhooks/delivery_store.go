@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
@@ -45,7 +45,7 @@ func (s *Service) selectDelivery(ctx context.Context, q db.Querier, company tena
 	}
 	d, err := pgx.CollectExactlyOneRow(rows, s.scanDelivery)
 	if db.IsNoRows(err) {
-		return d, fault.NotFound("WEBHOOK_DELIVERY", id.String())
+		return d, apierr.NotFound("WEBHOOK_DELIVERY", id.String())
 	}
 	if err != nil {
 		return d, fmt.Errorf("read delivery: %w", err)

@@ -10,9 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 const sqlDisable = `UPDATE webhook_subscriptions SET status = 'disabled', disabled_reason = $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
@@ -23,7 +23,7 @@ WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_succes
 func (s *Service) Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (disabled bool, err error) {
 	err = s.db.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
 		sub, now := Subscription{Key: record.Key{CompanyID: company, ID: id}}, tx.Now()
-		sub.UpdatedAt = wire.At(now)
+		sub.UpdatedAt = jsontype.At(now)
 		err := tx.QueryRow(ctx, sqlDisable, company, id, reason, now.UnixMicro(), now, since).Scan(&sub.Version, &sub.EvPos)
 		if disabled = err == nil; !disabled {
 			if errors.Is(err, pgx.ErrNoRows) {

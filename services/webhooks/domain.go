@@ -4,10 +4,10 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -23,7 +23,7 @@ func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "webhooks",
 		Events: event.Declare(group.Component, group.Scope, tested),
-		Errors: []fault.Doc{
+		Errors: []apierr.Doc{
 			{Status: 409, Code: "WEBHOOK_SUBSCRIPTION_EXISTS", Advice: "There is a subscription with this url and these events."},
 			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "A company may have 20 subscriptions."},
 			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the 30 days that are kept. Re-read the resources, then start without a cursor."},

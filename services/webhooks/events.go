@@ -7,8 +7,8 @@ import (
 	"strconv"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
@@ -39,16 +39,16 @@ func (s *Service) EventTypes(context.Context, access.Caller) ([]EventType, error
 }
 
 // checkPatterns checks names and wildcards of events and leaves out repeats. Each must stand for at least one event.
-func (s *Service) checkPatterns(faults *fault.Fields, field string, names []string) []webhook.EventPattern {
+func (s *Service) checkPatterns(faults *apierr.Fields, field string, names []string) []webhook.EventPattern {
 	var patterns []webhook.EventPattern
 	for i, name := range names {
 		at := field + "[" + strconv.Itoa(i) + "]"
 		p, err := webhook.ParseEventPattern(name)
 		switch {
 		case err != nil:
-			faults.Add(at, fault.Format, "%s", err.Error())
+			faults.Add(at, apierr.Format, "%s", err.Error())
 		case len(s.matching(p)) == 0:
-			faults.Add(at, fault.Enum, "%s is not an event, nor a prefix of one; GET /webhooks/event-types lists them", name)
+			faults.Add(at, apierr.Enum, "%s is not an event, nor a prefix of one; GET /webhooks/event-types lists them", name)
 		case !slices.Contains(patterns, p):
 			patterns = append(patterns, p)
 		}
@@ -81,8 +81,8 @@ func (s *Service) checkEvent(field, name string) error {
 	if _, known := s.events.Lookup(name); known {
 		return nil
 	}
-	return fault.Invalid(fault.Field{
-		Field: field, Code: fault.Enum,
+	return apierr.Invalid(apierr.Field{
+		Field: field, Code: apierr.Enum,
 		Message: fmt.Sprintf("%s: %s is not an event; GET /webhooks/event-types lists them", field, name),
 	})
 }

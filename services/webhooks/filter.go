@@ -5,9 +5,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 const (
@@ -16,12 +16,12 @@ const (
 )
 
 // checkFilter compiles a filter, to refuse one that the router could not use, and brings it to its canonical form.
-func checkFilter(faults *fault.Fields, filter *wire.Object) *wire.Object {
+func checkFilter(faults *apierr.Fields, filter *jsontype.Object) *jsontype.Object {
 	if filter == nil {
 		return nil
 	}
 	if len(*filter) > maxFilterBytes {
-		faults.Add("filter", fault.Length, "has %d bytes; at most %d are allowed", len(*filter), maxFilterBytes)
+		faults.Add("filter", apierr.Length, "has %d bytes; at most %d are allowed", len(*filter), maxFilterBytes)
 		return nil
 	}
 	_, wrong := webhook.CompileFilter([]byte(*filter))
@@ -30,7 +30,7 @@ func checkFilter(faults *fault.Fields, filter *wire.Object) *wire.Object {
 		if f.Key != "" {
 			field += "." + f.Key
 		}
-		faults.Add(field, fault.Format, "%s", f.Message)
+		faults.Add(field, apierr.Format, "%s", f.Message)
 	}
 	canonical := filter.Canonical()
 	var conditions map[string]any
@@ -41,7 +41,7 @@ func checkFilter(faults *fault.Fields, filter *wire.Object) *wire.Object {
 	}
 	for key, value := range conditions {
 		if problem := notStorable([]any{key, value}); problem != "" {
-			faults.Add("filter."+key, fault.Format, "%s", problem)
+			faults.Add("filter."+key, apierr.Format, "%s", problem)
 		}
 	}
 	return &canonical

@@ -14,18 +14,18 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // EventEnvelope is the body of an event, as webhooks carry it.
 type EventEnvelope struct {
 	Event      string          `json:"event"`
 	CompanyID  tenant.ID       `json:"companyId" format:"uuid"`
-	OccurredAt wire.Time       `json:"occurredAt"`
+	OccurredAt jsontype.Time   `json:"occurredAt"`
 	ActorID    string          `json:"actorId" doc:"who made the change; system for the platform itself"`
 	Data       json.RawMessage `json:"data" doc:"the record as it stood after the change"`
 	EventID    uuid.UUID       `json:"eventId" format:"uuid"`
@@ -60,10 +60,10 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 		return nil, err
 	}
 	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
-		return nil, fault.Invalid(fault.Field{Field: "dateFrom", Code: fault.Conflict, Message: "dateFrom: must not be after dateTo"})
+		return nil, apierr.Invalid(apierr.Field{Field: "dateFrom", Code: apierr.Conflict, Message: "dateFrom: must not be after dateTo"})
 	}
 	if cursor.Expired(now, s.retention) {
-		return nil, fault.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
+		return nil, apierr.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
 			fmt.Sprintf("events behind the cursor are no longer kept (%d days): read the records themselves again, then start without a cursor", s.retention/(24*time.Hour)))
 	}
 	var entries []outbox.LogEntry
@@ -81,7 +81,7 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 // readable lists the names of the events that are wanted and that the caller may see. all means that no list is
 // needed, which also shows events that only a newer binary knows.
 func (s *Service) readable(by access.Caller, wanted []string) (names []string, all bool, err error) {
-	var faults fault.Fields
+	var faults apierr.Fields
 	patterns := s.checkPatterns(&faults, "events", wanted)
 	if err := faults.Err(); err != nil {
 		return nil, false, err
@@ -104,7 +104,7 @@ func (s *Service) readable(by access.Caller, wanted []string) (names []string, a
 func (s *Service) LoggedEvent(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error) {
 	entry, err := outbox.LogEvent(ctx, s.db, by.Company, id)
 	if errors.Is(err, outbox.ErrNotLogged) || (err == nil && !by.Allows(s.scopeOf(entry.Event), false)) {
-		return nil, fault.NotFound("EVENT", id.String())
+		return nil, apierr.NotFound("EVENT", id.String())
 	}
 	return entry.Body, err
 }
@@ -137,8 +137,8 @@ func parseCursor(company tenant.ID, text string) (outbox.Cursor, error) {
 			return c, nil
 		}
 	}
-	return outbox.Cursor{}, fault.Invalid(fault.Field{
-		Field: "cursor", Code: fault.Format,
+	return outbox.Cursor{}, apierr.Invalid(apierr.Field{
+		Field: "cursor", Code: apierr.Format,
 		Message: "cursor: is not one that this log gave out to this company; start again without it",
 	})
 }

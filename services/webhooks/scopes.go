@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // readScopes are what the caller may read, as scopes.
@@ -37,6 +37,6 @@ func refuseWithout(by access.Caller, what string, scopes []string) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	return fault.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", what+" with a token that has "+strings.Join(missing, ", ")).
+	return apierr.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", what+" with a token that has "+strings.Join(missing, ", ")).
 		With("scopes", missing)
 }

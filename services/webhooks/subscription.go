@@ -3,11 +3,11 @@ package webhooks
 import (
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // MaxSubscriptions is how many subscriptions a company may have.
@@ -28,26 +28,26 @@ type Subscription struct {
 	Status         string               `json:"status" enum:"active,paused,disabled"`
 	DisabledReason *string              `json:"disabledReason"`
 	StoredSecret   webhook.StoredSecret `json:"secretHint" db:"secret" doc:"last 4 characters of the secret"`
-	LastSuccessAt  *wire.Time           `json:"lastSuccessAt" db:",insert"` // the dispatcher writes it, and the next
-	LastFailureAt  *wire.Time           `json:"lastFailureAt" db:",insert"`
+	LastSuccessAt  *jsontype.Time       `json:"lastSuccessAt" db:",insert"` // the dispatcher writes it, and the next
+	LastFailureAt  *jsontype.Time       `json:"lastFailureAt" db:",insert"`
 	CreatedByID    uuid.UUID            `json:"createdById" format:"uuid" db:",insert"`
 	record.Meta
 
 	Collects       bool                  `json:"-" db:"is_active,insert"` // always: the router makes deliveries for a paused subscription, too
 	PreviousSecret *webhook.StoredSecret `json:"-"`                       // valid beside StoredSecret until PreviousUntil
-	PreviousUntil  *wire.Time            `json:"-"`
+	PreviousUntil  *jsontype.Time        `json:"-"`
 	ReadScopes     []string              `json:"-" db:",insert"` // what the receiver may see: the scopes of the token that made the subscription
-	EnabledAt      *wire.Time            `json:"-"`              // last return to service after it was disabled
+	EnabledAt      *jsontype.Time        `json:"-"`              // last return to service after it was disabled
 }
 
 // SubscriptionFields are what clients of the API set.
 type SubscriptionFields struct {
-	URL              string       `json:"url" required:"true" minLength:"1" maxLength:"2048" doc:"https://…"`
-	Events           []string     `json:"events" required:"true" minItems:"1" maxItems:"100" doc:"names, prefixes such as order.*, or *"`
-	Filter           *wire.Object `json:"filter" db:",text" doc:"dot paths into the envelope and the values that must stand there"`
-	Name             *string      `json:"name" minLength:"1" maxLength:"255"`
-	IsActive         bool         `json:"isActive" db:"-" default:"true" doc:"false pauses; true resumes, also after the platform has disabled the subscription"`
-	ExcludeOwnEvents bool         `json:"excludeOwnEvents" doc:"leave out what the token that makes the subscription causes"`
+	URL              string           `json:"url" required:"true" minLength:"1" maxLength:"2048" doc:"https://…"`
+	Events           []string         `json:"events" required:"true" minItems:"1" maxItems:"100" doc:"names, prefixes such as order.*, or *"`
+	Filter           *jsontype.Object `json:"filter" db:",text" doc:"dot paths into the envelope and the values that must stand there"`
+	Name             *string          `json:"name" minLength:"1" maxLength:"255"`
+	IsActive         bool             `json:"isActive" db:"-" default:"true" doc:"false pauses; true resumes, also after the platform has disabled the subscription"`
+	ExcludeOwnEvents bool             `json:"excludeOwnEvents" doc:"leave out what the token that makes the subscription causes"`
 }
 
 // SubscriptionFilter selects and orders subscriptions.
@@ -65,7 +65,7 @@ var (
 func (s *Subscription) show() { s.IsActive = s.Status == statusActive }
 
 // setActive resumes or pauses. What stays paused or disabled keeps its status.
-func (s *Subscription) setActive(active bool, now wire.Time) {
+func (s *Subscription) setActive(active bool, now jsontype.Time) {
 	switch {
 	case active == (s.Status == statusActive):
 	case !active:

@@ -1,4 +1,4 @@
-package wire_test
+package jsontype_test
 
 import (
 	"encoding/json"
@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 func TestTimeReadsAnyOffsetAndWritesMillisecondsOfUTC(t *testing.T) {
@@ -23,7 +23,7 @@ func TestTimeReadsAnyOffsetAndWritesMillisecondsOfUTC(t *testing.T) {
 		"2026-01-01T00:30:00.5+01:00":      "2025-12-31T23:30:00.500Z",
 		"2026-11-20T09:30:00.123456-00:00": "2026-11-20T09:30:00.123Z",
 	} {
-		var v wire.Time
+		var v jsontype.Time
 		require.NoError(t, json.Unmarshal([]byte(`"`+in+`"`), &v), in)
 		out, err := json.Marshal(v)
 		require.NoError(t, err)
@@ -39,19 +39,19 @@ func TestTimeRefusesOtherForms(t *testing.T) {
 		`"2026-11-20"`, `"2026-11-20 09:30:00Z"`, `"2026-11-20T09:30:00"`, `"2026-02-30T09:30:00Z"`, `"2026-11-20T25:00:00Z"`,
 		`""`, `"now"`, `1763631000`, `true`, `{}`,
 	} {
-		require.Error(t, json.Unmarshal([]byte(in), new(wire.Time)), in)
+		require.Error(t, json.Unmarshal([]byte(in), new(jsontype.Time)), in)
 	}
-	require.ErrorContains(t, new(wire.Time).UnmarshalText([]byte("tomorrow")), `"tomorrow" is not a date-time: use RFC 3339`)
+	require.ErrorContains(t, new(jsontype.Time).UnmarshalText([]byte("tomorrow")), `"tomorrow" is not a date-time: use RFC 3339`)
 }
 
 // What the database gives back is what was written, so answers and kept records never differ.
 func TestTimeKeepsMicroseconds(t *testing.T) {
 	t.Parallel()
-	made := wire.At(time.Date(2026, 11, 20, 9, 30, 0, 123_456_789, time.FixedZone("", 3600)))
+	made := jsontype.At(time.Date(2026, 11, 20, 9, 30, 0, 123_456_789, time.FixedZone("", 3600)))
 	require.Equal(t, 123_456_000, made.Std().Nanosecond())
 	column, err := made.TimestamptzValue()
 	require.NoError(t, err)
-	var back wire.Time
+	var back jsontype.Time
 	require.NoError(t, back.ScanTimestamptz(column))
 	require.Equal(t, made, back)
 	require.Error(t, back.ScanTimestamptz(pgtype.Timestamptz{}), "null")
@@ -59,34 +59,34 @@ func TestTimeKeepsMicroseconds(t *testing.T) {
 
 func TestDate(t *testing.T) {
 	t.Parallel()
-	var d wire.Date
+	var d jsontype.Date
 	require.NoError(t, json.Unmarshal([]byte(`"2028-02-29"`), &d))
 	out, err := json.Marshal(d)
 	require.NoError(t, err)
 	require.Equal(t, `"2028-02-29"`, string(out))
 	column, err := d.DateValue()
 	require.NoError(t, err)
-	var back wire.Date
+	var back jsontype.Date
 	require.NoError(t, back.ScanDate(column))
 	require.Equal(t, d, back)
 	require.Error(t, back.ScanDate(pgtype.Date{}), "null")
 	for _, in := range []string{`"2026-02-29"`, `"2026-2-3"`, `"20261120"`, `"2026-11-20T00:00:00Z"`, `"2026-13-01"`, `""`, `5`} {
-		require.Error(t, json.Unmarshal([]byte(in), new(wire.Date)), in)
+		require.Error(t, json.Unmarshal([]byte(in), new(jsontype.Date)), in)
 	}
-	require.ErrorContains(t, new(wire.Date).UnmarshalText([]byte("x")), `"x" is not a date: use YYYY-MM-DD`)
+	require.ErrorContains(t, new(jsontype.Date).UnmarshalText([]byte("x")), `"x" is not a date: use YYYY-MM-DD`)
 }
 
 type patch struct {
-	Name wire.Optional[string] `json:"name,omitzero"`
+	Name jsontype.Optional[string] `json:"name,omitzero"`
 }
 
 func TestOptionalTellsAbsentNullAndValue(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[string]wire.Optional[string]{
+	for in, want := range map[string]jsontype.Optional[string]{
 		`{}`:            {},
 		`{"name":null}`: {Set: true, Null: true},
 		`{"name":""}`:   {Set: true},
-		`{"name":"a"}`:  wire.Some("a"),
+		`{"name":"a"}`:  jsontype.Some("a"),
 	} {
 		var p patch
 		require.NoError(t, json.Unmarshal([]byte(in), &p), in)
@@ -96,30 +96,30 @@ func TestOptionalTellsAbsentNullAndValue(t *testing.T) {
 		require.Equal(t, in, string(out))
 	}
 	require.Error(t, json.Unmarshal([]byte(`{"name":5}`), new(patch)))
-	require.Nil(t, wire.Optional[string]{}.Ptr())
-	require.Nil(t, wire.Optional[string]{Set: true, Null: true, Value: "a"}.Ptr())
-	require.Equal(t, "a", *wire.Some("a").Ptr())
+	require.Nil(t, jsontype.Optional[string]{}.Ptr())
+	require.Nil(t, jsontype.Optional[string]{Set: true, Null: true, Value: "a"}.Ptr())
+	require.Equal(t, "a", *jsontype.Some("a").Ptr())
 }
 
 func TestApply(t *testing.T) {
 	t.Parallel()
-	null := wire.Optional[string]{Set: true, Null: true}
+	null := jsontype.Optional[string]{Set: true, Null: true}
 	for name, tc := range map[string]struct {
 		before  string
-		field   wire.Optional[string]
+		field   jsontype.Optional[string]
 		after   string
 		changed bool
 	}{
-		"absent":                {"a", wire.Optional[string]{}, "a", false},
+		"absent":                {"a", jsontype.Optional[string]{}, "a", false},
 		"null clears nothing":   {"a", null, "a", false},
-		"same":                  {"a", wire.Some("a"), "a", false},
-		"other":                 {"a", wire.Some("b"), "b", true},
-		"zero is a value":       {"a", wire.Some(""), "", true},
-		"zero onto zero":        {"", wire.Some(""), "", false},
-		"value is not set, yet": {"a", wire.Optional[string]{Value: "b"}, "a", false},
+		"same":                  {"a", jsontype.Some("a"), "a", false},
+		"other":                 {"a", jsontype.Some("b"), "b", true},
+		"zero is a value":       {"a", jsontype.Some(""), "", true},
+		"zero onto zero":        {"", jsontype.Some(""), "", false},
+		"value is not set, yet": {"a", jsontype.Optional[string]{Value: "b"}, "a", false},
 	} {
 		got := tc.before
-		require.Equal(t, tc.changed, wire.Apply(&got, tc.field), name)
+		require.Equal(t, tc.changed, jsontype.Apply(&got, tc.field), name)
 		require.Equal(t, tc.after, got, name)
 	}
 }
@@ -127,24 +127,24 @@ func TestApply(t *testing.T) {
 func TestApplyNullable(t *testing.T) {
 	t.Parallel()
 	a, empty := "a", ""
-	null := wire.Optional[string]{Set: true, Null: true}
+	null := jsontype.Optional[string]{Set: true, Null: true}
 	for name, tc := range map[string]struct {
 		before  *string
-		field   wire.Optional[string]
+		field   jsontype.Optional[string]
 		after   *string
 		changed bool
 	}{
-		"absent, value":   {&a, wire.Optional[string]{}, &a, false},
-		"absent, null":    {nil, wire.Optional[string]{}, nil, false},
+		"absent, value":   {&a, jsontype.Optional[string]{}, &a, false},
+		"absent, null":    {nil, jsontype.Optional[string]{}, nil, false},
 		"null clears":     {&a, null, nil, true},
 		"null onto null":  {nil, null, nil, false},
-		"value onto null": {nil, wire.Some("a"), &a, true},
-		"same":            {&a, wire.Some("a"), &a, false},
-		"other":           {&empty, wire.Some("a"), &a, true},
-		"empty is kept":   {&a, wire.Some(""), &empty, true},
+		"value onto null": {nil, jsontype.Some("a"), &a, true},
+		"same":            {&a, jsontype.Some("a"), &a, false},
+		"other":           {&empty, jsontype.Some("a"), &a, true},
+		"empty is kept":   {&a, jsontype.Some(""), &empty, true},
 	} {
 		got := tc.before
-		require.Equal(t, tc.changed, wire.ApplyNullable(&got, tc.field), name)
+		require.Equal(t, tc.changed, jsontype.ApplyNullable(&got, tc.field), name)
 		require.Equal(t, tc.after, got, name)
 	}
 }
@@ -152,11 +152,11 @@ func TestApplyNullable(t *testing.T) {
 func TestSchemasSayTheForms(t *testing.T) {
 	t.Parallel()
 	r := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
-	for want, v := range map[string]any{"date-time": wire.Time{}, "date": wire.Date{}} {
+	for want, v := range map[string]any{"date-time": jsontype.Time{}, "date": jsontype.Date{}} {
 		s := r.Schema(reflect.TypeOf(v), true, "")
 		require.Equal(t, huma.TypeString, s.Type)
 		require.Equal(t, want, s.Format)
 	}
-	require.Equal(t, huma.TypeInteger, r.Schema(reflect.TypeFor[wire.Optional[int64]](), true, "").Type)
-	require.Equal(t, huma.TypeObject, r.Schema(reflect.TypeFor[wire.Object](), true, "").Type)
+	require.Equal(t, huma.TypeInteger, r.Schema(reflect.TypeFor[jsontype.Optional[int64]](), true, "").Type)
+	require.Equal(t, huma.TypeObject, r.Schema(reflect.TypeFor[jsontype.Object](), true, "").Type)
 }

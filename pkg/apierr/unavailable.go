@@ -1,4 +1,4 @@
-package fault
+package apierr
 
 import "net/http"
 
@@ -51,7 +51,7 @@ func Unavailable(reason Reason, retryAfter int, message string) *Error {
 	return e
 }
 
-// Reason returns the reason of a 503, or "" for every other fault.
+// Reason returns the reason of a 503, or "" for every other error.
 func (e *Error) Reason() Reason {
 	reason, _ := e.Meta["reason"].(Reason)
 	return reason

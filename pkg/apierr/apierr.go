@@ -1,6 +1,6 @@
-// Package fault holds the errors that are returned to API clients: a status, a stable code, a message that says what to
+// Package apierr holds the errors that are returned to API clients: a status, a stable code, a message that says what to
 // do, and for invalid input one entry per field. Every other error is internal and is not shown to clients.
-package fault
+package apierr
 
 import (
 	"errors"
@@ -23,7 +23,7 @@ const (
 	Conflict = "CONFLICT"
 )
 
-// Error is a fault: the content of an error response of the API.
+// Error is the content of an error response of the API.
 type Error struct {
 	Status     int            // HTTP status
 	Code       string         // stable machine code, such as ORDER_NOT_FOUND
@@ -33,7 +33,7 @@ type Error struct {
 	RetryAfter int            // seconds; 0 = no Retry-After header
 }
 
-// Field is one fault of the input.
+// Field is one error of the input.
 type Field struct {
 	Field   string `json:"field"`   // JSON path such as items[2].qty
 	Code    string `json:"code"`    // one of the codes above
@@ -52,7 +52,7 @@ func (e *Error) Error() string {
 	return e.Code + ": " + strings.Join(texts, "; ")
 }
 
-// With returns a copy of the fault with an additional entry in Meta.
+// With returns a copy of the error with an additional entry in Meta.
 func (e *Error) With(key string, value any) *Error {
 	c := *e
 	c.Meta = make(map[string]any, len(e.Meta)+1)
@@ -63,7 +63,7 @@ func (e *Error) With(key string, value any) *Error {
 	return &c
 }
 
-// New returns a fault with any status.
+// New returns an error with any status.
 func New(status int, code, message string) *Error {
 	return &Error{Status: status, Code: code, Message: message}
 }
@@ -95,7 +95,7 @@ func Invalid(fields ...Field) *Error {
 // Fields collects the faults of one input so that all are reported at once.
 type Fields []Field
 
-// Add adds a fault. The message is prefixed with the field.
+// Add adds an error. The message is prefixed with the field.
 func (f *Fields) Add(field, code, format string, args ...any) {
 	*f = append(*f, Field{Field: field, Code: code, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
@@ -108,14 +108,14 @@ func (f Fields) Err() error {
 	return Invalid(f...)
 }
 
-// As returns the fault in the chain of err, if there is one.
+// As returns the Error in the chain of err, if there is one.
 func As(err error) (*Error, bool) {
 	var e *Error
 	ok := errors.As(err, &e)
 	return e, ok
 }
 
-// Is reports whether the chain of err contains a fault with the code.
+// Is reports whether the chain of err contains an Error with the code.
 func Is(err error, code string) bool {
 	e, ok := As(err)
 	return ok && e.Code == code

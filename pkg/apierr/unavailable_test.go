@@ -1,4 +1,4 @@
-package fault_test
+package apierr_test
 
 import (
 	"io/fs"
@@ -10,35 +10,35 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 func TestUnavailableHasItsReason(t *testing.T) {
 	t.Parallel()
-	seen := map[fault.Reason]bool{}
-	for _, doc := range fault.Reasons() {
+	seen := map[apierr.Reason]bool{}
+	for _, doc := range apierr.Reasons() {
 		require.Regexp(t, `^[a-z]+(_[a-z]+)*$`, string(doc.Reason))
 		require.NotEmpty(t, doc.Meaning)
 		require.False(t, seen[doc.Reason], doc.Reason)
 		seen[doc.Reason] = true
-		f := fault.Unavailable(doc.Reason, 7, "later")
+		f := apierr.Unavailable(doc.Reason, 7, "later")
 		require.Equal(t, 503, f.Status)
 		require.Equal(t, "SERVICE_UNAVAILABLE", f.Code)
 		require.Equal(t, 7, f.RetryAfter)
 		require.Equal(t, doc.Reason, f.Reason())
 	}
-	require.Empty(t, fault.StateConflict("CLOSED", "closed").Reason())
+	require.Empty(t, apierr.StateConflict("CLOSED", "closed").Reason())
 }
 
 // made finds faults that are 503 without a reason.
-var made = regexp.MustCompile(`"SERVICE_UNAVAILABLE"|(fault\.New\(|Status: *)(http\.StatusServiceUnavailable|503)|(fault\.|\b)Reason\("`)
+var made = regexp.MustCompile(`"SERVICE_UNAVAILABLE"|(apierr\.New\(|Status: *)(http\.StatusServiceUnavailable|503)|(apierr\.|\b)Reason\("`)
 
 // Every 503 of the API is made by Unavailable, with one of the documented reasons.
 func TestEvery503IsMadeByUnavailable(t *testing.T) {
 	t.Parallel()
 	allowed := map[string]int{
-		"pkg/fault/unavailable.go": 1,
-		"pkg/httpapi/errordocs.go": 1, // the page about codes
+		"pkg/apierr/unavailable.go": 1,
+		"pkg/httpapi/errordocs.go":  2, // status and code in the list of codes
 	}
 	found := map[string]int{}
 	root := filepath.Join("..", "..")
@@ -56,5 +56,5 @@ func TestEvery503IsMadeByUnavailable(t *testing.T) {
 		}
 		return err
 	}))
-	require.Equal(t, allowed, found, "use fault.Unavailable")
+	require.Equal(t, allowed, found, "use apierr.Unavailable")
 }

@@ -1,4 +1,4 @@
-package wire_test
+package jsontype_test
 
 import (
 	"encoding/json"
@@ -10,17 +10,17 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/wire"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 func TestObjectKeepsItsText(t *testing.T) {
 	t.Parallel()
 	var v struct {
-		A wire.Object `json:"a"`
-		B wire.Object `json:"b"`
+		A jsontype.Object `json:"a"`
+		B jsontype.Object `json:"b"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(`{"a":{"z":1.50,"y":[1,2]}}`), &v))
-	require.Equal(t, wire.Object(`{"z":1.50,"y":[1,2]}`), v.A)
+	require.Equal(t, jsontype.Object(`{"z":1.50,"y":[1,2]}`), v.A)
 	out, err := json.Marshal(v)
 	require.NoError(t, err)
 	require.Equal(t, `{"a":{"z":1.50,"y":[1,2]},"b":null}`, string(out))
@@ -28,7 +28,7 @@ func TestObjectKeepsItsText(t *testing.T) {
 
 func TestCanonicalObjects(t *testing.T) {
 	t.Parallel()
-	for in, want := range map[wire.Object]wire.Object{
+	for in, want := range map[jsontype.Object]jsontype.Object{
 		`{ "b" : 1, "a" : { "d": null, "c": [ 2, 1 ] } }`: `{"a":{"c":[2,1],"d":null},"b":1}`,
 		`{"n":1.50,"m":12345678901234567890}`:             `{"m":12345678901234567890,"n":1.50}`,
 		`{"html":"<a & b>"}`:                              `{"html":"<a & b>"}`,
@@ -37,7 +37,7 @@ func TestCanonicalObjects(t *testing.T) {
 	} {
 		require.Equal(t, want, in.Canonical())
 		require.Equal(t, want, in.Canonical().Canonical())
-		var scanned wire.Object
+		var scanned jsontype.Object
 		require.NoError(t, scanned.ScanText(pgtype.Text{String: string(in), Valid: true}))
 		require.Equal(t, want, scanned)
 	}
@@ -47,9 +47,9 @@ func TestSchemaNameOfOtherPackages(t *testing.T) {
 	t.Parallel()
 	type local struct{}
 	for want, v := range map[string]any{"EventChanged": event.Changed{}, "Local": local{}} {
-		got := wire.SchemaName(reflect.TypeOf(v), "")
+		got := jsontype.SchemaName(reflect.TypeOf(v), "")
 		require.Contains(t, []string{want, "Changed"}, got)
-		require.Equal(t, got, wire.SchemaName(reflect.PointerTo(reflect.TypeOf(v)), ""), "a pointer has the name of what it points to")
+		require.Equal(t, got, jsontype.SchemaName(reflect.PointerTo(reflect.TypeOf(v)), ""), "a pointer has the name of what it points to")
 	}
 }
 
@@ -61,7 +61,7 @@ func TestAllowMore(t *testing.T) {
 		"map":    {AdditionalProperties: text},
 		"open":   {},
 	}
-	wire.AllowMore(schemas)
+	jsontype.AllowMore(schemas)
 	require.Nil(t, schemas["closed"].AdditionalProperties)
 	require.Same(t, text, schemas["map"].AdditionalProperties)
 	require.Nil(t, schemas["open"].AdditionalProperties)

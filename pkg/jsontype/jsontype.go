@@ -1,6 +1,6 @@
-// Package wire holds JSON types shared by the API and events: times in milliseconds, dates, and fields that may be
+// Package jsontype holds JSON types shared by the API and events: times in milliseconds, dates, and fields that may be
 // absent, null or set.
-package wire
+package jsontype
 
 import (
 	"bytes"
