@@ -7,12 +7,13 @@ STATE       ?= .tradegrid
 BIN         := bin/tradegrid
 GOTESTSUM   := $(GO) run gotest.tools/gotestsum@v1.13.0 --format pkgname-and-test-fails --format-hide-empty-pkg
 GOLANGCI    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+DEADCODE    := $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 WITHDB      := $(GO) run ./pkg/dbtest/withdb
 PACKAGES    ?= ./...
 SQL_LOG     := bin/sql.log
 BENCHTIME   ?= 3s
 CHAOS       ?= 0.2
-# What gotestsum is to do with tests that fail. CI has them run once more and says so: there a busy machine is no rarity.
+# What gotestsum does with tests that fail. Only the suites on real brokers run them again, see test-kafka.
 AGAIN       ?=
 
 .PHONY: help
@@ -42,7 +43,7 @@ test-chaos: ## run the tests of the API with failing transactions: retries asked
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/..." -- -race -count=1
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/db/... ./pkg/keyedmutex/... ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/..." -- -race -count=1
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
@@ -64,7 +65,7 @@ test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: ne
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
 	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch/..." -- -tags kafka -count=1 -timeout 10m && \
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/shed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(Relay|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect
@@ -111,6 +112,7 @@ metrics: build ## write the list of metrics into docs/
 .PHONY: lint
 lint: ## static checks
 	$(GOLANGCI) run
+	@dead=$$($(DEADCODE) -tags kafka,failpoint,jaeger -test ./...) && [ -z "$$dead" ] || { echo "$$dead"; echo "make lint: nothing calls these functions: delete them"; exit 1; }
 	$(GO) mod verify >/dev/null
 
 .PHONY: fmt

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,11 +16,11 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -37,11 +38,22 @@ type node struct {
 const inProcess = "0.0.0.0/32"
 
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
-	all := newDomains(d, domainConfig{AllowInsecure: true})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys()})
 	n := &node{domains: all, limiter: limiter}
 	n.api = all.newAPI(httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
 	return n
 }
+
+// testKey is the key of all nodes, as a file has it.
+var testKey = sync.OnceValue(func() string { return secret.NewKey("test") }) //nolint:gochecknoglobals // made once
+
+var testKeys = sync.OnceValue(func() *secret.Keys { //nolint:gochecknoglobals // made once
+	k, err := secret.ParseKeys(testKey())
+	if err != nil {
+		panic(err)
+	}
+	return k
+})
 
 // alone is the limiter of a node that has no others beside it.
 func alone() *ratelimit.Limiter { return ratelimit.New(ratelimit.Config{}) }
@@ -135,7 +147,7 @@ func (c as) ok(t *testing.T, method, path, body string, headers ...string) *repl
 // found makes a company.
 func (n *node) found(t *testing.T) tenant.ID {
 	t.Helper()
-	c, err := n.company.Create(t.Context(), company.NewCompany{Name: t.Name(), Plan: "business", Currency: "EUR"})
+	c, err := n.createCompany(t.Context(), company.NewCompany{Name: t.Name(), Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	return c.ID
 }
@@ -147,7 +159,7 @@ func (n *node) issue(t *testing.T, id tenant.ID, scopes []string, rate ...compan
 	if len(rate) > 0 {
 		in.CustomRate = rate[0]
 	}
-	issued, err := n.company.IssueToken(t.Context(), id, in)
+	issued, err := changeWith(t.Context(), n.db, "test", id, n.company.IssueToken, in)
 	require.NoError(t, err)
 	return issued
 }
@@ -188,13 +200,14 @@ func TestEveryOperationNeedsAToken(t *testing.T) {
 	id := n.found(t)
 	revoked := n.issue(t, id, []string{"*:write"})
 	as{n, revoked.Text}.ok(t, "GET", "/token", "") // remembered from here on
-	_, err := n.company.RevokeToken(t.Context(), id, revoked.ID)
+	_, err := changeWith(t.Context(), n.db, "test", id, n.company.RevokeToken, revoked.ID)
 	require.NoError(t, err)
-	past := company.New(company.Config{DB: n.db, Warehouses: n.warehouse, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
-	expired, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
+	past := n.db.WithClock(func() time.Time { return time.Now().Add(-25 * time.Hour) })
+	expired, err := changeWith(t.Context(), past, "test", id, n.company.IssueToken, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 	require.NoError(t, err)
 	valid := n.issue(t, id, []string{"*:write"})
-	abroad, err := n.company.IssueToken(t.Context(), id, company.NewToken{Name: "abroad", Scopes: []string{"*:write"}, IPAllowlist: []string{"192.0.2.0/24"}})
+	abroad, err := changeWith(t.Context(), n.db, "test", id, n.company.IssueToken,
+		company.NewToken{Name: "abroad", Scopes: []string{"*:write"}, IPAllowlist: []string{"192.0.2.0/24"}})
 	require.NoError(t, err)
 	n = newNode(n.db, n.limiter) // what the first one remembers is for TestTwoNodes
 	rows := []struct{ name, header, code string }{
@@ -229,18 +242,18 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 		if _, ok := readers[op.Scope]; op.Scope != "" && !ok {
 			readers[op.Scope] = as{n, n.issue(t, id, []string{op.Scope + ":read"}).Text}
 		}
-		if _, ok := without[op.Component]; op.Component != "" && !access.AlwaysOn(op.Component) && !ok {
+		if _, ok := without[op.Component]; op.Component != "" && !n.access.AlwaysOn().Has(op.Component) && !ok {
 			caller, of := n.owner(t)
-			_, err := n.company.SetComponent(t.Context(), of, op.Component, false)
+			_, err := changeWith(t.Context(), n.db, "test", of, n.company.SetComponent, company.Switch{Component: op.Component})
 			require.NoError(t, err)
 			without[op.Component] = caller
 		}
 	}
 	archived, of := n.owner(t)
-	_, err := n.company.Archive(t.Context(), of)
+	_, err := change(t.Context(), n.db, "test", of, n.company.Archive)
 	require.NoError(t, err)
 	free, of := n.owner(t)
-	_, err = n.company.SetPlan(t.Context(), of, "free")
+	_, err = changeWith(t.Context(), n.db, "test", of, n.company.SetPlan, "free")
 	require.NoError(t, err)
 
 	require.Contains(t, without, "orders")
@@ -268,7 +281,7 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 			meta = caller.do(t, op.Method, path, body).refused(t, 403, "MODULE_ACCESS_INACTIVE", name(op))
 			require.Equal(t, op.Component, meta["alias"], name(op))
 		} else {
-			require.True(t, access.AlwaysOn(op.Component), name(op))
+			require.True(t, n.access.AlwaysOn().Has(op.Component), name(op))
 		}
 	}
 }
@@ -278,9 +291,9 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	one := company.CustomRate{RefillMilli: 1, Burst: 1}
-	past := company.New(company.Config{DB: n.db, Warehouses: n.warehouse, Now: func() time.Time { return time.Now().Add(-25 * time.Hour) }})
+	past := n.db.WithClock(func() time.Time { return time.Now().Add(-25 * time.Hour) })
 	old := func(id tenant.ID) as {
-		issued, err := past.IssueToken(t.Context(), id, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
+		issued, err := changeWith(t.Context(), past, "test", id, n.company.IssueToken, company.NewToken{Name: "old", Scopes: []string{"*:write"}, Lifetime: 24 * time.Hour})
 		require.NoError(t, err)
 		return as{n, issued.Text}
 	}
@@ -293,17 +306,18 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 	as{n, usedUpAndRevoked.Text}.ok(t, "GET", "/token", "")
 	free := n.found(t)
 	usedUpAndFree := as{n, n.issue(t, free, []string{"sales:write"}, one).Text}
-	freeWithoutScope := as{n, n.issue(t, free, []string{"sales:write"}).Text}
+	wide := company.CustomRate{RefillMilli: 1000, Burst: 100}
+	freeWithoutScope := as{n, n.issue(t, free, []string{"sales:write"}, wide).Text}
 	bare := n.found(t)
-	noScopeNoComponent := as{n, n.issue(t, bare, []string{"catalog:write"}).Text}
-	noComponent := as{n, n.issue(t, bare, []string{"*:write"}).Text}
-	_, err := n.company.SetComponent(t.Context(), bare, "orders", false)
+	noScopeNoComponent := as{n, n.issue(t, bare, []string{"catalog:write"}, wide).Text}
+	noComponent := as{n, n.issue(t, bare, []string{"*:write"}, wide).Text}
+	_, err := changeWith(t.Context(), n.db, "test", bare, n.company.SetComponent, company.Switch{Component: "orders"})
 	require.NoError(t, err)
-	_, err = n.company.SetPlan(t.Context(), free, "free")
+	_, err = changeWith(t.Context(), n.db, "test", free, n.company.SetPlan, "free")
 	require.NoError(t, err)
-	_, err = n.company.Archive(t.Context(), closed)
+	_, err = change(t.Context(), n.db, "test", closed, n.company.Archive)
 	require.NoError(t, err)
-	_, err = n.company.RevokeToken(t.Context(), open, usedUpAndRevoked.ID)
+	_, err = changeWith(t.Context(), n.db, "test", open, n.company.RevokeToken, usedUpAndRevoked.ID)
 	require.NoError(t, err)
 	forgetful := newNode(n.db, n.limiter) // knows what was asked of the tokens, and nothing of what they were
 
@@ -346,13 +360,9 @@ func (n *node) fill(t *testing.T) *records {
 	add := func(entity, path, body string) {
 		r.id[entity] = owner.ok(t, "POST", path, body).id(t)
 	}
-	add("CATEGORY", "/catalog/categories", `{"name":"Tools"}`)
-	add("PRODUCT", "/catalog/products", `{"name":"Hammer","price":1900}`)
 	for _, s := range samples() {
 		add(s.Entity, s.Path, fillIn(s.Create, r.id))
 	}
-	add("ORDER", "/orders", `{"customerId":"`+r.id["CLIENT"]+`","items":[{"refId":"`+r.id["PRODUCT"]+`","qty":1}]}`)
-	add("WEBHOOK_SUBSCRIPTION", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -378,12 +388,6 @@ func (r *records) awaitEvent(t *testing.T) {
 // of the domains, and for operations without one here.
 func (n *node) ofRecord() map[string][2]string {
 	known := map[string][2]string{
-		"getCategory": {"CATEGORY"}, "updateCategory": {"CATEGORY", `{"name":"Changed"}`}, "deleteCategory": {"CATEGORY"},
-		"getProduct": {"PRODUCT"}, "updateProduct": {"PRODUCT", `{"name":"Changed"}`}, "deleteProduct": {"PRODUCT"}, "listProductVariants": {"PRODUCT"},
-		"getOrder": {"ORDER"}, "updateOrder": {"ORDER", `{"note":"Changed"}`}, "getOrderHistory": {"ORDER"}, "moveOrder": {"ORDER"},
-		"getWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "updateWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{"name":"Changed"}`},
-		"deleteWebhookSubscription": {"WEBHOOK_SUBSCRIPTION"}, "rotateWebhookSecret": {"WEBHOOK_SUBSCRIPTION", `{}`},
-		"testWebhookSubscription": {"WEBHOOK_SUBSCRIPTION", `{}`}, "listWebhookDeliveries": {"WEBHOOK_SUBSCRIPTION"},
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
 		"getEvent": {"EVENT"},
 	}
@@ -452,6 +456,7 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"PATCH", "/catalog/categories/" + mine.id["CATEGORY"], `{"parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
 		{"POST", "/catalog/products", `{"name":"x","price":1,"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
 		{"PATCH", "/catalog/products/" + mine.id["PRODUCT"], `{"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
+		{"POST", "/catalog/products", `{"name":"x","price":1,"defaultSupplierId":"SUPPLIER"}`, "SUPPLIER_NOT_FOUND", "defaultSupplierId"},
 		{"POST", "/orders", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -51,6 +52,7 @@ type AdminCmd struct {
 		Block    userBlockCmd    `cmd:"" help:"Block a user."`
 		List     userListCmd     `cmd:"" help:"List the users of a company."`
 	} `cmd:"" help:"Users."`
+	Rekey    rekeyCmd    `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
 	LoadData loadDataCmd `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }
 
@@ -58,6 +60,7 @@ type AdminCmd struct {
 type admin struct {
 	*company.Service
 
+	all    *domains
 	out    io.Writer
 	asJSON bool
 }
@@ -80,7 +83,7 @@ func (c *AdminCmd) do(ctx context.Context, out io.Writer, log *slog.Logger, run 
 	}
 	defer d.Close()
 	all := newDomains(d, domainConfig{Log: log, Cell: c.Cell})
-	return flagFault(run(admin{all.company, out, c.JSON}))
+	return flagFault(run(admin{all.company, all, out, c.JSON}))
 }
 
 // notFoundFlags are the flags that name a record.
@@ -193,7 +196,7 @@ type companyCreateCmd struct {
 
 func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.company(a.Create(ctx, company.NewCompany{
+		return a.company(a.all.createCompany(ctx, company.NewCompany{
 			ID: c.ID, Name: c.Name, Plan: c.Plan, IsTest: c.Test, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix,
 			TimeZone: c.TimeZone, StockPolicy: c.StockPolicy, Components: c.Components, BranchName: c.BranchName,
 		}))
@@ -231,13 +234,15 @@ func (c *companyShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 type companyArchiveCmd struct{ ofCompany }
 
 func (c *companyArchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Archive(ctx, c.Company)) })
+	return all.do(ctx, out, log, func(a admin) error { return a.company(change(ctx, a.all.db, "company.archive", c.Company, a.Archive)) })
 }
 
 type companyUnarchiveCmd struct{ ofCompany }
 
 func (c *companyUnarchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Unarchive(ctx, c.Company)) })
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.company(change(ctx, a.all.db, "company.unarchive", c.Company, a.Unarchive))
+	})
 }
 
 type companyPlanCmd struct {
@@ -246,7 +251,9 @@ type companyPlanCmd struct {
 }
 
 func (c *companyPlanCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.company(a.SetPlan(ctx, c.Company, c.Plan)) })
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.company(changeWith(ctx, a.all.db, "company.plan", c.Company, a.SetPlan, c.Plan))
+	})
 }
 
 type companyComponentCmd struct {
@@ -257,7 +264,10 @@ type companyComponentCmd struct {
 }
 
 func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.company(a.SetComponent(ctx, c.Company, c.Component, c.Enable)) })
+	in := company.Switch{Component: c.Component, On: c.Enable}
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.company(changeWith(ctx, a.all.db, "company.component", c.Company, a.SetComponent, in))
+	})
 }
 
 type companySettingsCmd struct {
@@ -273,16 +283,39 @@ type companySettingsCmd struct {
 }
 
 func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	change := company.Settings{
-		Name: c.Name, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix, TimeZone: c.TimeZone,
-		StockPolicy: c.StockPolicy, AccrualPercentBP: c.AccrualPercentBP,
+	settings := c.settings()
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.company(changeWith(ctx, a.all.db, "company.settings", c.Company, a.Configure, settings))
+	})
+}
+
+// settings are those whose flags were given.
+func (c *companySettingsCmd) settings() record.Patch[company.Settings] {
+	var in company.Settings
+	var names []string
+	for _, t := range []struct {
+		name     string
+		to, from *string
+	}{
+		{"name", &in.Name, c.Name},
+		{"homeRegion", &in.HomeRegion, c.HomeRegion},
+		{"currency", &in.Currency, c.Currency},
+		{"countryPrefix", &in.CountryPrefix, c.CountryPrefix},
+		{"timeZone", &in.TimeZone, c.TimeZone},
+		{"stockPolicy", &in.StockPolicy, c.StockPolicy},
+	} {
+		if t.from != nil {
+			*t.to, names = *t.from, append(names, t.name)
+		}
+	}
+	if c.AccrualPercentBP != nil {
+		in.AccrualPercentBP, names = *c.AccrualPercentBP, append(names, "accrualPercentBp")
 	}
 	if c.MaxInFlight != nil {
-		limit := c.MaxInFlight
-		if *limit == 0 {
-			limit = nil
+		names = append(names, "maxInFlight")
+		if *c.MaxInFlight != 0 {
+			in.MaxInFlight = c.MaxInFlight
 		}
-		change.MaxInFlight = &limit
 	}
-	return all.do(ctx, out, log, func(a admin) error { return a.company(a.Configure(ctx, c.Company, change)) })
+	return record.PatchOf(in, names...)
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -48,7 +49,17 @@ func (c *tokenIssueCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger
 		RateTier:   c.RateTier,
 		CustomRate: company.CustomRate{RefillMilli: int64(math.Round(c.RateRefill * 1000)), Burst: c.RateBurst, InFlight: c.RateInFlight},
 	}
-	return all.do(ctx, out, log, func(a admin) error { return a.issued(a.IssueToken(ctx, c.Company, in)) })
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.issued(changeWith(ctx, a.all.db, "company.token.issue", c.Company, a.IssueToken, in))
+	})
+}
+
+// Check refuses what would stand for the default.
+func (c *tokenIssueCmd) Check() error {
+	if c.Lifetime <= 0 {
+		return fmt.Errorf("--lifetime %s: must be above 0, such as 365d, 36h or 10s, or never", time.Duration(c.Lifetime))
+	}
+	return nil
 }
 
 // lifetime is a time in days, 365d, or as a Go duration; never is its own value.
@@ -84,7 +95,7 @@ type tokenListCmd struct {
 
 func (c *tokenListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		list, err := a.Tokens(ctx, c.Company, c.Revoked)
+		list, err := a.Tokens(ctx, access.System(c.Company), c.Revoked)
 		if err != nil {
 			return err
 		}
@@ -101,7 +112,7 @@ type tokenRevokeCmd struct{ ofToken }
 
 func (c *tokenRevokeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		t, err := a.RevokeToken(ctx, c.Company, c.Token)
+		t, err := changeWith(ctx, a.all.db, "company.token.revoke", c.Company, a.RevokeToken, c.Token)
 		if err != nil {
 			return err
 		}
@@ -115,7 +126,10 @@ type tokenRotateCmd struct {
 }
 
 func (c *tokenRotateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.issued(a.RotateToken(ctx, c.Company, c.Token, time.Duration(c.Overlap))) })
+	in := company.Rotation{TokenID: c.Token, Overlap: time.Duration(c.Overlap)}
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.issued(changeWith(ctx, a.all.db, "company.token.rotate", c.Company, a.RotateToken, in))
+	})
 }
 
 func (a admin) branches(v any, list ...company.Branch) error {
@@ -133,7 +147,7 @@ type branchCreateCmd struct {
 
 func (c *branchCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		b, err := a.CreateBranch(ctx, c.Company, c.Name)
+		b, err := changeWith(ctx, a.all.db, "company.branch.create", c.Company, a.CreateBranch, company.BranchFields{Name: c.Name})
 		if err != nil {
 			return err
 		}
@@ -145,7 +159,7 @@ type branchListCmd struct{ ofCompany }
 
 func (c *branchListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		list, err := a.Branches(ctx, c.Company)
+		list, err := a.Branches(ctx, access.System(c.Company))
 		if err != nil {
 			return err
 		}
@@ -177,7 +191,9 @@ type userInviteCmd struct {
 
 func (c *userInviteCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	in := company.Invitation{Email: c.Email, Name: c.Name, Role: c.Role}
-	return all.do(ctx, out, log, func(a admin) error { return a.user(a.InviteUser(ctx, c.Company, in)) })
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.user(changeWith(ctx, a.all.db, "company.user.invite", c.Company, a.InviteUser, in))
+	})
 }
 
 type ofUser struct {
@@ -188,13 +204,17 @@ type ofUser struct {
 type userActivateCmd struct{ ofUser }
 
 func (c *userActivateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.user(a.ActivateUser(ctx, c.Company, c.User, uuid.Nil)) })
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.user(changeWith(ctx, a.all.db, "company.user.active", c.Company, a.ActivateUser, c.User))
+	})
 }
 
 type userBlockCmd struct{ ofUser }
 
 func (c *userBlockCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.user(a.BlockUser(ctx, c.Company, c.User, uuid.Nil)) })
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.user(changeWith(ctx, a.all.db, "company.user.blocked", c.Company, a.BlockUser, c.User))
+	})
 }
 
 type userListCmd struct {
@@ -204,7 +224,7 @@ type userListCmd struct {
 
 func (c *userListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		list, err := a.Users(ctx, c.Company, c.Technical)
+		list, err := a.Users(ctx, access.System(c.Company), c.Technical)
 		if err != nil {
 			return err
 		}

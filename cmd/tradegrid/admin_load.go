@@ -129,7 +129,7 @@ func (m loadMaker) archive(ctx context.Context, out io.Writer) error {
 		return fmt.Errorf("--out %s: %w", m.cmd.Out, err)
 	}
 	for _, co := range file.Companies {
-		if _, err := m.domains.company.Archive(ctx, co.ID); err != nil {
+		if _, err := change(ctx, m.domains.db, "company.archive", co.ID, m.domains.company.Archive); err != nil {
 			return fmt.Errorf("archive company %s: %w", co.ID, flagFault(err))
 		}
 	}
@@ -139,7 +139,7 @@ func (m loadMaker) archive(ctx context.Context, out io.Writer) error {
 
 func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
 	made := loadCompany{Name: fmt.Sprintf("Load %04d", i+1)}
-	co, err := m.domains.company.Create(ctx, company.NewCompany{Name: made.Name, Plan: "enterprise", IsTest: true, Currency: "EUR", CountryPrefix: "+49"})
+	co, err := m.domains.createCompany(ctx, company.NewCompany{Name: made.Name, Plan: "enterprise", IsTest: true, Currency: "EUR", CountryPrefix: "+49"})
 	if err != nil {
 		return made, err
 	}
@@ -149,7 +149,8 @@ func (m loadMaker) company(ctx context.Context, i int) (loadCompany, error) {
 		name string
 		tier string
 	}{{&made.Token, "load", company.TierCustom}, {&made.LimitedToken, "load, standard rate", company.TierStandard}} {
-		issued, err := m.domains.company.IssueToken(ctx, co.ID, company.NewToken{Name: t.name, Scopes: []string{"*:write"}, RateTier: t.tier})
+		in := company.NewToken{Name: t.name, Scopes: []string{"*:write"}, RateTier: t.tier}
+		issued, err := changeWith(ctx, m.domains.db, "company.token.issue", co.ID, m.domains.company.IssueToken, in)
 		if err != nil {
 			return made, err
 		}
@@ -166,7 +167,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	}
 	var category catalog.Category
 	err := run("category", func(ctx context.Context, tx *db.Tx) (err error) {
-		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryInput{Name: "Goods", Icon: "folder"})
+		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryFields{Name: "Goods", Icon: "folder"})
 		return err
 	})
 	if err != nil {
@@ -206,10 +207,10 @@ func loadProduct(i int) catalog.ProductInput {
 	brands := []string{"Nord", "Alba", "Kanto", "Vela"}
 	price := money.Amount(190 + (i*i*37+i*410)%19_800)
 	brand := brands[i%len(brands)]
-	text := fmt.Sprintf("%s, article %d of the %s range.", kinds[i%len(kinds)], i+1, brand)
-	return catalog.ProductInput{
+	text := fmt.Sprintf("%s, item %d of the %s range.", kinds[i%len(kinds)], i+1, brand)
+	return catalog.ProductInput{ProductFields: catalog.ProductFields{
 		Name: fmt.Sprintf("%s %d", kinds[i%len(kinds)], i+1), Description: &text, Brand: &brand, Price: price, Cost: price * 6 / 10, HasStock: i%2 == 0,
-	}
+	}}
 }
 
 func loadClient(i int) clients.Fields {

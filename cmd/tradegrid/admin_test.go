@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -64,15 +65,17 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	issued := adminJSON[company.Issued](t, "token", "issue", of, "--name=shop", "--scopes=orders:write,catalog:read",
 		"--lifetime=never", "--rate-tier=custom", "--rate-refill=0.5", "--rate-burst=3", "--rate-in-flight=2")
 	require.Nil(t, issued.ExpiresAt)
+	short := adminJSON[company.Issued](t, "token", "issue", of, "--name=short", "--scopes=*:read", "--lifetime=10s")
+	require.Equal(t, 10*time.Second, short.ExpiresAt.Std().Sub(short.CreatedAt.Std()))
 	s := newDomains(dbtest.Open(t), domainConfig{}).company
-	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"))
+	p, err := s.Authenticate(t.Context(), issued.Text, netip.MustParseAddr("192.0.2.1"), true)
 	require.NoError(t, err)
 	require.InDelta(t, 0.5, p.Rate.RefillPerSecond, 1e-9)
 	rotated := adminJSON[company.Issued](t, "token", "rotate", of, "--token="+issued.ID.String(), "--overlap=2d")
 	require.NotEqual(t, issued.Text, rotated.Text)
 	require.NotNil(t, adminJSON[company.Token](t, "token", "revoke", of, "--token="+issued.ID.String()).RevokedAt)
-	require.Empty(t, adminJSON[[]company.Token](t, "token", "list", of))
-	require.Len(t, adminJSON[[]company.Token](t, "token", "list", of, "--revoked"), 1)
+	require.Len(t, adminJSON[[]company.Token](t, "token", "list", of), 1)
+	require.Len(t, adminJSON[[]company.Token](t, "token", "list", of, "--revoked"), 2)
 
 	adminJSON[company.Branch](t, "branch", "create", of, "--name=Airport")
 	require.Len(t, adminJSON[[]company.Branch](t, "branch", "list", of), 2)
@@ -80,7 +83,7 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	require.Equal(t, "active", adminJSON[company.User](t, "user", "activate", of, "--user="+u.ID.String()).Status)
 	require.Equal(t, "blocked", adminJSON[company.User](t, "user", "block", of, "--user="+u.ID.String()).Status)
 	require.Len(t, adminJSON[[]company.User](t, "user", "list", of), 1)
-	require.Len(t, adminJSON[[]company.User](t, "user", "list", of, "--technical"), 2)
+	require.Len(t, adminJSON[[]company.User](t, "user", "list", of, "--technical"), 3)
 }
 
 func TestAdminWritesATable(t *testing.T) {
@@ -114,7 +117,9 @@ func TestAdminNamesTheFlag(t *testing.T) {
 		{"--company: no company", []string{"company", "archive", "--company=" + uuid.NewString()}},
 		{"--company", []string{"company", "archive", "--company=7"}},
 		{"--scopes: unknown scope", []string{"token", "issue", of, "--name=x", "--scopes=orders:eat"}},
-		{"--lifetime: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=1h"}},
+		{"--lifetime: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=1096d"}},
+		{"--lifetime 0s: must be above 0", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=0d"}},
+		{"--lifetime -1h0m0s: must be above 0", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=-1h"}},
 		{`--lifetime "soon": `, []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=soon"}},
 		{"--ip-allowlist: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--ip-allowlist=here"}},
 		{"--rate-burst", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--rate-burst=5"}},

@@ -18,8 +18,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/pkg/shed"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
 // APICmd serves the external REST API.
@@ -30,6 +31,7 @@ type APICmd struct {
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
+	SecretKeysFlags
 	BackendFlags
 }
 
@@ -54,7 +56,7 @@ func (f EdgeFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-// ShedFlags are the limits from which on changes are refused, so that nothing is lost.
+// ShedFlags are the limits at which writes are rejected, so that nothing is lost.
 type ShedFlags struct {
 	ShedOutboxRows   int64         `help:"Reject writes with 503 when the outbox holds this many rows; 0 = no limit, as for all --shed flags." default:"10000000" reload:"true"`
 	ShedOutboxAge    time.Duration `help:"Reject writes when the oldest row of the outbox is this old." default:"0s" reload:"true"`
@@ -66,15 +68,15 @@ type ShedFlags struct {
 	MaxInFlight      int           `help:"Maximum number of concurrent requests of this process, reads included." default:"4000" reload:"true"`
 }
 
-func (f ShedFlags) limits() shed.Limits {
-	return shed.Limits{
+func (f ShedFlags) limits() loadshed.Limits {
+	return loadshed.Limits{
 		OutboxRows: f.ShedOutboxRows, OutboxAge: f.ShedOutboxAge, Disk: f.ShedDisk, DatabaseSize: f.ShedDatabaseSize,
 		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight,
 	}
 }
 
-// gcPercent is the garbage that may pile up before it is collected, in percent of what is in use. Requests leave much
-// behind and keep little: collecting less often is worth the memory. GOMEMLIMIT bounds it, GOGC replaces it.
+// gcPercent is the default of GOGC for this role. Requests allocate much and keep little, so collecting less often is
+// worth the memory. GOMEMLIMIT bounds it, GOGC overrides it.
 const gcPercent = 400
 
 // Run serves until the context ends.
@@ -86,23 +88,27 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	if err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "api", log, live)
+	keys, err := c.keys(log)
 	if err != nil {
 		return err
 	}
-	defer r.close(ctx)
+	return c.serve(ctx, "api", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, proxies, keys) })
+}
+
+// run serves with the connections of the role.
+func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, keys *secret.Keys) error {
 	client, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	guard := newGuard(r.db, client, c.disk(), c.limits(), log)
-	live.OnChange(func(next *CLI) { guard.SetLimits(next.API.limits()) }) //nolint:contextcheck // a change of limits belongs to no request
-	r.tel.Note("changes_refused_for", guard.Active)
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
+	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // a reload belongs to no request
+	r.tel.Note("changes_refused_for", shedder.Active)
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	api := all.newAPI(httpapi.Config{
-		Limiter: limiter, Gate: guard, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
+		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--listen", c.Listen)
@@ -115,7 +121,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 	return r.run(ctx, started,
 		func(ctx context.Context) error { return api.Serve(ctx, ln) },
 		limiter.Run,
-		guard.Run,
+		shedder.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	)
@@ -124,6 +130,7 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 // Check checks what is the API's alone.
 func (c *APICmd) Check() error {
 	_, err := parseProxies(c.TrustedProxies)
+	err = errors.Join(err, c.check())
 	if c.KeyLease <= 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))
 	}
@@ -134,7 +141,7 @@ func (f ShedFlags) disk() func() (float64, error) {
 	if f.ShedDatabasePath == "" {
 		return nil
 	}
-	return func() (float64, error) { return shed.DiskUse(f.ShedDatabasePath) }
+	return func() (float64, error) { return loadshed.DiskUse(f.ShedDatabasePath) }
 }
 
 // Check checks the limits.
@@ -157,12 +164,12 @@ func (f ShedFlags) Check() error {
 	return errors.Join(errs...)
 }
 
-// newGuard watches the stores that all processes share, and the connections of this one. disk measures the disk of the
-// database where this process can see it, and may be nil.
-func newGuard(d *db.DB, client *kgo.Client, disk func() (float64, error), limits shed.Limits, log *slog.Logger) *shed.Guard {
-	return shed.New(shed.Config{
+// newShedder makes the load shedder of an API node. disk measures the disk of the database if this process can access it,
+// and may be nil.
+func newShedder(d *db.DB, client *kgo.Client, disk func() (float64, error), limits loadshed.Limits, log *slog.Logger) *loadshed.Shedder {
+	return loadshed.New(loadshed.Config{
 		DB: d, Node: nodeName(), Limits: limits, Log: log,
-		Probes: []shed.Probe{shed.OutboxProbe(d), shed.DatabaseProbe(d, disk), shed.KafkaProbe(kadm.NewClient(client))},
+		Probes: []loadshed.Probe{loadshed.OutboxProbe(d), loadshed.DatabaseProbe(d, disk), loadshed.KafkaProbe(kadm.NewClient(client))},
 	})
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
 // command runs a command line and returns its exit code and what it wrote.
@@ -41,7 +42,7 @@ func yamlFile(t *testing.T, lines ...string) string {
 }
 
 const wrongSettings = `  --database-conns "x": must be a whole number that fits in 32 bits%s
-  --database-url is required, or --database-url-file: give postgres://user:password@host:port/name
+  --database-url or --database-url-file is required: set postgres://user:password@host:port/name
   --kafka-brokers is required: give at least one host:port
   --kafka-session -1s: must be above 0, such as 45s%s
   --log-level "loud": must be debug, info, warn or error%s
@@ -50,13 +51,14 @@ const wrongSettings = `  --database-conns "x": must be a whole number that fits 
 
 func TestAllWrongSettingsAreNamedAtOnce(t *testing.T) {
 	t.Parallel()
-	code, _, errs := command("api", "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
+	keys := "--secret-keys-file=" + keysFile(t, testKey())
+	code, _, errs := command("api", keys, "--database-conns=x", "--kafka-session=-1s", "--trace-sample=7", "--log-level", "loud")
 	require.Equal(t, 2, code)
 	want := "tradegrid api: 6 settings are wrong:\n" + fmt.Sprintf(wrongSettings, "", "", "", "") + "tradegrid api --help lists the flags\n"
 	require.Equal(t, want, errs)
 
 	path := yamlFile(t, "database-conns: x", "kafka-session: -1s", "trace-sample: 7", "log-level: loud")
-	code, _, errs = command("api", "--config", path)
+	code, _, errs = command("api", "--config", path, keys)
 	require.Equal(t, 2, code)
 	by := func(line int) string { return fmt.Sprintf(" (set by %s line %d)", path, line) }
 	require.Contains(t, errs, fmt.Sprintf(wrongSettings, by(1), by(2), by(4), by(3)))
@@ -105,6 +107,14 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 			[]string{"--relay-batch-size: must be above 0", "--relay-renew: must be above 0"},
 		},
 		{
+			append([]string{"api"}, backends...),
+			[]string{"--secret-keys-file is required: "},
+		},
+		{
+			append([]string{"dispatcher", "--secret-keys-file=" + keysFile(t, "one:c2VjcmV0d29yZA==")}, backends...),
+			[]string{"--secret-keys-file: ", " line 1: must be id:key"},
+		},
+		{
 			append([]string{"api", "--trusted-proxies=here,10.0.0.0/8,there", "--shed-disk=85", "--shed-outbox-rows=-1", "--idempotency-lease=0s", "--public-url=https://a.example/x", "--max-connections=-1"}, backends...),
 			[]string{`--trusted-proxies "here"`, `--trusted-proxies "there"`, `--public-url "https://a.example/x"`, "--max-connections", "--shed-disk", "--shed-outbox-rows", "--idempotency-lease 0s"},
 		},
@@ -114,7 +124,7 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		},
 		{
 			[]string{"migrate", "--database-url=postgres://h/x", "--database-url-file=/a", "--database-password-file=/nowhere", "--database-cons=3"},
-			[]string{"exclude each other", "--database-password-file: open /nowhere", "--database-cons: there is no such flag; did you mean --database-conns?"},
+			[]string{"mutually exclusive", "--database-password-file: open /nowhere", "--database-cons: there is no such flag; did you mean --database-conns?"},
 		},
 		{
 			[]string{"receiver", "--behaviour=explode", "--secret=x", "--secret-file=/nowhere", "--tolerance"},
@@ -133,7 +143,9 @@ func TestPrintedSettingsCanBeFedBack(t *testing.T) {
 	t.Parallel()
 	path := yamlFile(t, "log-level: debug", "kafka-brokers: [a:1, b:2]", "retry-delays: 1s,2s,3s,4s,5s,6s,7s",
 		"database-url: postgres://u:s3cret@h/x?password=t00", "listen: 127.0.0.1:0 # of the API, which reads the same file")
-	code, first, errs := command("dispatcher", "--config", path, "--in-flight=7", "--print-config")
+	key := secret.NewKey("one")
+	keys := "--secret-keys-file=" + keysFile(t, key)
+	code, first, errs := command("dispatcher", "--config", path, keys, "--in-flight=7", "--print-config")
 	require.Zero(t, code, errs)
 	require.Empty(t, errs)
 	for _, want := range []string{
@@ -145,6 +157,7 @@ func TestPrintedSettingsCanBeFedBack(t *testing.T) {
 	}
 	require.NotContains(t, first, "s3cret")
 	require.NotContains(t, first, "t00")
+	require.NotContains(t, first, strings.TrimPrefix(key, "one:"))
 
 	again := yamlFile(t, first)
 	code, _, errs = command("dispatcher", "--config", again, "--print-config")
@@ -153,6 +166,25 @@ func TestPrintedSettingsCanBeFedBack(t *testing.T) {
 	code, second, errs := command("dispatcher", "--config", again, "--database-url=postgres://u:s3cret@h/x?password=t00", "--print-config")
 	require.Zero(t, code, errs)
 	require.Equal(t, withoutOrigin(first), withoutOrigin(second))
+}
+
+// A process that signs nothing needs no keys.
+func TestOnlySendersNeedTheKeys(t *testing.T) {
+	t.Parallel()
+	backends := []string{"--database-url=postgres://h/x", "--kafka-brokers=h:1", "--print-config"}
+	code, _, errs := command(append([]string{"dispatcher", "--roles=router,delay,sweeper"}, backends...)...)
+	require.Zero(t, code, errs)
+	code, _, errs = command(append([]string{"dispatcher", "--roles=sender"}, backends...)...)
+	require.Equal(t, 2, code)
+	require.Contains(t, errs, "--secret-keys-file is required")
+}
+
+// keysFile writes a file of keys.
+func keysFile(t *testing.T, lines ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "keys")
+	require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+	return path
 }
 
 func withoutOrigin(printed string) (lines []string) {
@@ -239,7 +271,7 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	backends := []string{"database-url: " + dbtest.NewDatabase(t), "kafka-brokers: [" + strings.Join(dbtest.Broker(t), ", ") + "]"}
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "log-level: info")...)
-	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0")}
+	roles := []*output{startRole(t, "relay", file), startRole(t, "api", file, "--listen=127.0.0.1:0", "--secret-keys-file="+keysFile(t, testKey()))}
 	replace(t, file, append(backends, "log-level: debug", "trace-sample: 8", "relay-batch-size: 7", "log-levl: info")...)
 	for _, out := range roles {
 		out.await(t, "new settings refused, the old ones stay")
@@ -298,7 +330,7 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "tradegrid.yaml")
 	replace(t, file, append(backends, "receiver-in-flight: 1")...)
 	startRelay(t, d, brokers)
-	out := startRole(t, "dispatcher", file)
+	out := startRole(t, "dispatcher", file, "--secret-keys-file="+keysFile(t, testKey()))
 	for range 4 {
 		records.owner.ok(t, "POST", "/orders", `{"items":[{"refId":"`+records.id["PRODUCT"]+`","qty":1}]}`)
 	}

@@ -43,10 +43,10 @@ type walk struct {
 
 func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
-	all := newDomains(d, domainConfig{AllowInsecure: true})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys()})
 	w := &walk{promises: readPromises(t), t: t, all: all, seen: map[string][]int{}}
 	w.api = all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	made, err := all.company.Create(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
+	made, err := all.createCompany(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	w.company = made.ID
 	w.token = w.issue("*:write")
@@ -55,7 +55,8 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 
 func (w *walk) issue(scopes ...string) string {
 	w.t.Helper()
-	issued, err := w.all.company.IssueToken(w.t.Context(), w.company, company.NewToken{Name: "walk", Scopes: scopes, RateTier: company.TierCustom})
+	issued, err := changeWith(w.t.Context(), w.all.db, "test", w.company, w.all.company.IssueToken,
+		company.NewToken{Name: "walk", Scopes: scopes, RateTier: company.TierCustom})
 	require.NoError(w.t, err)
 	return issued.Text
 }
@@ -167,10 +168,10 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w := newWalk(t, d)
 	w.people()
 	made := w.samples()
-	product := w.goods(d)
+	w.goods(d, made["PRODUCT"])
 	w.customers(made["CLIENT"])
-	order := w.sales(product, made["CLIENT"])
-	w.hooks()
+	order := w.sales(made["PRODUCT"], made["CLIENT"])
+	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
 	raised := w.raised(d)
 	w.everyEventIsRaised(raised)
@@ -186,47 +187,38 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 
 // people has users and branches, which have no operations of their own to change them.
 func (w *walk) people() {
-	ctx, by := w.t.Context(), uuid.Nil
-	user, err := w.all.company.InviteUser(ctx, w.company, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	ctx, s, d := w.t.Context(), w.all.company, w.all.db
+	user, err := changeWith(ctx, d, "test", w.company, s.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
 	require.NoError(w.t, err)
-	_, err = w.all.company.ActivateUser(ctx, w.company, user.ID, by)
+	_, err = changeWith(ctx, d, "test", w.company, s.ActivateUser, user.ID)
 	require.NoError(w.t, err)
-	_, err = w.all.company.BlockUser(ctx, w.company, user.ID, by)
+	_, err = changeWith(ctx, d, "test", w.company, s.BlockUser, user.ID)
 	require.NoError(w.t, err)
-	_, err = w.all.company.CreateBranch(ctx, w.company, "North")
+	_, err = changeWith(ctx, d, "test", w.company, s.CreateBranch, company.BranchFields{Name: "North"})
 	require.NoError(w.t, err)
 	w.do(200, "GET /users", "")
 	w.do(200, "GET /branches", "")
 	w.do(200, "GET /token", "")
-	limited, err := w.all.company.IssueToken(ctx, w.company, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
+	limited, err := changeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
 	require.NoError(w.t, err)
 	w.with(limited.Text, nil, 200, "GET /token", "")
 }
 
-// goods walks the catalog and returns a product with everything, which is on stock.
-func (w *walk) goods(d *db.DB) string {
-	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee","prefix":"CF","color":"#112233","bg":"#445566"}`))
-	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Beans","parentId":"`+root+`"}`))
-	w.do(200, "GET /catalog/categories", "")
-	w.do(200, "GET /catalog/categories/{id}", "", child)
-	w.do(200, "PATCH /catalog/categories/{id}", `{"name":"Whole beans"}`, child)
+// goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.
+func (w *walk) goods(d *db.DB, product string) {
+	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee"}`))
+	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Sets","parentId":"`+root+`"}`))
 	w.do(200, "GET /catalog/units", "")
-	part := w.id(w.do(201, "POST /catalog/products", `{"name":"Bag","price":10}`))
-	product := w.id(w.do(201, "POST /catalog/products", `{"name":"Espresso","price":1890,"cost":900,"barcode":"4006381333931","description":"dark","nameI18n":{"de":"Espresso"},
-		"descriptionI18n":{"de":"dunkel"},"categoryId":"`+child+`","brand":"B","model":"M","unit":"kg","packQty":1.5,"minOrderQty":1,"orderStepQty":0.5,"hasStock":true,"emoji":"☕",
-		"costComponents":[{"label":"bag","productId":"`+part+`","qty":1,"unitCost":10},{"label":"work","amount":5}],
-		"modifierGroups":[{"name":"Grind","minSelect":0,"maxSelect":1,"options":[{"name":"Fine","surcharge":50}]}]}`))
+	w.do(201, "POST /catalog/products", `{"name":"Set","price":3000,"categoryId":"`+child+`","isBundle":true,
+		"costComponents":[{"label":"beans","productId":"`+product+`","qty":1,"unitCost":900},{"label":"work","amount":5}]}`)
 	w.stock(d, uuid.MustParse(product))
 	w.do(200, "GET /catalog/products/{id}", "", product, "?include=stock")
 	w.do(200, "GET /catalog/products", "", "?include=stock&search=espresso")
 	w.do(200, "GET /catalog/products", "", "?withTotal=true&pageSize=1&sort=name")
 	w.do(200, "GET /catalog/products", "", "?updatedSince=2026-01-01T00:00:00Z")
 	w.do(200, "GET /catalog/products/{id}/variants", "", product)
-	w.do(200, "PATCH /catalog/products/{id}", `{"description":null,"price":1990}`, product)
-	w.do(200, "DELETE /catalog/products/{id}", "", part)
 	w.do(409, "DELETE /catalog/categories/{id}", "", child)
 	w.do(204, "DELETE /catalog/categories/{id}", "", child, "?reassignTo="+root)
-	return product
 }
 
 // stock puts pieces of the product on stock: operations for it are not there yet.
@@ -296,9 +288,6 @@ func (w *walk) sales(product, client string) string {
 	w.do(400, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":9007199254740991,"qty":2}]}`)
 	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}]}`))
 	w.do(200, "GET /orders", "", "?include=lines&sort=number")
-	w.do(200, "GET /orders", "")
-	w.do(200, "GET /orders/{id}", "", order)
-	w.do(200, "PATCH /orders/{id}", `{"prepaidAmount":0,"note":null}`, order)
 	for _, next := range []string{"confirmed", "ready", "completed"} {
 		w.do(200, "POST /orders/{id}/status/{next}", "", order, next)
 	}
@@ -309,14 +298,9 @@ func (w *walk) sales(product, client string) string {
 	return order
 }
 
-func (w *walk) hooks() {
-	const hook = "https://example.com/hook"
-	sub := w.id(w.do(201, "POST /webhooks/subscriptions", `{"url":"`+hook+`","events":["order.*"],"filter":{"data.channel":["phone",null]},"name":"n"}`))
-	w.do(409, "POST /webhooks/subscriptions", `{"url":"`+hook+`","events":["order.*"]}`)
-	w.do(200, "GET /webhooks/subscriptions", "")
-	w.do(200, "GET /webhooks/subscriptions/{id}", "", sub)
-	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"filter":null,"isActive":false}`, sub)
-	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"isActive":true,"name":null}`, sub)
+func (w *walk) hooks(sub string) {
+	w.do(409, "POST /webhooks/subscriptions", `{"url":"https://example.com/hook","events":["*"]}`)
+	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"isActive":true}`, sub)
 	w.do(200, "POST /webhooks/subscriptions/{id}/rotate-secret", `{"overlapHours":1}`, sub)
 	delivery, ok := w.do(202, "POST /webhooks/subscriptions/{id}/test", "", sub)["deliveryId"].(string)
 	require.True(w.t, ok)
@@ -326,7 +310,6 @@ func (w *walk) hooks() {
 	w.do(201, "POST /webhooks/deliveries/{id}/redeliver", "", delivery)
 	w.do(200, "GET /webhooks/subscriptions/{id}/deliveries", "", sub)
 	w.do(200, "GET /webhooks/event-types", "")
-	w.do(204, "DELETE /webhooks/subscriptions/{id}", "", sub)
 }
 
 // outsideTheOutbox are the declared events that never lie in the outbox under their name, each with the reason.

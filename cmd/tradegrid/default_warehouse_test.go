@@ -94,7 +94,7 @@ func TestMigrationGivesCompaniesADefaultWarehouse(t *testing.T) {
 	all := newDomains(d, domainConfig{})
 	made := map[string]tenant.ID{}
 	for name, row := range rows {
-		c, err := all.company.Create(t.Context(), company.NewCompany{Name: name})
+		c, err := all.createCompany(t.Context(), company.NewCompany{Name: name})
 		require.NoError(t, err)
 		made[name] = c.ID
 		storePlaces(t, d, c.ID, row.branches, row.warehouses)

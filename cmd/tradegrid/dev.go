@@ -21,10 +21,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/pkg/shed"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
@@ -55,20 +56,24 @@ func (c *DevCmd) Check() error {
 }
 
 // devLimits leave the disk alone: a developer's is often fuller than a server's may be.
-var devLimits = shed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000} //nolint:gochecknoglobals // a constant
+var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000} //nolint:gochecknoglobals // a constant
 
 // devInfo is <state>/dev.json: what scripts need to talk to a running `tradegrid dev`.
 type devInfo struct {
-	BaseURL      string   `json:"baseUrl"`
-	MetricsURL   string   `json:"metricsUrl"`
-	CompanyID    string   `json:"companyId"`
-	Token        string   `json:"token"`        // all scopes, no rate limit
-	Token2       string   `json:"token2"`       // another company
-	NarrowToken  string   `json:"narrowToken"`  // catalog:read only
-	LimitedToken string   `json:"limitedToken"` // standard rate
-	ReceiverURL  string   `json:"receiverUrl"`
-	DatabaseURL  string   `json:"databaseUrl"`
-	KafkaBrokers []string `json:"kafkaBrokers"`
+	BaseURL       string   `json:"baseUrl"`
+	MetricsURL    string   `json:"metricsUrl"`
+	CompanyID     string   `json:"companyId"`
+	Token         string   `json:"token"`         // all scopes, no rate limit
+	Token2        string   `json:"token2"`        // another company
+	NarrowToken   string   `json:"narrowToken"`   // catalog:read only
+	LimitedToken  string   `json:"limitedToken"`  // standard rate
+	ExpiredToken  string   `json:"expiredToken"`  // 401 AUTH_API_TOKEN_EXPIRED
+	ArchivedToken string   `json:"archivedToken"` // of an archived company: 401 COMPANY_ARCHIVED
+	NoPlanToken   string   `json:"noPlanToken"`   // of a company whose plan has no API: 403 PLAN_API_DISABLED
+	NoModuleToken string   `json:"noModuleToken"` // of a company without the component orders: 403 MODULE_ACCESS_INACTIVE there
+	ReceiverURL   string   `json:"receiverUrl"`
+	DatabaseURL   string   `json:"databaseUrl"`
+	KafkaBrokers  []string `json:"kafkaBrokers"`
 }
 
 // devServers are the listeners of one run, open before anything is announced.
@@ -119,16 +124,20 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
 	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) { c.tell(out, d) }})
-	all := newDomains(d, domainConfig{AllowInsecure: true, Log: log})
+	keys, err := c.secretKeys(log)
+	if err != nil {
+		return err
+	}
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
-	guard := newGuard(d, client, nil, devLimits, log)
-	g.Go(func() error { return guard.Run(ctx) })
+	shedder := newShedder(d, client, nil, devLimits, log)
+	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
-	c.serve(ctx, g, ls, hooks, all, d, guard, log)
+	c.serve(ctx, g, ls, hooks, all, shedder, log)
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
@@ -156,8 +165,8 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve answers as API and as receiver until ctx ends.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, d *db.DB, guard *shed.Guard, log *slog.Logger) {
-	api := all.newAPI(httpapi.Config{Gate: guard, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) {
+	api := all.newAPI(httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })
 	g.Go(func() error {
@@ -246,6 +255,18 @@ func (c *DevCmd) prepareState() error {
 		}
 	}
 	return nil
+}
+
+// secretKeys reads the keys in the state folder, and makes one at the first start. A fresh start keeps them: a database
+// that --database-url names may have secrets under them.
+func (c *DevCmd) secretKeys(log *slog.Logger) (*secret.Keys, error) {
+	path := filepath.Join(c.State, "secret-keys")
+	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		if err := os.WriteFile(path, []byte(secret.NewKey("dev")+"\n"), 0o600); err != nil {
+			return nil, fmt.Errorf("--state: %w", err)
+		}
+	}
+	return secret.ReadKeys("--state", path, log)
 }
 
 // backends are the database and the broker of this run.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -32,6 +33,10 @@ type seeded struct {
 	Token2         string    `json:"token2"`
 	NarrowToken    string    `json:"narrowToken"`
 	LimitedToken   string    `json:"limitedToken"`
+	ExpiredToken   string    `json:"expiredToken"`
+	ArchivedToken  string    `json:"archivedToken"`
+	NoPlanToken    string    `json:"noPlanToken"`
+	NoModuleToken  string    `json:"noModuleToken"`
 	ProductID      string    `json:"productId"`
 	ClientID       string    `json:"clientId"`
 	SubscriptionID string    `json:"subscriptionId"`
@@ -85,8 +90,14 @@ func (dm *demo) seed(ctx context.Context) error {
 			return err
 		}
 	}
+	if dm.NoModuleToken == "" { // made here, or by a release that did not know these
+		if err := dm.makeRefused(ctx); err != nil {
+			return err
+		}
+	}
 	dm.info.CompanyID, dm.info.Token, dm.info.Token2 = dm.CompanyID.String(), dm.Token, dm.Token2
-	dm.info.NarrowToken, dm.info.LimitedToken = dm.NarrowToken, dm.LimitedToken
+	dm.info.NarrowToken, dm.info.LimitedToken, dm.info.ExpiredToken = dm.NarrowToken, dm.LimitedToken, dm.ExpiredToken
+	dm.info.ArchivedToken, dm.info.NoPlanToken, dm.info.NoModuleToken = dm.ArchivedToken, dm.NoPlanToken, dm.NoModuleToken
 	if err := dm.subscribe(ctx); err != nil {
 		return err
 	}
@@ -97,13 +108,13 @@ func (dm *demo) seed(ctx context.Context) error {
 }
 
 func (dm *demo) make(ctx context.Context) error {
-	co, err := dm.domains.company.Create(ctx, company.NewCompany{Name: "Demo Trading", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", BranchName: "Centre"})
+	co, err := dm.domains.createCompany(ctx, company.NewCompany{Name: "Demo Trading", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", BranchName: "Centre"})
 	if err != nil {
 		return err
 	}
 	dm.CompanyID = co.ID
 	for _, name := range []string{"North", "South"} { // spare branches, for more warehouses
-		if _, err := dm.domains.company.CreateBranch(ctx, co.ID, name); err != nil {
+		if _, err := changeWith(ctx, dm.domains.db, "company.branch.create", co.ID, dm.domains.company.CreateBranch, company.BranchFields{Name: name}); err != nil {
 			return err
 		}
 	}
@@ -114,25 +125,88 @@ func (dm *demo) make(ctx context.Context) error {
 }
 
 func (dm *demo) issueTokens(ctx context.Context) error {
-	other, err := dm.domains.company.Create(ctx, company.NewCompany{Name: "Other Company", Plan: "business", IsTest: true})
+	other, err := dm.domains.createCompany(ctx, company.NewCompany{Name: "Other Company", Plan: "business", IsTest: true})
 	if err != nil {
 		return err
 	}
-	for _, t := range []struct {
-		to      *string
-		company tenant.ID
-		token   company.NewToken
+	return errors.Join(
+		dm.issue(ctx, &dm.Token, dm.CompanyID, company.NewToken{Name: "demo", RateTier: company.TierCustom}),
+		dm.issue(ctx, &dm.Token2, other.ID, company.NewToken{Name: "other company", RateTier: company.TierCustom}),
+		dm.issue(ctx, &dm.NarrowToken, dm.CompanyID, company.NewToken{Name: "narrow", Scopes: []string{"catalog:read"}}),
+		dm.issue(ctx, &dm.LimitedToken, dm.CompanyID, company.NewToken{Name: "limited"}),
+	)
+}
+
+// issue makes a token with all scopes, unless it names others.
+func (dm *demo) issue(ctx context.Context, to *string, id tenant.ID, in company.NewToken) error {
+	if in.Scopes == nil {
+		in.Scopes = []string{"*:write"}
+	}
+	issued, err := changeWith(ctx, dm.domains.db, "company.token.issue", id, dm.domains.company.IssueToken, in)
+	if err != nil {
+		return fmt.Errorf("issue token %s: %w", in.Name, err)
+	}
+	*to = issued.Text
+	return nil
+}
+
+// withoutModule is the component that the company of noModuleToken does not have.
+const withoutModule = "orders"
+
+// makeRefused makes tokens that the API refuses, each for another reason, and the users of the demo company.
+func (dm *demo) makeRefused(ctx context.Context) error {
+	s, d := dm.domains.company, dm.domains.db
+	if err := dm.makeUsers(ctx); err != nil {
+		return err
+	}
+	if err := dm.issue(ctx, &dm.ExpiredToken, dm.CompanyID, company.NewToken{Name: "expired", Lifetime: time.Millisecond}); err != nil {
+		return err
+	}
+	for _, c := range []struct {
+		to    *string
+		name  string
+		plan  string
+		after func(id tenant.ID) (company.Company, error)
 	}{
-		{&dm.Token, dm.CompanyID, company.NewToken{Name: "demo", Scopes: []string{"*:write"}, RateTier: company.TierCustom}},
-		{&dm.Token2, other.ID, company.NewToken{Name: "other company", Scopes: []string{"*:write"}, RateTier: company.TierCustom}},
-		{&dm.NarrowToken, dm.CompanyID, company.NewToken{Name: "narrow", Scopes: []string{"catalog:read"}}},
-		{&dm.LimitedToken, dm.CompanyID, company.NewToken{Name: "limited", Scopes: []string{"*:write"}}},
+		{&dm.ArchivedToken, "Archived Company", "business", func(id tenant.ID) (company.Company, error) { return change(ctx, d, "company.archive", id, s.Archive) }},
+		{&dm.NoPlanToken, "Company Without API", "free", nil},
+		{&dm.NoModuleToken, "Company Without Orders", "business", func(id tenant.ID) (company.Company, error) {
+			return changeWith(ctx, d, "company.component", id, s.SetComponent, company.Switch{Component: withoutModule})
+		}},
 	} {
-		issued, err := dm.domains.company.IssueToken(ctx, t.company, t.token)
+		co, err := dm.domains.createCompany(ctx, company.NewCompany{Name: c.name, Plan: c.plan, IsTest: true})
 		if err != nil {
-			return fmt.Errorf("issue token %s: %w", t.token.Name, err)
+			return err
 		}
-		*t.to = issued.Text
+		if err := dm.issue(ctx, c.to, co.ID, company.NewToken{Name: strings.ToLower(c.name), RateTier: company.TierCustom}); err != nil {
+			return err
+		}
+		if c.after == nil {
+			continue
+		}
+		if _, err := c.after(co.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeUsers makes two active users, for assignedToId, unless a start that failed has made them.
+func (dm *demo) makeUsers(ctx context.Context) error {
+	s, d := dm.domains.company, dm.domains.db
+	if have, err := s.Users(ctx, access.System(dm.CompanyID), false); err != nil || len(have) > 0 {
+		return err
+	}
+	for _, in := range []company.Invitation{
+		{Email: "anna@example.com", Name: "Anna Example", Role: "owner"}, {Email: "ben@example.com", Name: "Ben Example", Role: "sales"},
+	} {
+		u, err := changeWith(ctx, d, "company.user.invite", dm.CompanyID, s.InviteUser, in)
+		if err != nil {
+			return err
+		}
+		if _, err := changeWith(ctx, d, "company.user.active", dm.CompanyID, s.ActivateUser, u.ID); err != nil {
+			return err
+		}
 	}
 	return nil
 }

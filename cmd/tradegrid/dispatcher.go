@@ -16,8 +16,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/dispatch/delay"
 	"github.com/tradegrid/tradegrid/services/dispatch/match"
 	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
@@ -49,6 +49,7 @@ type DispatcherCmd struct {
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
+	SecretKeysFlags
 	BackendFlags
 }
 
@@ -91,8 +92,14 @@ func (c *DispatcherCmd) Check() error {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
 		}
 	}
+	if c.sends() {
+		errs = append(errs, c.check())
+	}
 	return errors.Join(errs...)
 }
+
+// sends reports whether the process signs requests.
+func (c *DispatcherCmd) sends() bool { return len(c.Roles) == 0 || slices.Contains(c.Roles, "sender") }
 
 // lanes are the limits that can change while the process runs.
 func (c *DispatcherCmd) lanes() sender.LaneConfig {
@@ -134,18 +141,23 @@ func (c *DispatcherCmd) Run(ctx context.Context, log *slog.Logger, live *watcher
 		return err
 	}
 	opts.live = live
-	r, err := c.open(ctx, "dispatcher", log, live)
-	if err != nil {
-		return err
+	var keys *secret.Keys
+	if c.sends() {
+		if keys, err = c.keys(log); err != nil {
+			return err
+		}
 	}
-	defer r.close(ctx)
+	return c.serve(ctx, "dispatcher", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return c.run(ctx, log, r, opts, keys) })
+}
+
+func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts dispatcherOptions, keys *secret.Keys) error {
 	probe, err := kafka.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Log: log})
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
 		return err
@@ -162,7 +174,7 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 		make func() (func(context.Context) error, error)
 	}{
 		{"router", func() (func(context.Context) error, error) { return o.router(d, broker, all, log) }},
-		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, log) }},
+		{"sender", func() (func(context.Context) error, error) { return o.sender(d, broker, all.keys, log) }},
 		{"delay", func() (func(context.Context) error, error) { return o.delay(broker, log) }},
 		{"sweeper", func() (func(context.Context) error, error) { return o.sweeper(d, broker, all, log) }},
 	} {
@@ -190,27 +202,26 @@ func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, l
 }
 
 func modulesOf(all *domains) match.Modules {
-	return match.NewModules(moduleAge, func(ctx context.Context, id tenant.ID) (access.Components, error) {
-		return componentsOf(ctx, all.company, id)
-	})
+	return match.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
 }
 
 // componentsOf reads what a company has. One that is not known any more has everything: what it raised while
 // it existed is still delivered.
-func componentsOf(ctx context.Context, companies *company.Service, id tenant.ID) (access.Components, error) {
-	c, err := companies.Get(ctx, id)
+func (all *domains) componentsOf(ctx context.Context, id tenant.ID) (access.Components, error) {
+	c, err := all.company.Get(ctx, id)
 	if fault.Is(err, "COMPANY_NOT_FOUND") {
-		return access.ComponentSet(access.AllComponents()...), nil
+		return all.access.Components(), nil
 	}
-	return access.ComponentSet(c.Components...), err
+	return c.Components, err
 }
 
-func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, log *slog.Logger) (func(context.Context) error, error) {
+func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Keys, log *slog.Logger) (func(context.Context) error, error) {
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return nil, err
 	}
 	receivers := sender.NewReceiverCache(d, 0)
+	receivers.UseKeys(keys, log)
 	s := sender.New(sender.Config{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},

@@ -11,10 +11,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
-	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -36,39 +35,84 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
+	access    *access.Registry
+	keys      *secret.Keys
 }
 
-// declared is what the domains say of themselves.
+// declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
+// refers to earlier ones only.
 func declared() []domain.Domain {
-	return []domain.Domain{clients.Domain(), suppliers.Domain()}
+	return []domain.Domain{
+		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
+		catalog.Domain(),
+		part("calendar", nil, access.Component{Alias: "calendar", AlwaysOn: true}),
+		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
+		clients.Domain(),
+		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		orders.Domain(),
+		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		warehouse.Domain(),
+		suppliers.Domain(),
+		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
+		webhooks.Domain(),
+		company.Domain(),
+		part("exports", []access.Resource{{Name: "exports"}}),
+	}
+}
+
+// part is a part of the platform that has scopes and components already and no package of its own yet, so that tokens and
+// companies can be prepared for it.
+func part(name string, scopes []access.Resource, components ...access.Component) domain.Domain {
+	return domain.Domain{Name: name, Scopes: scopes, Components: components}
+}
+
+// accessRegistry is the complete list of scopes and components.
+func accessRegistry() *access.Registry {
+	var resources []access.Resource
+	var components []access.Component
+	for _, d := range declared() {
+		resources, components = append(resources, d.Scopes...), append(components, d.Components...)
+	}
+	return access.NewRegistry(resources, components)
+}
+
+// declaredEvents are the events of all domains.
+func declaredEvents() [][]event.Type {
+	var events [][]event.Type
+	for _, d := range declared() {
+		events = append(events, d.Events)
+	}
+	return events
 }
 
 type domainConfig struct {
 	AllowInsecure bool
-	Cell          string // of new tokens; "" = that of package company
+	Cell          string       // of new tokens; "" = that of package company
+	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
 	Log           *slog.Logger
 }
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d}
-	all.events = event.NewRegistry(company.Events(), catalog.Events(), clients.Domain().Events, warehouse.Events(), orders.Events(), webhooks.Events())
-	all.warehouse = warehouse.New(d, stockProducts{all})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Log: cfg.Log, Cell: cfg.Cell})
-	all.catalog = catalog.New(d, catalog.Neighbours{Stock: catalogStock{all}, Suppliers: suppliers.Known})
+	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
+	all.events = event.NewRegistry(declaredEvents()...)
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
+	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: orderCatalog{all}, Clients: orderClients{all}, Stock: orderStock{all}, Users: all.company,
+		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 	})
-	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, AllowInsecure: cfg.AllowInsecure})
+	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
 }
 
 // newAPI makes the API with the operations and the error codes of all domains.
 func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth = all.db, all.company
+	cfg.DB, cfg.Auth, cfg.Keys = all.db, all.company, all.keys
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
@@ -82,142 +126,9 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	return api
 }
 
-// stockProducts lets the warehouse read the catalog.
-type stockProducts struct{ all *domains }
-
-func (a stockProducts) StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
-	ids := make([]uuid.UUID, len(keys))
-	for i, k := range keys {
-		ids[i] = k.Product
-	}
-	items, err := a.all.catalog.StockItems(ctx, q, company, ids)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[warehouse.Key]warehouse.Product, len(items))
-	for _, it := range items {
-		out[warehouse.Key{Product: it.ID}] = warehouse.Product{
-			Name: it.Name, SKU: it.SKU, CategoryID: it.CategoryID, CategoryName: it.CategoryName, HasStock: it.HasStock,
-		}
-	}
-	return out, nil
-}
-
-// catalogStock lets the catalog show stock.
-type catalogStock struct{ all *domains }
-
-func (a catalogStock) Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]catalog.StockTotals, error) {
-	totals, err := a.all.warehouse.Totals(ctx, q, company, products)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[uuid.UUID]catalog.StockTotals, len(totals))
-	for id, t := range totals {
-		out[id] = catalog.StockTotals(t)
-	}
-	return out, nil
-}
-
-// orderCatalog lets orders read what can be sold.
-type orderCatalog struct{ all *domains }
-
-func (a orderCatalog) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []orders.ItemRef) (map[orders.ItemRef]orders.Item, error) {
-	asked := make([]catalog.ItemRef, len(refs))
-	for i, r := range refs {
-		asked[i] = catalog.ItemRef{Kind: r.Kind, RefID: r.ID}
-		if r.Variant != uuid.Nil {
-			asked[i].VariantID = &r.Variant
-		}
-	}
-	items, err := a.all.catalog.OrderItems(ctx, q, company, asked)
-	if err != nil {
-		return nil, err
-	}
-	out := make(map[orders.ItemRef]orders.Item, len(items))
-	for i, it := range items {
-		if it.Missing == "" || it.Missing == "PRODUCT_VARIANT" {
-			out[refs[i]] = orderItem(it)
-		}
-	}
-	return out, nil
-}
-
-func orderItem(it catalog.Item) orders.Item {
-	item := orders.Item{
-		SKU: it.SKU, Name: it.Name, Unit: it.Unit, Price: it.Price, Hidden: it.Status == catalog.StatusHidden, HasStock: it.HasStock,
-		NoVariant: it.Missing == "PRODUCT_VARIANT", MinOrderQty: it.MinOrderQty, OrderStepQty: it.OrderStepQty,
-	}
-	for _, c := range it.Components {
-		item.Parts = append(item.Parts, orders.Part{Product: c.ProductID, Qty: c.Qty})
-	}
-	for _, g := range it.Modifiers {
-		for _, o := range g.Options {
-			if item.Options == nil {
-				item.Options = map[uuid.UUID]orders.Modifier{}
-			}
-			item.Options[o.ID] = orders.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
-		}
-	}
-	return item
-}
-
-// orderClients lets orders read clients and book what they owe.
-type orderClients struct{ all *domains }
-
-func (a orderClients) OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (orders.Client, bool, error) {
-	read := a.all.clients.Snapshot
-	if lock {
-		read = a.all.clients.LockSnapshot
-	}
-	c, err := read(ctx, q, company, id)
-	if fault.Is(err, "CLIENT_NOT_FOUND") {
-		return orders.Client{}, false, nil
-	}
-	if err != nil {
-		return orders.Client{}, false, err
-	}
-	list := c.PriceListID
-	if list == nil {
-		list = c.GroupPriceListID
-	}
-	return orders.Client{
-		DisplayName: c.DisplayName, Phone: c.Phone, Email: c.Email, Archived: c.Archived(), PaymentTermsDays: c.PaymentTermsDays,
-		CreditLimit: c.CreditLimit, Balance: c.Balance, PriceListID: list,
-	}, true, nil
-}
-
-func (a orderClients) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error {
-	a.all.clients.AddBalance(tx, company, id, delta)
-	return nil
-}
-
-// orderStock lets orders reserve and move stock.
-type orderStock struct{ all *domains }
-
-func (a orderStock) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
-	return a.all.warehouse.Find(ctx, q, company, id)
-}
-
-func (a orderStock) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
-	a.all.warehouse.Reserve(tx, by, stockDeltas(deltas))
-}
-
-func (a orderStock) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
-	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
-	return a.all.warehouse.Move(ctx, tx, by, doc, stockDeltas(deltas))
-}
-
-func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
-	out := make([]warehouse.Delta, len(deltas))
-	for i, d := range deltas {
-		out[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
-	}
-	return out
-}
-
 // setStock sets how many pieces of a product the default warehouse of a company has.
 func (all *domains) setStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
-	w, ok, err := all.warehouse.Find(ctx, tx, id, nil)
+	w, ok, err := all.warehouse.FindWarehouse(ctx, tx, id, nil)
 	if err != nil {
 		return err
 	}

@@ -6,18 +6,15 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"os"
-	"os/signal"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
@@ -27,62 +24,6 @@ type BackendFlags struct {
 	DatabaseFlags
 	KafkaFlags
 	OpsFlags
-}
-
-// role is a running role: its connections, and what it tells of itself.
-type role struct {
-	db     *db.DB
-	broker kafka.Config
-	tel    *telemetry.Telemetry
-	flags  BackendFlags
-	live   *watcher
-}
-
-// open checks the flags and connects. Close ends what it opened.
-func (f BackendFlags) open(ctx context.Context, name string, log *slog.Logger, live *watcher) (*role, error) {
-	broker, err := f.kafkaConfig(name, log)
-	if err != nil {
-		return nil, err
-	}
-	tel, err := f.start(ctx, name, log, commonMetrics(), roleMetrics(name))
-	if err != nil {
-		return nil, err
-	}
-	live.OnChange(func(next *CLI) { tel.SetSample(next.ops(name).TraceSample) })
-	d, err := f.connect(ctx, log, tel)
-	if err != nil {
-		tel.Stop(ctx)
-		return nil, err
-	}
-	return &role{db: d, broker: broker, tel: tel, flags: f, live: live}, nil
-}
-
-func (r *role) close(ctx context.Context) {
-	r.db.Close()
-	r.tel.Stop(ctx)
-}
-
-// run runs the parts until the context ends or one of them fails, and answers operators meanwhile.
-func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
-	ln, err := listen(ctx, "--ops-listen", r.flags.OpsListen)
-	if err != nil {
-		return err
-	}
-	clock := db.NewClock(r.db, time.Now)
-	r.tel.Ready("clock", clock.Check)
-	return r.tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
-		g, ctx := errgroup.WithContext(ctx)
-		ask := make(chan os.Signal, 1)
-		signal.Notify(ask, syscall.SIGHUP)
-		defer signal.Stop(ask)
-		g.Go(func() error { return r.live.Run(ctx, ask) })
-		g.Go(func() error { return clock.Run(ctx) })
-		for _, part := range parts {
-			g.Go(func() error { return part(ctx) })
-		}
-		started("http://" + ln.Addr().String())
-		return g.Wait()
-	})
 }
 
 // DatabaseSource says where the database is and how to get in.
@@ -115,18 +56,6 @@ func (f DatabaseFlags) Check() error {
 	return nil
 }
 
-func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, t *telemetry.Telemetry) (*db.DB, error) {
-	cfg := f.databaseConfig()
-	cfg.MaxConns, cfg.SavepointRetry, cfg.Log, cfg.Tracer = f.DatabaseConns, f.DatabaseSavepoint, log, t.Provider
-	d, err := db.Open(ctx, cfg)
-	if err != nil {
-		return nil, err
-	}
-	t.Ready("database", func(ctx context.Context) error { return d.Pool().Ping(ctx) })
-	t.Ready("schema", schemaCheck(d))
-	return d, t.Register(d.PoolMetrics())
-}
-
 // schemaCheck tells what of this release's schema the database lacks. What was there once is not looked at again:
 // nothing is taken away while binaries that need it run.
 func schemaCheck(d *db.DB) telemetry.Check {
@@ -145,6 +74,27 @@ func schemaCheck(d *db.DB) telemetry.Check {
 		complete.Store(true)
 		return nil
 	}
+}
+
+// SecretKeysFlags say where the keys are that seal the secrets of webhooks.
+type SecretKeysFlags struct {
+	SecretKeysFile string `help:"File with the keys that encrypt webhook secrets, one per line as id:key, the key being 32 bytes in base64 (openssl rand -base64 32). The first encrypts, all decrypt. Read again when it changes." type:"path" placeholder:"FILE"`
+}
+
+const flagSecretKeys = "--secret-keys-file"
+
+// keys reads the file.
+func (f SecretKeysFlags) keys(log *slog.Logger) (*secret.Keys, error) {
+	if f.SecretKeysFile == "" {
+		return nil, errors.New(flagSecretKeys + " is required: give a file with a line id:key, the key from openssl rand -base64 32; see docs/operations.md#keys-of-webhook-secrets")
+	}
+	return secret.ReadKeys(flagSecretKeys, f.SecretKeysFile, log)
+}
+
+// check reads the file, too.
+func (f SecretKeysFlags) check() error {
+	_, err := f.keys(nil)
+	return err
 }
 
 // KafkaFlags say where the brokers are.

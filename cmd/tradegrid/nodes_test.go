@@ -59,7 +59,7 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 	startRelay(t, d, brokers)
 	nodes := []*node{startNode(t, d, brokers), startNode(t, d, brokers)}
 	third := newNode(d, alone()) // hears of nothing
-	office := company.New(company.Config{DB: d, Warehouses: third.warehouse})
+	office := company.New(company.Config{DB: d, Warehouses: third.warehouse, Access: third.access})
 	id := third.found(t)
 	kept, lost := third.issue(t, id, []string{"*:write"}), third.issue(t, id, []string{"*:write"})
 	soon := func(token string, path string, status int, code string) {
@@ -77,22 +77,22 @@ func TestNodesSeeChangesSoon(t *testing.T) {
 	soon(lost.Text, "/orders", 200, "")
 	as{third, lost.Text}.ok(t, "GET", "/orders", "")
 
-	_, err := office.RevokeToken(t.Context(), id, lost.ID)
+	_, err := changeWith(t.Context(), d, "test", id, office.RevokeToken, lost.ID)
 	require.NoError(t, err)
 	soon(lost.Text, "/orders", 401, "AUTH_API_TOKEN_INVALID")
 	require.Equal(t, 200, as{third, lost.Text}.do(t, "GET", "/orders", "").status, "without the message the token would still be remembered")
 	soon(kept.Text, "/orders", 200, "")
 
-	_, err = office.SetComponent(t.Context(), id, "orders", false)
+	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: false})
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 403, "MODULE_ACCESS_INACTIVE")
-	_, err = office.SetComponent(t.Context(), id, "orders", true)
+	_, err = changeWith(t.Context(), d, "test", id, office.SetComponent, company.Switch{Component: "orders", On: true})
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 200, "")
-	_, err = office.SetPlan(t.Context(), id, "free")
+	_, err = changeWith(t.Context(), d, "test", id, office.SetPlan, "free")
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 403, "PLAN_API_DISABLED")
-	_, err = office.Archive(t.Context(), id)
+	_, err = change(t.Context(), d, "test", id, office.Archive)
 	require.NoError(t, err)
 	soon(kept.Text, "/orders", 401, "COMPANY_ARCHIVED")
 }
@@ -105,7 +105,6 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	nodes := make([]*node, 2)
 	for i := range nodes {
 		nodes[i] = newNode(d, ratelimit.New(ratelimit.Config{Node: uuid.NewString(), Leases: ratelimit.NewDBLeases(d)}))
-		background(t, nodes[i].limiter.Run)
 	}
 	id := nodes[0].found(t)
 	token := nodes[0].issue(t, id, []string{"*:read"}, company.CustomRate{RefillMilli: perSecond * 1000, Burst: burst})
@@ -119,6 +118,23 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	start := time.Now()
 	var passed, refused [2]int
 	var wg sync.WaitGroup
+	// The nodes exchange as often as in production. What a busy machine makes of that is measured, since a node spends its
+	// share of the demand before until it hears of the other's.
+	exchanging, stop := context.WithTimeout(t.Context(), lasting)
+	defer stop()
+	var slowest time.Duration
+	wg.Go(func() {
+		for last := start; exchanging.Err() == nil; last = time.Now() {
+			for _, n := range nodes {
+				n.limiter.Exchange(t.Context())
+			}
+			select {
+			case <-exchanging.Done():
+			case <-time.After(time.Second):
+			}
+			slowest = max(slowest, time.Since(last))
+		}
+	})
 	for i, n := range nodes {
 		wg.Go(func() {
 			for time.Since(start) < lasting {
@@ -135,8 +151,8 @@ func TestNodesShareTheBudgetOfAToken(t *testing.T) {
 	}
 	wg.Wait()
 	took := time.Since(start).Seconds()
-	// The burst, the part of it that the other node held at first, and the refill of two seconds of shifting demand.
-	most := burst + burst/2 + perSecond*(took+2)
+	// The burst, the part of it that the other node held at first, and the refill of two exchanges of shifting demand.
+	most := burst + burst/2 + perSecond*(took+2*slowest.Seconds())
 	both := float64(passed[0] + passed[1])
 	require.LessOrEqual(t, both, most, "%v passed", passed)
 	require.Greater(t, both, perSecond*took, "%v passed: what was bought is given", passed)

@@ -35,10 +35,10 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	}
 }
 
-// Check tells which settings cannot work, alone or together.
+// Check reports settings that are invalid, alone or together.
 func (c *RelayCmd) Check() error {
 	var errs []error
-	for flag, v := range map[string]int64{ // package outbox takes 0 for its own default
+	for flag, v := range map[string]int64{ // package outbox treats 0 as its default
 		"--relay-lease-ttl": int64(c.RelayLeaseTTL), "--relay-lease-margin": int64(c.RelayLeaseMargin), "--relay-renew": int64(c.RelayRenew),
 		"--relay-tick-min": int64(c.RelayTickMin), "--relay-tick-max": int64(c.RelayTickMax), "--relay-batch-size": int64(c.RelayBatchSize),
 		"--relay-parallel": int64(c.RelayParallel), "--relay-lookback": int64(c.RelayLookback), "--relay-full-sweep": int64(c.RelayFullSweep),
@@ -54,17 +54,16 @@ func (c *RelayCmd) Check() error {
 	return c.relay(nil).Validate()
 }
 
-// Run relays until the context ends, then finishes what is under way and gives the leases back.
+// Run publishes until the context ends, then finishes what is in flight and releases the leases.
 func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
 	cfg := c.relay(log)
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	r, err := c.open(ctx, "relay", log, live)
-	if err != nil {
-		return err
-	}
-	defer r.close(ctx)
+	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return runRelay(ctx, log, r, cfg) })
+}
+
+func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayConfig) error {
 	client, err := outbox.NewClient(r.broker)
 	if err != nil {
 		return err

@@ -62,8 +62,9 @@ func sqlTypes(t reflect.Type) []string {
 		return []string{"int4", "int2"}
 	case reflect.Slice:
 		return []string{"_text", "_varchar", "_uuid", "_int4", "_int8", "jsonb", "bytea"}
+	default:
+		return []string{"jsonb"}
 	}
-	return []string{"jsonb"}
 }
 
 // Every record fits its table: each field has a column of its type that is NULL exactly for pointers, every column that

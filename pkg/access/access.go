@@ -1,6 +1,6 @@
 // Package access says who is calling and what the caller may do: the principal behind a token, its scopes,
 // the components and settings of its company, and its rate. It decides nothing by itself: services/company
-// makes principals, the HTTP layer asks them.
+// makes principals, the HTTP layer asks them. Which scopes and components there are is declared by the domains.
 package access
 
 import (
@@ -22,7 +22,7 @@ type Principal struct {
 	TokenName     string
 	Actor         uuid.UUID // the token's technical user
 	Scopes        Scopes
-	Components    Components
+	Components    Components // with those that are always on
 	Plan          string
 	PlanAPI       bool       // the plan includes the API
 	Archived      bool       // the company is archived; such a caller is refused before anything else
@@ -35,7 +35,7 @@ type Principal struct {
 // Allows reports whether the token may read, or write, the resource. Writing includes reading.
 func (p *Principal) Allows(resource string, write bool) bool { return p.Scopes.Allows(resource, write) }
 
-// Has reports whether the company has the component; core, catalog, calendar and messenger are always there.
+// Has reports whether the company has the component.
 func (p *Principal) Has(component string) bool { return p.Components.Has(component) }
 
 // Rate bounds what a token may ask for.
@@ -45,6 +45,12 @@ type Rate struct {
 	InFlight        int     // requests of the company at the same time; 0 = unlimited
 	Unlimited       bool    // no bucket at all: Limit and RefillPerSecond mean nothing
 }
+
+// RateWindow is the window that [Rate.PerWindow] counts for.
+const RateWindow = time.Minute
+
+// PerWindow is the number of requests that the token may make in a [RateWindow] in the long run.
+func (r Rate) PerWindow() int { return int(r.RefillPerSecond * RateWindow.Seconds()) }
 
 // What happens to stock that is asked for beyond what there is.
 const (

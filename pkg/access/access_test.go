@@ -30,37 +30,60 @@ func TestScopes(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := access.ParseScopes(row.scopes)
-			require.NoError(t, err)
-			require.Equal(t, row.want, s.Allows(row.resource, row.write))
+			require.Equal(t, row.want, access.Scopes(row.scopes).Allows(row.resource, row.write))
 		})
 	}
 }
 
+// registry is a platform of few parts.
+func registry() *access.Registry {
+	return access.NewRegistry(
+		[]access.Resource{{Name: "catalog"}, {Name: "orders"}, {Name: "events", ReadOnly: true}, {Name: "company", ReadOnly: true}},
+		[]access.Component{{Alias: "core", AlwaysOn: true}, {Alias: "catalog", AlwaysOn: true}, {Alias: "orders"}, {Alias: "deals"}},
+	)
+}
+
 func TestScopesRefuseUnknown(t *testing.T) {
 	t.Parallel()
+	r := registry()
 	for _, bad := range []string{"orders", "orders:delete", "events:write", "company:write", "", "Orders:read", "*"} {
-		_, err := access.ParseScopes([]string{"catalog:read", bad})
+		_, err := r.ParseScopes([]string{"catalog:read", bad})
 		require.ErrorContains(t, err, "unknown scope", bad)
 	}
-	for _, good := range access.AllScopes() {
-		_, err := access.ParseScopes([]string{good})
-		require.NoError(t, err)
-	}
-	require.Equal(t, []string{"orders", "sales"}, access.Scopes{"sales:read", "orders:write"}.Readable())
+	want := []string{"catalog:read", "catalog:write", "orders:read", "orders:write", "events:read", "company:read", "*:read", "*:write"}
+	require.Equal(t, want, r.Scopes())
+	got, err := r.ParseScopes(r.Scopes())
+	require.NoError(t, err)
+	require.Equal(t, access.Scopes(want), got)
+	require.Equal(t, []string{"orders", "sales"}, access.Scopes{"sales:read", "orders:write", "sales:write"}.Readable())
 }
 
 func TestComponents(t *testing.T) {
 	t.Parallel()
-	c := access.ComponentSet("orders", "from-the-future")
-	require.Equal(t, []string{"core", "catalog", "calendar", "messenger", "orders"}, c.List())
+	r := registry()
+	c := r.With("orders", "from-the-future")
+	require.Equal(t, []string{"core", "catalog", "orders"}, c.List())
 	require.True(t, c.Has("core"))
 	require.True(t, c.Has("orders"))
 	require.False(t, c.Has("deals"))
 	require.False(t, c.Has("from-the-future"))
-	require.True(t, access.AlwaysOn("messenger"))
-	require.False(t, access.AlwaysOn("clients"))
-	require.Error(t, access.CheckComponent("payroll"))
+	require.True(t, r.AlwaysOn().Has("catalog"))
+	require.False(t, r.AlwaysOn().Has("orders"))
+	require.NoError(t, r.CheckComponent("deals"))
+	require.ErrorContains(t, r.CheckComponent("payroll"), `unknown component "payroll": use one of core, catalog, orders, deals`)
+	require.False(t, access.ComponentSet("orders").Has("core"), "a set knows no names")
+}
+
+func TestNamesAreDeclaredOnce(t *testing.T) {
+	t.Parallel()
+	require.Panics(t, func() { access.NewRegistry([]access.Resource{{Name: "orders"}, {Name: "orders", ReadOnly: true}}, nil) })
+	require.Panics(t, func() { access.NewRegistry(nil, []access.Component{{Alias: "deals"}, {Alias: "deals"}}) })
+}
+
+func TestRatePerWindow(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 1200, access.Rate{Limit: 120, RefillPerSecond: 20}.PerWindow())
+	require.Equal(t, 30, access.Rate{RefillPerSecond: 0.5}.PerWindow())
 }
 
 func TestQuestionsDoNotAllocate(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Caller is who changes a record, and on which condition.
@@ -22,3 +23,6 @@ func (c Caller) Expect(current int64) error {
 		fmt.Sprintf("the record has version %d, If-Match names %d: read it again and repeat the change", current, *c.IfVersion)).
 		With("currentVersion", current)
 }
+
+// System is the caller of what the platform changes in a company by itself: events name it as system.
+func System(company tenant.ID) Caller { return Caller{Principal: &Principal{Company: company}} }

@@ -1,64 +1,22 @@
 package access
 
-import (
-	"fmt"
-	"slices"
-	"strings"
-)
+import "slices"
 
-// components are all parts of the platform; the first ones are always on. The place is the bit.
-var components = []string{
-	"core", "catalog", "calendar", "messenger",
-	"clients", "marketing", "orders", "deals", "cashier", "warehouse", "scheduling",
+// Component is a part of the platform that a company has or has not, as the domain behind it declares it.
+type Component struct {
+	Alias    string // such as orders
+	AlwaysOn bool   // every company has it; it cannot be disabled
 }
 
-const alwaysOn = 4
+// Components are the components that a company has: those that are always on and those that are enabled, in the order
+// in which clients see them. They are few, so that walking them is as fast as any index. Never change one.
+type Components []string
 
-// AllComponents lists every component by its alias; see docs/reference/authentication.md#components.
-func AllComponents() []string { return slices.Clone(components) }
+// ComponentSet makes a set of exactly these components.
+func ComponentSet(aliases ...string) Components { return slices.Clone(aliases) }
 
-// AlwaysOn reports whether the component cannot be disabled.
-func AlwaysOn(component string) bool { return slices.Contains(components[:alwaysOn], component) }
+// Has reports whether the component is in the set.
+func (c Components) Has(alias string) bool { return slices.Contains(c, alias) }
 
-// CheckComponent fails on an alias that does not exist.
-func CheckComponent(alias string) error {
-	if slices.Contains(components, alias) {
-		return nil
-	}
-	return fmt.Errorf("unknown component %q: use one of %s", alias, strings.Join(components, ", "))
-}
-
-// Components is the set of components that a company has. The zero value has those that are always on.
-type Components struct{ bits uint32 }
-
-// ComponentSet makes a set; aliases that this binary does not know are left out.
-func ComponentSet(enabled ...string) Components {
-	var c Components
-	for _, alias := range enabled {
-		if i := slices.Index(components, alias); i >= 0 {
-			c.bits |= 1 << i
-		}
-	}
-	return c
-}
-
-// Has reports whether the component is on.
-func (c Components) Has(alias string) bool {
-	for i := range components {
-		if components[i] == alias {
-			return i < alwaysOn || c.bits&(1<<i) != 0
-		}
-	}
-	return false
-}
-
-// List names the components that are on.
-func (c Components) List() []string {
-	list := make([]string, 0, len(components))
-	for i, alias := range components {
-		if i < alwaysOn || c.bits&(1<<i) != 0 {
-			list = append(list, alias)
-		}
-	}
-	return list
-}
+// List names the components of the set.
+func (c Components) List() []string { return slices.Clone(c) }

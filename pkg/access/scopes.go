@@ -1,56 +1,19 @@
 package access
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 )
 
-// resources are all that a scope can name. Read-only ones have no write scope.
-var resources = []struct {
-	name     string
-	readOnly bool
-}{
-	{name: "catalog"},
-	{name: "clients"},
-	{name: "leads"},
-	{name: "orders"},
-	{name: "deals"},
-	{name: "sales"},
-	{name: "warehouse"},
-	{name: "scheduling"},
-	{name: "webhooks"},
-	{name: "events", readOnly: true},
-	{name: "company", readOnly: true},
-	{name: "exports"},
-}
-
-// AllScopes lists every scope that a token can have; see docs/reference/authentication.md#scopes.
-func AllScopes() []string {
-	all := make([]string, 0, 2*len(resources)+2)
-	for _, r := range resources {
-		all = append(all, r.name+":read")
-		if !r.readOnly {
-			all = append(all, r.name+":write")
-		}
-	}
-	return append(all, "*:read", "*:write")
+// Resource is what a scope names, as the domain behind it declares it.
+type Resource struct {
+	Name     string // such as orders
+	ReadOnly bool   // there is no write scope
 }
 
 // Scopes are the scopes of a token, such as orders:write. They hold few entries, so that walking them
 // is as fast as any index.
 type Scopes []string
-
-// ParseScopes fails on a scope that is not in [AllScopes].
-func ParseScopes(list []string) (Scopes, error) {
-	known := AllScopes()
-	for _, scope := range list {
-		if !slices.Contains(known, scope) {
-			return nil, fmt.Errorf("unknown scope %q: use one of %s", scope, strings.Join(known, ", "))
-		}
-	}
-	return slices.Clone(list), nil
-}
 
 // Allows reports whether the scopes open the resource for reading or for writing.
 // Writing includes reading; the resource * stands for every one.
@@ -64,13 +27,13 @@ func (s Scopes) Allows(resource string, write bool) bool {
 	return false
 }
 
-// Readable lists the resources that the scopes may read.
+// Readable lists the resources that the scopes name, by name: each of them may be read. The resource * stands for every one.
 func (s Scopes) Readable() []string {
-	var names []string
-	for _, r := range resources {
-		if s.Allows(r.name, false) {
-			names = append(names, r.name)
-		}
+	names := make([]string, 0, len(s))
+	for _, scope := range s {
+		name, _, _ := strings.Cut(scope, ":")
+		names = append(names, name)
 	}
-	return names
+	slices.Sort(names)
+	return slices.Compact(names)
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -38,15 +39,25 @@ type Server struct {
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
-	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Keys: Keys(t), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
 	for _, r := range register {
 		r(s.API)
 	}
 	return s
 }
 
+// Keys is a ring of one key, which all tests of a process share.
+func Keys(t testing.TB) *secret.Keys {
+	t.Helper()
+	k, err := keys()
+	require.NoError(t, err)
+	return k
+}
+
+var keys = sync.OnceValues(func() (*secret.Keys, error) { return secret.ParseKeys(secret.NewKey("test")) }) //nolint:gochecknoglobals // made once
+
 // Authenticate implements [httpapi.Authenticator].
-func (s *Server) Authenticate(_ context.Context, bearer string, _ netip.Addr) (*access.Principal, error) {
+func (s *Server) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ bool) (*access.Principal, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, ok := s.tokens[bearer]; ok {
@@ -73,7 +84,7 @@ func (s *Server) Caller(company tenant.ID, edit ...func(*access.Principal)) *Cli
 	p := &access.Principal{
 		Company: company, CompanyName: "Test company", Currency: "EUR", CountryPrefix: "+49",
 		TokenID: uuid.New(), TokenName: "test", Actor: uuid.New(),
-		Scopes: Scopes("*:write"), Components: access.ComponentSet(access.AllComponents()...),
+		Scopes: Scopes("*:write"), Components: Registry().Components(),
 		Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
 		Settings: access.Settings{StockPolicy: access.StockAllowNegative, TimeZone: "UTC"},
 	}
@@ -186,9 +197,42 @@ func (r *Response) Fields() map[string]string {
 
 // Scopes are the scopes of a caller with fewer rights.
 func Scopes(list ...string) access.Scopes {
-	scopes, err := access.ParseScopes(list)
+	scopes, err := Registry().ParseScopes(list)
 	if err != nil {
 		panic(err) // a mistake of the test
 	}
 	return scopes
+}
+
+// Registry lists scopes and components as all domains declare them, for tests of fewer; cmd/tradegrid keeps both the same.
+func Registry() *access.Registry {
+	return access.NewRegistry(
+		[]access.Resource{
+			{Name: "catalog"},
+			{Name: "clients"},
+			{Name: "leads"},
+			{Name: "orders"},
+			{Name: "deals"},
+			{Name: "sales"},
+			{Name: "warehouse"},
+			{Name: "scheduling"},
+			{Name: "webhooks"},
+			{Name: "events", ReadOnly: true},
+			{Name: "company", ReadOnly: true},
+			{Name: "exports"},
+		},
+		[]access.Component{
+			{Alias: "core", AlwaysOn: true},
+			{Alias: "catalog", AlwaysOn: true},
+			{Alias: "calendar", AlwaysOn: true},
+			{Alias: "messenger", AlwaysOn: true},
+			{Alias: "clients"},
+			{Alias: "marketing"},
+			{Alias: "orders"},
+			{Alias: "deals"},
+			{Alias: "cashier"},
+			{Alias: "warehouse"},
+			{Alias: "scheduling"},
+		},
+	)
 }

@@ -18,7 +18,10 @@ type Read func(ctx context.Context, q db.Querier) error
 // Load runs the reads: what they ask for at the same time is sent as one batch. They share one connection and, on the
 // pool, one snapshot per batch. It returns the first error in the order of the reads.
 func Load(ctx context.Context, q db.Querier, reads ...Read) error {
-	if len(reads) == 1 {
+	switch len(reads) {
+	case 0:
+		return nil
+	case 1:
 		return reads[0](ctx, q)
 	}
 	ctx, cancel := context.WithCancel(ctx)

@@ -17,7 +17,7 @@ import (
 // lostAnswer loses the answers of the first n commits.
 func lostAnswer(n int) script { return firstTimes(n, db.AfterCommit, io.ErrUnexpectedEOF) }
 
-func counted(company uuid.UUID) db.Fact {
+func counted(company uuid.UUID) db.CommitCheck {
 	return func(ctx context.Context, q db.Querier) (found bool, err error) {
 		err = q.QueryRow(ctx, `SELECT EXISTS (SELECT 1 FROM counters WHERE company_id = $1)`, company).Scan(&found)
 		return found, err
@@ -48,30 +48,30 @@ func TestLostAnswerOfAReadIsFoundByTheMarker(t *testing.T) {
 	require.Equal(t, 1, runs)
 }
 
-func TestLostAnswerIsFoundByTheFact(t *testing.T) {
+func TestLostAnswerIsFoundByTheCommitCheck(t *testing.T) {
 	t.Parallel()
 	d := failing(t, lostAnswer(1000))
 	company := uuid.New()
-	runs, err := takeAndCount(t.Context(), d, company, db.WithFact(counted(company)))
+	runs, err := takeAndCount(t.Context(), d, company, db.WithCommitCheck(counted(company)))
 	require.NoError(t, err)
 	require.Equal(t, 1, runs)
 	require.EqualValues(t, 1, count(t, d, company))
 }
 
-// Where the fact says that nothing happened the transaction is run again.
+// Where the commit check says that nothing happened the transaction is run again.
 func TestFactThatIsAbsentMeansAnotherTry(t *testing.T) {
 	t.Parallel()
 	d := failing(t, lostAnswer(2))
 	company := uuid.New()
 	asked := 0
-	runs, err := takeAndCount(t.Context(), d, company, db.WithFact(func(context.Context, db.Querier) (bool, error) {
+	runs, err := takeAndCount(t.Context(), d, company, db.WithCommitCheck(func(context.Context, db.Querier) (bool, error) {
 		asked++
 		return false, nil
 	}))
 	require.NoError(t, err)
 	require.Equal(t, 2, asked)
 	require.Equal(t, 3, runs)
-	require.EqualValues(t, 3, count(t, d, company), "the fact is believed, also when it is wrong")
+	require.EqualValues(t, 3, count(t, d, company), "the commit check is believed even if it is wrong")
 }
 
 func TestRepeatableIsRunAgainWithoutLooking(t *testing.T) {
@@ -91,7 +91,7 @@ func TestFailingLookUpSaysThatTheOutcomeIsUnknown(t *testing.T) {
 	company := uuid.New()
 	down := errors.New("no route to the database")
 	asked := 0
-	runs, err := takeAndCount(t.Context(), d, company, db.WithFact(func(ctx context.Context, q db.Querier) (bool, error) {
+	runs, err := takeAndCount(t.Context(), d, company, db.WithCommitCheck(func(ctx context.Context, q db.Querier) (bool, error) {
 		if asked++; asked < 4 {
 			return false, down
 		}
@@ -101,7 +101,7 @@ func TestFailingLookUpSaysThatTheOutcomeIsUnknown(t *testing.T) {
 	require.Equal(t, 4, asked)
 	require.Equal(t, 1, runs)
 
-	runs, err = takeAndCount(t.Context(), d, company, db.WithFact(func(context.Context, db.Querier) (bool, error) { return false, down }))
+	runs, err = takeAndCount(t.Context(), d, company, db.WithCommitCheck(func(context.Context, db.Querier) (bool, error) { return false, down }))
 	require.ErrorContains(t, err, "unknown outcome")
 	require.ErrorIs(t, err, down)
 	require.ErrorIs(t, err, io.ErrUnexpectedEOF)
@@ -116,7 +116,7 @@ func TestLookUpStopsAtTheDeadline(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	asked := 0
-	_, err := takeAndCount(ctx, d, uuid.New(), db.WithFact(func(context.Context, db.Querier) (bool, error) {
+	_, err := takeAndCount(ctx, d, uuid.New(), db.WithCommitCheck(func(context.Context, db.Querier) (bool, error) {
 		if asked++; asked == 2 {
 			cancel()
 		}

@@ -7,8 +7,9 @@ import (
 	"time"
 )
 
-// MaxClockOffset is how far the clock of a process may be from the database's. Positions of events follow the clocks
-// of the processes: the relay looks for them within bounds that a wrong clock would break.
+// MaxClockOffset is the largest allowed difference between the clock of a process and that of the database. Event
+// positions are made from the clocks of the processes, and the relay scans for them within bounds that a wrong clock
+// would break.
 const MaxClockOffset = 500 * time.Millisecond
 
 const (
@@ -27,16 +28,16 @@ type Clock struct {
 	seen reading
 }
 
-// reading is one comparison: the offset is right to within the doubt.
+// reading is one comparison; doubt is the error bound of offset.
 type reading struct {
 	at            time.Time // zero = never
 	offset, doubt time.Duration
 }
 
-// NewClock compares now, which is time.Now outside tests, with the clock of the database behind q.
+// NewClock compares now, which is time.Now except in tests, with the clock of the database.
 func NewClock(q Querier, now func() time.Time) *Clock { return &Clock{q: q, now: now} }
 
-// Run compares every 10 s until ctx ends. While the database does not answer, the last comparison stays.
+// Run compares the clocks every 10 s until ctx ends. While the database does not answer, the last result stays.
 func (c *Clock) Run(ctx context.Context) error {
 	tick := time.NewTicker(clockEvery)
 	defer tick.Stop()
@@ -52,7 +53,7 @@ func (c *Clock) Run(ctx context.Context) error {
 	}
 }
 
-// Check tells when the clock of this process is surely too far from the database's. It is a condition for readiness.
+// Check is a readiness check: an error means that the offset exceeds [MaxClockOffset] even allowing for the error bound.
 func (c *Clock) Check(ctx context.Context) error {
 	r := c.last()
 	if r.at.IsZero() {
@@ -66,7 +67,7 @@ func (c *Clock) Check(ctx context.Context) error {
 		if r.offset < 0 {
 			side = "behind"
 		}
-		return fmt.Errorf("the clock of this machine is %s %s the database's, more than %s: look after its time synchronisation",
+		return fmt.Errorf("the clock of this machine is %s %s the database's, more than %s: check its time synchronisation",
 			r.offset.Abs().Round(time.Millisecond), side, MaxClockOffset)
 	}
 	return nil
@@ -78,7 +79,7 @@ func (c *Clock) last() reading {
 	return c.seen
 }
 
-// measure asks a few times and believes the quickest answer.
+// measure takes a few samples and keeps the one with the smallest error bound.
 func (c *Clock) measure(ctx context.Context) error {
 	var best reading
 	for range clockSamples {
@@ -97,7 +98,7 @@ func (c *Clock) measure(ctx context.Context) error {
 	return nil
 }
 
-// ask takes the middle between question and answer for the moment of the database's reading.
+// ask assumes that the database read its clock halfway between request and answer.
 func (c *Clock) ask(ctx context.Context) (reading, error) {
 	var theirs time.Time
 	before := c.now()

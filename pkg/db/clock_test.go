@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,13 +60,13 @@ func TestClockIsComparedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		theirs := &told{}
 		clock := db.NewClock(theirs, time.Now)
-		theirs.offset = -time.Minute
+		theirs.offset.Store(int64(-time.Minute))
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan error, 1)
 		go func() { done <- clock.Run(ctx) }()
 		synctest.Wait()
 		require.ErrorContains(t, clock.Check(ctx), "1m0s ahead of the database's")
-		theirs.offset = 0
+		theirs.offset.Store(0)
 		<-time.After(11 * time.Second)
 		synctest.Wait()
 		require.NoError(t, clock.Check(ctx))
@@ -77,12 +78,12 @@ func TestClockIsComparedAgain(t *testing.T) {
 // told is a database whose clock is off.
 type told struct {
 	db.Querier
-	offset time.Duration
+	offset atomic.Int64 // a duration
 }
 
 func (d *told) QueryRow(context.Context, string, ...any) pgx.Row { return d }
 
 func (d *told) Scan(to ...any) error {
-	*to[0].(*time.Time) = time.Now().Add(d.offset)
+	*to[0].(*time.Time) = time.Now().Add(time.Duration(d.offset.Load()))
 	return nil
 }

@@ -11,25 +11,25 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// The codes that decide what happens to a transaction. Both databases use the same ones, CockroachDB adds a few.
+// SQLSTATEs that decide about retries. Both databases share them; CockroachDB adds a few.
 const (
-	codeSerialization = "40001" // all of CockroachDB's retry errors have it: RETRY_WRITE_TOO_OLD, RETRY_SERIALIZABLE, ABORT_REASON_…
+	codeSerialization = "40001" // also all retry errors of CockroachDB: RETRY_WRITE_TOO_OLD, RETRY_SERIALIZABLE, ABORT_REASON_…
 	codeUnknownResult = "40003" // CockroachDB: "result is ambiguous"
 	codeDeadlock      = "40P01"
-	codeRetryOld      = "CR000" // CockroachDB's retry error of old
+	codeRetryOld      = "CR000" // the retry error of old CockroachDB releases
 	codeLockTimeout   = "55P03"
 	codeDiskFull      = "53100"
 	codeTooManyConns  = "53300"
 	codeCancelled     = "57014"
-	codeAdminShutdown = "57P01" // also a draining node of CockroachDB: "server is not accepting clients, try another node"
+	codeAdminShutdown = "57P01" // also a draining CockroachDB node: "server is not accepting clients, try another node"
 	codeCrashShutdown = "57P02"
 	codeCannotConnect = "57P03"
-	codeRangeLost     = "58C00" // CockroachDB: a range has no quorum for now
-	codeInternalConn  = "58C01" // CockroachDB: a connection between its nodes broke
+	codeRangeLost     = "58C00" // CockroachDB: a range has no quorum
+	codeInternalConn  = "58C01" // CockroachDB: a connection between nodes broke
 )
 
-// outcomeUnknown tells a refused commit from one that may have happened: its answer was lost, or the server itself does
-// not know. Only what surely says no counts as refused; a look at the fact settles the rest.
+// outcomeUnknown reports whether a failed commit may have taken effect: the answer was lost, or the server itself does
+// not know. Only errors that rule it out count as a failed commit; the commit check decides the rest.
 func outcomeUnknown(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -42,13 +42,13 @@ func outcomeUnknown(err error) bool {
 		return false
 	}
 	switch class(pg) {
-	case "0A", "21", "22", "23", "25", "27", "28", "40", "42", "44", "54", "55": // the statement, its data or its state are at fault
+	case "0A", "21", "22", "23", "25", "27", "28", "40", "42", "44", "54", "55": // errors of the statement, its data or its state
 		return false
 	}
-	return true // connection, resources, shutdown, cancelled while it committed, system, internal
+	return true // connection, resources, shutdown, cancelled during the commit, system, internal
 }
 
-// retryable reports whether a new transaction may succeed where this one failed before its commit.
+// retryable reports whether a new transaction may succeed after one that failed with err before its commit.
 func retryable(err error) bool {
 	if errors.Is(err, ErrStale) {
 		return true
@@ -70,7 +70,7 @@ func retryable(err error) bool {
 		errors.Is(err, net.ErrClosed) || isConnLost(err)
 }
 
-// contended reports whether err says that others changed the same rows at the same time.
+// contended reports whether err is due to concurrent changes of the same rows.
 func contended(err error) bool {
 	var pg *pgconn.PgError
 	if errors.As(err, &pg) {
@@ -79,8 +79,8 @@ func contended(err error) bool {
 	return errors.Is(err, ErrStale)
 }
 
-// connectionSpent reports whether the next try needs another connection, which a load balancer leads to another node:
-// a draining node answers each statement like this until it closes its connections.
+// connectionSpent reports whether the next try needs a new connection, which a load balancer may route to another node:
+// a draining node answers every statement with this error until it closes its connections.
 func connectionSpent(err error) bool {
 	var pg *pgconn.PgError
 	if !errors.As(err, &pg) {
@@ -93,7 +93,7 @@ func connectionSpent(err error) bool {
 	return class(pg) == "08"
 }
 
-// class is the first two characters of a code, which say what kind of error it is.
+// class is the first two characters of a SQLSTATE.
 func class(pg *pgconn.PgError) string {
 	if len(pg.Code) < 2 {
 		return ""

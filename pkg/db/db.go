@@ -1,7 +1,7 @@
-// Package db talks to the database: one code base on CockroachDB and PostgreSQL.
-// It opens pools, runs transactions that are repeated as a whole when the database asks for it,
-// resolves commits whose outcome is unknown, and gathers the writes of a transaction in one round trip.
-// SQL itself lives beside the functions that use it, in the services.
+// Package db is the access to the database, CockroachDB or PostgreSQL, with one code base.
+// It opens connection pools, runs transactions and retries them as a whole when the database asks for it,
+// resolves commits whose outcome is unknown, and sends the writes of a transaction in one round trip.
+// The SQL itself is in the services, beside the functions that use it.
 package db
 
 import (
@@ -23,29 +23,29 @@ import (
 // Dialect is the database product behind the connection.
 type Dialect string
 
-// The two dialects that every statement is written for.
+// Every statement works on both.
 const (
 	PostgreSQL  Dialect = "postgresql"
 	CockroachDB Dialect = "cockroachdb"
 )
 
-// Config says how to reach the database and how far to go.
+// Config says how to connect to the database, and its limits.
 type Config struct {
 	URL              string        // postgres:// URL, with TLS options if any
-	URLFile          string        // file with the URL, in place of URL; read again for each connection
-	PasswordFile     string        // file with the password, in place of one in the URL; read again for each connection
-	MaxConns         int32         // size of the pool; about 4 per core of the database, over all nodes
-	StatementTimeout time.Duration // bound of one statement on the server
-	LockTimeout      time.Duration // bound of one wait for a lock
-	SavepointRetry   bool          // on CockroachDB: retry through cockroach-go's savepoint protocol
+	URLFile          string        // file that holds the URL, instead of URL; read again for each connection
+	PasswordFile     string        // file that holds the password, instead of one in the URL; read again for each connection
+	MaxConns         int32         // pool size; about 4 per database core, summed over all processes
+	StatementTimeout time.Duration // of one statement, enforced by the server
+	LockTimeout      time.Duration // of one wait for a lock
+	SavepointRetry   bool          // on CockroachDB: retry with cockroach-go's savepoint protocol
 	Tracer           trace.TracerProvider
-	QueryTracer      pgx.QueryTracer  // replaces the OpenTelemetry tracer, for tests
-	Inject           Injector         // faults for tests; nil in production
+	QueryTracer      pgx.QueryTracer  // replaces the OpenTelemetry tracer, in tests
+	Inject           Injector         // injects errors in tests; nil in production
 	Now              func() time.Time // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
 	Log              *slog.Logger
 }
 
-// Querier runs statements at once: the pool for reads outside a transaction, or a [*Tx].
+// Querier runs statements immediately: a [*DB] for reads outside a transaction, or a [*Tx].
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -62,7 +62,7 @@ type DB struct {
 	locks   *keyedmutex.Map[string] // see [Tx.LockInProcess]
 }
 
-// Open connects, waits until the database answers, and finds out its dialect.
+// Open connects to the database and detects its dialect.
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	pc.ConnConfig.RuntimeParams["application_name"] = "tradegrid"
 	dialect, err := detectDialect(ctx, pc)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", cfg.Flag(), err)
+		return nil, &notConnected{fmt.Errorf("%s: %w", cfg.Flag(), err)}
 	}
 	configurePool(pc, cfg, dialect)
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
@@ -95,9 +95,8 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}}, nil
 }
 
-// isolationOfStatements is for what runs outside [DB.RunTx], which names its isolation itself: reads of one statement
-// or batch, on one snapshot. PostgreSQL refuses serializable reads for what others write at the same time, and nobody
-// repeats these; CockroachDB repeats them itself.
+// isolationOfStatements applies outside [DB.RunTx]: reads of one statement or one batch, on one snapshot. PostgreSQL may
+// abort serializable reads because of concurrent writes, and nothing retries these; CockroachDB retries them itself.
 var isolationOfStatements = map[Dialect]string{
 	PostgreSQL:  "repeatable read",
 	CockroachDB: "serializable",
@@ -107,7 +106,7 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 	if cfg.MaxConns > 0 {
 		pc.MaxConns = cfg.MaxConns
 	}
-	// Connections move to other nodes after a restart or a scale-out only when they end now and then.
+	// Connections reach new or restarted nodes only if they are replaced from time to time.
 	pc.MaxConnLifetime, pc.MaxConnLifetimeJitter = 15*time.Minute, 5*time.Minute
 	params := pc.ConnConfig.RuntimeParams
 	params["default_transaction_isolation"] = isolationOfStatements[dialect]
@@ -136,8 +135,10 @@ func orDefault(d, def time.Duration) time.Duration {
 	return d
 }
 
-// detectDialect asks over a connection of its own, because the pool's depend on the answer.
+// detectDialect uses a separate connection, because the settings of the pool depend on the dialect.
 func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
+	ctx, cancel := context.WithTimeout(ctx, connectTimeout)
+	defer cancel()
 	to := pc.ConnConfig.Copy()
 	if err := pc.BeforeConnect(ctx, to); err != nil {
 		return "", err
@@ -157,7 +158,7 @@ func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
 	return PostgreSQL, nil
 }
 
-// Dialect tells the database product.
+// Dialect is the detected database product.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
 // WithClock returns a handle on the same pool whose [DB.Now] and [Tx.Now] read another clock, for tests.
@@ -171,10 +172,10 @@ func (d *DB) WithClock(now func() time.Time) *DB {
 // Inside a transaction use [Tx.Now], which stays the same when the transaction is retried.
 func (d *DB) Now() time.Time { return d.cfg.Now().UTC().Truncate(time.Microsecond) }
 
-// Pool is the underlying pool: for single reads by key or by one statement, and for statistics.
+// Pool is the underlying pool, for single-statement reads and statistics.
 func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 
-// Close ends all connections.
+// Close closes all connections.
 func (d *DB) Close() { d.pool.Close() }
 
 // Query runs one reading statement outside a transaction.
@@ -187,7 +188,7 @@ func (d *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return d.pool.QueryRow(ctx, sql, args...)
 }
 
-// Exec runs one statement in a transaction of its own. It is not repeated: only for statements that may fail.
+// Exec runs one statement in its own transaction, without retries: use it only where a failure is acceptable.
 func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	return d.pool.Exec(ctx, sql, args...)
 }
@@ -197,13 +198,13 @@ func (d *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return d.pool.SendBatch(ctx, b)
 }
 
-// ErrStale is the failure of a conditional write whose record changed meanwhile. The transaction is run again.
-var ErrStale = errors.New("the record changed meanwhile")
+// ErrStale is the error of a conditional write to a record that was changed concurrently. [DB.RunTx] retries.
+var ErrStale = errors.New("the record was changed concurrently")
 
 // IsNoRows reports whether a query for one row found none.
 func IsNoRows(err error) bool { return errors.Is(err, pgx.ErrNoRows) }
 
-// RowTo scans a row into a record whose destinations targets gives, in the order of the columns.
+// RowTo scans a row into a record; targets returns the scan destinations in column order.
 func RowTo[T any](targets func(*T) []any) pgx.RowToFunc[T] {
 	return func(row pgx.CollectableRow) (v T, err error) {
 		err = row.Scan(targets(&v)...)
@@ -211,7 +212,7 @@ func RowTo[T any](targets func(*T) []any) pgx.RowToFunc[T] {
 	}
 }
 
-// Map reads rows of two columns: a key and its value.
+// Map reads rows of two columns, a key and its value, into a map.
 func Map[K comparable, V any](ctx context.Context, q Querier, sql string, args ...any) (map[K]V, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {

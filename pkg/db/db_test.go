@@ -71,7 +71,7 @@ func TestFirstStatementBegins(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for _, opts := range [][]db.Option{nil, {db.ReadCommitted()}, {db.Repeatable()}, {db.Repeatable(), db.Relaxed()}} {
+			for _, opts := range [][]db.Option{nil, {db.ReadCommitted()}, {db.Repeatable()}, {db.Repeatable(), db.AsyncCommit()}} {
 				company := uuid.New()
 				require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 					return first(ctx, tx, company)
@@ -151,7 +151,7 @@ func TestIsolationIsAsAsked(t *testing.T) {
 	}
 }
 
-func TestRelaxedEndsWithItsTransaction(t *testing.T) {
+func TestAsyncCommitEndsWithItsTransaction(t *testing.T) {
 	t.Parallel()
 	d := dbtest.OpenNew(t)
 	setting := func(opts ...db.Option) (value string) {
@@ -161,10 +161,10 @@ func TestRelaxedEndsWithItsTransaction(t *testing.T) {
 		return value
 	}
 	before := setting()
-	relaxed := setting(db.Relaxed())
+	async := setting(db.AsyncCommit())
 	require.Equal(t, before, setting())
 	if d.Dialect() == db.PostgreSQL {
-		require.Equal(t, "off", relaxed)
+		require.Equal(t, "off", async)
 	}
 }
 

@@ -9,27 +9,31 @@ import (
 )
 
 // errReadsMore makes [DB.RunTx] start again at SERIALIZABLE.
-var errReadsMore = errors.New("the transaction reads more than the record that it has locked")
+var errReadsMore = errors.New("the transaction reads more than the record that it locked")
 
 // Lock reads the record that this transaction changes; sql is SELECT … FOR UPDATE of one row of one table, by the key
 // that args are, such as company and id. It is the first statement of the transaction.
 //
-// Changes of one record wait for each other and are not refused. In this process they wait without a connection, as
-// [Tx.LockInProcess] says, so that a busy record does not use up the pool. Between processes they wait for the row lock,
-// at READ COMMITTED: the row that Lock returns is current, and at SERIALIZABLE PostgreSQL would refuse everyone who
-// waited.
+// Concurrent changes of one record wait for each other and do not fail. Within this process they wait in
+// [Tx.LockInProcess], without a connection, so a hot record does not exhaust the pool. Between processes they wait for
+// the row lock at READ COMMITTED: Lock returns the current row, whereas at SERIALIZABLE PostgreSQL would abort every
+// transaction that waited.
 //
-// That is safe as long as the transaction decides by this record alone, because nobody else can change it before the
-// commit. As soon as fn reads anything else, or runs a statement that is not queued, the transaction starts again
-// at SERIALIZABLE, so that references, sums and neighbours are protected as ever. Two rules remain for fn:
-// queued writes take their values from their arguments and the rows they change, not from other tables; and a
-// transaction that stores anything stores the locked record as well, which is how others see the conflict.
+// That is safe as long as the transaction depends on this record alone, because nobody else can change it before
+// COMMIT. As soon as fn reads anything else, or runs a statement that is not queued, the transaction starts again at
+// SERIALIZABLE, which protects invariants over several rows. Two rules remain for fn: queued writes take their values
+// from their arguments and the rows they change, not from other tables; and a transaction that writes anything also
+// writes the locked record, so that concurrent SERIALIZABLE transactions see the conflict.
+//
+// On PostgreSQL one anomaly remains, and it takes three transactions: one that read the record before this change and is
+// still running, and one that sees this change but not the changes of the first. Reads outside transactions, which run
+// at REPEATABLE READ, can see the same.
 func (t *Tx) Lock(ctx context.Context, sql string, args ...any) pgx.Row {
 	if err := t.LockInProcess(ctx, keyOf(args)); err != nil {
 		return failedRows{err}
 	}
-	if late, ok := t.tx.(*lateTx); ok && !late.begun() && t.run.mayLower {
-		late.iso, t.locked = pgx.ReadCommitted, true
+	if lazy, ok := t.tx.(*lazyTx); ok && !lazy.begun() && t.run.mayLower {
+		lazy.iso, t.locked = pgx.ReadCommitted, true
 	}
 	if err := t.send(ctx); err != nil {
 		return failedRows{err}
@@ -37,16 +41,20 @@ func (t *Tx) Lock(ctx context.Context, sql string, args ...any) pgx.Row {
 	return t.tx.QueryRow(ctx, sql, args...)
 }
 
+// ReadsMore says, before [Tx.Lock], that the transaction will read more than the record that it locks. It begins at
+// SERIALIZABLE then, which saves the round trips of starting again.
+func (t *Tx) ReadsMore() { t.run.mayLower = false }
+
 // LockInProcess waits until no other transaction of this process holds the key, and holds it until [DB.RunTx] returns,
-// through all tries. It saves the database work that it would refuse: transactions that change the same rows go one
-// after the other, and wait without a connection. Other processes are kept apart by the database alone, so what is
-// right must not depend on it.
+// across all tries. Use it for transactions that change the same rows and would abort each other: they run one after
+// the other, and wait without a connection. It is an optimisation only. Between processes the database alone ensures
+// correctness.
 //
-// It goes before the first statement: after that, and for a second key, it does nothing, because waiting while
-// others wait for this transaction could last for ever.
+// Call it before the first statement. After that, and for a second key, it does nothing, because a wait while others
+// wait for this transaction could be a deadlock.
 func (t *Tx) LockInProcess(ctx context.Context, key string) error {
-	late, ok := t.tx.(*lateTx)
-	if !ok || late.begun() || t.run.unlock != nil {
+	lazy, ok := t.tx.(*lazyTx)
+	if !ok || lazy.begun() || t.run.unlock != nil {
 		return nil
 	}
 	unlock, err := t.run.locks.Lock(ctx, key)
@@ -57,5 +65,5 @@ func (t *Tx) LockInProcess(ctx context.Context, key string) error {
 	return nil
 }
 
-// keyOf tells records apart by the arguments that name them.
+// keyOf makes a key of the arguments that identify a record.
 func keyOf(args []any) string { return fmt.Sprint(args) }

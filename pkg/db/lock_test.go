@@ -105,6 +105,7 @@ func TestIsolationOfLockedChanges(t *testing.T) {
 	lock := func(ctx context.Context, tx *db.Tx) error {
 		return tx.Lock(ctx, sqlIsolation+` WHERE $1 = 'key'`, "key").Scan(&isolation)
 	}
+	readsMore := func(_ context.Context, tx *db.Tx) error { tx.ReadsMore(); return nil }
 	for name, tc := range map[string]struct {
 		opts []db.Option
 		do   []func(context.Context, *db.Tx) error
@@ -115,6 +116,7 @@ func TestIsolationOfLockedChanges(t *testing.T) {
 		"two locks":              {do: []func(context.Context, *db.Tx) error{lock, lock}, want: "read committed", runs: 1},
 		"lock, then read":        {do: []func(context.Context, *db.Tx) error{lock, read}, want: "serializable", runs: 2},
 		"read, then lock":        {do: []func(context.Context, *db.Tx) error{read, lock}, want: "serializable", runs: 1},
+		"announced read":         {do: []func(context.Context, *db.Tx) error{readsMore, lock, read}, want: "serializable", runs: 1},
 		"isolation of an option": {opts: []db.Option{db.ReadCommitted()}, do: []func(context.Context, *db.Tx) error{lock, read}, want: "read committed", runs: 1},
 		"error passed over": {do: []func(context.Context, *db.Tx) error{lock, func(ctx context.Context, tx *db.Tx) error {
 			_ = read(ctx, tx)

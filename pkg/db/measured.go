@@ -16,19 +16,19 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
-// operationSeconds follows the conventions for database clients. The tracer library has the same metric, but knows
-// one product only and makes attributes of every call; so it measures nothing.
+// operationSeconds follows OpenTelemetry's conventions for database clients. The tracer library has the same metric, but
+// for one database product only and with attributes allocated per call, so its metric is off.
 var operationSeconds = prometheus.NewHistogramVec(prometheus.HistogramOpts{
-	Name: "db_client_operation_duration_seconds", Help: "Duration of statements and batches, with the reading of their results; error_type is the SQLSTATE, or timeout, canceled, connection.",
+	Name: "db_client_operation_duration_seconds", Help: "Duration of statements and batches, including reading their results; error_type is the SQLSTATE, or timeout, canceled, connection.",
 	Buckets: []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30},
 }, []string{"db_system_name", "db_operation_name", "error_type"})
 
 const opBatch = "BATCH"
 
-// operations are the first words of statements that have a label of their own.
+// operations are the statements that have their own label.
 var operations = [...]string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", "ROLLBACK", "SAVEPOINT", "RELEASE", "SET", "WITH"}
 
-// operation is the first word of a statement, if it is one of few.
+// operation is the label of a statement: its first word, or OTHER.
 func operation(sql string) string {
 	sql = strings.TrimLeft(sql, " \n\t(")
 	for _, op := range operations {
@@ -41,10 +41,10 @@ func operation(sql string) string {
 
 func letter(c byte) bool { return c == '_' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
-// measure times what goes over the connections of a pool.
+// measure records the duration of statements and batches.
 type measure struct{ dialect Dialect }
 
-// newMeasure shows the usual operations before there is anything to count.
+// newMeasure creates the series of the usual operations before the first one runs.
 func newMeasure(d Dialect) measure {
 	for _, op := range []string{"SELECT", "INSERT", "UPDATE", "DELETE", "BEGIN", "COMMIT", opBatch} {
 		operationSeconds.WithLabelValues(string(d), op, "")
@@ -93,7 +93,7 @@ func (m measure) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 	m.end(ctx, data.Err)
 }
 
-// measureAndTrace is measure beside the tracer library, which does the rest.
+// measureAndTrace combines measure with the tracer library.
 type measureAndTrace struct {
 	*otelpgx.Tracer
 	measure
@@ -133,7 +133,7 @@ func (t measureAndTrace) TraceBatchEnd(ctx context.Context, c *pgx.Conn, data pg
 	t.Tracer.TraceBatchEnd(ctx, c, data)
 }
 
-// errorType is one of few values.
+// errorType has few values: a SQLSTATE, timeout, canceled or connection.
 func errorType(err error) string {
 	var pg *pgconn.PgError
 	switch {

@@ -2,6 +2,7 @@ package db_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -49,4 +50,28 @@ func TestWithClockLeavesOtherHandlesAlone(t *testing.T) {
 	require.Same(t, d.Pool(), own.Pool())
 	require.WithinDuration(t, time.Now(), d.Now(), time.Minute)
 	require.Equal(t, time.UTC, d.Now().Location())
+}
+
+// What waits for the end of a transaction runs after its last try, whatever its outcome, and then sees what it did.
+func TestOnEndRunsAfterTheTransaction(t *testing.T) {
+	t.Parallel()
+	d := failing(t, firstTimes(2, db.BeforeCommit, sqlState("40001")))
+	company, ran, rows := uuid.New(), 0, 0
+	require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		require.Zero(t, ran)
+		tx.Queue(sqlTake, company)
+		tx.OnEnd(func() {
+			ran++
+			require.NoError(t, d.QueryRow(t.Context(), `SELECT count(*) FROM counters WHERE company_id = $1`, company).Scan(&rows))
+		})
+		return nil
+	}))
+	require.Equal(t, 3, ran, "once for each try")
+	require.Equal(t, 1, rows)
+	refused := errors.New("refused")
+	require.ErrorIs(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		tx.OnEnd(func() { ran++ })
+		return refused
+	}), refused)
+	require.Equal(t, 4, ran)
 }

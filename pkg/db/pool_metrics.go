@@ -2,14 +2,14 @@ package db
 
 import "github.com/prometheus/client_golang/prometheus"
 
-// poolCollector reads the state of the pool when it is asked.
+// poolCollector reads the pool statistics at scrape time.
 type poolCollector struct {
 	d *DB
 
 	count, most, waits, waited, given *prometheus.Desc
 }
 
-// PoolMetrics is the collector of this pool's connections, under the names of OpenTelemetry's conventions.
+// PoolMetrics collects the statistics of the pool, named by OpenTelemetry's conventions.
 func (d *DB) PoolMetrics() prometheus.Collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
 		return prometheus.NewDesc("db_client_connection_"+name, help, labels, nil)

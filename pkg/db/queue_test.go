@@ -111,7 +111,7 @@ func TestExpect(t *testing.T) {
 		})
 	}
 	require.ErrorIs(t, set(gone), gone)
-	require.ErrorContains(t, set(nil), "write touched 0 rows, expected 1: "+sqlSet)
+	require.ErrorContains(t, set(nil), "write affected 0 rows, expected 1: "+sqlSet)
 }
 
 // Only the named constraint, and only of the write that names it, becomes the caller's fault.

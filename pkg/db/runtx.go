@@ -29,48 +29,48 @@ const (
 	backoffBase = 2 * time.Millisecond
 	backoffCap  = 250 * time.Millisecond
 
-	backoffCapLocked = 8 * time.Millisecond // about the time that a rival needs
+	backoffCapLocked = 8 * time.Millisecond // about the duration of a competing transaction
 )
 
-// Fact tells whether a transaction whose commit got no answer has happened,
-// by looking for something that only it can have written.
-type Fact func(ctx context.Context, q Querier) (bool, error)
+// CommitCheck reports whether a transaction whose COMMIT got no answer was committed,
+// by looking for something that only this transaction can have written.
+type CommitCheck func(ctx context.Context, q Querier) (bool, error)
 
 type txOptions struct {
 	iso        pgx.TxIsoLevel // "" = SERIALIZABLE, which [Tx.Lock] may lower
-	fact       Fact
+	check      CommitCheck
 	repeatable bool
-	relaxed    bool
+	async      bool
 }
 
-// txRun is what the tries of one transaction share.
+// txRun is the state that all tries of one transaction share.
 type txRun struct {
 	now      time.Time // see [Tx.Now]
 	locks    *keyedmutex.Map[string]
-	unlock   func() // of [Tx.LockInProcess]; nil = no key is held
-	mayLower bool   // the isolation, for [Tx.Lock]
+	unlock   func()   // releases the key of [Tx.LockInProcess]; nil = none is held
+	mayLower bool     // [Tx.Lock] may lower the isolation
+	ends     []func() // see [Tx.OnEnd]
 }
 
 // Option changes how a transaction runs.
 type Option func(*txOptions)
 
-// ReadCommitted lowers the isolation, for work that is right without a common snapshot.
+// ReadCommitted lowers the isolation level, for work that is correct without a common snapshot.
 func ReadCommitted() Option { return func(o *txOptions) { o.iso = pgx.ReadCommitted } }
 
-// WithFact says how to find out whether a commit without an answer has happened.
-// Without it the transaction leaves a marker row of its own.
-func WithFact(f Fact) Option { return func(o *txOptions) { o.fact = f } }
+// WithCommitCheck sets how to find out whether a COMMIT without an answer took effect.
+// Without it the transaction inserts a marker row.
+func WithCommitCheck(f CommitCheck) Option { return func(o *txOptions) { o.check = f } }
 
-// Repeatable marks a transaction that may be run again after it has happened: it needs no fact. Where none of its
-// last writes expects a number of rows, its COMMIT travels with them.
+// Repeatable marks an idempotent transaction, which may run again after it was committed and so needs no commit check.
+// If none of its last queued writes expects a number of rows, COMMIT is sent in the same round trip.
 func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 
-// Relaxed does not wait for the disk on PostgreSQL: a crash of the server may undo the transaction after its commit,
-// as long as no later one that waits has been committed. For what means nothing without such a later one.
-func Relaxed() Option { return func(o *txOptions) { o.relaxed = true } }
+// AsyncCommit does not wait for the disk on PostgreSQL (synchronous_commit = off): a server crash may undo the transaction
+// unless a later synchronous one was committed. Use it for writes that have no meaning without such a later transaction.
+func AsyncCommit() Option { return func(o *txOptions) { o.async = true } }
 
-// ErrBusy is what a caller gets, beside a 503 that says why, when the database kept asking to try again.
-// Nothing was stored.
+// ErrBusy is the error of a transaction that ran out of tries; it comes with the 503 for the client. Nothing was stored.
 var ErrBusy = errors.New("the database kept asking to try again")
 
 var (
@@ -83,10 +83,10 @@ const (
 	sqlSelectMarker = `SELECT EXISTS (SELECT 1 FROM tx_markers WHERE id = $1)`
 )
 
-// RunTx runs fn in a transaction and commits it. When the database asks for a retry, the whole of fn
-// runs again in a new transaction, at most 12 times and not past the deadline of ctx; so fn touches only
-// the transaction and its result, and takes the time from [Tx.Now]. The name labels metrics and spans.
-// A commit whose outcome is unknown is looked up, never blindly repeated.
+// RunTx runs fn in a transaction and commits it, at SERIALIZABLE unless an option or [Tx.Lock] lowers the isolation.
+// When the database asks for a retry, fn runs again in a new transaction, at most 12 times and within the deadline of
+// ctx. So fn must change nothing but the transaction and its result, and take the time from [Tx.Now]. The name labels
+// metrics and spans. A commit with an unknown outcome is looked up, never blindly repeated.
 func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context, tx *Tx) error, opts ...Option) error {
 	var o txOptions
 	for _, opt := range opts {
@@ -121,12 +121,15 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 var errTryAgain = errors.New("try the transaction again")
 
 func (r *txRun) end() {
+	for _, fn := range r.ends {
+		fn()
+	}
 	if r.unlock != nil {
 		r.unlock()
 	}
 }
 
-// afterFailure turns the error of one try into: nil (it did happen), errTryAgain, or the final error.
+// afterFailure maps the error of one try to nil (it was committed after all), errTryAgain, or the final error.
 func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, r *txRun, err error, try int) error {
 	var unknown *unknownOutcome
 	if errors.As(err, &unknown) {
@@ -152,7 +155,7 @@ func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, r *txRu
 	return errTryAgain
 }
 
-// busy is the 503 of a transaction whose last try failed with err.
+// busy is the 503 for a transaction whose last try failed with err.
 func busy(err error) *fault.Error {
 	if contended(err) {
 		return errRefused
@@ -160,8 +163,9 @@ func busy(err error) *fault.Error {
 	return errAway
 }
 
-// patience is how often, and after what pause at most, a transaction that failed with err is tried. One that holds a
-// key has few rivals, one for each other process, and others wait behind it: it tries until the deadline, soon.
+// patience is the limit of tries and the longest pause for a transaction that failed with err. One that holds a key of
+// [Tx.LockInProcess] competes with at most one transaction per other process, and others wait behind it: it retries
+// quickly, until the deadline.
 func (r *txRun) patience(ctx context.Context, err error) (tries int, pause time.Duration) {
 	if _, bounded := ctx.Deadline(); bounded && r.unlock != nil && contended(err) {
 		return math.MaxInt, backoffCapLocked
@@ -169,13 +173,13 @@ func (r *txRun) patience(ctx context.Context, err error) (tries int, pause time.
 	return maxTries, backoffCap
 }
 
-// mark adds the marker row, unless the caller has a better fact or needs none.
+// mark adds the marker row, unless the caller has a commit check of its own or needs none.
 func (o *txOptions) mark(fn func(context.Context, *Tx) error) func(context.Context, *Tx) error {
-	if o.fact != nil || o.repeatable {
+	if o.check != nil || o.repeatable {
 		return fn
 	}
 	id, expires := uuid.New(), time.Now().Add(time.Hour)
-	o.fact = func(ctx context.Context, q Querier) (found bool, err error) {
+	o.check = func(ctx context.Context, q Querier) (found bool, err error) {
 		err = q.QueryRow(ctx, sqlSelectMarker, id).Scan(&found)
 		return found, err
 	}
@@ -188,13 +192,13 @@ func (o *txOptions) mark(fn func(context.Context, *Tx) error) func(context.Conte
 	}
 }
 
-// lookUp reads the fact, patiently: the connection that failed may be the sign of a failover.
+// lookUp runs the commit check, with retries: the lost connection may be part of a failover.
 func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error) {
 	if o.repeatable {
 		return false, nil
 	}
 	for try := 1; try <= maxTries; try++ {
-		if happened, err = o.fact(ctx, d); err == nil || !pause(ctx, try, backoffCap) {
+		if happened, err = o.check(ctx, d); err == nil || !pause(ctx, try, backoffCap) {
 			return happened, err
 		}
 	}
@@ -211,23 +215,23 @@ func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, r *
 	if err := d.injectAt(ctx, AtBegin, try); err != nil {
 		return err
 	}
-	late := d.newTx(o)
+	lazy := d.newTx(o)
 	ended := false
 	defer func() {
 		switch {
 		case ended:
 		case connectionSpent(err):
-			late.abandon(ctx)
+			lazy.abandon(ctx)
 		default: // an error, or a panic of fn
-			d.rollback(ctx, late)
+			d.rollback(ctx, lazy)
 		}
 	}()
-	tx := &Tx{tx: late, run: r, inject: d.cfg.Inject, try: try}
+	tx := &Tx{tx: lazy, run: r, inject: d.cfg.Inject, try: try}
 	if err := runFn(ctx, tx, fn); err != nil {
 		return err
 	}
 	if o.repeatable && tx.unconditional() {
-		late.commitNext(tx)
+		lazy.commitNext(tx)
 	}
 	if err := tx.Flush(ctx); err != nil {
 		return err
@@ -237,7 +241,7 @@ func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, r *
 	}
 	ended = true
 	failpoint.Hit("tx.before_commit", name)
-	err = d.commit(ctx, late, try)
+	err = d.commit(ctx, lazy, try)
 	failpoint.Hit("tx.after_commit", name)
 	return err
 }
@@ -250,8 +254,8 @@ func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) err
 	return err
 }
 
-func (d *DB) commit(ctx context.Context, late *lateTx, try int) error {
-	if err := late.commit(ctx); err != nil {
+func (d *DB) commit(ctx context.Context, lazy *lazyTx, try int) error {
+	if err := lazy.commit(ctx); err != nil {
 		if outcomeUnknown(err) {
 			return &unknownOutcome{err}
 		}
@@ -263,8 +267,8 @@ func (d *DB) commit(ctx context.Context, late *lateTx, try int) error {
 	return nil
 }
 
-// runSavepoint is the protocol of CockroachDB's client library. It must never run on PostgreSQL, where
-// releasing the savepoint commits nothing and the error of the real commit would be dropped.
+// runSavepoint uses the retry protocol of CockroachDB's client library. It must never run on PostgreSQL, where
+// releasing the savepoint commits nothing and the library drops the error of the real COMMIT.
 func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, r *txRun, fn func(context.Context, *Tx) error) error {
 	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), d.pool, pgx.TxOptions{IsoLevel: cmp.Or(o.iso, pgx.Serializable)}, func(ptx pgx.Tx) error {
 		tx := &Tx{tx: ptx, run: r, inject: d.cfg.Inject, try: try}
@@ -276,7 +280,7 @@ func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, r *txRun, f
 	return afterSavepoint(err)
 }
 
-// afterSavepoint finds the commits without an answer among the errors of the savepoint protocol, whose RELEASE commits.
+// afterSavepoint recognises commits with an unknown outcome; in the savepoint protocol RELEASE is the commit.
 func afterSavepoint(err error) error {
 	if release := new(crdb.AmbiguousCommitError); errors.As(err, &release) && outcomeUnknown(release.Unwrap()) {
 		return &unknownOutcome{err}
@@ -284,11 +288,11 @@ func afterSavepoint(err error) error {
 	return err
 }
 
-// rollback always ends the transaction, also when ctx is over: a connection must not go back half open.
-func (d *DB) rollback(ctx context.Context, late *lateTx) {
+// rollback ends the transaction even after the end of ctx: a connection must not return to the pool with one open.
+func (d *DB) rollback(ctx context.Context, lazy *lazyTx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	if err := late.rollback(ctx); err != nil {
+	if err := lazy.rollback(ctx); err != nil {
 		d.log.DebugContext(ctx, "rollback failed", "error", err)
 	}
 }
@@ -300,7 +304,7 @@ func (d *DB) injectAt(ctx context.Context, p Point, try int) error {
 	return d.cfg.Inject.Fault(ctx, p, try)
 }
 
-// unknownOutcome wraps a commit that may or may not have happened.
+// unknownOutcome is the error of a commit that may or may not have taken effect.
 type unknownOutcome struct{ err error }
 
 func (e *unknownOutcome) Error() string { return "commit with unknown outcome: " + e.err.Error() }
@@ -314,7 +318,7 @@ func sqlState(err error) string {
 	return "connection"
 }
 
-// pause waits with full jitter; it reports false when the deadline comes first.
+// pause waits for a random time (full jitter); false means that ctx ended first.
 func pause(ctx context.Context, try int, longest time.Duration) bool {
 	limit := min(longest, backoffBase<<min(try, 10))
 	t := time.NewTimer(rand.N(limit) + time.Millisecond)

@@ -12,14 +12,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
-// Validate reports every setting that cannot work, by the name of its flag.
+// Validate reports every invalid setting by the name of its flag.
 func (c Config) Validate() error {
 	var errs []error
 	switch {
 	case c.URL == "" && c.URLFile == "":
-		errs = append(errs, errors.New("--database-url is required, or --database-url-file: give postgres://user:password@host:port/name"))
+		errs = append(errs, errors.New("--database-url or --database-url-file is required: set postgres://user:password@host:port/name"))
 	case c.URL != "" && c.URLFile != "":
-		errs = append(errs, errors.New("--database-url and --database-url-file exclude each other: give one of them"))
+		errs = append(errs, errors.New("--database-url and --database-url-file are mutually exclusive: set one of them"))
 	default:
 		_, err := c.connection()
 		errs = append(errs, err)
@@ -34,7 +34,7 @@ func (c Config) Validate() error {
 	return errors.Join(errs...)
 }
 
-// Flag names the flag that says where the database is.
+// Flag is the name of the flag that holds the address of the database.
 func (c Config) Flag() string {
 	if c.URLFile != "" {
 		return "--database-url-file"
@@ -42,7 +42,7 @@ func (c Config) Flag() string {
 	return "--database-url"
 }
 
-// url is the address of the database as it is now.
+// url is the current address of the database.
 func (c Config) url() (string, error) {
 	if c.URLFile == "" {
 		return c.URL, nil
@@ -55,14 +55,14 @@ func (c Config) password() (string, error) {
 	return secret.File("--database-password-file", c.PasswordFile)
 }
 
-// connection is what the URL says, with the certificates that it names. Errors show no password.
+// connection parses the URL and reads the certificates that it names. Errors contain no password.
 func (c Config) connection() (*pgx.ConnConfig, error) {
 	url, err := c.url()
 	if err != nil {
 		return nil, err
 	}
 	if !strings.HasPrefix(url, "postgres://") && !strings.HasPrefix(url, "postgresql://") {
-		return nil, fmt.Errorf("%s: is no address of a database: use postgres://user:password@host:port/name?sslmode=verify-full", c.Flag())
+		return nil, fmt.Errorf("%s: is not a database URL: use postgres://user:password@host:port/name?sslmode=verify-full", c.Flag())
 	}
 	conn, err := pgx.ParseConfig(url)
 	if err != nil {
@@ -71,7 +71,7 @@ func (c Config) connection() (*pgx.ConnConfig, error) {
 	return conn, nil
 }
 
-// withoutURL keeps the reason of a failure and drops the address: a malformed one can show its password.
+// withoutURL removes the URL from a parse error: in a malformed URL the password may not be recognised and masked.
 func withoutURL(err error) error {
 	var parse *pgconn.ParseConfigError
 	if !errors.As(err, &parse) {
@@ -81,8 +81,8 @@ func withoutURL(err error) error {
 	return parse
 }
 
-// renew puts into a new connection what files say now: URL, password, certificates. So a changed secret needs no
-// restart, and connections that exist live on.
+// renew reads URL, password and certificates again for each new connection, so a rotated secret needs no restart.
+// Existing connections continue.
 func (c Config) renew(_ context.Context, conn *pgx.ConnConfig) error {
 	now, err := c.connection()
 	if err != nil {

@@ -80,13 +80,13 @@ func TestWrongSourcesAreNamed(t *testing.T) {
 		cfg  db.Config
 		want []string
 	}{
-		"none":        {db.Config{}, []string{"--database-url is required, or --database-url-file"}},
-		"both":        {db.Config{URL: "postgres://h/x", URLFile: file}, []string{"--database-url and --database-url-file exclude each other"}},
-		"not a URL":   {db.Config{URL: "h:5432"}, []string{"--database-url: is no address of a database"}},
+		"none":        {db.Config{}, []string{"--database-url or --database-url-file is required"}},
+		"both":        {db.Config{URL: "postgres://h/x", URLFile: file}, []string{"--database-url and --database-url-file are mutually exclusive"}},
+		"not a URL":   {db.Config{URL: "h:5432"}, []string{"--database-url: is not a database URL"}},
 		"malformed":   {db.Config{URL: "postgres://u:s3cret@h:port/x"}, []string{"--database-url: cannot parse"}},
 		"in the file": {db.Config{URLFile: file}, []string{"--database-url-file: cannot parse"}},
 		"no ca":       {db.Config{URL: "postgres://u:s3cret@h/x?sslmode=verify-full&sslrootcert=/nowhere"}, []string{"--database-url: cannot parse", "/nowhere"}},
-		"all at once": {db.Config{PasswordFile: "/nowhere", MaxConns: -1}, []string{"--database-url is required", "--database-password-file: open /nowhere", "--database-conns -1"}},
+		"all at once": {db.Config{PasswordFile: "/nowhere", MaxConns: -1}, []string{"--database-url or --database-url-file is required", "--database-password-file: open /nowhere", "--database-conns -1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -100,6 +100,6 @@ func TestRoundTripsOfATransaction(t *testing.T) {
 		return trips
 	}
 	require.Equal(t, []int{4, 1}, shape(), "BEGIN, two writes and the marker; COMMIT")
-	require.Equal(t, []int{3, 1}, shape(db.WithFact(counted(company))), "BEGIN and two writes; COMMIT")
+	require.Equal(t, []int{3, 1}, shape(db.WithCommitCheck(counted(company))), "BEGIN and two writes; COMMIT")
 	require.Equal(t, []int{4}, shape(db.Repeatable()), "BEGIN, two writes and COMMIT")
 }

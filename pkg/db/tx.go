@@ -11,23 +11,27 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// Tx is one try of a transaction. Reads run at once; writes are queued and sent together,
-// in order, right before the commit, which saves a round trip each.
+// Tx is one try of a transaction. Reads run immediately. Queued writes are sent together, in order, right before
+// COMMIT, which saves a round trip each.
 type Tx struct {
 	tx     Querier
 	run    *txRun
 	queue  []*Queued
 	inject Injector
 	try    int
-	locked bool  // only what [Tx.Lock] reads was read, so READ COMMITTED is enough
-	failed error // ends the try, whatever fn makes of it
+	locked bool  // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
+	failed error // fails the try even if fn drops the error
 }
 
 // Now is the time of the transaction in UTC, with microsecond precision. [DB.RunTx] reads the clock once, before the
 // first try, so a retry stores the same times.
 func (t *Tx) Now() time.Time { return t.run.now }
 
-// Queued is a write that waits for [Tx.Flush].
+// OnEnd runs fn once [DB.RunTx] is done with the transaction, committed or not: for a cache that has to forget what the
+// transaction may have changed. Each try that calls it adds fn again.
+func (t *Tx) OnEnd(fn func()) { t.run.ends = append(t.run.ends, fn) }
+
+// Queued is a write that [Tx.Flush] will send.
 type Queued struct {
 	sql    string
 	args   []any
@@ -37,7 +41,7 @@ type Queued struct {
 	faults map[string]error
 }
 
-// Query runs a statement at once, after the writes queued so far.
+// Query sends the queued writes and then runs a statement.
 func (t *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
 	if err := t.ready(ctx); err != nil {
 		return nil, err
@@ -45,7 +49,7 @@ func (t *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 	return t.tx.Query(ctx, sql, args...)
 }
 
-// QueryRow runs a statement of at most one row at once, after the writes queued so far.
+// QueryRow sends the queued writes and then runs a statement that returns at most one row.
 func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	if err := t.ready(ctx); err != nil {
 		return failedRows{err}
@@ -53,7 +57,7 @@ func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return t.tx.QueryRow(ctx, sql, args...)
 }
 
-// Exec runs a statement at once, after the writes queued so far.
+// Exec sends the queued writes and then runs a statement.
 func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	if err := t.ready(ctx); err != nil {
 		return pgconn.CommandTag{}, err
@@ -61,7 +65,7 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 	return t.tx.Exec(ctx, sql, args...)
 }
 
-// SendBatch runs a batch at once, after the writes queued so far.
+// SendBatch sends the queued writes and then runs a batch.
 func (t *Tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if err := t.ready(ctx); err != nil {
 		return failedBatch{err}
@@ -69,8 +73,8 @@ func (t *Tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	return t.tx.SendBatch(ctx, b)
 }
 
-// ready keeps the order of statements as written, and gives tests a place to fail. A transaction that has lowered its
-// isolation for [Tx.Lock] starts again.
+// ready prepares for a statement of fn. A transaction that runs at READ COMMITTED because of [Tx.Lock] must start again
+// at SERIALIZABLE.
 func (t *Tx) ready(ctx context.Context) error {
 	if t.locked {
 		t.failed = errReadsMore
@@ -79,7 +83,7 @@ func (t *Tx) ready(ctx context.Context) error {
 	return t.send(ctx)
 }
 
-// send sends the queued writes before the next statement.
+// send flushes the queued writes, so statements run in the order in which fn wrote them.
 func (t *Tx) send(ctx context.Context) error {
 	if err := t.Flush(ctx); err != nil {
 		return err
@@ -94,20 +98,20 @@ func (t *Tx) injectAt(ctx context.Context, p Point) error {
 	return t.inject.Fault(ctx, p, t.try)
 }
 
-// Queue adds a write that is sent with the others at the end of the transaction.
+// Queue adds a write, to be sent with the others before COMMIT or before the next statement.
 func (t *Tx) Queue(sql string, args ...any) *Queued {
 	q := &Queued{sql: sql, args: args, expect: -1}
 	t.queue = append(t.queue, q)
 	return q
 }
 
-// Expect makes the transaction fail with err unless the write touches exactly n rows.
+// Expect fails the transaction with err unless the write affects exactly n rows.
 func (q *Queued) Expect(n int64, err error) *Queued {
 	q.expect, q.orElse = n, err
 	return q
 }
 
-// OnConstraint turns the violation of the named constraint by this write into err.
+// OnConstraint fails the transaction with err if this write violates the named constraint.
 func (q *Queued) OnConstraint(name string, err error) *Queued {
 	if q.faults == nil {
 		q.faults = make(map[string]error, 1)
@@ -116,13 +120,13 @@ func (q *Queued) OnConstraint(name string, err error) *Queued {
 	return q
 }
 
-// Rows reads what the write returns. It may run several times, once a try.
+// Rows sets the function that reads the rows of RETURNING. It runs once per try.
 func (q *Queued) Rows(read func(pgx.Rows) error) *Queued {
 	q.rows = read
 	return q
 }
 
-// Flush sends the queued writes in one round trip and checks each.
+// Flush sends the queued writes in one round trip and checks the result of each.
 func (t *Tx) Flush(ctx context.Context) error {
 	if len(t.queue) == 0 {
 		return nil
@@ -149,7 +153,7 @@ func (t *Tx) Flush(ctx context.Context) error {
 	return nil
 }
 
-// unconditional reports whether there are queued writes and nothing that they give can undo the transaction.
+// unconditional reports whether there are queued writes and none expects a number of rows, which could fail the transaction.
 func (t *Tx) unconditional() bool {
 	return len(t.queue) > 0 && !slices.ContainsFunc(t.queue, func(q *Queued) bool { return q.expect >= 0 })
 }
@@ -170,7 +174,7 @@ func (q *Queued) finish(res pgx.BatchResults) error {
 		if q.orElse != nil {
 			return q.orElse
 		}
-		return fmt.Errorf("write touched %d rows, expected %d: %s", rows.CommandTag().RowsAffected(), q.expect, q.sql)
+		return fmt.Errorf("write affected %d rows, expected %d: %s", rows.CommandTag().RowsAffected(), q.expect, q.sql)
 	}
 	return nil
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 )
 
-// Unavailable tells why the database could not be used: it cannot be reached or has no room, so that the same request
-// may succeed later. ok is false for every other error.
+// Unavailable returns the reason if err means that the database cannot serve requests at the moment, so that the same
+// request may succeed later. ok is false for every other error.
 func Unavailable(err error) (reason fault.Reason, ok bool) {
 	switch {
 	case errors.Is(err, puddle.ErrClosedPool):
@@ -31,7 +31,7 @@ func Unavailable(err error) (reason fault.Reason, ok bool) {
 	return "", false
 }
 
-// UnavailableOr is [Unavailable] for a caller that answers every error of the database with a 503.
+// UnavailableOr is [Unavailable] for callers that answer every database error with a 503.
 func UnavailableOr(err error, other fault.Reason) fault.Reason {
 	if reason, ok := Unavailable(err); ok {
 		return reason
@@ -42,18 +42,18 @@ func UnavailableOr(err error, other fault.Reason) fault.Reason {
 	return other
 }
 
-// serverReason is the reason behind an error that the server sent; "" if the request itself is at fault.
+// serverReason maps an error of the server to a reason; "" if the request itself is at fault.
 func serverReason(pg *pgconn.PgError) fault.Reason {
 	switch {
 	case pg.Code == codeDiskFull:
 		return fault.DatabaseFull
-	case pg.Code == codeCancelled: // a statement that took too long
+	case pg.Code == codeCancelled: // statement timeout
 		return ""
-	case class(pg) == "40": // a read that CockroachDB could not repeat itself, because part of its answer was sent
+	case class(pg) == "40": // a read that CockroachDB could not retry itself because part of the result was already sent
 		return fault.Serialization
 	}
 	switch class(pg) {
-	case "08", "53", "57", "58": // connection, resources, intervention of an operator, system
+	case "08", "53", "57", "58": // connection, resources, operator intervention, system
 		return fault.DatabaseUnavailable
 	}
 	return ""

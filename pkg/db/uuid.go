@@ -9,7 +9,7 @@ import (
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
-// registerUUID teaches a connection google's UUID, and pointers to it, which would else go through their text form.
+// registerUUID registers a binary codec for uuid.UUID and *uuid.UUID, which would otherwise be sent as text.
 func registerUUID(m *pgtype.Map) {
 	pgxuuid.Register(m)
 	m.TryWrapEncodePlanFuncs = slices.Insert(m.TryWrapEncodePlanFuncs, 0, wrapUUIDPointer)

@@ -1,8 +1,9 @@
-// Package domain is what a domain says of itself, so that everything that walks over all domains (the registry of events,
-// the page of error codes, the check of tables, the tests of access) needs no list of its own.
+// Package domain is what a domain says of itself, so that everything that walks over all domains (the registries of events,
+// scopes and components, the page of error codes, the check of tables, the tests of access) needs no list of its own.
 package domain
 
 import (
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -19,6 +20,9 @@ type Domain struct {
 	Lists    []Statements
 	Cleanup  []cleanup.Job // rows that expire
 	Samples  []Sample
+
+	Scopes     []access.Resource  // what its operations and events ask for
+	Components []access.Component // parts of the platform that a company enables
 }
 
 // Statements are made from tags, and checked against the database and the rules of both SQL dialects by tests.

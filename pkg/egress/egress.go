@@ -86,9 +86,6 @@ func orDefault[T int | time.Duration](v, def T) T {
 	return v
 }
 
-// Timeout is the bound of one request.
-func (c *Client) Timeout() time.Duration { return c.cfg.Timeout }
-
 // Close ends idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 

@@ -7,6 +7,8 @@ type Event[T any] struct {
 	Name        string // such as order.created
 	Description string // one sentence
 
+	dataType  reflect.Type // nil = T
+	data      func(after *T) any
 	extraType reflect.Type
 	extra     func(before, after *T, changed []string) any
 }
@@ -14,6 +16,14 @@ type Event[T any] struct {
 // New declares an event whose data is the record as it stands after the change.
 func New[T any](name, description string) Event[T] {
 	return Event[T]{Name: name, Description: description}
+}
+
+// As declares an event whose data is what view makes of the record.
+func As[T, D any](name, description string, view func(after *T) D) Event[T] {
+	return Event[T]{
+		Name: name, Description: description, dataType: reflect.TypeFor[D](),
+		data: func(after *T) any { return view(after) },
+	}
 }
 
 // WithChanges declares an event whose data also names the fields that the change touched.
@@ -33,6 +43,14 @@ func With[T, X any](name, description string, extra func(before, after *T) X) Ev
 	}
 }
 
+// Data is the data of the event, apart from [Event.Extra].
+func (e Event[T]) Data(after *T) any {
+	if e.data == nil {
+		return after
+	}
+	return e.data(after)
+}
+
 // Extra are the fields that the event adds to those of the record; nil for none.
 func (e Event[T]) Extra(before, after *T, changed []string) any {
 	if e.extra == nil {
@@ -43,7 +61,11 @@ func (e Event[T]) Extra(before, after *T, changed []string) any {
 
 // Type is the entry of the event in the registry.
 func (e Event[T]) Type(module, scope string) Type {
-	return Type{Name: e.Name, Module: module, Scope: scope, Description: e.Description, Data: reflect.TypeFor[T](), Extra: e.extraType}
+	data := e.dataType
+	if data == nil {
+		data = reflect.TypeFor[T]()
+	}
+	return Type{Name: e.Name, Module: module, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType}
 }
 
 // Declared is an [Event] of any record.

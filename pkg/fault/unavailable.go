@@ -16,6 +16,7 @@ const (
 	KafkaFull           Reason = "kafka_full"
 	QueueFull           Reason = "queue_full"
 	Overloaded          Reason = "overloaded"
+	TooManyConnections  Reason = "too_many_connections"
 	ShuttingDown        Reason = "shutting_down"
 )
 
@@ -37,6 +38,7 @@ func Reasons() []ReasonDoc {
 		{KafkaFull, "The message brokers are near the end of their disk space."},
 		{QueueFull, "Too many documents of this company wait to be stored."},
 		{Overloaded, "This process is working on as many requests as it may."},
+		{TooManyConnections, "This process has as many open connections as it may."},
 		{ShuttingDown, "This process is shutting down; another one will take the request."},
 	}
 }

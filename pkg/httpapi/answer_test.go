@@ -193,8 +193,21 @@ func TestRateHeaders(t *testing.T) {
 	require.Equal(t, wait, jsonOf(meta["retryAfter"]))
 	require.Equal(t, 2.0, meta["limit"])
 	require.Equal(t, 60.0, meta["windowSeconds"])
-	bad := f.do(request{method: "GET", path: "/things/17"})
-	require.NotEmpty(t, bad.Header.Get("X-RateLimit-Limit"), "errors of a known caller carry the rate too")
+	f.token("standard", func(p *access.Principal) { p.Rate = access.Rate{Limit: 120, RefillPerSecond: 20} })
+	bad := f.do(request{method: "GET", path: "/things/17", token: "standard"})
+	bad.is(t, 400, "VALIDATION_ERROR")
+	require.Equal(t, "120", bad.Header.Get("X-RateLimit-Limit"), "errors of a known caller carry the rate too")
+	require.Equal(t, `"default";q=1200;w=60`, bad.Header.Get("RateLimit-Policy"))
+}
+
+func TestCallersWithoutALimitGetNoRateHeaders(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	got := f.do(request{method: "GET", path: "/open"}) // its token is unlimited
+	got.is(t, 200, "")
+	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy"} {
+		require.Empty(t, got.Header.Values(name), name)
+	}
 }
 
 func TestRequestsInFlightAreCapped(t *testing.T) {
@@ -208,6 +221,7 @@ func TestRequestsInFlightAreCapped(t *testing.T) {
 	got := f.do(request{method: "GET", path: "/open", token: "one"})
 	got.is(t, 429, "RATE_LIMIT_EXCEEDED")
 	require.Equal(t, "1", got.Header.Get("Retry-After"))
+	require.Equal(t, 1.0, got.body["meta"].(map[string]any)["limit"], "the limit that was reached")
 	close(g.leave)
 	(<-done).is(t, 201, "")
 	f.do(request{method: "GET", path: "/open", token: "one"}).is(t, 200, "")

@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
@@ -42,7 +43,9 @@ const (
 
 // Authenticator finds out who a bearer token stands for. It answers with a fault for a token that may not call.
 type Authenticator interface {
-	Authenticate(ctx context.Context, bearer string, ip netip.Addr) (*access.Principal, error)
+	// Authenticate asks the database about a token that it has not seen only with lookUp. Without it such a token is 401,
+	// as one that does not exist.
+	Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error)
 }
 
 // Gate refuses requests that the platform cannot take now. The faults are for the client.
@@ -62,6 +65,7 @@ type Config struct {
 	KeyTTL   time.Duration  // how long an idempotent answer is kept; default 7 days
 	KeyLease time.Duration  // how long an unfinished request blocks its key; default 60 s
 	Proxies  []netip.Prefix // networks whose X-Forwarded-For is believed
+	Keys     *secret.Keys   // seal the kept answers of operations that show a secret
 	Log      *slog.Logger
 	Errors   []fault.Doc // codes of the domains, for the page of error codes
 	Entities []string    // records that an <ENTITY>_NOT_FOUND can be about
@@ -98,6 +102,7 @@ type Op struct {
 	Status      int            // of success; default 200
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
+	Secret      bool           // the answer shows a secret: what is kept for a repeat is sealed
 }
 
 // Section is what the operations of one domain have in common.
@@ -130,7 +135,7 @@ func New(cfg Config) *API {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease}, failures: ratelimit.NewFailures(time.Now)}
+	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys}, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage: true,
 		Immutable:             true, // values outlive the handler in group commits and caches
@@ -146,7 +151,7 @@ func New(cfg Config) *API {
 		DisablePreParseMultipartForm: true,
 	})
 	a.wrapServer()
-	a.app.Use(a.around)
+	a.app.Use(a.middleware)
 	a.mountDocs()
 	return a
 }

@@ -65,10 +65,8 @@ func (l *listener) take(from netip.Addr) *fault.Error {
 	return nil
 }
 
-var errConnections = &fault.Error{
-	Status: http.StatusServiceUnavailable, Code: "SERVICE_UNAVAILABLE", RetryAfter: 1,
-	Message: "the server has too many open connections; repeat the request after the time in Retry-After",
-}
+var errConnections = fault.Unavailable(fault.TooManyConnections, 1,
+	"the server has too many open connections; repeat the request after the time in Retry-After")
 
 var errConnectionsOfAddress = &fault.Error{
 	Status: http.StatusTooManyRequests, Code: "RATE_LIMIT_EXCEEDED", RetryAfter: 1,

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -24,6 +25,7 @@ type keyStore struct {
 	db    *db.DB
 	ttl   time.Duration
 	lease time.Duration
+	seal  *secret.Keys
 }
 
 // claim is the right of one request to be the one that carries out a key.
@@ -32,6 +34,7 @@ type claim struct {
 	company tenant.ID
 	key     uuid.UUID
 	lease   uuid.UUID
+	secret  bool // the answer is sealed before it is stored
 	stored  bool // the answer was queued in a transaction that is committed
 }
 
@@ -70,7 +73,7 @@ func (r *request) claimKey(ctx context.Context) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New()}
+	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New(), secret: r.op.Secret}
 	if refused := r.admit(); refused != nil {
 		return c.collect(ctx, r.fingerprint(), refused)
 	}
@@ -158,7 +161,7 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*answer, error) {
 			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), expires, now).
 				Rows(func(rows pgx.Rows) error { claimed = rows.Next(); return nil })
 			return nil
-		}, db.ReadCommitted(), db.Repeatable(), db.Relaxed()) // a claim that a crash undoes has no change behind it
+		}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // a claim that a crash undoes has no change behind it
 		if err != nil {
 			// An earlier try may have been stored and its answer lost; the client may repeat the request at once.
 			return nil, fmt.Errorf("claim idempotency key: %w", errors.Join(err, c.release(ctx)))
@@ -198,6 +201,9 @@ func (c *claim) read(ctx context.Context, fingerprint []byte) (*answer, error) {
 	if err := json.Unmarshal(headers, &ans.headers); err != nil {
 		return nil, fmt.Errorf("read stored headers: %w", err)
 	}
+	if ans.body, err = c.open(ans.body); err != nil {
+		return nil, fmt.Errorf("read stored answer: %w", err)
+	}
 	ans.status, ans.replayed = int(*status), true
 	idempotency.WithLabelValues(keyReplayed).Inc()
 	return &ans, nil
@@ -210,8 +216,29 @@ func (c *claim) finish(tx *db.Tx, ans *answer) error {
 	if err != nil {
 		return fmt.Errorf("write headers for a repeat: %w", err)
 	}
-	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, ans.status, headers, ans.body).Expect(1, errInFlight)
+	body := ans.body
+	if c.secret {
+		text, err := c.keys.seal.Seal(body, c.context())
+		if err != nil {
+			return fmt.Errorf("seal answer for a repeat: %w", err)
+		}
+		body = []byte(text)
+	}
+	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, ans.status, headers, body).Expect(1, errInFlight)
 	return nil
+}
+
+// open gives a stored body as the client gets it. Releases before sealing stored all of them in clear.
+func (c *claim) open(body []byte) ([]byte, error) {
+	if !c.secret || !secret.Sealed(body) {
+		return body, nil
+	}
+	return c.keys.seal.Open(string(body), c.context())
+}
+
+// context binds a sealed answer to its key.
+func (c *claim) context() string {
+	return "idempotent answer " + c.company.String() + "/" + c.key.String()
 }
 
 // done tells after a commit without an answer whether it has happened.
@@ -227,7 +254,7 @@ func (r *request) keep(ctx context.Context, ans *answer) error {
 		return nil
 	}
 	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, ans) },
-		db.ReadCommitted(), db.WithFact(c.done))
+		db.ReadCommitted(), db.WithCommitCheck(c.done))
 	c.stored = err == nil
 	return err
 }

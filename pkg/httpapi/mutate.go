@@ -55,7 +55,7 @@ func (c *Call) TxOptions() []db.Option {
 	if c.claim == nil {
 		return nil
 	}
-	return []db.Option{db.WithFact(c.claim.done)}
+	return []db.Option{db.WithCommitCheck(c.claim.done)}
 }
 
 // Committed records that the transaction with the kept answer is committed.

@@ -170,6 +170,18 @@ func TestAnswersBeforeTheBody(t *testing.T) {
 	}
 }
 
+// Many clients look for an answer only when they have sent everything. A reset connection would cost them the answer.
+func TestRefusedUploadsGetTheirAnswer(t *testing.T) {
+	t.Parallel()
+	c := dial(t, setup(t).listen())
+	c.send("%s\r\n", head("POST", "/things", "nobody", "Content-Length: 8388608"))
+	for range 64 {
+		c.send("%s", strings.Repeat("x", 8388608/64))
+	}
+	c.answer().is(t, 413, "PAYLOAD_TOO_LARGE")
+	c.isClosed()
+}
+
 func TestBodiesThatArrive(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/gofiber/fiber/v2"
 	"go.opentelemetry.io/otel/attribute"
@@ -101,16 +102,20 @@ func tooLarge(limit int) error {
 
 func (r *request) authenticate(ctx context.Context) error {
 	ip := r.api.clientIP(r.fc)
-	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip)
+	failures := r.api.failures.Check(ip)
+	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip, failures.OK)
 	if err == nil {
 		r.call.Principal = p
 		trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", p.Company.String()))
 		return nil
 	}
 	if f, ok := fault.As(err); ok && f.Status == http.StatusUnauthorized {
-		if d := r.api.failures.Fail(ip); !d.OK {
+		if failures.OK {
+			failures = r.api.failures.Fail(ip)
+		}
+		if !failures.OK {
 			rateLimited.WithLabelValues(limitFailures).Inc()
-			return rateFault(d, "too many calls without a valid token from this address")
+			return rateFault(failures, "too many calls without a valid token from this address")
 		}
 		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
 	}
@@ -137,7 +142,7 @@ func (r *request) limit(context.Context) error {
 	if !ok {
 		r.api.cfg.Limiter.Refund(r.call.Principal, 1) // a refused request consumes nothing
 		rateLimited.WithLabelValues(limitInFlight).Inc()
-		return rateFault(ratelimit.Decision{Limit: d.Limit, RetryAfterSeconds: 1}, "the company has too many requests in flight")
+		return rateFault(ratelimit.Decision{Limit: r.call.Rate.InFlight, RetryAfterSeconds: 1}, "the company has too many requests in flight")
 	}
 	r.release = release
 	return nil
@@ -153,13 +158,14 @@ func rateFault(d ratelimit.Decision, why string) error {
 }
 
 // rateWindow is the window, in seconds, that the quota of RateLimit-Policy counts for.
-const rateWindow = 60
+const rateWindow = int(access.RateWindow / time.Second)
 
+// rateHeaders tells a caller how much of the rate is left. One without a limit has none to be told of.
 func (r *request) rateHeaders(d ratelimit.Decision) {
-	quota := int(r.call.Rate.RefillPerSecond * rateWindow)
 	if d.Unlimited {
-		quota = d.Limit
+		return
 	}
+	quota := r.call.Rate.PerWindow()
 	r.fc.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
 	r.fc.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
 	r.fc.Set("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))

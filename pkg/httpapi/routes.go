@@ -20,6 +20,11 @@ type Group struct {
 	Component string // component that must be enabled; "" = none
 }
 
+// Op declares an operation for [Register], with the status of success.
+func (g Group) Op(method, path, id, summary string, status int) Op {
+	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, Scope: g.Scope, Component: g.Component}
+}
+
 // Routes registers operations of a group. Each function below adds one: the shape of the service's method gives the
 // request and the answer. A path may begin with a method, as in "PATCH /leads/{id}/status".
 type Routes struct {
@@ -41,10 +46,7 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 	if m, rest, ok := strings.Cut(path, " "); ok {
 		method, path = m, rest
 	}
-	op := Op{
-		Method: method, Path: path, ID: id, Summary: summary, Status: status,
-		Tag: r.group.Tag, Scope: r.group.Scope, Component: r.group.Component,
-	}
+	op := r.group.Op(method, path, id, summary, status)
 	for _, edit := range edits {
 		edit(&op)
 	}

@@ -257,7 +257,7 @@ func setup(t *testing.T, edit ...func(*httpapi.Config)) *fixture {
 func (f *fixture) token(name string, edit ...func(*access.Principal)) {
 	p := &access.Principal{
 		Company: f.company, CompanyName: "Test", TokenID: uuid.New(), Actor: uuid.New(), Scopes: access.Scopes{"*:write"},
-		Components: access.ComponentSet(access.AllComponents()...), Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
+		Components: access.ComponentSet("core", "catalog", "orders"), Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
 	}
 	for _, e := range edit {
 		e(p)
@@ -266,7 +266,7 @@ func (f *fixture) token(name string, edit ...func(*access.Principal)) {
 }
 
 // Authenticate implements [httpapi.Authenticator].
-func (f *fixture) Authenticate(_ context.Context, bearer string, _ netip.Addr) (*access.Principal, error) {
+func (f *fixture) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ bool) (*access.Principal, error) {
 	switch v := f.tokens[bearer].(type) {
 	case *access.Principal:
 		return v, nil

@@ -1,8 +1,8 @@
-// Package numbering gives documents their gap-free numbers: 1, 2, 3 … per company and kind. The number is taken
-// in the transaction that stores the document, so a document that is not stored takes none.
+// Package numbering assigns gap-free numbers to documents: 1, 2, 3 … per company and kind. The number is taken in the
+// transaction that stores the document, so a document that is not stored takes none.
 //
-// A counter row admits one transaction at a time. So that this does not bound a busy company to one document per
-// commit, the documents that arrive while a transaction is in flight are committed together in the next one.
+// The counter row serialises these transactions. To store more than one document per commit, documents that arrive
+// while a transaction is in flight are committed together in the next one (group commit).
 package numbering
 
 import (
@@ -22,21 +22,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Member stores one document under its number. It may run several times, each time perhaps with another number;
-// the last run is the one that counts. It touches only the transaction and its own result, and it only queues
-// writes: reads belong before, because they would hold up all documents of the company.
+// Member stores one document with its number. It may run several times, possibly with different numbers; the last run
+// counts. It must change nothing but the transaction and its own result, and only queue writes: reads would delay all
+// documents of the company, so do them before.
 type Member func(ctx context.Context, tx *db.Tx, number int64) error
 
-// Config says how documents are committed together. Only DB is required.
+// Config configures group commits. Only DB is required.
 type Config struct {
 	DB         *db.DB
-	MaxBatch   int           // documents of one transaction; default 64
-	MaxWaiting int           // documents of one company and kind that may wait; default 1000
-	Timeout    time.Duration // of one transaction with its repeats; default 25 s
+	MaxBatch   int           // documents per transaction; default 64
+	MaxWaiting int           // waiting documents per company and kind; default 1000
+	Timeout    time.Duration // of one transaction including retries; default 25 s
 
-	// Serializable raises the isolation. The default, READ COMMITTED, is enough: members do not read, and all
-	// that they write follows the counter row, whose lock admits one transaction of a company and kind at a time.
-	// Under SERIALIZABLE every transaction that waited for that lock on another node would have to start again.
+	// Serializable raises the isolation level. The default, READ COMMITTED, is enough: members do not read, and all
+	// their writes come after the counter row, whose lock serialises the transactions of a company and kind.
+	// At SERIALIZABLE every transaction that waited for this lock would be aborted and retried.
 	Serializable bool
 }
 
@@ -52,7 +52,7 @@ type key struct {
 	kind    string
 }
 
-// queue exists while a transaction of its key is in flight.
+// queue holds the callers that wait for the transaction in flight; without one there is no queue.
 type queue struct{ waiting []*entry }
 
 // entry is one caller of [Committer.Do].
@@ -77,12 +77,11 @@ func New(cfg Config) *Committer {
 	return &Committer{cfg: cfg, queues: map[key]*queue{}}
 }
 
-var errFull = fault.Unavailable(fault.QueueFull, 1, "too many documents of this company wait to be stored; nothing was stored, repeat in a second")
+var errFull = fault.Unavailable(fault.QueueFull, 1, "too many documents of this company are waiting to be stored; nothing was stored, repeat the request after the time in Retry-After")
 
-// Do stores one document with the next number of the company and kind. It returns once the document is committed
-// or refused; the error is the member's own. A caller whose ctx ends while it waits leaves the queue; one whose
-// transaction is running waits for its outcome. Of opts, the fact that tells whether a commit has happened is used
-// where the document is committed alone.
+// Do stores one document with the next number of the company and kind. It returns when the document is committed or has
+// failed; errors of other members do not affect it. A caller whose ctx ends while it waits leaves the queue; one whose
+// transaction is running waits for the outcome. The commit check in opts is used if the document is committed alone.
 func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("take a %s number: %w", kind, err)
@@ -107,7 +106,7 @@ func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, memb
 	return c.wait(k, e)
 }
 
-// next hands the key to whoever waits: in the background, so that the first caller gets its answer at once.
+// next commits the waiting documents in the background, so that the first caller gets its answer immediately.
 func (c *Committer) next(k key) {
 	if batch := c.take(k); batch != nil {
 		go func() {
@@ -118,7 +117,7 @@ func (c *Committer) next(k key) {
 	}
 }
 
-// take removes the next batch from the queue; nil when nobody waits, and then the queue is gone.
+// take removes the next batch from the queue; nil if it is empty, and then the queue is deleted.
 func (c *Committer) take(k key) []*entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -145,7 +144,7 @@ func (c *Committer) wait(k key, e *entry) error {
 	return <-e.done
 }
 
-// leave removes a waiting entry; false when its transaction has started.
+// leave removes a waiting entry; false if its transaction has started.
 func (c *Committer) leave(k key, e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -161,11 +160,11 @@ func (c *Committer) leave(k key, e *entry) bool {
 	return true
 }
 
-// run commits a batch and tells every member its outcome. A batch that a member spoils is rolled back and run
-// again in halves, until the one that is at fault stands alone and gets its error.
+// run commits a batch and reports the outcome to every member. If one member fails, the batch is rolled back and run
+// again in halves, until the failing member is alone and gets its error.
 func (c *Committer) run(k key, batch []*entry) {
-	spoiled, err := c.commit(k, batch)
-	if err != nil && spoiled && len(batch) > 1 {
+	memberFailed, err := c.commit(k, batch)
+	if err != nil && memberFailed && len(batch) > 1 {
 		half := len(batch) / 2
 		c.run(k, batch[:half])
 		c.run(k, batch[half:])
@@ -176,20 +175,17 @@ func (c *Committer) run(k key, batch []*entry) {
 	}
 }
 
-const sqlTakeNumbers = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3)
-ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING n`
-
-// commit runs one transaction for the batch. spoiled tells that a member or its writes failed, which leaves the
-// others a chance without it; any other failure is everybody's.
-func (c *Committer) commit(k key, batch []*entry) (spoiled bool, err error) {
+// commit runs one transaction for the batch. memberFailed means that a member or its writes failed, so that the others
+// may succeed without it; any other error applies to all.
+func (c *Committer) commit(k key, batch []*entry) (memberFailed bool, err error) {
 	ctx, end := c.begin(k, batch)
 	defer end()
 	var inMembers bool
 	err = c.cfg.DB.RunTx(ctx, "numbering."+k.kind, func(ctx context.Context, tx *db.Tx) error {
 		inMembers = false
-		var last int64
-		if err := tx.QueryRow(ctx, sqlTakeNumbers, k.company, k.kind, len(batch)).Scan(&last); err != nil {
-			return fmt.Errorf("take %s numbers: %w", k.kind, err)
+		last, err := Take(ctx, tx, k.company, k.kind, len(batch))
+		if err != nil {
+			return err
 		}
 		inMembers = true
 		first := last - int64(len(batch)) + 1
@@ -201,18 +197,18 @@ func (c *Committer) commit(k key, batch []*entry) (spoiled bool, err error) {
 		if len(batch) == 1 {
 			return nil
 		}
-		// Sent here and not by the transaction, so that a failed write is told from a failed commit.
+		// Sent here and not at the end of the transaction, to distinguish a failed write from a failed commit.
 		if err := tx.Flush(ctx); err != nil {
 			return err
 		}
 		inMembers = false
 		return nil
 	}, c.options(batch)...)
-	spoiled = inMembers && !errors.Is(err, db.ErrBusy) && ctx.Err() == nil
-	return spoiled, err
+	memberFailed = inMembers && !errors.Is(err, db.ErrBusy) && ctx.Err() == nil
+	return memberFailed, err
 }
 
-// options of a batch leave out what its members brought: the marker row of the transaction tells the fate of all.
+// options leaves out the members' options for a batch of several, whose outcome is looked up by its marker row.
 func (c *Committer) options(batch []*entry) []db.Option {
 	var opts []db.Option
 	if !c.cfg.Serializable {
@@ -224,8 +220,8 @@ func (c *Committer) options(batch []*entry) []db.Option {
 	return opts
 }
 
-// begin gives the transaction a context of its own, since no member's end may end the others, and links
-// the spans of the members with that of the batch.
+// begin makes the context of the transaction, independent of those of the members, so that one cannot cancel the others.
+// It links the spans of the members and of the batch.
 func (c *Committer) begin(k key, batch []*entry) (context.Context, func()) {
 	groupCommitSize.Observe(float64(len(batch)))
 	if len(batch) == 1 {
@@ -247,7 +243,7 @@ func (c *Committer) begin(k key, batch []*entry) (context.Context, func()) {
 	}
 }
 
-// store runs the member. A panic must not take the other members, or the queue, with it.
+// store runs the member. A panic must not affect the other members or the queue.
 func (e *entry) store(ctx context.Context, tx *db.Tx, number int64) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -257,7 +253,7 @@ func (e *entry) store(ctx context.Context, tx *db.Tx, number int64) (err error) 
 	return e.member(memberContext{Context: ctx, values: e.ctx}, tx, number) //nolint:contextcheck // it is made of both
 }
 
-// memberContext ends with the transaction and carries the values of the caller, its trace above all.
+// memberContext has the deadline of the transaction and the values of the caller, such as its trace.
 type memberContext struct {
 	context.Context //nolint:containedctx // it is a context
 	values          context.Context

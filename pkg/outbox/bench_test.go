@@ -62,34 +62,27 @@ func preload(g *rig, n int) {
 
 // BenchmarkRelayLatency measures from the commit of one row to its acknowledgement, on an idle system.
 func BenchmarkRelayLatency(b *testing.B) {
-	for _, nudge := range []bool{true, false} {
-		b.Run(fmt.Sprintf("nudge=%t", nudge), func(b *testing.B) {
-			g := setup(b)
-			acked := make(chan time.Time, 1)
-			r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
-			require.NoError(b, err)
-			r.hooks.afterAck = func(int32) error { acked <- time.Now(); return nil }
-			stop := g.run(r)
-			require.Eventually(b, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
-			c := company()
-			var took []time.Duration
-			for b.Loop() {
-				m := message(uuid.New(), 1, nowMicro())
-				require.NoError(b, g.db.RunTx(b.Context(), "bench", func(ctx context.Context, tx *db.Tx) error {
-					return Append(ctx, tx, c, m)
-				}))
-				start := time.Now()
-				if nudge {
-					r.Nudge(c)
-				}
-				took = append(took, (<-acked).Sub(start))
-			}
-			stop()
-			slices.Sort(took)
-			b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
-			b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
-		})
+	g := setup(b)
+	acked := make(chan time.Time, 1)
+	r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
+	require.NoError(b, err)
+	r.hooks.afterAck = func(int32) error { acked <- time.Now(); return nil }
+	stop := g.run(r)
+	require.Eventually(b, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
+	c := company()
+	var took []time.Duration
+	for b.Loop() {
+		m := message(uuid.New(), 1, nowMicro())
+		require.NoError(b, g.db.RunTx(b.Context(), "bench", func(ctx context.Context, tx *db.Tx) error {
+			return Append(ctx, tx, c, m)
+		}))
+		start := time.Now()
+		took = append(took, (<-acked).Sub(start))
 	}
+	stop()
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "p50-ms")
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
 
 // BenchmarkRelaySteady measures the latency from commit to log while 16 writers of 200 companies commit single

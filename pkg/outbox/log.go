@@ -32,7 +32,6 @@ AND agg_id = $8
 ORDER BY company_id, agg_id, seq LIMIT $7`
 	sqlSelectLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id = $2 AND expires_at > $3`
-	sqlOldestLogged = `SELECT seq FROM events WHERE company_id = $1 AND expires_at > $2 ORDER BY company_id, seq LIMIT 1`
 )
 
 // ErrNotLogged says that the event log does not have the event, or no longer.
@@ -90,16 +89,6 @@ func LogEvent(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID
 		return LogEntry{}, fmt.Errorf("read event %s: %w", id, err)
 	}
 	return entry, nil
-}
-
-// OldestLogged returns the lowest position that the log still has of the company; 0 when it has none.
-func OldestLogged(ctx context.Context, q db.Querier, company tenant.ID) (int64, error) {
-	var seq int64
-	err := q.QueryRow(ctx, sqlOldestLogged, company, time.Now().UTC()).Scan(&seq)
-	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
-		return 0, fmt.Errorf("read oldest position of the event log: %w", err)
-	}
-	return seq, nil
 }
 
 // Cursor is where a reader of the log stands. Besides the position it keeps the time up to which the reader has seen

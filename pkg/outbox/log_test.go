@@ -84,14 +84,8 @@ func TestLogHidesWhatIsOver(t *testing.T) {
 	got, err := ReadLog(t.Context(), d, c, 0, 100, LogFilter{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{40, 50}, seqs(got))
-	oldest, err := OldestLogged(t.Context(), d, c)
-	require.NoError(t, err)
-	require.Equal(t, int64(40), oldest)
 	_, err = LogEvent(t.Context(), d, c, ids[0])
 	require.ErrorIs(t, err, ErrNotLogged)
-	oldest, err = OldestLogged(t.Context(), d, company())
-	require.NoError(t, err)
-	require.Zero(t, oldest)
 }
 
 func TestLogEventIsTheCompanysOwn(t *testing.T) {

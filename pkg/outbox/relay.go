@@ -15,7 +15,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // RelayConfig says how a relay works. Zero values take the default in brackets.
@@ -182,15 +181,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	background.Wait()
 	r.releaseAll(context.WithoutCancel(ctx))
 	return nil
-}
-
-// Nudge says that rows of the company were just committed in this process, so that they are published at
-// once and not at the next tick. It never blocks and may be called at any time.
-func (r *Relay) Nudge(company tenant.ID) {
-	r.mu.Lock()
-	r.enqueue(r.parts[Bucket(company)])
-	r.mu.Unlock()
-	r.signal()
 }
 
 // Owned is the number of buckets that this relay owns now.

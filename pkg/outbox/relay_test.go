@@ -276,20 +276,6 @@ func TestOtherTopicsAreNotLoggedAndEmptyIsATombstone(t *testing.T) {
 	require.Empty(t, g.logged(c))
 }
 
-func TestNudgePublishesWithoutATick(t *testing.T) {
-	t.Parallel()
-	g := setup(t)
-	r := g.relay("a", func(r *Relay) { r.cfg.TickMin, r.cfg.TickMax = time.Hour, time.Hour })
-	g.run(r)
-	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
-	c := company()
-	g.append(c, message(uuid.New(), 1, nowMicro()))
-	r.Nudge(company())
-	r.Nudge(c)
-	g.drained()
-	require.Equal(t, []string{"1"}, g.logged(c))
-}
-
 func TestMissingTopicKeepsTheRows(t *testing.T) {
 	t.Parallel()
 	g := setup(t)

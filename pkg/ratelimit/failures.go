@@ -14,8 +14,9 @@ const (
 	failureHosts  = 100_000
 )
 
-// Failures bounds the calls without a valid token: 30 a minute for each address. It never stands in the way of a
-// caller with a valid one. An IPv6 host has a whole /64 to choose from, so that counts as one address.
+// Failures bounds the calls without a valid token, and so what it costs to look their tokens up: 30 a minute for each
+// address. It never stands in the way of a caller whose token is remembered; another token has to wait for
+// the next failure that its address may make. An IPv6 host has a whole /64 to choose from, so that counts as one address.
 type Failures struct {
 	now func() time.Time
 	mu  sync.Mutex
@@ -29,6 +30,23 @@ func NewFailures(now func() time.Time) *Failures {
 	}
 	hosts, _ := simplelru.NewLRU[netip.Addr, *bucket](failureHosts, nil) // fails only on a size below 1
 	return &Failures{now: now, of: hosts}
+}
+
+// Check tells whether the address may fail once more, and counts nothing.
+func (f *Failures) Check(ip netip.Addr) Decision {
+	now := f.now()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b, ok := f.of.Get(host(ip))
+	if !ok {
+		return Decision{OK: true}
+	}
+	b.settle(now)
+	d := b.take(1, now)
+	if d.OK {
+		b.tokens++
+	}
+	return d
 }
 
 // Fail counts a failure. When the decision is not OK, it is to be answered with 429 in place of its own status.

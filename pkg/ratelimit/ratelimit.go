@@ -70,7 +70,7 @@ func New(cfg Config) *Limiter {
 // Decision is the answer to a request, with what its headers need.
 type Decision struct {
 	OK                bool
-	Unlimited         bool // the token has no limit; the numbers say so by being very large
+	Unlimited         bool // the token has no limit; the numbers mean nothing
 	Limit             int  // burst
 	Remaining         int  // requests that would be let through at once on this node
 	ResetSeconds      int  // until the bucket is full
@@ -102,7 +102,7 @@ type bucket struct {
 // The cost is 1, and for a batch of n one per ten, rounded up.
 func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	if p.Rate.Unlimited {
-		return Decision{OK: true, Unlimited: true, Limit: math.MaxInt32, Remaining: math.MaxInt32}
+		return Decision{OK: true, Unlimited: true}
 	}
 	now := l.cfg.Now()
 	shard := &l.bucket[p.TokenID[15]%shards]

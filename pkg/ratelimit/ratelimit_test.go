@@ -72,9 +72,7 @@ func TestUnlimited(t *testing.T) {
 	p := caller(access.Rate{Unlimited: true})
 	for range 10_000 {
 		d := l.Allow(p, 100)
-		require.True(t, d.OK)
-		require.True(t, d.Unlimited)
-		require.Positive(t, d.Remaining)
+		require.Equal(t, Decision{OK: true, Unlimited: true}, d)
 		_, ok := l.Acquire(p)
 		require.True(t, ok)
 	}
@@ -168,9 +166,14 @@ func TestFailures(t *testing.T) {
 	d := f.Fail(one)
 	require.False(t, d.OK)
 	require.Equal(t, 2, d.RetryAfterSeconds)
+	require.Equal(t, d, f.Check(one))
 	require.True(t, f.Fail(netip.MustParseAddr("192.0.2.2")).OK)
 	c.add(2 * time.Second)
+	for range 40 {
+		require.True(t, f.Check(one).OK, "a look counts nothing")
+	}
 	require.True(t, f.Fail(one).OK)
+	require.False(t, f.Check(one).OK)
 	require.False(t, f.Fail(one).OK)
 
 	for i := range 30 {
@@ -179,6 +182,9 @@ func TestFailures(t *testing.T) {
 	require.False(t, f.Fail(netip.MustParseAddr("2001:db8::ffff")).OK, "one network, one caller")
 	require.True(t, f.Fail(netip.MustParseAddr("2001:db8:0:1::1")).OK)
 	require.True(t, f.Fail(netip.Addr{}).OK)
+
+	require.True(t, f.Check(netip.MustParseAddr("192.0.2.3")).OK)
+	require.False(t, f.of.Contains(netip.MustParseAddr("192.0.2.3")), "an address without failures takes no room")
 }
 
 func TestIdleBucketsAreDropped(t *testing.T) {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 )
@@ -74,6 +75,16 @@ func (p *Plan) Field(name string) (column string, t reflect.Type, tag reflect.St
 	}
 	f := p.fields[i]
 	return f.column, f.typ, f.tag, true
+}
+
+// Value is the value of the field with the JSON name in v, a pointer to a value of the plan's type. It panics on a name
+// that the type does not have.
+func (p *Plan) Value(v any, name string) any {
+	i, ok := p.byName[name]
+	if !ok {
+		panic(fmt.Sprintf("%s has no field %s", p.typ, name))
+	}
+	return reflect.ValueOf(v).Elem().FieldByIndex(p.fields[i].index).Interface()
 }
 
 // Searched reports whether the plan has fields that search= looks through.

@@ -68,5 +68,15 @@ func (p *Patch[F]) Sent(field any) bool {
 	panic(fmt.Sprintf("Sent: not a pointer to a field of %T.Value", p))
 }
 
+// Names are the JSON names of the fields that were sent, in the order of F.
+func (p Patch[F]) Names() []string {
+	plan := PlanOf[F]()
+	names := make([]string, len(p.sent))
+	for i, at := range p.sent {
+		names[i] = plan.fields[at].name
+	}
+	return names
+}
+
 // Fields is the type of the fields, for the description of the body.
 func (Patch[F]) Fields() reflect.Type { return reflect.TypeFor[F]() }

@@ -7,9 +7,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 	"unicode"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
 // Plan is what the fields of a struct say about its JSON form and its columns. Embedded structs are part of it.
@@ -177,8 +180,11 @@ func quoted(column string) string {
 	return column
 }
 
-// equality tells whether two values of the type are the same to a client: instants by the instant, nested values by
-// their JSON form.
+// shown is the precision of [wire.Time] in JSON: a client that sends back what it has read changes nothing.
+const shown = time.Millisecond
+
+// equality tells whether two values of the type are the same to a client: instants by the instant, as precise as clients
+// see it, nested values by their JSON form.
 func equality(t reflect.Type) func(a, b reflect.Value) bool {
 	if t.Kind() == reflect.Pointer {
 		same := equality(t.Elem())
@@ -188,6 +194,9 @@ func equality(t reflect.Type) func(a, b reflect.Value) bool {
 			}
 			return same(a.Elem(), b.Elem())
 		}
+	}
+	if t == reflect.TypeFor[wire.Time]() {
+		return func(a, b reflect.Value) bool { return asTime(a).Truncate(shown).Equal(asTime(b).Truncate(shown)) }
 	}
 	if isTime(t) {
 		return func(a, b reflect.Value) bool { return asTime(a).Equal(asTime(b)) }
@@ -206,8 +215,9 @@ func plain(t reflect.Type) bool {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64, reflect.String:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 func asJSON(v reflect.Value) []byte {

@@ -55,10 +55,6 @@ func TestColumnsComeFromFields(t *testing.T) {
 
 func TestPlansRefuseMistakes(t *testing.T) {
 	t.Parallel()
-	type twice struct {
-		A string `json:"a"`
-		B string `json:"a" db:"b"`
-	}
 	type column struct {
 		A string `json:"a"`
 		B string `json:"b" db:"a"`
@@ -72,7 +68,6 @@ func TestPlansRefuseMistakes(t *testing.T) {
 	type pointer struct {
 		*inner
 	}
-	require.PanicsWithValue(t, "record_test.twice has the JSON name a twice: encoding/json would drop both", func() { record.PlanOf[twice]() })
 	require.PanicsWithValue(t, "record_test.column has the column a twice", func() { record.PlanOf[column]() })
 	require.PanicsWithValue(t, "record_test.hidden.a has a column but is not exported", func() { record.PlanOf[hidden]() })
 	require.Panics(t, func() { record.PlanOf[misspelt]() })
@@ -104,6 +99,19 @@ func TestPatchChangesOnlyWhatWasSent(t *testing.T) {
 	require.Panics(t, func() { record.PatchOf(Fields{}, "nome") })
 }
 
+func TestNamesAndValuesOfFields(t *testing.T) {
+	t.Parallel()
+	var in record.Patch[Fields]
+	require.NoError(t, json.Unmarshal([]byte(`{"tags":["a"],"phone":null,"unknown":1}`), &in))
+	require.Equal(t, []string{"phone", "tags"}, in.Names(), "in the order of the fields, also those that are null")
+	require.Empty(t, record.Patch[Fields]{}.Names())
+	p, v := record.PlanOf[thing](), thing{Fields: Fields{Name: "n", Limit: 7}, Computed: "c"}
+	require.Equal(t, "n", p.Value(&v, "name"))
+	require.Equal(t, "c", p.Value(&v, "computed"), "also what has no column")
+	require.Equal(t, int64(7), p.Value(&v, "limitValue"))
+	require.Panics(t, func() { p.Value(&v, "nome") })
+}
+
 func TestSnapshotsFindWhatChanged(t *testing.T) {
 	t.Parallel()
 	p := record.PlanOf[thing]()
@@ -116,6 +124,13 @@ func TestSnapshotsFindWhatChanged(t *testing.T) {
 	same.Computed, same.Version = "x", 7
 	changed, _ := kept.Changes(&same)
 	require.False(t, changed, "an equal instant, an equal text behind another pointer, computed fields and meta")
+
+	same.Due = ptr(wire.Time(time.Time(at).Truncate(time.Millisecond)))
+	changed, _ = kept.Changes(&same)
+	require.False(t, changed, "an instant as clients read it")
+	same.Due = ptr(wire.Time(time.Time(at).Add(time.Millisecond)))
+	changed, _ = kept.Changes(&same)
+	require.True(t, changed, "the next instant that clients can tell")
 
 	*v.Phone, v.Tags[0], v.Names["de"], v.Parts[0].A = "2", "b", "x", 9
 	changed, names := kept.Changes(&v)

@@ -50,14 +50,16 @@ func (s *Set) Add(entity, name string, before, now *uuid.UUID, known Known) {
 // Check looks all references up. The first that does not exist, in the order in which entities were added, is
 // 404 <ENTITY>_NOT_FOUND with meta.field and meta.id.
 func (s *Set) Check(ctx context.Context, q db.Querier, company tenant.ID) error {
-	if len(s.kinds) == 0 {
-		return nil
-	}
+	return batchloader.Load(ctx, q, s.Reads(company)...)
+}
+
+// Reads are the look-ups of [Set.Check], one for each entity, for callers that load more in the same round trip.
+func (s *Set) Reads(company tenant.ID) []batchloader.Read {
 	reads := make([]batchloader.Read, len(s.kinds))
 	for i, k := range s.kinds {
 		reads[i] = func(ctx context.Context, q db.Querier) error { return k.check(ctx, q, company) }
 	}
-	return batchloader.Load(ctx, q, reads...)
+	return reads
 }
 
 func (k kind) check(ctx context.Context, q db.Querier, company tenant.ID) error {

@@ -11,21 +11,34 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Create stores a new record of the caller's company, with an id of its own unless v has one, and raises the events.
 func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T, events ...event.Event[T]) (T, error) {
-	r := t.asRecord(&v)
-	k, m := r.RecordKey(), r.RecordMeta()
-	k.CompanyID, *m = by.Company, record.New(tx.Now())
+	t.prepare(tx, by.Company, &v)
+	m := t.asRecord(&v).RecordMeta()
+	base := m.EvPos
+	m.EvPos += max(int64(len(events)), 1) - 1
+	t.Insert(tx, &v)
+	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
+}
+
+// Add stores a new record of the company without an event, for records that the platform makes by itself.
+func (t *Table[T]) Add(tx *db.Tx, company tenant.ID, v *T) {
+	t.prepare(tx, company, v)
+	t.Insert(tx, v)
+}
+
+// prepare gives a new record its key, unless it has an id, and its meta.
+func (t *Table[T]) prepare(tx *db.Tx, company tenant.ID, v *T) {
+	r := t.asRecord(v)
+	k := r.RecordKey()
+	k.CompanyID, *r.RecordMeta() = company, record.New(tx.Now())
 	if k.ID == uuid.Nil {
 		k.ID = record.NewID()
 	}
-	t.plan.Normalise(&v)
-	base := m.EvPos
-	m.EvPos += max(int64(len(events)), 1) - 1
-	t.queueInsert(tx, &v)
-	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
+	t.plan.Normalise(v)
 }
 
 // Change changes one record: it locks the record, holds the caller's condition against it, lets mutate apply the rule of
@@ -77,7 +90,7 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept 
 	m.Touch(tx.Now())
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
-	t.queueUpdate(tx, v)
+	t.Update(tx, v)
 	return t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
 }
 
@@ -114,7 +127,7 @@ func (t *Table[T]) raise(
 	for i, e := range events {
 		err := outbox.Raise(ctx, tx, by.Company, outbox.Event{
 			Name: e.Name, Actor: by.Actor, Type: strings.ToLower(t.entity), ID: r.RecordKey().ID, Meta: meta, Offset: int64(i),
-			Data: after, Extra: e.Extra(before, after, changed),
+			Data: e.Data(after), Extra: e.Extra(before, after, changed),
 		})
 		if err != nil {
 			return err

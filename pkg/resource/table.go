@@ -128,12 +128,15 @@ func (t *Table[T]) queue(tx *db.Tx, sql string, args []any) *db.Queued {
 	return q
 }
 
-func (t *Table[T]) queueInsert(tx *db.Tx, v *T) {
+// Insert queues the INSERT of v as it is, for records that are stored together with others; [Table.Create] does all that
+// a new record needs.
+func (t *Table[T]) Insert(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
 	t.queue(tx, t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert))
 }
 
-func (t *Table[T]) queueUpdate(tx *db.Tx, v *T) {
+// Update queues the UPDATE of v, whose version counts the change already; [Table.Store] does all that a change needs.
+func (t *Table[T]) Update(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
 	t.queue(tx, t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)).Expect(1, db.ErrStale)
 }

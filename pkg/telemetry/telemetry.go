@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,6 +47,7 @@ type Telemetry struct {
 
 	instruments *prometheus.Registry // what OpenTelemetry's instruments measure
 	sample      *shareSampler
+	mu          sync.Mutex // of checks and notes
 	checks      map[string]Check
 	notes       map[string]func() []string
 	stopping    atomic.Bool
@@ -134,12 +137,19 @@ func (t *Telemetry) Stop(ctx context.Context) {
 	}
 }
 
-// Ready adds a condition for /readyz. To be called before [Telemetry.ServeWhile].
-func (t *Telemetry) Ready(name string, check Check) { t.checks[name] = check }
+// Ready adds a condition for /readyz, or replaces the one of this name.
+func (t *Telemetry) Ready(name string, check Check) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.checks[name] = check
+}
 
 // Note adds to /readyz what an operator should know of a process that is ready all the same; nothing = no note.
-// To be called before [Telemetry.ServeWhile].
-func (t *Telemetry) Note(name string, note func() []string) { t.notes[name] = note }
+func (t *Telemetry) Note(name string, note func() []string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.notes[name] = note
+}
 
 // Handler answers /livez, /readyz and /metrics.
 func (t *Telemetry) Handler() http.Handler {
@@ -153,17 +163,20 @@ func (t *Telemetry) Handler() http.Handler {
 func (t *Telemetry) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 2*time.Second)
 	defer cancel()
+	t.mu.Lock()
+	checks, allNotes := maps.Clone(t.checks), maps.Clone(t.notes)
+	t.mu.Unlock()
 	reasons := map[string]string{}
 	if t.stopping.Load() {
 		reasons["process"] = "is stopping"
 	}
-	for name, check := range t.checks {
+	for name, check := range checks {
 		if err := check(ctx); err != nil {
 			reasons[name] = err.Error()
 		}
 	}
 	notes := map[string][]string{}
-	for name, note := range t.notes {
+	for name, note := range allNotes {
 		if texts := note(); len(texts) > 0 {
 			notes[name] = texts
 		}

@@ -100,7 +100,7 @@ CREATE INDEX IF NOT EXISTS products_brand_idx ON products (company_id, brand, id
 
 CREATE INDEX IF NOT EXISTS products_category_idx ON products (company_id, category_id, status);
 
--- Articles are unique over products, services and variants, hidden ones included; sku_key is the lower case of sku.
+-- SKUs are unique over products, services and variants, hidden ones included; sku_key is the lower case of sku.
 CREATE TABLE IF NOT EXISTS skus (
     company_id UUID NOT NULL,
     sku_key    TEXT NOT NULL,

@@ -167,3 +167,18 @@ func TestDeleteCategoryRace(t *testing.T) {
 		require.Contains(t, tree, item.(object)["categoryId"])
 	}
 }
+
+// Changes of one tree wait for each other; none is refused.
+func TestParallelChangesOfOneCategory(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	id := newCategory(t, c, "c", nil)
+	status := make([]int, 400)
+	together(len(status), func(i int) {
+		status[i] = c.Do(t, "PATCH", "/catalog/categories/"+id, object{"sortOrder": i + 1}).Status
+	})
+	for i, s := range status {
+		require.Equal(t, 200, s, "change %d", i)
+	}
+	require.Equal(t, 401.0, c.Do(t, "GET", "/catalog/categories/"+id, nil).OK(200)["version"])
+}

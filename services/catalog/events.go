@@ -1,27 +1,12 @@
 package catalog
 
-import (
-	"github.com/tradegrid/tradegrid/pkg/event"
-)
+import "github.com/tradegrid/tradegrid/pkg/event"
 
-// Names of the events of this domain.
-const (
-	eventCategoryCreated = "category.created"
-	eventCategoryUpdated = "category.updated"
-	eventCategoryDeleted = "category.deleted"
-	eventProductCreated  = "product.created"
-	eventProductUpdated  = "product.updated"
-	eventProductDeleted  = "product.deleted"
+var (
+	categoryCreated = event.New[Category]("category.created", "A category was created.")
+	categoryUpdated = event.WithChanges[Category]("category.updated", "A category was changed; changedFields names what.")
+	categoryDeleted = event.New[Category]("category.deleted", "A category was deleted; data is its last state.")
+	productCreated  = event.New[Product]("product.created", "A product was created.")
+	productUpdated  = event.WithChanges[Product]("product.updated", "A product was changed; changedFields names what.")
+	productDeleted  = event.New[Product]("product.deleted", "A product was hidden.")
 )
-
-// Events are the events that this domain raises (specification, section 6).
-func Events() []event.Type {
-	return []event.Type{
-		event.Of[Category](eventCategoryCreated, component, scope, "A category was created."),
-		event.Extended[Category, event.Changed](eventCategoryUpdated, component, scope, "A category was changed; changedFields names what."),
-		event.Of[Category](eventCategoryDeleted, component, scope, "A category was deleted; data is its last state."),
-		event.Of[Product](eventProductCreated, component, scope, "A product was created."),
-		event.Extended[Product, event.Changed](eventProductUpdated, component, scope, "A product was changed; changedFields names what."),
-		event.Of[Product](eventProductDeleted, component, scope, "A product was hidden."),
-	}
-}

@@ -11,106 +11,100 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// Kinds of items in a document.
-const (
-	KindProduct = "product"
-	KindService = "service"
-)
-
-// ItemRef is what a line of a document refers to.
-type ItemRef struct {
-	Kind      string // [KindProduct] or [KindService]
-	RefID     uuid.UUID
-	VariantID *uuid.UUID
-}
-
-// Item is what a document needs to know of something that is sold.
-type Item struct {
-	ItemRef
-	Missing      string // "" = found; else the entity that the company does not have: PRODUCT, SERVICE or PRODUCT_VARIANT
-	SKU          string
-	Name         string
-	Unit         string // code
-	Price        money.Amount
-	Cost         money.Amount
-	Status       string
-	HasStock     bool
-	IsBundle     bool
-	MinOrderQty  *money.Qty
-	OrderStepQty *money.Qty
-	Components   []ItemComponent // stocked parts of a bundle that has no stock of its own
-	Modifiers    []ModifierGroup
-}
-
-// ItemComponent is a stocked product inside a bundle.
-type ItemComponent struct {
-	ProductID uuid.UUID
-	Qty       money.Qty // in one bundle
-}
-
-const sqlSelectItems = `SELECT p.id, p.sku, p.name, p.unit, p.price, p.cost, p.status, p.has_stock, p.is_bundle, p.min_order_qty, p.order_step_qty, p.cost_components, p.modifier_groups,
+const sqlSelectItems = `SELECT p.id, p.sku, p.name, p.unit, p.price, p.cost, p.status, p.has_stock, p.min_order_qty, p.order_step_qty, p.cost_components, p.modifier_groups,
 ARRAY(SELECT s.id FROM products s WHERE s.company_id = p.company_id AND p.is_bundle AND NOT p.has_stock AND s.id = ANY(p.component_ids) AND s.has_stock)
 FROM products p WHERE p.company_id = $1 AND p.id = ANY($2::UUID[])`
 
-// OrderItems reads what the refs refer to in one query. There is one item for each ref, in their order.
-func (s *Service) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []ItemRef) ([]Item, error) {
-	ids := make([]uuid.UUID, 0, len(refs))
+// OrderItems reads what lines of documents refer to, in one query. Refs without an item are left out; an item whose variant
+// does not exist has UnknownVariant set.
+func (s *Service) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
+	var ids []uuid.UUID
 	for _, r := range refs {
-		if r.Kind == KindProduct && !slices.Contains(ids, r.RefID) {
-			ids = append(ids, r.RefID)
+		if r.Kind == trade.KindProduct && !slices.Contains(ids, r.ID) {
+			ids = append(ids, r.ID)
 		}
 	}
 	rows, err := q.Query(ctx, sqlSelectItems, company, ids)
 	if err != nil {
 		return nil, fmt.Errorf("select items of a document: %w", err)
 	}
-	products, err := pgx.CollectRows(rows, scanItem)
+	all, err := pgx.CollectRows(rows, scanItem)
 	if err != nil {
 		return nil, fmt.Errorf("read items of a document: %w", err)
 	}
-	return arrange(refs, products), nil
+	byID := make(map[uuid.UUID]trade.Item, len(all))
+	for _, it := range all {
+		byID[it.id] = it.Item
+	}
+	items := make(map[trade.ItemRef]trade.Item, len(refs))
+	for _, r := range refs {
+		if it, ok := byID[r.ID]; ok && r.Kind == trade.KindProduct {
+			it.UnknownVariant = r.Variant != uuid.Nil // no product has variants yet
+			items[r] = it
+		}
+	}
+	return items, nil
 }
 
-func scanItem(row pgx.CollectableRow) (Item, error) {
-	it := Item{ItemRef: ItemRef{Kind: KindProduct}}
-	var parts []CostComponent
+type item struct {
+	id uuid.UUID
+	trade.Item
+}
+
+func scanItem(row pgx.CollectableRow) (it item, err error) {
+	var status string
+	var components []CostComponent
+	var groups []ModifierGroup
 	var stocked []uuid.UUID
-	err := row.Scan(&it.RefID, &it.SKU, &it.Name, &it.Unit, &it.Price, &it.Cost, &it.Status, &it.HasStock, &it.IsBundle,
-		&it.MinOrderQty, &it.OrderStepQty, &parts, &it.Modifiers, &stocked)
-	for _, part := range parts {
-		if part.ProductID == nil || !slices.Contains(stocked, *part.ProductID) {
+	err = row.Scan(&it.id, &it.SKU, &it.Name, &it.Unit, &it.Price, &it.Cost, &status, &it.HasStock, &it.MinOrderQty, &it.OrderStepQty, &components, &groups, &stocked)
+	it.Hidden = status == StatusHidden
+	for _, c := range components {
+		if c.ProductID == nil || !slices.Contains(stocked, *c.ProductID) {
 			continue
 		}
 		qty := money.Units(1)
-		if part.Qty != nil {
-			qty = *part.Qty
+		if c.Qty != nil {
+			qty = *c.Qty
 		}
-		it.Components = append(it.Components, ItemComponent{ProductID: *part.ProductID, Qty: qty})
+		it.Components = append(it.Components, trade.Component{Product: *c.ProductID, Qty: qty})
+	}
+	for _, g := range groups {
+		for _, o := range g.Options {
+			if it.Options == nil {
+				it.Options = map[uuid.UUID]trade.Modifier{}
+			}
+			it.Options[o.ID] = trade.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
+		}
 	}
 	return it, err
 }
 
-// arrange gives each ref its item.
-func arrange(refs []ItemRef, products []Item) []Item {
-	byID := make(map[uuid.UUID]Item, len(products))
-	for _, it := range products {
-		byID[it.RefID] = it
+const sqlSelectStockProducts = `SELECT p.id, p.name, p.sku, p.category_id, c.name, p.has_stock
+FROM products p LEFT JOIN categories c ON c.company_id = p.company_id AND c.id = p.category_id
+WHERE p.company_id = $1 AND p.id = ANY($2::UUID[])`
+
+// StockProducts reads products for stock records. Keys of nothing are left out.
+func (s *Service) StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
+	ids := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		ids[i] = k.Product
 	}
-	items := make([]Item, len(refs))
-	for i, r := range refs {
-		it, ok := byID[r.RefID]
-		switch {
-		case r.Kind != KindProduct:
-			it = Item{Missing: "SERVICE"}
-		case !ok:
-			it.Missing = "PRODUCT"
-		case r.VariantID != nil:
-			it.Missing = "PRODUCT_VARIANT"
-		}
-		it.ItemRef = r
-		items[i] = it
+	rows, err := q.Query(ctx, sqlSelectStockProducts, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("select products of stock records: %w", err)
 	}
-	return items
+	found := map[trade.StockKey]trade.StockProduct{}
+	var k trade.StockKey
+	var p trade.StockProduct
+	_, err = pgx.ForEachRow(rows, []any{&k.Product, &p.Name, &p.SKU, &p.CategoryID, &p.CategoryName, &p.HasStock}, func() error {
+		found[k] = p
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read products of stock records: %w", err)
+	}
+	return found, nil
 }

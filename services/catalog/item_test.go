@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/catalog"
 )
 
@@ -28,7 +29,7 @@ func write[T any](t *testing.T, d *db.DB, change func(context.Context, *db.Tx) (
 func TestOrderItems(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	s := catalog.New(d, catalog.Neighbours{})
+	s := catalog.New(config(d))
 	server := apitest.New(t, d, s.Register)
 	c, other := server.Company(), server.Company()
 	by := access.Caller{Principal: c.Principal}
@@ -38,61 +39,67 @@ func TestOrderItems(t *testing.T) {
 		return p
 	}
 	qty, cost := money.Qty(2500), money.Amount(10)
-	stocked := product(catalog.ProductInput{Name: "Stocked", Price: 100, Cost: 60, HasStock: true, MinOrderQty: &qty, OrderStepQty: &qty})
-	loose := product(catalog.ProductInput{Name: "Loose", Price: 5})
+	stocked := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Stocked", Price: 100, Cost: 60, HasStock: true, MinOrderQty: &qty, OrderStepQty: &qty}})
+	loose := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Loose", Price: 5}})
 	require.Equal(t, []string{"pcs", "active"}, []string{stocked.Unit, stocked.Status}, "the service has the defaults of the API")
 	parts := []catalog.CostComponentInput{
 		{Label: "a", ProductID: &stocked.ID, Qty: &qty, UnitCost: &cost}, {Label: "b", ProductID: &loose.ID, Amount: &cost}, {Label: "c", ProductID: &stocked.ID, Amount: &cost},
 	}
-	bundle := product(catalog.ProductInput{Name: "Set", Price: 300, IsBundle: true, CostComponents: parts, ModifierGroups: []catalog.ModifierGroupInput{
+	bundle := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Set", Price: 300, IsBundle: true}, CostComponents: parts, ModifierGroups: []catalog.ModifierGroupInput{
 		{Name: "Wrap", Options: []catalog.ModifierOptionInput{{Name: "paper", Surcharge: 20}}},
 	}})
-	kept := product(catalog.ProductInput{Name: "Stocked set", Price: 300, IsBundle: true, HasStock: true, CostComponents: parts})
+	kept := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Stocked set", Price: 300, IsBundle: true, HasStock: true}, CostComponents: parts})
 
-	ref := func(id uuid.UUID) catalog.ItemRef { return catalog.ItemRef{Kind: catalog.KindProduct, RefID: id} }
-	variant := uuid.New()
-	refs := []catalog.ItemRef{
-		ref(bundle.ID), ref(uuid.New()), ref(stocked.ID), ref(stocked.ID),
-		{Kind: catalog.KindService, RefID: stocked.ID},
-		{Kind: catalog.KindProduct, RefID: stocked.ID, VariantID: &variant},
-		ref(kept.ID),
+	ref := func(id uuid.UUID) trade.ItemRef { return trade.ItemRef{Kind: trade.KindProduct, ID: id} }
+	variant := trade.ItemRef{Kind: trade.KindProduct, ID: stocked.ID, Variant: uuid.New()}
+	refs := []trade.ItemRef{
+		ref(bundle.ID), ref(uuid.New()), ref(stocked.ID), ref(stocked.ID), {Kind: trade.KindService, ID: stocked.ID}, variant, ref(kept.ID),
 	}
 	items, err := s.OrderItems(t.Context(), d, c.Principal.Company, refs)
 	require.NoError(t, err)
-	missing := make([]string, len(items))
-	for i, it := range items {
-		require.Equal(t, refs[i], it.ItemRef)
-		missing[i] = it.Missing
-	}
-	require.Equal(t, []string{"", "PRODUCT", "", "", "SERVICE", "PRODUCT_VARIANT", ""}, missing)
-	require.Equal(t, []catalog.ItemComponent{{ProductID: stocked.ID, Qty: 2500}, {ProductID: stocked.ID, Qty: 1000}}, items[0].Components)
-	require.Equal(t, bundle.ModifierGroups, items[0].Modifiers)
-	require.Empty(t, items[6].Components, "a bundle with stock of its own takes nothing from its parts")
-	require.Equal(t, catalog.Item{
-		ItemRef: ref(stocked.ID), SKU: stocked.SKU, Name: "Stocked", Unit: "pcs", Price: 100, Cost: 60, Status: "active", HasStock: true,
-		MinOrderQty: &qty, OrderStepQty: &qty, Modifiers: []catalog.ModifierGroup{},
-	}, items[2])
+	option := bundle.ModifierGroups[0].Options[0].ID
+	want := trade.Item{SKU: stocked.SKU, Name: "Stocked", Unit: "pcs", Price: 100, Cost: 60, HasStock: true, MinOrderQty: &qty, OrderStepQty: &qty}
+	unknown := want
+	unknown.UnknownVariant = true
+	require.Equal(t, map[trade.ItemRef]trade.Item{
+		ref(stocked.ID): want,
+		variant:         unknown,
+		ref(bundle.ID): {
+			SKU: bundle.SKU, Name: "Set", Unit: "pcs", Price: 300,
+			Components: []trade.Component{{Product: stocked.ID, Qty: 2500}, {Product: stocked.ID, Qty: 1000}},
+			Options:    map[uuid.UUID]trade.Modifier{option: {OptionID: option, Name: "paper", Surcharge: 20}},
+		},
+		// A bundle with stock of its own takes nothing from its components.
+		ref(kept.ID): {SKU: kept.SKU, Name: "Stocked set", Unit: "pcs", Price: 300, HasStock: true},
+	}, items)
 
-	foreign, err := s.OrderItems(t.Context(), d, other.Principal.Company, []catalog.ItemRef{ref(stocked.ID)})
+	_, err = write(t, d, func(ctx context.Context, tx *db.Tx) (catalog.Product, error) {
+		return s.HideProduct(ctx, tx, by, loose.ID)
+	})
 	require.NoError(t, err)
-	require.Equal(t, "PRODUCT", foreign[0].Missing)
+	items, err = s.OrderItems(t.Context(), d, c.Principal.Company, []trade.ItemRef{ref(loose.ID)})
+	require.NoError(t, err)
+	require.True(t, items[ref(loose.ID)].Hidden)
+	foreign, err := s.OrderItems(t.Context(), d, other.Principal.Company, []trade.ItemRef{ref(stocked.ID)})
+	require.NoError(t, err)
+	require.Empty(t, foreign)
 }
 
 func TestUnits(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	s := catalog.New(d, catalog.Neighbours{})
+	s := catalog.New(config(d))
 	server := apitest.New(t, d, s.Register)
 	c, other := server.Company(), server.Company()
-	unit := func(in catalog.UnitInput) (catalog.Unit, error) {
-		return write(t, d, func(ctx context.Context, tx *db.Tx) (catalog.Unit, error) {
+	unit := func(in catalog.UnitFields) (catalog.UnitRecord, error) {
+		return write(t, d, func(ctx context.Context, tx *db.Tx) (catalog.UnitRecord, error) {
 			return s.CreateUnit(ctx, tx, access.Caller{Principal: c.Principal}, in)
 		})
 	}
-	box, err := unit(catalog.UnitInput{Code: "box", Name: "Box", ShortName: "bx", NameI18n: map[string]string{"de": "Kiste"}})
+	box, err := unit(catalog.UnitFields{Code: "box", Name: "Box", ShortName: "bx", NameI18n: map[string]string{"de": "Kiste"}})
 	require.NoError(t, err)
 	for _, code := range []string{"box", "kg"} {
-		_, err = unit(catalog.UnitInput{Code: code, Name: "Again", ShortName: "x"})
+		_, err = unit(catalog.UnitFields{Code: code, Name: "Again", ShortName: "x"})
 		require.ErrorContains(t, err, "UNIT_CODE_TAKEN")
 	}
 	var units []object

@@ -1,70 +1,72 @@
 package catalog
 
 import (
-	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// States of a product.
+// States of a product; see docs/reference/states.md#product.
 const (
 	StatusActive = "active"
 	StatusHidden = "hidden"
 )
 
-// Product is what a company sells by the piece or by measure (specification, section 2).
+// Product is what a company sells by the piece or by measure; see docs/reference/rules.md#products.
 type Product struct {
-	ID                uuid.UUID               `json:"id" format:"uuid"`
-	CompanyID         tenant.ID               `json:"companyId" format:"uuid"`
-	SKU               string                  `json:"sku" doc:"article"`
-	Barcode           *string                 `json:"barcode"`
-	Name              string                  `json:"name"`
-	Description       *string                 `json:"description"`
-	NameI18n          map[string]string       `json:"nameI18n" doc:"translations by locale"`
-	DescriptionI18n   map[string]string       `json:"descriptionI18n" doc:"translations by locale"`
-	CategoryID        *uuid.UUID              `json:"categoryId" format:"uuid" nullable:"true"`
-	Brand             *string                 `json:"brand"`
-	Model             *string                 `json:"model"`
-	Price             money.Amount            `json:"price"`
-	Cost              money.Amount            `json:"cost"`
-	Unit              string                  `json:"unit" doc:"unit code"`
-	UnitID            *uuid.UUID              `json:"unitId" format:"uuid" nullable:"true"`
-	PackQty           *money.Qty              `json:"packQty" nullable:"true" doc:"quantity of the pack unit in one unit"`
-	PackUnitID        *uuid.UUID              `json:"packUnitId" format:"uuid" nullable:"true"`
-	MinOrderQty       *money.Qty              `json:"minOrderQty" nullable:"true" doc:"null = no limit"`
-	OrderStepQty      *money.Qty              `json:"orderStepQty" nullable:"true" doc:"shipping multiple; null = any"`
-	CostComponents    []CostComponent         `json:"costComponents"`
-	IsBundle          bool                    `json:"isBundle"`
-	ModifierGroups    []ModifierGroup         `json:"modifierGroups"`
-	Status            string                  `json:"status" enum:"active,hidden"`
-	HasStock          bool                    `json:"hasStock"`
-	DefaultSupplierID *uuid.UUID              `json:"defaultSupplierId" format:"uuid" nullable:"true"`
-	Emoji             *string                 `json:"emoji"`
-	PhotoFileID       *uuid.UUID              `json:"photoFileId" format:"uuid" nullable:"true"`
-	ThumbnailFileID   *uuid.UUID              `json:"thumbnailFileId" format:"uuid" nullable:"true"`
-	AttributeValues   []ProductAttributeValue `json:"attributeValues"`
-	StockQty          *money.Qty              `json:"stockQty,omitempty" doc:"total over the warehouses; only with include=stock and hasStock"`
-	StockAvailable    *money.Qty              `json:"stockAvailable,omitempty" doc:"stockQty minus reserves; only with include=stock and hasStock"`
-	IsLowStock        *bool                   `json:"isLowStock,omitempty" doc:"stockQty is at or below the sum of the reorder thresholds; only with include=stock and hasStock"`
+	record.Key
+	ProductFields
+	CostComponents  []CostComponent         `json:"costComponents"`
+	ComponentIDs    []uuid.UUID             `json:"-"` // the products in CostComponents
+	ModifierGroups  []ModifierGroup         `json:"modifierGroups"`
+	PhotoFileID     *uuid.UUID              `json:"photoFileId" format:"uuid"`
+	ThumbnailFileID *uuid.UUID              `json:"thumbnailFileId" format:"uuid"`
+	AttributeValues []ProductAttributeValue `json:"attributeValues" db:"-"`
+	StockQty        *money.Qty              `json:"stockQty,omitempty" db:"-" doc:"total over the warehouses; only with include=stock and hasStock"`
+	StockAvailable  *money.Qty              `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserves; only with include=stock and hasStock"`
+	IsLowStock      *bool                   `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder thresholds; only with include=stock and hasStock"`
 	record.Meta
+}
+
+// ProductFields are what clients of the API set and what is stored as it comes.
+type ProductFields struct {
+	SKU               string            `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, whatever its case; generated when left out"`
+	Barcode           *string           `json:"barcode" maxLength:"64" search:"text"`
+	Name              string            `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	Description       *string           `json:"description" maxLength:"20000"`
+	NameI18n          map[string]string `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
+	DescriptionI18n   map[string]string `json:"descriptionI18n" maxProperties:"30" doc:"translations by locale"`
+	CategoryID        *uuid.UUID        `json:"categoryId" format:"uuid"`
+	Brand             *string           `json:"brand" maxLength:"255"`
+	Model             *string           `json:"model" maxLength:"255"`
+	Price             money.Amount      `json:"price" required:"true" minimum:"0"`
+	Cost              money.Amount      `json:"cost" minimum:"0"`
+	Unit              string            `json:"unit" minLength:"1" maxLength:"16" doc:"unit code; pcs when left out"`
+	UnitID            *uuid.UUID        `json:"unitId" format:"uuid" doc:"decides about unit when both are given"`
+	PackQty           *money.Qty        `json:"packQty" exclusiveMinimum:"0" maximum:"1000000" doc:"quantity of the pack unit in one unit"`
+	PackUnitID        *uuid.UUID        `json:"packUnitId" format:"uuid"`
+	MinOrderQty       *money.Qty        `json:"minOrderQty" exclusiveMinimum:"0" maximum:"1000000" doc:"null = no limit"`
+	OrderStepQty      *money.Qty        `json:"orderStepQty" exclusiveMinimum:"0" maximum:"1000000" doc:"shipping multiple; null = any"`
+	IsBundle          bool              `json:"isBundle"`
+	Status            string            `json:"status" enum:"active,hidden" default:"active"`
+	HasStock          bool              `json:"hasStock"`
+	DefaultSupplierID *uuid.UUID        `json:"defaultSupplierId" format:"uuid"`
+	Emoji             *string           `json:"emoji" maxLength:"16"`
 }
 
 // CostComponent is one part of what a product costs.
 type CostComponent struct {
 	Label     string        `json:"label"`
-	ProductID *uuid.UUID    `json:"productId" format:"uuid" nullable:"true"`
-	Qty       *money.Qty    `json:"qty" nullable:"true"`
-	UnitID    *uuid.UUID    `json:"unitId" format:"uuid" nullable:"true"`
-	UnitCost  *money.Amount `json:"unitCost" nullable:"true"`
+	ProductID *uuid.UUID    `json:"productId" format:"uuid"`
+	Qty       *money.Qty    `json:"qty"`
+	UnitID    *uuid.UUID    `json:"unitId" format:"uuid"`
+	UnitCost  *money.Amount `json:"unitCost"`
 	Amount    money.Amount  `json:"amount"`
 }
 
@@ -73,7 +75,7 @@ type ModifierGroup struct {
 	ID        uuid.UUID        `json:"id" format:"uuid"`
 	Name      string           `json:"name"`
 	MinSelect int32            `json:"minSelect"`
-	MaxSelect *int32           `json:"maxSelect" nullable:"true" doc:"null = any number"`
+	MaxSelect *int32           `json:"maxSelect" doc:"null = any number"`
 	Options   []ModifierOption `json:"options"`
 	SortOrder int32            `json:"sortOrder"`
 }
@@ -83,7 +85,7 @@ type ModifierOption struct {
 	ID        uuid.UUID    `json:"id" format:"uuid"`
 	Name      string       `json:"name"`
 	Surcharge money.Amount `json:"surcharge"`
-	ProductID *uuid.UUID   `json:"productId" format:"uuid" nullable:"true"`
+	ProductID *uuid.UUID   `json:"productId" format:"uuid"`
 	IsDefault bool         `json:"isDefault"`
 	SortOrder int32        `json:"sortOrder"`
 }
@@ -95,7 +97,7 @@ type ProductAttributeValue struct {
 	AttributeCode *string               `json:"attributeCode"`
 	Type          string                `json:"type" enum:"text,number,boolean,select,multiselect"`
 	ValueText     *string               `json:"valueText"`
-	ValueNumber   *money.Qty            `json:"valueNumber" nullable:"true"`
+	ValueNumber   *money.Qty            `json:"valueNumber"`
 	ValueBool     *bool                 `json:"valueBool"`
 	Options       []ProductAttributeOpt `json:"options"`
 	Unit          *string               `json:"unit"`
@@ -116,18 +118,49 @@ type ProductVariant struct {
 	Barcode        *string           `json:"barcode"`
 	Name           *string           `json:"name"`
 	Attributes     map[string]string `json:"attributes" doc:"label to value"`
-	Price          *money.Amount     `json:"price" nullable:"true" doc:"null = the price of the product"`
-	Cost           *money.Amount     `json:"cost" nullable:"true"`
+	Price          *money.Amount     `json:"price" doc:"null = the price of the product"`
+	Cost           *money.Amount     `json:"cost"`
 	EffectivePrice money.Amount      `json:"effectivePrice"`
-	PhotoFileID    *uuid.UUID        `json:"photoFileId" format:"uuid" nullable:"true"`
+	PhotoFileID    *uuid.UUID        `json:"photoFileId" format:"uuid"`
 	Status         string            `json:"status" enum:"active,hidden"`
 	SortOrder      int32             `json:"sortOrder"`
 	CreatedAt      wire.Time         `json:"createdAt"`
 	UpdatedAt      wire.Time         `json:"updatedAt"`
 }
 
-// RecordID is the last segment of the product's address.
-func (p Product) RecordID() string { return p.ID.String() }
+// Extras are what a reader may ask for besides the records.
+type Extras struct {
+	Include []string `query:"include" enum:"stock" maxItems:"10"`
+}
+
+func (e Extras) stock() bool { return slices.Contains(e.Include, "stock") }
+
+// ProductFilter selects and orders products.
+type ProductFilter struct {
+	list.Params
+	CategoryID string        `query:"categoryId" maxLength:"36" doc:"id of a category, which includes those below it, or null for products without one"`
+	Status     []string      `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active; all with updatedSince, so that a reader of changes learns of hidden ones"`
+	PriceMin   *money.Amount `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
+	PriceMax   *money.Amount `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
+	Brand      string        `query:"brand" maxLength:"255" where:"brand = ?" doc:"exact"`
+	Sort       string        `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
+	Extras
+}
+
+var (
+	products    = resource.Of[Product]("products", "PRODUCT")
+	productList = list.Of[Product, ProductFilter]("products")
+)
+
+// Normalise repeats the products inside the cost components in a column of their own, which queries look into.
+func (p *Product) Normalise() {
+	p.ComponentIDs = nil
+	for _, c := range p.CostComponents {
+		if c.ProductID != nil {
+			p.ComponentIDs = append(p.ComponentIDs, *c.ProductID)
+		}
+	}
+}
 
 // activeBarcode is the barcode that the product claims for itself, if any.
 func (p Product) activeBarcode() string {
@@ -135,147 +168,4 @@ func (p Product) activeBarcode() string {
 		return ""
 	}
 	return *p.Barcode
-}
-
-// Product reads one product, hidden or not; withStock adds the totals of its stock.
-func (s *Service) Product(ctx context.Context, company tenant.ID, id uuid.UUID, withStock bool) (Product, error) {
-	p, err := selectProduct(ctx, s.db, company, id)
-	if err != nil || !withStock {
-		return p, err
-	}
-	one := []Product{p}
-	err = s.addStock(ctx, company, one)
-	return one[0], err
-}
-
-// ProductVariants lists the variants of a product; the product must exist.
-func (s *Service) ProductVariants(ctx context.Context, company tenant.ID, id uuid.UUID) ([]ProductVariant, error) {
-	if _, err := selectProduct(ctx, s.db, company, id); err != nil {
-		return nil, err
-	}
-	return []ProductVariant{}, nil
-}
-
-// CreateProduct adds a product. Without an article it gets the next one of its category's prefix, or P-NNNN.
-// Faults: 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
-func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller, in ProductInput) (Product, error) {
-	p := Product{
-		ID: record.NewID(), CompanyID: by.Company, NameI18n: map[string]string{}, DescriptionI18n: map[string]string{},
-		Unit: unitPieces, CostComponents: []CostComponent{}, ModifierGroups: []ModifierGroup{},
-		Status: StatusActive, AttributeValues: []ProductAttributeValue{}, Meta: record.New(s.now()),
-	}
-	patch := in.patch()
-	if err := patch.apply(&p); err != nil {
-		return Product{}, err
-	}
-	if p.SKU == "" {
-		// All of them change one counter row.
-		if err := tx.LockInProcess(ctx, "sku of "+by.Company.String()); err != nil {
-			return Product{}, err
-		}
-	}
-	found, err := s.lookUp(ctx, tx, by.Company, patch.references(p))
-	if err != nil {
-		return Product{}, err
-	}
-	if err := found.check(&p, patch); err != nil {
-		return Product{}, err
-	}
-	if p.SKU == "" {
-		if p.SKU, err = nextSKU(ctx, tx, by.Company, found.prefix(defaultProductPrefix)); err != nil {
-			return Product{}, err
-		}
-	}
-	insertProduct(tx, p)
-	claimSKU(tx, p.CompanyID, entityProduct, p.ID, p.SKU)
-	claimBarcode(tx, p.CompanyID, entityProduct, p.ID, p.activeBarcode())
-	return p, raiseProduct(ctx, tx, by, eventProductCreated, p, nil)
-}
-
-// UpdateProduct changes a product; what the patch leaves out stays. A change of nothing raises no event.
-// Faults: 404, 412, 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
-func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ProductPatch) (Product, error) {
-	before, err := lockProduct(ctx, tx, by.Company, id)
-	if err != nil {
-		return Product{}, err
-	}
-	if err := by.Expect(before.Version); err != nil {
-		return Product{}, err
-	}
-	p := before
-	if err := in.apply(&p); err != nil {
-		return Product{}, err
-	}
-	found, err := s.lookUp(ctx, tx, by.Company, in.references(p))
-	if err != nil {
-		return Product{}, err
-	}
-	if err := found.check(&p, in); err != nil {
-		return Product{}, err
-	}
-	changes := productChanges(before, p)
-	if len(changes) == 0 {
-		return before, nil
-	}
-	p.Touch(s.now())
-	storeProduct(tx, before, p)
-	return p, raiseProduct(ctx, tx, by, eventProductUpdated, p, event.Changed{ChangedFields: changes})
-}
-
-// HideProduct takes a product out of sale (specification, section 1: delete). A hidden product stays as it is.
-func (s *Service) HideProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Product, error) {
-	before, err := lockProduct(ctx, tx, by.Company, id)
-	if err != nil {
-		return Product{}, err
-	}
-	if err := by.Expect(before.Version); err != nil {
-		return Product{}, err
-	}
-	if before.Status == StatusHidden {
-		return before, nil
-	}
-	p := before
-	p.Status = StatusHidden
-	p.Touch(s.now())
-	storeProduct(tx, before, p)
-	return p, raiseProduct(ctx, tx, by, eventProductDeleted, p, nil)
-}
-
-// storeProduct writes a changed product and moves its claims on article and barcode.
-func storeProduct(tx *db.Tx, before, p Product) {
-	updateProduct(tx, p)
-	if before.SKU != p.SKU {
-		releaseSKU(tx, p.CompanyID, p.ID, before.SKU)
-		claimSKU(tx, p.CompanyID, entityProduct, p.ID, p.SKU)
-	}
-	if before.activeBarcode() != p.activeBarcode() {
-		releaseBarcode(tx, p.CompanyID, p.ID, before.activeBarcode())
-		claimBarcode(tx, p.CompanyID, entityProduct, p.ID, p.activeBarcode())
-	}
-}
-
-// moveItems takes the items out of a category that is deleted. Active ones go to the new category, each as a
-// change of its own; hidden ones lose their category without an event.
-func (s *Service) moveItems(ctx context.Context, tx *db.Tx, by access.Caller, c Category, to *uuid.UUID) error {
-	active, err := lockProductsOf(ctx, tx, c.CompanyID, c.ID)
-	if err != nil {
-		return err
-	}
-	now := s.now()
-	for _, p := range active {
-		p.CategoryID = to
-		p.Touch(now)
-		updateProduct(tx, p)
-		if err := raiseProduct(ctx, tx, by, eventProductUpdated, p, event.Changed{ChangedFields: []string{"categoryId"}}); err != nil {
-			return err
-		}
-	}
-	detachHidden(tx, c.CompanyID, c.ID, now)
-	return nil
-}
-
-func raiseProduct(ctx context.Context, tx *db.Tx, by access.Caller, name string, p Product, extra any) error {
-	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: name, Actor: by.Actor, Type: "product", ID: p.ID, Meta: p.Meta, Data: p, Extra: extra,
-	})
 }

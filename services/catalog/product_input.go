@@ -1,72 +1,31 @@
 package catalog
 
 import (
-	"bytes"
-	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// ProductInput is the body of a new product.
-type ProductInput struct {
-	SKU               string                       `json:"sku,omitempty" minLength:"1" maxLength:"64" doc:"generated when left out"`
-	Barcode           *string                      `json:"barcode,omitempty" nullable:"true" minLength:"1" maxLength:"64"`
-	Name              string                       `json:"name" minLength:"1" maxLength:"255"`
-	Description       *string                      `json:"description,omitempty" nullable:"true" maxLength:"20000"`
-	NameI18n          map[string]string            `json:"nameI18n,omitempty" maxProperties:"30"`
-	DescriptionI18n   map[string]string            `json:"descriptionI18n,omitempty" maxProperties:"30"`
-	CategoryID        *uuid.UUID                   `json:"categoryId,omitempty" format:"uuid" nullable:"true"`
-	Price             money.Amount                 `json:"price" minimum:"0"`
-	Cost              money.Amount                 `json:"cost,omitempty" minimum:"0"`
-	Unit              string                       `json:"unit,omitempty" minLength:"1" maxLength:"16" doc:"unit code; pcs when left out"`
-	UnitID            *uuid.UUID                   `json:"unitId,omitempty" format:"uuid" nullable:"true" doc:"decides about unit when both are given"`
-	PackQty           *money.Qty                   `json:"packQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
-	PackUnitID        *uuid.UUID                   `json:"packUnitId,omitempty" format:"uuid" nullable:"true"`
-	MinOrderQty       *money.Qty                   `json:"minOrderQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
-	OrderStepQty      *money.Qty                   `json:"orderStepQty,omitempty" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
-	CostComponents    []CostComponentInput         `json:"costComponents,omitempty" maxItems:"100"`
-	IsBundle          bool                         `json:"isBundle,omitempty"`
-	ModifierGroups    []ModifierGroupInput         `json:"modifierGroups,omitempty" maxItems:"20"`
-	Status            string                       `json:"status,omitempty" enum:"active,hidden" default:"active"`
-	HasStock          bool                         `json:"hasStock,omitempty"`
-	DefaultSupplierID *uuid.UUID                   `json:"defaultSupplierId,omitempty" format:"uuid" nullable:"true"`
-	Emoji             *string                      `json:"emoji,omitempty" nullable:"true" maxLength:"16"`
-	Brand             *string                      `json:"brand,omitempty" nullable:"true" maxLength:"255"`
-	Model             *string                      `json:"model,omitempty" nullable:"true" maxLength:"255"`
-	Attributes        []ProductAttributeValueInput `json:"attributes,omitempty" maxItems:"200" doc:"the complete set of attribute values"`
-}
+const (
+	maxName        = 255   // characters
+	maxDescription = 20000 // characters
+	maxLocale      = 16    // characters
+)
 
-// ProductPatch is the body of a change: what is absent stays, arrays and dictionaries are replaced as a whole.
-type ProductPatch struct {
-	SKU               wire.Optional[string]                       `json:"sku,omitzero" minLength:"1" maxLength:"64"`
-	Barcode           wire.Optional[string]                       `json:"barcode,omitzero" nullable:"true" minLength:"1" maxLength:"64"`
-	Name              wire.Optional[string]                       `json:"name,omitzero" minLength:"1" maxLength:"255"`
-	Description       wire.Optional[string]                       `json:"description,omitzero" nullable:"true" maxLength:"20000"`
-	NameI18n          wire.Optional[map[string]string]            `json:"nameI18n,omitzero" maxProperties:"30"`
-	DescriptionI18n   wire.Optional[map[string]string]            `json:"descriptionI18n,omitzero" maxProperties:"30"`
-	CategoryID        wire.Optional[uuid.UUID]                    `json:"categoryId,omitzero" format:"uuid" nullable:"true"`
-	Price             wire.Optional[money.Amount]                 `json:"price,omitzero" minimum:"0"`
-	Cost              wire.Optional[money.Amount]                 `json:"cost,omitzero" minimum:"0"`
-	Unit              wire.Optional[string]                       `json:"unit,omitzero" minLength:"1" maxLength:"16"`
-	UnitID            wire.Optional[uuid.UUID]                    `json:"unitId,omitzero" format:"uuid" nullable:"true"`
-	PackQty           wire.Optional[money.Qty]                    `json:"packQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
-	PackUnitID        wire.Optional[uuid.UUID]                    `json:"packUnitId,omitzero" format:"uuid" nullable:"true"`
-	MinOrderQty       wire.Optional[money.Qty]                    `json:"minOrderQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
-	OrderStepQty      wire.Optional[money.Qty]                    `json:"orderStepQty,omitzero" nullable:"true" exclusiveMinimum:"0" maximum:"1000000"`
-	CostComponents    wire.Optional[[]CostComponentInput]         `json:"costComponents,omitzero" maxItems:"100"`
-	IsBundle          wire.Optional[bool]                         `json:"isBundle,omitzero"`
-	ModifierGroups    wire.Optional[[]ModifierGroupInput]         `json:"modifierGroups,omitzero" maxItems:"20"`
-	Status            wire.Optional[string]                       `json:"status,omitzero" enum:"active,hidden"`
-	HasStock          wire.Optional[bool]                         `json:"hasStock,omitzero"`
-	DefaultSupplierID wire.Optional[uuid.UUID]                    `json:"defaultSupplierId,omitzero" format:"uuid" nullable:"true"`
-	Emoji             wire.Optional[string]                       `json:"emoji,omitzero" nullable:"true" maxLength:"16"`
-	Brand             wire.Optional[string]                       `json:"brand,omitzero" nullable:"true" maxLength:"255"`
-	Model             wire.Optional[string]                       `json:"model,omitzero" nullable:"true" maxLength:"255"`
-	Attributes        wire.Optional[[]ProductAttributeValueInput] `json:"attributes,omitzero" maxItems:"200"`
+// ProductInput is what clients of the API send. Besides the fields it has lists that are not stored as they come; of a
+// list that was not sent the stored one stays. A list that was sent replaces the stored one as a whole.
+type ProductInput struct {
+	ProductFields
+	CostComponents []CostComponentInput         `json:"costComponents" maxItems:"100"`
+	ModifierGroups []ModifierGroupInput         `json:"modifierGroups" maxItems:"20"`
+	Attributes     []ProductAttributeValueInput `json:"attributes" maxItems:"200" doc:"the complete set of attribute values"`
 }
 
 // CostComponentInput is a part of what a product costs, as clients send it.
@@ -109,70 +68,96 @@ type ProductAttributeValueInput struct {
 	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" doc:"short for one entry of optionIds"`
 }
 
-// patch is the input as a change of an empty product, so that both follow the same rules.
-func (in ProductInput) patch() ProductPatch {
-	return ProductPatch{
-		SKU: given(in.SKU), Barcode: optional(in.Barcode), Name: wire.Some(in.Name), Description: optional(in.Description),
-		NameI18n:        wire.Optional[map[string]string]{Set: in.NameI18n != nil, Value: in.NameI18n},
-		DescriptionI18n: wire.Optional[map[string]string]{Set: in.DescriptionI18n != nil, Value: in.DescriptionI18n},
-		CategoryID:      optional(in.CategoryID), Price: wire.Some(in.Price), Cost: wire.Some(in.Cost), Unit: given(in.Unit), UnitID: optional(in.UnitID),
-		PackQty: optional(in.PackQty), PackUnitID: optional(in.PackUnitID), MinOrderQty: optional(in.MinOrderQty), OrderStepQty: optional(in.OrderStepQty),
-		CostComponents: wire.Some(in.CostComponents), IsBundle: wire.Some(in.IsBundle), ModifierGroups: wire.Some(in.ModifierGroups),
-		Status: given(in.Status), HasStock: wire.Some(in.HasStock), DefaultSupplierID: optional(in.DefaultSupplierID),
-		Emoji: optional(in.Emoji), Brand: optional(in.Brand), Model: optional(in.Model), Attributes: wire.Some(in.Attributes),
+// take sets what is not stored as it comes, and checks the fields that their tags do not check. It reports all faults.
+// What needs the database is left to [Service.settle].
+func (p *Product) take(in ProductInput) error {
+	var faults fault.Fields
+	checkTranslations(&faults, "nameI18n", p.NameI18n, maxName)
+	checkTranslations(&faults, "descriptionI18n", p.DescriptionI18n, maxDescription)
+	if in.CostComponents != nil {
+		p.CostComponents = costComponents(&faults, p.ID, in.CostComponents)
+	}
+	if in.ModifierGroups != nil {
+		p.ModifierGroups = modifierGroups(&faults, in.ModifierGroups)
+	}
+	if len(in.Attributes) > 0 {
+		faults.Add("attributes", fault.Max, "must be empty: no attributes are defined; send [] or leave the field out")
+	}
+	return faults.Err()
+}
+
+var locale = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
+
+// checkTranslations checks a dictionary of texts by locale.
+func checkTranslations(faults *fault.Fields, field string, texts map[string]string, limit int) {
+	for _, key := range slices.Sorted(maps.Keys(texts)) {
+		path := field + "." + key
+		if len(key) > maxLocale || !locale.MatchString(key) {
+			faults.Add(path, fault.Format, "the key must be a BCP 47 locale of at most %d characters, such as de or pt-BR", maxLocale)
+		}
+		if n := utf8.RuneCountInString(texts[key]); n == 0 || n > limit {
+			faults.Add(path, fault.Length, "must have 1 to %d characters, has %d; leave the locale out to remove it", limit, n)
+		}
 	}
 }
 
-func given(text string) wire.Optional[string] {
-	return wire.Optional[string]{Set: text != "", Value: text}
-}
-
-func optional[T any](v *T) wire.Optional[T] {
-	if v == nil {
-		return wire.Optional[T]{}
+func costComponents(faults *fault.Fields, product uuid.UUID, in []CostComponentInput) []CostComponent {
+	out := make([]CostComponent, len(in))
+	for i, c := range in {
+		path := fmt.Sprintf("costComponents[%d].", i)
+		out[i] = CostComponent{Label: c.Label, ProductID: c.ProductID, Qty: c.Qty, UnitID: c.UnitID, UnitCost: c.UnitCost}
+		if c.ProductID != nil && *c.ProductID == product {
+			faults.Add(path+"productId", fault.Conflict, "a product cannot be a component of itself; name another product")
+		}
+		switch {
+		case c.Amount != nil:
+			out[i].Amount = *c.Amount
+		case c.Qty == nil || c.UnitCost == nil:
+			faults.Add(path+"amount", fault.Required, "is required unless qty and unitCost are given")
+		default:
+			amount, err := money.LineAmount(*c.Qty, *c.UnitCost)
+			if err != nil {
+				faults.Add(path+"amount", fault.Max, "qty times unitCost exceeds %d; lower one of them", money.MaxAmount)
+			}
+			out[i].Amount = amount
+		}
 	}
-	return wire.Some(*v)
+	return out
 }
 
-// productChanges names the fields in which two states of a product differ.
-func productChanges(a, b Product) record.Changes {
-	var ch record.Changes
-	ch.If(a.SKU != b.SKU, "sku")
-	ch.If(!same(a.Barcode, b.Barcode), "barcode")
-	ch.If(a.Name != b.Name, "name")
-	ch.If(!same(a.Description, b.Description), "description")
-	ch.If(!sameJSON(a.NameI18n, b.NameI18n), "nameI18n")
-	ch.If(!sameJSON(a.DescriptionI18n, b.DescriptionI18n), "descriptionI18n")
-	ch.If(!same(a.CategoryID, b.CategoryID), "categoryId")
-	ch.If(!same(a.Brand, b.Brand), "brand")
-	ch.If(!same(a.Model, b.Model), "model")
-	ch.If(a.Price != b.Price, "price")
-	ch.If(a.Cost != b.Cost, "cost")
-	ch.If(a.Unit != b.Unit, "unit")
-	ch.If(!same(a.UnitID, b.UnitID), "unitId")
-	ch.If(!same(a.PackQty, b.PackQty), "packQty")
-	ch.If(!same(a.PackUnitID, b.PackUnitID), "packUnitId")
-	ch.If(!same(a.MinOrderQty, b.MinOrderQty), "minOrderQty")
-	ch.If(!same(a.OrderStepQty, b.OrderStepQty), "orderStepQty")
-	ch.If(!sameJSON(a.CostComponents, b.CostComponents), "costComponents")
-	ch.If(a.IsBundle != b.IsBundle, "isBundle")
-	ch.If(!sameJSON(a.ModifierGroups, b.ModifierGroups), "modifierGroups")
-	ch.If(a.Status != b.Status, "status")
-	ch.If(a.HasStock != b.HasStock, "hasStock")
-	ch.If(!same(a.DefaultSupplierID, b.DefaultSupplierID), "defaultSupplierId")
-	ch.If(!same(a.Emoji, b.Emoji), "emoji")
-	return ch
-}
-
-func same[T comparable](a, b *T) bool {
-	if a == nil || b == nil {
-		return a == b
+func modifierGroups(faults *fault.Fields, in []ModifierGroupInput) []ModifierGroup {
+	seen := map[uuid.UUID]bool{}
+	out := make([]ModifierGroup, len(in))
+	for i, g := range in {
+		path := fmt.Sprintf("modifierGroups[%d].", i)
+		out[i] = ModifierGroup{
+			ID: idOrNew(faults, path+"id", seen, g.ID), Name: g.Name, MinSelect: g.MinSelect, MaxSelect: g.MaxSelect,
+			Options: make([]ModifierOption, len(g.Options)), SortOrder: g.SortOrder,
+		}
+		if g.MaxSelect != nil && *g.MaxSelect < g.MinSelect {
+			faults.Add(path+"maxSelect", fault.Min, "must be at least minSelect, which is %d", g.MinSelect)
+		}
+		if int(g.MinSelect) > len(g.Options) {
+			faults.Add(path+"minSelect", fault.Max, "must be at most the number of options, which is %d", len(g.Options))
+		}
+		for j, o := range g.Options {
+			out[i].Options[j] = ModifierOption{
+				ID: idOrNew(faults, fmt.Sprintf("%soptions[%d].id", path, j), seen, o.ID), Name: o.Name, Surcharge: o.Surcharge,
+				ProductID: o.ProductID, IsDefault: o.IsDefault, SortOrder: o.SortOrder,
+			}
+		}
 	}
-	return *a == *b
+	return out
 }
 
-func sameJSON(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && bytes.Equal(x, y)
+// idOrNew keeps the id that a client gave to a part of a product; ids are unique within the product.
+func idOrNew(faults *fault.Fields, path string, seen map[uuid.UUID]bool, id *uuid.UUID) uuid.UUID {
+	if id == nil {
+		return uuid.Must(uuid.NewV7())
+	}
+	if seen[*id] {
+		faults.Add(path, fault.Conflict, "%s is given twice; leave it out for a new group or option", *id)
+	}
+	seen[*id] = true
+	return *id
 }

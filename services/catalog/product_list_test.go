@@ -12,6 +12,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/text/collate"
+	"golang.org/x/text/language"
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/apitest"
@@ -19,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/catalog"
 )
 
@@ -121,6 +124,7 @@ func (s *shelf) answer(q question) []listed {
 		}
 	}
 	desc := q.order == "desc" || (q.order == "" && q.sort == "")
+	byName := collate.New(language.Und) // not safe for concurrent use
 	slices.SortFunc(out, func(a, b listed) int {
 		x, y := sortValue(q.sort, a), sortValue(q.sort, b)
 		if (x == nil) != (y == nil) {
@@ -128,7 +132,7 @@ func (s *shelf) answer(q question) []listed {
 		}
 		n := cmp.Compare(a.ID, b.ID)
 		if x != nil {
-			n = cmp.Or(strings.Compare(*x, *y), n)
+			n = cmp.Or(byName.CompareString(*x, *y), n)
 		}
 		if desc {
 			return -n
@@ -266,10 +270,10 @@ func TestProductListParameters(t *testing.T) {
 }
 
 // someStock gives every product whose id it knows its totals.
-type someStock map[uuid.UUID]catalog.StockTotals
+type someStock map[uuid.UUID]trade.StockTotals
 
-func (s someStock) Totals(_ context.Context, _ db.Querier, _ tenant.ID, products []uuid.UUID) (map[uuid.UUID]catalog.StockTotals, error) {
-	out := map[uuid.UUID]catalog.StockTotals{}
+func (s someStock) totals(_ context.Context, _ db.Querier, _ tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
+	out := map[uuid.UUID]trade.StockTotals{}
 	for _, id := range products {
 		if t, ok := s[id]; ok {
 			out[id] = t
@@ -281,11 +285,11 @@ func (s someStock) Totals(_ context.Context, _ db.Querier, _ tenant.ID, products
 func TestIncludeStock(t *testing.T) {
 	t.Parallel()
 	d, stock := dbtest.Open(t), someStock{}
-	c := apitest.New(t, d, catalog.New(d, catalog.Neighbours{Stock: stock}).Register).Company()
+	c := apitest.New(t, d, catalog.New(catalog.Config{DB: d, Stock: stock.totals}).Register).Company()
 	full := create(t, c, object{"name": "a", "price": 1, "hasStock": true}).OK(201)["id"].(string)
 	empty := create(t, c, object{"name": "b", "price": 1, "hasStock": true}).OK(201)["id"].(string)
 	none := create(t, c, object{"name": "c", "price": 1}).OK(201)["id"].(string)
-	stock[uuid.MustParse(full)] = catalog.StockTotals{Qty: money.Units(5), Available: money.Qty(4500)}
+	stock[uuid.MustParse(full)] = trade.StockTotals{Qty: money.Units(5), Available: money.Qty(4500)}
 
 	p := c.Do(t, "GET", "/catalog/products/"+full+"?include=stock", nil).OK(200)
 	require.Equal(t, []any{5.0, 4.5, false}, []any{p["stockQty"], p["stockAvailable"], p["isLowStock"]})

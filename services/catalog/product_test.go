@@ -151,6 +151,20 @@ func TestProductUnknownReferences(t *testing.T) {
 	require.JSONEq(t, `[]`, string(c.Do(t, "GET", "/catalog/products/"+id+"/variants", nil).Body))
 }
 
+func TestEmptyTextIsNull(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	p := create(t, c, object{
+		"name": "a", "price": 1, "barcode": " ", "categoryId": "", "emoji": "",
+		"modifierGroups": []object{{"name": "a", "options": []object{{"name": "b", "productId": ""}}}},
+	}).OK(201)
+	require.Equal(t, []any{nil, nil, nil}, []any{p["barcode"], p["categoryId"], p["emoji"]})
+	p = c.Do(t, "PATCH", "/catalog/products/"+p["id"].(string), object{"brand": "B", "barcode": "400"}).OK(200)
+	p = c.Do(t, "PATCH", "/catalog/products/"+p["id"].(string), object{"brand": " ", "barcode": ""}).OK(200)
+	require.Equal(t, []any{nil, nil}, []any{p["brand"], p["barcode"]})
+	create(t, c, object{"name": "b", "price": 1, "barcode": "400"}).OK(201)
+}
+
 // badProductFields are values that no body of a product may have, with the faults that they get.
 func badProductFields() map[string][][3]string {
 	long := func(n int) string { return `"` + strings.Repeat("x", n) + `"` }
@@ -189,7 +203,7 @@ func badProductFields() map[string][][3]string {
 		}
 	}
 	return map[string][][3]string{
-		"sku": text("sku", 64, false, false), "barcode": text("barcode", 64, true, false), "name": text("name", 255, false, false),
+		"sku": text("sku", 64, false, false), "barcode": text("barcode", 64, true, true), "name": text("name", 255, false, false),
 		"description": text("description", 20000, true, true), "nameI18n": i18n("nameI18n", 255), "descriptionI18n": i18n("descriptionI18n", 20000),
 		"categoryId": ref("categoryId"), "price": amount("price"), "cost": amount("cost"), "unit": append(text("unit", 16, false, false), [3]string{`"nope"`, "unit", "ENUM"}),
 		"unitId": ref("unitId"), "packUnitId": ref("packUnitId"), "packQty": qty("packQty"), "minOrderQty": qty("minOrderQty"), "orderStepQty": qty("orderStepQty"),
@@ -252,7 +266,7 @@ func badGroups() [][3]string {
 		{one(`,"options":[{"name":"a","surcharge":-1}]`), opt + "surcharge", "MIN"},
 		{one(`,"options":[{"name":"a","surcharge":0.5}]`), opt + "surcharge", "STEP"},
 		{one(`,"options":[{"name":"a","isDefault":1}]`), opt + "isDefault", "TYPE"},
-		{one(`,"options":[{"name":"a","productId":""}]`), opt + "productId", "FORMAT"},
+		{one(`,"options":[{"name":"a","productId":"x"}]`), opt + "productId", "FORMAT"},
 		{one(`,"sortOrder":1000001`), at + "sortOrder", "MAX"},
 		{`[{"id":"` + noID + `","name":"a","options":[{"id":"` + noID + `","name":"b"}]}]`, opt + "id", "CONFLICT"},
 	}

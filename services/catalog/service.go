@@ -1,34 +1,36 @@
-// Package catalog holds what a company sells: products, the categories they lie in, and units.
-// Stock and suppliers are not part of it; see package warehouse.
+// Package catalog holds what a company sells: products, the categories they lie in, and units. Stock and suppliers belong
+// to other packages; the catalog reads them through the functions in [Config].
 package catalog
 
 import (
-	"time"
+	"context"
+
+	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/reference"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const (
-	component = "catalog"
-	scope     = "catalog"
-)
+// StockTotals reads the stock of each product over the company's warehouses. Products without any are left out.
+type StockTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
+
+// Config is what the service needs.
+type Config struct {
+	DB        *db.DB
+	Stock     StockTotals
+	Suppliers reference.Known
+}
 
 // Service is the catalog of all companies.
 type Service struct {
 	db        *db.DB
-	stock     Stock
+	stock     StockTotals
 	suppliers reference.Known
-	now       func() time.Time
-}
-
-// Neighbours is what the catalog asks other domains.
-type Neighbours struct {
-	Stock     Stock           // nil = no product has any
-	Suppliers reference.Known // nil = there are none
 }
 
 // New makes the service.
-func New(d *db.DB, n Neighbours) *Service {
-	return &Service{db: d, stock: n.Stock, suppliers: n.Suppliers, now: time.Now}
+func New(cfg Config) *Service {
+	return &Service{db: cfg.DB, stock: cfg.Stock, suppliers: cfg.Suppliers}
 }

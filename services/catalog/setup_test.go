@@ -8,17 +8,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/services/catalog"
+	"github.com/tradegrid/tradegrid/services/suppliers"
+	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+// config is that of the platform.
+func config(d *db.DB) catalog.Config {
+	return catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known}
+}
 
 // setup gives a caller of a fresh company.
 func setup(t *testing.T) *apitest.Client {
 	t.Helper()
 	d := dbtest.Open(t)
-	return apitest.New(t, d, catalog.New(d, catalog.Neighbours{}).Register).Company()
+	return apitest.New(t, d, catalog.New(config(d)).Register).Company()
 }
 
 // raised is an event in the outbox.

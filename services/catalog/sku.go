@@ -11,124 +11,107 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Kinds of records that have articles and barcodes.
+// entityProduct is the kind of product in the tables of SKUs and barcodes, which variants and services are in, too.
 const entityProduct = "product"
 
-// defaultProductPrefix is that of generated articles of products whose category has none.
+// defaultProductPrefix is that of generated SKUs of products whose category has none.
 const defaultProductPrefix = "P"
 
-// skuHolder is the record that has an article already.
-type skuHolder struct {
-	sku, entity, status string
-	id                  uuid.UUID
-}
-
-// barcodeHolder is the active record that has a barcode already.
-type barcodeHolder struct {
-	entity string
-	id     uuid.UUID
-}
-
-// skuKey is the form in which articles are compared.
+// skuKey is the form in which SKUs are compared; see docs/reference/rules.md#skus.
 func skuKey(sku string) string { return strings.ToLower(sku) }
 
 const sqlSelectSKUHolder = `SELECT s.sku, s.entity, s.entity_id, COALESCE(p.status, 'active')
 FROM skus s LEFT JOIN products p ON p.company_id = s.company_id AND p.id = s.entity_id
 WHERE s.company_id = $1 AND s.sku_key = $2 AND s.entity_id <> $3`
 
+func checkSKU(ctx context.Context, q db.Querier, company tenant.ID, p Product) error {
+	var sku, entity, status string
+	var id uuid.UUID
+	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, skuKey(p.SKU), p.ID).Scan(&sku, &entity, &id, &status)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look for the holder of a SKU: %w", err)
+	}
+	return fault.StateConflict("SKU_TAKEN", "sku: %s belongs to another %s; choose another, or leave it out to get one", sku, entity).
+		With("sku", sku).With("entity", entity).With("id", id).With("status", status)
+}
+
 const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id <> $3`
 
-// queueHolders adds the reads of who holds the names that the product wants.
-func (f *found) queueHolders(b *pgx.Batch, company tenant.ID) {
-	if f.sku != "" {
-		b.Queue(sqlSelectSKUHolder, company, skuKey(f.sku), f.self).QueryRow(func(row pgx.Row) error {
-			var h skuHolder
-			var taken bool
-			err := ifRow(row.Scan(&h.sku, &h.entity, &h.id, &h.status), &taken)
-			if taken {
-				f.skuHolder = &h
-			}
-			return err
-		})
+func checkBarcode(ctx context.Context, q db.Querier, company tenant.ID, p Product) error {
+	var entity string
+	var id uuid.UUID
+	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, p.activeBarcode(), p.ID).Scan(&entity, &id)
+	if db.IsNoRows(err) {
+		return nil
 	}
-	if f.barcode != "" {
-		b.Queue(sqlSelectBarcodeHolder, company, f.barcode, f.self).QueryRow(func(row pgx.Row) error {
-			var h barcodeHolder
-			var taken bool
-			err := ifRow(row.Scan(&h.entity, &h.id), &taken)
-			if taken {
-				f.barcodeHolder = &h
-			}
-			return err
-		})
+	if err != nil {
+		return fmt.Errorf("look for the holder of a barcode: %w", err)
 	}
+	return fault.StateConflict("BARCODE_TAKEN", "barcode: %s belongs to another active %s; hide that one first, or choose another", p.activeBarcode(), entity).
+		With("barcode", p.activeBarcode()).With("entity", entity).With("id", id)
 }
 
-func (f *found) checkHolders() error {
-	if h := f.skuHolder; h != nil {
-		return &fault.Error{
-			Status: 409, Code: "SKU_TAKEN", Message: fmt.Sprintf("sku: %s belongs to another %s; choose another, or leave it out to get one", h.sku, h.entity),
-			Meta: map[string]any{"sku": h.sku, "entity": h.entity, "id": h.id, "status": h.status},
-		}
+// claimNames moves the product's claims on SKU and barcode from those of the state before.
+func claimNames(tx *db.Tx, before, p Product) {
+	if before.SKU != p.SKU {
+		releaseSKU(tx, p.CompanyID, p.ID, before.SKU)
+		claimSKU(tx, p.CompanyID, p.ID, p.SKU)
 	}
-	if h := f.barcodeHolder; h != nil {
-		return &fault.Error{
-			Status: 409, Code: "BARCODE_TAKEN", Message: fmt.Sprintf("barcode: %s belongs to another active %s; hide that one first, or choose another", f.barcode, h.entity),
-			Meta: map[string]any{"barcode": f.barcode, "entity": h.entity, "id": h.id},
-		}
-	}
-	return nil
-}
-
-const sqlInsertSKU = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku) VALUES ($1, $2, $3, $4, $5)`
-
-// claimSKU takes the article for the record. Whoever loses a race for it tries again and then sees its holder.
-func claimSKU(tx *db.Tx, company tenant.ID, entity string, id uuid.UUID, sku string) {
-	tx.Queue(sqlInsertSKU, company, skuKey(sku), entity, id, sku).OnConstraint("skus_pkey", db.ErrStale)
-}
-
-const sqlDeleteSKU = `DELETE FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`
-
-func releaseSKU(tx *db.Tx, company tenant.ID, id uuid.UUID, sku string) {
-	tx.Queue(sqlDeleteSKU, company, skuKey(sku), id).Expect(1, db.ErrStale)
-}
-
-const sqlInsertBarcode = `INSERT INTO barcodes (company_id, barcode, entity, entity_id) VALUES ($1, $2, $3, $4)`
-
-// claimBarcode takes the barcode, if there is one, as [claimSKU] does.
-func claimBarcode(tx *db.Tx, company tenant.ID, entity string, id uuid.UUID, barcode string) {
-	if barcode != "" {
-		tx.Queue(sqlInsertBarcode, company, barcode, entity, id).OnConstraint("barcodes_pkey", db.ErrStale)
-	}
-}
-
-const sqlDeleteBarcode = `DELETE FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`
-
-func releaseBarcode(tx *db.Tx, company tenant.ID, id uuid.UUID, barcode string) {
-	if barcode != "" {
-		tx.Queue(sqlDeleteBarcode, company, barcode, id).Expect(1, db.ErrStale)
+	if before.activeBarcode() != p.activeBarcode() {
+		releaseBarcode(tx, p.CompanyID, p.ID, before.activeBarcode())
+		claimBarcode(tx, p.CompanyID, p.ID, p.activeBarcode())
 	}
 }
 
 const (
-	sqlTakeNumber = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, 1)
-ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1 RETURNING n`
-	sqlSetNumber       = `UPDATE counters SET n = $3 WHERE company_id = $1 AND kind = $2`
-	sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
+	sqlInsertSKU     = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku) VALUES ($1, $2, $3, $4, $5)`
+	sqlDeleteSKU     = `DELETE FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`
+	sqlInsertBarcode = `INSERT INTO barcodes (company_id, barcode, entity, entity_id) VALUES ($1, $2, $3, $4)`
+	sqlDeleteBarcode = `DELETE FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`
 )
 
-// skuWindow is how many numbers are compared with articles given by hand at a time.
+// claimSKU takes the SKU for the product. Whoever loses a race for it tries again and then sees its holder.
+func claimSKU(tx *db.Tx, company tenant.ID, product uuid.UUID, sku string) {
+	tx.Queue(sqlInsertSKU, company, skuKey(sku), entityProduct, product, sku).OnConstraint("skus_pkey", db.ErrStale)
+}
+
+func releaseSKU(tx *db.Tx, company tenant.ID, product uuid.UUID, sku string) {
+	if sku != "" {
+		tx.Queue(sqlDeleteSKU, company, skuKey(sku), product).Expect(1, db.ErrStale)
+	}
+}
+
+// claimBarcode takes the barcode, if there is one, as [claimSKU] does.
+func claimBarcode(tx *db.Tx, company tenant.ID, product uuid.UUID, barcode string) {
+	if barcode != "" {
+		tx.Queue(sqlInsertBarcode, company, barcode, entityProduct, product).OnConstraint("barcodes_pkey", db.ErrStale)
+	}
+}
+
+func releaseBarcode(tx *db.Tx, company tenant.ID, product uuid.UUID, barcode string) {
+	if barcode != "" {
+		tx.Queue(sqlDeleteBarcode, company, barcode, product).Expect(1, db.ErrStale)
+	}
+}
+
+const sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
+
+// skuWindow is how many numbers are compared with SKUs given by hand at a time.
 const skuWindow = 20
 
-// nextSKU takes the next article PREFIX-NNNN, skipping those that were given by hand.
+// nextSKU takes the next SKU PREFIX-NNNN, skipping those that were given by hand.
 func nextSKU(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (string, error) {
-	var n int64
 	kind := "sku:" + prefix
-	if err := tx.QueryRow(ctx, sqlTakeNumber, company, kind).Scan(&n); err != nil {
-		return "", fmt.Errorf("take number of an article: %w", err)
+	n, err := numbering.Take(ctx, tx, company, kind, 1)
+	if err != nil {
+		return "", err
 	}
 	for from := n; ; from += skuWindow {
 		window := make([]string, skuWindow)
@@ -137,21 +120,21 @@ func nextSKU(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (
 		}
 		rows, err := tx.Query(ctx, sqlSelectTakenSKUs, company, window)
 		if err != nil {
-			return "", fmt.Errorf("select taken articles: %w", err)
+			return "", fmt.Errorf("select taken SKUs: %w", err)
 		}
 		taken, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		if err != nil {
-			return "", fmt.Errorf("read taken articles: %w", err)
+			return "", fmt.Errorf("read taken SKUs: %w", err)
 		}
 		i := slices.IndexFunc(window, func(key string) bool { return !slices.Contains(taken, key) })
 		if i < 0 {
 			continue
 		}
-		if free := from + int64(i); free != n {
-			tx.Queue(sqlSetNumber, company, kind, free)
-			return formatSKU(prefix, free), nil
+		free := from + int64(i)
+		if free != n {
+			numbering.Skip(tx, company, kind, free)
 		}
-		return formatSKU(prefix, n), nil
+		return formatSKU(prefix, free), nil
 	}
 }
 

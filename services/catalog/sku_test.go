@@ -27,11 +27,11 @@ func TestSKUTaken(t *testing.T) {
 	path := "/catalog/products/" + first["id"].(string)
 	c.Do(t, "DELETE", path, nil).OK(200)
 	taken = create(t, c, object{"name": "b", "price": 1, "sku": "ABC"}).Fault(409, "SKU_TAKEN")
-	require.Equal(t, "hidden", taken["meta"].(object)["status"], "a hidden product keeps its article")
+	require.Equal(t, "hidden", taken["meta"].(object)["status"], "a hidden product keeps its SKU")
 
 	second := create(t, c, object{"name": "b", "price": 1, "sku": "x"}).OK(201)
 	c.Do(t, "PATCH", "/catalog/products/"+second["id"].(string), `{"sku":"abc"}`).Fault(409, "SKU_TAKEN")
-	require.Equal(t, "ABC", c.Do(t, "PATCH", path, `{"sku":"ABC"}`).OK(200)["sku"], "the case of one's own article may change")
+	require.Equal(t, "ABC", c.Do(t, "PATCH", path, `{"sku":"ABC"}`).OK(200)["sku"], "the case of one's own SKU may change")
 	require.Equal(t, "y", c.Do(t, "PATCH", path, `{"sku":"y"}`).OK(200)["sku"])
 	create(t, c, object{"name": "c", "price": 1, "sku": "abc"}).OK(201)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -20,7 +21,7 @@ const unitPieces = "pcs"
 // Unit is a unit of measure: one that every company has, or one of the company's own.
 type Unit struct {
 	ID        uuid.UUID         `json:"id" format:"uuid"`
-	CompanyID *tenant.ID        `json:"companyId" format:"uuid" nullable:"true" doc:"null = built in"`
+	CompanyID *tenant.ID        `json:"companyId" format:"uuid" doc:"null = built in"`
 	Code      string            `json:"code"`
 	Name      string            `json:"name"`
 	NameI18n  map[string]string `json:"nameI18n"`
@@ -29,14 +30,27 @@ type Unit struct {
 	IsActive  bool              `json:"isActive"`
 }
 
-// UnitInput describes a unit of a company's own.
-type UnitInput struct {
-	Code      string            `json:"code" pattern:"^[a-z0-9_]{1,16}$" patternDescription:"1 to 16 of a-z, 0-9 and _"`
-	Name      string            `json:"name" minLength:"1" maxLength:"255"`
-	NameI18n  map[string]string `json:"nameI18n,omitempty" maxProperties:"30"`
-	ShortName string            `json:"shortName" minLength:"1" maxLength:"16"`
-	Precision int16             `json:"precision,omitempty" minimum:"0" maximum:"3"`
+// UnitRecord is a unit of a company's own, as it is stored.
+type UnitRecord struct {
+	record.Key
+	UnitFields
+	IsActive bool `json:"isActive"`
+	record.Meta
 }
+
+// UnitFields are what the console sets.
+type UnitFields struct {
+	Code      string            `json:"code" required:"true" pattern:"^[a-z0-9_]{1,16}$" patternDescription:"1 to 16 of a-z, 0-9 and _"`
+	Name      string            `json:"name" required:"true" minLength:"1" maxLength:"255"`
+	NameI18n  map[string]string `json:"nameI18n" maxProperties:"30"`
+	ShortName string            `json:"shortName" required:"true" minLength:"1" maxLength:"16"`
+	Precision int16             `json:"precision" minimum:"0" maximum:"3" db:"decimals"`
+}
+
+var (
+	errUnitCode = fault.StateConflict("UNIT_CODE_TAKEN", "code: there is a unit with this code already; choose another code")
+	units       = resource.Of[UnitRecord]("units", "UNIT").OnConstraint("units_code_key", errUnitCode)
+)
 
 // builtInUnits are the same for every company and never change their ids.
 var builtInUnits = []Unit{ //nolint:gochecknoglobals // a constant table
@@ -59,13 +73,15 @@ func builtIn(n byte, code, name, short string, precision int16) Unit {
 	return Unit{ID: id, Code: code, Name: name, NameI18n: map[string]string{}, ShortName: short, Precision: precision, IsActive: true}
 }
 
+const sqlSelectUnits = `SELECT id, company_id, code, name, name_i18n, short_name, decimals, is_active FROM units WHERE company_id = $1 ORDER BY code`
+
 // Units lists the built-in units and then the company's own by code.
-func (s *Service) Units(ctx context.Context, company tenant.ID) ([]Unit, error) {
-	rows, err := s.db.Query(ctx, sqlSelectUnits, company)
+func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
+	rows, err := s.db.Query(ctx, sqlSelectUnits, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select units: %w", err)
 	}
-	own, err := pgx.CollectRows(rows, db.RowTo(unitTargets))
+	own, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Unit])
 	if err != nil {
 		return nil, fmt.Errorf("read units: %w", err)
 	}
@@ -73,35 +89,14 @@ func (s *Service) Units(ctx context.Context, company tenant.ID) ([]Unit, error) 
 }
 
 // CreateUnit adds a unit of the company's own; a code in use is 409 UNIT_CODE_TAKEN.
-func (s *Service) CreateUnit(_ context.Context, tx *db.Tx, by access.Caller, in UnitInput) (Unit, error) {
+func (s *Service) CreateUnit(ctx context.Context, tx *db.Tx, by access.Caller, in UnitFields) (UnitRecord, error) {
 	var faults fault.Fields
-	u := Unit{
-		ID: record.NewID(), CompanyID: &by.Company, Code: in.Code, Name: in.Name, ShortName: in.ShortName, Precision: in.Precision,
-		NameI18n: translations(&faults, "nameI18n", in.NameI18n, maxName), IsActive: true,
-	}
+	checkTranslations(&faults, "nameI18n", in.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
-		return Unit{}, err
+		return UnitRecord{}, err
 	}
-	taken := fault.StateConflict("UNIT_CODE_TAKEN", "code: there is a unit %s already; choose another code", in.Code)
 	if slices.ContainsFunc(builtInUnits, func(b Unit) bool { return b.Code == in.Code }) {
-		return Unit{}, taken
+		return UnitRecord{}, errUnitCode
 	}
-	insertUnit(tx, u, record.New(s.now()), taken)
-	return u, nil
-}
-
-const unitColumns = `id, company_id, code, name, name_i18n, short_name, decimals, is_active`
-
-const sqlSelectUnits = `SELECT ` + unitColumns + ` FROM units WHERE company_id = $1 ORDER BY code`
-
-func unitTargets(u *Unit) []any {
-	return []any{&u.ID, &u.CompanyID, &u.Code, &u.Name, &u.NameI18n, &u.ShortName, &u.Precision, &u.IsActive}
-}
-
-const sqlInsertUnit = `INSERT INTO units (company_id, id, code, name, name_i18n, short_name, decimals, is_active, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
-
-func insertUnit(tx *db.Tx, u Unit, m record.Meta, taken error) {
-	tx.Queue(sqlInsertUnit, u.CompanyID, u.ID, u.Code, u.Name, u.NameI18n, u.ShortName, u.Precision, u.IsActive, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt).
-		OnConstraint("units_code_key", taken)
+	return units.Create(ctx, tx, by, UnitRecord{UnitFields: in, IsActive: true})
 }

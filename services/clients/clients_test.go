@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/clients"
 )
 
@@ -367,29 +368,39 @@ func TestParallelChangesWithoutCondition(t *testing.T) {
 	require.LessOrEqual(t, last["version"].(float64), c["version"].(float64))
 }
 
-func TestSnapshot(t *testing.T) {
+func TestDocumentClient(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	company := f.Principal.Company
 	c := f.Do(t, "POST", "/clients", full).OK(201)
 	id := uuid.MustParse(c["id"].(string))
 	require.NoError(t, f.tx(t, func(ctx context.Context, tx *db.Tx) error {
-		s, err := f.service.LockSnapshot(ctx, tx, company, id)
+		c, found, err := f.service.DocumentClient(ctx, tx, company, id, true)
 		if err != nil {
 			return err
 		}
-		require.Equal(t, money.Amount(100000), s.CreditLimit)
+		require.True(t, found)
+		require.Equal(t, money.Amount(100000), c.CreditLimit)
 		f.service.AddBalance(tx, company, id, -250)
 		return nil
 	}))
-	s, err := f.service.Snapshot(t.Context(), f.db, company, id)
-	require.NoError(t, err)
-	require.Equal(t, money.Amount(-250), s.Balance)
-	require.Equal(t, "Bolt & Sons", s.DisplayName)
-	require.Equal(t, int32(14), *s.PaymentTermsDays)
-	require.False(t, s.Archived())
-	_, err = f.service.Snapshot(t.Context(), f.db, tenant.NewID(), id)
-	require.ErrorContains(t, err, "CLIENT_NOT_FOUND")
+	read := func(company tenant.ID) (trade.Client, bool) {
+		got, found, err := f.service.DocumentClient(t.Context(), f.db, company, id, false)
+		require.NoError(t, err)
+		return got, found
+	}
+	got, found := read(company)
+	require.True(t, found)
+	require.Equal(t, id, got.ID)
+	require.Equal(t, money.Amount(-250), got.Balance)
+	require.Equal(t, "Bolt & Sons", got.DisplayName)
+	require.Equal(t, int32(14), *got.PaymentTermsDays)
+	require.False(t, got.Archived)
+	f.Do(t, "POST", "/clients/"+id.String()+"/archive", nil).OK(200)
+	got, _ = read(company)
+	require.True(t, got.Archived)
+	_, found = read(tenant.NewID())
+	require.False(t, found)
 	require.ErrorContains(t, f.tx(t, func(ctx context.Context, tx *db.Tx) error {
 		f.service.AddBalance(tx, tenant.NewID(), id, 1)
 		return nil

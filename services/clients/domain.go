@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
@@ -27,5 +28,7 @@ func Domain() domain.Domain {
 			Create: `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"office@example.com",
 				"tags":["wholesale"],"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":100000,"slaHours":4,"marketingConsent":true}`,
 		}},
+		Scopes:     []access.Resource{{Name: "clients"}},
+		Components: []access.Component{{Alias: "clients"}},
 	}
 }

@@ -1,6 +1,6 @@
 // Package clients holds the customers of a company: people and legal entities, the groups they belong to and
 // the price lists that apply to them. What they buy is left to other packages, which read a client through
-// [Service.Snapshot] and book its debts through [Service.AddBalance].
+// [Service.DocumentClient] and book its debts through [Service.AddBalance].
 package clients
 
 import (
@@ -64,6 +64,9 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 
 // Update changes a client. What stays the same makes no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
+	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
+		tx.ReadsMore()
+	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
 		in.Apply(&c.Fields)
 		return s.settle(ctx, tx, by.Company, before, c)

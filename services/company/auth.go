@@ -38,17 +38,21 @@ type known struct {
 type ipRange = netip.Prefix
 
 // Authenticate finds out who shows a token: the text after "Bearer", which may be in a buffer that is used again.
-// The address is the caller's. Tokens are remembered for at most 30 s, less when a change is announced.
+// The address is the caller's. Tokens are remembered for at most 30 s, less when a change is announced. Without lookUp
+// the database is not asked about a token that was never seen to exist: it counts as unknown.
 // Faults, in this order: 401 AUTH_API_TOKEN_INVALID (unknown, revoked, or from an address outside the list),
 // 401 AUTH_API_TOKEN_EXPIRED, 401 COMPANY_ARCHIVED; 503 when the token is not remembered and the database is away.
-func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr) (*access.Principal, error) {
+func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error) {
 	hash, ok := hashOf(bearer)
 	if !ok {
 		return nil, errTokenInvalid
 	}
-	now := s.clock()
-	k, found := s.cache.get(hash, now)
-	if !found {
+	now := s.db.Now()
+	k, fresh := s.cache.get(hash, now)
+	if !fresh {
+		if k == nil && !lookUp {
+			return nil, errTokenInvalid
+		}
 		var err error
 		if k, err = s.load(ctx, hash); err != nil {
 			return nil, err
@@ -95,8 +99,8 @@ func (s *Service) load(ctx context.Context, hash tokenHash) (*known, error) {
 	result := s.cache.flight.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
-		now := s.clock()
-		k, err := selectKnown(ctx, s.db, hash, now)
+		now := s.db.Now()
+		k, err := s.selectKnown(ctx, hash, now)
 		if err != nil {
 			return nil, err
 		}

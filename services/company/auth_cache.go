@@ -13,7 +13,7 @@ import (
 
 const (
 	knownFor    = 30 * time.Second // longest that a change may stay unseen when its message is lost
-	unknownFor  = time.Second      // a token that was just issued must work soon
+	unknownFor  = 30 * time.Second // a token that is issued meanwhile works at once: it drops what was unknown
 	unknownSize = 10_000
 	recentDrops = 1024
 )
@@ -49,16 +49,13 @@ func (c *cache) forget(hash tokenHash, k *known) {
 	}
 }
 
-// get answers found with nil for a secret that was just seen not to exist.
-func (c *cache) get(hash tokenHash, now time.Time) (k *known, found bool) {
+// get answers fresh with nil for a secret that was just seen not to exist. One that is not fresh has to be read again;
+// with nil it was never seen to exist.
+func (c *cache) get(hash tokenHash, now time.Time) (k *known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k, ok := c.known.Get(hash); ok {
-		if now.Sub(k.loadedAt) < knownFor {
-			return k, true
-		}
-		c.known.Remove(hash)
-		return nil, false
+		return k, now.Sub(k.loadedAt) < knownFor
 	}
 	if until, ok := c.unknown.Get(hash); ok && now.Before(until) {
 		return nil, true
@@ -73,12 +70,16 @@ func (c *cache) stamp() uint64 {
 	return c.drops
 }
 
-// put remembers what a look-up found, unless the company changed since the stamp.
+// put remembers what a look-up found, unless the company changed since the stamp; and that it found nothing, unless
+// anything did, for it may have been the issue of this secret.
 func (c *cache) put(hash tokenHash, k *known, stamp uint64, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k == nil {
-		c.unknown.Add(hash, now.Add(unknownFor))
+		c.known.Remove(hash)
+		if c.drops == stamp {
+			c.unknown.Add(hash, now.Add(unknownFor))
+		}
 		return
 	}
 	if c.droppedSince(k.Company, stamp) {
@@ -111,8 +112,13 @@ func (c *cache) dropCompany(company tenant.ID) {
 	c.drop(company, func(*known) bool { return true })
 }
 
+// dropToken forgets a token that changed. If it was issued, or got a new secret, one of those that were unknown exists
+// now; which one is not told.
 func (c *cache) dropToken(company tenant.ID, token uuid.UUID) {
 	c.drop(company, func(k *known) bool { return k.TokenID == token })
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.unknown.Purge()
 }
 
 func (c *cache) drop(company tenant.ID, match func(*known) bool) {
@@ -134,5 +140,6 @@ func (c *cache) dropAll() {
 	c.recent[c.drops%recentDrops] = tenant.ID{}
 	c.drops++
 	c.known.Purge()
+	c.unknown.Purge()
 	clear(c.byCompany)
 }

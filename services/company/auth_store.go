@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
 const sqlSelectKnown = `SELECT s.company_id, c.name, c.is_test, c.currency, c.country_prefix, c.status, c.plan, c.max_in_flight, c.stock_policy,
@@ -21,8 +20,8 @@ JOIN companies AS c ON c.id = s.company_id
 WHERE s.hash = $1`
 
 // selectKnown reads what there is to know of a secret; nil for an unknown or revoked one.
-func selectKnown(ctx context.Context, q db.Querier, hash tokenHash, now time.Time) (*known, error) {
-	k, err := one(ctx, q, scanKnown, sqlSelectKnown, hash[:])
+func (s *Service) selectKnown(ctx context.Context, hash tokenHash, now time.Time) (*known, error) {
+	k, err := one(ctx, s.db, scanKnown, sqlSelectKnown, hash[:])
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil
@@ -30,6 +29,7 @@ func selectKnown(ctx context.Context, q db.Querier, hash tokenHash, now time.Tim
 		return nil, err
 	}
 	k.loadedAt = now
+	k.Components = s.access.With(k.Components...)
 	k.Expired = k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
 	return k, nil
 }
@@ -38,12 +38,11 @@ func scanKnown(row pgx.CollectableRow) (*known, error) {
 	k, t := &known{}, Token{}
 	var status string
 	var maxInFlight *int32
-	var components []string
 	var lastUsed, secretUntil *time.Time
 	err := row.Scan(&k.Company, &k.CompanyName, &k.IsTest, &k.Currency, &k.CountryPrefix, &status, &k.Plan, &maxInFlight,
 		&k.Settings.StockPolicy, &k.Settings.AccrualPercentBP, &k.Settings.TimeZone, &k.TokenID, &k.TokenName, &k.Actor, &t.Scopes,
 		&k.ExpiresAt, &t.IPAllowlist, &t.RateTier, &t.CustomRate.RefillMilli, &t.CustomRate.Burst, &t.CustomRate.InFlight,
-		&lastUsed, &t.RevokedAt, &secretUntil, &components)
+		&lastUsed, &t.RevokedAt, &secretUntil, &k.Components)
 	if err != nil || t.RevokedAt != nil {
 		return nil, err
 	}
@@ -52,8 +51,7 @@ func scanKnown(row pgx.CollectableRow) (*known, error) {
 	if maxInFlight != nil {
 		companyCap = int(*maxInFlight)
 	}
-	k.Scopes, k.Components = t.Scopes, access.ComponentSet(components...)
-	k.PlanAPI, k.Archived = plan.API, status == Archived
+	k.Scopes, k.PlanAPI, k.Archived = t.Scopes, plan.API, status == Archived
 	k.Rate = t.rate(companyCap)
 	k.use = newLastUse(lastUsed)
 	if secretUntil != nil {
@@ -69,7 +67,7 @@ func scanKnown(row pgx.CollectableRow) (*known, error) {
 	return k, nil
 }
 
-// rate is the rate of the token's tier (specification, section 8). The cap of the company bounds
+// rate is the rate of the token's tier; see docs/reference/limits.md#rate-limits. The cap of the company bounds
 // the requests in flight of the standard and high tiers; a custom one says what it wants.
 func (t *Token) rate(companyCap int) access.Rate {
 	switch t.RateTier {

@@ -2,12 +2,14 @@ package company
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"net/netip"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
@@ -109,7 +111,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 func TestRevocationElsewhereIsSeenWithin30Seconds(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
-	other := newService(s.db, Config{Now: clock.now})
+	other := newService(s.db)
 	c := create(t, s, NewCompany{})
 	issued := issue(t, s, c.ID, NewToken{})
 	require.NoError(t, enter(t, other, issued.Text))
@@ -126,7 +128,7 @@ func TestInvalidationsArriveByKafka(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
 	clock.at = time.Now() // the broker stamps records with the real time
-	node := newService(s.db, Config{Now: clock.now})
+	node := newService(s.db)
 	c := create(t, s, NewCompany{})
 	issued, archived := issue(t, s, c.ID, NewToken{}), create(t, s, NewCompany{})
 	inArchived := issue(t, s, archived.ID, NewToken{})
@@ -226,17 +228,86 @@ func TestLookUpFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	c.put(tokenHash{3}, &known{Principal: access.Principal{Company: other}, loadedAt: now}, stamp, now)
 	_, found = c.get(tokenHash{3}, now)
 	require.False(t, found, "too many changes to know")
+
+	stamp = c.stamp()
+	c.dropToken(mine, uuid.New())
+	c.put(tokenHash{4}, nil, stamp, now)
+	_, found = c.get(tokenHash{4}, now)
+	require.False(t, found, "it may have been issued meanwhile")
+}
+
+func TestUnknownTokensAreBounded(t *testing.T) {
+	t.Parallel()
+	c := newCache(10)
+	now := time.Now()
+	for i := range unknownSize + 100 {
+		var hash tokenHash
+		binary.BigEndian.PutUint64(hash[:], uint64(i))
+		c.put(hash, nil, 0, now)
+	}
+	require.Equal(t, unknownSize, c.unknown.Len())
 }
 
 func TestUnknownTokensCostOneLookUp(t *testing.T) {
 	t.Parallel()
-	d := dbtest.OpenNew(t)
-	s := newService(d, Config{})
+	clock := &clock{at: time.Now()}
+	d := dbtest.OpenNew(t).WithClock(clock.now)
+	s := newService(d)
 	text := "svc_live_c1Unknow_" + strings.Repeat("0", 40)
 	requireFault(t, enter(t, s, text), 401, "AUTH_API_TOKEN_INVALID")
 	d.Close()
 	requireFault(t, enter(t, s, text), 401, "AUTH_API_TOKEN_INVALID")
 	requireFault(t, enter(t, s, text[:57]+"1"), 503, "SERVICE_UNAVAILABLE")
+	clock.at = clock.at.Add(29 * time.Second)
+	requireFault(t, enter(t, s, text), 401, "AUTH_API_TOKEN_INVALID")
+	clock.at = clock.at.Add(time.Second)
+	requireFault(t, enter(t, s, text), 503, "SERVICE_UNAVAILABLE")
+}
+
+// A token that was asked for before it existed works as soon as it does: at once where it is issued, and with the
+// message elsewhere.
+func TestIssueEndsThatATokenIsUnknown(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	other := office{newService(s.db).Service}
+	c := create(t, s, NewCompany{})
+	first := issue(t, s, c.ID, NewToken{})
+	for name, make := range map[string]func(context.Context, *db.Tx) (Issued, error){
+		"issue": func(ctx context.Context, tx *db.Tx) (Issued, error) {
+			return s.Service.IssueToken(ctx, tx, access.System(c.ID), NewToken{Name: "early", Scopes: []string{"*:read"}})
+		},
+		"rotate": func(ctx context.Context, tx *db.Tx) (Issued, error) {
+			return s.Service.RotateToken(ctx, tx, access.System(c.ID), Rotation{TokenID: first.ID})
+		},
+	} {
+		issued, err := run(t.Context(), s, func(ctx context.Context, tx *db.Tx) (Issued, error) {
+			i, err := make(ctx, tx)
+			for _, node := range []office{s, other} {
+				requireFault(t, enter(t, node, i.Text), 401, "AUTH_API_TOKEN_INVALID")
+			}
+			return i, err
+		})
+		require.NoError(t, err)
+		require.NoError(t, enter(t, s, issued.Text), name)
+		requireFault(t, enter(t, other, issued.Text), 401, "AUTH_API_TOKEN_INVALID")
+		list := facts(t, s.db, c.ID)
+		other.invalidate(t.Context(), list[len(list)-1].Payload)
+		require.NoError(t, enter(t, other, issued.Text), name)
+	}
+}
+
+// Nothing is asked of the database for a caller who may not look up, unless the token was seen to exist.
+func TestLookUpsCanBeRefused(t *testing.T) {
+	t.Parallel()
+	s, clock := setup(t)
+	c := create(t, s, NewCompany{})
+	issued := issue(t, s, c.ID, NewToken{})
+	_, err := s.Service.Authenticate(t.Context(), issued.Text, home, false)
+	requireFault(t, err, 401, "AUTH_API_TOKEN_INVALID")
+	require.NoError(t, enter(t, s, issued.Text), "what was not asked is not remembered")
+	clock.at = clock.at.Add(knownFor)
+	_, err = s.Service.Authenticate(t.Context(), issued.Text, home, false)
+	require.NoError(t, err, "a token that is only due to be read again")
 }
 
 func TestManyRequestsShareOneLookUp(t *testing.T) {
@@ -255,7 +326,7 @@ func TestManyRequestsShareOneLookUp(t *testing.T) {
 func TestLastUsedIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
-	other := newService(s.db, Config{Now: clock.now})
+	other := newService(s.db)
 	c := create(t, s, NewCompany{})
 	issued := issue(t, s, c.ID, NewToken{})
 	lastUsed := func() time.Time {
@@ -314,7 +385,7 @@ func BenchmarkAuthenticate(b *testing.B) {
 	d, err := db.Open(b.Context(), db.Config{URL: dbtest.URL(b)})
 	require.NoError(b, err)
 	defer d.Close()
-	s := newService(d, Config{})
+	s := newService(d)
 	c, err := s.Create(b.Context(), NewCompany{Name: "Bench"})
 	require.NoError(b, err)
 	issued, err := s.IssueToken(b.Context(), c.ID, NewToken{Name: "bench", Scopes: []string{"*:write"}})

@@ -6,10 +6,9 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/google/uuid"
-
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
@@ -22,26 +21,27 @@ const (
 
 // Company is a customer of the platform: the owner of all its records.
 type Company struct {
-	ID               tenant.ID  `json:"id"`
-	Name             string     `json:"name"`
-	Status           string     `json:"status"`
-	Plan             string     `json:"plan"`
-	IsTest           bool       `json:"isTest"`
-	Cell             string     `json:"cell"` // two characters, part of every token
-	HomeRegion       string     `json:"homeRegion"`
-	Currency         string     `json:"currency"`      // ISO 4217
-	CountryPrefix    string     `json:"countryPrefix"` // of phone numbers, such as +1
-	StockPolicy      string     `json:"stockPolicy"`
-	AccrualPercentBP int32      `json:"accrualPercentBp"` // loyalty points earned, basis points of the total
-	TimeZone         string     `json:"timeZone"`
-	MaxInFlight      *int32     `json:"maxInFlight"` // null = the plan's
-	Components       []string   `json:"components"`  // that are on
-	Version          int64      `json:"version"`
-	CreatedAt        wire.Time  `json:"createdAt"`
-	UpdatedAt        wire.Time  `json:"updatedAt"`
-	ArchivedAt       *wire.Time `json:"archivedAt"`
+	ID tenant.ID `json:"id"`
+	Settings
+	Status     string   `json:"status"`
+	Plan       string   `json:"plan"`
+	IsTest     bool     `json:"isTest"`
+	Cell       string   `json:"cell"`              // two characters, part of every token
+	Components []string `json:"components" db:"-"` // that are on
+	record.Meta
+	ArchivedAt *wire.Time `json:"archivedAt"`
+}
 
-	evPos int64
+// Settings are what an operator sets.
+type Settings struct {
+	Name             string `json:"name"`
+	HomeRegion       string `json:"homeRegion"`
+	Currency         string `json:"currency"`      // ISO 4217
+	CountryPrefix    string `json:"countryPrefix"` // of phone numbers, such as +1
+	StockPolicy      string `json:"stockPolicy"`
+	AccrualPercentBP int32  `json:"accrualPercentBp"` // loyalty points earned, basis points of the total
+	TimeZone         string `json:"timeZone"`
+	MaxInFlight      *int32 `json:"maxInFlight"` // null = the plan's
 }
 
 // NewCompany is what a company is made of. Only Name is required.
@@ -57,18 +57,6 @@ type NewCompany struct {
 	StockPolicy   string   // "" = allow_negative
 	Components    []string // nil = all
 	BranchName    string   // of the default branch and its warehouse; "" = Main
-}
-
-// Settings are changes of a company's settings; nil leaves one as it is.
-type Settings struct {
-	Name             *string
-	HomeRegion       *string
-	Currency         *string
-	CountryPrefix    *string
-	TimeZone         *string
-	StockPolicy      *string
-	AccrualPercentBP *int32
-	MaxInFlight      **int32 // a pointer to nil takes the plan's
 }
 
 // Filter chooses companies of a list, which is ordered by id.
@@ -97,9 +85,6 @@ func (in *NewCompany) normalise() {
 	if in.ID.IsZero() {
 		in.ID = tenant.NewIDIn(in.HomeRegion)
 	}
-	if in.Components == nil {
-		in.Components = access.AllComponents()
-	}
 }
 
 func orElse(s *string, def string) {
@@ -109,20 +94,24 @@ func orElse(s *string, def string) {
 }
 
 // company checks the input and makes the first version of the record.
-func (in *NewCompany) company(cell string, now time.Time) (Company, error) {
+func (in *NewCompany) company(known *access.Registry, cell string, now time.Time) (Company, error) {
 	in.normalise()
+	if in.Components == nil {
+		in.Components = known.Components()
+	}
 	var faults fault.Fields
 	c := Company{
-		ID: in.ID, Name: in.Name, Status: Active, Plan: in.Plan, IsTest: in.IsTest, Cell: cell, HomeRegion: in.HomeRegion,
-		Currency: in.Currency, CountryPrefix: in.CountryPrefix, StockPolicy: in.StockPolicy, TimeZone: in.TimeZone,
-		Components: access.ComponentSet(in.Components...).List(), Version: 1, evPos: now.UnixMicro(),
-		CreatedAt: wire.At(now), UpdatedAt: wire.At(now),
+		ID: in.ID, Status: Active, Plan: in.Plan, IsTest: in.IsTest, Cell: cell, Components: known.With(in.Components...), Meta: record.New(now),
+		Settings: Settings{
+			Name: in.Name, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix, StockPolicy: in.StockPolicy,
+			TimeZone: in.TimeZone,
+		},
 	}
 	if err := checkPlan(in.Plan); err != nil {
 		faults.Add("plan", fault.Enum, "%s", err.Error())
 	}
 	for _, alias := range in.Components {
-		if err := access.CheckComponent(alias); err != nil {
+		if err := known.CheckComponent(alias); err != nil {
 			faults.Add("components", fault.Enum, "%s", err.Error())
 		}
 	}
@@ -131,31 +120,7 @@ func (in *NewCompany) company(cell string, now time.Time) (Company, error) {
 	return c, faults.Err()
 }
 
-// apply changes the record and reports whether anything differs.
-func (s Settings) apply(c *Company) bool {
-	before := *c
-	set(&c.Name, s.Name)
-	set(&c.HomeRegion, s.HomeRegion)
-	set(&c.Currency, s.Currency)
-	set(&c.CountryPrefix, s.CountryPrefix)
-	set(&c.TimeZone, s.TimeZone)
-	set(&c.StockPolicy, s.StockPolicy)
-	set(&c.AccrualPercentBP, s.AccrualPercentBP)
-	set(&c.MaxInFlight, s.MaxInFlight)
-	c.Name = strings.TrimSpace(c.Name)
-	sameCap := (before.MaxInFlight == nil) == (c.MaxInFlight == nil) && (c.MaxInFlight == nil || *before.MaxInFlight == *c.MaxInFlight)
-	return !sameCap || before.Name != c.Name || before.HomeRegion != c.HomeRegion || before.Currency != c.Currency ||
-		before.CountryPrefix != c.CountryPrefix || before.TimeZone != c.TimeZone || before.StockPolicy != c.StockPolicy ||
-		before.AccrualPercentBP != c.AccrualPercentBP
-}
-
-func set[T any](dst, src *T) {
-	if src != nil {
-		*dst = *src
-	}
-}
-
-func (c *Company) check(faults *fault.Fields) {
+func (c *Settings) check(faults *fault.Fields) {
 	checkText(faults, "name", c.Name, maxName)
 	if utf8.RuneCountInString(c.HomeRegion) > 64 {
 		faults.Add("homeRegion", fault.Length, "at most 64 characters")
@@ -181,6 +146,7 @@ func (c *Company) check(faults *fault.Fields) {
 }
 
 func checkText(faults *fault.Fields, field, s string, limit int) {
+	s = strings.TrimSpace(s)
 	switch n := utf8.RuneCountInString(s); {
 	case n == 0:
 		faults.Add(field, fault.Required, "may not be empty")
@@ -188,15 +154,3 @@ func checkText(faults *fault.Fields, field, s string, limit int) {
 		faults.Add(field, fault.Length, "must be valid text of at most %d characters", limit)
 	}
 }
-
-// bump makes the next version of the record at the instant.
-func (c *Company) bump(now time.Time) {
-	c.Version++
-	c.evPos = nextPos(c.evPos, now)
-	c.UpdatedAt = wire.At(now)
-}
-
-// nextPos never goes back, whatever the clocks say.
-func nextPos(pos int64, now time.Time) int64 { return max(pos+1, now.UnixMicro()) }
-
-func newID() uuid.UUID { return uuid.Must(uuid.NewV7()) }

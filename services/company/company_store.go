@@ -9,9 +9,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -19,16 +19,6 @@ const (
 	sqlInsertCompany = `INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
   stock_policy, accrual_percent_bp, time_zone, max_in_flight, version, ev_pos, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
-
-	sqlSelectCompany = `SELECT id, name, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp,
-  time_zone, max_in_flight, version, ev_pos, created_at, updated_at, archived_at,
-  ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
-FROM companies AS c WHERE c.id = $1`
-
-	sqlSelectCompanies = `SELECT id, name, status, plan, is_test, cell, home_region, currency, country_prefix, stock_policy, accrual_percent_bp,
-  time_zone, max_in_flight, version, ev_pos, created_at, updated_at, archived_at,
-  ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
-FROM companies AS c WHERE id > $1 AND ($2 = '' OR status = $2) AND ($3 = '' OR search_text LIKE $3) ORDER BY id LIMIT $4`
 
 	sqlUpdateCompany = `UPDATE companies SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
   stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, max_in_flight = $13, version = version + 1, ev_pos = $14,
@@ -40,14 +30,20 @@ SELECT $1, u.component, $3, $4 FROM unnest($2::TEXT[]) AS u(component)
 ON CONFLICT (company_id, component) DO UPDATE SET enabled = excluded.enabled, updated_at = excluded.updated_at`
 )
 
-// errMoved stands for a record that changed between its read and its write; the isolation makes it impossible.
-var errMoved = errors.New("the record changed while it was being changed")
+var (
+	companyPlan = record.PlanOf[Company]()
 
+	sqlSelectCompanyColumns = "SELECT " + companyPlan.SelectList("c.") + `,
+  ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
+FROM companies AS c`
+	sqlSelectCompany   = sqlSelectCompanyColumns + ` WHERE c.id = $1`
+	sqlSelectCompanies = sqlSelectCompanyColumns + `
+WHERE c.id > $1 AND ($2 = '' OR c.status = $2) AND ($3 = '' OR c.search_text LIKE $3) ORDER BY c.id LIMIT $4`
+)
+
+// scanCompany leaves in Components those that are enabled; ones that are always on may have no row.
 func scanCompany(row pgx.CollectableRow) (c Company, err error) {
-	var on []string // those that are always on may have no row
-	err = row.Scan(&c.ID, &c.Name, &c.Status, &c.Plan, &c.IsTest, &c.Cell, &c.HomeRegion, &c.Currency, &c.CountryPrefix, &c.StockPolicy,
-		&c.AccrualPercentBP, &c.TimeZone, &c.MaxInFlight, &c.Version, &c.evPos, &c.CreatedAt, &c.UpdatedAt, &c.ArchivedAt, &on)
-	c.Components = access.ComponentSet(on...).List()
+	err = row.Scan(append(companyPlan.Targets(&c), &c.Components)...)
 	return c, err
 }
 
@@ -66,6 +62,14 @@ func one[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql st
 		return v, err
 	}
 	return pgx.CollectExactlyOneRow(rows, scan)
+}
+
+// all reads the records of a list without pages, selected with the columns of their plan.
+func all[T any](ctx context.Context, q db.Querier, sql string, args ...any) ([]T, error) {
+	return many(ctx, q, func(row pgx.CollectableRow) (v T, err error) {
+		err = row.Scan(record.PlanOf[T]().Targets(&v)...)
+		return v, err
+	}, sql, args...)
 }
 
 // many reads all rows; the slice is never nil, so that JSON shows [].
@@ -95,16 +99,16 @@ func searchText(name string) string { return strings.ToLower(strings.TrimSpace(n
 
 func insertCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.Version, c.evPos, c.CreatedAt, c.UpdatedAt).
+		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
 		OnConstraint("companies_pkey", fault.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
 // updateCompany writes the next version of a company that was read in this transaction.
 func updateCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.evPos, c.UpdatedAt, c.ArchivedAt).Expect(1, errMoved)
+		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)
 }
 
 func upsertComponents(tx *db.Tx, c Company, aliases []string, enabled bool) {
-	tx.Queue(sqlUpsertComponents, c.ID, aliases, enabled, c.UpdatedAt)
+	tx.Queue(sqlUpsertComponents, c.ID, aliases, enabled, tx.Now())
 }

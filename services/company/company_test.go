@@ -11,39 +11,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
-
-// clock is a time that a test moves.
-type clock struct{ at time.Time }
-
-func (c *clock) now() time.Time { return c.at }
-
-func newService(d *db.DB, cfg Config) *Service {
-	cfg.DB, cfg.Warehouses = d, warehouse.New(d, nil)
-	return New(cfg)
-}
-
-func setup(t *testing.T) (*Service, *clock) {
-	t.Helper()
-	c := &clock{at: time.Date(2026, 11, 20, 9, 30, 0, 123_456_000, time.UTC)}
-	return newService(dbtest.Open(t), Config{Now: c.now}), c
-}
-
-func create(t *testing.T, s *Service, in NewCompany) Company {
-	t.Helper()
-	orElse(&in.Name, "Nordic Tools")
-	c, err := s.Create(t.Context(), in)
-	require.NoError(t, err)
-	return c
-}
 
 // facts are the outbox rows of a company.
 type fact struct {
@@ -102,7 +79,7 @@ const sqlDefaultWarehouses = `SELECT w.name || ' in ' || b.name FROM warehouses 
 WHERE w.company_id = $1 AND w.is_default AND b.is_default`
 
 // warehouses are the default warehouses of a company with their default branches.
-func warehouses(t *testing.T, s *Service, id tenant.ID) []string {
+func warehouses(t *testing.T, s office, id tenant.ID) []string {
 	t.Helper()
 	rows, err := s.db.Query(t.Context(), sqlDefaultWarehouses, id)
 	require.NoError(t, err)
@@ -164,26 +141,24 @@ func TestPlansAndSettings(t *testing.T) {
 
 	block, percent, capped := access.StockBlock, int32(250), new(int32)
 	*capped = 7
-	got, err = s.Configure(t.Context(), c.ID, Settings{StockPolicy: &block, AccrualPercentBP: &percent, MaxInFlight: &capped})
+	got, err = s.Configure(t.Context(), c.ID, Settings{StockPolicy: block, AccrualPercentBP: percent, MaxInFlight: capped}, "stockPolicy", "accrualPercentBp", "maxInFlight")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, got.Version)
 	read, err := s.Get(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.Equal(t, got, read)
 
-	same, err := s.Configure(t.Context(), c.ID, Settings{StockPolicy: &block, MaxInFlight: &capped})
+	same, err := s.Configure(t.Context(), c.ID, Settings{StockPolicy: block, MaxInFlight: capped}, "stockPolicy", "maxInFlight")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, same.Version, "nothing differs")
 
-	var none *int32
-	got, err = s.Configure(t.Context(), c.ID, Settings{MaxInFlight: &none})
+	got, err = s.Configure(t.Context(), c.ID, Settings{}, "maxInFlight")
 	require.NoError(t, err)
 	require.Nil(t, got.MaxInFlight)
 
-	bad := int32(10_001)
-	_, err = s.Configure(t.Context(), c.ID, Settings{AccrualPercentBP: &bad})
+	_, err = s.Configure(t.Context(), c.ID, Settings{AccrualPercentBP: 10_001}, "accrualPercentBp")
 	requireFault(t, err, 400, "VALIDATION_ERROR")
-	_, err = s.Configure(t.Context(), tenant.NewID(), Settings{AccrualPercentBP: &percent})
+	_, err = s.Configure(t.Context(), tenant.NewID(), Settings{AccrualPercentBP: percent}, "accrualPercentBp")
 	requireFault(t, err, 404, "COMPANY_NOT_FOUND")
 }
 
@@ -225,7 +200,7 @@ func TestListCompanies(t *testing.T) {
 	rest, err := s.List(t.Context(), Filter{Search: tag, After: found[1].ID, Limit: 2})
 	require.NoError(t, err)
 	require.Len(t, rest, 1)
-	require.Equal(t, access.AllComponents(), rest[0].Components)
+	require.Equal(t, apitest.Registry().Components().List(), rest[0].Components)
 	require.ElementsMatch(t, ids, []string{found[0].ID.String(), found[1].ID.String(), rest[0].ID.String()})
 
 	wild, err := s.List(t.Context(), Filter{Search: "100% " + tag})
@@ -267,15 +242,15 @@ func TestUsersRaiseEvents(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
 	c, other := create(t, s, NewCompany{}), create(t, s, NewCompany{})
-	by := newID()
-	u, err := s.InviteUser(t.Context(), c.ID, Invitation{Email: " Anna@Example.com", Name: "Anna", By: by})
+	by := record.NewID()
+	u, err := s.InviteUser(t.Context(), c.ID, by, Invitation{Email: " Anna@Example.com", Name: "Anna"})
 	require.NoError(t, err)
 	require.Equal(t, "anna@example.com", *u.Email)
-	_, err = s.InviteUser(t.Context(), c.ID, Invitation{Email: "ANNA@example.com"})
+	_, err = s.InviteUser(t.Context(), c.ID, uuid.Nil, Invitation{Email: "ANNA@example.com"})
 	requireFault(t, err, 409, "USER_EMAIL_TAKEN")
-	_, err = s.InviteUser(t.Context(), other.ID, Invitation{Email: "anna@example.com"})
+	_, err = s.InviteUser(t.Context(), other.ID, uuid.Nil, Invitation{Email: "anna@example.com"})
 	require.NoError(t, err, "another company may know the same person")
-	_, err = s.InviteUser(t.Context(), c.ID, Invitation{Email: "anna"})
+	_, err = s.InviteUser(t.Context(), c.ID, uuid.Nil, Invitation{Email: "anna"})
 	requireFault(t, err, 400, "VALIDATION_ERROR")
 
 	_, err = s.ActivateUser(t.Context(), other.ID, u.ID, uuid.Nil)

@@ -4,62 +4,34 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
+var (
+	userInvited   = event.As("user.invited", "A user was invited to the company.", userData)
+	userActivated = event.As("user.activated", "A user was activated, for the first time or after a block.", userData)
+	userBlocked   = event.As("user.blocked", "A user was blocked.", userData)
+)
+
 // UserData is what the user events carry.
 type UserData struct {
-	ID        uuid.UUID `json:"id" format:"uuid"`
-	CompanyID tenant.ID `json:"companyId" format:"uuid"`
-	Email     *string   `json:"email"`
-	Name      *string   `json:"name"`
-	Status    string    `json:"status" enum:"invited,active,blocked"`
-	Role      *string   `json:"role"`
+	record.Key
+	Person
 	CreatedAt wire.Time `json:"createdAt"`
 	UpdatedAt wire.Time `json:"updatedAt"`
 }
 
-// Events are the events that this package raises.
-func Events() []event.Type {
-	return []event.Type{
-		event.Of[UserData]("user.invited", "core", "company", "A user was invited to the company."),
-		event.Of[UserData]("user.activated", "core", "company", "A user was activated, for the first time or after a block."),
-		event.Of[UserData]("user.blocked", "core", "company", "A user was blocked."),
-	}
-}
-
-// announceUser raises the event that belongs to the state of the user.
-func announceUser(ctx context.Context, tx *db.Tx, company tenant.ID, u User, id, by uuid.UUID, now time.Time) error {
-	name := map[string]string{UserInvited: "user.invited", UserActive: "user.activated", UserBlocked: "user.blocked"}[u.Status]
-	data, err := json.Marshal(UserData{
-		ID: u.ID, CompanyID: company, Email: u.Email, Name: u.Name, Status: u.Status, Role: u.Role, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt,
-	})
-	if err != nil {
-		return fmt.Errorf("encode %s: %w", name, err)
-	}
-	actor := "system"
-	if by != uuid.Nil {
-		actor = by.String()
-	}
-	body, err := webhook.Envelope{
-		Event: name, CompanyID: company, OccurredAt: now, ActorID: actor, Data: data, EventID: id.String(),
-	}.Freeze()
-	if err != nil {
-		return err
-	}
-	return outbox.Append(ctx, tx, company, outbox.Message{
-		ID: id, Name: name, AggType: "user", AggID: u.ID, Version: u.Version, Pos: u.evPos, Payload: body, CreatedAt: now,
-	})
+func userData(u *User) UserData {
+	return UserData{Key: u.Key, Person: u.Person, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt}
 }
 
 // invalidation tells the API nodes to forget what they know of a company, or of one of its tokens.
@@ -68,23 +40,27 @@ type invalidation struct {
 	TokenID   *uuid.UUID `json:"tokenId,omitempty"`
 }
 
-func announceCompany(ctx context.Context, tx *db.Tx, c Company, now time.Time) error {
-	return announce(ctx, tx, c.ID, nil, outbox.Message{
-		Name: "company.changed", AggType: "company", AggID: uuid.UUID(c.ID), Version: c.Version, Pos: c.evPos, CreatedAt: now,
+// forgetCompany makes all nodes forget what they know of a company that the transaction changes.
+func (s *Service) forgetCompany(ctx context.Context, tx *db.Tx, c Company) error {
+	tx.OnEnd(func() { s.cache.dropCompany(c.ID) })
+	return announce(ctx, tx, invalidation{CompanyID: c.ID}, outbox.Message{
+		Name: "company.changed", AggType: "company", AggID: uuid.UUID(c.ID), Version: c.Version, Pos: c.EvPos, CreatedAt: tx.Now(),
 	})
 }
 
-func announceToken(ctx context.Context, tx *db.Tx, company tenant.ID, t Token, now time.Time) error {
-	return announce(ctx, tx, company, &t.ID, outbox.Message{
-		Name: "token.changed", AggType: "token", AggID: t.ID, Version: t.Version, Pos: t.evPos, CreatedAt: now,
+// forgetToken makes all nodes forget what they know of a token that the transaction makes or changes.
+func (s *Service) forgetToken(ctx context.Context, tx *db.Tx, t Token) error {
+	tx.OnEnd(func() { s.cache.dropToken(t.CompanyID, t.ID) })
+	return announce(ctx, tx, invalidation{t.CompanyID, &t.ID}, outbox.Message{
+		Name: "token.changed", AggType: "token", AggID: t.ID, Version: t.Version, Pos: t.EvPos, CreatedAt: tx.Now(),
 	})
 }
 
-func announce(ctx context.Context, tx *db.Tx, company tenant.ID, token *uuid.UUID, m outbox.Message) error {
-	payload, err := json.Marshal(invalidation{company, token})
+func announce(ctx context.Context, tx *db.Tx, i invalidation, m outbox.Message) error {
+	payload, err := json.Marshal(i)
 	if err != nil {
 		return fmt.Errorf("encode invalidation: %w", err)
 	}
-	m.ID, m.Topic, m.Payload = newID(), topics.AuthInvalidations, payload
-	return outbox.Append(ctx, tx, company, m)
+	m.ID, m.Topic, m.Payload = record.NewID(), topics.AuthInvalidations, payload
+	return outbox.Append(ctx, tx, i.CompanyID, m)
 }

@@ -2,8 +2,6 @@ package company
 
 import (
 	"context"
-	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -15,11 +13,10 @@ import (
 
 // Register adds the operations about the caller's own company.
 func (s *Service) Register(api *httpapi.API) {
-	section := httpapi.Section{Tag: "Company", Scope: "company", Component: "core"}
-	httpapi.Register(api, section.Op(http.MethodGet, "/branches", "listBranches", "List all branches", 200), s.httpListBranches)
-	httpapi.Register(api, section.Op(http.MethodGet, "/users", "listUsers", "List all users", 200), s.httpListUsers)
-	section.Scope, section.Component = "", "" // every token may ask about itself
-	httpapi.Register(api, section.Op(http.MethodGet, "/token", "getToken", "Read what the caller's token is and may do", 200), s.httpGetToken)
+	r := group.On(api, s.db)
+	httpapi.Read(r, "/branches", "listBranches", "List all branches", s.branchEntries)
+	httpapi.Read(r, "/users", "listUsers", "List all users", s.userEntries)
+	httpapi.Read(self.On(api, s.db), "/token", "getToken", "Read what the caller's token is and may do", tokenInfo)
 }
 
 // BranchEntry is a branch as integrations see it: an id for branchId.
@@ -32,7 +29,7 @@ type BranchEntry struct {
 // UserEntry is a user as integrations see it: an id for assignedToId.
 type UserEntry struct {
 	ID       uuid.UUID `json:"id" format:"uuid"`
-	Name     *string   `json:"name" nullable:"true"`
+	Name     *string   `json:"name"`
 	IsActive bool      `json:"isActive"`
 }
 
@@ -46,57 +43,48 @@ type TokenInfo struct {
 	Scopes      []string   `json:"scopes"`
 	Modules     []string   `json:"modules" doc:"components that the company has"`
 	Plan        string     `json:"plan"`
-	ExpiresAt   *wire.Time `json:"expiresAt" nullable:"true"`
+	ExpiresAt   *wire.Time `json:"expiresAt"`
 	RateLimit   *RateInfo  `json:"rateLimit" doc:"null when the token has no limit"`
 }
 
-// RateInfo is a token's rate as in the headers of each answer.
+// RateInfo is a token's rate, with the figures of the headers RateLimit-Policy and X-RateLimit-Limit.
 type RateInfo struct {
 	wire.OrNull
 
-	Limit         int `json:"limit" doc:"requests at once after a pause"`
+	Limit         int `json:"limit" doc:"requests in windowSeconds in the long run"`
 	WindowSeconds int `json:"windowSeconds"`
+	Burst         int `json:"burst" doc:"requests at once after a pause"`
 }
 
-type listBranchesRequest struct{ httpapi.Call }
-
-func (s *Service) httpListBranches(ctx context.Context, in *listBranchesRequest) (*httpapi.Reply[[]BranchEntry], error) {
-	branches, err := s.Branches(ctx, in.Company)
+func (s *Service) branchEntries(ctx context.Context, by access.Caller) ([]BranchEntry, error) {
+	branches, err := s.Branches(ctx, by)
 	entries := make([]BranchEntry, len(branches))
 	for i, b := range branches {
 		entries[i] = BranchEntry{ID: b.ID, Name: b.Name, IsActive: b.IsActive}
 	}
-	return httpapi.OK(entries), err
+	return entries, err
 }
 
-type listUsersRequest struct{ httpapi.Call }
-
-func (s *Service) httpListUsers(ctx context.Context, in *listUsersRequest) (*httpapi.Reply[[]UserEntry], error) {
-	users, err := s.Users(ctx, in.Company, false)
+func (s *Service) userEntries(ctx context.Context, by access.Caller) ([]UserEntry, error) {
+	users, err := s.Users(ctx, by, false)
 	entries := make([]UserEntry, len(users))
 	for i, u := range users {
 		entries[i] = UserEntry{ID: u.ID, Name: u.Name, IsActive: u.Status == UserActive}
 	}
-	return httpapi.OK(entries), err
+	return entries, err
 }
 
-type getTokenRequest struct{ httpapi.Call }
-
-func (s *Service) httpGetToken(_ context.Context, in *getTokenRequest) (*httpapi.Reply[TokenInfo], error) {
-	return httpapi.OK(infoOf(in.Principal)), nil
-}
-
-func infoOf(p *access.Principal) TokenInfo {
+func tokenInfo(_ context.Context, by access.Caller) (TokenInfo, error) {
 	info := TokenInfo{
-		ID: p.TokenID, Name: p.TokenName, CompanyID: p.Company, CompanyName: p.CompanyName, IsTest: p.IsTest,
-		Scopes: p.Scopes, Modules: p.Components.List(), Plan: p.Plan,
+		ID: by.TokenID, Name: by.TokenName, CompanyID: by.Company, CompanyName: by.CompanyName, IsTest: by.IsTest,
+		Scopes: by.Scopes, Modules: by.Components, Plan: by.Plan,
 	}
-	if p.ExpiresAt != nil {
-		at := wire.At(*p.ExpiresAt)
+	if by.ExpiresAt != nil {
+		at := wire.At(*by.ExpiresAt)
 		info.ExpiresAt = &at
 	}
-	if !p.Rate.Unlimited {
-		info.RateLimit = &RateInfo{Limit: p.Rate.Limit, WindowSeconds: int(time.Minute / time.Second)}
+	if !by.Rate.Unlimited {
+		info.RateLimit = &RateInfo{Limit: by.Rate.PerWindow(), WindowSeconds: int(access.RateWindow.Seconds()), Burst: by.Rate.Limit}
 	}
-	return info
+	return info, nil
 }

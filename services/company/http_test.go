@@ -4,20 +4,31 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
-// call asks the API with a token and reads the answer into v.
-func call(t *testing.T, s *Service, token, path string, v any) int {
-	t.Helper()
-	api := httpapi.New(httpapi.Config{DB: s.db, Auth: s, Limiter: ratelimit.New(ratelimit.Config{})})
+func newAPI(s office) *httpapi.API {
+	api := httpapi.New(httpapi.Config{DB: s.db, Auth: s.Service, Limiter: ratelimit.New(ratelimit.Config{})})
 	s.Register(api)
+	return api
+}
+
+// call asks the API with a token and reads the answer into v.
+func call(t *testing.T, s office, token, path string, v any) int {
+	t.Helper()
+	return callOn(t, newAPI(s), token, path, v)
+}
+
+func callOn(t *testing.T, api *httpapi.API, token, path string, v any) int {
+	t.Helper()
 	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, httpapi.BasePath+path, nil)
 	req.Header.Set("Authorization", "Bearer "+token)
 	res, err := api.App().Test(req, -1)
@@ -32,11 +43,11 @@ func TestIntegrationsSeeBranchesAndUsers(t *testing.T) {
 	s, _ := setup(t)
 	c, other := create(t, s, NewCompany{}), create(t, s, NewCompany{})
 	token := issue(t, s, c.ID, NewToken{Scopes: []string{"company:read"}}).Text
-	_, err := s.InviteUser(t.Context(), other.ID, Invitation{Email: "else@example.com"})
+	_, err := s.InviteUser(t.Context(), other.ID, uuid.Nil, Invitation{Email: "else@example.com"})
 	require.NoError(t, err)
-	invited, err := s.InviteUser(t.Context(), c.ID, Invitation{Email: "new@example.com", Name: "Zoe"})
+	invited, err := s.InviteUser(t.Context(), c.ID, uuid.Nil, Invitation{Email: "new@example.com", Name: "Zoe"})
 	require.NoError(t, err)
-	active, err := s.InviteUser(t.Context(), c.ID, Invitation{Email: "old@example.com", Name: "Adam"})
+	active, err := s.InviteUser(t.Context(), c.ID, uuid.Nil, Invitation{Email: "old@example.com", Name: "Adam"})
 	require.NoError(t, err)
 	_, err = s.ActivateUser(t.Context(), c.ID, active.ID, uuid.Nil)
 	require.NoError(t, err)
@@ -65,7 +76,7 @@ func TestATokenKnowsItself(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"id": issued.ID.String(), "name": "web shop", "companyId": c.ID.String(), "companyName": "Fjord", "isTest": true,
 		"scopes": []any{"deals:read"}, "modules": []any{"core", "catalog", "calendar", "messenger", "deals"}, "plan": "standard",
-		"expiresAt": issued.ExpiresAt.String(), "rateLimit": map[string]any{"limit": 120.0, "windowSeconds": 60.0},
+		"expiresAt": issued.ExpiresAt.String(), "rateLimit": map[string]any{"limit": 1200.0, "windowSeconds": 60.0, "burst": 120.0},
 	}, got)
 
 	free := issue(t, s, c.ID, NewToken{RateTier: TierCustom, NeverExpires: true})
@@ -76,4 +87,27 @@ func TestATokenKnowsItself(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 401, call(t, s, free.Text, "/token", &got))
 	require.Equal(t, "COMPANY_ARCHIVED", got["code"])
+}
+
+// An address that has used up its failures costs no look-up any more; whom the node remembers is let in from there.
+func TestFailuresOfAnAddressEndItsLookUps(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	s := newService(d)
+	c := create(t, s, NewCompany{})
+	remembered, unseen := issue(t, s, c.ID, NewToken{}).Text, issue(t, s, c.ID, NewToken{}).Text
+	api := newAPI(s)
+	var got map[string]any
+	require.Equal(t, 200, callOn(t, api, remembered, "/token", &got))
+	for range 30 {
+		require.Equal(t, 401, callOn(t, api, "nonsense", "/token", &got))
+	}
+	d.Close() // from here on a look-up is 503
+	unknown := "svc_live_c1Unknow_" + strings.Repeat("0", 40)
+	for _, token := range []string{"nonsense", unknown, unseen} {
+		require.Equal(t, 429, callOn(t, api, token, "/token", &got), token)
+		require.Equal(t, "RATE_LIMIT_EXCEEDED", got["code"])
+	}
+	require.Equal(t, 200, callOn(t, api, remembered, "/token", &got))
+	require.Equal(t, 503, call(t, s, unseen, "/token", &got), "an address with failures left")
 }

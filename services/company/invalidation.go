@@ -15,7 +15,7 @@ import (
 // Every node reads all of them, outside any consumer group. It starts a little in the past, so that
 // a change between the first look-ups and the start is not missed.
 func (s *Service) ConsumeInvalidations(ctx context.Context, cfg kafka.Config) error {
-	start := s.clock().Add(-2 * knownFor)
+	start := s.db.Now().Add(-2 * knownFor)
 	from := kgo.NewOffset().AfterMilli(start.UnixMilli())
 	cfg.Log = s.log
 	if err := kafka.TailFrom(ctx, cfg, from, nil, func(r *kgo.Record) { s.invalidate(ctx, r.Value) }, topics.AuthInvalidations); err != nil {

@@ -5,13 +5,14 @@ package company
 import (
 	"context"
 	"log/slog"
-	"time"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
@@ -22,22 +23,22 @@ type Warehouses interface {
 	CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string)
 }
 
-// Config is what the service needs. DB and Warehouses are required.
+// Config is what the service needs. DB, Warehouses and Access are required.
 type Config struct {
 	DB         *db.DB
 	Warehouses Warehouses
+	Access     *access.Registry // scopes and components that there are
 	Log        *slog.Logger
-	Now        func() time.Time // nil = time.Now
-	Cell       string           // two base62 characters that name this cell in tokens; "" = c1
-	CacheSize  int              // tokens that are remembered; 0 = 50 000
+	Cell       string // two base62 characters that name this cell in tokens; "" = c1
+	CacheSize  int    // tokens that are remembered; 0 = 50 000
 }
 
 // Service offers the operations of this package. It is safe for concurrent use.
 type Service struct {
 	db         *db.DB
 	warehouses Warehouses
+	access     *access.Registry
 	log        *slog.Logger
-	clock      func() time.Time
 	cell       string
 	cache      *cache
 	used       *usage
@@ -46,50 +47,48 @@ type Service struct {
 // New makes a service. [Service.Run] and [Service.ConsumeInvalidations] are to be run beside it
 // where callers are authenticated.
 func New(cfg Config) *Service {
-	if cfg.Warehouses == nil {
-		panic("company.New: Warehouses is required")
+	if cfg.Warehouses == nil || cfg.Access == nil {
+		panic("company.New: Warehouses and Access are required")
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
-	}
-	if cfg.Now == nil {
-		cfg.Now = time.Now
 	}
 	if cfg.CacheSize <= 0 {
 		cfg.CacheSize = 50_000
 	}
 	orElse(&cfg.Cell, "c1")
 	return &Service{
-		db: cfg.DB, warehouses: cfg.Warehouses, log: cfg.Log, clock: cfg.Now, cell: cfg.Cell,
+		db: cfg.DB, warehouses: cfg.Warehouses, access: cfg.Access, log: cfg.Log, cell: cfg.Cell,
 		cache: newCache(cfg.CacheSize), used: newUsage(),
 	}
 }
 
-// now is the time of a change, as precise as the database keeps it.
-func (s *Service) now() time.Time { return s.clock().UTC().Truncate(time.Microsecond) }
-
 // Create makes a company with its components, its default branch, and the default warehouse in that branch.
 // All faults of the input come at once.
-func (s *Service) Create(ctx context.Context, in NewCompany) (Company, error) {
-	now := s.now()
-	c, err := in.company(s.cell, now)
+func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company, error) {
+	c, err := in.company(s.access, s.cell, tx.Now())
 	if err != nil {
 		return Company{}, err
 	}
-	b := newBranch(in.BranchName, true, now)
-	err = s.db.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) error {
-		insertCompany(tx, c)
-		upsertComponents(tx, c, c.Components, true)
-		insertBranch(tx, c.ID, b)
-		s.warehouses.CreateDefault(tx, c.ID, b.ID, b.Name)
-		return nil
-	})
-	return c, err
+	insertCompany(tx, c)
+	upsertComponents(tx, c, c.Components, true)
+	b, err := branches.Create(ctx, tx, access.System(c.ID), Branch{BranchFields: BranchFields{Name: in.BranchName}, IsActive: true, IsDefault: true})
+	if err != nil {
+		return Company{}, err
+	}
+	s.warehouses.CreateDefault(tx, c.ID, b.ID, b.Name)
+	return c, nil
 }
 
 // Get reads one company with its components.
 func (s *Service) Get(ctx context.Context, id tenant.ID) (Company, error) {
-	return getCompany(ctx, s.db, id)
+	return s.get(ctx, s.db, id)
+}
+
+func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company, error) {
+	c, err := getCompany(ctx, q, id)
+	c.Components = s.access.With(c.Components...)
+	return c, err
 }
 
 // List reads a page of companies in the order of their ids.
@@ -107,113 +106,102 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Company, error) {
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	return listCompanies(ctx, s.db, f)
+	list, err := listCompanies(ctx, s.db, f)
+	for i := range list {
+		list[i].Components = s.access.With(list[i].Components...)
+	}
+	return list, err
 }
 
 // Archive closes a company to the API; its records stay. Archiving twice changes nothing.
-func (s *Service) Archive(ctx context.Context, id tenant.ID) (Company, error) {
-	return s.change(ctx, "company.archive", id, func(c *Company, now time.Time) (bool, error) {
-		changed := c.Status != Archived
-		at := wire.At(now)
-		if changed {
+func (s *Service) Archive(ctx context.Context, tx *db.Tx, by access.Caller) (Company, error) {
+	return s.change(ctx, tx, by, func(c *Company) error {
+		if c.Status != Archived {
+			at := wire.At(tx.Now())
 			c.Status, c.ArchivedAt = Archived, &at
 		}
-		return changed, nil
+		return nil
 	})
 }
 
 // Unarchive opens an archived company again.
-func (s *Service) Unarchive(ctx context.Context, id tenant.ID) (Company, error) {
-	return s.change(ctx, "company.unarchive", id, func(c *Company, _ time.Time) (bool, error) {
-		changed := c.Status == Archived
-		c.Status, c.ArchivedAt = Active, nil
-		return changed, nil
-	})
+func (s *Service) Unarchive(ctx context.Context, tx *db.Tx, by access.Caller) (Company, error) {
+	return s.change(ctx, tx, by, func(c *Company) error { c.Status, c.ArchivedAt = Active, nil; return nil })
 }
 
 // SetPlan moves a company to another plan.
-func (s *Service) SetPlan(ctx context.Context, id tenant.ID, plan string) (Company, error) {
+func (s *Service) SetPlan(ctx context.Context, tx *db.Tx, by access.Caller, plan string) (Company, error) {
 	var faults fault.Fields
 	if err := checkPlan(plan); err != nil {
 		faults.Add("plan", fault.Enum, "%s", err.Error())
 		return Company{}, faults.Err()
 	}
-	return s.change(ctx, "company.plan", id, func(c *Company, _ time.Time) (bool, error) {
-		changed := c.Plan != plan
-		c.Plan = plan
-		return changed, nil
-	})
+	return s.change(ctx, tx, by, func(c *Company) error { c.Plan = plan; return nil })
 }
 
 // Configure changes settings of a company.
-func (s *Service) Configure(ctx context.Context, id tenant.ID, settings Settings) (Company, error) {
-	return s.change(ctx, "company.settings", id, func(c *Company, _ time.Time) (bool, error) {
-		changed := settings.apply(c)
+func (s *Service) Configure(ctx context.Context, tx *db.Tx, by access.Caller, in record.Patch[Settings]) (Company, error) {
+	return s.change(ctx, tx, by, func(c *Company) error {
+		in.Apply(&c.Settings)
 		var faults fault.Fields
 		c.check(&faults)
-		return changed, faults.Err()
+		return faults.Err()
 	})
 }
 
+// Switch turns a component on or off.
+type Switch struct {
+	Component string
+	On        bool
+}
+
 // SetComponent switches a component of a company. Those that are always on cannot be disabled.
-func (s *Service) SetComponent(ctx context.Context, id tenant.ID, alias string, enabled bool) (Company, error) {
+func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller, in Switch) (Company, error) {
 	var faults fault.Fields
-	if err := access.CheckComponent(alias); err != nil {
+	if err := s.access.CheckComponent(in.Component); err != nil {
 		faults.Add("component", fault.Enum, "%s", err.Error())
-	} else if access.AlwaysOn(alias) && !enabled {
-		faults.Add("component", fault.Conflict, "%s is part of every company and cannot be disabled", alias)
+	} else if s.access.AlwaysOn().Has(in.Component) && !in.On {
+		faults.Add("component", fault.Conflict, "%s is part of every company and cannot be disabled", in.Component)
 	}
 	if err := faults.Err(); err != nil {
 		return Company{}, err
 	}
-	now := s.now()
-	var c Company
-	err := s.db.RunTx(ctx, "company.component", func(ctx context.Context, tx *db.Tx) (err error) {
-		if c, err = getCompany(ctx, tx, id); err != nil {
-			return err
-		}
-		if access.ComponentSet(c.Components...).Has(alias) == enabled {
-			return nil
-		}
-		c.bump(now)
-		c.Components = withComponent(c.Components, alias, enabled)
-		updateCompany(tx, c)
-		upsertComponents(tx, c, []string{alias}, enabled)
-		return announceCompany(ctx, tx, c, now)
-	})
-	s.cache.dropCompany(id)
-	return c, err
+	c, err := s.get(ctx, tx, by.Company)
+	if err != nil || slices.Contains(c.Components, in.Component) == in.On {
+		return c, err
+	}
+	enabled := slices.DeleteFunc(c.Components, func(alias string) bool { return alias == in.Component })
+	if in.On {
+		enabled = append(enabled, in.Component)
+	}
+	c.Components = s.access.With(enabled...)
+	upsertComponents(tx, c, []string{in.Component}, in.On)
+	return c, s.store(ctx, tx, by, &c)
 }
 
-func withComponent(list []string, alias string, enabled bool) []string {
-	var next []string
-	for _, have := range list {
-		if have != alias {
-			next = append(next, have)
-		}
+// change lets mutate change the company and stores the outcome, if it differs.
+func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, mutate func(*Company) error) (Company, error) {
+	c, err := s.get(ctx, tx, by.Company)
+	if err != nil {
+		return c, err
 	}
-	if enabled {
-		next = append(next, alias)
+	kept := companyPlan.Keep(&c)
+	if err := mutate(&c); err != nil {
+		return c, err
 	}
-	return access.ComponentSet(next...).List()
+	companyPlan.Normalise(&c)
+	if changed, _ := kept.Changes(&c); !changed {
+		return c, nil
+	}
+	return c, s.store(ctx, tx, by, &c)
 }
 
-// change runs fn on the company in a transaction and stores the next version if fn says that it differs.
-func (s *Service) change(ctx context.Context, name string, id tenant.ID, fn func(*Company, time.Time) (bool, error)) (Company, error) {
-	now := s.now()
-	var c Company
-	err := s.db.RunTx(ctx, name, func(ctx context.Context, tx *db.Tx) (err error) {
-		if c, err = getCompany(ctx, tx, id); err != nil {
-			return err
-		}
-		changed, err := fn(&c, now)
-		if err != nil || !changed {
-			return err
-		}
-		c.bump(now)
-		updateCompany(tx, c)
-		return announceCompany(ctx, tx, c, now)
-	})
-	s.cache.dropCompany(id)
-	return c, err
+// store writes the next version of a company that was read in this transaction.
+func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, c *Company) error {
+	if err := by.Expect(c.Version); err != nil {
+		return err
+	}
+	c.Touch(tx.Now())
+	updateCompany(tx, *c)
+	return s.forgetCompany(ctx, tx, *c)
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
@@ -25,7 +25,6 @@ const (
 
 const (
 	maxTokens       = 50 // unrevoked, per company
-	minLifetime     = 24 * time.Hour
 	maxLifetime     = 3 * 365 * 24 * time.Hour
 	defaultLifetime = 365 * 24 * time.Hour
 	maxOverlap      = 7 * 24 * time.Hour
@@ -37,8 +36,7 @@ const (
 
 // Token is the record of an API token, without its secret.
 type Token struct {
-	ID          uuid.UUID  `json:"id"`
-	CompanyID   tenant.ID  `json:"companyId"`
+	record.Key
 	Name        string     `json:"name"`
 	Prefix      string     `json:"prefix"` // the part of the text that may be shown
 	Scopes      []string   `json:"scopes"`
@@ -49,12 +47,8 @@ type Token struct {
 	CustomRate  CustomRate `json:"customRate,omitzero"`
 	LastUsedAt  *wire.Time `json:"lastUsedAt"`
 	CreatedByID *uuid.UUID `json:"createdById"`
-	CreatedAt   wire.Time  `json:"createdAt"`
-	UpdatedAt   wire.Time  `json:"updatedAt"`
 	RevokedAt   *wire.Time `json:"revokedAt"`
-	Version     int64      `json:"version"`
-
-	evPos int64
+	record.Meta
 }
 
 // CustomRate is the rate of the custom tier; 0 = unlimited in each of them.
@@ -73,7 +67,6 @@ type NewToken struct {
 	IPAllowlist  []string      // addresses or CIDR ranges
 	RateTier     string        // "" = standard
 	CustomRate   CustomRate    // for the custom tier
-	By           uuid.UUID     // who issues it; uuid.Nil = the system
 }
 
 // Issued is a token with its text, which is shown this once and stored nowhere.
@@ -82,7 +75,7 @@ type Issued struct {
 	Text string `json:"token"`
 }
 
-func (in *NewToken) check() error {
+func (in *NewToken) check(known *access.Registry) error {
 	in.Name = strings.TrimSpace(in.Name)
 	orElse(&in.RateTier, TierStandard)
 	if in.Lifetime == 0 {
@@ -91,12 +84,12 @@ func (in *NewToken) check() error {
 	var faults fault.Fields
 	checkText(&faults, "name", in.Name, maxName)
 	if len(in.Scopes) == 0 {
-		faults.Add("scopes", fault.Required, "name at least one of %s", strings.Join(access.AllScopes(), ", "))
-	} else if _, err := access.ParseScopes(in.Scopes); err != nil {
+		faults.Add("scopes", fault.Required, "name at least one of %s", strings.Join(known.Scopes(), ", "))
+	} else if _, err := known.ParseScopes(in.Scopes); err != nil {
 		faults.Add("scopes", fault.Enum, "%s", err.Error())
 	}
-	if !in.NeverExpires && (in.Lifetime < minLifetime || in.Lifetime > maxLifetime) {
-		faults.Add("lifetime", fault.Max, "must be between 1 day and 3 years (1095 days), or never be over")
+	if !in.NeverExpires && (in.Lifetime < 0 || in.Lifetime > maxLifetime) {
+		faults.Add("lifetime", fault.Max, "must be above 0 and at most 3 years (1095 days), or never be over")
 	}
 	in.checkAllowlist(&faults)
 	in.checkRate(&faults)
@@ -145,40 +138,34 @@ func (in *NewToken) checkRate(faults *fault.Fields) {
 }
 
 // IssueToken makes a token and its technical user. The answer holds the text, this once.
-func (s *Service) IssueToken(ctx context.Context, company tenant.ID, in NewToken) (Issued, error) {
-	if err := in.check(); err != nil {
+func (s *Service) IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in NewToken) (Issued, error) {
+	if err := in.check(s.access); err != nil {
 		return Issued{}, err
 	}
-	now := s.now()
-	actor := newUser(now)
-	actor.Name, actor.Status, actor.IsTechnical = &in.Name, UserActive, true
-	var issued Issued
-	err := s.db.RunTx(ctx, "company.token.issue", func(ctx context.Context, tx *db.Tx) error {
-		c, err := getCompany(ctx, tx, company)
-		if err != nil {
-			return err
-		}
-		if n, err := countTokens(ctx, tx, company); err != nil {
-			return err
-		} else if n >= maxTokens {
-			return fault.StateConflict("TOKEN_LIMIT_REACHED", "a company has at most %d tokens: revoke one that is no longer used", maxTokens)
-		}
-		var hash tokenHash
-		issued.Token = in.token(c, actor.ID, now)
-		issued.Text, hash = newSecret(issued.Prefix)
-		insertUser(tx, company, actor)
-		insertToken(tx, issued.Token)
-		insertSecret(tx, issued.Token, hash)
-		return announceToken(ctx, tx, company, issued.Token, now)
-	})
-	return issued, err
+	c, err := getCompany(ctx, tx, by.Company)
+	if err != nil {
+		return Issued{}, err
+	}
+	if n, err := countTokens(ctx, tx, by.Company); err != nil {
+		return Issued{}, err
+	} else if n >= maxTokens {
+		return Issued{}, fault.StateConflict("TOKEN_LIMIT_REACHED", "a company has at most %d tokens: revoke one that is no longer used", maxTokens)
+	}
+	actor, err := users.Create(ctx, tx, by, User{Person: Person{Name: &in.Name, Status: UserActive}, IsTechnical: true})
+	if err != nil {
+		return Issued{}, err
+	}
+	t := in.token(c, actor.ID, by, tx.Now())
+	text, hash := newSecret(t.Prefix)
+	insertToken(tx, t)
+	insertSecret(tx, t, hash)
+	return Issued{t, text}, s.forgetToken(ctx, tx, t)
 }
 
-func (in *NewToken) token(c Company, actor uuid.UUID, now time.Time) Token {
+func (in *NewToken) token(c Company, actor uuid.UUID, by access.Caller, now time.Time) Token {
 	t := Token{
-		ID: newID(), CompanyID: c.ID, Name: in.Name, Prefix: newPublicPart(c.IsTest, c.Cell), Scopes: in.Scopes, ActorID: actor,
-		IPAllowlist: in.IPAllowlist, RateTier: in.RateTier, CustomRate: in.CustomRate, CreatedAt: wire.At(now), UpdatedAt: wire.At(now),
-		Version: 1, evPos: now.UnixMicro(),
+		Key: record.Key{ID: record.NewID(), CompanyID: c.ID}, Name: in.Name, Prefix: newPublicPart(c.IsTest, c.Cell), Scopes: in.Scopes, ActorID: actor,
+		IPAllowlist: in.IPAllowlist, RateTier: in.RateTier, CustomRate: in.CustomRate, Meta: record.New(now),
 	}
 	if t.IPAllowlist == nil {
 		t.IPAllowlist = []string{}
@@ -187,73 +174,67 @@ func (in *NewToken) token(c Company, actor uuid.UUID, now time.Time) Token {
 		at := wire.At(now.Add(in.Lifetime))
 		t.ExpiresAt = &at
 	}
-	if in.By != uuid.Nil {
-		t.CreatedByID = &in.By
+	if by.Actor != uuid.Nil {
+		t.CreatedByID = &by.Actor
 	}
 	return t
 }
 
-// Tokens lists the tokens of a company, newest first; revoked ones only when asked for.
-func (s *Service) Tokens(ctx context.Context, company tenant.ID, withRevoked bool) ([]Token, error) {
-	return many(ctx, s.db, scanToken, sqlSelectTokens, company, withRevoked)
+// Tokens lists the tokens of the company, newest first; revoked ones only when asked for.
+func (s *Service) Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]Token, error) {
+	return many(ctx, s.db, scanToken, sqlSelectTokens, by.Company, withRevoked)
 }
 
 // Token reads one token.
-func (s *Service) Token(ctx context.Context, company tenant.ID, id uuid.UUID) (Token, error) {
-	return getToken(ctx, s.db, company, id)
+func (s *Service) Token(ctx context.Context, by access.Caller, id uuid.UUID) (Token, error) {
+	return getToken(ctx, s.db, by.Company, id)
 }
 
 // RevokeToken ends a token at once, with all its secrets. Revoking twice changes nothing.
-func (s *Service) RevokeToken(ctx context.Context, company tenant.ID, id uuid.UUID) (Token, error) {
-	now := s.now()
-	var t Token
-	err := s.db.RunTx(ctx, "company.token.revoke", func(ctx context.Context, tx *db.Tx) (err error) {
-		if t, err = getToken(ctx, tx, company, id); err != nil || t.RevokedAt != nil {
-			return err
-		}
-		at := wire.At(now)
-		t.RevokedAt = &at
-		t.bump(now)
-		updateToken(tx, t)
-		deleteSecrets(tx, t)
-		return announceToken(ctx, tx, company, t, now)
-	})
-	s.cache.dropToken(company, id)
-	return t, err
+func (s *Service) RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Token, error) {
+	t, err := getToken(ctx, tx, by.Company, id)
+	if err != nil || t.RevokedAt != nil {
+		return t, err
+	}
+	at := wire.At(tx.Now())
+	t.RevokedAt = &at
+	deleteSecrets(tx, t)
+	return t, s.storeToken(ctx, tx, by, &t)
 }
 
-// RotateToken gives a token a new secret; older ones stay valid for the overlap, 0 to 7 days.
-func (s *Service) RotateToken(ctx context.Context, company tenant.ID, id uuid.UUID, overlap time.Duration) (Issued, error) {
+// Rotation asks for a new secret of a token.
+type Rotation struct {
+	TokenID uuid.UUID
+	Overlap time.Duration // how long older secrets stay valid: 0 to 7 days
+}
+
+// RotateToken gives a token a new secret; older ones stay valid for the overlap.
+func (s *Service) RotateToken(ctx context.Context, tx *db.Tx, by access.Caller, in Rotation) (Issued, error) {
 	var faults fault.Fields
-	if overlap < 0 || overlap > maxOverlap {
+	if in.Overlap < 0 || in.Overlap > maxOverlap {
 		faults.Add("overlap", fault.Max, "must be between 0 and 7 days")
 		return Issued{}, faults.Err()
 	}
-	now := s.now()
-	var issued Issued
-	err := s.db.RunTx(ctx, "company.token.rotate", func(ctx context.Context, tx *db.Tx) (err error) {
-		t, err := getToken(ctx, tx, company, id)
-		if err != nil {
-			return err
-		}
-		if t.RevokedAt != nil {
-			return fault.StateConflict("TOKEN_REVOKED", "token %s is revoked: issue a new one", id)
-		}
-		t.bump(now)
-		var hash tokenHash
-		issued.Token = t
-		issued.Text, hash = newSecret(t.Prefix)
-		updateToken(tx, t)
-		retireSecrets(tx, t, now, now.Add(overlap))
-		insertSecret(tx, t, hash)
-		return announceToken(ctx, tx, company, t, now)
-	})
-	s.cache.dropToken(company, id)
-	return issued, err
+	t, err := getToken(ctx, tx, by.Company, in.TokenID)
+	if err != nil {
+		return Issued{}, err
+	}
+	if t.RevokedAt != nil {
+		return Issued{}, fault.StateConflict("TOKEN_REVOKED", "token %s is revoked: issue a new one", t.ID)
+	}
+	text, hash := newSecret(t.Prefix)
+	retireSecrets(tx, t, tx.Now(), tx.Now().Add(in.Overlap))
+	insertSecret(tx, t, hash)
+	err = s.storeToken(ctx, tx, by, &t)
+	return Issued{t, text}, err
 }
 
-func (t *Token) bump(now time.Time) {
-	t.Version++
-	t.evPos = nextPos(t.evPos, now)
-	t.UpdatedAt = wire.At(now)
+// storeToken writes the next version of a token that was read in this transaction.
+func (s *Service) storeToken(ctx context.Context, tx *db.Tx, by access.Caller, t *Token) error {
+	if err := by.Expect(t.Version); err != nil {
+		return err
+	}
+	t.Touch(tx.Now())
+	updateToken(tx, *t)
+	return s.forgetToken(ctx, tx, *t)
 }

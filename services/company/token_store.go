@@ -43,13 +43,13 @@ WHERE company_id = $1 AND id = $2 AND version = $3`
 func scanToken(row pgx.CollectableRow) (t Token, err error) {
 	err = row.Scan(&t.CompanyID, &t.ID, &t.Name, &t.Prefix, &t.Scopes, &t.ActorID, &t.ExpiresAt, &t.IPAllowlist, &t.RateTier,
 		&t.CustomRate.RefillMilli, &t.CustomRate.Burst, &t.CustomRate.InFlight, &t.LastUsedAt, &t.CreatedByID, &t.RevokedAt,
-		&t.Version, &t.evPos, &t.CreatedAt, &t.UpdatedAt)
+		&t.Version, &t.EvPos, &t.CreatedAt, &t.UpdatedAt)
 	return t, err
 }
 
 func insertToken(tx *db.Tx, t Token) {
 	tx.Queue(sqlInsertToken, t.CompanyID, t.ID, t.Name, t.Prefix, t.Scopes, t.ActorID, t.ExpiresAt, t.IPAllowlist, t.RateTier,
-		t.CustomRate.RefillMilli, t.CustomRate.Burst, t.CustomRate.InFlight, t.CreatedByID, t.Version, t.evPos, t.CreatedAt, t.UpdatedAt)
+		t.CustomRate.RefillMilli, t.CustomRate.Burst, t.CustomRate.InFlight, t.CreatedByID, t.Version, t.EvPos, t.CreatedAt, t.UpdatedAt)
 }
 
 func insertSecret(tx *db.Tx, t Token, hash tokenHash) {
@@ -70,7 +70,7 @@ func countTokens(ctx context.Context, q db.Querier, company tenant.ID) (n int, e
 }
 
 func updateToken(tx *db.Tx, t Token) {
-	tx.Queue(sqlUpdateToken, t.CompanyID, t.ID, t.Version-1, t.RevokedAt, t.evPos, t.UpdatedAt).Expect(1, errMoved)
+	tx.Queue(sqlUpdateToken, t.CompanyID, t.ID, t.Version-1, t.RevokedAt, t.EvPos, t.UpdatedAt).Expect(1, db.ErrStale)
 }
 
 func deleteSecrets(tx *db.Tx, t Token) {

@@ -17,7 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-func issue(t *testing.T, s *Service, company tenant.ID, in NewToken) Issued {
+func issue(t *testing.T, s office, company tenant.ID, in NewToken) Issued {
 	t.Helper()
 	orElse(&in.Name, "web shop")
 	if in.Scopes == nil {
@@ -29,7 +29,7 @@ func issue(t *testing.T, s *Service, company tenant.ID, in NewToken) Issued {
 }
 
 // issueAgain does what the answer 503 asks for: with faults injected into transactions, some use up their tries.
-func issueAgain(ctx context.Context, s *Service, company tenant.ID, in NewToken) (issued Issued, err error) {
+func issueAgain(ctx context.Context, s office, company tenant.ID, in NewToken) (issued Issued, err error) {
 	for range 5 {
 		if issued, err = s.IssueToken(ctx, company, in); !errors.Is(err, db.ErrBusy) {
 			break
@@ -49,6 +49,8 @@ func TestIssueToken(t *testing.T) {
 	require.Equal(t, clock.at.Add(365*24*time.Hour), issued.ExpiresAt.Std())
 	require.True(t, strings.HasPrefix(issue(t, s, test.ID, NewToken{}).Text, "svc_test_c1"))
 	require.Nil(t, issue(t, s, live.ID, NewToken{NeverExpires: true}).ExpiresAt)
+	short := issue(t, s, live.ID, NewToken{Lifetime: time.Millisecond})
+	require.Equal(t, clock.at.Add(time.Millisecond), short.ExpiresAt.Std(), "any lifetime above zero")
 
 	read, err := s.Token(t.Context(), live.ID, issued.ID)
 	require.NoError(t, err)
@@ -61,7 +63,7 @@ func TestIssueToken(t *testing.T) {
 	require.Empty(t, people)
 	all, err := s.Users(t.Context(), live.ID, true)
 	require.NoError(t, err)
-	require.Len(t, all, 2)
+	require.Len(t, all, 3)
 	_, err = s.BlockUser(t.Context(), live.ID, issued.ActorID, uuid.Nil)
 	requireFault(t, err, 409, "USER_IS_TECHNICAL")
 }
@@ -79,7 +81,7 @@ func TestIssueTokenRefuses(t *testing.T) {
 		{"scopes", NewToken{Name: "x"}},
 		{"scopes", NewToken{Name: "x", Scopes: []string{"orders:delete"}}},
 		{"scopes", NewToken{Name: "x", Scopes: []string{"events:write"}}},
-		{"lifetime", NewToken{Name: "x", Scopes: ok, Lifetime: time.Hour}},
+		{"lifetime", NewToken{Name: "x", Scopes: ok, Lifetime: -time.Second}},
 		{"lifetime", NewToken{Name: "x", Scopes: ok, Lifetime: 3*365*24*time.Hour + 1}},
 		{"ipAllowlist[1]", NewToken{Name: "x", Scopes: ok, IPAllowlist: []string{"10.0.0.0/8", "10.0.0.0/40"}}},
 		{"rateTier", NewToken{Name: "x", Scopes: ok, RateTier: "gold"}},
@@ -166,7 +168,7 @@ func TestRotateKeepsTheOldSecretForTheOverlap(t *testing.T) {
 	require.Zero(t, left)
 }
 
-func enter(t *testing.T, s *Service, text string) error {
+func enter(t *testing.T, s office, text string) error {
 	t.Helper()
 	_, err := s.Authenticate(t.Context(), text, netip.MustParseAddr("192.0.2.1"))
 	return err

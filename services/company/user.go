@@ -5,19 +5,21 @@ import (
 	"fmt"
 	"net/mail"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// States of a user.
+// States of a user; see docs/reference/states.md#user.
 const (
 	UserInvited = "invited"
 	UserActive  = "active"
@@ -26,25 +28,28 @@ const (
 
 // User is a person who acts for a company, or the technical user behind a token.
 type User struct {
-	ID          uuid.UUID `json:"id"`
-	Name        *string   `json:"name"`
-	Email       *string   `json:"email"`
-	Status      string    `json:"status"`
-	Role        *string   `json:"role"`
-	IsTechnical bool      `json:"isTechnical"`
-	Version     int64     `json:"version"`
-	CreatedAt   wire.Time `json:"createdAt"`
-	UpdatedAt   wire.Time `json:"updatedAt"`
-
-	evPos int64
+	record.Key
+	Person
+	IsTechnical bool `json:"isTechnical"`
+	record.Meta
 }
+
+// Person is what events tell of a user.
+type Person struct {
+	Email  *string `json:"email"` // unique in the company
+	Name   *string `json:"name"`
+	Status string  `json:"status" enum:"invited,active,blocked"`
+	Role   *string `json:"role"`
+}
+
+var users = resource.Of[User]("users", "USER").OnConstraint("users_email_key",
+	fault.StateConflict("USER_EMAIL_TAKEN", "another user of the company has this email: invite with another one, or activate the existing user"))
 
 // Invitation is what a user is made of.
 type Invitation struct {
 	Email string // required; unique in the company, compared in lower case
 	Name  string
 	Role  string
-	By    uuid.UUID // who invites; uuid.Nil = the system
 }
 
 func (in *Invitation) check() error {
@@ -64,66 +69,46 @@ func (in *Invitation) check() error {
 }
 
 // InviteUser adds a user who is yet to be activated, and raises user.invited.
-func (s *Service) InviteUser(ctx context.Context, company tenant.ID, in Invitation) (User, error) {
+func (s *Service) InviteUser(ctx context.Context, tx *db.Tx, by access.Caller, in Invitation) (User, error) {
 	if err := in.check(); err != nil {
 		return User{}, err
 	}
-	now, eventID := s.now(), newID()
-	u := newUser(now)
-	u.Email, u.Name, u.Role, u.Status = &in.Email, textOrNil(in.Name), textOrNil(in.Role), UserInvited
-	err := s.db.RunTx(ctx, "company.user.invite", func(ctx context.Context, tx *db.Tx) error {
-		if _, err := getCompany(ctx, tx, company); err != nil {
-			return err
-		}
-		insertUser(tx, company, u)
-		return announceUser(ctx, tx, company, u, eventID, in.By, now)
-	})
-	return u, err
-}
-
-func newUser(now time.Time) User {
-	return User{ID: newID(), Version: 1, evPos: now.UnixMicro(), CreatedAt: wire.At(now), UpdatedAt: wire.At(now)}
-}
-
-func textOrNil(s string) *string {
-	if s == "" {
-		return nil
+	if _, err := getCompany(ctx, tx, by.Company); err != nil {
+		return User{}, err
 	}
-	return &s
+	return users.Create(ctx, tx, by, User{Person: Person{Email: &in.Email, Name: &in.Name, Role: &in.Role, Status: UserInvited}}, userInvited)
 }
 
-// ActivateUser lets a user work, for the first time or again, and raises user.activated. By uuid.Nil is the system.
-func (s *Service) ActivateUser(ctx context.Context, company tenant.ID, id, by uuid.UUID) (User, error) {
-	return s.setUserStatus(ctx, company, id, by, UserActive)
+// ActivateUser lets a user work, for the first time or again, and raises user.activated.
+func (s *Service) ActivateUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (User, error) {
+	return setUserStatus(ctx, tx, by, id, UserActive, userActivated)
 }
 
-// BlockUser keeps a user out and raises user.blocked. By uuid.Nil is the system.
-func (s *Service) BlockUser(ctx context.Context, company tenant.ID, id, by uuid.UUID) (User, error) {
-	return s.setUserStatus(ctx, company, id, by, UserBlocked)
+// BlockUser keeps a user out and raises user.blocked.
+func (s *Service) BlockUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (User, error) {
+	return setUserStatus(ctx, tx, by, id, UserBlocked, userBlocked)
 }
 
 // setUserStatus changes nothing and raises nothing when the user has the status already.
-func (s *Service) setUserStatus(ctx context.Context, company tenant.ID, id, by uuid.UUID, status string) (User, error) {
-	now, eventID := s.now(), newID()
-	var u User
-	err := s.db.RunTx(ctx, "company.user."+status, func(ctx context.Context, tx *db.Tx) (err error) {
-		if u, err = getUser(ctx, tx, company, id); err != nil || u.Status == status {
-			return err
-		}
-		if u.IsTechnical {
+func setUserStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, status string, raised event.Event[User]) (User, error) {
+	return users.Change(ctx, tx, by, id, func(before User, u *User) error {
+		if u.IsTechnical && before.Status != status {
 			return fault.StateConflict("USER_IS_TECHNICAL", "user %s stands for a token: revoke the token instead", id)
 		}
-		u.Status, u.Version, u.evPos, u.UpdatedAt = status, u.Version+1, nextPos(u.evPos, now), wire.At(now)
-		updateUser(tx, company, u)
-		return announceUser(ctx, tx, company, u, eventID, by, now)
-	})
-	return u, err
+		u.Status = status
+		return nil
+	}, raised)
 }
 
-// Users lists the users of a company by name. Technical ones come only when asked for.
-func (s *Service) Users(ctx context.Context, company tenant.ID, withTechnical bool) ([]User, error) {
-	return many(ctx, s.db, scanUser, sqlSelectUsers, company, withTechnical)
+var sqlSelectUsers = "SELECT " + record.PlanOf[User]().SelectList("") + ` FROM users
+WHERE company_id = $1 AND (NOT is_technical OR $2) ORDER BY name ASC NULLS LAST, id`
+
+// Users lists the users of the company by name. Technical ones come only when asked for.
+func (s *Service) Users(ctx context.Context, by access.Caller, withTechnical bool) ([]User, error) {
+	return all[User](ctx, s.db, sqlSelectUsers, by.Company, withTechnical)
 }
+
+const sqlSelectUserNames = `SELECT id, COALESCE(name, '') FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
 // UserNames gives the display names of users by id; ids of nobody, and technical users, are left out.
 // A user without a name has "".
@@ -134,6 +119,8 @@ func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID
 	}
 	return names, nil
 }
+
+const sqlSelectKnownUsers = `SELECT id FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
 // KnownUsers tells which of the ids are users of the company; technical users are left out.
 func (s *Service) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {

@@ -10,11 +10,13 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 const (
@@ -25,12 +27,15 @@ const (
 // Create stores a new order with the next number. It runs its own transaction, in which the orders that the company
 // creates at the same time are stored together; keep, which may be nil, adds to it and may run several times.
 // The JSON form of the order goes to keep and to the event, so that it is made once.
+//
+// Its times are those of its own draft and not of the transaction: a transaction that starts again, or is shared with
+// other orders, changes none of them.
 func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep func(tx *db.Tx, o Order, raw json.RawMessage) error, opts ...db.Option) (Order, error) {
 	made, err := s.draft(ctx, by, in)
 	if err != nil {
 		return Order{}, err
 	}
-	opts = append([]db.Option{db.WithFact(stored(by.Company, made.ID))}, opts...)
+	opts = append([]db.Option{db.WithCommitCheck(stored(by.Company, made.ID))}, opts...)
 	err = s.cfg.Numbers.Do(ctx, by.Company, counterKind, func(ctx context.Context, tx *db.Tx, number int64) error {
 		made.Number = number
 		raw, err := s.insert(ctx, tx, by, made)
@@ -40,18 +45,18 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep f
 		return keep(tx, made, raw)
 	}, opts)
 	if fault.Is(err, errExternalTaken.Code) {
-		err = s.nameTwin(ctx, by.Company, in, err)
+		err = s.nameDuplicate(ctx, by.Company, made.Details, err)
 	}
 	return made, err
 }
 
-// nameTwin adds the order that took the external id after it was looked for.
-func (s *Service) nameTwin(ctx context.Context, company tenant.ID, in Input, taken error) error {
-	twin, err := selectExternal(ctx, s.db, company, in.Source, *in.ExternalID)
-	if err != nil || twin == nil {
+// nameDuplicate adds the order that took the external id after it was looked for.
+func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Details, taken error) error {
+	duplicate, err := selectExternal(ctx, s.db, company, d.Source, *d.ExternalID)
+	if err != nil || duplicate == nil {
 		return taken
 	}
-	return externalTaken(*twin)
+	return externalTaken(*duplicate)
 }
 
 // Preview is what an order would come to.
@@ -82,54 +87,45 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 	if err := checkItems(in.Items); err != nil {
 		return Order{}, err
 	}
-	f, err := s.look(ctx, s.db, by.Company, references{
-		items: itemRefs(in.Items), customer: in.CustomerID, asset: in.AssetID, address: in.AddressID, deal: in.DealID,
-		assigned: in.AssignedToID, warehouse: in.WarehouseID, standard: true, source: in.Source, external: in.ExternalID,
+	o := s.newOrder(by, in)
+	found, err := s.resolve(ctx, s.db, by.Company, references{
+		known: s.refer(&Header{}, &o.Header), items: itemRefs(in.Items), customer: o.CustomerID, address: o.AddressID,
+		warehouse: in.WarehouseID, defaultWarehouse: true, source: o.Source, external: o.ExternalID,
 	})
 	if err != nil {
 		return Order{}, err
 	}
-	lines, err := goods{items: f.items, prices: f.prices}.lines(in.Items)
-	if err != nil {
+	if o.Lines, err = (lineBuilder{items: found.items, prices: found.prices}).lines(in.Items); err != nil {
 		return Order{}, err
 	}
-	if err := f.check(in.CustomerID); err != nil {
+	if err := found.check(o.CustomerID); err != nil {
 		return Order{}, err
 	}
-	o := Order{Header: s.header(by, in), Lines: lines}
-	o.WarehouseID, o.AddressLabel = f.warehouse, f.address
+	o.WarehouseID, o.AddressLabel = found.warehouse, found.address
 	if o.needsWarehouse() {
 		return Order{}, errNoWarehouse
 	}
-	o.snapshot(f.client, in.CustomerName == nil, in.CustomerPhone == nil, in.CustomerEmail == nil)
-	if o.PayDueAt == nil && f.client != nil && f.client.PaymentTermsDays != nil {
-		o.PayDueAt = dueAfter(o.CreatedAt.Std(), *f.client.PaymentTermsDays)
+	o.copyClient(found.client, in.CustomerName == nil, in.CustomerPhone == nil, in.CustomerEmail == nil)
+	if o.PayDueAt == nil && found.client != nil && found.client.PaymentTermsDays != nil {
+		o.PayDueAt = dueAfter(o.CreatedAt.Std(), *found.client.PaymentTermsDays)
 	}
-	if err := o.setDelivery(in.DeliveryMethod); err != nil {
+	if err := o.settleDelivery(); err != nil {
 		return Order{}, err
 	}
-	if err := o.price(); err != nil {
-		return Order{}, err
-	}
-	o.reserve()
-	o.derive()
-	return o, nil
+	return o, o.settle()
 }
 
-// header is what the new order takes from the body as it is.
-func (s *Service) header(by access.Caller, in Input) Header {
-	h := Header{
-		ID: record.NewID(), CompanyID: by.Company, Status: statusNew, CustomerID: in.CustomerID, AssetID: in.AssetID, AddressID: in.AddressID,
-		CustomerName: in.CustomerName, CustomerPhone: in.CustomerPhone, CustomerEmail: in.CustomerEmail, CustomerNote: in.CustomerNote,
-		Channel: in.Channel, Source: in.Source, ExternalID: in.ExternalID, DealID: in.DealID,
-		DeliveryCost: in.DeliveryCost, DeliveryAddressText: in.DeliveryAddressText, DueAt: in.DueAt, ReadyBy: in.ReadyBy, PayDueAt: in.PayDueAt,
-		Note: in.Note, DiscountPercent: in.DiscountPercent, PrepaidAmount: in.PrepaidAmount, wasPaid: in.PrepaidAmount > 0,
-		CreatedByID: actor(by), AssignedToID: in.AssignedToID, Meta: record.New(s.now()),
+// newOrder is what the new order takes from the body as it is.
+func (s *Service) newOrder(by access.Caller, in Input) Order {
+	o := Order{Header: Header{
+		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusNew, Details: in.Details, DealID: in.DealID,
+		CreatedByID: actor(by), Meta: record.New(s.db.Now()),
+	}}
+	headers.Normalise(&o.Header)
+	if o.Channel == nil {
+		o.Channel = new("manual")
 	}
-	if h.Channel == nil {
-		h.Channel = new("manual")
-	}
-	return h
+	return o
 }
 
 // actor is who creates or pays; nil = the platform itself.
@@ -140,8 +136,8 @@ func actor(by access.Caller) *uuid.UUID {
 	return &by.Actor
 }
 
-// snapshot copies what is wanted of the customer.
-func (o *Order) snapshot(c *Client, name, phone, email bool) {
+// copyClient copies what is wanted of the customer.
+func (o *Order) copyClient(c *trade.Client, name, phone, email bool) {
 	if c == nil {
 		return
 	}
@@ -156,27 +152,44 @@ func (o *Order) snapshot(c *Client, name, phone, email bool) {
 	}
 }
 
+// settle computes what follows from the lines, the details and the warehouse of the order.
+func (o *Order) settle() error {
+	if err := o.price(); err != nil {
+		return err
+	}
+	o.reserve()
+	o.derive()
+	return nil
+}
+
 // insert queues all writes of a new order. It may run several times, each time with another number.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (json.RawMessage, error) {
 	insertOrder(tx, &o)
 	insertLines(tx, &o)
 	if o.PrepaidAmount > 0 {
 		insertPayment(tx, &o, by, o.PrepaidAmount, o.CreatedAt)
-		if err := s.addBalance(ctx, tx, &o, o.PrepaidAmount); err != nil {
-			return nil, err
-		}
+		s.addBalance(tx, &o, o.PrepaidAmount)
 	}
 	s.cfg.Stock.Reserve(tx, by, o.reserved(1))
 	raw, err := marshal(o)
 	if err != nil {
 		return nil, err
 	}
-	return raw, s.raise(ctx, tx, by, eventCreated, 0, &o, raw, nil)
+	return raw, s.raise(ctx, tx, by, created, announcement{order: &o, raw: raw})
 }
 
-func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, name string, offset int64, o *Order, raw json.RawMessage, extra any) error {
+// announcement is what an event tells of an order: raw is its JSON form, changed names the fields of a change.
+type announcement struct {
+	before, order *Order
+	raw           json.RawMessage
+	changed       []string
+	offset        int64 // of the event among those of one change
+}
+
+func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, e event.Event[Order], a announcement) error {
 	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: name, Actor: by.Actor, Type: aggregate, ID: o.ID, Meta: o.Meta, Offset: offset, Data: raw, Extra: extra,
+		Name: e.Name, Actor: by.Actor, Type: aggregate, ID: a.order.ID, Meta: a.order.Meta, Offset: a.offset,
+		Data: a.raw, Extra: e.Extra(a.before, a.order, a.changed),
 	})
 }
 

@@ -2,12 +2,11 @@ package orders
 
 import "github.com/tradegrid/tradegrid/pkg/event"
 
-// Names of the events of this domain.
-const (
-	eventCreated       = "order.created"
-	eventUpdated       = "order.updated"
-	eventStatusChanged = "order.status_changed"
-	eventCancelled     = "order.cancelled"
+var (
+	created       = event.New[Order]("order.created", "An order was created.")
+	updated       = event.WithChanges[Order]("order.updated", "An order was changed; changedFields names what.")
+	statusChanged = event.With("order.status_changed", "An order moved to another status.", previousStatus)
+	cancelled     = event.With("order.cancelled", "An order was cancelled; order.status_changed comes as well.", previousStatus)
 )
 
 // moved is what the events of a move add to the order.
@@ -15,12 +14,4 @@ type moved struct {
 	PreviousStatus string `json:"previousStatus"`
 }
 
-// Events are the events that this domain raises (specification, section 6).
-func Events() []event.Type {
-	return []event.Type{
-		event.Of[Order](eventCreated, component, scope, "An order was created."),
-		event.Extended[Order, event.Changed](eventUpdated, component, scope, "An order was changed; changedFields names what."),
-		event.Extended[Order, moved](eventStatusChanged, component, scope, "An order moved to another status."),
-		event.Extended[Order, moved](eventCancelled, component, scope, "An order was cancelled; order.status_changed comes as well."),
-	}
-}
+func previousStatus(before, _ *Order) moved { return moved{before.Status} }

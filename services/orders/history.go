@@ -1,12 +1,12 @@
 package orders
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -16,7 +16,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
@@ -32,43 +31,30 @@ type HistoryEntry struct {
 // change is a top-level field of the order with its JSON before and after.
 type change struct{ field, from, to string }
 
-// ownFields change with every change, or follow from others in an obvious way.
-var ownFields = []string{"version", "updatedAt"} //nolint:gochecknoglobals // a table
-
-// difference compares two states of an order as clients see them.
-func difference(before, after *Order) ([]change, error) {
-	a, err := fieldsOf(before)
-	if err != nil {
-		return nil, err
-	}
-	b, err := fieldsOf(after)
-	if err != nil {
-		return nil, err
+// difference compares two states of an order as clients see them; kept is the header before. Changes are in the order
+// of their names.
+func difference(kept record.Snapshot, before, after *Order) ([]change, error) {
+	_, names := kept.Changes(&after.Header)
+	if before.AmountDue != after.AmountDue {
+		names = append(names, "amountDue") // it is computed, so the snapshot does not have it
 	}
 	var changes []change
-	for _, name := range slices.Sorted(maps.Keys(b)) {
-		if bytes.Equal(a[name], b[name]) || slices.Contains(ownFields, name) {
-			continue
+	for _, name := range names {
+		from, err := marshal(headers.Value(&before.Header, name))
+		if err != nil {
+			return nil, err
 		}
-		c := change{name, string(a[name]), string(b[name])}
-		if name == "lines" {
-			c.from, c.to = fmt.Sprint(len(before.Lines)), fmt.Sprint(len(after.Lines))
+		to, err := marshal(headers.Value(&after.Header, name))
+		if err != nil {
+			return nil, err
 		}
-		changes = append(changes, c)
+		changes = append(changes, change{name, string(from), string(to)})
 	}
+	if !slices.EqualFunc(before.Lines, after.Lines, sameLine) {
+		changes = append(changes, change{"lines", strconv.Itoa(len(before.Lines)), strconv.Itoa(len(after.Lines))})
+	}
+	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(a.field, b.field) })
 	return changes, nil
-}
-
-func fieldsOf(o *Order) (map[string]json.RawMessage, error) {
-	raw, err := marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &fields); err != nil {
-		return nil, fmt.Errorf("read fields of order: %w", err)
-	}
-	return fields, nil
 }
 
 func namesOf(changes []change) []string {
@@ -101,11 +87,11 @@ WHERE company_id = $1 AND order_id = $2 ORDER BY id, position`
 const sqlSelectOrderID = `SELECT id FROM orders WHERE company_id = $1 AND id = $2`
 
 // History lists the changes of an order, oldest first.
-func (s *Service) History(ctx context.Context, company tenant.ID, id uuid.UUID) ([]HistoryEntry, error) {
+func (s *Service) History(ctx context.Context, by access.Caller, id uuid.UUID) ([]HistoryEntry, error) {
 	entries := []HistoryEntry{}
 	b := &pgx.Batch{}
-	b.Queue(sqlSelectOrderID, company, id).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
-	b.Queue(sqlSelectHistory, company, id).Query(func(rows pgx.Rows) (err error) {
+	b.Queue(sqlSelectOrderID, by.Company, id).QueryRow(func(row pgx.Row) error { return row.Scan(&id) })
+	b.Queue(sqlSelectHistory, by.Company, id).Query(func(rows pgx.Rows) (err error) {
 		entries, err = pgx.CollectRows(rows, scanHistory)
 		return err
 	})

@@ -2,43 +2,34 @@ package orders
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// Kinds of lines.
-const (
-	kindProduct = "product"
-	kindService = "service"
-	kindCustom  = "custom"
-)
-
-func intText(n int64) string { return strconv.FormatInt(n, 10) }
-
+// at is the path of a field of an item in the body.
 func at(i int, field string) string { return fmt.Sprintf("items[%d].%s", i, field) }
 
 // checkItems are the rules of lines that need no other record.
 func checkItems(items []LineInput) error {
 	var faults fault.Fields
 	for i, in := range items {
-		if in.Kind == kindCustom {
+		if in.Kind == trade.KindCustom {
 			in.checkCustom(i, &faults)
 		} else if in.RefID == nil {
-			faults.Add(at(i, "refId"), fault.Required, "is required for a %s; use the kind custom for what the catalog does not have", in.Kind)
+			faults.Add(at(i, "refId"), fault.Required, "is required for a %s; send kind custom for an item that is not in the catalog", in.Kind)
 		}
-		if in.Kind == kindService && in.VariantID != nil {
+		if in.Kind == trade.KindService && in.VariantID != nil {
 			faults.Add(at(i, "variantId"), fault.Conflict, "belongs to products; leave it out for a service")
 		}
 		seen := map[uuid.UUID]bool{}
 		for j, m := range in.Modifiers {
 			if seen[m.OptionID] {
-				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Conflict, "is there twice; send it once with a qty")
+				faults.Add(at(i, fmt.Sprintf("modifiers[%d].optionId", j)), fault.Conflict, "is listed twice; send it once, with a qty")
 			}
 			seen[m.OptionID] = true
 		}
@@ -65,25 +56,21 @@ func (in LineInput) checkCustom(i int, faults *fault.Fields) {
 }
 
 // ref is what the line names in the catalog; ok is false for a custom line.
-func (in LineInput) ref() (r ItemRef, ok bool) {
-	if in.Kind == kindCustom || in.RefID == nil {
+func (in LineInput) ref() (r trade.ItemRef, ok bool) {
+	if in.Kind == trade.KindCustom || in.RefID == nil {
 		return r, false
 	}
-	r = ItemRef{Kind: in.Kind, ID: *in.RefID}
+	r = trade.ItemRef{Kind: in.Kind, ID: *in.RefID}
 	if in.VariantID != nil {
 		r.Variant = *in.VariantID
 	}
 	return r, true
 }
 
-func (l *Line) ref() (r ItemRef, ok bool) {
-	return LineInput{Kind: l.Kind, RefID: l.RefID, VariantID: l.VariantID}.ref()
-}
-
 // itemRefs are the refs of the lines, each once.
-func itemRefs(items []LineInput) []ItemRef {
-	var refs []ItemRef
-	seen := map[ItemRef]bool{}
+func itemRefs(items []LineInput) []trade.ItemRef {
+	var refs []trade.ItemRef
+	seen := map[trade.ItemRef]bool{}
 	for _, in := range items {
 		if r, ok := in.ref(); ok && !seen[r] {
 			seen[r] = true
@@ -93,24 +80,35 @@ func itemRefs(items []LineInput) []ItemRef {
 	return refs
 }
 
-// goods are the items and prices that lines are made of.
-type goods struct {
-	items  map[ItemRef]Item
-	prices map[ItemRef]money.Amount // of the customer's price list
-	known  map[ItemRef]bool         // refs that the order has already: they may be hidden by now
+// itemRefs are the refs that the lines of the order have.
+func (o *Order) itemRefs() map[trade.ItemRef]bool {
+	refs := map[trade.ItemRef]bool{}
+	for _, l := range o.Lines {
+		if r, ok := (LineInput{Kind: l.Kind, RefID: l.RefID, VariantID: l.VariantID}).ref(); ok {
+			refs[r] = true
+		}
+	}
+	return refs
+}
+
+// lineBuilder makes the lines of an order from items and prices of the catalog.
+type lineBuilder struct {
+	items  map[trade.ItemRef]trade.Item
+	prices map[trade.ItemRef]money.Amount // of the customer's price list
+	known  map[trade.ItemRef]bool         // refs that the order already has: those may be hidden by now
 }
 
 // lines makes the lines of an order. Faults of the input come first, then unknown references, then states.
-func (g goods) lines(items []LineInput) ([]Line, error) {
-	if err := g.checkRefs(items); err != nil {
+func (b lineBuilder) lines(items []LineInput) ([]Line, error) {
+	if err := b.checkRefs(items); err != nil {
 		return nil, err
 	}
-	if err := g.checkRules(items); err != nil {
+	if err := b.checkRules(items); err != nil {
 		return nil, err
 	}
 	lines := make([]Line, len(items))
 	for i, in := range items {
-		l, err := g.line(in)
+		l, err := b.line(in)
 		if err != nil {
 			return nil, err
 		}
@@ -120,31 +118,31 @@ func (g goods) lines(items []LineInput) ([]Line, error) {
 	return lines, nil
 }
 
-func (g goods) checkRefs(items []LineInput) error {
+func (b lineBuilder) checkRefs(items []LineInput) error {
 	for i, in := range items {
 		r, ok := in.ref()
 		if !ok {
 			continue
 		}
-		item, found := g.items[r]
+		item, found := b.items[r]
 		switch {
-		case !found && r.Kind == kindService:
+		case !found && r.Kind == trade.KindService:
 			return fault.ReferenceNotFound("SERVICE", at(i, "refId"), r.ID.String())
 		case !found:
 			return fault.ReferenceNotFound("PRODUCT", at(i, "refId"), r.ID.String())
-		case item.NoVariant:
+		case item.UnknownVariant:
 			return fault.ReferenceNotFound("PRODUCT_VARIANT", at(i, "variantId"), r.Variant.String())
 		}
 	}
 	return nil
 }
 
-func (g goods) checkRules(items []LineInput) error {
+func (b lineBuilder) checkRules(items []LineInput) error {
 	var faults fault.Fields
 	for i, in := range items {
 		r, _ := in.ref()
-		item := g.items[r]
-		qty := in.qty()
+		item := b.items[r]
+		qty := orOne(in.Qty)
 		if item.MinOrderQty != nil && qty < *item.MinOrderQty {
 			faults.Add(at(i, "qty"), fault.Min, "must be at least %s, the minimum of %s", *item.MinOrderQty, item.SKU)
 		} else if item.OrderStepQty != nil && *item.OrderStepQty > 0 && qty%*item.OrderStepQty != 0 {
@@ -160,75 +158,71 @@ func (g goods) checkRules(items []LineInput) error {
 		return err
 	}
 	for i, in := range items {
-		if err := g.checkState(i, in); err != nil {
+		if err := b.checkState(i, in); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (g goods) checkState(i int, in LineInput) error {
+func (b lineBuilder) checkState(i int, in LineInput) error {
 	r, ok := in.ref()
 	if !ok {
 		return nil
 	}
-	item := g.items[r]
+	item := b.items[r]
 	if item.HasVariants && r.Variant == uuid.Nil {
 		return fault.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; name one of them", at(i, "variantId")).
 			With("field", at(i, "variantId")).With("productId", r.ID)
 	}
-	if item.Hidden && !g.known[r] {
-		return fault.StateConflict("CATALOG_ITEM_HIDDEN", "%s: the item is hidden and cannot be ordered; make it active or choose another", at(i, "refId")).
+	if item.Hidden && !b.known[r] {
+		return fault.StateConflict("CATALOG_ITEM_HIDDEN", "%s: the item is hidden and cannot be ordered; make it active, or choose another", at(i, "refId")).
 			With("field", at(i, "refId")).With("id", r.ID)
 	}
 	return nil
 }
 
-func (in LineInput) qty() money.Qty {
-	if in.Qty == nil {
+func orOne(qty *money.Qty) money.Qty {
+	if qty == nil {
 		return money.Units(1)
 	}
-	return *in.Qty
+	return *qty
 }
 
-func (g goods) line(in LineInput) (Line, error) {
+func (b lineBuilder) line(in LineInput) (Line, error) {
 	r, _ := in.ref()
-	item := g.items[r]
-	l := Line{ID: record.NewID(), Kind: in.Kind, RefID: in.RefID, VariantID: in.VariantID, Name: item.Name, Qty: in.qty(), Note: in.Note, Modifiers: []Modifier{}}
-	if in.Kind != kindCustom {
+	item := b.items[r]
+	l := Line{ID: record.NewID(), Kind: in.Kind, RefID: in.RefID, VariantID: in.VariantID, Name: item.Name, Qty: orOne(in.Qty), Note: in.Note, Modifiers: []Modifier{}}
+	if in.Kind != trade.KindCustom {
 		l.SKU, l.Unit = &item.SKU, &item.Unit
 	}
 	if in.Name != nil {
 		l.Name = *in.Name
 	}
 	for _, m := range in.Modifiers {
-		chosen := item.Options[m.OptionID]
-		chosen.OptionID, chosen.Qty = m.OptionID, money.Units(1)
-		if m.Qty != nil {
-			chosen.Qty = *m.Qty
-		}
-		l.Modifiers = append(l.Modifiers, chosen)
+		option := item.Options[m.OptionID]
+		l.Modifiers = append(l.Modifiers, Modifier{OptionID: m.OptionID, Name: option.Name, Surcharge: option.Surcharge, Qty: orOne(m.Qty)})
 	}
 	var err error
-	if l.UnitPrice, err = g.price(in, l.Modifiers); err != nil {
+	if l.UnitPrice, err = b.price(in, l.Modifiers); err != nil {
 		return l, err
 	}
 	if l.Amount, err = money.LineAmount(l.Qty, l.UnitPrice); err != nil {
 		return l, err
 	}
-	l.stock, err = parts(r, item, l.Qty)
+	l.stock, err = components(r, item, l.Qty)
 	return l, err
 }
 
 // price is the unit price that was sent, else the one of the price list or the catalog with the surcharges.
-func (g goods) price(in LineInput, modifiers []Modifier) (money.Amount, error) {
+func (b lineBuilder) price(in LineInput, modifiers []Modifier) (money.Amount, error) {
 	if in.UnitPrice != nil {
 		return *in.UnitPrice, nil
 	}
 	r, _ := in.ref()
-	price, ok := g.prices[r]
+	price, ok := b.prices[r]
 	if !ok {
-		price = g.items[r].Price
+		price = b.items[r].Price
 	}
 	for _, m := range modifiers {
 		surcharge, err := money.LineAmount(m.Qty, m.Surcharge)
@@ -242,97 +236,18 @@ func (g goods) price(in LineInput, modifiers []Modifier) (money.Amount, error) {
 	return price, nil
 }
 
-// parts is what the line takes from the warehouse.
-func parts(r ItemRef, item Item, qty money.Qty) ([]linePart, error) {
+// components are what the line takes from the warehouse: the item itself, or the components of a bundle.
+func components(r trade.ItemRef, item trade.Item, qty money.Qty) ([]stockItem, error) {
 	if item.HasStock {
-		return []linePart{{Product: r.ID, Variant: r.Variant, Qty: qty}}, nil
+		return []stockItem{{Product: r.ID, Variant: r.Variant, Qty: qty}}, nil
 	}
-	var all []linePart
-	for _, p := range item.Parts {
-		n, err := money.MulDiv(money.Amount(qty), int64(p.Qty), 1000)
+	var all []stockItem
+	for _, c := range item.Components {
+		n, err := money.MulDiv(money.Amount(qty), int64(c.Qty), 1000)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, linePart{Product: p.Product, Qty: money.Qty(n)})
+		all = append(all, stockItem{Product: c.Product, Qty: money.Qty(n)})
 	}
 	return all, nil
-}
-
-// price computes all amounts of the order from its lines, discount and payments.
-func (o *Order) price() error {
-	amounts := make([]money.Amount, len(o.Lines))
-	for i, l := range o.Lines {
-		amounts[i] = l.Amount
-	}
-	var err error
-	if o.Subtotal, err = money.Sum(amounts...); err != nil {
-		return err
-	}
-	o.DiscountAmount = money.Discount(o.Subtotal, o.DiscountPercent)
-	o.Total = o.Subtotal - o.DiscountAmount
-	for i, share := range money.Spread(o.DiscountAmount, amounts) {
-		o.Lines[i].DiscountAmount, o.Lines[i].Total = share, amounts[i]-share
-	}
-	payable, err := o.payable()
-	if err != nil {
-		return err
-	}
-	if o.PrepaidAmount > payable {
-		return fault.StateConflict("ORDER_OVERPAID", "the payments of %s exceed the %s to pay; lower prepaidAmount first", o.PrepaidAmount, payable).
-			With("payable", payable).With("prepaidAmount", o.PrepaidAmount)
-	}
-	o.PaymentStatus = paymentStatus(o.PrepaidAmount, payable, o.wasPaid)
-	return nil
-}
-
-// needsWarehouse reports whether stock is kept of some goods of the order and it does not say where.
-func (o *Order) needsWarehouse() bool {
-	return o.WarehouseID == nil && slices.ContainsFunc(o.Lines, func(l Line) bool { return len(l.stock) > 0 })
-}
-
-// reserve sets what each line reserves: all of it, while the order is unfinished and has a warehouse.
-func (o *Order) reserve() {
-	for i := range o.Lines {
-		l := &o.Lines[i]
-		l.ReservedQty = 0
-		if len(l.stock) > 0 && o.WarehouseID != nil && !o.isFinal() {
-			l.ReservedQty = l.Qty - l.ShippedQty
-		}
-	}
-}
-
-// reserved is what the order holds in the warehouse, times sign.
-func (o *Order) reserved(sign money.Qty) []StockDelta {
-	return o.deltas(func(l *Line, d *StockDelta, q money.Qty) { d.Reserved = sign * share(q, l.ReservedQty, l.Qty) })
-}
-
-// leaving is what goes out of the warehouse when the order is completed, with its reserve.
-func (o *Order) leaving() []StockDelta {
-	return o.deltas(func(l *Line, d *StockDelta, q money.Qty) {
-		d.Qty, d.Reserved = -share(q, l.Qty-l.ShippedQty, l.Qty), -share(q, l.ReservedQty, l.Qty)
-	})
-}
-
-func (o *Order) deltas(fill func(l *Line, d *StockDelta, q money.Qty)) []StockDelta {
-	var all []StockDelta
-	if o.WarehouseID == nil {
-		return nil
-	}
-	for i := range o.Lines {
-		for _, p := range o.Lines[i].stock {
-			d := StockDelta{Warehouse: *o.WarehouseID, Product: p.Product, Variant: p.Variant}
-			fill(&o.Lines[i], &d, p.Qty)
-			all = append(all, d)
-		}
-	}
-	return all
-}
-
-// share is the part of q that some of the line stands for.
-func share(q, some, of money.Qty) money.Qty {
-	n, err := money.MulDiv(money.Amount(q), int64(some), int64(of))
-	if err != nil {
-		panic(err) // some is at most of, so the share is at most q
-	}
-	return money.Qty(n)
 }

@@ -6,68 +6,49 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Filter is the query of a list of orders.
+// ListItem is an order as lists show it.
+type ListItem struct {
+	Header
+	LinesCount     int32   `json:"linesCount"`
+	AssignedToName *string `json:"assignedToName" db:"-"`
+	Lines          *[]Line `json:"lines,omitempty" db:"-" doc:"only with include=lines"`
+}
+
+// Filter selects and orders orders.
 type Filter struct {
 	list.Params
 	Sort          string     `query:"sort" enum:"createdAt,number,dueAt,readyBy,payDueAt,total,status,paymentStatus"`
-	Status        []string   `query:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled" doc:"comma list = any of"`
-	PaymentStatus []string   `query:"paymentStatus" enum:"unpaid,partial,paid,refunded" doc:"comma list = any of"`
-	AssignedToID  *uuid.UUID `query:"assignedToId" format:"uuid"`
-	CreatedByID   *uuid.UUID `query:"createdById" format:"uuid"`
-	CustomerID    *uuid.UUID `query:"customerId" format:"uuid"`
-	DateFrom      *list.From `query:"dateFrom" doc:"created at or after"`
-	DateTo        *list.To   `query:"dateTo" doc:"created at or before"`
-	DueFrom       *list.From `query:"dueFrom"`
-	DueTo         *list.To   `query:"dueTo"`
+	Status        []string   `query:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled" where:"status = ANY(?::TEXT[])" doc:"one or several, with commas"`
+	PaymentStatus []string   `query:"paymentStatus" enum:"unpaid,partial,paid,refunded" where:"payment_status = ANY(?::TEXT[])" doc:"one or several, with commas"`
+	AssignedToID  *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
+	CreatedByID   *uuid.UUID `query:"createdById" format:"uuid" where:"created_by_id = ?"`
+	CustomerID    *uuid.UUID `query:"customerId" format:"uuid" where:"customer_id = ?"`
+	DateFrom      *list.From `query:"dateFrom" where:"created_at >= ?" doc:"created at or after"`
+	DateTo        *list.To   `query:"dateTo" where:"created_at <= ?" doc:"created at or before"`
+	DueFrom       *list.From `query:"dueFrom" where:"due_at >= ?"`
+	DueTo         *list.To   `query:"dueTo" where:"due_at <= ?"`
 	Include       []string   `query:"include" enum:"lines"`
 }
 
-var listSpec = list.Spec{ //nolint:gochecknoglobals // a table
-	From: "orders", Columns: orderColumns + ", lines_count",
-	Sorts: map[string]list.Sort{
-		"createdAt":     {Column: "created_at", Type: "TIMESTAMPTZ"},
-		"number":        {Column: "number", Type: "BIGINT"},
-		"dueAt":         {Column: "due_at", Type: "TIMESTAMPTZ", Nullable: true},
-		"readyBy":       {Column: "ready_by", Type: "TIMESTAMPTZ", Nullable: true},
-		"payDueAt":      {Column: "pay_due_at", Type: "TIMESTAMPTZ", Nullable: true},
-		"total":         {Column: "total", Type: "BIGINT"},
-		"status":        {Column: "status", Type: "TEXT"},
-		"paymentStatus": {Column: "payment_status", Type: "TEXT"},
-	},
-}
+var items = list.Of[ListItem, Filter]("orders")
 
-// List reads a page of orders.
-func (s *Service) List(ctx context.Context, company tenant.ID, f Filter) (*list.Page[ListItem], error) {
-	q, err := list.New(listSpec, company, f.Params, f.Sort)
+// List lists orders, with their lines on request.
+func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
+	page, err := items.Page(ctx, s.db, by.Company, f)
 	if err != nil {
 		return nil, err
 	}
-	q.In("status", f.Status)
-	q.In("payment_status", f.PaymentStatus)
-	q.Equal("assigned_to_id", f.AssignedToID)
-	q.Equal("created_by_id", f.CreatedByID)
-	q.Equal("customer_id", f.CustomerID)
-	q.Search("search_text")
-	if err := q.Between("created_at", "dateFrom", f.DateFrom, "dateTo", f.DateTo); err != nil {
-		return nil, err
-	}
-	if err := q.Between("due_at", "dueFrom", f.DueFrom, "dueTo", f.DueTo); err != nil {
-		return nil, err
-	}
-	page, err := list.Fetch(ctx, s.db, q, func(o *ListItem) []any { return append(headerTargets(&o.Header), &o.LinesCount) })
-	if err != nil {
-		return nil, err
-	}
-	return page, s.complete(ctx, company, page.Items, slices.Contains(f.Include, "lines"))
+	return page, s.complete(ctx, by.Company, page.Items, slices.Contains(f.Include, "lines"))
 }
 
-// complete adds to the orders of a page what is not in their rows.
+// complete adds to the orders of a page what is not in their rows, in one round trip.
 func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem, withLines bool) error {
 	ids, users := make([]uuid.UUID, len(items)), []uuid.UUID{}
 	for i := range items {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -13,67 +16,62 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-const orderColumns = `company_id, id, number, status, payment_status, customer_id, asset_id, address_id, address_label, customer_name, customer_phone, customer_email,
-customer_note, channel, source, external_id, deal_id, warehouse_id, delivery_status, delivery_method, delivery_cost, delivery_address_text,
-due_at, ready_by, pay_due_at, note, subtotal, discount_percent_bp, discount_amount, total, prepaid_amount, was_paid, created_by_id, assigned_to_id,
-completed_at, cancelled_at, version, ev_pos, created_at, updated_at`
+// headers is the plan of what orders read of their table, and what they compare to find out whether they have changed.
+var headers = record.PlanOf[Header]()
 
-func headerTargets(h *Header) []any {
-	return append([]any{
-		&h.CompanyID, &h.ID, &h.Number, &h.Status, &h.PaymentStatus, &h.CustomerID, &h.AssetID, &h.AddressID, &h.AddressLabel, &h.CustomerName, &h.CustomerPhone, &h.CustomerEmail,
-		&h.CustomerNote, &h.Channel, &h.Source, &h.ExternalID, &h.DealID, &h.WarehouseID, &h.DeliveryStatus, &h.DeliveryMethod, &h.DeliveryCost, &h.DeliveryAddressText,
-		&h.DueAt, &h.ReadyBy, &h.PayDueAt, &h.Note, &h.Subtotal, &h.DiscountPercent, &h.DiscountAmount, &h.Total, &h.PrepaidAmount, &h.wasPaid, &h.CreatedByID, &h.AssignedToID,
-		&h.CompletedAt, &h.CancelledAt,
-	}, h.Targets()...)
+// row is an order as its table has it.
+type row struct {
+	Header
+	SourceKey  string `json:"-"` // source or "", so that external ids are unique among orders without a source, too
+	LinesCount int32  `json:"-"`
+	Words      string `json:"-" db:"-" search:"text"` // the number and the names of the lines
 }
 
-const sqlInsertOrder = `INSERT INTO orders (` + orderColumns + `, source_key, lines_count, search_text)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26, $27, $28, $29, $30,
-$31, $32, $33, $34, $35, $36, $37, $38, $39, $40, $41, $42, $43)`
+var table = resource.Of[row]("orders", "ORDER").OnConstraint("orders_external_key", errExternalTaken)
 
-func insertOrder(tx *db.Tx, o *Order) {
-	h := &o.Header
-	tx.Queue(sqlInsertOrder, h.CompanyID, h.ID, h.Number, h.Status, h.PaymentStatus, h.CustomerID, h.AssetID, h.AddressID, h.AddressLabel, h.CustomerName, h.CustomerPhone, h.CustomerEmail,
-		h.CustomerNote, h.Channel, h.Source, h.ExternalID, h.DealID, h.WarehouseID, h.DeliveryStatus, h.DeliveryMethod, h.DeliveryCost, h.DeliveryAddressText,
-		h.DueAt, h.ReadyBy, h.PayDueAt, h.Note, h.Subtotal, h.DiscountPercent, h.DiscountAmount, h.Total, h.PrepaidAmount, h.wasPaid, h.CreatedByID, h.AssignedToID,
-		h.CompletedAt, h.CancelledAt, h.Version, h.EvPos, h.CreatedAt, h.UpdatedAt, deref(h.Source), len(o.Lines), o.searchText()).
-		OnConstraint("orders_external_key", errExternalTaken)
+func rowOf(o *Order) *row {
+	words := []string{strconv.FormatInt(o.Number, 10)}
+	for _, l := range o.Lines {
+		words = append(words, l.Name)
+	}
+	return &row{Header: o.Header, SourceKey: deref(o.Source), LinesCount: int32(len(o.Lines)), Words: strings.Join(words, "\n")}
+}
+
+func insertOrder(tx *db.Tx, o *Order) { table.Insert(tx, rowOf(o)) }
+
+// updateOrder stores a changed order, and its lines if they have changed.
+func updateOrder(tx *db.Tx, before, o *Order) {
+	table.Update(tx, rowOf(o))
+	if !slices.EqualFunc(before.Lines, o.Lines, sameLine) {
+		tx.Queue(sqlDeleteLines, o.CompanyID, o.ID)
+		insertLines(tx, o)
+	}
+}
+
+// sameLine reports whether a stored line need not be written again.
+func sameLine(a, b Line) bool {
+	return a.ID == b.ID && a.DiscountAmount == b.DiscountAmount && a.ReservedQty == b.ReservedQty
 }
 
 const sqlSelectStored = `SELECT EXISTS (SELECT 1 FROM orders WHERE company_id = $1 AND id = $2)`
 
 // stored tells whether the transaction that creates the order has happened: orders are never deleted.
-func stored(company tenant.ID, id uuid.UUID) db.Fact {
+func stored(company tenant.ID, id uuid.UUID) db.CommitCheck {
 	return func(ctx context.Context, q db.Querier) (found bool, err error) {
 		err = q.QueryRow(ctx, sqlSelectStored, company, id).Scan(&found)
 		return found, err
 	}
 }
 
-const sqlUpdateOrder = `UPDATE orders SET status = $3, payment_status = $4, customer_id = $5, asset_id = $6, address_id = $7, address_label = $8,
-customer_name = $9, customer_phone = $10, customer_email = $11, customer_note = $12, channel = $13, source = $14, source_key = $15, external_id = $16,
-warehouse_id = $17, delivery_status = $18, delivery_method = $19, delivery_cost = $20, delivery_address_text = $21, due_at = $22, ready_by = $23,
-pay_due_at = $24, note = $25, subtotal = $26, discount_percent_bp = $27, discount_amount = $28, total = $29, prepaid_amount = $30, was_paid = $31,
-assigned_to_id = $32, completed_at = $33, cancelled_at = $34, lines_count = $35, search_text = $36, version = $37, ev_pos = $38, updated_at = $39
-WHERE company_id = $1 AND id = $2 AND version = $37 - 1`
-
-func updateOrder(tx *db.Tx, o *Order) {
-	h := &o.Header
-	tx.Queue(sqlUpdateOrder, h.CompanyID, h.ID, h.Status, h.PaymentStatus, h.CustomerID, h.AssetID, h.AddressID, h.AddressLabel,
-		h.CustomerName, h.CustomerPhone, h.CustomerEmail, h.CustomerNote, h.Channel, h.Source, deref(h.Source), h.ExternalID,
-		h.WarehouseID, h.DeliveryStatus, h.DeliveryMethod, h.DeliveryCost, h.DeliveryAddressText, h.DueAt, h.ReadyBy,
-		h.PayDueAt, h.Note, h.Subtotal, h.DiscountPercent, h.DiscountAmount, h.Total, h.PrepaidAmount, h.wasPaid,
-		h.AssignedToID, h.CompletedAt, h.CancelledAt, len(o.Lines), o.searchText(), h.Version, h.EvPos, h.UpdatedAt).
-		Expect(1, db.ErrStale).OnConstraint("orders_external_key", errExternalTaken)
-}
-
-const sqlSelectOrder = `SELECT ` + orderColumns + ` FROM orders WHERE company_id = $1 AND id = $2`
-
-const sqlLockOrder = sqlSelectOrder + ` FOR UPDATE`
+var (
+	sqlSelectOrder = `SELECT ` + headers.SelectList("") + ` FROM orders WHERE company_id = $1 AND id = $2`
+	sqlLockOrder   = sqlSelectOrder + ` FOR UPDATE`
+)
 
 const sqlSelectLines = `SELECT order_id, ` + lineColumns + ` FROM order_lines WHERE company_id = $1 AND order_id = ANY($2::UUID[]) ORDER BY order_id, sort_order`
 
@@ -85,7 +83,7 @@ func selectOrder(ctx context.Context, q db.Querier, company tenant.ID, id uuid.U
 		sql = sqlLockOrder
 	}
 	b := &pgx.Batch{}
-	b.Queue(sql, company, id).QueryRow(func(row pgx.Row) error { return row.Scan(headerTargets(&o.Header)...) })
+	b.Queue(sql, company, id).QueryRow(func(row pgx.Row) error { return row.Scan(headers.Targets(&o.Header)...) })
 	b.Queue(sqlSelectLines, company, []uuid.UUID{id}).Query(func(rows pgx.Rows) error {
 		return readLines(rows, func(_ uuid.UUID, l Line) { o.Lines = append(o.Lines, l) })
 	})
@@ -172,12 +170,6 @@ func jsonArray[T any](all []T) string {
 }
 
 const sqlDeleteLines = `DELETE FROM order_lines WHERE company_id = $1 AND order_id = $2`
-
-// replaceLines stores the lines of an order in place of those it had.
-func replaceLines(tx *db.Tx, o *Order) {
-	tx.Queue(sqlDeleteLines, o.CompanyID, o.ID)
-	insertLines(tx, o)
-}
 
 const sqlInsertPayment = `INSERT INTO order_payments (company_id, order_id, id, delta, created_by_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
 

@@ -13,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 func TestLifeOfAnOrder(t *testing.T) {
@@ -202,7 +202,7 @@ func TestFaultsOfEveryField(t *testing.T) {
 		{"items", []any{map[string]any{"kind": "custom", "name": "x"}}, "items[0].unitPrice", "REQUIRED"},
 		{"customerId", "x", "customerId", "FORMAT"},
 		{"assetId", 1, "assetId", "TYPE"},
-		{"addressId", "", "addressId", "FORMAT"},
+		{"addressId", "x", "addressId", "FORMAT"},
 		{"dealId", true, "dealId", "TYPE"},
 		{"customerName", long, "customerName", "LENGTH"},
 		{"customerPhone", long, "customerPhone", "LENGTH"},
@@ -210,7 +210,7 @@ func TestFaultsOfEveryField(t *testing.T) {
 		{"customerNote", long, "customerNote", "LENGTH"},
 		{"channel", "pigeon", "channel", "ENUM"},
 		{"source", long, "source", "LENGTH"},
-		{"externalId", "", "externalId", "LENGTH"},
+		{"externalId", long, "externalId", "LENGTH"},
 		{"warehouseId", "x", "warehouseId", "FORMAT"},
 		{"deliveryMethod", "drone", "deliveryMethod", "ENUM"},
 		{"deliveryCost", -1, "deliveryCost", "MIN"},
@@ -307,9 +307,9 @@ func TestPatchRules(t *testing.T) {
 	require.Equal(t, "Ann Lee", got["customerName"])
 	require.EqualValues(t, 0, s.balance(s.ann), "the payments went with the customer")
 	s.n.mu.Lock()
-	item := s.n.items[orders.ItemRef{Kind: "product", ID: s.wood}]
+	item := s.n.items[trade.ItemRef{Kind: "product", ID: s.wood}]
 	item.Hidden = true
-	s.n.items[orders.ItemRef{Kind: "product", ID: s.wood}] = item
+	s.n.items[trade.ItemRef{Kind: "product", ID: s.wood}] = item
 	s.n.mu.Unlock()
 	s.patch(id, map[string]any{"items": []any{map[string]any{"refId": s.wood, "qty": 4}}}).OK(200)
 	require.Equal(t, "0/4", s.stock(s.wood), "a hidden item stays in the order that has it")

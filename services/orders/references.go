@@ -10,118 +10,102 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// references are the records that a body names; nil and empty ones are not looked for.
+// references are the records that an order names anew; nil and empty ones are not looked for.
 type references struct {
-	items     []ItemRef
-	customer  *uuid.UUID
-	asset     *uuid.UUID
-	address   *uuid.UUID
-	deal      *uuid.UUID
-	assigned  *uuid.UUID
-	warehouse *uuid.UUID
-	standard  bool // the default warehouse is wanted when none is named
-	source    *string
-	external  *string // to be unique among the orders of source
+	known            reference.Set // records that only have to exist
+	items            []trade.ItemRef
+	customer         *uuid.UUID
+	address          *uuid.UUID
+	warehouse        *uuid.UUID
+	defaultWarehouse bool // is wanted when none is named
+	source           *string
+	external         *string // to be unique among the orders of source
 }
 
-// facts are what the references say.
-type facts struct {
-	items     map[ItemRef]Item
-	prices    map[ItemRef]money.Amount
-	client    *Client
+// resolved is what the references stand for.
+type resolved struct {
+	items     map[trade.ItemRef]trade.Item
+	prices    map[trade.ItemRef]money.Amount
+	client    *trade.Client
 	address   *string // label
 	warehouse *uuid.UUID
-	twin      *uuid.UUID // the order that has the external id
+	duplicate *uuid.UUID // the order that has the external id
 }
 
-// look reads everything that the references name; the first that does not exist is a 404.
-func (s *Service) look(ctx context.Context, q db.Querier, company tenant.ID, r references) (facts, error) {
-	var f facts
+// refer collects the references of an order to records that only have to exist, where they differ from before.
+func (s *Service) refer(before, o *Header) (set reference.Set) {
+	set.Add("ASSET", "assetId", before.AssetID, o.AssetID, s.cfg.Assets)
+	set.Add("DEAL", "dealId", before.DealID, o.DealID, s.cfg.Deals)
+	set.Add("USER", "assignedToId", before.AssignedToID, o.AssignedToID, s.cfg.Users.KnownUsers)
+	return set
+}
+
+// resolve reads everything that the references name, all of it in one round trip unless the client has a price list.
+// The first that does not exist is a 404.
+func (s *Service) resolve(ctx context.Context, q db.Querier, company tenant.ID, r references) (resolved, error) {
+	var out resolved
 	var reads []batchloader.Read
 	add := func(wanted bool, read batchloader.Read) {
 		if wanted {
 			reads = append(reads, read)
 		}
 	}
-	add(r.customer != nil, func(ctx context.Context, q db.Querier) error { return s.lookClient(ctx, q, company, r, &f) })
-	add(r.asset != nil, func(ctx context.Context, q db.Querier) error { return s.lookAsset(ctx, q, company, *r.asset) })
-	add(r.address != nil, func(ctx context.Context, q db.Querier) error { return s.lookAddress(ctx, q, company, *r.address, &f) })
-	add(r.deal != nil, func(ctx context.Context, q db.Querier) error { return s.lookDeal(ctx, q, company, *r.deal) })
-	add(r.assigned != nil, func(ctx context.Context, q db.Querier) error { return s.lookUser(ctx, q, company, *r.assigned) })
-	add(r.warehouse != nil || r.standard, func(ctx context.Context, q db.Querier) error {
-		return s.lookWarehouse(ctx, q, company, r.warehouse, &f)
+	add(r.customer != nil, func(ctx context.Context, q db.Querier) error { return s.resolveClient(ctx, q, company, r, &out) })
+	add(r.address != nil, func(ctx context.Context, q db.Querier) error {
+		return s.resolveAddress(ctx, q, company, *r.address, &out)
+	})
+	reads = append(reads, r.known.Reads(company)...)
+	add(r.warehouse != nil || r.defaultWarehouse, func(ctx context.Context, q db.Querier) error {
+		return s.resolveWarehouse(ctx, q, company, r.warehouse, &out)
 	})
 	add(len(r.items) > 0, func(ctx context.Context, q db.Querier) (err error) {
-		f.items, err = s.cfg.Catalog.OrderItems(ctx, q, company, r.items)
+		out.items, err = s.cfg.Catalog.OrderItems(ctx, q, company, r.items)
 		return err
 	})
 	add(r.external != nil, func(ctx context.Context, q db.Querier) (err error) {
-		f.twin, err = selectExternal(ctx, q, company, r.source, *r.external)
+		out.duplicate, err = selectExternal(ctx, q, company, r.source, *r.external)
 		return err
 	})
 	if len(reads) == 0 {
-		return f, nil
+		return out, nil
 	}
-	return f, batchloader.Load(ctx, q, reads...)
+	return out, batchloader.Load(ctx, q, reads...)
 }
 
-// lookClient reads the client and, where the client has a price list, its prices.
-func (s *Service) lookClient(ctx context.Context, q db.Querier, company tenant.ID, r references, f *facts) error {
-	c, found, err := s.cfg.Clients.OrderClient(ctx, q, company, *r.customer, false)
-	if err != nil {
+// resolveClient reads the client and, where the client has a price list, its prices.
+func (s *Service) resolveClient(ctx context.Context, q db.Querier, company tenant.ID, r references, out *resolved) error {
+	c, found, err := s.cfg.Clients.DocumentClient(ctx, q, company, *r.customer, false)
+	if err := missing(err, found, "CLIENT", "customerId", *r.customer); err != nil {
 		return err
 	}
-	if !found {
-		return fault.ReferenceNotFound("CLIENT", "customerId", r.customer.String())
-	}
-	f.client = &c
+	out.client = &c
 	if c.PriceListID != nil && s.cfg.PriceLists != nil && len(r.items) > 0 {
-		f.prices, err = s.cfg.PriceLists.Prices(ctx, q, company, *c.PriceListID, r.items)
+		out.prices, err = s.cfg.PriceLists.Prices(ctx, q, company, *c.PriceListID, r.items)
 	}
 	return err
 }
 
-func (s *Service) lookAsset(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (err error) {
-	found := false
-	if s.cfg.Places != nil {
-		found, err = s.cfg.Places.HasAsset(ctx, q, company, id)
-	}
-	return missing(err, found, "ASSET", "assetId", id)
-}
-
-func (s *Service) lookAddress(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, f *facts) (err error) {
+func (s *Service) resolveAddress(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, out *resolved) (err error) {
 	found, label := false, ""
-	if s.cfg.Places != nil {
-		label, found, err = s.cfg.Places.AddressLabel(ctx, q, company, id)
-		f.address = &label
+	if s.cfg.Addresses != nil {
+		label, found, err = s.cfg.Addresses.AddressLabel(ctx, q, company, id)
+		out.address = &label
 	}
 	return missing(err, found, "ADDRESS", "addressId", id)
 }
 
-func (s *Service) lookDeal(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (err error) {
-	found := false
-	if s.cfg.Deals != nil {
-		found, err = s.cfg.Deals.HasDeal(ctx, q, company, id)
-	}
-	return missing(err, found, "DEAL", "dealId", id)
-}
-
-func (s *Service) lookUser(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) error {
-	names, err := s.cfg.Users.UserNames(ctx, q, company, []uuid.UUID{id})
-	_, found := names[id]
-	return missing(err, found, "USER", "assignedToId", id)
-}
-
-func (s *Service) lookWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID, f *facts) error {
+func (s *Service) resolveWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID, out *resolved) error {
 	found, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, company, id)
 	if ok {
-		f.warehouse = &found
+		out.warehouse = &found
 	}
 	if id == nil {
-		return err // only goods that are kept in stock need one, see needsWarehouse
+		return err // only items with stock need one, see needsWarehouse
 	}
 	return missing(err, ok, "WAREHOUSE", "warehouseId", *id)
 }
@@ -152,12 +136,12 @@ func missing(err error, found bool, entity, field string, id uuid.UUID) error {
 	return fault.ReferenceNotFound(entity, field, id.String())
 }
 
-// check are the states of what the facts tell that an order cannot have.
-func (f facts) check(customer *uuid.UUID) error {
-	if f.twin != nil {
-		return externalTaken(*f.twin)
+// check is the 409 of an external id that another order has, and of an archived client.
+func (r *resolved) check(customer *uuid.UUID) error {
+	if r.duplicate != nil {
+		return externalTaken(*r.duplicate)
 	}
-	if f.client != nil && f.client.Archived {
+	if r.client != nil && r.client.Archived {
 		return fault.StateConflict("CLIENT_ARCHIVED", "the client is archived; restore the client or choose another").
 			With("field", "customerId").With("id", customer)
 	}
@@ -168,4 +152,4 @@ func externalTaken(order uuid.UUID) error {
 	return errExternalTaken.With("orderId", order)
 }
 
-var errExternalTaken = fault.StateConflict("ORDER_EXTERNAL_ID_TAKEN", "an order of this source has the externalId already; see meta.orderId")
+var errExternalTaken = fault.StateConflict("ORDER_EXTERNAL_ID_TAKEN", "an order of this source already has the externalId; see meta.orderId")

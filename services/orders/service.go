@@ -5,7 +5,6 @@ package orders
 
 import (
 	"context"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -13,73 +12,29 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-)
-
-const (
-	component = "orders"
-	scope     = "orders"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 // Catalog reads what can be sold.
 type Catalog interface {
 	// OrderItems reads the items of the refs. Refs without an item are left out.
-	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []ItemRef) (map[ItemRef]Item, error)
-}
-
-// ItemRef names a product, one of its variants, or a service.
-type ItemRef struct {
-	Kind    string // product or service
-	ID      uuid.UUID
-	Variant uuid.UUID // zero = none
-}
-
-// Item is what a line takes from the catalog.
-type Item struct {
-	SKU          string
-	Name         string
-	Unit         string
-	Price        money.Amount // of the variant, if one is named
-	Hidden       bool
-	HasStock     bool
-	HasVariants  bool // it has active variants, one of which must be named
-	NoVariant    bool // the item exists, the variant that the ref names does not
-	MinOrderQty  *money.Qty
-	OrderStepQty *money.Qty
-	Parts        []Part                 // of a bundle that has no stock of its own: its components with stock
-	Options      map[uuid.UUID]Modifier // of its modifier groups, by option
-}
-
-// Part is a component of a bundle.
-type Part struct {
-	Product uuid.UUID
-	Qty     money.Qty // in one bundle
+	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
 }
 
 // Clients reads the customers of orders and keeps their balance.
 type Clients interface {
-	// OrderClient reads a client; lock keeps others from confirming orders of the client until the transaction ends.
-	OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c Client, found bool, err error)
-	// AddBalance queues a change of the client's balance.
-	AddBalance(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error
-}
-
-// Client is what an order takes from its customer.
-type Client struct {
-	DisplayName      string
-	Phone            *string
-	Email            *string
-	Archived         bool
-	PaymentTermsDays *int32
-	CreditLimit      money.Amount // 0 = no limit
-	Balance          money.Amount // negative = debt
-	PriceListID      *uuid.UUID   // the client's own, else that of the group
+	// DocumentClient reads a client; lock keeps others from confirming orders of the client until the transaction ends.
+	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
+	// AddBalance queues a change of the client's balance; a delta of 0 changes nothing.
+	AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount)
 }
 
 // PriceLists reads the prices that some clients have.
 type PriceLists interface {
 	// Prices gives the prices of the refs that the list has.
-	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []ItemRef) (map[ItemRef]money.Amount, error)
+	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []trade.ItemRef) (map[trade.ItemRef]money.Amount, error)
 }
 
 // Stock is the warehouse as orders use it.
@@ -87,38 +42,25 @@ type Stock interface {
 	// FindWarehouse gives the named warehouse, or the default one when id is nil; ok is false when there is none.
 	FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (found uuid.UUID, ok bool, err error)
 	// Reserve queues changes of what is reserved; more than is available may be 409 STOCK_INSUFFICIENT.
-	Reserve(tx *db.Tx, by access.Caller, deltas []StockDelta)
-	// Complete changes physical quantities and reserves of a completed order, and records the movements.
-	Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []StockDelta) error
+	Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta)
+	// Move changes physical quantities and reserves, and records the movements of the document.
+	Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error
 }
 
-// StockDelta is a change of what a warehouse holds, and has reserved, of a product or variant (zero = none).
-type StockDelta struct {
-	Warehouse uuid.UUID
-	Product   uuid.UUID
-	Variant   uuid.UUID
-	Qty       money.Qty
-	Reserved  money.Qty
-}
-
-// Users reads the people of a company.
+// Users knows the people of a company.
 type Users interface {
-	// UserNames gives the display names of users; ids of nobody are left out.
+	// UserNames are the display names of those ids that are users of the company; a user without a name has "".
 	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
+	// KnownUsers are those of the ids that are users of the company.
+	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
-// Places reads the addresses and assets of clients.
-type Places interface {
+// Addresses reads the addresses of clients.
+type Addresses interface {
 	AddressLabel(ctx context.Context, q db.Querier, company tenant.ID, address uuid.UUID) (label string, found bool, err error)
-	HasAsset(ctx context.Context, q db.Querier, company tenant.ID, asset uuid.UUID) (bool, error)
 }
 
-// Deals reads the deals that orders come from.
-type Deals interface {
-	HasDeal(ctx context.Context, q db.Querier, company tenant.ID, deal uuid.UUID) (bool, error)
-}
-
-// Config is what the service needs. Where PriceLists, Places or Deals is nil, there are none.
+// Config is what the service needs. Where PriceLists, Addresses, Assets or Deals is nil, there are none.
 type Config struct {
 	DB         *db.DB
 	Numbers    *numbering.Committer
@@ -127,9 +69,9 @@ type Config struct {
 	Stock      Stock
 	Users      Users
 	PriceLists PriceLists
-	Places     Places
-	Deals      Deals
-	Now        func() time.Time // nil = time.Now
+	Addresses  Addresses
+	Assets     reference.Known
+	Deals      reference.Known
 }
 
 // Service is the orders of all companies.
@@ -140,11 +82,34 @@ type Service struct {
 
 // New makes the service.
 func New(cfg Config) *Service {
-	if cfg.Now == nil {
-		cfg.Now = time.Now
+	if cfg.Assets == nil {
+		cfg.Assets = noneKnown
+	}
+	if cfg.Deals == nil {
+		cfg.Deals = noneKnown
 	}
 	return &Service{cfg: cfg, db: cfg.DB}
 }
 
-// now is the time of a change, as precise as the database keeps it.
-func (s *Service) now() time.Time { return s.cfg.Now().UTC().Truncate(time.Microsecond) }
+func noneKnown(context.Context, db.Querier, tenant.ID, []uuid.UUID) ([]uuid.UUID, error) {
+	return nil, nil
+}
+
+// Get reads one order with its lines.
+func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Order, error) {
+	return selectOrder(ctx, s.db, by.Company, id, false)
+}
+
+// lock reads the order that a caller is about to change and keeps others from changing it until the transaction ends.
+// Changes read the lines, references and stock as well, so they stay SERIALIZABLE; those of one order wait for each other in
+// this process, where the database would refuse them.
+func (s *Service) lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Order, error) {
+	if err := tx.LockInProcess(ctx, "order "+id.String()); err != nil {
+		return Order{}, err
+	}
+	o, err := selectOrder(ctx, tx, by.Company, id, true)
+	if err != nil {
+		return o, err
+	}
+	return o, by.Expect(o.Version)
+}

@@ -3,7 +3,9 @@ package orders_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
@@ -28,26 +31,26 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // the database, because it is part of the transactions, and the warehouse as it is.
 type neighbours struct {
 	mu       sync.Mutex
-	items    map[orders.ItemRef]orders.Item
-	clients  map[uuid.UUID]orders.Client
+	items    map[trade.ItemRef]trade.Item
+	clients  map[uuid.UUID]trade.Client
 	users    map[uuid.UUID]string
 	deals    map[uuid.UUID]bool
-	prices   map[orders.ItemRef]money.Amount
-	products map[warehouse.Key]warehouse.Product
+	prices   map[trade.ItemRef]money.Amount
+	products map[trade.StockKey]trade.StockProduct
 	store    *warehouse.Service
 }
 
-func (n *neighbours) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []orders.ItemRef) (map[orders.ItemRef]orders.Item, error) {
+func (n *neighbours) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	found := map[orders.ItemRef]orders.Item{}
+	found := map[trade.ItemRef]trade.Item{}
 	for _, r := range refs {
 		item, ok := n.items[r]
 		if !ok && r.Variant != uuid.Nil {
 			bare := r
 			bare.Variant = uuid.Nil
 			if item, ok = n.items[bare]; ok {
-				item.NoVariant = true
+				item.UnknownVariant = true
 			}
 		}
 		if ok {
@@ -69,7 +72,7 @@ const sqlLockBalance = `SELECT balance FROM test_balances WHERE company_id = $1 
 const sqlAddBalance = `INSERT INTO test_balances (company_id, id, balance) VALUES ($1, $2, $3)
 ON CONFLICT (company_id, id) DO UPDATE SET balance = test_balances.balance + excluded.balance`
 
-func (n *neighbours) OrderClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (orders.Client, bool, error) {
+func (n *neighbours) DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (trade.Client, bool, error) {
 	n.mu.Lock()
 	c, ok := n.clients[id]
 	n.mu.Unlock()
@@ -82,12 +85,11 @@ func (n *neighbours) OrderClient(ctx context.Context, q db.Querier, company tena
 	return c, ok, nil
 }
 
-func (n *neighbours) AddBalance(_ context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) error {
+func (n *neighbours) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) {
 	tx.Queue(sqlAddBalance, company, id, delta)
-	return nil
 }
 
-func (n *neighbours) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []orders.ItemRef) (map[orders.ItemRef]money.Amount, error) {
+func (n *neighbours) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []trade.ItemRef) (map[trade.ItemRef]money.Amount, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.prices, nil
@@ -105,16 +107,21 @@ func (n *neighbours) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids
 	return found, nil
 }
 
-func (n *neighbours) HasDeal(_ context.Context, _ db.Querier, _ tenant.ID, id uuid.UUID) (bool, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.deals[id], nil
+func (n *neighbours) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	names, err := n.UserNames(ctx, q, company, ids)
+	return slices.Collect(maps.Keys(names)), err
 }
 
-func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
+func (n *neighbours) KnownDeals(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	found := map[warehouse.Key]warehouse.Product{}
+	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return !n.deals[id] }), nil
+}
+
+func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	found := map[trade.StockKey]trade.StockProduct{}
 	for _, k := range keys {
 		if p, ok := n.products[k]; ok {
 			found[k] = p
@@ -124,24 +131,15 @@ func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID,
 }
 
 func (n *neighbours) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
-	return n.store.Find(ctx, q, company, id)
+	return n.store.FindWarehouse(ctx, q, company, id)
 }
 
-func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []orders.StockDelta) {
-	n.store.Reserve(tx, by, stockDeltas(deltas))
+func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
+	n.store.Reserve(tx, by, deltas)
 }
 
-func (n *neighbours) Complete(ctx context.Context, tx *db.Tx, by access.Caller, order uuid.UUID, number int64, deltas []orders.StockDelta) error {
-	doc := warehouse.Document{Movement: "order_completion", Type: "order", ID: order, Number: number}
-	return n.store.Move(ctx, tx, by, doc, stockDeltas(deltas))
-}
-
-func stockDeltas(deltas []orders.StockDelta) []warehouse.Delta {
-	all := make([]warehouse.Delta, len(deltas))
-	for i, d := range deltas {
-		all[i] = warehouse.Delta{Warehouse: d.Warehouse, Key: warehouse.Key{Product: d.Product, Variant: d.Variant}, Qty: d.Qty, Reserved: d.Reserved}
-	}
-	return all
+func (n *neighbours) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error {
+	return n.store.Move(ctx, tx, by, doc, deltas)
 }
 
 // shop is a fresh company with something to sell.
@@ -193,7 +191,7 @@ func (s *shop) addDepot() {
 	s.t.Helper()
 	require.NoError(s.t, dbtest.Open(s.t).RunTx(context.Background(), "test.warehouse", func(ctx context.Context, tx *db.Tx) (err error) {
 		s.n.store.CreateDefault(tx, s.Principal.Company, uuid.New(), "Depot")
-		s.depot, _, err = s.n.store.Find(ctx, tx, s.Principal.Company, nil)
+		s.depot, _, err = s.n.store.FindWarehouse(ctx, tx, s.Principal.Company, nil)
 		return err
 	}))
 	require.NotZero(s.t, s.depot)
@@ -202,33 +200,33 @@ func (s *shop) addDepot() {
 func newShop(t testing.TB, d *db.DB) *shop {
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	n := &neighbours{
-		items: map[orders.ItemRef]orders.Item{}, clients: map[uuid.UUID]orders.Client{}, users: map[uuid.UUID]string{},
-		deals: map[uuid.UUID]bool{}, products: map[warehouse.Key]warehouse.Product{},
+		items: map[trade.ItemRef]trade.Item{}, clients: map[uuid.UUID]trade.Client{}, users: map[uuid.UUID]string{},
+		deals: map[uuid.UUID]bool{}, products: map[trade.StockKey]trade.StockProduct{},
 	}
-	n.store = warehouse.New(d, n)
+	n.store = warehouse.New(warehouse.Config{DB: d, Products: n})
 	s := &shop{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bob: id(), deal: id()}
 	two := money.Units(2)
-	s.sell(s.bolt, orders.Item{SKU: "B-1", Name: "Bolt", Unit: "pcs", Price: 250, HasStock: true, MinOrderQty: &two, OrderStepQty: &two})
-	s.sell(s.wood, orders.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, Options: map[uuid.UUID]orders.Modifier{s.gift: {Name: "Gift wrap", Surcharge: 150}}})
-	s.sell(s.kit, orders.Item{SKU: "K-1", Name: "Kit", Unit: "pcs", Price: 5000, Parts: []orders.Part{{Product: s.wood, Qty: 2500}, {Product: s.bolt, Qty: money.Units(4)}}})
-	s.sell(s.shirt, orders.Item{SKU: "S-1", Name: "Shirt", Unit: "pcs", Price: 1200, HasStock: true, HasVariants: true})
-	s.sell(s.old, orders.Item{SKU: "O-1", Name: "Old", Unit: "pcs", Price: 1, Hidden: true})
-	n.items[orders.ItemRef{Kind: "product", ID: s.shirt, Variant: s.large}] = orders.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
-	n.items[orders.ItemRef{Kind: "service", ID: s.fix}] = orders.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
+	s.sell(s.bolt, trade.Item{SKU: "B-1", Name: "Bolt", Unit: "pcs", Price: 250, HasStock: true, MinOrderQty: &two, OrderStepQty: &two})
+	s.sell(s.wood, trade.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, Options: map[uuid.UUID]trade.Modifier{s.gift: {Name: "Gift wrap", Surcharge: 150}}})
+	s.sell(s.kit, trade.Item{SKU: "K-1", Name: "Kit", Unit: "pcs", Price: 5000, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.bolt, Qty: money.Units(4)}}})
+	s.sell(s.shirt, trade.Item{SKU: "S-1", Name: "Shirt", Unit: "pcs", Price: 1200, HasStock: true, HasVariants: true})
+	s.sell(s.old, trade.Item{SKU: "O-1", Name: "Old", Unit: "pcs", Price: 1, Hidden: true})
+	n.items[trade.ItemRef{Kind: "product", ID: s.shirt, Variant: s.large}] = trade.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
+	n.items[trade.ItemRef{Kind: "service", ID: s.fix}] = trade.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
 	days := int32(10)
 	phone := "+49 151 2345678"
-	n.clients[s.ann] = orders.Client{DisplayName: "Ann Lee", Phone: &phone, PaymentTermsDays: &days, CreditLimit: 10000}
-	n.clients[s.gone] = orders.Client{DisplayName: "Gone", Archived: true}
+	n.clients[s.ann] = trade.Client{DisplayName: "Ann Lee", Phone: &phone, PaymentTermsDays: &days, CreditLimit: 10000}
+	n.clients[s.gone] = trade.Client{DisplayName: "Gone", Archived: true}
 	n.users[s.bob], n.deals[s.deal] = "Bob", true
 	s.s = orders.New(orders.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Deals: n,
+		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Deals: n.KnownDeals,
 	})
 	return s
 }
 
-func (s *shop) sell(id uuid.UUID, item orders.Item) {
-	s.n.items[orders.ItemRef{Kind: "product", ID: id}] = item
-	s.n.products[warehouse.Key{Product: id}] = warehouse.Product{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
+func (s *shop) sell(id uuid.UUID, item trade.Item) {
+	s.n.items[trade.ItemRef{Kind: "product", ID: id}] = item
+	s.n.products[trade.StockKey{Product: id}] = trade.StockProduct{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
 }
 
 func (s *shop) caller() access.Caller { return access.Caller{Principal: s.Principal} }

@@ -2,16 +2,8 @@ package warehouse
 
 import "github.com/tradegrid/tradegrid/pkg/event"
 
-// Names of the events of this domain.
-const (
-	eventMovementCreated = "stock.movement.created"
-	eventStockAdjusted   = "stock.adjusted"
+var (
+	movementCreated = event.New[Movement]("stock.movement.created", "A physical quantity was changed; one event per movement.")
+	// [Service.SetStock] raises it with what it adds.
+	stockAdjusted = event.With[Stock, adjusted]("stock.adjusted", "A quantity was set by hand.", nil)
 )
-
-// Events are the events that this domain raises (specification, section 6).
-func Events() []event.Type {
-	return []event.Type{
-		event.Of[Movement](eventMovementCreated, component, scope, "A physical quantity was changed; one event per movement."),
-		event.Extended[Stock, adjusted](eventStockAdjusted, component, scope, "A quantity was set by hand."),
-	}
-}

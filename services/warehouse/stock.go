@@ -17,20 +17,20 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// Stock is what a warehouse holds of a product or variant (specification, section 2).
+// Stock is what a warehouse holds of a product or variant; see docs/reference/rules.md#stock.
 type Stock struct {
-	ID                uuid.UUID         `json:"id" format:"uuid"`
-	CompanyID         tenant.ID         `json:"companyId" format:"uuid"`
+	record.Key
 	ProductID         uuid.UUID         `json:"productId" format:"uuid"`
 	ProductName       string            `json:"productName"`
 	ProductSKU        string            `json:"productSku"`
-	VariantID         *uuid.UUID        `json:"variantId" format:"uuid" nullable:"true"`
+	VariantID         *uuid.UUID        `json:"variantId" format:"uuid"`
 	VariantSKU        *string           `json:"variantSku"`
 	VariantAttributes map[string]string `json:"variantAttributes" nullable:"true"`
-	CategoryID        *uuid.UUID        `json:"categoryId" format:"uuid" nullable:"true"`
+	CategoryID        *uuid.UUID        `json:"categoryId" format:"uuid"`
 	CategoryName      *string           `json:"categoryName"`
 	WarehouseID       uuid.UUID         `json:"warehouseId" format:"uuid"`
 	WarehouseName     string            `json:"warehouseName"`
@@ -44,13 +44,12 @@ type Stock struct {
 
 // Movement is one change of a physical quantity. It never changes.
 type Movement struct {
-	ID             uuid.UUID  `json:"id" format:"uuid"`
-	CompanyID      tenant.ID  `json:"companyId" format:"uuid"`
+	record.Key
 	Type           string     `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return"`
 	ProductID      uuid.UUID  `json:"productId" format:"uuid"`
 	ProductName    string     `json:"productName"`
 	ProductSKU     string     `json:"productSku"`
-	VariantID      *uuid.UUID `json:"variantId" format:"uuid" nullable:"true"`
+	VariantID      *uuid.UUID `json:"variantId" format:"uuid"`
 	VariantSKU     *string    `json:"variantSku"`
 	WarehouseID    uuid.UUID  `json:"warehouseId" format:"uuid"`
 	WarehouseName  string     `json:"warehouseName"`
@@ -58,50 +57,33 @@ type Movement struct {
 	QtyBefore      money.Qty  `json:"qtyBefore"`
 	QtyAfter       money.Qty  `json:"qtyAfter"`
 	DocumentType   *string    `json:"documentType" doc:"order, shipment, sale or receipt"`
-	DocumentID     *uuid.UUID `json:"documentId" format:"uuid" nullable:"true"`
+	DocumentID     *uuid.UUID `json:"documentId" format:"uuid"`
 	DocumentNumber *int64     `json:"documentNumber"`
 	Reason         *string    `json:"reason"`
-	CreatedByID    *uuid.UUID `json:"createdById" format:"uuid" nullable:"true"`
+	CreatedByID    *uuid.UUID `json:"createdById" format:"uuid"`
 	CreatedAt      wire.Time  `json:"createdAt"`
-}
-
-// Delta is a change of one stock row: of what is there, and of what is reserved.
-type Delta struct {
-	Warehouse uuid.UUID
-	Key
-	Qty      money.Qty
-	Reserved money.Qty
-}
-
-// Document is what moves stock.
-type Document struct {
-	Movement string // type of the movements, such as order_completion
-	Type     string // order, shipment, sale or receipt; "" = none
-	ID       uuid.UUID
-	Number   int64
-	Reason   string
 }
 
 // sum joins the deltas of one row and puts them in the order in which all documents lock stock rows,
 // so that no two of them wait for each other. Deltas that change nothing fall out.
-func sum(deltas []Delta) []Delta {
+func sum(deltas []trade.StockDelta) []trade.StockDelta {
 	type row struct {
 		warehouse uuid.UUID
-		key       Key
+		key       trade.StockKey
 	}
-	rows := map[row]Delta{}
+	rows := map[row]trade.StockDelta{}
 	for _, d := range deltas {
-		at := row{d.Warehouse, d.Key}
+		at := row{d.Warehouse, d.StockKey}
 		d.Qty, d.Reserved = d.Qty+rows[at].Qty, d.Reserved+rows[at].Reserved
 		rows[at] = d
 	}
-	var all []Delta
+	var all []trade.StockDelta
 	for _, d := range rows {
 		if d.Qty != 0 || d.Reserved != 0 {
 			all = append(all, d)
 		}
 	}
-	slices.SortFunc(all, func(a, b Delta) int {
+	slices.SortFunc(all, func(a, b trade.StockDelta) int {
 		return cmp.Or(bytes.Compare(a.Warehouse[:], b.Warehouse[:]), bytes.Compare(a.Product[:], b.Product[:]), bytes.Compare(a.Variant[:], b.Variant[:]))
 	})
 	return all
@@ -109,7 +91,7 @@ func sum(deltas []Delta) []Delta {
 
 // Reserve changes what is reserved, by positive or negative amounts. It only queues writes. Where the company
 // does not let stock become negative, more than is available is 409 STOCK_INSUFFICIENT with meta.lines.
-func (s *Service) Reserve(tx *db.Tx, by access.Caller, deltas []Delta) {
+func (s *Service) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
 	deltas = sum(deltas)
 	if len(deltas) == 0 {
 		return
@@ -118,15 +100,15 @@ func (s *Service) Reserve(tx *db.Tx, by access.Caller, deltas []Delta) {
 		s.reserveAvailable(tx, by.Company, deltas)
 		return
 	}
-	upsertStocks(tx, by.Company, deltas, s.now())
+	upsertStocks(tx, by.Company, deltas)
 }
 
-func (s *Service) reserveAvailable(tx *db.Tx, company tenant.ID, deltas []Delta) {
+func (s *Service) reserveAvailable(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) {
 	lockStocks(tx, company, deltas)
-	done := map[Key]bool{}
-	updateAvailable(tx, company, deltas, s.now()).Rows(func(rows pgx.Rows) error {
+	done := map[trade.StockKey]bool{}
+	updateAvailable(tx, company, deltas).Rows(func(rows pgx.Rows) error {
 		clear(done)
-		var k Key
+		var k trade.StockKey
 		if _, err := pgx.ForEachRow(rows, []any{&k.Product, &k.Variant}, func() error { done[k] = true; return nil }); err != nil {
 			return fmt.Errorf("read reserved stock: %w", err)
 		}
@@ -135,11 +117,11 @@ func (s *Service) reserveAvailable(tx *db.Tx, company tenant.ID, deltas []Delta)
 }
 
 // insufficient is the fault that names the deltas that were not done.
-func insufficient(deltas []Delta, done map[Key]bool) error {
+func insufficient(deltas []trade.StockDelta, done map[trade.StockKey]bool) error {
 	var lines []map[string]any
 	for _, d := range deltas {
-		if !done[d.Key] {
-			lines = append(lines, map[string]any{"productId": d.Product, "variantId": d.variant(), "warehouseId": d.Warehouse, "required": d.Reserved - d.Qty})
+		if !done[d.StockKey] {
+			lines = append(lines, map[string]any{"productId": d.Product, "variantId": d.VariantID(), "warehouseId": d.Warehouse, "required": d.Reserved - d.Qty})
 		}
 	}
 	if lines == nil {
@@ -150,7 +132,7 @@ func insufficient(deltas []Delta, done map[Key]bool) error {
 }
 
 // Move changes physical quantities, and what is reserved, and records and announces every movement.
-func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc Document, deltas []Delta) error {
+func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error {
 	deltas = sum(deltas)
 	if len(deltas) == 0 {
 		return nil
@@ -163,7 +145,7 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc Doc
 	if err != nil {
 		return err
 	}
-	rows, err := moveStocks(ctx, tx, by.Company, deltas, s.now())
+	rows, err := moveStocks(ctx, tx, by.Company, deltas)
 	if err != nil {
 		return err
 	}
@@ -171,7 +153,7 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc Doc
 		if d.Qty == 0 {
 			continue
 		}
-		m := s.movement(by, doc, d, products[d.Key], names[d.Warehouse], rows[rowKey{d.Warehouse, d.Key}].Qty)
+		m := newMovement(tx, by, doc, d, products[d.StockKey], names[d.Warehouse], rows[rowKey{d.Warehouse, d.StockKey}].Qty)
 		if err := s.record(ctx, tx, by, m); err != nil {
 			return err
 		}
@@ -179,11 +161,11 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc Doc
 	return nil
 }
 
-func (s *Service) movement(by access.Caller, doc Document, d Delta, p Product, warehouse string, after money.Qty) Movement {
+func newMovement(tx *db.Tx, by access.Caller, doc trade.StockDocument, d trade.StockDelta, p trade.StockProduct, warehouse string, after money.Qty) Movement {
 	m := Movement{
-		ID: record.NewID(), CompanyID: by.Company, Type: doc.Movement, ProductID: d.Product, ProductName: p.Name, ProductSKU: p.SKU,
-		VariantID: d.variant(), VariantSKU: p.VariantSKU, WarehouseID: d.Warehouse, WarehouseName: warehouse,
-		Delta: d.Qty, QtyBefore: after - d.Qty, QtyAfter: after, CreatedByID: &by.Actor, CreatedAt: wire.At(s.now()),
+		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Type: doc.Movement, ProductID: d.Product, ProductName: p.Name, ProductSKU: p.SKU,
+		VariantID: d.VariantID(), VariantSKU: p.VariantSKU, WarehouseID: d.Warehouse, WarehouseName: warehouse,
+		Delta: d.Qty, QtyBefore: after - d.Qty, QtyAfter: after, CreatedByID: &by.Actor, CreatedAt: wire.At(tx.Now()),
 	}
 	if doc.Type != "" {
 		m.DocumentType, m.DocumentID, m.DocumentNumber = &doc.Type, &doc.ID, &doc.Number
@@ -197,19 +179,19 @@ func (s *Service) movement(by access.Caller, doc Document, d Delta, p Product, w
 func (s *Service) record(ctx context.Context, tx *db.Tx, by access.Caller, m Movement) error {
 	insertMovement(tx, m)
 	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: eventMovementCreated, Actor: by.Actor, Type: "stock_movement", ID: m.ID, Meta: record.New(m.CreatedAt.Std()), Data: m,
+		Name: movementCreated.Name, Actor: by.Actor, Type: "stock_movement", ID: m.ID, Meta: record.New(m.CreatedAt.Std()), Data: m,
 	})
 }
 
-func keysOf(deltas []Delta) []Key {
-	keys := make([]Key, len(deltas))
+func keysOf(deltas []trade.StockDelta) []trade.StockKey {
+	keys := make([]trade.StockKey, len(deltas))
 	for i, d := range deltas {
-		keys[i] = d.Key
+		keys[i] = d.StockKey
 	}
 	return keys
 }
 
-func warehousesOf(deltas []Delta) []uuid.UUID {
+func warehousesOf(deltas []trade.StockDelta) []uuid.UUID {
 	ids := make([]uuid.UUID, len(deltas))
 	for i, d := range deltas {
 		ids[i] = d.Warehouse
@@ -217,15 +199,15 @@ func warehousesOf(deltas []Delta) []uuid.UUID {
 	return ids
 }
 
-// Adjustment sets the physical quantity of one stock row (specification, section 4).
+// Adjustment sets the physical quantity of one stock row; see docs/reference/rules.md#stock-adjustment.
 type Adjustment struct {
-	ProductID    uuid.UUID  `json:"productId" format:"uuid"`
-	VariantID    *uuid.UUID `json:"variantId,omitempty" format:"uuid" nullable:"true"`
-	WarehouseID  uuid.UUID  `json:"warehouseId" format:"uuid"`
-	TargetQty    int64      `json:"targetQty" minimum:"-1000000000" maximum:"1000000000"`
-	Reason       string     `json:"reason" minLength:"1" maxLength:"500"`
-	ExpectedQty  *money.Qty `json:"expectedQty,omitempty" doc:"refuses the change when the quantity is another one"`
-	ReorderPoint *money.Qty `json:"reorderPoint,omitempty" minimum:"0" maximum:"1000000000"`
+	ProductID    uuid.UUID  `json:"productId" required:"true" format:"uuid"`
+	VariantID    *uuid.UUID `json:"variantId" format:"uuid"`
+	WarehouseID  uuid.UUID  `json:"warehouseId" required:"true" format:"uuid"`
+	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000"`
+	Reason       string     `json:"reason" required:"true" minLength:"1" maxLength:"500"`
+	ExpectedQty  *money.Qty `json:"expectedQty" doc:"refuses the change when the quantity is another one"`
+	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = as it is"`
 }
 
 // adjusted is what the event of an adjustment adds to the stock record.
@@ -238,7 +220,7 @@ type adjusted struct {
 
 // SetStock sets the quantity of a product in a warehouse. A quantity that is there already is no movement.
 func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in Adjustment) (Stock, error) {
-	k := Key{Product: in.ProductID}
+	k := trade.StockKey{Product: in.ProductID}
 	if in.VariantID != nil {
 		k.Variant = *in.VariantID
 	}
@@ -246,41 +228,40 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 	if err != nil {
 		return Stock{}, err
 	}
-	st, err := lockStock(ctx, tx, by.Company, in.WarehouseID, k, s.now())
+	st, err := lockStock(ctx, tx, by.Company, in.WarehouseID, k)
 	if err != nil {
 		return Stock{}, err
 	}
 	if in.ExpectedQty != nil && *in.ExpectedQty != st.Qty {
 		return Stock{}, fault.StateConflict("STOCK_CHANGED", "the quantity is %s, expectedQty says %s; read it again", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
 	}
-	before, target := st.Qty, money.Units(in.TargetQty)
-	reorder := st.ReorderPoint
+	before := st
+	st.Qty = money.Units(in.TargetQty)
 	if in.ReorderPoint != nil {
 		st.ReorderPoint = *in.ReorderPoint
 	}
-	st.Qty = target
 	st.describe(p, k, name)
-	if target == before && st.ReorderPoint == reorder {
+	if st.Qty == before.Qty && st.ReorderPoint == before.ReorderPoint {
 		return st, nil
 	}
-	st.Touch(s.now())
+	st.Touch(tx.Now())
 	updateStock(tx, st, k)
-	if target == before {
+	if st.Qty == before.Qty {
 		return st, nil
 	}
-	d := Delta{Warehouse: in.WarehouseID, Key: k, Qty: target - before}
-	m := s.movement(by, Document{Movement: "adjustment", Reason: in.Reason}, d, p, name, target)
+	d := trade.StockDelta{Warehouse: in.WarehouseID, StockKey: k, Qty: st.Qty - before.Qty}
+	m := newMovement(tx, by, trade.StockDocument{Movement: "adjustment", Reason: in.Reason}, d, p, name, st.Qty)
 	if err := s.record(ctx, tx, by, m); err != nil {
 		return Stock{}, err
 	}
 	return st, outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: eventStockAdjusted, Actor: by.Actor, Type: "stock", ID: st.ID, Meta: st.Meta, Data: st,
-		Extra: adjusted{PreviousQty: before, Delta: d.Qty, Reason: in.Reason, MovementID: m.ID},
+		Name: stockAdjusted.Name, Actor: by.Actor, Type: "stock", ID: st.ID, Meta: st.Meta, Data: st,
+		Extra: adjusted{PreviousQty: before.Qty, Delta: d.Qty, Reason: in.Reason, MovementID: m.ID},
 	})
 }
 
 // adjustable reads what the adjustment refers to.
-func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, in Adjustment, k Key) (p Product, warehouse string, err error) {
+func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, in Adjustment, k trade.StockKey) (p trade.StockProduct, warehouse string, err error) {
 	names, err := selectNames(ctx, tx, company, []uuid.UUID{in.WarehouseID})
 	if err != nil {
 		return p, "", err
@@ -289,8 +270,8 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	if !ok {
 		return p, "", fault.ReferenceNotFound("WAREHOUSE", "warehouseId", in.WarehouseID.String())
 	}
-	bare := Key{Product: in.ProductID}
-	products, err := s.products.StockProducts(ctx, tx, company, []Key{bare, k})
+	bare := trade.StockKey{Product: in.ProductID}
+	products, err := s.products.StockProducts(ctx, tx, company, []trade.StockKey{bare, k})
 	if err != nil {
 		return p, "", err
 	}
@@ -309,22 +290,10 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	return p, warehouse, nil
 }
 
-func (st *Stock) describe(p Product, k Key, warehouse string) {
+func (st *Stock) describe(p trade.StockProduct, k trade.StockKey, warehouse string) {
 	st.ProductName, st.ProductSKU, st.WarehouseName = p.Name, p.SKU, warehouse
-	st.VariantID, st.VariantSKU, st.VariantAttributes = k.variant(), p.VariantSKU, p.VariantAttributes
+	st.VariantID, st.VariantSKU, st.VariantAttributes = k.VariantID(), p.VariantSKU, p.VariantAttributes
 	st.CategoryID, st.CategoryName = p.CategoryID, p.CategoryName
 	st.Available = st.Qty - st.Reserved
 	st.IsLowStock = st.ReorderPoint > 0 && st.Qty <= st.ReorderPoint
-}
-
-// Totals is the stock of a product over all warehouses of the company.
-type Totals struct {
-	Qty       money.Qty
-	Available money.Qty
-	Low       bool // the sum of quantities is at or below the sum of reorder points, which is not 0
-}
-
-// Totals reads the totals of products. Products without stock rows are left out: they have nothing.
-func (s *Service) Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]Totals, error) {
-	return selectTotals(ctx, q, company, products)
 }

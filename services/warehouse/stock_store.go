@@ -3,7 +3,6 @@ package warehouse
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -12,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 // columns are deltas as arrays for unnest.
@@ -20,7 +20,7 @@ type columns struct {
 	qty, reserved                       []money.Qty
 }
 
-func columnsOf(deltas []Delta) (c columns) {
+func columnsOf(deltas []trade.StockDelta) (c columns) {
 	for _, d := range deltas {
 		c.ids = append(c.ids, record.NewID())
 		c.warehouses, c.products, c.variants = append(c.warehouses, d.Warehouse), append(c.products, d.Product), append(c.variants, d.Variant)
@@ -36,9 +36,9 @@ FROM unnest($2::UUID[], $3::UUID[], $4::UUID[], $5::UUID[], $6::DECIMAL[]) AS u(
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE
 SET reserved = stocks.reserved + excluded.reserved, version = stocks.version + 1, ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos)`
 
-func upsertStocks(tx *db.Tx, company tenant.ID, deltas []Delta, now time.Time) {
+func upsertStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) {
 	c := columnsOf(deltas)
-	tx.Queue(sqlReserve, company, c.warehouses, c.products, c.variants, c.ids, c.reserved, now.UnixMicro(), now).Expect(int64(len(deltas)), nil)
+	tx.Queue(sqlReserve, company, c.warehouses, c.products, c.variants, c.ids, c.reserved, tx.Now().UnixMicro(), tx.Now()).Expect(int64(len(deltas)), nil)
 }
 
 // An UPDATE that joins takes its locks in an order of the planner's choice; this one goes first, in the common order.
@@ -46,7 +46,7 @@ const sqlLockStocks = `SELECT product_id FROM stocks WHERE company_id = $1
 AND (warehouse_id, product_id, variant_id) IN (SELECT u.w, u.p, u.v FROM unnest($2::UUID[], $3::UUID[], $4::UUID[]) AS u(w, p, v))
 ORDER BY warehouse_id, product_id, variant_id FOR UPDATE`
 
-func lockStocks(tx *db.Tx, company tenant.ID, deltas []Delta) {
+func lockStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) {
 	if len(deltas) > 1 {
 		c := columnsOf(deltas)
 		tx.Queue(sqlLockStocks, company, c.warehouses, c.products, c.variants)
@@ -59,9 +59,9 @@ WHERE stocks.company_id = $1 AND stocks.warehouse_id = u.w AND stocks.product_id
 AND (u.r <= 0 OR stocks.qty - stocks.reserved >= u.r)
 RETURNING stocks.product_id, stocks.variant_id`
 
-func updateAvailable(tx *db.Tx, company tenant.ID, deltas []Delta, now time.Time) *db.Queued {
+func updateAvailable(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) *db.Queued {
 	c := columnsOf(deltas)
-	return tx.Queue(sqlReserveAvailable, company, c.warehouses, c.products, c.variants, c.reserved, now.UnixMicro())
+	return tx.Queue(sqlReserveAvailable, company, c.warehouses, c.products, c.variants, c.reserved, tx.Now().UnixMicro())
 }
 
 const sqlMoveStocks = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
@@ -74,15 +74,15 @@ RETURNING warehouse_id, product_id, variant_id, qty, reserved`
 
 type rowKey struct {
 	warehouse uuid.UUID
-	key       Key
+	key       trade.StockKey
 }
 
 type level struct{ Qty, Reserved money.Qty }
 
 // moveStocks applies the deltas and gives what each row holds then.
-func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []Delta, now time.Time) (map[rowKey]level, error) {
+func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) (map[rowKey]level, error) {
 	c := columnsOf(deltas)
-	rows, err := tx.Query(ctx, sqlMoveStocks, company, c.warehouses, c.products, c.variants, c.ids, c.qty, c.reserved, now.UnixMicro(), now)
+	rows, err := tx.Query(ctx, sqlMoveStocks, company, c.warehouses, c.products, c.variants, c.ids, c.qty, c.reserved, tx.Now().UnixMicro(), tx.Now())
 	if err != nil {
 		return nil, fmt.Errorf("move stock: %w", err)
 	}
@@ -105,9 +105,9 @@ VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 1, $6, $7, $7)
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE SET version = stocks.version
 RETURNING id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at`
 
-func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid.UUID, k Key, now time.Time) (Stock, error) {
-	st := Stock{CompanyID: company, ProductID: k.Product, WarehouseID: warehouse}
-	err := tx.QueryRow(ctx, sqlLockStock, company, warehouse, k.Product, k.Variant, record.NewID(), now.UnixMicro()-1, now).
+func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid.UUID, k trade.StockKey) (Stock, error) {
+	st := Stock{Key: record.Key{CompanyID: company}, ProductID: k.Product, WarehouseID: warehouse}
+	err := tx.QueryRow(ctx, sqlLockStock, company, warehouse, k.Product, k.Variant, record.NewID(), tx.Now().UnixMicro()-1, tx.Now()).
 		Scan(append([]any{&st.ID, &st.Qty, &st.Reserved, &st.ReorderPoint}, st.Targets()...)...)
 	if err != nil {
 		return st, fmt.Errorf("lock stock: %w", err)
@@ -118,7 +118,7 @@ func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid
 const sqlUpdateStock = `UPDATE stocks SET qty = $5, reorder_point = $6, version = $7, ev_pos = $8, updated_at = $9
 WHERE company_id = $1 AND warehouse_id = $2 AND product_id = $3 AND variant_id = $4 AND version = $7 - 1`
 
-func updateStock(tx *db.Tx, st Stock, k Key) {
+func updateStock(tx *db.Tx, st Stock, k trade.StockKey) {
 	tx.Queue(sqlUpdateStock, st.CompanyID, st.WarehouseID, k.Product, k.Variant, st.Qty, st.ReorderPoint, st.Version, st.EvPos, st.UpdatedAt).
 		Expect(1, db.ErrStale)
 }
@@ -145,16 +145,18 @@ func selectNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uui
 const sqlSelectTotals = `SELECT product_id, sum(qty)::DECIMAL(18,3), sum(reserved)::DECIMAL(18,3), sum(reorder_point)::DECIMAL(18,3)
 FROM stocks WHERE company_id = $1 AND product_id = ANY($2::UUID[]) GROUP BY product_id`
 
-func selectTotals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]Totals, error) {
+// Totals reads the stock of products over all warehouses of the company. Products without stock rows are left out: they
+// have nothing.
+func Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
 	rows, err := q.Query(ctx, sqlSelectTotals, company, products)
 	if err != nil {
 		return nil, fmt.Errorf("select stock totals: %w", err)
 	}
-	totals := map[uuid.UUID]Totals{}
+	totals := map[uuid.UUID]trade.StockTotals{}
 	var id uuid.UUID
 	var qty, reserved, reorder money.Qty
 	_, err = pgx.ForEachRow(rows, []any{&id, &qty, &reserved, &reorder}, func() error {
-		totals[id] = Totals{Qty: qty, Available: qty - reserved, Low: reorder > 0 && qty <= reorder}
+		totals[id] = trade.StockTotals{Qty: qty, Available: qty - reserved, Low: reorder > 0 && qty <= reorder}
 		return nil
 	})
 	if err != nil {

@@ -19,14 +19,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/fault"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-type products map[warehouse.Key]warehouse.Product
+type products map[trade.StockKey]trade.StockProduct
 
-func (p products) StockProducts(context.Context, db.Querier, tenant.ID, []warehouse.Key) (map[warehouse.Key]warehouse.Product, error) {
+func (p products) StockProducts(context.Context, db.Querier, tenant.ID, []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
 	return p, nil
 }
 
@@ -37,21 +38,21 @@ type depot struct {
 	s    *warehouse.Service
 	by   access.Caller
 	id   uuid.UUID
-	keys []warehouse.Key
+	keys []trade.StockKey
 }
 
 func setup(t testing.TB, d *db.DB, policy string) *depot {
 	t.Helper()
 	p := products{}
 	for range 3 {
-		p[warehouse.Key{Product: uuid.New()}] = warehouse.Product{Name: "Thing", SKU: "T", HasStock: true}
+		p[trade.StockKey{Product: uuid.New()}] = trade.StockProduct{Name: "Thing", SKU: "T", HasStock: true}
 	}
 	principal := &access.Principal{Company: tenant.NewID(), Actor: uuid.New(), Settings: access.Settings{StockPolicy: policy}}
-	w := &depot{t: t, d: d, s: warehouse.New(d, p), by: access.Caller{Principal: principal}}
-	w.keys = slices.SortedFunc(maps.Keys(p), func(a, b warehouse.Key) int { return bytes.Compare(a.Product[:], b.Product[:]) })
+	w := &depot{t: t, d: d, s: warehouse.New(warehouse.Config{DB: d, Products: p}), by: access.Caller{Principal: principal}}
+	w.keys = slices.SortedFunc(maps.Keys(p), func(a, b trade.StockKey) int { return bytes.Compare(a.Product[:], b.Product[:]) })
 	require.NoError(t, w.tx(func(ctx context.Context, tx *db.Tx) error {
 		w.s.CreateDefault(tx, principal.Company, uuid.New(), "Depot")
-		id, found, err := w.s.Find(ctx, tx, principal.Company, nil)
+		id, found, err := w.s.FindWarehouse(ctx, tx, principal.Company, nil)
 		require.True(t, found || err != nil)
 		w.id = id
 		return err
@@ -67,7 +68,7 @@ const sqlSelectLevels = `SELECT qty, reserved, (SELECT COALESCE(sum(m.delta), 0)
 FROM stocks WHERE company_id = $1 AND product_id = $2`
 
 // level is what is stored of a product; movements must add up to its quantity.
-func (w *depot) level(t require.TestingT, k warehouse.Key) (qty, reserved money.Qty) {
+func (w *depot) level(t require.TestingT, k trade.StockKey) (qty, reserved money.Qty) {
 	var moved money.Qty
 	err := w.d.QueryRow(context.Background(), sqlSelectLevels, w.by.Company, k.Product).Scan(&qty, &reserved, &moved)
 	if !db.IsNoRows(err) {
@@ -78,7 +79,7 @@ func (w *depot) level(t require.TestingT, k warehouse.Key) (qty, reserved money.
 }
 
 // TestStockFollowsTheModel checks that what is stored is the sum of what was asked for, and that a company that
-// blocks stock never reserves more than it has (specification, section 2).
+// blocks stock never reserves more than it has; see docs/reference/rules.md#stock-policy.
 func TestStockFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	dbtest.Open(t)
@@ -87,7 +88,7 @@ func TestStockFollowsTheModel(t *testing.T) {
 	t.Cleanup(d.Close)
 	rapid.Check(t, func(rt *rapid.T) {
 		w := setup(t, d, rapid.SampledFrom([]string{access.StockAllowNegative, access.StockBlock}).Draw(rt, "policy"))
-		qty, reserved := map[warehouse.Key]money.Qty{}, map[warehouse.Key]money.Qty{}
+		qty, reserved := map[trade.StockKey]money.Qty{}, map[trade.StockKey]money.Qty{}
 		for range rapid.IntRange(1, 12).Draw(rt, "steps") {
 			if rapid.Bool().Draw(rt, "set") {
 				k, target := rapid.SampledFrom(w.keys).Draw(rt, "key"), rapid.Int64Range(-5, 20).Draw(rt, "target")
@@ -105,7 +106,7 @@ func TestStockFollowsTheModel(t *testing.T) {
 	})
 }
 
-func (w *depot) set(k warehouse.Key, target int64) error {
+func (w *depot) set(k trade.StockKey, target int64) error {
 	return w.tx(func(ctx context.Context, tx *db.Tx) error {
 		_, err := w.s.SetStock(ctx, tx, w.by, warehouse.Adjustment{ProductID: k.Product, WarehouseID: w.id, TargetQty: target, Reason: "count"})
 		return err
@@ -113,10 +114,10 @@ func (w *depot) set(k warehouse.Key, target int64) error {
 }
 
 // change reserves, releases or takes out several products at once, some of them in two entries.
-func (w *depot) change(rt *rapid.T, qty, reserved map[warehouse.Key]money.Qty) {
+func (w *depot) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
 	out := rapid.Bool().Draw(rt, "out")
-	deltas := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) warehouse.Delta {
-		d := warehouse.Delta{Warehouse: w.id, Key: rapid.SampledFrom(w.keys).Draw(rt, "key")}
+	deltas := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) trade.StockDelta {
+		d := trade.StockDelta{Warehouse: w.id, StockKey: rapid.SampledFrom(w.keys).Draw(rt, "key")}
 		if n := money.Qty(rapid.Int64Range(1, 9000).Draw(rt, "n")); out {
 			d.Qty = -n
 		} else {
@@ -124,9 +125,9 @@ func (w *depot) change(rt *rapid.T, qty, reserved map[warehouse.Key]money.Qty) {
 		}
 		return d
 	}), 1, 5).Draw(rt, "deltas")
-	sums := map[warehouse.Key]money.Qty{}
+	sums := map[trade.StockKey]money.Qty{}
 	for _, d := range deltas {
-		sums[d.Key] += d.Reserved
+		sums[d.StockKey] += d.Reserved
 	}
 	enough := true
 	for k, n := range sums {
@@ -134,7 +135,7 @@ func (w *depot) change(rt *rapid.T, qty, reserved map[warehouse.Key]money.Qty) {
 	}
 	err := w.tx(func(ctx context.Context, tx *db.Tx) error {
 		if out {
-			return w.s.Move(ctx, tx, w.by, warehouse.Document{Movement: "sale", Type: "sale", ID: uuid.New(), Number: 1}, deltas)
+			return w.s.Move(ctx, tx, w.by, trade.StockDocument{Movement: "sale", Type: "sale", ID: uuid.New(), Number: 1}, deltas)
 		}
 		w.s.Reserve(tx, w.by, deltas)
 		return nil
@@ -145,8 +146,8 @@ func (w *depot) change(rt *rapid.T, qty, reserved map[warehouse.Key]money.Qty) {
 	}
 	require.NoError(rt, err)
 	for _, d := range deltas {
-		qty[d.Key] += d.Qty
-		reserved[d.Key] += d.Reserved
+		qty[d.StockKey] += d.Qty
+		reserved[d.StockKey] += d.Reserved
 	}
 }
 
@@ -161,9 +162,9 @@ func TestBlockedStockIsNeverReservedTwice(t *testing.T) {
 	done := 0
 	for i := range 20 {
 		wg.Go(func() {
-			var deltas []warehouse.Delta
+			var deltas []trade.StockDelta
 			for j := range w.keys {
-				deltas = append(deltas, warehouse.Delta{Warehouse: w.id, Key: w.keys[(i+j)%3], Reserved: money.Units(1)})
+				deltas = append(deltas, trade.StockDelta{Warehouse: w.id, StockKey: w.keys[(i+j)%3], Reserved: money.Units(1)})
 			}
 			err := w.tx(func(_ context.Context, tx *db.Tx) error {
 				w.s.Reserve(tx, w.by, deltas)
@@ -223,7 +224,7 @@ func TestSetStockRules(t *testing.T) {
 		_, err := adjust(in)
 		require.True(t, fault.Is(err, code), "%v", err)
 	}
-	totals, err := w.s.Totals(t.Context(), w.d, w.by.Company, []uuid.UUID{k.Product, w.keys[1].Product})
+	totals, err := warehouse.Totals(t.Context(), w.d, w.by.Company, []uuid.UUID{k.Product, w.keys[1].Product})
 	require.NoError(t, err)
-	require.Equal(t, map[uuid.UUID]warehouse.Totals{k.Product: {Qty: money.Units(4), Available: money.Units(4), Low: true}}, totals)
+	require.Equal(t, map[uuid.UUID]trade.StockTotals{k.Product: {Qty: money.Units(4), Available: money.Units(4), Low: true}}, totals)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -91,9 +92,16 @@ func TestRotateSecret(t *testing.T) {
 	sub := r.Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"*"}}).OK(201)
 	id, old := sub["id"].(string), sub["secret"].(string)
 	stored := func() (secret string, previous *string, until *time.Time) {
+		var sealed webhook.StoredSecret
+		var sealedBefore *webhook.StoredSecret
 		err := r.db.QueryRow(t.Context(), `SELECT secret, previous_secret, previous_until FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`,
-			r.company(), id).Scan(&secret, &previous, &until)
+			r.company(), id).Scan(&sealed, &sealedBefore, &until)
 		require.NoError(t, err)
+		secret = r.open(id, sealed)
+		if sealedBefore != nil {
+			before := r.open(id, *sealedBefore)
+			previous = &before
+		}
 		return secret, previous, until
 	}
 	path := subscriptions + "/" + id + "/rotate-secret"
@@ -182,9 +190,8 @@ func TestScopesOfSubscriptions(t *testing.T) {
 	narrow := r.as("webhooks:write", "orders:read")
 	made := narrow.Do(t, "POST", subscriptions, `{"url":"`+hook+`/n","events":["order.*"]}`).OK(201)
 	require.Equal(t, []string{"orders:read", "webhooks:read"}, scopesOf(made["id"]))
-	for _, scope := range scopesOf(made["id"]) {
-		require.Contains(t, access.AllScopes(), scope)
-	}
+	_, err := apitest.Registry().ParseScopes(scopesOf(made["id"]))
+	require.NoError(t, err)
 	require.True(t, access.Scopes(scopesOf(made["id"])).Allows("orders", false), "the form that the router asks")
 
 	narrow.Do(t, "PATCH", subscriptions+"/"+made["id"].(string), `{"url":"`+hook+`/other"}`).OK(200)
@@ -198,6 +205,101 @@ func TestScopesOfSubscriptions(t *testing.T) {
 	r.as("orders:write").Do(t, "GET", subscriptions, nil).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
 	reader.Do(t, "GET", "/events", nil).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
 	r.server.Anonymous().Do(t, "GET", subscriptions, nil).Fault(401, "AUTH_API_TOKEN_INVALID")
+}
+
+// Whoever holds the secret, or gets signed messages at will, could forge what the subscription carries: that takes a token
+// that may read as much. So does what shows a payload.
+func TestWhatASubscriptionCarriesNeedsItsScopes(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	wide := r.subscribe()
+	maker := r.as("webhooks:write", "orders:read")
+	narrow := maker.Do(t, "POST", subscriptions, `{"url":"`+hook+`/n","events":["order.*"]}`).OK(201)["id"].(string)
+	at := time.Now().UTC()
+	eventID, _ := r.log("order.created", uuid.New(), at)
+	deliveries := map[string]string{}
+	for _, id := range []string{wide, narrow} {
+		deliveries[id] = r.delivery(id, eventID, "order.created", 3, at).String()
+	}
+	blind := r.as("webhooks:write", "catalog:read")
+	for _, op := range []struct {
+		method, path string
+		ok           int
+	}{
+		{"POST", "/webhooks/subscriptions/{id}/rotate-secret", 200},
+		{"POST", "/webhooks/subscriptions/{id}/test", 202},
+		{"GET", "/webhooks/deliveries/{delivery}", 200},
+		{"POST", "/webhooks/deliveries/{delivery}/redeliver", 201},
+	} {
+		path := func(id string) string {
+			return strings.NewReplacer("{id}", id, "{delivery}", deliveries[id]).Replace(op.path)
+		}
+		for caller, rows := range map[*apitest.Client]map[string][]any{
+			blind: {wide: {"*:read"}, narrow: {"orders:read"}},
+			maker: {wide: {"*:read"}},
+		} {
+			for id, missing := range rows {
+				got := caller.Do(t, op.method, path(id), nil).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
+				require.Equal(t, map[string]any{"scopes": missing}, got["meta"], op.path)
+			}
+		}
+		maker.Do(t, op.method, path(narrow), nil).OK(op.ok)
+		r.Do(t, op.method, path(wide), nil).OK(op.ok)
+	}
+	require.Len(t, r.messages(), 4, "two tests and two redeliveries; what was refused sent nothing")
+
+	r.Do(t, "DELETE", subscriptions+"/"+narrow, nil).OK(204)
+	got := blind.Do(t, "GET", "/webhooks/deliveries/"+deliveries[narrow], nil).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
+	require.Equal(t, map[string]any{"scopes": []any{"orders:read"}}, got["meta"], "of the event, when the subscription is gone")
+	maker.Do(t, "GET", "/webhooks/deliveries/"+deliveries[narrow], nil).OK(200)
+}
+
+func TestSecretsAreStoredSealed(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	key, again := apitest.Header{"X-Idempotency-Key", uuid.NewString()}, apitest.Header{"X-Idempotency-Key", uuid.NewString()}
+	body := map[string]any{"url": hook, "events": []string{"*"}}
+	made := r.Do(t, "POST", subscriptions, body, key)
+	id, first := made.OK(201)["id"].(string), made.OK(201)["secret"].(string)
+	path := subscriptions + "/" + id + "/rotate-secret"
+	rotated := r.Do(t, "POST", path, `{"overlapHours":1}`, again)
+	second := rotated.OK(200)["secret"].(string)
+
+	// Everything that the database has of the company, as text.
+	for _, table := range []string{"webhook_subscriptions", "idempotency_keys", "outbox"} {
+		rows, err := r.db.Query(t.Context(), `SELECT row_to_json(x)::TEXT FROM `+table+` AS x WHERE company_id = $1`, r.company())
+		require.NoError(t, err)
+		all, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		require.NotEmpty(t, all, table)
+		for _, secret := range []string{first, second} {
+			for _, form := range []string{secret, fmt.Sprintf("%x", secret)} {
+				require.NotContains(t, strings.Join(all, "\n"), form, table)
+			}
+		}
+	}
+	for name, replay := range map[string][2]*apitest.Response{
+		"create": {made, r.Do(t, "POST", subscriptions, body, key)}, "rotate": {rotated, r.Do(t, "POST", path, `{"overlapHours":1}`, again)},
+	} {
+		require.Equal(t, "true", replay[1].Header.Get("X-Idempotent-Replayed"), name)
+		require.Equal(t, string(replay[0].Body), string(replay[1].Body), name)
+	}
+}
+
+// A release before sealing left secrets in clear.
+func TestSecretsInClearStayInUse(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	id, text := r.subscribe(), webhook.NewSecret()
+	_, err := r.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, r.company(), id, text)
+	require.NoError(t, err)
+	require.Equal(t, webhook.SecretHint(text), r.Do(t, "PATCH", subscriptions+"/"+id, `{"name":"x"}`).OK(200)["secretHint"])
+	r.Do(t, "POST", subscriptions+"/"+id+"/rotate-secret", `{"overlapHours":1}`).OK(200)
+	var now, before webhook.StoredSecret
+	require.NoError(t, r.db.QueryRow(t.Context(), `SELECT secret, previous_secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`,
+		r.company(), id).Scan(&now, &before))
+	require.Equal(t, []bool{false, false}, []bool{now.InClear(), before.InClear()}, "a rotation seals both")
+	require.Equal(t, text, r.open(id, before))
 }
 
 // TestForeignCompany walks all operations on one record with an id of another company.

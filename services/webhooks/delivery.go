@@ -21,7 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// historySize is how many deliveries of a subscription its history shows (specification, section 6).
+// historySize is how many deliveries of a subscription its history shows.
 const historySize = 100
 
 // DeliveryRecord is the sending of one event to one subscription.
@@ -54,7 +54,7 @@ func (d DeliveryRecord) RecordID() string { return d.ID.String() }
 // DeliveryDetail is a delivery with what was sent and what came of it.
 type DeliveryDetail struct {
 	DeliveryRecord
-	Payload  json.RawMessage   `json:"payload" doc:"the envelope; null when the log no longer has it, or the token may not read the event"`
+	Payload  json.RawMessage   `json:"payload" doc:"the envelope; null when the log no longer has it"`
 	Attempts []DeliveryAttempt `json:"attempts" doc:"those among the last 100 attempts of the subscription, oldest first"`
 }
 
@@ -67,12 +67,17 @@ type DeliveryAttempt struct {
 	DurationMs   int       `json:"durationMs"`
 }
 
-// Deliveries lists the last 100 deliveries of a subscription, newest first; status narrows them, "" does not.
-func (s *Service) Deliveries(ctx context.Context, company tenant.ID, subscription uuid.UUID, status string) (*list.Page[DeliveryRecord], error) {
-	if _, err := s.Subscription(ctx, company, subscription); err != nil {
+// DeliveryFilter narrows the history of a subscription.
+type DeliveryFilter struct {
+	Status string `query:"status" enum:"pending,delivering,success,failed"`
+}
+
+// Deliveries lists the last 100 deliveries of a subscription, newest first.
+func (s *Service) Deliveries(ctx context.Context, by access.Caller, subscription uuid.UUID, f DeliveryFilter) (*list.Page[DeliveryRecord], error) {
+	if _, err := table.Get(ctx, s.db, by.Company, subscription); err != nil {
 		return nil, err
 	}
-	items, err := s.selectHistory(ctx, company, subscription, status)
+	items, err := s.selectHistory(ctx, by.Company, subscription, f.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -80,24 +85,38 @@ func (s *Service) Deliveries(ctx context.Context, company tenant.ID, subscriptio
 	return &list.Page[DeliveryRecord]{Items: items, Total: &total, Page: &page, PageSize: historySize}, nil
 }
 
-// Delivery reads one delivery, also of a subscription that is gone.
+// Delivery reads one delivery with its payload, also of a subscription that is gone.
 func (s *Service) Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (DeliveryDetail, error) {
 	d, err := s.selectDelivery(ctx, s.db, by.Company, id)
 	if err != nil {
+		return DeliveryDetail{}, err
+	}
+	if err := s.mayReadPayload(ctx, by, d); err != nil {
 		return DeliveryDetail{}, err
 	}
 	detail := DeliveryDetail{DeliveryRecord: d}
 	if detail.Attempts, err = selectAttempts(ctx, s.db, by.Company, d); err != nil {
 		return detail, err
 	}
-	if !d.IsTest && !s.mayRead(by, d.Event) {
-		return detail, nil
-	}
 	detail.Payload, err = body(ctx, s.db, by.Company, d)
 	if errors.Is(err, outbox.ErrNotLogged) {
 		err = nil
 	}
 	return detail, err
+}
+
+// mayReadPayload refuses a caller who may not read what the subscription carries or, when it is gone, the event itself.
+func (s *Service) mayReadPayload(ctx context.Context, by access.Caller, d DeliveryRecord) error {
+	sub, err := table.Get(ctx, s.db, by.Company, d.SubscriptionID)
+	switch {
+	case err == nil:
+		return mayRead(by, sub, "read its deliveries")
+	case !fault.Is(err, "WEBHOOK_SUBSCRIPTION_NOT_FOUND"):
+		return err
+	case d.IsTest:
+		return nil // it carries nothing
+	}
+	return refuseWithout(by, "the delivery carries an event that this token may not read: read it", []string{s.scopeOf(d.Event) + ":read"})
 }
 
 // body gives the frozen bytes of a delivery.
@@ -114,27 +133,37 @@ type TestStarted struct {
 	DeliveryID uuid.UUID `json:"deliveryId" format:"uuid"`
 }
 
+// SubscriptionTestInput is the body of a test; it may be left out.
+type SubscriptionTestInput struct {
+	Event string `json:"event,omitempty" minLength:"1" maxLength:"100" doc:"name that the message shows; default webhook.test"`
+}
+
 // SendTest sends a test message to a subscription, whatever its events and filter. It names the given event, or
-// webhook.test when that is empty, and carries nothing but {"test": true}.
-func (s *Service) SendTest(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, name string) (TestStarted, error) {
-	if name == "" {
-		name = eventTest
+// webhook.test, and carries nothing but {"test": true}. It is signed like any other, so the caller must be able to read
+// what the subscription carries.
+func (s *Service) SendTest(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in *SubscriptionTestInput) (TestStarted, error) {
+	name := tested.Name
+	if in != nil && in.Event != "" {
+		name = in.Event
 	}
 	if err := s.checkEvent("event", name); err != nil {
 		return TestStarted{}, err
 	}
-	sub, err := selectSubscription(ctx, tx, by.Company, id)
+	sub, err := table.Get(ctx, tx, by.Company, id)
 	if err != nil {
 		return TestStarted{}, err
 	}
 	if err := by.Expect(sub.Version); err != nil {
 		return TestStarted{}, err
 	}
+	if err := mayRead(by, sub, "send a test"); err != nil {
+		return TestStarted{}, err
+	}
 	data, err := json.Marshal(testData{Test: true})
 	if err != nil {
 		return TestStarted{}, fmt.Errorf("write test message: %w", err)
 	}
-	now, eventID := s.now(), record.NewID()
+	now, eventID := tx.Now(), record.NewID()
 	frozen, err := webhook.Envelope{
 		Event: name, CompanyID: by.Company, OccurredAt: now, ActorID: by.Actor.String(), Data: data, EventID: eventID.String(),
 	}.Freeze()
@@ -154,8 +183,12 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 		return DeliveryRecord{}, err
 	}
 	// The lock gives each redelivery a number of its own.
-	sub, err := lockSubscription(ctx, tx, by.Company, old.SubscriptionID)
+	by.IfVersion = nil // a condition is about the delivery
+	sub, err := table.Lock(ctx, tx, by, old.SubscriptionID)
 	if err != nil {
+		return DeliveryRecord{}, err
+	}
+	if err := mayRead(by, sub, "send its deliveries again"); err != nil {
 		return DeliveryRecord{}, err
 	}
 	frozen, err := body(ctx, tx, by.Company, old)
@@ -171,7 +204,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 	if err != nil {
 		return DeliveryRecord{}, err
 	}
-	now := s.now()
+	now := tx.Now()
 	d := s.newDelivery(sub.ID, old.EventID, old.Event, number+1, now)
 	d.IsTest, d.payload, d.RedeliveryOfID = old.IsTest, old.payload, &old.ID
 	insertDelivery(tx, by.Company, d, now)

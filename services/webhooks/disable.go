@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
@@ -21,7 +22,7 @@ WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_succes
 // moment given. Its events stay in the event log. It reports whether it did.
 func (s *Service) Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (disabled bool, err error) {
 	err = s.db.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
-		sub, now := Subscription{CompanyID: company, ID: id}, s.now()
+		sub, now := Subscription{Key: record.Key{CompanyID: company, ID: id}}, tx.Now()
 		sub.UpdatedAt = wire.At(now)
 		err := tx.QueryRow(ctx, sqlDisable, company, id, reason, now.UnixMicro(), now, since).Scan(&sub.Version, &sub.EvPos)
 		if disabled = err == nil; !disabled {

@@ -1,6 +1,7 @@
 package webhooks
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -11,17 +12,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-const eventTest = "webhook.test"
-
 // testData is what a test message carries, whatever event it names.
 type testData struct {
 	Test bool `json:"test" doc:"always true"`
 }
 
-// Events are the events that belong to this domain. A test message goes to its one receiver only, not to the event log.
-func Events() []event.Type {
-	return []event.Type{event.Of[testData](eventTest, component, scopeWebhooks, "A test message that a person asked for.")}
-}
+// tested goes to its one receiver only, not to the event log.
+var tested = event.New[testData]("webhook.test", "A test message that a person asked for.")
 
 // EventType describes one event that subscriptions may name.
 type EventType struct {
@@ -32,13 +29,13 @@ type EventType struct {
 }
 
 // EventTypes lists every event by name.
-func (s *Service) EventTypes() []EventType {
+func (s *Service) EventTypes(context.Context, access.Caller) ([]EventType, error) {
 	types := s.events.All()
 	list := make([]EventType, len(types))
 	for i, t := range types {
 		list[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
 	}
-	return list
+	return list, nil
 }
 
 // checkPatterns checks names and wildcards of events and leaves out repeats. Each must stand for at least one event.
@@ -69,14 +66,14 @@ func (s *Service) matching(patterns ...webhook.EventPattern) (types []event.Type
 	return types
 }
 
-// mayRead reports whether the caller may see what an event of the name carries. One that this binary does not know is
-// shown to those who may read everything.
-func (s *Service) mayRead(by access.Caller, name string) bool {
+// scopeOf is the scope that shows what an event of the name carries. One that this binary does not know is shown to
+// those who may read everything.
+func (s *Service) scopeOf(name string) string {
 	t, known := s.events.Lookup(name)
 	if !known {
-		return by.Allows("*", false)
+		return "*"
 	}
-	return by.Allows(t.Scope, false)
+	return t.Scope
 }
 
 // checkEvent refuses what is not the exact name of an event.

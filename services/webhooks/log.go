@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -20,7 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/wire"
 )
 
-// EventEnvelope is the body of an event, as webhooks carry it (specification, section 6).
+// EventEnvelope is the body of an event, as webhooks carry it.
 type EventEnvelope struct {
 	Event      string          `json:"event"`
 	CompanyID  tenant.ID       `json:"companyId" format:"uuid"`
@@ -49,8 +50,8 @@ type LogQuery struct {
 // Log reads the events that the caller may see, in the order of their commits, as JSON of an [EventPage]. The envelopes are
 // the bytes that receivers get. A cursor behind which events may have been removed is 410 EVENTS_CURSOR_EXPIRED.
 func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byte, error) {
-	now := s.now()
-	cursor, err := parseCursor(in.Cursor)
+	now := s.db.Now()
+	cursor, err := parseCursor(by.Company, in.Cursor)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +75,7 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 	}
 	more := len(entries) > in.Limit
 	entries = entries[:min(len(entries), in.Limit)]
-	return writePage(entries, cursor.Next(entries, more, now), more), nil
+	return writePage(entries, cursorText(by.Company, cursor.Next(entries, more, now)), more), nil
 }
 
 // readable lists the names of the events that are wanted and that the caller may see. all means that no list is
@@ -102,36 +103,42 @@ func (s *Service) readable(by access.Caller, wanted []string) (names []string, a
 // LoggedEvent gives the bytes of one event. One that the caller may not read is not confirmed to exist.
 func (s *Service) LoggedEvent(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error) {
 	entry, err := outbox.LogEvent(ctx, s.db, by.Company, id)
-	if errors.Is(err, outbox.ErrNotLogged) || (err == nil && !s.mayRead(by, entry.Event)) {
+	if errors.Is(err, outbox.ErrNotLogged) || (err == nil && !by.Allows(s.scopeOf(entry.Event), false)) {
 		return nil, fault.NotFound("EVENT", id.String())
 	}
 	return entry.Body, err
 }
 
 // writePage puts the envelopes into the page byte for byte.
-func writePage(entries []outbox.LogEntry, next outbox.Cursor, more bool) []byte {
+func writePage(entries []outbox.LogEntry, next string, more bool) []byte {
 	bodies := make([][]byte, len(entries))
 	for i := range entries {
 		bodies[i] = entries[i].Body
 	}
 	page := append([]byte(`{"items":[`), bytes.Join(bodies, []byte(","))...)
-	return fmt.Appendf(page, `],"nextCursor":%q,"hasMore":%t}`, cursorText(next), more)
+	return fmt.Appendf(page, `],"nextCursor":%q,"hasMore":%t}`, next, more)
 }
 
-func cursorText(c outbox.Cursor) string {
-	return base64.RawURLEncoding.EncodeToString([]byte(c.String()))
+// cursorText is a cursor that belongs to one company: positions of others mean nothing.
+func cursorText(company tenant.ID, c outbox.Cursor) string {
+	return base64.RawURLEncoding.EncodeToString([]byte(company.String() + "/" + c.String()))
 }
 
-func parseCursor(text string) (outbox.Cursor, error) {
+// parseCursor reads what [cursorText] wrote. Releases before wrote no company, and pollers keep their cursors for long.
+func parseCursor(company tenant.ID, text string) (outbox.Cursor, error) {
 	plain, err := base64.RawURLEncoding.DecodeString(text)
-	if err == nil {
+	owner, position, owned := strings.Cut(string(plain), "/")
+	if !owned {
+		owner, position = company.String(), string(plain)
+	}
+	if err == nil && owner == company.String() {
 		var c outbox.Cursor
-		if c, err = outbox.ParseCursor(string(plain)); err == nil {
+		if c, err = outbox.ParseCursor(position); err == nil {
 			return c, nil
 		}
 	}
 	return outbox.Cursor{}, fault.Invalid(fault.Field{
 		Field: "cursor", Code: fault.Format,
-		Message: "cursor: is not one that this log gave out; start again without it",
+		Message: "cursor: is not one that this log gave out to this company; start again without it",
 	})
 }

@@ -181,6 +181,20 @@ func TestExpiredCursor(t *testing.T) {
 	require.Empty(t, readLog(t, r.Client, "cursor="+text(9*24*time.Hour)).Items)
 }
 
+func TestCursorOfAnotherCompany(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.log("order.created", uuid.New(), time.Now())
+	page := readLog(t, r.Client, "")
+	require.Len(t, page.Items, 1)
+	require.Empty(t, readLog(t, r.Client, "cursor="+page.NextCursor).Items)
+	for _, cursor := range []string{page.NextCursor, readLog(t, r.Client, "cursor="+page.NextCursor).NextCursor} {
+		require.Equal(t, map[string]string{"cursor": "FORMAT"}, r.server.Company().Do(t, "GET", "/events?cursor="+cursor, nil).Fields())
+	}
+	before := base64.RawURLEncoding.EncodeToString([]byte(outbox.Cursor{Seen: time.Now()}.String()))
+	require.Len(t, readLog(t, r.Client, "cursor="+before).Items, 1, "a cursor of an earlier release, which named no company")
+}
+
 func TestEventTypes(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

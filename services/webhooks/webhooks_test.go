@@ -37,7 +37,7 @@ type note struct {
 }
 
 func registry() *event.Registry {
-	return event.NewRegistry(webhooks.Events(), []event.Type{
+	return event.NewRegistry(webhooks.Domain().Events, []event.Type{
 		event.Of[note]("order.created", "orders", "orders", "An order was created."),
 		event.Of[note]("order.updated", "orders", "orders", "An order was changed."),
 		event.Of[note]("product.created", "catalog", "catalog", "A product was created."),
@@ -56,7 +56,7 @@ type rig struct {
 func setup(t *testing.T, edit ...func(*webhooks.Config)) *rig {
 	t.Helper()
 	d := dbtest.Open(t)
-	cfg := webhooks.Config{DB: d, Registry: registry()}
+	cfg := webhooks.Config{DB: d, Registry: registry(), Keys: apitest.Keys(t)}
 	for _, e := range edit {
 		e(&cfg)
 	}
@@ -75,6 +75,14 @@ func (r *rig) as(scopes ...string) *apitest.Client {
 func (r *rig) subscribe() string {
 	r.t.Helper()
 	return r.Do(r.t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"*"}}).OK(201)["id"].(string)
+}
+
+// open gives the secret that a column holds.
+func (r *rig) open(id string, stored webhook.StoredSecret) string {
+	r.t.Helper()
+	text, err := stored.Open(apitest.Keys(r.t), r.company(), uuid.MustParse(id))
+	require.NoError(r.t, err)
+	return text
 }
 
 // published is a row of the outbox.

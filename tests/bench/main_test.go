@@ -29,11 +29,12 @@ type rig struct {
 	url    string
 	db     *db.DB
 	binary string
+	keys   string // where the roles find the keys of webhook secrets
 }
 
 func newRig(b *testing.B) *rig {
 	b.Helper()
-	r := &rig{b: b, url: dbtest.NewDatabase(b), binary: filepath.Join(b.TempDir(), "tradegrid")}
+	r := &rig{b: b, url: dbtest.NewDatabase(b), binary: filepath.Join(b.TempDir(), "tradegrid"), keys: role.SecretKeys(b)}
 	out, err := exec.Command("go", "build", "-o", r.binary, "../../cmd/tradegrid").CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	r.db, err = db.Open(b.Context(), db.Config{URL: r.url, MaxConns: 4})
@@ -56,7 +57,7 @@ type process struct {
 // start runs a role until the benchmark ends; then it must stop by itself.
 func (r *rig) start(args ...string) *process {
 	r.b.Helper()
-	p := &process{role.Start(r.b, r.binary, nil, args...), r.b}
+	p := &process{role.Start(r.b, r.binary, []string{r.keys}, args...), r.b}
 	r.b.Cleanup(func() {
 		require.NoError(r.b, p.Signal(syscall.SIGTERM))
 		require.Zero(r.b, p.AwaitEnd(role.Patience), "%s", p)

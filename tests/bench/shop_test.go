@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
@@ -8,6 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -75,11 +79,16 @@ func (a *api) shops(n int) []*shop {
 func (a *api) shop(name string) *shop {
 	b, ctx := a.r.b, a.r.b.Context()
 	b.Helper()
-	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(a.r.db, nil)})
-	co, err := companies.Create(ctx, company.NewCompany{Name: name, Plan: "business"})
-	require.NoError(b, err)
-	token, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "bench", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
-	require.NoError(b, err)
+	companies := company.New(company.Config{DB: a.r.db, Warehouses: warehouse.New(warehouse.Config{DB: a.r.db}), Access: apitest.Registry()})
+	var co company.Company
+	var token company.Issued
+	require.NoError(b, a.r.db.RunTx(ctx, "bench.shop", func(ctx context.Context, tx *db.Tx) (err error) {
+		if co, err = companies.Create(ctx, tx, company.NewCompany{Name: name, Plan: "business"}); err != nil {
+			return err
+		}
+		token, err = companies.IssueToken(ctx, tx, access.System(co.ID), company.NewToken{Name: "bench", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
+		return err
+	}))
 	items := make([]map[string]any, 2)
 	for i, p := range []map[string]any{
 		{"name": "Espresso beans 1 kg", "price": 1890, "hasStock": true},

@@ -6,6 +6,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"math/big"
 	"net/url"
@@ -87,6 +88,8 @@ func secret(t *testing.T, name string) []byte {
 		return []byte("postgres://user:word@host:26257/name?sslmode=verify-full\n")
 	case "password":
 		return []byte("word\n")
+	case "keys":
+		return []byte("2026-11:" + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\n")
 	}
 	files, err := pair()
 	require.NoError(t, err)

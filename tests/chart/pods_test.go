@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,4 +184,39 @@ func indexOf(list []string, s string) int {
 		}
 	}
 	return -1
+}
+
+// Only what shows or signs with webhook secrets gets their keys: the API and senders, and no Job or init container.
+func TestWhoHasTheWebhookKeys(t *testing.T) {
+	t.Parallel()
+	for _, name := range matrix(t) {
+		r := render(t, name)
+		var have []string
+		for _, o := range r.Objects {
+			for _, c := range containers(o) {
+				for _, e := range asList(At(c, "env")) {
+					if At(e, "name") == "TRADEGRID_SECRET_KEYS_FILE" {
+						have = append(have, o.Name()+"/"+At(c, "name").(string))
+					}
+				}
+			}
+		}
+		want := map[string][]string{
+			"full": {"-grid-api/tradegrid", "-grid-dispatcher-sender/tradegrid"}, "gateway": {"orders-api/tradegrid", "orders-dispatcher/tradegrid"},
+		}[name]
+		if want == nil {
+			want = []string{"-api/tradegrid", "-dispatcher/tradegrid"}
+		}
+		slices.Sort(have)
+		require.Len(t, have, len(want), "%s: %v", name, have)
+		for i := range want {
+			require.True(t, strings.HasSuffix(have[i], want[i]), "%s: %s", name, have[i])
+		}
+	}
+	require.Equal(t, render(t, "evaluation").Objects, render(t, "evaluation").Objects, "the key of an evaluation stays the same")
+}
+
+func asList(v any) []any {
+	list, _ := v.([]any)
+	return list
 }

@@ -38,6 +38,8 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		}},
 		{"minimal", []string{"database.urlSecret.name=x"}, []string{"database: give host or urlSecret.name, not both", "database.passwordSecret.name: leave it empty with urlSecret"}},
 		{"minimal", []string{"kafka.tls.caSecret.name=x"}, []string{"kafka.tls.enabled: must be true when certificates are set"}},
+		{"minimal", []string{"webhooks.keysSecret.name="}, []string{"webhooks.keysSecret.name: name the Secret with the keys that encrypt webhook secrets"}},
+		{"minimal", []string{"api.config.secret-keys-file=/x"}, []string{"api.config.secret-keys-file: the chart sets it; use webhooks.keysSecret"}},
 		{"minimal", []string{"kafka.sasl.username=x"}, []string{"kafka.sasl.mechanism: set it"}},
 		{"minimal", []string{"evaluation.enabled=true"}, []string{"evaluation.enabled brings its own database", "evaluation.enabled brings its own broker"}},
 		{"evaluation", []string{"jobs.mode=hook", "api.autoscaling.enabled=true"}, []string{"jobs.mode: hooks run before the database of the evaluation exists", "api: evaluation runs one pod"}},

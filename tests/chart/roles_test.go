@@ -206,7 +206,11 @@ func TestJobsHaveTheirOwnCredentials(t *testing.T) {
 	require.Equal(t, []string{"cockroachdb-ca", "cockroachdb-client-owner"}, secrets(migrate))
 	require.Equal(t, []string{"kafka-cluster-ca-cert", "tradegrid-kafka-admin", "tradegrid-kafka-user"}, secrets(topics))
 	for _, o := range roles(r) {
-		require.Equal(t, []string{"cockroachdb-ca", "cockroachdb-client-app", "kafka-cluster-ca-cert", "tradegrid-kafka-user"}, secrets(o))
+		want := []string{"cockroachdb-ca", "cockroachdb-client-app", "kafka-cluster-ca-cert", "tradegrid-kafka-user"}
+		if At(pod(o), "metadata", "labels", "app.kubernetes.io/component") != "relay" {
+			want = append(want, "tradegrid-webhook-keys")
+		}
+		require.Equal(t, want, secrets(o))
 	}
 }
 

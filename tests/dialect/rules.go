@@ -48,7 +48,7 @@ var denied = []rule{
 	deny("LOCK TABLE", `^\s*LOCK\b`, "a conditional UPDATE"),
 	deny("system column", `\b(XMIN|XMAX|CTID|TABLEOID|TXID_CURRENT\w*|PG_CURRENT_\w+)\b`, "it means nothing on CockroachDB; use version or ev_pos"),
 	deny("sequence", `\b(NEXTVAL|CURRVAL|SETVAL)\b|\bCREATE\s+SEQUENCE\b`, "a counter row, or an id made in Go"),
-	deny("COLLATE", `\bCOLLATE\b`, "compare a column that Go has normalised"),
+	deny("COLLATE", `\bCOLLATE\s+([^U\s]|U[^N]|UN[^D]|UND\w)`, "und, the one collation that both know by the same name, or a column that Go has normalised"),
 	deny("ESCAPE", `\bESCAPE\b`, "escape with backslashes in Go; the clause keeps CockroachDB from its index"),
 	deny("full text search", `\b(\w*TO_TSQUERY|TO_TSVECTOR|TS_RANK\w*|SETWEIGHT)\b|@@`, "search_text LIKE $n"),
 	deny("JSON path", `\bJSONB?_PATH\w*|@\?`, "->> and @>"),

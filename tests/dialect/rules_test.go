@@ -64,6 +64,7 @@ func TestEveryRuleRefuses(t *testing.T) {
 		{`SELECT txid_current()`, "system column"},
 		{`SELECT nextval('s')`, "sequence"},
 		{`SELECT id` + of + ` ORDER BY id COLLATE "C"`, "COLLATE"},
+		{`SELECT id` + of + ` ORDER BY id COLLATE de`, "COLLATE"},
 		{`SELECT id` + of + ` AND name LIKE $2 ESCAPE '!'`, "ESCAPE"},
 		{`SELECT id` + of + ` AND v @@ websearch_to_tsquery($2)`, "full text search"},
 		{`SELECT id` + of + ` AND jsonb_path_exists(doc, '$.a')`, "JSON path"},

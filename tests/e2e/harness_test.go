@@ -42,7 +42,7 @@ func newRig(t *testing.T) *rig {
 	t.Helper()
 	r := &rig{t: t, brokers: dbtest.Broker(t), bodies: map[string][]byte{}}
 	url := dbtest.NewDatabase(t)
-	r.env = []string{"TRADEGRID_DATABASE_URL=" + url, "TRADEGRID_KAFKA_BROKERS=" + strings.Join(r.brokers, ",")}
+	r.env = []string{"TRADEGRID_DATABASE_URL=" + url, "TRADEGRID_KAFKA_BROKERS=" + strings.Join(r.brokers, ","), role.SecretKeys(t)}
 	var err error
 	r.db, err = db.Open(t.Context(), db.Config{URL: url, MaxConns: 4})
 	require.NoError(t, err)

@@ -68,11 +68,12 @@ type link struct {
 	net.Listener
 	to string
 
-	mu    sync.Mutex
-	cut   bool
-	hangs bool
-	lost  int64 // bytes that never arrived
-	open  map[net.Conn]bool
+	mu      sync.Mutex
+	cut     bool
+	hangs   bool
+	lost    int64 // bytes that never arrived
+	refused int   // connections that were not let through
+	open    map[net.Conn]bool
 }
 
 func newLink(t *testing.T, to string) *link {
@@ -113,7 +114,16 @@ func (l *link) add(conns ...net.Conn) bool {
 			_ = c.Close()
 		}
 	}
+	if l.cut {
+		l.refused++
+	}
 	return !l.cut
+}
+
+func (l *link) refusals() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.refused
 }
 
 // passage is the way to the server, which may swallow what is sent.
@@ -163,14 +173,23 @@ func (l *link) setCut(cut bool) {
 // throughLink puts a link between the roles and the database.
 func (r *rig) throughLink() *link {
 	r.t.Helper()
+	var l *link
+	r.changeURL(func(u *url.URL) {
+		l = newLink(r.t, u.Host)
+		u.Host = l.Addr().String()
+	})
+	return l
+}
+
+// changeURL changes the address of the database that the roles get.
+func (r *rig) changeURL(change func(*url.URL)) {
+	r.t.Helper()
 	i := slices.IndexFunc(r.env, func(v string) bool { return strings.HasPrefix(v, "TRADEGRID_DATABASE_URL=") })
 	name, text, _ := strings.Cut(r.env[i], "=")
 	u, err := url.Parse(text)
 	require.NoError(r.t, err)
-	l := newLink(r.t, u.Host)
-	u.Host = l.Addr().String()
+	change(u)
 	r.env[i] = name + "=" + u.String()
-	return l
 }
 
 // The database is gone for a while: clients are told to come back, and whoever does gets one order per key, all of

@@ -61,7 +61,7 @@ func newRigAt(t *testing.T, brokers, internal []string) *rig {
 	t.Helper()
 	r := &rig{t: t, brokers: internal, got: map[string][]receiver.Delivery{}}
 	url := dbtest.NewDatabase(t)
-	r.env = []string{"TRADEGRID_DATABASE_URL=" + url, "TRADEGRID_KAFKA_BROKERS=" + strings.Join(brokers, ",")}
+	r.env = []string{"TRADEGRID_DATABASE_URL=" + url, "TRADEGRID_KAFKA_BROKERS=" + strings.Join(brokers, ","), role.SecretKeys(t)}
 	client, err := kgo.NewClient(kgo.SeedBrokers(internal...))
 	require.NoError(t, err)
 	t.Cleanup(client.Close)

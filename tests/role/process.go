@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
 // Patience bounds every wait for something that takes moments. Brokers that come back want some of it.
@@ -40,6 +43,11 @@ type Process struct {
 // isUp are the lines that say that a role is up.
 var isUp = map[string]bool{"api listening": true, "relay running": true, "dispatcher running": true} //nolint:gochecknoglobals // a constant
 
+// isWaiting are the lines that say that a role waits for its database.
+var isWaiting = map[string]bool{ //nolint:gochecknoglobals // a constant
+	"waiting for the database": true, "waiting for the database, which refuses this process": true,
+}
+
 // Start starts the binary. It is killed at the end of the test, and what it wrote is shown if the test failed.
 func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 	t.Helper()
@@ -61,6 +69,14 @@ func Start(t testing.TB, binary string, env []string, args ...string) *Process {
 		}
 	})
 	return p
+}
+
+// SecretKeys writes a file of keys for the processes of a test, and names it as they find it in their environment.
+func SecretKeys(t testing.TB) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "secret-keys")
+	require.NoError(t, os.WriteFile(path, []byte(secret.NewKey("test")+"\n"), 0o600))
+	return "TRADEGRID_SECRET_KEYS_FILE=" + path
 }
 
 // PID is its process id.
@@ -101,22 +117,34 @@ func (p *Process) String() string { return p.Name + ":\n" + p.Tail() }
 // AwaitStart waits until the role says that it is up.
 func (p *Process) AwaitStart() {
 	p.t.Helper()
+	p.await(isUp, "up")
+}
+
+// AwaitWaiting waits until the role says that it waits for its database.
+func (p *Process) AwaitWaiting() {
+	p.t.Helper()
+	p.await(isWaiting, "waiting for its database")
+}
+
+// await waits for one of the lines, which names the addresses of the process.
+func (p *Process) await(lineOf map[string]bool, what string) {
+	p.t.Helper()
 	Eventually(p.t, func() bool {
 		select {
 		case <-p.Exited:
-			require.FailNow(p.t, "the process ended before it was up", "%s: %v\n%s", p.Name, p.state, p.Tail())
+			require.FailNow(p.t, "the process ended before it was "+what, "%s: %v\n%s", p.Name, p.state, p.Tail())
 		default:
 		}
 		lines := bufio.NewScanner(strings.NewReader(p.Said()))
 		for lines.Scan() {
 			var line struct{ Msg, URL, Ops string }
-			if json.Unmarshal(lines.Bytes(), &line) == nil && isUp[line.Msg] {
+			if json.Unmarshal(lines.Bytes(), &line) == nil && lineOf[line.Msg] {
 				p.URL, p.Ops = line.URL, line.Ops
 				return true
 			}
 		}
 		return false
-	}, "%s says that it is up", p.Name)
+	}, "%s says that it is %s", p.Name, what)
 }
 
 // AwaitFrozen waits until SIGSTOP has stopped it.

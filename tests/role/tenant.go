@@ -1,10 +1,13 @@
 package role
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -14,10 +17,16 @@ import (
 // Tenant makes a company and a token that may do everything.
 func Tenant(t *testing.T, d *db.DB) (id tenant.ID, token string) {
 	t.Helper()
-	ctx, companies := t.Context(), company.New(company.Config{DB: d, Warehouses: warehouse.New(d, nil)})
-	co, err := companies.Create(ctx, company.NewCompany{Name: "Fjord", Plan: "business"})
-	require.NoError(t, err)
-	issued, err := companies.IssueToken(ctx, co.ID, company.NewToken{Name: "test", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
-	require.NoError(t, err)
-	return co.ID, issued.Text
+	ctx := t.Context()
+	companies := company.New(company.Config{DB: d, Warehouses: warehouse.New(warehouse.Config{DB: d}), Access: apitest.Registry()})
+	require.NoError(t, d.RunTx(ctx, "role.tenant", func(ctx context.Context, tx *db.Tx) error {
+		co, err := companies.Create(ctx, tx, company.NewCompany{Name: "Fjord", Plan: "business"})
+		if err != nil {
+			return err
+		}
+		issued, err := companies.IssueToken(ctx, tx, access.System(co.ID), company.NewToken{Name: "test", Scopes: []string{"*:write"}, RateTier: company.TierCustom})
+		id, token = co.ID, issued.Text
+		return err
+	}))
+	return id, token
 }

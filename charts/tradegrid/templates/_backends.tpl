@@ -1,4 +1,4 @@
-{{/* How pods reach database and Kafka: in the environment, so that `kubectl exec … /tradegrid admin` finds it too, and in files. */}}
+{{/* How pods reach database and Kafka, and the keys of webhook secrets: in the environment, so that `kubectl exec … /tradegrid admin` finds it too, and in files. */}}
 
 {{/* The database's settings for migrate: those of the roles, without savepoint, which migrate does not have, and with its own credentials. */}}
 {{- define "tradegrid.migrateDatabase" -}}
@@ -145,4 +145,17 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 {{- end }}
 {{- if $kafka.tls.enabled }}{{ include "tradegrid.tlsFiles" $kafka.tls }}{{- end }}
 {{- end -}}
+{{- end -}}
+
+{{/* The name of the Secret with the keys of webhook secrets; an evaluation brings one. */}}
+{{- define "tradegrid.webhookKeysName" -}}
+{{- with .Values.webhooks.keysSecret.name -}}
+{{ . }}
+{{- else -}}
+{{- if .Values.evaluation.enabled -}}{{ include "tradegrid.fullname" . }}-webhook-keys{{- end -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "tradegrid.webhookKeysFiles" -}}
+{{ include "tradegrid.secretItem" (dict "name" (include "tradegrid.webhookKeysName" .root) "key" .root.Values.webhooks.keysSecret.key "path" "keys") }}
 {{- end -}}

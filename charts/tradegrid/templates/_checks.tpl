@@ -83,6 +83,9 @@ so that it accepts the chart without values.
 {{- $faults = append $faults (printf "database.parameters.%s: the chart sets it; use %s" $parameter $key) -}}
 {{- end -}}
 {{- end -}}
+{{- if not $v.webhooks.keysSecret.name -}}
+{{- $faults = append $faults "webhooks.keysSecret.name: name the Secret with the keys that encrypt webhook secrets; step 2 of docs/kubernetes.md makes one, also before an upgrade from a release without" -}}
+{{- end -}}
 {{- if not $v.kafka.brokers -}}
 {{- $faults = append $faults "kafka.brokers: give at least one broker as host:port; or set evaluation.enabled to try things out" -}}
 {{- end -}}
@@ -152,7 +155,7 @@ so that it accepts the chart without values.
   "database-url" "database" "database-url-file" "database.urlSecret" "database-password-file" "database.passwordSecret" "database-savepoint" "database.savepoint"
   "kafka-brokers" "kafka.brokers" "kafka-tls" "kafka.tls.enabled" "kafka-ca-file" "kafka.tls.caSecret" "kafka-cert-file" "kafka.tls.clientSecret"
   "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"
-  "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" -}}
+  "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" "secret-keys-file" "webhooks.keysSecret" -}}
 {{- if eq .component "api" -}}{{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}{{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}

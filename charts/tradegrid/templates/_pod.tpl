@@ -3,6 +3,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   set        name of the set of pods, if there are several
   database   settings of the database, if the pod uses it
   kafka      settings of Kafka, if the pod uses it
+  webhooks   true if the pod handles webhook secrets
   job        true for a Job: no ports, probes, configuration file
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
 A new role, such as a console, is a template with one call of this.
@@ -135,6 +136,9 @@ env:
   {{- with .kafka }}
   {{- include "tradegrid.kafkaEnv" (dict "root" $.root "kafka" .) | nindent 2 }}
   {{- end }}
+  {{- if and .webhooks (not .job) }}
+  - {name: TRADEGRID_SECRET_KEYS_FILE, value: /etc/tradegrid/webhooks/keys}
+  {{- end }}
   - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
   {{- with (($resources).limits).memory }}
   - {name: GOMEMLIMIT, value: {{ include "tradegrid.memoryLimit" . }}}
@@ -205,6 +209,9 @@ volumeMounts:
 {{- if include "tradegrid.files" (dict "part" "kafka" "pod" .) }}
 - {name: kafka, mountPath: /etc/tradegrid/kafka, readOnly: true}
 {{- end }}
+{{- if and .webhooks (not .job) }}
+- {name: webhooks, mountPath: /etc/tradegrid/webhooks, readOnly: true}
+{{- end }}
 {{- with concat .root.Values.extraVolumeMounts (default list .values.extraVolumeMounts) }}
 {{ toYaml . }}
 {{- end }}
@@ -217,7 +224,7 @@ volumeMounts:
   configMap:
     name: {{ .name }}
 {{- end }}
-{{- range $part := list "database" "kafka" }}
+{{- range $part := list "database" "kafka" "webhooks" }}
 {{- with include "tradegrid.files" (dict "part" $part "pod" $) }}
 - name: {{ $part }}
   projected:
@@ -235,6 +242,8 @@ volumeMounts:
 {{- $settings := get .pod .part -}}
 {{- if and $settings (eq .part "database") -}}
 {{- include "tradegrid.databaseFiles" (dict "root" .pod.root "database" $settings) | trim -}}
+{{- else if and $settings (eq .part "webhooks") -}}
+{{- include "tradegrid.webhookKeysFiles" (dict "root" .pod.root) | trim -}}
 {{- else if $settings -}}
 {{- include "tradegrid.kafkaFiles" (dict "root" .pod.root "kafka" $settings) | trim -}}
 {{- end -}}

@@ -28,12 +28,12 @@ func Registry() *event.Registry {
 	})
 }
 
-// Modules gives every company orders.
+// Modules gives every company orders, and the catalog, which is always on.
 type Modules struct{}
 
 // Active implements match.Modules.
 func (Modules) Active(_ context.Context, _ tenant.ID, module string) (bool, error) {
-	return module == "orders", nil
+	return module == "orders" || module == "catalog", nil
 }
 
 // Event is an event as a change raises it.

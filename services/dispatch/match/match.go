@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
@@ -29,7 +28,7 @@ type Delivery struct {
 
 // Match appends the deliveries of an event to the list.
 func Match(ctx context.Context, modules Modules, e *Event, subs []Subscription, to []Delivery) ([]Delivery, error) {
-	asked := access.AlwaysOn(e.Type.Module)
+	asked := false
 	for i := range subs {
 		sub := &subs[i]
 		if !sub.wants(e) {

@@ -19,16 +19,20 @@ type Modules interface {
 
 // moduleTable is a [Modules] that caches the components of companies.
 type moduleTable struct {
-	cache *ttlCache[tenant.ID, access.Components]
+	alwaysOn access.Components
+	cache    *ttlCache[tenant.ID, access.Components]
 }
 
-// NewModules caches what read returns, for ttl.
-func NewModules(ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
-	return &moduleTable{cache: newTTLCache(100_000, ttl, read)}
+// NewModules caches what read returns, for ttl. Components that are always on are not read.
+func NewModules(alwaysOn access.Components, ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
+	return &moduleTable{alwaysOn: alwaysOn, cache: newTTLCache(100_000, ttl, read)}
 }
 
 // Active implements [Modules].
 func (t *moduleTable) Active(ctx context.Context, company tenant.ID, module string) (bool, error) {
+	if t.alwaysOn.Has(module) {
+		return true, nil
+	}
 	components, err := t.cache.get(ctx, company)
 	return err == nil && components.Has(module), err
 }

@@ -117,7 +117,7 @@ func (s *Sender) deadLetter(j *job, why cause, res *result) {
 		reason = deadletter.TTL
 	case deleted:
 		reason = deadletter.Deleted
-	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused:
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey:
 	}
 	text := ""
 	if res.Err != nil {

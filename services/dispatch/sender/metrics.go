@@ -52,7 +52,7 @@ func Metrics() []prometheus.Collector {
 		deliveryLatency.WithLabelValues(attempt, store.TierHealthy)
 		deliveryLatency.WithLabelValues(attempt, store.TierBlocked)
 	}
-	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused} {
+	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey} {
 		laneParked.WithLabelValues(c.String())
 	}
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"net/url"
 	"sync"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/topics"
@@ -30,6 +32,7 @@ type receiver struct {
 	overlapSigner *webhook.Signer // signs with the previous secret, too
 	overlapUntil  time.Time
 	faulty        error // why no request can be made
+	sealed        error // why the secret cannot be opened now; deliveries wait until it can
 }
 
 // newReceiver prepares a subscription for sending. An invalid URL or secret becomes the error of its attempts, so that the
@@ -61,8 +64,10 @@ func (r *receiver) signerAt(now time.Time) *webhook.Signer {
 
 // ReceiverCache caches subscriptions and reads many in one query.
 type ReceiverCache struct {
-	db  db.Querier
-	ttl time.Duration
+	db   db.Querier
+	ttl  time.Duration
+	keys *secret.Keys
+	log  *slog.Logger
 
 	mu      sync.Mutex
 	entries *lru.Cache[webhook.SubscriptionKey, *receiverEntry]
@@ -87,8 +92,11 @@ func NewReceiverCache(q db.Querier, ttl time.Duration) *ReceiverCache {
 	if err != nil {
 		panic(err) // the size is a constant above zero
 	}
-	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), entries: entries}
+	return &ReceiverCache{db: q, ttl: cmp.Or(ttl, 5*time.Second), entries: entries, log: slog.New(slog.DiscardHandler)}
 }
+
+// UseKeys sets the keys that open the secrets. Call it before the first use.
+func (c *ReceiverCache) UseKeys(keys *secret.Keys, log *slog.Logger) { c.keys, c.log = keys, log }
 
 // invalidate removes a subscription.
 func (c *ReceiverCache) invalidate(key webhook.SubscriptionKey) {
@@ -143,7 +151,7 @@ func (c *ReceiverCache) load() {
 		c.mu.Unlock()
 		// Many callers wait for one query: none of them may cancel it.
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		found, err := loadReceivers(ctx, c.db, batch)
+		found, err := c.loadReceivers(ctx, batch)
 		cancel()
 		c.keep(batch, found, err)
 	}
@@ -163,22 +171,41 @@ func (c *ReceiverCache) keep(batch []*receiverEntry, found map[webhook.Subscript
 	}
 }
 
-func loadReceivers(ctx context.Context, q db.Querier, batch []*receiverEntry) (map[webhook.SubscriptionKey]*receiver, error) {
+func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntry) (map[webhook.SubscriptionKey]*receiver, error) {
 	keys := make([]webhook.SubscriptionKey, len(batch))
 	for i, e := range batch {
 		keys[i] = e.key
 	}
-	rows, err := store.SelectReceivers(ctx, q, keys)
+	rows, err := store.SelectReceivers(ctx, c.db, keys)
 	if err != nil {
 		return nil, err
 	}
 	found := make(map[webhook.SubscriptionKey]*receiver, len(rows))
 	for _, row := range rows {
-		r := newReceiver(row.URL, row.Secret, deref(row.PreviousSecret), deref(row.PreviousUntil))
+		r := c.open(row)
 		r.Paused, r.BreakerOpens, r.BreakerOpenUntil = !row.Active, row.Opens, deref(row.OpenUntil)
 		found[row.Key] = r
 	}
 	return found, nil
+}
+
+// open prepares a subscription with sealed secrets. Without the key that opens them, its deliveries are parked until operators
+// provide the key.
+func (c *ReceiverCache) open(row store.Receiver) *receiver {
+	until, previous := deref(row.PreviousUntil), deref(row.PreviousSecret)
+	if !time.Now().Before(until) {
+		previous = ""
+	}
+	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
+	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
+	if err = errors.Join(err, err2); err != nil {
+		c.log.Error("secret of a subscription not opened, its deliveries are parked", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
+	}
+	r := newReceiver(row.URL, current, old, until)
+	if err != nil {
+		r.faulty, r.sealed = nil, err
+	}
+	return r
 }
 
 func deref[T any](p *T) (v T) {

@@ -53,11 +53,12 @@ const (
 	paused                   // the subscription is paused or disabled
 	expired                  // its lifetime is over
 	deleted                  // the subscription was deleted
+	noKey                    // the key that opens its secret is missing
 )
 
 // String is the name in metrics and logs.
 func (c cause) String() string {
-	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted"}[c]
+	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key"}[c]
 }
 
 // outcome is what happens to a delivery next.
@@ -98,7 +99,7 @@ func (c *RetryConfig) decide(in retryInput) decision {
 		return decision{outcome: deadLetter, reason: "subscription deleted"}
 	case paused:
 		return decision{outcome: parkInStore}
-	case breakerOpen, laneFull, laneWaited:
+	case breakerOpen, laneFull, laneWaited, noKey:
 		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)
 		if in.parks >= c.MaxParks {
 			return decision{outcome: parkInStore, wait: c.jittered(wait)}

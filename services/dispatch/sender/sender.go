@@ -341,6 +341,8 @@ func inspect(m *webhook.Message, r *receiver, now time.Time) (blocked bool, why 
 		return true, deleted
 	case r.Paused && !m.IsTest: // a test message is sent also to a paused subscription
 		return true, paused
+	case r.sealed != nil:
+		return true, noKey
 	}
 	return false, 0
 }

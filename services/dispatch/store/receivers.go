@@ -20,8 +20,8 @@ type Receiver struct {
 	Key            webhook.SubscriptionKey
 	URL            string
 	Active         bool
-	Secret         string
-	PreviousSecret *string
+	Secret         webhook.StoredSecret
+	PreviousSecret *webhook.StoredSecret
 	PreviousUntil  *time.Time
 	OpenUntil      *time.Time // of the circuit breaker
 	Opens          int        // cooldowns in a row

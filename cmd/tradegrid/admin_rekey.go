@@ -1,0 +1,47 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+type rekeyCmd struct {
+	SecretKeysFlags
+	Batch int `help:"Subscriptions to read at a time." default:"200"`
+}
+
+// Check checks the file of keys, too.
+func (c *rekeyCmd) Check() error {
+	if c.Batch < 1 {
+		return fmt.Errorf("--batch %d: must be at least 1", c.Batch)
+	}
+	return c.check()
+}
+
+func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	keys, err := c.keys(log)
+	if err != nil {
+		return err
+	}
+	cfg := all.databaseConfig()
+	cfg.MaxConns, cfg.Log = 2, log
+	d, err := db.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	done, err := newDomains(d, domainConfig{Keys: keys, Log: log}).webhooks.Rekey(ctx, c.Batch, log)
+	if err != nil {
+		return fmt.Errorf("%w; %d subscriptions are done, repeat the command for the rest", err, done.Encrypted+done.Moved+done.Current)
+	}
+	err = admin{out: out, asJSON: all.JSON}.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
+		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})
+	if err == nil && done.Failed > 0 {
+		err = fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, flagSecretKeys)
+	}
+	return err
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/secret"
+)
+
+// From the API to the command line: a secret under one key, brought under another, and still the same.
+func TestAdminRekey(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	caller, company := n.owner(t)
+	id := caller.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(t)
+	next := secret.NewKey("next")
+
+	out, err := runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next))
+	require.ErrorContains(t, err, "cannot be opened", "the old key is still needed")
+	require.Regexp(t, `(?m)^KEY +SUBSCRIPTIONS +ENCRYPTED +MOVED +CURRENT +CHANGED +FAILED$`, out)
+
+	text := "whsec_MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
+	_, err = n.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, company, id, text)
+	require.NoError(t, err)
+	var stored string
+	_, err = runAdmin(t, "rekey", "--secret-keys-file="+keysFile(t, next)) // others of this database stay under keys that only they know
+	if err != nil {
+		require.ErrorContains(t, err, "cannot be opened")
+	}
+	require.NoError(t, n.db.QueryRow(t.Context(), `SELECT secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`, company, id).Scan(&stored))
+	require.Contains(t, stored, "enc1:next:")
+	require.NotContains(t, stored, text)
+
+	_, err = runAdmin(t, "rekey")
+	require.ErrorContains(t, err, "--secret-keys-file is required")
+	_, err = runAdmin(t, "rekey", "--batch=0", "--secret-keys-file="+keysFile(t, next))
+	require.ErrorContains(t, err, "--batch 0")
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// The tokens of dev.json that the API refuses, and the users of the demo company.
+func TestDemoHasACallerForEachRefusal(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	_, id := n.owner(t)
+	dm := &demo{domains: n.domains}
+	dm.CompanyID = id
+	for range 2 { // a start that failed half way is repeated
+		require.NoError(t, dm.makeRefused(t.Context()))
+	}
+	n = newNode(n.db.WithClock(func() time.Time { return time.Now().Add(time.Second) }), alone())
+	for _, row := range []struct {
+		token, code string
+		status      int
+	}{
+		{dm.ExpiredToken, "AUTH_API_TOKEN_EXPIRED", 401},
+		{dm.ArchivedToken, "COMPANY_ARCHIVED", 401},
+		{dm.NoPlanToken, "PLAN_API_DISABLED", 403},
+		{dm.NoModuleToken, "MODULE_ACCESS_INACTIVE", 403},
+	} {
+		as{n, row.token}.do(t, "GET", "/orders", "").refused(t, row.status, row.code, row.code)
+	}
+	as{n, dm.NoModuleToken}.ok(t, "GET", "/clients", "")
+	users, err := n.company.Users(t.Context(), access.System(id), false)
+	require.NoError(t, err)
+	require.Len(t, users, 2)
+	for _, u := range users {
+		require.Equal(t, company.UserActive, u.Status)
+	}
+}

@@ -1,0 +1,46 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+)
+
+// What tokens and companies can have is what it was; clients see both lists in this order.
+func TestScopesAndComponents(t *testing.T) {
+	t.Parallel()
+	r := accessRegistry()
+	require.Equal(t, []string{
+		"catalog:read", "catalog:write", "clients:read", "clients:write", "leads:read", "leads:write", "orders:read", "orders:write",
+		"deals:read", "deals:write", "sales:read", "sales:write", "warehouse:read", "warehouse:write", "scheduling:read", "scheduling:write",
+		"webhooks:read", "webhooks:write", "events:read", "company:read", "exports:read", "exports:write", "*:read", "*:write",
+	}, r.Scopes())
+	require.Equal(t, []string{"core", "catalog", "calendar", "messenger"}, r.AlwaysOn().List())
+	require.Equal(t, []string{
+		"core", "catalog", "calendar", "messenger", "clients", "marketing", "orders", "deals", "cashier", "warehouse", "scheduling",
+	}, r.Components().List())
+	require.Equal(t, apitest.Registry(), r, "tests of single domains work with the same lists")
+}
+
+// What operations and events ask for can be had.
+func TestOperationsAskForWhatIsDeclared(t *testing.T) {
+	t.Parallel()
+	all := newDomains(nil, domainConfig{})
+	api := all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
+	for _, op := range api.Ops() {
+		if op.Scope != "" {
+			require.Contains(t, all.access.Scopes(), needed(op), name(op))
+		}
+		if op.Component != "" {
+			require.NoError(t, all.access.CheckComponent(op.Component), name(op))
+		}
+	}
+	for _, e := range all.events.All() {
+		require.Contains(t, all.access.Scopes(), e.Scope+":read", e.Name)
+		require.NoError(t, all.access.CheckComponent(e.Module), e.Name)
+	}
+}

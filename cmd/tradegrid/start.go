@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
+)
+
+// role is a running role: its connections, and what it tells of itself.
+type role struct {
+	db     *db.DB
+	broker kafka.Config
+	tel    *telemetry.Telemetry
+	ops    string // address for operators
+	live   *watcher
+	reload chan os.Signal
+}
+
+// serve answers operators, waits for the database and then lets work do what the role is for, until ctx ends.
+func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live *watcher, work func(context.Context, *slog.Logger, *role) error) error {
+	broker, err := f.kafkaConfig(name, log)
+	if err != nil {
+		return err
+	}
+	tel, err := f.start(ctx, name, log, commonMetrics(), roleMetrics(name))
+	if err != nil {
+		return err
+	}
+	defer tel.Stop(ctx)
+	live.OnChange(func(next *CLI) { tel.SetSample(next.ops(name).TraceSample) })
+	ln, err := listen(ctx, "--ops-listen", f.OpsListen)
+	if err != nil {
+		return err
+	}
+	r := &role{broker: broker, tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
+	signal.Notify(r.reload, syscall.SIGHUP) // also while it waits, when it would end the process
+	defer signal.Stop(r.reload)
+	return tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
+		if r.db, err = f.connect(ctx, log, r); err != nil {
+			return err
+		}
+		defer r.db.Close()
+		return work(ctx, log, r)
+	})
+}
+
+// run runs the parts until the context ends or one of them fails.
+func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
+	clock := db.NewClock(r.db, time.Now)
+	r.tel.Ready("clock", clock.Check)
+	g, ctx := errgroup.WithContext(ctx)
+	g.Go(func() error { return r.live.Run(ctx, r.reload) })
+	g.Go(func() error { return clock.Run(ctx) })
+	for _, part := range parts {
+		g.Go(func() error { return part(ctx) })
+	}
+	started(r.ops)
+	return g.Wait()
+}
+
+// connect waits until the database lets the process in. Until then the process is not ready, and says why.
+func (f DatabaseFlags) connect(ctx context.Context, log *slog.Logger, r *role) (*db.DB, error) {
+	cfg := f.databaseConfig()
+	cfg.MaxConns, cfg.SavepointRetry, cfg.Log, cfg.Tracer = f.DatabaseConns, f.DatabaseSavepoint, log, r.tel.Provider
+	w := &waiting{log: log, ops: r.ops}
+	r.tel.Ready("database", w.check)
+	d, err := db.OpenWhenUp(ctx, cfg, func(err error) { w.failed(ctx, err) })
+	if err != nil {
+		return nil, err
+	}
+	w.over(ctx)
+	r.tel.Ready("database", func(ctx context.Context) error { return d.Pool().Ping(ctx) })
+	r.tel.Ready("schema", schemaCheck(d))
+	return d, r.tel.Register(d.PoolMetrics())
+}
+
+// waitingEvery is the time between two lines about the same reason to wait.
+const waitingEvery = time.Minute
+
+// waiting tells why a process waits for its database: at once when the reason changes, then rarely.
+type waiting struct {
+	log *slog.Logger
+	ops string
+
+	mu   sync.Mutex
+	last error
+	hint string
+	said time.Time
+}
+
+var errConnecting = errors.New("not connected yet")
+
+// check is a condition for readiness.
+func (w *waiting) check(context.Context) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		return errConnecting
+	}
+	return w.last
+}
+
+func (w *waiting) failed(ctx context.Context, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	hint := db.Misconfigured(err)
+	same := w.last != nil && hint == w.hint && time.Since(w.said) < waitingEvery
+	w.last, w.hint = err, hint
+	if same {
+		return
+	}
+	w.said = time.Now()
+	if hint != "" {
+		w.log.ErrorContext(ctx, "waiting for the database, which refuses this process", "error", err, "mend", hint, "ops", w.ops)
+		return
+	}
+	w.log.WarnContext(ctx, "waiting for the database", "error", err, "ops", w.ops)
+}
+
+// over tells that a wait that was told of has ended.
+func (w *waiting) over(ctx context.Context) {
+	if w.last != nil {
+		w.log.InfoContext(ctx, "the database is up")
+	}
+}

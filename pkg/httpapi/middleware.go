@@ -1,0 +1,85 @@
+package httpapi
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/google/uuid"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/propagation"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
+)
+
+const headerRequestID = "X-Request-Id"
+
+var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
+
+// middleware gives every request, whatever its route, an id, a span and a measurement, refuses what no route takes, and sends
+// an answer even when the handler panics.
+func (a *API) middleware(fc *fiber.Ctx) (err error) {
+	start := time.Now()
+	a.identify(fc)
+	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
+	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
+	defer span.End()
+	fc.SetUserContext(ctx)
+	defer func() {
+		if p := recover(); p != nil {
+			a.fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+		}
+		measure(fc, span, start)
+	}()
+	if refused := a.refuse(fc, incomingOf(fc)); refused != nil {
+		a.fail(fc, refused)
+		return nil
+	}
+	if err := fc.Next(); err != nil {
+		return a.routeError(fc, err)
+	}
+	return nil
+}
+
+// identify sets the headers that every answer has.
+func (a *API) identify(fc *fiber.Ctx) {
+	id := fc.Get(headerRequestID)
+	if !validRequestID.MatchString(id) {
+		id = uuid.Must(uuid.NewV7()).String()
+	}
+	fc.Set(headerRequestID, id)
+	fc.Set("X-Api-Release", a.cfg.Release)
+	fc.Set(fiber.HeaderXContentTypeOptions, "nosniff")
+}
+
+func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
+
+// measure records how the request ended.
+func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
+	status, route, method := fc.Response().StatusCode(), fc.Route().Path, incomingOf(fc).method
+	if !slices.Contains(fiber.DefaultMethods, method) {
+		method = "_OTHER" // any client may invent methods
+	}
+	span.SetName(method + " " + route)
+	span.SetAttributes(attribute.String("http.route", route), attribute.Int("http.response.status_code", status))
+	if status >= http.StatusInternalServerError {
+		span.SetStatus(codes.Error, http.StatusText(status))
+	}
+	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(method, route, strconv.Itoa(status)), time.Since(start).Seconds())
+}
+
+// headerCarrier lets the propagator read the headers of a request.
+type headerCarrier struct{ fc *fiber.Ctx }
+
+func (c headerCarrier) Get(key string) string { return c.fc.Get(key) }
+func (c headerCarrier) Set(string, string)    {}
+func (c headerCarrier) Keys() []string        { return nil }

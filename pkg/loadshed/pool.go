@@ -1,0 +1,44 @@
+package loadshed
+
+import (
+	"context"
+	"time"
+)
+
+// poolEvery is the interval of measuring the pool.
+const poolEvery = 250 * time.Millisecond
+
+// watchPool acquires a connection periodically and measures the wait. The pool serves waiters in order, so a request
+// would wait as long.
+func (s *Shedder) watchPool(ctx context.Context) {
+	t := time.NewTicker(poolEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+		most := s.limit(PoolWait)
+		if most <= 0 {
+			continue
+		}
+		s.set(PoolWait, s.waitForConn(ctx, time.Duration(most*float64(time.Second))).Seconds(), time.Now())
+		s.evaluate(ctx)
+	}
+}
+
+// waitForConn returns how long it took to acquire a connection, bounded by most. A connection error counts as no wait:
+// requests then fail by themselves.
+func (s *Shedder) waitForConn(ctx context.Context, most time.Duration) time.Duration {
+	start := time.Now()
+	bound, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	conn, err := s.cfg.DB.Pool().Acquire(bound)
+	if err == nil {
+		conn.Release()
+	} else if bound.Err() == nil {
+		return 0
+	}
+	return time.Since(start)
+}

@@ -1,0 +1,29 @@
+package numbering
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const sqlTakeNumbers = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3)
+ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING n`
+
+// Take takes the next count numbers of the company and kind, and returns the last of them. Other transactions that take
+// numbers of the kind wait until this one ends. Documents take theirs with [Committer.Do], which spares most of that.
+func Take(ctx context.Context, tx *db.Tx, company tenant.ID, kind string, count int) (last int64, err error) {
+	if err := tx.QueryRow(ctx, sqlTakeNumbers, company, kind, count).Scan(&last); err != nil {
+		return 0, fmt.Errorf("take %s numbers: %w", kind, err)
+	}
+	return last, nil
+}
+
+const sqlSkipNumbers = `UPDATE counters SET n = $3 WHERE company_id = $1 AND kind = $2`
+
+// Skip queues that the numbers up to last, which is above the last number taken, are not used. The caller has taken a
+// number of the kind in the same transaction.
+func Skip(tx *db.Tx, company tenant.ID, kind string, last int64) {
+	tx.Queue(sqlSkipNumbers, company, kind, last).Expect(1, nil)
+}

@@ -1,0 +1,261 @@
+package secret
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	sealedPrefix = "enc1:"
+	keyBytes     = 32 // AES-256
+	keysReadAge  = time.Second
+)
+
+// Keys is a ring of keys. The first key seals; all of them open. A value is sealed by a data key of its own, which the
+// ring's key encrypts, so that a change of the ring's key leaves the value itself alone. Both are AES-256-GCM and bound
+// to a context, such as the record that the value belongs to.
+//
+// A ring from a file follows the file. It is safe for concurrent use.
+type Keys struct {
+	flag, path string // empty for a fixed ring
+	log        *slog.Logger
+
+	mu     sync.Mutex
+	text   []byte // of the file, as it was read last
+	readAt time.Time
+	ring   ring
+}
+
+type ring struct {
+	ids   []string // the first one seals
+	aeads map[string]cipher.AEAD
+}
+
+// UnknownKeyError is the error of a value that was sealed by a key which the ring does not have.
+type UnknownKeyError struct{ ID string }
+
+// Error implements error.
+func (e UnknownKeyError) Error() string {
+	return fmt.Sprintf("sealed by key %q, which the key ring does not have; put it back into the file of keys", e.ID)
+}
+
+var errNoKeys = errors.New("there is no key ring; start with --secret-keys-file")
+
+// ReadKeys reads a ring from a file with one key per line, as id:key, the key being the base64 form of 32 bytes. Blank
+// lines and those that begin with # say nothing. Errors name the flag and the line, never what stands there.
+func ReadKeys(flag, path string, log *slog.Logger) (*Keys, error) {
+	k := &Keys{flag: flag, path: path, log: log}
+	if k.log == nil {
+		k.log = slog.New(slog.DiscardHandler)
+	}
+	if err := k.read(); err != nil {
+		return nil, err
+	}
+	return k, nil
+}
+
+// ParseKeys makes a fixed ring of what a file of keys could hold.
+func ParseKeys(text string) (*Keys, error) {
+	r, err := parseRing([]byte(text))
+	if err != nil {
+		return nil, err
+	}
+	return &Keys{ring: r}, nil
+}
+
+// NewKey makes a line of a file of keys.
+func NewKey(id string) string {
+	var key [keyBytes]byte
+	_, _ = rand.Read(key[:]) // it never fails
+	return id + ":" + base64.StdEncoding.EncodeToString(key[:])
+}
+
+// Primary is the id of the key that seals.
+func (k *Keys) Primary() (string, error) {
+	r, err := k.current()
+	if err != nil {
+		return "", err
+	}
+	return r.ids[0], nil
+}
+
+// Sealed reports whether the text is a sealed value.
+func Sealed[T string | []byte](text T) bool {
+	return len(text) >= len(sealedPrefix) && string(text[:len(sealedPrefix)]) == sealedPrefix
+}
+
+// Seal encrypts a value. Only the same context opens it.
+func (k *Keys) Seal(value []byte, context string) (string, error) {
+	r, err := k.current()
+	if err != nil {
+		return "", err
+	}
+	var data [keyBytes]byte
+	_, _ = rand.Read(data[:]) // it never fails
+	aead, err := newAEAD(data[:])
+	if err != nil {
+		return "", err
+	}
+	return sealed{r.ids[0], r.wrap(data[:], context), aead.Seal(nil, nil, value, []byte(context))}.String(), nil //nolint:gosec // G407: the AEAD makes its nonces itself
+}
+
+// Open decrypts a sealed value. The error is an [UnknownKeyError] when the ring does not have its key.
+func (k *Keys) Open(text, context string) ([]byte, error) {
+	s, data, _, err := k.unwrap(text, context)
+	if err != nil {
+		return nil, err
+	}
+	aead, err := newAEAD(data)
+	if err != nil {
+		return nil, err
+	}
+	value, err := aead.Open(nil, nil, s.value, []byte(context))
+	if err != nil {
+		return nil, fmt.Errorf("open value sealed by key %q: it was changed, or belongs elsewhere: %w", s.key, err)
+	}
+	return value, nil
+}
+
+// Rewrap brings a sealed value under the first key. changed is false when it was there already.
+func (k *Keys) Rewrap(text, context string) (out string, changed bool, err error) {
+	s, data, r, err := k.unwrap(text, context)
+	if err != nil || s.key == r.ids[0] {
+		return text, false, err
+	}
+	s.key, s.wrapped = r.ids[0], r.wrap(data, context)
+	return s.String(), true, nil
+}
+
+// unwrap decrypts the data key of a sealed value.
+func (k *Keys) unwrap(text, context string) (s sealed, data []byte, r ring, err error) {
+	if s, err = parseSealed(text); err != nil {
+		return s, nil, r, err
+	}
+	if r, err = k.current(); err != nil {
+		return s, nil, r, err
+	}
+	aead, ok := r.aeads[s.key]
+	if !ok {
+		return s, nil, r, UnknownKeyError{s.key}
+	}
+	if data, err = aead.Open(nil, nil, s.wrapped, []byte(context)); err != nil {
+		return s, nil, r, fmt.Errorf("open value sealed by key %q: it was changed, belongs elsewhere, or the key is another under the same id: %w", s.key, err)
+	}
+	return s, data, r, nil
+}
+
+func (r ring) wrap(data []byte, context string) []byte {
+	return r.aeads[r.ids[0]].Seal(nil, nil, data, []byte(context)) //nolint:gosec // G407: as in Seal
+}
+
+// sealed are the parts of a sealed value.
+type sealed struct {
+	key            string
+	wrapped, value []byte
+}
+
+// String is the text form: enc1, the id of the key, the encrypted data key and the encrypted value, parted by colons.
+func (s sealed) String() string {
+	return sealedPrefix + s.key + ":" + base64.RawURLEncoding.EncodeToString(s.wrapped) + ":" + base64.RawURLEncoding.EncodeToString(s.value)
+}
+
+func parseSealed(text string) (s sealed, err error) {
+	parts := strings.Split(strings.TrimPrefix(text, sealedPrefix), ":")
+	if !Sealed(text) || len(parts) != 3 {
+		return s, errors.New("the value is not sealed, or was cut off")
+	}
+	s.key = parts[0]
+	var err2 error
+	s.wrapped, err = base64.RawURLEncoding.DecodeString(parts[1])
+	s.value, err2 = base64.RawURLEncoding.DecodeString(parts[2])
+	return s, errors.Join(err, err2)
+}
+
+// current is the ring as the file has it. A file that cannot be used leaves the ring as it was.
+func (k *Keys) current() (ring, error) {
+	if k == nil {
+		return ring{}, errNoKeys
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.path != "" && time.Since(k.readAt) > keysReadAge {
+		if err := k.read(); err != nil {
+			k.log.Error("key ring not read; the one read before stays in use", "error", err)
+		}
+	}
+	return k.ring, nil
+}
+
+func (k *Keys) read() error {
+	k.readAt = time.Now()
+	text, err := os.ReadFile(k.path)
+	if err != nil {
+		return fmt.Errorf("%s: %w; name a file that this process may read", k.flag, err)
+	}
+	if k.text != nil && bytes.Equal(text, k.text) {
+		return nil
+	}
+	r, err := parseRing(text)
+	if err != nil {
+		return fmt.Errorf("%s: %s %w", k.flag, k.path, err)
+	}
+	if k.text != nil {
+		k.log.Info("key ring changed", "primary", r.ids[0], "keys", r.ids)
+	}
+	k.text, k.ring = text, r
+	return nil
+}
+
+var keyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
+
+func parseRing(text []byte) (ring, error) {
+	r := ring{aeads: map[string]cipher.AEAD{}}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		n++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		id, encoded, _ := strings.Cut(line, ":")
+		key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(encoded))
+		switch {
+		case err != nil || len(key) != keyBytes || !keyID.MatchString(id):
+			return r, fmt.Errorf("line %d: must be id:key, the id of letters, digits, dots, dashes and underscores, the key the base64 form of 32 bytes (openssl rand -base64 32)", n)
+		case slices.Contains(r.ids, id):
+			return r, fmt.Errorf("line %d: the id %q is there twice", n, id)
+		}
+		if r.aeads[id], err = newAEAD(key); err != nil {
+			return r, err
+		}
+		r.ids = append(r.ids, id)
+	}
+	if len(r.ids) == 0 {
+		return r, errors.New("has no key; add a line id:key, the key being the base64 form of 32 bytes (openssl rand -base64 32)")
+	}
+	return r, nil
+}
+
+func newAEAD(key []byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key)
+	if err != nil {
+		return nil, fmt.Errorf("make cipher: %w", err)
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, fmt.Errorf("make cipher: %w", err)
+	}
+	return aead, nil
+}

@@ -1,0 +1,58 @@
+package webhook_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+)
+
+func TestStoredSecret(t *testing.T) {
+	t.Parallel()
+	one, two := secret.NewKey("one"), secret.NewKey("two.b")
+	ring := func(lines ...string) *secret.Keys {
+		k, err := secret.ParseKeys(strings.Join(lines, "\n"))
+		require.NoError(t, err)
+		return k
+	}
+	company, id, text := tenant.NewID(), uuid.New(), webhook.NewSecret()
+	sealed, err := webhook.SealSecret(ring(one), company, id, text)
+	require.NoError(t, err)
+	inClear := webhook.StoredSecret(text)
+	require.NotContains(t, string(sealed), text[6:30])
+	require.Equal(t, []bool{true, false}, []bool{inClear.InClear(), sealed.InClear()})
+
+	moved, err := sealed.Reseal(ring(two, one), company, id)
+	require.NoError(t, err)
+	require.NotEqual(t, sealed, moved)
+	encrypted, err := inClear.Reseal(ring(two), company, id)
+	require.NoError(t, err)
+	same, err := moved.Reseal(ring(two), company, id)
+	require.NoError(t, err)
+	require.Equal(t, moved, same)
+	for name, row := range map[string]struct {
+		stored webhook.StoredSecret
+		keys   *secret.Keys
+	}{
+		"sealed": {sealed, ring(two, one)}, "in clear": {inClear, nil}, "under another key": {moved, ring(two)}, "encrypted later": {encrypted, ring(two)},
+	} {
+		got, err := row.stored.Open(row.keys, company, id)
+		require.NoError(t, err, name)
+		require.Equal(t, text, got, name)
+		shown, err := json.Marshal(row.stored)
+		require.NoError(t, err)
+		require.Equal(t, `"`+webhook.SecretHint(text)+`"`, string(shown), name)
+	}
+	_, err = sealed.Open(ring(one), company, uuid.New())
+	require.Error(t, err, "the secret of another subscription")
+	_, err = sealed.Open(ring(one), tenant.NewID(), id)
+	require.Error(t, err, "the secret of another company")
+	_, err = sealed.Open(ring(two), company, id)
+	require.ErrorAs(t, err, &secret.UnknownKeyError{})
+}

@@ -1,0 +1,161 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// maxCategoryDepth is how many levels of categories may lie in each other.
+const maxCategoryDepth = 10
+
+var (
+	errCycle = fault.StateConflict("CATEGORY_CYCLE", "a category cannot lie below itself; choose another parent")
+	errDepth = fault.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories may be nested %d levels deep; choose a parent nearer to the root", maxCategoryDepth)
+)
+
+var (
+	categoryPlan        = record.PlanOf[Category]()
+	sqlSelectCategories = "SELECT " + categoryPlan.SelectList("c.") + `,
+(SELECT count(*) FROM products p WHERE p.company_id = c.company_id AND p.category_id = c.id AND p.status = 'active')
+FROM categories c WHERE c.company_id = $1`
+	sqlSelectCategory = sqlSelectCategories + ` AND c.id = $2`
+	sqlSelectChildren = sqlSelectCategories + ` AND c.parent_id = $2 ORDER BY c.id`
+)
+
+func categoryTargets(c *Category) []any { return append(categoryPlan.Targets(c), &c.ProductsCount) }
+
+// readCategory reads a category, and the tree that it stands in.
+func readCategory(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (c Category, t tree, err error) {
+	err = batchloader.Load(ctx, q, func(ctx context.Context, q db.Querier) (err error) {
+		c, err = record.One(q.QueryRow(ctx, sqlSelectCategory, company, id), categoryTargets, "CATEGORY", id)
+		return err
+	}, func(ctx context.Context, q db.Querier) (err error) {
+		t, err = readTree(ctx, q, company)
+		return err
+	})
+	c.locate(t)
+	return c, t, err
+}
+
+// lockCategory reads the category that a caller is about to change. The lock on the tree keeps others from changing any.
+func lockCategory(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Category, tree, error) {
+	if err := lockTree(ctx, tx, by.Company); err != nil {
+		return Category{}, nil, err
+	}
+	c, t, err := readCategory(ctx, tx, by.Company, id)
+	if err != nil {
+		return c, t, err
+	}
+	return c, t, by.Expect(c.Version)
+}
+
+func readChildren(ctx context.Context, q db.Querier, company tenant.ID, parent uuid.UUID) ([]Category, error) {
+	rows, err := q.Query(ctx, sqlSelectChildren, company, parent)
+	if err != nil {
+		return nil, fmt.Errorf("select child categories: %w", err)
+	}
+	return pgx.CollectRows(rows, db.RowTo(categoryTargets))
+}
+
+const sqlLockTree = `INSERT INTO category_trees (company_id, changes) VALUES ($1, 1)
+ON CONFLICT (company_id) DO UPDATE SET changes = category_trees.changes + 1`
+
+func lockTree(ctx context.Context, tx *db.Tx, company tenant.ID) error {
+	if err := tx.LockInProcess(ctx, "categories of "+company.String()); err != nil {
+		return err
+	}
+	if _, err := tx.Exec(ctx, sqlLockTree, company); err != nil {
+		return fmt.Errorf("lock category tree: %w", err)
+	}
+	return nil
+}
+
+// tree maps each category to its parent.
+type tree map[uuid.UUID]*uuid.UUID
+
+const sqlSelectTree = `SELECT id, parent_id FROM categories WHERE company_id = $1`
+
+func readTree(ctx context.Context, q db.Querier, company tenant.ID) (tree, error) {
+	t, err := db.Map[uuid.UUID, *uuid.UUID](ctx, q, sqlSelectTree, company)
+	if err != nil {
+		return nil, fmt.Errorf("read category tree: %w", err)
+	}
+	return t, nil
+}
+
+// path lists the ids from the root to id; false when there is no such category.
+func (t tree) path(id uuid.UUID) ([]uuid.UUID, bool) {
+	var path []uuid.UUID
+	for at := &id; at != nil; at = t[*at] {
+		if _, ok := t[*at]; !ok {
+			return nil, false
+		}
+		path = append(path, *at)
+		if len(path) > len(t) {
+			return nil, false // a cycle in the data must not hang a request
+		}
+	}
+	slices.Reverse(path)
+	return path, true
+}
+
+// children counts the categories directly below id.
+func (t tree) children(id uuid.UUID) (n int) {
+	for _, parent := range t {
+		if parent != nil && *parent == id {
+			n++
+		}
+	}
+	return n
+}
+
+// height is the number of levels of the subtree of id, itself included.
+func (t tree) height(id uuid.UUID) int {
+	height := 1
+	for other := range t {
+		if path, ok := t.path(other); ok {
+			if at := slices.Index(path, id); at >= 0 {
+				height = max(height, len(path)-at)
+			}
+		}
+	}
+	return height
+}
+
+// locate fills in where the stored category is.
+func (c *Category) locate(t tree) {
+	c.Path, _ = t.path(c.ID)
+	c.Depth = len(c.Path)
+}
+
+// place puts the category below its parent. It refuses cycles and trees that are too deep.
+func (c *Category) place(t tree) error {
+	c.Path = nil
+	if c.ParentID != nil {
+		above, ok := t.path(*c.ParentID)
+		if !ok {
+			return fault.ReferenceNotFound("CATEGORY", "parentId", c.ParentID.String())
+		}
+		if slices.Contains(above, c.ID) {
+			return errCycle
+		}
+		c.Path = above
+	}
+	c.Path = append(c.Path, c.ID)
+	c.Depth = len(c.Path)
+	if c.Depth+t.height(c.ID)-1 > maxCategoryDepth {
+		return errDepth
+	}
+	return nil
+}

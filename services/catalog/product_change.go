@@ -1,0 +1,133 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/wire"
+)
+
+// CreateProduct adds a product. Without a SKU it gets the next one of its category's prefix, or P-NNNN.
+//
+// Errors: 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
+func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller, in ProductInput) (Product, error) {
+	p := Product{Key: record.Key{ID: record.NewID()}, ProductFields: in.ProductFields}
+	p.Status, p.Unit = cmp.Or(p.Status, StatusActive), cmp.Or(p.Unit, unitPieces)
+	if err := p.take(in); err != nil {
+		return Product{}, err
+	}
+	if p.SKU == "" {
+		// All of them change one counter row.
+		if err := tx.LockInProcess(ctx, "sku of "+by.Company.String()); err != nil {
+			return Product{}, err
+		}
+	}
+	prefix, err := s.settle(ctx, tx, by.Company, Product{}, &p, in)
+	if err != nil {
+		return Product{}, err
+	}
+	if p.SKU == "" {
+		if p.SKU, err = nextSKU(ctx, tx, by.Company, prefix); err != nil {
+			return Product{}, err
+		}
+	}
+	if p, err = products.Create(ctx, tx, by, p, productCreated); err != nil {
+		return Product{}, err
+	}
+	claimNames(tx, Product{}, p)
+	return p, nil
+}
+
+// UpdateProduct changes a product; what the patch leaves out stays. A change of nothing raises no event.
+//
+// Errors: 404, 412, 404 of a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN.
+func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[ProductInput]) (Product, error) {
+	if in.Value.refers() {
+		tx.ReadsMore()
+	}
+	return changeProduct(ctx, tx, by, id, func(before Product, p *Product) error {
+		v := ProductInput{ProductFields: p.ProductFields}
+		in.Apply(&v)
+		p.ProductFields = v.ProductFields
+		if err := p.take(in.Value); err != nil {
+			return err
+		}
+		_, err := s.settle(ctx, tx, by.Company, before, p, in.Value)
+		return err
+	}, productUpdated)
+}
+
+// HideProduct takes a product out of sale. A hidden product stays as it is.
+func (s *Service) HideProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Product, error) {
+	return changeProduct(ctx, tx, by, id, func(_ Product, p *Product) error { p.Status = StatusHidden; return nil }, productDeleted)
+}
+
+// changeProduct changes one product, and which SKU and barcode it claims.
+func changeProduct(
+	ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, mutate func(before Product, p *Product) error, e event.Event[Product],
+) (Product, error) {
+	var before Product
+	p, err := products.Change(ctx, tx, by, id, func(b Product, p *Product) error {
+		before = b
+		return mutate(b, p)
+	}, e)
+	if err != nil {
+		return p, err
+	}
+	claimNames(tx, before, p)
+	return p, nil
+}
+
+var (
+	productPlan               = record.PlanOf[Product]()
+	sqlLockProducts           = "SELECT " + productPlan.SelectList("") + " FROM products WHERE company_id = $1"
+	sqlLockProductsOfSupplier = sqlLockProducts + " AND default_supplier_id = $2 ORDER BY id FOR UPDATE"
+	sqlLockProductsOfCategory = sqlLockProducts + " AND category_id = $2 AND status = 'active' ORDER BY id FOR UPDATE"
+)
+
+// changeProducts changes the products that sql finds by what they refer to, each as a change of its own.
+func changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string, ref uuid.UUID, mutate func(*Product)) error {
+	rows, err := tx.Query(ctx, sql, by.Company, ref)
+	if err != nil {
+		return fmt.Errorf("select products to change: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, db.RowTo(func(p *Product) []any { return productPlan.Targets(p) }))
+	if err != nil {
+		return fmt.Errorf("read products to change: %w", err)
+	}
+	for _, p := range all {
+		kept := products.Keep(p)
+		mutate(&p)
+		if err := products.Store(ctx, tx, by, kept, &p, productUpdated); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ForgetSupplier clears the default supplier of the products that have this one.
+func (s *Service) ForgetSupplier(ctx context.Context, tx *db.Tx, by access.Caller, supplier uuid.UUID) error {
+	return changeProducts(ctx, tx, by, sqlLockProductsOfSupplier, supplier, func(p *Product) { p.DefaultSupplierID = nil })
+}
+
+const sqlDetachHidden = `UPDATE products SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
+WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`
+
+// emptyCategory takes the items out of a category that is deleted. Active ones go to the other category; hidden ones lose
+// their category without an event.
+func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller, category uuid.UUID, to *uuid.UUID) error {
+	err := changeProducts(ctx, tx, by, sqlLockProductsOfCategory, category, func(p *Product) { p.CategoryID = to })
+	if err != nil {
+		return err
+	}
+	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), wire.At(tx.Now()))
+	return nil
+}

@@ -1,0 +1,88 @@
+package catalog
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const sqlInCategory = `category_id IN (WITH RECURSIVE below (id) AS (
+SELECT id FROM categories WHERE company_id = ? AND id = ?
+UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
+) SELECT id FROM below)`
+
+// Products reads a page of products.
+func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
+	q, err := productList.Query(by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	if len(f.Status) == 0 && f.UpdatedSince == nil {
+		f.Status = []string{StatusActive}
+	}
+	if !slices.Contains(f.Status, "all") {
+		q.In("status", f.Status)
+	}
+	if f.CategoryID == "null" {
+		q.Where("category_id IS NULL")
+	} else if f.CategoryID != "" {
+		id, err := uuid.Parse(f.CategoryID)
+		if err != nil {
+			return nil, fault.Invalid(fault.Field{Field: "categoryId", Code: fault.Format, Message: "categoryId: must be the id of a category, or null for products without one"})
+		}
+		q.Where(sqlInCategory, by.Company, id, by.Company)
+	}
+	page, err := productList.Fetch(ctx, s.db, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, s.complete(ctx, by.Company, page.Items, f.Extras)
+}
+
+// Product reads one product, hidden or not.
+func (s *Service) Product(ctx context.Context, by access.Caller, id uuid.UUID, with Extras) (Product, error) {
+	p, err := products.Get(ctx, s.db, by.Company, id)
+	if err != nil {
+		return p, err
+	}
+	one := []Product{p}
+	err = s.complete(ctx, by.Company, one, with)
+	return one[0], err
+}
+
+// ProductVariants lists the variants of a product; the product must exist.
+func (s *Service) ProductVariants(ctx context.Context, by access.Caller, id uuid.UUID) ([]ProductVariant, error) {
+	_, err := products.Get(ctx, s.db, by.Company, id)
+	return []ProductVariant{}, err
+}
+
+// complete fills in what is not a column of the products, in place.
+func (s *Service) complete(ctx context.Context, company tenant.ID, all []Product, with Extras) error {
+	var stocked []uuid.UUID
+	for i := range all {
+		all[i].AttributeValues = []ProductAttributeValue{}
+		if all[i].HasStock {
+			stocked = append(stocked, all[i].ID)
+		}
+	}
+	if len(stocked) == 0 || !with.stock() {
+		return nil
+	}
+	totals, err := s.stock(ctx, s.db, company, stocked)
+	if err != nil {
+		return err
+	}
+	for i := range all {
+		if p := &all[i]; p.HasStock {
+			t := totals[p.ID]
+			p.StockQty, p.StockAvailable, p.IsLowStock = &t.Qty, &t.Available, &t.Low
+		}
+	}
+	return nil
+}

@@ -1,0 +1,55 @@
+package clients
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+const sqlSelectDocumentClient = `SELECT c.id, c.display_name, c.phone, c.email, c.status = 'archived', c.payment_terms_days, c.credit_limit, c.balance,
+COALESCE(c.price_list_id, (SELECT g.price_list_id FROM client_groups g WHERE g.company_id = c.company_id AND g.id = c.group_id))
+FROM clients c WHERE c.company_id = $1 AND c.id = $2`
+
+const sqlLockDocumentClient = sqlSelectDocumentClient + ` FOR UPDATE OF c`
+
+// DocumentClient reads what a document takes from its client; found is false for an unknown one. lock keeps others from
+// changing the client until the transaction ends, which q must be then.
+func (s *Service) DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error) {
+	sql := sqlSelectDocumentClient
+	if lock {
+		sql = sqlLockDocumentClient
+	}
+	err = q.QueryRow(ctx, sql, company, id).Scan(
+		&c.ID, &c.DisplayName, &c.Phone, &c.Email, &c.Archived, &c.PaymentTermsDays, &c.CreditLimit, &c.Balance, &c.PriceListID)
+	if db.IsNoRows(err) {
+		return trade.Client{}, false, nil
+	}
+	if err != nil {
+		return trade.Client{}, false, fmt.Errorf("select client of document: %w", err)
+	}
+	return c, true, nil
+}
+
+const sqlAddBalance = `UPDATE clients SET balance = balance + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
+WHERE company_id = $1 AND id = $2`
+
+var errBalance = fault.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client's balance would exceed %d minor units", money.MaxAmount)
+
+// AddBalance books a payment (positive) or a debt (negative) in the caller's transaction. It counts as a change
+// of the client without an event of its own; a delta of 0 changes nothing.
+func (s *Service) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delta money.Amount) {
+	if delta == 0 {
+		return
+	}
+	m := record.New(tx.Now())
+	tx.Queue(sqlAddBalance, company, id, delta, m.EvPos, m.UpdatedAt).
+		Expect(1, fault.NotFound("CLIENT", id.String())).OnConstraint("clients_balance_chk", errBalance)
+}

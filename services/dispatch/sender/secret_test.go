@@ -1,0 +1,71 @@
+package sender
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
+)
+
+// A secret whose key is missing is a mistake of the operators: nothing is lost by it, and nothing is sent unsigned.
+func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "keys")
+	one, two := secret.NewKey("one"), secret.NewKey("two")
+	require.NoError(t, os.WriteFile(path, []byte(two), 0o600))
+	keys, err := secret.ReadKeys("--secret-keys-file", path, nil)
+	require.NoError(t, err)
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Retry.MaxParks = 1_000_000 }) // no sweeper here
+	said := &lines{}
+	k.cache.UseKeys(keys, slog.New(slog.NewTextHandler(said, nil)))
+	k.ForwardDelayed()
+	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
+	sub, text := k.Subscribe(h.URL)
+	of, err := secret.ParseKeys(one)
+	require.NoError(t, err)
+	sealed, err := webhook.SealSecret(of, k.Company, sub, text)
+	require.NoError(t, err)
+	k.Exec(`UPDATE webhook_subscriptions SET secret = $3 WHERE company_id = $1 AND id = $2`, k.Company, sub, string(sealed))
+	m := k.Messages(sub, 1)[0]
+	delayed := k.Collect("webhook.delay.5s")
+	k.Send(m)
+	k.Eventually(func() bool { return len(delayed()) > 0 }, "parked")
+	require.Equal(t, []any{webhook.StatePending, int16(0)}, []any{k.Row(m.DeliveryID).State, k.Row(m.DeliveryID).Attempt}, "no attempt is used")
+	require.Empty(t, h.Requests())
+	require.Contains(t, said.String(), `\"one\"`, "the log names the key")
+	require.Contains(t, said.String(), sub.String())
+	require.NotContains(t, said.String(), text)
+
+	require.NoError(t, os.WriteFile(path, []byte(two+"\n"+one), 0o600))
+	k.AwaitState(m.DeliveryID, webhook.StateSuccess)
+	got := h.Requests()[0]
+	require.NoError(t, webhook.Verify(text, got.Header, got.Body, time.Now(), time.Minute))
+}
+
+// lines is a log that can be read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(b []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(b)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}

@@ -1,0 +1,48 @@
+package webhooks
+
+import (
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/fault"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+// The event log has a scope of its own: it shows more than webhooks.
+var (
+	group    = httpapi.Group{Tag: "Webhooks", Scope: "webhooks", Component: "core"}
+	logGroup = httpapi.Group{Tag: "Events", Scope: "events", Component: "core"}
+)
+
+// Domain is what the domain declares of itself.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name:   "webhooks",
+		Events: event.Declare(group.Component, group.Scope, tested),
+		Errors: []fault.Doc{
+			{Status: 409, Code: "WEBHOOK_SUBSCRIPTION_EXISTS", Advice: "There is a subscription with this url and these events."},
+			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "A company may have 20 subscriptions."},
+			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the 30 days that are kept. Re-read the resources, then start without a cursor."},
+		},
+		Scopes:   []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}},
+		Entities: []string{"WEBHOOK_SUBSCRIPTION", "WEBHOOK_DELIVERY", "EVENT"},
+		Tables:   []resource.Described{table},
+		Lists:    []domain.Statements{items},
+		Cleanup:  []cleanup.Job{deliveriesExpire},
+		Samples: []domain.Sample{{
+			Entity: "WEBHOOK_SUBSCRIPTION", Path: "/webhooks/subscriptions", Change: `{"filter":null,"isActive":false,"name":null}`,
+			Create: `{"url":"https://example.com/hook","events":["*"],"filter":{"data.channel":["phone",null]},"name":"Mirror"}`,
+		}},
+	}
+}
+
+// Deliveries have no time to live of their own: an index on their age would cost more at each delivery than this scan
+// once an hour.
+var deliveriesExpire = cleanup.Job{
+	Table: "deliveries", Keep: 30 * 24 * time.Hour, Every: time.Hour,
+	SQL: `DELETE FROM deliveries WHERE (company_id, subscription_id, id) IN (SELECT company_id, subscription_id, id FROM deliveries WHERE created_at < $1 AND state >= 2 LIMIT 1000)`,
+}

@@ -1,0 +1,118 @@
+package webhooks
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+)
+
+// Rekeyed counts subscriptions by what became of their secrets.
+type Rekeyed struct {
+	Key           string `json:"key"`           // the first of the ring
+	Subscriptions int    `json:"subscriptions"` // all of them
+	Encrypted     int    `json:"encrypted"`     // were in clear
+	Moved         int    `json:"moved"`         // were under another key
+	Current       int    `json:"current"`       // needed nothing
+	Changed       int    `json:"changed"`       // were changed at the same time, and so are under the first key or for the next run
+	Failed        int    `json:"failed"`        // stay as they are, because they cannot be opened
+}
+
+// storedSecrets are the columns that hold secrets.
+type storedSecrets struct {
+	Company  tenant.ID
+	ID       uuid.UUID
+	Current  webhook.StoredSecret
+	Previous *webhook.StoredSecret
+	Until    *time.Time
+}
+
+const sqlSelectSecrets = `SELECT company_id, id, secret, previous_secret, previous_until FROM webhook_subscriptions
+WHERE (company_id, id) > ($1, $2) ORDER BY company_id, id LIMIT $3`
+
+const sqlUpdateSecrets = `UPDATE webhook_subscriptions SET secret = $3, previous_secret = $4, previous_until = $5
+WHERE company_id = $1 AND id = $2 AND secret = $6 AND previous_secret IS NOT DISTINCT FROM $7`
+
+// Rekey brings the secrets of all companies under the first key of the ring, and forgets previous ones whose time is over.
+// It goes by small batches while everything runs. What is done stays done: a run that was cut off is simply repeated.
+func (s *Service) Rekey(ctx context.Context, batch int, log *slog.Logger) (sum Rekeyed, err error) {
+	if sum.Key, err = s.keys.Primary(); err != nil {
+		return sum, err
+	}
+	var last storedSecrets
+	for {
+		rows, err := s.db.Query(ctx, sqlSelectSecrets, last.Company, last.ID, batch)
+		if err != nil {
+			return sum, fmt.Errorf("select secrets: %w", err)
+		}
+		page, err := pgx.CollectRows(rows, pgx.RowToStructByPos[storedSecrets])
+		if err != nil {
+			return sum, fmt.Errorf("read secrets: %w", err)
+		}
+		for _, row := range page {
+			if err := s.rekey(ctx, row, &sum, log); err != nil {
+				return sum, err
+			}
+		}
+		if len(page) < batch {
+			return sum, nil
+		}
+		last = page[len(page)-1]
+		log.InfoContext(ctx, "rekey goes on", "subscriptions", sum.Subscriptions, "encrypted", sum.Encrypted, "moved", sum.Moved, "failed", sum.Failed)
+	}
+}
+
+func (s *Service) rekey(ctx context.Context, was storedSecrets, sum *Rekeyed, log *slog.Logger) error {
+	sum.Subscriptions++
+	now, err := s.reseal(was)
+	switch {
+	case err != nil:
+		sum.Failed++
+		log.ErrorContext(ctx, "secret not opened; it stays as it is", "company_id", was.Company, "subscription_id", was.ID, "error", err)
+		return nil
+	case now == was:
+		sum.Current++
+		return nil
+	}
+	var stored bool
+	err = s.db.RunTx(ctx, "webhooks.rekey", func(ctx context.Context, tx *db.Tx) error {
+		tag, err := tx.Exec(ctx, sqlUpdateSecrets, was.Company, was.ID, now.Current, now.Previous, now.Until, was.Current, was.Previous)
+		stored = tag.RowsAffected() == 1
+		return err
+	}, db.ReadCommitted())
+	switch {
+	case err != nil:
+		return fmt.Errorf("store secret of subscription %s: %w", was.ID, err)
+	case !stored:
+		sum.Changed++
+	case was.Current.InClear() || was.Previous != nil && was.Previous.InClear():
+		sum.Encrypted++
+	default:
+		sum.Moved++
+	}
+	return nil
+}
+
+// reseal gives the columns as they should be; what needs no change keeps even its pointers.
+func (s *Service) reseal(v storedSecrets) (storedSecrets, error) {
+	var err error
+	if v.Current, err = v.Current.Reseal(s.keys, v.Company, v.ID); err != nil || v.Previous == nil {
+		return v, err
+	}
+	if v.Until == nil || v.Until.Before(s.db.Now()) {
+		v.Previous, v.Until = nil, nil
+		return v, nil
+	}
+	previous, err := v.Previous.Reseal(s.keys, v.Company, v.ID)
+	if previous != *v.Previous {
+		v.Previous = &previous
+	}
+	return v, err
+}
