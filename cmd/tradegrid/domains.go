@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
@@ -106,7 +107,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 	})
-	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
 }
 

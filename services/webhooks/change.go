@@ -108,9 +108,6 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	return sub, announce(ctx, tx, sub, "updated")
 }
 
-const sqlFailOpen = `UPDATE deliveries SET state = 3, error = 'subscription deleted', next_attempt_at = NULL, completed_at = $3, updated_at = $3
-WHERE company_id = $1 AND subscription_id = $2 AND state < 2`
-
 // DeleteSubscription removes a subscription; its open deliveries fail.
 func (s *Service) DeleteSubscription(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) error {
 	sub, err := table.Get(ctx, tx, by.Company, id)
@@ -121,7 +118,7 @@ func (s *Service) DeleteSubscription(ctx context.Context, tx *db.Tx, by access.C
 		return err
 	}
 	// Deliveries first, then the subscription: the order in which the dispatcher locks them.
-	tx.Queue(sqlFailOpen, by.Company, id, tx.Now())
+	s.deliveries.FailOpen(tx, webhook.SubscriptionKey{Company: by.Company, ID: id}, tx.Now())
 	if err := table.Remove(ctx, tx, by, sub); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -266,8 +267,12 @@ func TestSecretsAreStoredSealed(t *testing.T) {
 	second := rotated.OK(200)["secret"].(string)
 
 	// Everything that the database has of the company, as text.
-	for _, table := range []string{"webhook_subscriptions", "idempotency_keys", "outbox"} {
-		rows, err := r.db.Query(t.Context(), `SELECT row_to_json(x)::TEXT FROM `+table+` AS x WHERE company_id = $1`, r.company())
+	for table, sql := range map[string]string{
+		"webhook_subscriptions": `SELECT row_to_json(x)::TEXT FROM webhook_subscriptions AS x WHERE company_id = $1 AND $2::INT4 >= 0`,
+		"idempotency_keys":      `SELECT row_to_json(x)::TEXT FROM idempotency_keys AS x WHERE company_id = $1 AND $2::INT4 >= 0`,
+		"outbox":                `SELECT row_to_json(x)::TEXT FROM outbox AS x WHERE company_id = $1 AND bucket = $2`,
+	} {
+		rows, err := r.db.Query(t.Context(), sql, r.company(), outbox.Bucket(r.company()))
 		require.NoError(t, err)
 		all, err := pgx.CollectRows(rows, pgx.RowTo[string])
 		require.NoError(t, err)

@@ -172,7 +172,7 @@ func (s *Service) SendTest(ctx context.Context, tx *db.Tx, by access.Caller, id 
 	}
 	d := s.newDelivery(sub.ID, eventID, name, 0, now)
 	d.IsTest, d.payload = true, frozen
-	insertDelivery(tx, by.Company, d, now)
+	s.request(tx, by.Company, d)
 	return TestStarted{DeliveryID: d.ID}, send(ctx, tx, by.Company, d, frozen, now)
 }
 
@@ -207,7 +207,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 	now := tx.Now()
 	d := s.newDelivery(sub.ID, old.EventID, old.Event, number+1, now)
 	d.IsTest, d.payload, d.RedeliveryOfID = old.IsTest, old.payload, &old.ID
-	insertDelivery(tx, by.Company, d, now)
+	s.request(tx, by.Company, d)
 	return d, send(ctx, tx, by.Company, d, frozen, now)
 }
 
@@ -217,6 +217,14 @@ func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, rede
 		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
 		Status: webhook.StatePending.String(), MaxAttempts: s.attempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
 	}
+}
+
+func (s *Service) request(tx *db.Tx, company tenant.ID, d DeliveryRecord) {
+	s.deliveries.Request(tx, webhook.RequestedDelivery{
+		Subscription: webhook.SubscriptionKey{Company: company, ID: d.SubscriptionID}, ID: d.ID, EventID: d.EventID, Event: d.Event,
+		CreatedAt: d.CreatedAt.Std(), ExpiresAt: d.ExpiresAt.Std(), IsTest: d.IsTest, RedeliveryOf: d.RedeliveryOfID, RedeliveryNo: d.redeliveryNo,
+		Payload: d.payload,
+	})
 }
 
 // send hands a delivery to the senders, in the transaction that writes its row.

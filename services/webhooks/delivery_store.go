@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -148,13 +147,4 @@ func selectLastRedelivery(ctx context.Context, q db.Querier, company tenant.ID, 
 		return 0, fmt.Errorf("select last redelivery: %w", err)
 	}
 	return n, nil
-}
-
-const sqlInsertDelivery = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at,
-is_test, redelivery_of, redelivery_no, payload, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 0, 0, $6, $7, $8, $9, $10, $11, $12, $12)`
-
-func insertDelivery(tx *db.Tx, company tenant.ID, d DeliveryRecord, now time.Time) {
-	tx.Queue(sqlInsertDelivery, company, d.SubscriptionID, d.ID, d.EventID, d.Event, d.NextAttemptAt, d.ExpiresAt,
-		d.IsTest, d.RedeliveryOfID, d.redeliveryNo, d.payload, now)
 }

@@ -1,6 +1,5 @@
 // Package webhooks is what a company does with its webhooks over the API: subscriptions, the deliveries that followed from
-// them, and the log of its events; see docs/reference/events.md. Matching, sending and retrying belong to package dispatch,
-// which works on the same tables.
+// them, and the log of its events; see docs/reference/events.md. Matching, sending and retrying belong to package dispatch.
 package webhooks
 
 import (
@@ -10,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // Config is what the service needs. Registry is required; without DB only the operations can be described. Zero values
@@ -17,6 +17,7 @@ import (
 type Config struct {
 	DB             *db.DB
 	Registry       *event.Registry // every event of the platform, those of [Domain] among them
+	Deliveries     Deliveries      // required with DB
 	Keys           *secret.Keys    // seal the secrets of subscriptions; without them none can be made
 	AllowInsecure  bool            // http:// and private receivers; for development only
 	DeliveryTTL    time.Duration   // life of a delivery that is asked for here; 22 h
@@ -24,15 +25,24 @@ type Config struct {
 	EventRetention time.Duration   // how long the event log keeps an event; 30 days
 }
 
+// Deliveries is the owner of the table of deliveries, which this package only reads.
+type Deliveries interface {
+	// Request inserts a delivery.
+	Request(tx *db.Tx, d webhook.RequestedDelivery)
+	// FailOpen fails the open deliveries of a subscription.
+	FailOpen(tx *db.Tx, sub webhook.SubscriptionKey, now time.Time)
+}
+
 // Service offers the webhooks of all companies. It is safe for concurrent use.
 type Service struct {
-	db        *db.DB
-	events    *event.Registry
-	keys      *secret.Keys
-	insecure  bool
-	ttl       time.Duration
-	attempts  int
-	retention time.Duration
+	db         *db.DB
+	events     *event.Registry
+	deliveries Deliveries
+	keys       *secret.Keys
+	insecure   bool
+	ttl        time.Duration
+	attempts   int
+	retention  time.Duration
 }
 
 // New makes the service.
@@ -41,7 +51,7 @@ func New(cfg Config) *Service {
 		panic("webhooks: the registry of events is required")
 	}
 	return &Service{
-		db: cfg.DB, events: cfg.Registry, keys: cfg.Keys, insecure: cfg.AllowInsecure,
+		db: cfg.DB, events: cfg.Registry, deliveries: cfg.Deliveries, keys: cfg.Keys, insecure: cfg.AllowInsecure,
 		ttl: cmp.Or(cfg.DeliveryTTL, 22*time.Hour), attempts: cmp.Or(cfg.MaxAttempts, 7),
 		retention: cmp.Or(cfg.EventRetention, 30*24*time.Hour),
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -56,7 +57,7 @@ type rig struct {
 func setup(t *testing.T, edit ...func(*webhooks.Config)) *rig {
 	t.Helper()
 	d := dbtest.Open(t)
-	cfg := webhooks.Config{DB: d, Registry: registry(), Keys: apitest.Keys(t)}
+	cfg := webhooks.Config{DB: d, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}
 	for _, e := range edit {
 		e(&cfg)
 	}
