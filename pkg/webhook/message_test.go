@@ -71,14 +71,14 @@ func TestDecodeMessageRefuses(t *testing.T) {
 		header, value string
 		want          string
 	}{
-		"company not a uuid": {"companyid", "acme", "companyid must be a uuid"},
-		"delivery empty":     {"delivery_id", "", "delivery_id must be a uuid"},
-		"attempt a word":     {"attempt", "two", "attempt must be a whole number"},
-		"attempt zero":       {"attempt", "0", "must be 1…1000"},
-		"attempt negative":   {"attempt", "-1", "whole number"},
+		"company not a uuid": {"companyid", "acme", "companyid must be a UUID"},
+		"delivery empty":     {"delivery_id", "", "delivery_id must be a UUID"},
+		"attempt a word":     {"attempt", "two", "attempt must be a non-negative integer"},
+		"attempt zero":       {"attempt", "0", "must be between 1 and 1000"},
+		"attempt negative":   {"attempt", "-1", "non-negative integer"},
 		"no expiry":          {"expires_at", "0", "expiry time"},
 		"no event":           {"event", "", "event name is missing"},
-		"parks a fraction":   {"parks", "1.5", "parks must be a whole number"},
+		"parks a fraction":   {"parks", "1.5", "parks must be a non-negative integer"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -148,7 +148,7 @@ func TestSecrets(t *testing.T) {
 	require.Equal(t, secret[len(secret)-4:], webhook.SecretHint(secret))
 	require.Empty(t, webhook.SecretHint("short"))
 	for _, bad := range []string{"", "whsec_", "whsec_AAAA", secret[6:], secret + "A", secret[:len(secret)-1]} {
-		require.ErrorContains(t, webhook.CheckSecret(bad), "copy it whole")
+		require.ErrorContains(t, webhook.CheckSecret(bad), "copy it completely")
 		_, err := webhook.NewSigner(bad, "")
 		require.Error(t, err)
 		_, err = webhook.NewVerifier(bad)
