@@ -290,7 +290,7 @@ func TestRunningRolesFollowTheFile(t *testing.T) {
 	replace(t, file, append(backends, "log-level: debug", "database-conns: 9")...)
 	for _, out := range roles {
 		out.await(t, `msg="settings changed" settings="[log-level=debug]"`)
-		require.Equal(t, 1, strings.Count(out.String(), "that need a restart"), "told once")
+		require.Equal(t, 1, strings.Count(out.String(), "changed settings need a restart"), "told once")
 		require.NotContains(t, out.String(), "settings unchanged", "less than an error")
 	}
 	hangup(t)
