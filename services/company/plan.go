@@ -20,9 +20,6 @@ var plans = []Plan{
 	{Name: "enterprise", API: true, InFlight: 10_000},
 }
 
-// Plans lists the plans, smallest first.
-func Plans() []Plan { return slices.Clone(plans) }
-
 // planOf finds a plan; a company whose plan this binary does not know keeps the API and the smallest cap.
 func planOf(name string) Plan {
 	if i := slices.IndexFunc(plans, func(p Plan) bool { return p.Name == name }); i >= 0 {
