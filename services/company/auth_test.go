@@ -78,7 +78,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// The order of the specification: invalid before expired before archived.
+// Invalid goes before expired, and expired before archived.
 func TestAuthenticateRefuses(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)

@@ -46,15 +46,15 @@ func registry() *event.Registry {
 	})
 }
 
-// rig is an API with a fresh company.
-type rig struct {
+// kit is an API with a fresh company.
+type kit struct {
 	*apitest.Client
 	t      *testing.T
 	db     *db.DB
 	server *apitest.Server
 }
 
-func setup(t *testing.T, edit ...func(*webhooks.Config)) *rig {
+func setup(t *testing.T, edit ...func(*webhooks.Config)) *kit {
 	t.Helper()
 	d := dbtest.Open(t)
 	cfg := webhooks.Config{DB: d, Registry: registry(), Deliveries: store.Deliveries{}, Keys: apitest.Keys(t)}
@@ -62,24 +62,24 @@ func setup(t *testing.T, edit ...func(*webhooks.Config)) *rig {
 		e(&cfg)
 	}
 	server := apitest.New(t, d, webhooks.New(cfg).Register)
-	return &rig{Client: server.Company(), t: t, db: d, server: server}
+	return &kit{Client: server.Company(), t: t, db: d, server: server}
 }
 
-func (r *rig) company() tenant.ID { return r.Principal.Company }
+func (r *kit) company() tenant.ID { return r.Principal.Company }
 
 // as is another client of the company, with fewer scopes.
-func (r *rig) as(scopes ...string) *apitest.Client {
+func (r *kit) as(scopes ...string) *apitest.Client {
 	return r.server.Caller(r.company(), func(p *access.Principal) { p.Scopes = apitest.Scopes(scopes...) })
 }
 
 // subscribe makes a subscription to all events and returns its id.
-func (r *rig) subscribe() string {
+func (r *kit) subscribe() string {
 	r.t.Helper()
 	return r.Do(r.t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"*"}}).OK(201)["id"].(string)
 }
 
 // open gives the secret that a column holds.
-func (r *rig) open(id string, stored webhook.StoredSecret) string {
+func (r *kit) open(id string, stored webhook.StoredSecret) string {
 	r.t.Helper()
 	text, err := stored.Open(apitest.Keys(r.t), r.company(), uuid.MustParse(id))
 	require.NoError(r.t, err)
@@ -94,7 +94,7 @@ type published struct {
 	Payload []byte
 }
 
-func (r *rig) published(topic string) []published {
+func (r *kit) published(topic string) []published {
 	r.t.Helper()
 	rows, err := r.db.Query(r.t.Context(), `SELECT id, key, event, payload FROM outbox WHERE bucket = $1 AND company_id = $2 AND topic = $3 ORDER BY pos, id`,
 		outbox.Bucket(r.company()), r.company(), topic)
@@ -105,7 +105,7 @@ func (r *rig) published(topic string) []published {
 }
 
 // messages decodes what was handed to the senders, as they do.
-func (r *rig) messages() []*webhook.Message {
+func (r *kit) messages() []*webhook.Message {
 	r.t.Helper()
 	rows := r.published(topics.Deliveries)
 	all := make([]*webhook.Message, 0, len(rows))
@@ -121,7 +121,7 @@ func (r *rig) messages() []*webhook.Message {
 }
 
 // log puts an event into the event log, as the relay does, and returns its id and body.
-func (r *rig) log(name string, entity uuid.UUID, at time.Time) (uuid.UUID, []byte) {
+func (r *kit) log(name string, entity uuid.UUID, at time.Time) (uuid.UUID, []byte) {
 	r.t.Helper()
 	id := uuid.Must(uuid.NewV7())
 	data, err := json.Marshal(note{ID: entity})
@@ -142,7 +142,7 @@ VALUES ($1, $2, $3, $4, 'note', $5, 1, $6, $7, $8)`, r.company(), seq, id, name,
 }
 
 // delivery puts a delivery of an event into the database, as the router does, and returns its id.
-func (r *rig) delivery(subscription string, eventID uuid.UUID, name string, state int16, at time.Time) uuid.UUID {
+func (r *kit) delivery(subscription string, eventID uuid.UUID, name string, state int16, at time.Time) uuid.UUID {
 	r.t.Helper()
 	sub := uuid.MustParse(subscription)
 	id := webhook.DeliveryID(eventID, sub, 0)

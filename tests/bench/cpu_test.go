@@ -50,7 +50,7 @@ func (p *process) cpu() time.Duration {
 }
 
 // databaseCPU is the time of processors that the database server has used, if it is on this machine.
-func (r *rig) databaseCPU() time.Duration {
+func (r *kit) databaseCPU() time.Duration {
 	r.b.Helper()
 	var backend int
 	require.NoError(r.b, r.db.QueryRow(r.b.Context(), `SELECT pg_backend_pid()`).Scan(&backend))

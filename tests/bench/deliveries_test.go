@@ -31,7 +31,7 @@ const (
 
 // platform is all roles, and a receiver beside them.
 type platform struct {
-	*rig
+	*kit
 	api     *api
 	process *process // all roles, or the API alone
 	shops   []*shop
@@ -43,7 +43,7 @@ type platform struct {
 // startPlatform subscribes every shop to all events.
 func startPlatform(b *testing.B, shops int) *platform {
 	b.Helper()
-	p := &platform{rig: newRig(b), arrived: map[string]time.Time{}}
+	p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
 	state := b.TempDir()
 	address := freeAddress(b)
 	p.process = p.start("dev", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
@@ -66,7 +66,7 @@ func (p *platform) open(address string, shops int) {
 	}})
 	srv := httptest.NewServer(hooks)
 	p.b.Cleanup(func() { hooks.Close(); srv.Close() })
-	p.api = p.rig.api(address)
+	p.api = p.kit.api(address)
 	p.shops = p.api.shops(shops)
 	for _, s := range p.shops {
 		var made struct{ ID, Secret string }

@@ -23,8 +23,8 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// rig is a database of the benchmark's own and the binary to run on it.
-type rig struct {
+// kit is a database of the benchmark's own and the binary to run on it.
+type kit struct {
 	b      *testing.B
 	url    string
 	db     *db.DB
@@ -32,9 +32,9 @@ type rig struct {
 	keys   string // where the roles find the keys of webhook secrets
 }
 
-func newRig(b *testing.B) *rig {
+func newKit(b *testing.B) *kit {
 	b.Helper()
-	r := &rig{b: b, url: dbtest.NewDatabase(b), binary: filepath.Join(b.TempDir(), "tradegrid"), keys: role.SecretKeys(b)}
+	r := &kit{b: b, url: dbtest.NewDatabase(b), binary: filepath.Join(b.TempDir(), "tradegrid"), keys: role.SecretKeys(b)}
 	out, err := exec.Command("go", "build", "-o", r.binary, "../../cmd/tradegrid").CombinedOutput()
 	require.NoError(b, err, "%s", out)
 	r.db, err = db.Open(b.Context(), db.Config{URL: r.url, MaxConns: 4})
@@ -55,7 +55,7 @@ type process struct {
 }
 
 // start runs a role until the benchmark ends; then it must stop by itself.
-func (r *rig) start(args ...string) *process {
+func (r *kit) start(args ...string) *process {
 	r.b.Helper()
 	p := &process{role.Start(r.b, r.binary, []string{r.keys}, args...), r.b}
 	r.b.Cleanup(func() {

@@ -43,7 +43,7 @@ func BenchmarkOrders(b *testing.B) {
 }
 
 func benchmarkOrders(b *testing.B, companies int, keys bool) {
-	r := newRig(b)
+	r := newKit(b)
 	address, ops := freeAddress(b), freeAddress(b)
 	p := r.start("api", "--listen", address, "--ops-listen", ops, "--database-url", r.url, "--kafka-brokers", strings.Join(dbtest.Broker(b), ","))
 	p.answers("http://" + ops + "/readyz")
@@ -107,14 +107,14 @@ func (a *api) placeOrders(shops []*shop, keys bool) (rate float64, n int64) {
 }
 
 // emptyOutbox removes what one arm leaves, so that the next one starts like the first.
-func (r *rig) emptyOutbox() {
+func (r *kit) emptyOutbox() {
 	r.b.Helper()
 	_, err := r.db.Exec(r.b.Context(), `TRUNCATE outbox`)
 	require.NoError(r.b, err)
 }
 
 // countNumbers makes sure that what was measured was done: every company's orders have the numbers 1, 2, 3 …
-func (r *rig) countNumbers() {
+func (r *kit) countNumbers() {
 	r.b.Helper()
 	var gaps int
 	err := r.db.QueryRow(r.b.Context(), `SELECT count(*) FROM (SELECT company_id, count(*) AS c, max(number) AS top FROM orders GROUP BY company_id) AS o

@@ -24,7 +24,7 @@ const pgbenchClients = 32
 
 // pgBench is the yardstick: the same transaction without anything in front of the database.
 type pgBench struct {
-	r       *rig
+	r       *kit
 	program string
 	script  string
 	args    []string
@@ -32,7 +32,7 @@ type pgBench struct {
 }
 
 // newPGBench takes from an order of the shop what the script's rows are to look like.
-func newPGBench(r *rig, a *api, s *shop, companies int) *pgBench {
+func newPGBench(r *kit, a *api, s *shop, companies int) *pgBench {
 	b := r.b
 	b.Helper()
 	status, answer, err := a.post(s.token, "/orders", uuid.NewString(), s.order)

@@ -16,7 +16,7 @@ import (
 //   - <role>-peak-MB: most memory that the role has held, the flood included
 //   - flood-orders/s: placed meanwhile; relay and dispatcher share the processors with the API
 func BenchmarkRoles(b *testing.B) {
-	p := &platform{rig: newRig(b), arrived: map[string]time.Time{}}
+	p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
 	backends := []string{"--database-url", p.url, "--kafka-brokers", strings.Join(dbtest.Broker(b), ",")}
 	address := freeAddress(b)
 	roles := map[string]*process{}

@@ -27,12 +27,12 @@ type shop struct {
 
 // api is a client of the API. It is a lean one, because it takes its time from what it measures.
 type api struct {
-	r      *rig
+	r      *kit
 	base   string // such as 127.0.0.1:8080
 	client *fasthttp.HostClient
 }
 
-func (r *rig) api(address string) *api {
+func (r *kit) api(address string) *api {
 	return &api{r: r, base: "http://" + address + httpapi.BasePath, client: &fasthttp.HostClient{Addr: address, MaxConns: 256}}
 }
 

@@ -50,7 +50,7 @@ func gapless(n int) (all []int64) {
 func TestSameKeyAtTwoNodes(t *testing.T) {
 	t.Parallel()
 	const n = 12
-	r := newRig(t)
+	r := newKit(t)
 	nodes := []*client{r.client(r.role(nil, "api")), r.client(r.role(nil, "api"))}
 	r.role(nil, "relay")
 	product := nodes[0].product()
@@ -98,7 +98,7 @@ func TestAPIDies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newKit(t)
 			good := r.client(r.role(nil, "api"))
 			product := good.product()
 			ids := good.place(product, 2)

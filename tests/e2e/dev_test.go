@@ -102,7 +102,7 @@ func TestDev(t *testing.T) {
 		return err == nil && json.Unmarshal(raw, &run) == nil
 	}, "dev.json is there")
 	require.Equal(t, first, run.CompanyID, "the same company as before")
-	api := &client{r: &rig{t: t, token: run.Token}, base: run.BaseURL}
+	api := &client{r: &kit{t: t, token: run.Token}, base: run.BaseURL}
 	require.Equal(t, gapless(2), api.numbers(), "the order of the first run is still there")
 	servers := postgres(t, p.PID())
 	require.NotEmpty(t, servers)

@@ -51,7 +51,7 @@ func (c *client) settled(subscription string, n int, status string) (all []recor
 }
 
 // arrivals groups what an inbox got by the order that it is about.
-func (r *rig) arrivals(name string) map[string][]receiver.Delivery {
+func (r *kit) arrivals(name string) map[string][]receiver.Delivery {
 	r.t.Helper()
 	all := map[string][]receiver.Delivery{}
 	for _, d := range r.deliveries(name) {
@@ -78,7 +78,7 @@ func TestDispatcherDies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newKit(t)
 			var others []string
 			for _, role := range []string{"router", "sender", "delay", "sweeper"} {
 				if role != c.victim {

@@ -22,9 +22,9 @@ import (
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 
-// rig is a platform of the test's own: database, broker, one company and a receiver in this process, and
+// kit is a platform of the test's own: database, broker, one company and a receiver in this process, and
 // the roles in processes of their own.
-type rig struct {
+type kit struct {
 	t       *testing.T
 	env     []string
 	brokers []string
@@ -38,9 +38,9 @@ type rig struct {
 	bodies map[string][]byte // by delivery id
 }
 
-func newRig(t *testing.T) *rig {
+func newKit(t *testing.T) *kit {
 	t.Helper()
-	r := &rig{t: t, brokers: dbtest.Broker(t), bodies: map[string][]byte{}}
+	r := &kit{t: t, brokers: dbtest.Broker(t), bodies: map[string][]byte{}}
 	url := dbtest.NewDatabase(t)
 	r.env = []string{"TRADEGRID_DATABASE_URL=" + url, "TRADEGRID_KAFKA_BROKERS=" + strings.Join(r.brokers, ","), role.SecretKeys(t)}
 	var err error
@@ -53,7 +53,7 @@ func newRig(t *testing.T) *rig {
 }
 
 // receive starts the receiver.
-func (r *rig) receive() {
+func (r *kit) receive() {
 	r.hooks = receiver.New(receiver.Config{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, err := io.ReadAll(req.Body)
@@ -74,7 +74,7 @@ func (r *rig) receive() {
 }
 
 // role starts a role and waits until it is up. args may override the defaults.
-func (r *rig) role(env []string, args ...string) *role.Process {
+func (r *kit) role(env []string, args ...string) *role.Process {
 	r.t.Helper()
 	p := r.launch(env, args...)
 	p.AwaitStart()
@@ -82,13 +82,13 @@ func (r *rig) role(env []string, args ...string) *role.Process {
 }
 
 // launch starts a role.
-func (r *rig) launch(env []string, args ...string) *role.Process {
+func (r *kit) launch(env []string, args ...string) *role.Process {
 	r.t.Helper()
 	return r.launchFrom(binary, env, args...)
 }
 
 // launchFrom starts a role of another binary.
-func (r *rig) launchFrom(binary string, env []string, args ...string) *role.Process {
+func (r *kit) launchFrom(binary string, env []string, args ...string) *role.Process {
 	r.t.Helper()
 	flags := map[string][]string{
 		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--idempotency-lease=2s"},
@@ -103,7 +103,7 @@ func (r *rig) launchFrom(binary string, env []string, args ...string) *role.Proc
 }
 
 // platform starts one process of each role. roles of the dispatcher may be named.
-func (r *rig) platform(roles ...string) (api *client) {
+func (r *kit) platform(roles ...string) (api *client) {
 	r.t.Helper()
 	a, relay, d := r.launch(nil, "api"), r.launch(nil, "relay"), r.launch(nil, dispatcher(roles...)...)
 	for _, p := range []*role.Process{a, relay, d} {
@@ -121,11 +121,11 @@ func dispatcher(roles ...string) []string {
 
 // client talks to one API process.
 type client struct {
-	r    *rig
+	r    *kit
 	base string
 }
 
-func (r *rig) client(api *role.Process) *client { return &client{r: r, base: api.URL} }
+func (r *kit) client(api *role.Process) *client { return &client{r: r, base: api.URL} }
 
 // answer is what the API said.
 type answer struct {
@@ -210,7 +210,7 @@ func (c *client) order(product string) (o order) {
 }
 
 // deliveries lists what the receiver's inbox of the name got, oldest first.
-func (r *rig) deliveries(name string) []receiver.Delivery {
+func (r *kit) deliveries(name string) []receiver.Delivery {
 	r.t.Helper()
 	w := httptest.NewRecorder()
 	r.hooks.ServeHTTP(w, httptest.NewRequestWithContext(r.t.Context(), http.MethodGet, "/deliveries/"+name+"?limit=1000", nil))
@@ -224,7 +224,7 @@ func (r *rig) deliveries(name string) []receiver.Delivery {
 }
 
 // await waits for a delivery of the event about the record.
-func (r *rig) await(name, event, dataID string) (found receiver.Delivery) {
+func (r *kit) await(name, event, dataID string) (found receiver.Delivery) {
 	r.t.Helper()
 	role.Eventually(r.t, func() bool {
 		for _, d := range r.deliveries(name) {
@@ -240,14 +240,14 @@ func (r *rig) await(name, event, dataID string) (found receiver.Delivery) {
 }
 
 // bytesOf are the bytes of the delivery as they came over the wire.
-func (r *rig) bytesOf(delivery string) []byte {
+func (r *kit) bytesOf(delivery string) []byte {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.bodies[delivery]
 }
 
 // count reads a number from the database.
-func (r *rig) count(sql string, args ...any) (n int) {
+func (r *kit) count(sql string, args ...any) (n int) {
 	r.t.Helper()
 	require.NoError(r.t, r.db.QueryRow(r.t.Context(), sql, args...).Scan(&n))
 	return n

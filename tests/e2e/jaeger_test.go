@@ -100,7 +100,7 @@ func (j jaeger) services(t *testing.T) map[string]bool {
 func TestJaegerShowsOneOrderAsOneTrace(t *testing.T) {
 	t.Parallel()
 	j := startJaeger(t)
-	r := newRig(t)
+	r := newKit(t)
 	r.env = append(r.env, "TRADEGRID_OTLP_ENDPOINT="+j.otlp, "TRADEGRID_OTLP_SIGNALS=traces", "TRADEGRID_TRACE_SAMPLE=1", "OTEL_BSP_SCHEDULE_DELAY=100")
 	api := r.platform()
 	api.subscribe("all", "order.created")

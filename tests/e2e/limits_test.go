@@ -23,7 +23,7 @@ const sqlOrders = `SELECT count(*) FROM orders WHERE company_id = $1`
 // once the relay has emptied it the refused request is taken under the key that it had.
 func TestFullOutbox(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	api := r.client(r.role(nil, "api", "--shed-outbox-rows=5"))
 	product := api.product()
 	var kept answer
@@ -171,7 +171,7 @@ func (l *link) setCut(cut bool) {
 }
 
 // throughLink puts a link between the roles and the database.
-func (r *rig) throughLink() *link {
+func (r *kit) throughLink() *link {
 	r.t.Helper()
 	var l *link
 	r.changeURL(func(u *url.URL) {
@@ -182,7 +182,7 @@ func (r *rig) throughLink() *link {
 }
 
 // changeURL changes the address of the database that the roles get.
-func (r *rig) changeURL(change func(*url.URL)) {
+func (r *kit) changeURL(change func(*url.URL)) {
 	r.t.Helper()
 	i := slices.IndexFunc(r.env, func(v string) bool { return strings.HasPrefix(v, "TRADEGRID_DATABASE_URL=") })
 	name, text, _ := strings.Cut(r.env[i], "=")
@@ -197,7 +197,7 @@ func (r *rig) changeURL(change func(*url.URL)) {
 func TestDatabaseIsGoneForAWhile(t *testing.T) {
 	t.Parallel()
 	const n = 40
-	r := newRig(t)
+	r := newKit(t)
 	l := r.throughLink()
 	api := r.platform()
 	api.subscribe("all", "order.created")

@@ -47,7 +47,7 @@ func (c *client) event(name, event, dataID string) (e envelope) {
 
 func TestOrderReachesTheReceiver(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	api := r.platform()
 	api.subscribe("shop", "order.*")
 	product, before := api.product(), time.Now().Add(-time.Second)

@@ -14,7 +14,7 @@ import (
 )
 
 // counted checks that each record tells how many requests the receiver has seen of its delivery.
-func (r *rig) counted(api *client, name string, records []record) {
+func (r *kit) counted(api *client, name string, records []record) {
 	r.t.Helper()
 	byID := map[string][]receiver.Delivery{}
 	for _, got := range r.arrivals(name) {
@@ -37,7 +37,7 @@ func (r *rig) counted(api *client, name string, records []record) {
 func TestReceiverComesBack(t *testing.T) {
 	t.Parallel()
 	const n = 6
-	r := newRig(t)
+	r := newKit(t)
 	api := r.platform()
 	subscription := api.subscribe("shop", "order.created")
 	require.NoError(t, r.hooks.SetBehaviour("shop", receiver.Behaviour{Mode: receiver.ModeClose, Times: 2 * n}))
@@ -54,7 +54,7 @@ func TestReceiverComesBack(t *testing.T) {
 // The seventh failure is the last: the delivery is failed, its record goes to the dead letters, and it can be sent again.
 func TestSevenFailures(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	api := r.platform()
 	subscription := api.subscribe("shop", "order.created")
 	require.NoError(t, r.hooks.SetBehaviour("shop", receiver.Behaviour{Mode: receiver.ModeStatus, Status: http.StatusServiceUnavailable}))
@@ -92,7 +92,7 @@ func TestBreakerRests(t *testing.T) {
 		n    = 12
 		rest = 2 * time.Second
 	)
-	r := newRig(t)
+	r := newKit(t)
 	api := r.client(r.role(nil, "api"))
 	r.role(nil, "relay")
 	r.role(nil, "dispatcher", "--breaker-failures=10", "--breaker-open="+rest.String(), "--receiver-in-flight=1")

@@ -22,7 +22,7 @@ type topic struct {
 	seen   []*kgo.Record
 }
 
-func (r *rig) topic(name string) *topic {
+func (r *kit) topic(name string) *topic {
 	r.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.brokers...), kgo.ConsumeTopics(name), kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()))
 	require.NoError(r.t, err)
@@ -109,7 +109,7 @@ func TestRelayDies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newKit(t)
 			api := r.client(r.role(nil, "api"))
 			product := api.product()
 			want := api.place(product, 5)

@@ -85,7 +85,7 @@ func (n notTests) ReadDir(name string) ([]fs.DirEntry, error) {
 
 // fleet is a platform of several processes per role behind a load balancer that asks for readiness.
 type fleet struct {
-	*rig
+	*kit
 	next string // binary of the next release
 
 	mu  sync.Mutex
@@ -168,7 +168,7 @@ func (f *fleet) integrate(ctx context.Context, product string, done func(placed)
 // failed beyond repeats, numbers have no gap, every webhook arrives, and each process stops within its bound.
 func TestRollingUpgrade(t *testing.T) {
 	t.Parallel()
-	f := &fleet{rig: newRig(t), api: map[string]*role.Process{}, next: nextRelease(t)}
+	f := &fleet{kit: newKit(t), api: map[string]*role.Process{}, next: nextRelease(t)}
 	names := []string{"relay-1", "relay-2", "dispatcher-1", "dispatcher-2", "api-1", "api-2"}
 	running := map[string]*role.Process{}
 	for _, name := range names {
@@ -249,7 +249,7 @@ type counter int
 func (c *counter) String() string { return strconv.Itoa(int(*c)) }
 
 // received lists the records that deliveries were about.
-func (r *rig) received() (ids []string) {
+func (r *kit) received() (ids []string) {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -264,7 +264,7 @@ func (r *rig) received() (ids []string) {
 // Dispatchers come and die in quick succession: whatever is repeated, nothing is lost.
 func TestRebalanceStorm(t *testing.T) {
 	t.Parallel()
-	f := &fleet{rig: newRig(t), api: map[string]*role.Process{}}
+	f := &fleet{kit: newKit(t), api: map[string]*role.Process{}}
 	f.start(binary, "api-1")
 	f.role(nil, "relay")
 	survivor := f.role(nil, "dispatcher")

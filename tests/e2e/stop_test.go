@@ -15,7 +15,7 @@ import (
 // A process that is told to stop answers what it has begun.
 func TestStopAnswersRequestsUnderWay(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	node := r.role(failpoint("tx.before_commit.numbering.order:stop"), "api")
 	api := r.client(node)
 	product := api.product()
@@ -40,7 +40,7 @@ func TestStopAnswersRequestsUnderWay(t *testing.T) {
 // A database that does not answer holds no process for ever: it ends within its bound and says so by its exit code.
 func TestStopIsBounded(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	l := r.throughLink()
 	node := r.role(nil, "api", "--stop-within=3s")
 	api := r.client(node)
@@ -61,7 +61,7 @@ func TestStopIsBounded(t *testing.T) {
 // Who cannot wait says it twice.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	l := r.throughLink()
 	node := r.role(nil, "relay", "--stop-within=1h")
 	l.hang()

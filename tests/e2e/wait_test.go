@@ -39,7 +39,7 @@ func ready(t *testing.T, p *role.Process) {
 // Roles that start before their database wait for it, not ready, and go on by themselves.
 func TestRolesWaitForTheDatabase(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	l := r.throughLink()
 	l.setCut(true)
 	var all []*role.Process
@@ -67,7 +67,7 @@ func TestRolesWaitForTheDatabase(t *testing.T) {
 // A role that is told to stop while it waits ends at once, and well.
 func TestStopWhileWaiting(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	l := r.throughLink()
 	l.setCut(true)
 	for _, name := range []string{"api", "relay", "dispatcher"} {
@@ -104,7 +104,7 @@ func TestRolesWaitForUserAndDatabase(t *testing.T) {
 			`CREATE DATABASE %s`, `DROP DATABASE IF EXISTS %s WITH (FORCE)`,
 		},
 	} {
-		r := newRig(t)
+		r := newKit(t)
 		r.changeURL(tc.change)
 		p := r.launch(nil, "relay")
 		p.AwaitWaiting()
@@ -123,7 +123,7 @@ func TestRolesWaitForUserAndDatabase(t *testing.T) {
 // Roles that start before the brokers run and are not ready; once the brokers are there, what has waited is delivered.
 func TestRolesWaitForKafka(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	l := newLink(t, r.brokers[0])
 	l.setCut(true)
 	env := []string{"TRADEGRID_KAFKA_BROKERS=" + l.Addr().String()}

@@ -18,7 +18,7 @@ import (
 )
 
 // leader is the broker that leads the controllers, the worst one to lose; it counts from 0.
-func (r *rig) leader() int {
+func (r *kit) leader() int {
 	r.t.Helper()
 	client, err := kgo.NewClient(kgo.SeedBrokers(r.brokers...))
 	require.NoError(r.t, err)
@@ -34,7 +34,7 @@ func (r *rig) leader() int {
 }
 
 // kill ends brokers, which are back at the end of the test at the latest: the next one wants them.
-func (r *rig) kill(nodes ...int) (back func()) {
+func (r *kit) kill(nodes ...int) (back func()) {
 	r.t.Helper()
 	require.NoError(r.t, three.Kill(nodes...))
 	isBack := false
@@ -53,7 +53,7 @@ func (r *rig) kill(nodes ...int) (back func()) {
 }
 
 // whole waits until every partition has all its replicas in sync.
-func (r *rig) whole() {
+func (r *kit) whole() {
 	r.t.Helper()
 	role.Eventually(r.t, func() bool {
 		all, err := r.admin.ListTopics(kadm.WithAuthorizedOps(r.t.Context())) // past the client's cache
@@ -74,7 +74,7 @@ func (r *rig) whole() {
 // A broker dies under load and comes back: clients of the API notice nothing, nothing is lost, and events come in order.
 func TestOneBrokerFails(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	r.platform()
 	r.subscribe("order.*")
 	l := r.start(40)
@@ -94,7 +94,7 @@ const outage = 60 * time.Second
 // All brokers are gone for a while: the API answers as always, the outbox grows, and is published in order afterwards.
 func TestAllBrokersFail(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	api, relay := r.platform()
 	r.subscribe("order.*")
 	l := r.start(10)

@@ -21,7 +21,7 @@ import (
 // load places orders at a steady rate and confirms each of them, so that every order has two events. No answer may be
 // other than 2xx, and none is asked for twice.
 type load struct {
-	r      *rig
+	r      *kit
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 
@@ -32,7 +32,7 @@ type load struct {
 }
 
 // start begins a load of so many orders a second.
-func (r *rig) start(perSecond int) *load {
+func (r *kit) start(perSecond int) *load {
 	r.t.Helper()
 	ctx, cancel := context.WithCancel(r.t.Context())
 	l := &load{r: r, cancel: cancel}
@@ -176,7 +176,7 @@ func (l *load) inOrder() (published int) {
 }
 
 // records reads a topic from its start to its present end.
-func (r *rig) records(topic string) (all []*kgo.Record) {
+func (r *kit) records(topic string) (all []*kgo.Record) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), role.Patience)
 	defer cancel()

@@ -90,7 +90,7 @@ func block(kind string, der []byte) string {
 
 // secured is a platform on a broker that wants encryption, proof and rights of its clients.
 type secured struct {
-	*rig
+	*kit
 	ca      *authority
 	cluster *brokers.Cluster
 }

@@ -15,7 +15,7 @@ import (
 )
 
 // length is the number of records that were ever written to a topic.
-func (r *rig) length(topic string) (n int64) {
+func (r *kit) length(topic string) (n int64) {
 	r.t.Helper()
 	ends, err := r.admin.ListEndOffsets(r.t.Context(), topic)
 	require.NoError(r.t, err)
@@ -24,7 +24,7 @@ func (r *rig) length(topic string) (n int64) {
 }
 
 // committed is how many records of a topic a group is done with.
-func (r *rig) committed(group, topic string) (n int64) {
+func (r *kit) committed(group, topic string) (n int64) {
 	r.t.Helper()
 	offsets, err := r.admin.FetchOffsets(r.t.Context(), group)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *rig) committed(group, topic string) (n int64) {
 }
 
 // truncate removes all records of a topic.
-func (r *rig) truncate(topic string) {
+func (r *kit) truncate(topic string) {
 	r.t.Helper()
 	ends, err := r.admin.ListEndOffsets(r.t.Context(), topic)
 	require.NoError(r.t, err)
@@ -63,7 +63,7 @@ func counted(t *testing.T, p *role.Process, sample *regexp.Regexp) (n int) {
 // Deliveries that Kafka loses, together with the place where the senders stopped, are put in again.
 func TestTruncatedTopic(t *testing.T) {
 	t.Parallel()
-	r := newRig(t)
+	r := newKit(t)
 	r.role("api")
 	r.role("relay")
 	r.role("dispatcher", "--roles=router")
@@ -93,7 +93,7 @@ func TestTopicMadeAnew(t *testing.T) {
 	for _, topic := range []string{topics.Deliveries, topics.Events} {
 		t.Run(topic, func(t *testing.T) {
 			t.Parallel()
-			r := newRig(t)
+			r := newKit(t)
 			r.role("api")
 			r.role("relay")
 			r.role("dispatcher", "--sweep-grace=1s")

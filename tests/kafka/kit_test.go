@@ -27,9 +27,9 @@ import (
 	"github.com/tradegrid/tradegrid/tests/role"
 )
 
-// rig is a platform of the test's own: database, one company, a receiver in this process, and the
+// kit is a platform of the test's own: database, one company, a receiver in this process, and the
 // roles in processes of their own.
-type rig struct {
+type kit struct {
 	t       *testing.T
 	env     []string
 	flags   []string // of every role
@@ -47,8 +47,8 @@ type rig struct {
 	bad []receiver.Delivery            // with a signature that does not fit
 }
 
-// newRig makes a platform on the three brokers, whose topics are made by `topics apply`.
-func newRig(t *testing.T) *rig {
+// newKit makes a platform on the three brokers, whose topics are made by `topics apply`.
+func newKit(t *testing.T) *kit {
 	t.Helper()
 	r := newRigAt(t, dbtest.RealBrokers(t), three.Internal())
 	out, err := run(t, r.env, "topics", "apply", "--local", "--replication=3")
@@ -57,9 +57,9 @@ func newRig(t *testing.T) *rig {
 }
 
 // newRigAt makes a platform without topics. Roles and administrators may use different listeners.
-func newRigAt(t *testing.T, brokers, internal []string) *rig {
+func newRigAt(t *testing.T, brokers, internal []string) *kit {
 	t.Helper()
-	r := &rig{t: t, brokers: internal, got: map[string][]receiver.Delivery{}}
+	r := &kit{t: t, brokers: internal, got: map[string][]receiver.Delivery{}}
 	url := dbtest.NewDatabase(t)
 	r.env = []string{"TRADEGRID_DATABASE_URL=" + url, "TRADEGRID_KAFKA_BROKERS=" + strings.Join(brokers, ","), role.SecretKeys(t)}
 	client, err := kgo.NewClient(kgo.SeedBrokers(internal...))
@@ -75,7 +75,7 @@ func newRigAt(t *testing.T, brokers, internal []string) *rig {
 }
 
 // receive starts the receiver.
-func (r *rig) receive() {
+func (r *kit) receive() {
 	r.hooks = receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -93,7 +93,7 @@ func (r *rig) receive() {
 }
 
 // launch starts a role without waiting for it. args may override the defaults.
-func (r *rig) launch(args ...string) *role.Process {
+func (r *kit) launch(args ...string) *role.Process {
 	r.t.Helper()
 	flags := map[string][]string{
 		"api":   {"--listen=127.0.0.1:0", "--allow-insecure"},
@@ -107,7 +107,7 @@ func (r *rig) launch(args ...string) *role.Process {
 }
 
 // role starts a role and waits until it is up.
-func (r *rig) role(args ...string) *role.Process {
+func (r *kit) role(args ...string) *role.Process {
 	r.t.Helper()
 	p := r.launch(args...)
 	p.AwaitStart()
@@ -118,7 +118,7 @@ func (r *rig) role(args ...string) *role.Process {
 }
 
 // platform starts the API and two of each other role.
-func (r *rig) platform() (api, relay *role.Process) {
+func (r *kit) platform() (api, relay *role.Process) {
 	r.t.Helper()
 	api = r.launch("api")
 	all := []*role.Process{api, r.launch("relay"), r.launch("relay"), r.launch("dispatcher"), r.launch("dispatcher")}
@@ -130,7 +130,7 @@ func (r *rig) platform() (api, relay *role.Process) {
 }
 
 // do sends a request with a key of its own. The error is that of the connection.
-func (r *rig) do(ctx context.Context, method, path string, body any) (status int, answer []byte, err error) {
+func (r *kit) do(ctx context.Context, method, path string, body any) (status int, answer []byte, err error) {
 	raw, err := json.Marshal(body)
 	if err != nil {
 		return 0, nil, err
@@ -152,7 +152,7 @@ func (r *rig) do(ctx context.Context, method, path string, body any) (status int
 }
 
 // call sends a request, which must succeed, and reads the answer into out unless that is nil.
-func (r *rig) call(method, path string, body, out any) {
+func (r *kit) call(method, path string, body, out any) {
 	r.t.Helper()
 	status, answer, err := r.do(r.t.Context(), method, path, body)
 	require.NoError(r.t, err)
@@ -163,7 +163,7 @@ func (r *rig) call(method, path string, body, out any) {
 }
 
 // subscribe points a subscription at the receiver.
-func (r *rig) subscribe(events ...string) {
+func (r *kit) subscribe(events ...string) {
 	r.t.Helper()
 	var made struct{ ID, Secret string }
 	r.call(http.MethodPost, "/webhooks/subscriptions", map[string]any{"url": r.hookURL + "shop", "events": events}, &made)
@@ -171,7 +171,7 @@ func (r *rig) subscribe(events ...string) {
 }
 
 // product makes a product.
-func (r *rig) product() string {
+func (r *kit) product() string {
 	r.t.Helper()
 	var made struct{ ID string }
 	r.call(http.MethodPost, "/catalog/products", map[string]any{"name": "Espresso beans", "price": 1890}, &made)
@@ -179,14 +179,14 @@ func (r *rig) product() string {
 }
 
 // arrived tells how often the event about the record has come.
-func (r *rig) arrived(event, record string) int {
+func (r *kit) arrived(event, record string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return len(r.got[event+" "+record])
 }
 
 // count reads a number from the database.
-func (r *rig) count(sql string, args ...any) (n int) {
+func (r *kit) count(sql string, args ...any) (n int) {
 	r.t.Helper()
 	require.NoError(r.t, r.db.QueryRow(r.t.Context(), sql, args...).Scan(&n))
 	return n
