@@ -58,6 +58,8 @@ func TestResponsesHaveNoBoundsOfInputs(t *testing.T) {
 	require.Nil(t, s.Properties["icon"].Default)
 	require.Nil(t, s.Properties["tags"].MaxItems)
 	require.Nil(t, s.Properties["tags"].Items.MaxLength)
+	require.Nil(t, s.Properties["limit"].Minimum)
+	require.NotNil(t, s.Properties["total"].Minimum, "of the type itself")
 	require.True(t, s.Properties["owner"].Nullable)
 	require.Equal(t, "uuid", s.Properties["owner"].Format)
 }

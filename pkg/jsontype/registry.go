@@ -30,12 +30,36 @@ func (r *registry) Schema(t reflect.Type, allowRef bool, hint string) *huma.Sche
 		r.done[name] = true
 		if of := r.TypeFromRef(r.prefix + name); of != nil {
 			pointersMayBeNull(of, named)
+			if _, isRecord := reflect.PointerTo(of).MethodByName("RecordKey"); isRecord {
+				r.ownBounds(of, named)
+			}
 		}
 	}
 	if s != nil && s.Ref == "" {
 		pointersMayBeNull(t, s)
 	}
 	return s
+}
+
+// ownBounds gives the numbers of a record the bounds of their types alone. Those of tags are for what clients send, and can
+// change.
+func (r *registry) ownBounds(t reflect.Type, s *huma.Schema) {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous && name == "" {
+			if f.Type.Name() != "Meta" { // its bounds are no inputs
+				r.ownBounds(f.Type, s)
+			}
+			continue
+		}
+		p := s.Properties[name]
+		if p == nil || p.Type != huma.TypeInteger && p.Type != huma.TypeNumber {
+			continue
+		}
+		own := r.Registry.Schema(f.Type, true, name)
+		p.Minimum, p.Maximum, p.ExclusiveMinimum, p.ExclusiveMaximum = own.Minimum, own.Maximum, own.ExclusiveMinimum, own.ExclusiveMaximum
+	}
 }
 
 func pointersMayBeNull(t reflect.Type, s *huma.Schema) {
