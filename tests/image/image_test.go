@@ -193,6 +193,22 @@ var program = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals
 	return filepath.Join(dir, "tradegrid"), nil
 })
 
+// configFiles writes the configs of the compose file that a service mounts, and tells where by the path in the container.
+func configFiles(t *testing.T, p *types.Project, s types.ServiceConfig) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, c := range s.Configs {
+		path := filepath.Join(t.TempDir(), c.Source)
+		require.NoError(t, os.WriteFile(path, []byte(p.Configs[c.Source].Content), 0o600))
+		target := c.Target
+		if target == "" {
+			target = "/" + c.Source
+		}
+		files[target] = path
+	}
+	return files
+}
+
 // The program itself says whether it understands its command, flags and environment; variables that it does not know it would
 // overlook, so each of them must make a difference to what it prints.
 func TestComposeFileSpeaksTheProgramsLanguage(t *testing.T) {
@@ -201,14 +217,19 @@ func TestComposeFileSpeaksTheProgramsLanguage(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = os.RemoveAll(filepath.Dir(binary)) })
 	seen := 0
-	for name, s := range project(t).Services {
+	p := project(t)
+	for name, s := range p.Services {
 		if s.Build == nil {
 			continue
 		}
 		seen++
+		mounted := configFiles(t, p, s)
 		cmd := exec.CommandContext(t.Context(), binary, append(slices.Clone([]string(s.Command)), "--print-config")...)
 		cmd.Env = []string{"HOME=" + t.TempDir()}
 		for key, value := range s.Environment {
+			if file, ok := mounted[*value]; ok {
+				value = &file
+			}
 			cmd.Env = append(cmd.Env, key+"="+*value)
 		}
 		out, err := cmd.CombinedOutput()
