@@ -112,6 +112,13 @@ type ByID struct {
 	ID uuid.UUID `path:"id" format:"uuid"`
 }
 
+// ByChild is the input of an operation on a record that belongs to the record {id}. Its own id is the last parameter of the
+// path, under the name that the path gives it.
+type ByChild struct {
+	ByID
+	Child uuid.UUID `path:"$child" format:"uuid"`
+}
+
 // Mutating reports whether the operation accepts an idempotency key.
 func (o Op) Mutating() bool { return o.Method != http.MethodGet }
 
@@ -196,7 +203,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
-	o.bind = newBinder(a.desc.Components.Schemas, reflect.TypeFor[I]())
+	o.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I]())
 	ho := a.describe(op)
 	o.bind.describe(&ho)
 	run := func(ctx context.Context, r *request) (*response, error) {

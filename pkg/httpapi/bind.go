@@ -24,10 +24,11 @@ import (
 type binder struct {
 	reg     huma.Registry
 	params  []param
+	child   string          // name of the last path parameter
 	known   map[string]bool // names of query parameters
 	prefix  []string        // query parameters of the form name[key]
 	body    []int           // index of Body; nil if the operation has none
-	bodyOpt bool            // Body is a pointer: it is optional
+	bodyOpt bool            // the request may lack a body
 	schema  *huma.Schema    // of Body
 	call    []int
 }
@@ -40,8 +41,11 @@ type param struct {
 	def    string // default; "" = none
 }
 
-func newBinder(reg huma.Registry, t reflect.Type) *binder {
-	b := &binder{reg: reg, known: map[string]bool{}}
+// childParam in a path tag stands for the last parameter of the path of the operation.
+const childParam = "$child"
+
+func newBinder(reg huma.Registry, path string, t reflect.Type) *binder {
+	b := &binder{reg: reg, known: map[string]bool{}, child: lastParam(path)}
 	b.scan(t, nil)
 	if b.call == nil {
 		panic(fmt.Sprintf("input %s must embed httpapi.Call", t))
@@ -57,8 +61,8 @@ func (b *binder) scan(t reflect.Type, at []int) {
 		case f.Type == reflect.TypeFor[Call]():
 			b.call = index
 		case f.Name == "Body" && len(at) == 0:
-			b.body, b.bodyOpt = index, f.Type.Kind() == reflect.Pointer
-			b.schema = b.bodySchema(f, t.Name()+"Body")
+			b.body, b.schema = index, b.bodySchema(f, t.Name()+"Body")
+			b.bodyOpt = f.Type.Kind() == reflect.Pointer || f.Tag.Get("body") == "command" && len(b.resolve(b.schema).Required) == 0
 		case f.Type.Kind() == reflect.Struct && (f.Anonymous || f.Tag.Get("params") == "inline"):
 			b.scan(f.Type, index)
 		default:
@@ -72,7 +76,7 @@ func (b *binder) bodySchema(f reflect.StructField, hint string) *huma.Schema {
 	if fields := patchFields(t); fields != nil {
 		return derivedBody(b.reg, fields, patchSuffix)
 	}
-	if f.Tag.Get("body") == "input" {
+	if f.Tag.Get("body") != "" {
 		return derivedBody(b.reg, t, inputSuffix)
 	}
 	return b.reg.Schema(t, true, hint)
@@ -85,6 +89,9 @@ func (b *binder) addParam(f reflect.StructField, index []int) {
 			continue
 		}
 		name, _, _ = strings.Cut(name, ",")
+		if in == "path" && name == childParam {
+			name = b.child
+		}
 		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name)}
 		b.params = append(b.params, p)
 		b.known[name] = in == "query"
@@ -92,6 +99,20 @@ func (b *binder) addParam(f reflect.StructField, index []int) {
 			b.prefix = append(b.prefix, name+"[")
 		}
 	}
+}
+
+// resolve returns the schema that s refers to.
+func (b *binder) resolve(s *huma.Schema) *huma.Schema {
+	if s.Ref == "" {
+		return s
+	}
+	return b.reg.SchemaFromRef(s.Ref)
+}
+
+// lastParam returns the name of the last parameter of a path.
+func lastParam(path string) string {
+	name, _, _ := strings.Cut(path[strings.LastIndex(path, "{")+1:], "}")
+	return name
 }
 
 func deref(t reflect.Type) reflect.Type {
@@ -211,11 +232,16 @@ func setParam(f reflect.Value, v any) error {
 }
 
 func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
+	target := in.FieldByIndex(b.body)
 	if len(r.body) == 0 {
-		if !b.bodyOpt {
+		switch {
+		case !b.bodyOpt:
 			c.faults.Add("body", apierr.Required, "is required: send a JSON object")
+			return nil
+		case target.Kind() == reflect.Pointer:
+			return nil
 		}
-		return nil
+		r.body = []byte("{}") // with its defaults
 	}
 	tree, err := r.bodyTree()
 	var twice duplicateKeysError
@@ -243,8 +269,7 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if err != nil {
 		return fmt.Errorf("encode normalized body: %w", err)
 	}
-	target := in.FieldByIndex(b.body)
-	if b.bodyOpt {
+	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
 	}

@@ -42,6 +42,9 @@ func (g Group) On(api *API, d *db.DB, opts ...db.Option) *Routes {
 // Edit modifies an operation.
 type Edit func(*Op)
 
+// Answers sets the status of success.
+func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
+
 func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) Op {
 	if m, rest, ok := strings.Cut(path, " "); ok {
 		method, path = m, rest
@@ -70,6 +73,19 @@ func Read[T any](r *Routes, path, id, summary string, read func(context.Context,
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *struct{ Call }) (*Reply[T], error) {
 		v, err := read(ctx, in.Caller)
+		return OK(v), err
+	})
+}
+
+// ReadWith is [Read] with parameters P.
+func ReadWith[P, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, P) (T, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		Call
+		Params P `params:"inline"`
+	},
+	) (*Reply[T], error) {
+		v, err := read(ctx, in.Caller, in.Params)
 		return OK(v), err
 	})
 }
@@ -152,14 +168,14 @@ func Command[T any](r *Routes, path, id, summary string, run func(context.Contex
 	})
 }
 
-// CommandWith is [Command] with a required body.
+// CommandWith is [Command] with a body, which requests may omit if none of its fields is required.
 func CommandWith[F, T any](
 	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID, F) (T, error), edits ...Edit,
 ) {
 	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *struct {
 		ByID
-		Body F `body:"input"`
+		Body F `body:"command"`
 	},
 	) (*Reply[T], error) {
 		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID, in.Body) })

@@ -23,10 +23,10 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Update(r, "/webhooks/subscriptions/{id}", "updateWebhookSubscription", "Change, pause or resume a subscription", s.UpdateSubscription)
 	httpapi.Delete(r, "/webhooks/subscriptions/{id}", "deleteWebhookSubscription", "Delete a subscription", s.DeleteSubscription)
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/rotate-secret", "rotateWebhookSecret", "Give a subscription a new secret", s.RotateSecret, showsSecret)
-	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message", s.SendTest, answers(http.StatusAccepted))
+	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message", s.SendTest, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the last deliveries of a subscription", s.Deliveries)
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
-	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", s.Redeliver, answers(http.StatusCreated))
+	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", s.Redeliver, httpapi.Answers(http.StatusCreated))
 	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List every event", s.EventTypes)
 
 	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "Read the event log", http.StatusOK)
@@ -38,8 +38,6 @@ func (s *Service) Register(api *httpapi.API) {
 
 // showsSecret keeps the answer of an operation sealed.
 func showsSecret(op *httpapi.Op) { op.Secret = true }
-
-func answers(status int) httpapi.Edit { return func(op *httpapi.Op) { op.Status = status } }
 
 type listEventsRequest struct {
 	httpapi.Call
