@@ -105,6 +105,8 @@ type Op struct {
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
+
+	body func(huma.Registry) *huma.Schema // of the body, if its type does not describe it
 }
 
 // ByID is the input of an operation that takes only the ID of a record.
@@ -205,6 +207,9 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
 	o.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I]())
+	if op.body != nil {
+		o.bind.schema = op.body(a.desc.Components.Schemas)
+	}
 	ho := a.describe(op)
 	o.bind.describe(&ho)
 	run := func(ctx context.Context, r *request) (*response, error) {
