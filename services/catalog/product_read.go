@@ -14,11 +14,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-const sqlInCategory = `category_id IN (WITH RECURSIVE below (id) AS (
-SELECT id FROM categories WHERE company_id = ? AND id = ?
-UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
-) SELECT id FROM below)`
-
 // Products returns a page of products.
 func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
 	q, err := productList.Query(by.Company, f)
@@ -31,14 +26,8 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if f.CategoryID == "null" {
-		q.Where("category_id IS NULL")
-	} else if f.CategoryID != "" {
-		id, err := uuid.Parse(f.CategoryID)
-		if err != nil {
-			return nil, apierr.Invalid(apierr.Field{Field: "categoryId", Code: apierr.Format, Message: "categoryId: must be the id of a category, or null for products without one"})
-		}
-		q.Where(sqlInCategory, by.Company, id, by.Company)
+	if err := FilterCategory(q, by.Company, f.CategoryID); err != nil {
+		return nil, err
 	}
 	page, err := productList.Fetch(ctx, s.db, q)
 	if err != nil {
