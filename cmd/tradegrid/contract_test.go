@@ -18,6 +18,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -124,7 +125,9 @@ func (w *walk) raised(d *db.DB) map[string]int {
 	require.NoError(w.t, err)
 	names := map[string]int{}
 	for _, p := range payloads {
-		names[w.checkEnvelope(p)]++
+		body, err := compress.Open(p)
+		require.NoError(w.t, err)
+		names[w.checkEnvelope(body)]++
 	}
 	return names
 }
