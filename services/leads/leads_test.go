@@ -135,7 +135,7 @@ func TestBadInput(t *testing.T) {
 	for _, query := range []string{"assignedToId=nobody", "assignedToId=0192d3a56f0e7c1a9b1e2f6d8a4c1e55", "assignedToId="} {
 		require.Equal(t, map[string]string{"assignedToId": "FORMAT"}, k.Do(t, "GET", "/leads?"+query, nil).Fields(), query)
 	}
-	require.Equal(t, map[string]string{"status": "ENUM"}, k.Do(t, "GET", "/leads?status=lost", nil).Fields())
+	require.Equal(t, map[string]string{"status[0]": "ENUM"}, k.Do(t, "GET", "/leads?status=lost", nil).Fields())
 	require.Equal(t, map[string]string{"status[1]": "ENUM"}, k.Do(t, "GET", "/leads?status=new,lost", nil).Fields())
 	require.Equal(t, map[string]string{"sort": "ENUM"}, k.Do(t, "GET", "/leads?sort=name", nil).Fields())
 }
