@@ -68,8 +68,9 @@ type Config struct {
 	Proxies  []netip.Prefix // networks whose X-Forwarded-For is trusted
 	Keys     *secret.Keys   // encrypt the stored responses of operations that show a secret
 	Log      *slog.Logger
-	Errors   []apierr.Doc // error codes of the domains, for the page of error codes
-	Entities []string     // records that an <ENTITY>_NOT_FOUND can be about
+	Errors   []apierr.Doc           // error codes of the domains, for the page of error codes
+	Entities []string               // records that an <ENTITY>_NOT_FOUND can be about
+	AsyncAPI func() ([]byte, error) // the description of the events; nil serves none
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
