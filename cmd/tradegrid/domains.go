@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/calendar"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -46,7 +47,7 @@ func declared() []domain.Domain {
 	return []domain.Domain{
 		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
 		catalog.Domain(),
-		part("calendar", nil, access.Component{Alias: "calendar", AlwaysOn: true}),
+		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
 		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
