@@ -56,7 +56,7 @@ func BenchmarkStorageOfAnOrder(b *testing.B) {
 			var in orders.Input
 			for i := range lines {
 				name, qty, price := fmt.Sprintf("Item number %d", i), money.Units(int64(i%9+1)), money.Amount(100+i)
-				in.Items = append(in.Items, orders.LineInput{Kind: "custom", Name: &name, Qty: &qty, UnitPrice: &price})
+				in.Items = append(in.Items, orders.LineInput{Input: lineitem.Input{Kind: "custom", Name: &name, Qty: &qty, UnitPrice: &price}})
 			}
 			made, err := s.s.Create(b.Context(), s.caller(), in, nil)
 			require.NoError(b, err)
