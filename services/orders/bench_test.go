@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/compress"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/services/orders"
 )
@@ -29,7 +30,7 @@ func BenchmarkCreateOrder(b *testing.B) {
 					s := shops[int(next.Add(1))%n]
 					two := money.Units(2)
 					_, err := s.s.Create(b.Context(), s.caller(), orders.Input{Items: []orders.LineInput{
-						{Kind: "product", RefID: &s.wood}, {Kind: "product", RefID: &s.bolt, Qty: &two},
+						{Input: lineitem.Input{Kind: "product", RefID: &s.wood}}, {Input: lineitem.Input{Kind: "product", RefID: &s.bolt, Qty: &two}},
 					}}, nil)
 					require.NoError(b, err)
 					made.Add(1)
@@ -55,7 +56,7 @@ func BenchmarkStorageOfAnOrder(b *testing.B) {
 			var in orders.Input
 			for i := range lines {
 				name, qty, price := fmt.Sprintf("Item number %d", i), money.Units(int64(i%9+1)), money.Amount(100+i)
-				in.Items = append(in.Items, orders.LineInput{Kind: "custom", Name: &name, Qty: &qty, UnitPrice: &price})
+				in.Items = append(in.Items, orders.LineInput{Input: lineitem.Input{Kind: "custom", Name: &name, Qty: &qty, UnitPrice: &price}})
 			}
 			made, err := s.s.Create(b.Context(), s.caller(), in, nil)
 			require.NoError(b, err)
