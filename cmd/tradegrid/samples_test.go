@@ -25,13 +25,25 @@ func fillIn(body string, ids map[string]string) string {
 	return body
 }
 
+// inCompany is how paths of the admin API start that are about one company.
+const inCompany = "/companies/{companyId}"
+
+// pathOf is the path of a sample in the description of its API.
+func pathOf(s domain.Sample) string {
+	if s.Admin {
+		return inCompany + s.Path
+	}
+	return s.Path
+}
+
 // sampleOf finds the sample that an operation on one record is about, and a body that the operation takes.
 func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {
 	for _, s := range samples() {
-		if !strings.HasPrefix(op.Path, s.Path+"/{id}") {
+		path := pathOf(s)
+		if !strings.HasPrefix(op.Path, path+"/{id}") {
 			continue
 		}
-		if op.Method == http.MethodPatch && op.Path == s.Path+"/{id}" {
+		if op.Method == http.MethodPatch && op.Path == path+"/{id}" {
 			return s, s.Change, true
 		}
 		return s, "", true
