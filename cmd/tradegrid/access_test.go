@@ -358,7 +358,7 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 type records struct {
 	owner   as
 	company tenant.ID
-	id    map[string]string // entity → id
+	id      map[string]string // entity → id
 }
 
 // fill makes one record of each kind.

@@ -58,6 +58,11 @@ func generated() (map[string][]byte, error) {
 		}
 		files[name] = description
 	}
+	events, err := all.events.AsyncAPI()
+	if err != nil {
+		return nil, fmt.Errorf("AsyncAPI: %w", err)
+	}
+	files["openapi/asyncapi.json"] = events
 	for _, t := range all.events.All() {
 		if err := addEvent(files, t); err != nil {
 			return nil, fmt.Errorf("event %s: %w", t.Name, err)

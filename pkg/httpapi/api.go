@@ -68,9 +68,10 @@ type Config struct {
 	Proxies  []netip.Prefix // networks whose X-Forwarded-For is trusted
 	Keys     *secret.Keys   // encrypt the stored responses of operations that show a secret
 	Log      *slog.Logger
-	Errors   []apierr.Doc // error codes of the domains, for the page of error codes
-	Entities []string     // records that an <ENTITY>_NOT_FOUND can be about
-	Admin    *Admin       // makes this the admin API; nil = the external API
+	Errors   []apierr.Doc           // error codes of the domains, for the page of error codes
+	Entities []string               // records that an <ENTITY>_NOT_FOUND can be about
+	AsyncAPI func() ([]byte, error) // the description of the events; nil serves none
+	Admin    *Admin                 // makes this the admin API; nil = the external API
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
@@ -108,8 +109,9 @@ type Op struct {
 	Secret      bool           // the response shows a secret: it is stored encrypted
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 
-	base string // path of the API
-	rel  string // Path as declared, without the company of the admin API
+	base string                           // path of the API
+	rel  string                           // Path as declared, without the company of the admin API
+	body func(huma.Registry) *huma.Schema // of the body, if its type does not describe it
 }
 
 // ByID is the input of an operation that takes only the ID of a record.
@@ -215,6 +217,9 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
 	o.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I]())
+	if op.body != nil {
+		o.bind.schema = op.body(a.desc.Components.Schemas)
+	}
 	ho := a.describe(op)
 	o.bind.describe(&ho)
 	run := func(ctx context.Context, r *request) (*response, error) {

@@ -44,10 +44,8 @@ func StoreResponseJSON[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage
 	if call.status != http.StatusNoContent {
 		reply.raw = resp.body
 	}
-	if call.audit != nil {
-		if err := call.audit(tx, any(body)); err != nil {
-			return nil, fmt.Errorf("record change: %w", err)
-		}
+	if err := call.req.audit(tx, any(body)); err != nil {
+		return nil, fmt.Errorf("record change: %w", err)
 	}
 	if call.claim == nil {
 		return reply, nil

@@ -116,25 +116,20 @@ func (r *request) operatorRole() error {
 	return apierr.New(http.StatusForbidden, "ADMIN_ROLE_INSUFFICIENT", "the operator has not the role "+need+"; use the token of one who has").With("role", need)
 }
 
-// enter makes the operator a caller of the company in the path, and prepares the record of the change.
+// enter makes the operator a caller of the company in the path.
 func (r *request) enter(ctx context.Context) error {
 	admin := r.api.cfg.Admin
-	if admin == nil {
+	if admin == nil || r.op.Platform {
 		return nil
 	}
-	if !r.op.Platform {
-		company, err := parseCompany(r.param("path", companyParam))
-		if err != nil {
-			return err
-		}
-		if r.call.Principal, err = admin.Companies.Enter(ctx, r.call.Principal, company); err != nil {
-			return err
-		}
-		trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", company.String()))
+	company, err := parseCompany(r.param("path", companyParam))
+	if err != nil {
+		return err
 	}
-	if r.op.Mutating() && admin.Audit != nil {
-		r.call.audit = r.audit
+	if r.call.Principal, err = admin.Companies.Enter(ctx, r.call.Principal, company); err != nil {
+		return err
 	}
+	trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", company.String()))
 	return nil
 }
 
@@ -145,8 +140,12 @@ func parseCompany(text string) (tenant.ID, error) {
 	return tenant.Parse(text)
 }
 
-// audit records the change in its transaction; body is that of the response.
+// audit records the change of an operator in its transaction; body is that of the response.
 func (r *request) audit(tx *db.Tx, body any) error {
+	admin := r.api.cfg.Admin
+	if admin == nil || admin.Audit == nil {
+		return nil
+	}
 	c := AdminChange{
 		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: requestID(r.fc), Entity: r.entity(body),
 	}
@@ -159,7 +158,7 @@ func (r *request) audit(tx *db.Tx, body any) error {
 			return err
 		}
 	}
-	return r.api.cfg.Admin.Audit.Record(tx, c)
+	return admin.Audit.Record(tx, c)
 }
 
 // entity is the record that a response is about, or else the one that the path names.

@@ -37,12 +37,21 @@ type Item struct {
 	OrderStepQty   *money.Qty
 	Components     []Component            // components with stock of a bundle without stock of its own
 	Options        map[uuid.UUID]Modifier // of its modifier groups, by option
+	Groups         []ModifierGroup
 }
 
 // Component is a product in a bundle.
 type Component struct {
 	Product uuid.UUID
 	Qty     money.Qty // per bundle
+}
+
+// ModifierGroup says how many options of a group a line must choose. An option that is chosen several times counts as often.
+type ModifierGroup struct {
+	Name      string
+	MinSelect int32
+	MaxSelect *int32 // nil = no limit
+	Options   []uuid.UUID
 }
 
 // Modifier is an option of an item, with its surcharge.

@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
 const unitPieces = "pcs"
@@ -116,7 +117,7 @@ func (s *Service) UpdateUnit(ctx context.Context, tx *db.Tx, by access.Caller, i
 
 func (f *UnitFields) check() error {
 	var faults apierr.Fields
-	checkTranslations(&faults, "nameI18n", f.NameI18n, maxName)
+	translation.Check(&faults, "nameI18n", f.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/services/orders"
 )
@@ -27,7 +28,7 @@ func BenchmarkCreateOrder(b *testing.B) {
 					s := shops[int(next.Add(1))%n]
 					two := money.Units(2)
 					_, err := s.s.Create(b.Context(), s.caller(), orders.Input{Items: []orders.LineInput{
-						{Kind: "product", RefID: &s.wood}, {Kind: "product", RefID: &s.bolt, Qty: &two},
+						{Input: lineitem.Input{Kind: "product", RefID: &s.wood}}, {Input: lineitem.Input{Kind: "product", RefID: &s.bolt, Qty: &two}},
 					}}, nil)
 					require.NoError(b, err)
 					made.Add(1)
