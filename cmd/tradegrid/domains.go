@@ -182,6 +182,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
 	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
 	api := httpapi.New(cfg)
+	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api

@@ -6,13 +6,16 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/services/company"
 )
 
 // samples are the examples that the domains declare, in an order in which each refers to earlier ones only.
 func samples() []domain.Sample {
-	var all []domain.Sample
+	all := company.Domain().Samples // what other records belong to
 	for _, d := range declared() {
-		all = append(all, d.Samples...)
+		if d.Name != "company" {
+			all = append(all, d.Samples...)
+		}
 	}
 	return all
 }
