@@ -2,6 +2,15 @@ package catalog
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
+// RegisterAdmin adds the operations on directories that operators maintain.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	r := group.On(api, s.db)
+	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
+	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
+	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit of the company", s.Unit)
+	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Change or deactivate a unit of the company", s.UpdateUnit)
+}
+
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
