@@ -158,7 +158,7 @@ func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
 			require.NotEmpty(t, entity, "%s: an operation on one record needs a sample or a row above", op.ID)
 		}
 		body = fillIn(body, theirs.id)
-		path := at(httpapi.Op{Path: rest}, theirs.id[entity])
+		path := theirs.at(httpapi.Op{Path: rest}, theirs.id[entity])
 		var before string
 		if !op.Mutating() {
 			before = owner.ok(t, op.Method, path, "").raw

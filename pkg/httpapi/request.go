@@ -215,10 +215,15 @@ func (r *request) scope(context.Context) error {
 }
 
 func (r *request) component(context.Context) error {
-	if r.api.cfg.Admin != nil || r.op.Component == "" || r.call.Has(r.op.Component) {
+	if r.api.cfg.Admin != nil { // operators set up what is not enabled yet
 		return nil
 	}
-	return ComponentInactive(r.op.Component)
+	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {
+		if alias != "" && !r.call.Has(alias) {
+			return ComponentInactive(alias)
+		}
+	}
+	return nil
 }
 
 // ComponentInactive returns the 403 for an operation whose component is not enabled for the company.
