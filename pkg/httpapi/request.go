@@ -215,7 +215,7 @@ func (r *request) scope(context.Context) error {
 }
 
 func (r *request) component(context.Context) error {
-	if r.api.cfg.Admin != nil {
+	if r.api.cfg.Admin != nil { // operators set up what is not enabled yet
 		return nil
 	}
 	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {
