@@ -98,7 +98,7 @@ type domainConfig struct {
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})

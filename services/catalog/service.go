@@ -1,4 +1,4 @@
-// Package catalog manages the products, categories and units of a company. Stock and suppliers belong to other packages,
+// Package catalog manages the products with their variants and attributes, the categories and the units of a company. Stock and suppliers belong to other packages,
 // which the catalog reads through the functions in [Config].
 package catalog
 
@@ -16,21 +16,26 @@ import (
 // StockTotals reads the total stock of each product in the company's warehouses. Products without stock are omitted.
 type StockTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
 
+// VariantTotals reads the total stock of each variant of a product in the company's warehouses. Variants without stock are omitted.
+type VariantTotals func(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
+
 // Config holds the dependencies of the service.
 type Config struct {
-	DB        *db.DB
-	Stock     StockTotals
-	Suppliers reference.Known
+	DB           *db.DB
+	Stock        StockTotals
+	VariantStock VariantTotals
+	Suppliers    reference.Known
 }
 
 // Service manages the catalogs of all companies.
 type Service struct {
-	db        *db.DB
-	stock     StockTotals
-	suppliers reference.Known
+	db           *db.DB
+	stock        StockTotals
+	variantStock VariantTotals
+	suppliers    reference.Known
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
-	return &Service{db: cfg.DB, stock: cfg.Stock, suppliers: cfg.Suppliers}
+	return &Service{db: cfg.DB, stock: cfg.Stock, variantStock: cfg.VariantStock, suppliers: cfg.Suppliers}
 }

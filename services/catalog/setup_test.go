@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // config is that of the platform.
 func config(d *db.DB) catalog.Config {
-	return catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known}
+	return catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known}
 }
 
 // setup gives a caller of a fresh company.
