@@ -17,6 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
 // Types of attributes.
@@ -168,7 +169,7 @@ func (s *Service) UpdateAttribute(ctx context.Context, tx *db.Tx, by access.Call
 
 func (f AttributeFields) check(ctx context.Context, q db.Querier, company tenant.ID, before []uuid.UUID) error {
 	var faults apierr.Fields
-	checkTranslations(&faults, "nameI18n", f.NameI18n, maxName)
+	translation.Check(&faults, "nameI18n", f.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -248,7 +249,7 @@ func (s *Service) UpdateAttributeOption(
 
 func (f AttributeOptionFields) check(d AttributeDefinition) error {
 	var faults apierr.Fields
-	checkTranslations(&faults, "labelI18n", f.LabelI18n, maxName)
+	translation.Check(&faults, "labelI18n", f.LabelI18n, maxName)
 	if !d.hasOptions() {
 		faults.Add("label", apierr.Conflict, "an attribute of type %s has no options", d.Type)
 	}

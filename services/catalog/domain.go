@@ -33,7 +33,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "PRODUCT_VARIANT_EXISTS", Advice: "Another active variant of the product, identified in meta, has the same attribute values. Change them, or hide that variant."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
 		}),
-		Entities: []string{"ATTRIBUTE", "ATTRIBUTE_OPTION", "CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
+		Entities: []string{"ATTRIBUTE", "ATTRIBUTE_OPTION", "CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
 		Tables:   []resource.Described{attributes, attributeOptions, categories, products, units, variants},
 		Lists:    []domain.Statements{productList},
 		Samples: []domain.Sample{{

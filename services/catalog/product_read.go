@@ -16,11 +16,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const sqlInCategory = `category_id IN (WITH RECURSIVE below (id) AS (
-SELECT id FROM categories WHERE company_id = ? AND id = ?
-UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
-) SELECT id FROM below)`
-
 // Products returns a page of products.
 func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
 	q, err := productList.Query(by.Company, f)
@@ -33,14 +28,8 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if f.CategoryID == "null" {
-		q.Where("category_id IS NULL")
-	} else if f.CategoryID != "" {
-		id, err := categoryOf("categoryId", f.CategoryID)
-		if err != nil {
-			return nil, err
-		}
-		q.Where(sqlInCategory, by.Company, *id, by.Company)
+	if err := FilterCategory(q, by.Company, f.CategoryID); err != nil {
+		return nil, err
 	}
 	if err := s.filterByAttributes(ctx, by.Company, q, f.Attr); err != nil {
 		return nil, err
