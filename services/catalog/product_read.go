@@ -18,7 +18,19 @@ import (
 
 // Products returns a page of products.
 func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
-	q, err := productList.Query(by.Company, f)
+	q, err := s.query(ctx, by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	page, err := productList.Fetch(ctx, s.db, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, s.complete(ctx, by.Company, page.Items, f.Extras)
+}
+
+func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter) (*list.Query, error) {
+	q, err := productList.Query(company, f)
 	if err != nil {
 		return nil, err
 	}
@@ -28,17 +40,10 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if err := FilterCategory(q, by.Company, f.CategoryID); err != nil {
+	if err := FilterCategory(q, company, f.CategoryID); err != nil {
 		return nil, err
 	}
-	if err := s.filterByAttributes(ctx, by.Company, q, f.Attr); err != nil {
-		return nil, err
-	}
-	page, err := productList.Fetch(ctx, s.db, q)
-	if err != nil {
-		return nil, err
-	}
-	return page, s.complete(ctx, by.Company, page.Items, f.Extras)
+	return q, s.filterByAttributes(ctx, company, q, f.Attr)
 }
 
 // Product reads one product, hidden or not.
