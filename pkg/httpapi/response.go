@@ -22,7 +22,7 @@ type Versioned interface {
 
 // Identified is a record whose URL is returned in Location when it is created.
 type Identified interface {
-	// RecordID is the last segment of the record's URL.
+	// RecordID is the last segment of the record's URL; "" if it has none.
 	RecordID() string
 }
 
@@ -66,8 +66,8 @@ func recordHeaders(op Op, body any, h map[string]string) {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
 	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
-		if !strings.Contains(op.Path, "{") {
-			h[fiber.HeaderLocation] = BasePath + op.Path + "/" + id.RecordID()
+		if segment := id.RecordID(); segment != "" && !strings.Contains(op.Path, "{") {
+			h[fiber.HeaderLocation] = BasePath + op.Path + "/" + segment
 		}
 	}
 }
