@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -98,9 +99,13 @@ RETURNING id, qty, reserved, reorder_point, version, ev_pos, created_at, updated
 
 func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid.UUID, k trade.StockKey) (Stock, error) {
 	st := Stock{Key: record.Key{CompanyID: company}, WarehouseID: warehouse}
-	err := tx.QueryRow(ctx, sqlLockStock, company, warehouse, k.Product, k.Variant, record.NewID(), tx.Now().UnixMicro()-1, tx.Now()).
-		Scan(append([]any{&st.ID, &st.Qty, &st.Reserved, &st.ReorderPoint}, st.Targets()...)...)
-	if err != nil {
+	tx.Queue(sqlLockStock, company, warehouse, k.Product, k.Variant, record.NewID(), tx.Now().UnixMicro()-1, tx.Now()).
+		OnConstraint(stockFK, apierr.ReferenceNotFound("WAREHOUSE", "warehouseId", warehouse.String())).
+		Rows(func(rows pgx.Rows) error {
+			_, err := pgx.ForEachRow(rows, append([]any{&st.ID, &st.Qty, &st.Reserved, &st.ReorderPoint}, st.Targets()...), func() error { return nil })
+			return err
+		})
+	if err := tx.Flush(ctx); err != nil {
 		return st, fmt.Errorf("lock stock: %w", err)
 	}
 	st.derive()
