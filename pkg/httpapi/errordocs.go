@@ -49,7 +49,7 @@ var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 // the pages about the API are not part of it.
 func describedPath(route string) (string, bool) {
 	path, ok := strings.CutPrefix(route, BasePath)
-	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
+	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/asyncapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
 		return "", false
 	}
 	return fiberParam.ReplaceAllString(path, "{$1}"), true

@@ -37,12 +37,21 @@ type Item struct {
 	OrderStepQty   *money.Qty
 	Components     []Component            // components with stock of a bundle without stock of its own
 	Options        map[uuid.UUID]Modifier // of its modifier groups, by option
+	Groups         []ModifierGroup
 }
 
 // Component is a product in a bundle.
 type Component struct {
 	Product uuid.UUID
 	Qty     money.Qty // per bundle
+}
+
+// ModifierGroup says how many options of a group a line must choose. An option that is chosen several times counts as often.
+type ModifierGroup struct {
+	Name      string
+	MinSelect int32
+	MaxSelect *int32 // nil = no limit
+	Options   []uuid.UUID
 }
 
 // Modifier is an option of an item, with its surcharge.
@@ -62,8 +71,17 @@ type Client struct {
 	PaymentTermsDays *int32
 	CreditLimit      money.Amount // 0 = no limit
 	Balance          money.Amount // negative = the client owes
+	Points           int64        // loyalty points; negative after a refund of a sale whose points were spent
 	PriceListID      *uuid.UUID   // of the client, otherwise of its group
 }
+
+// Reasons for a change of a client's loyalty points.
+const (
+	PointsRedeemed  = "redeemed"            // as a discount of a sale
+	PointsEarned    = "earned"              // by a sale
+	PointsReturned  = "redemption_returned" // by a refund
+	PointsTakenBack = "accrual_reversed"    // by a refund
+)
 
 // StockKey identifies a product or variant with stock. Variant is the zero UUID for a product without variants.
 type StockKey struct {

@@ -1,12 +1,15 @@
 package catalog
 
 import (
+	"slices"
+
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 )
 
 var group = httpapi.Group{Tag: "Catalog", Scope: "catalog", Component: "catalog"}
@@ -19,16 +22,14 @@ func Domain() domain.Domain {
 		Components: []access.Component{{Alias: "catalog", AlwaysOn: true}},
 		Events: event.Declare(group.Component, group.Scope,
 			categoryCreated, categoryUpdated, categoryDeleted, productCreated, productUpdated, productDeleted),
-		Errors: []apierr.Doc{
-			{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant, possibly a hidden one, has this SKU; meta identifies it. Choose another SKU."},
-			{Status: 409, Code: "BARCODE_TAKEN", Advice: "Another active product or variant has this barcode. Choose another barcode."},
+		Errors: slices.Concat(sku.Errors(), []apierr.Doc{
 			{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or set reassignTo."},
 			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot be moved below itself. Choose another parent."},
 			{Status: 409, Code: "CATEGORY_DEPTH_EXCEEDED", Advice: "Categories can be nested at most ten levels deep. Choose a parent closer to the root."},
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code. Choose another code."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
-		},
-		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
+		}),
+		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
 		Tables:   []resource.Described{categories, products, units},
 		Lists:    []domain.Statements{productList},
 		Samples: []domain.Sample{{

@@ -71,15 +71,25 @@ func scanItem(row pgx.CollectableRow) (it item, err error) {
 		}
 		it.Components = append(it.Components, trade.Component{Product: *c.ProductID, Qty: qty})
 	}
-	for _, g := range groups {
+	it.Options, it.Groups = modifiers(groups)
+	return it, err
+}
+
+// modifiers are the groups as a document line needs them.
+func modifiers(groups []ModifierGroup) (map[uuid.UUID]trade.Modifier, []trade.ModifierGroup) {
+	if len(groups) == 0 {
+		return nil, nil
+	}
+	options := map[uuid.UUID]trade.Modifier{}
+	out := make([]trade.ModifierGroup, len(groups))
+	for i, g := range groups {
+		out[i] = trade.ModifierGroup{Name: g.Name, MinSelect: g.MinSelect, MaxSelect: g.MaxSelect}
 		for _, o := range g.Options {
-			if it.Options == nil {
-				it.Options = map[uuid.UUID]trade.Modifier{}
-			}
-			it.Options[o.ID] = trade.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
+			out[i].Options = append(out[i].Options, o.ID)
+			options[o.ID] = trade.Modifier{OptionID: o.ID, Name: o.Name, Surcharge: o.Surcharge}
 		}
 	}
-	return it, err
+	return options, out
 }
 
 const sqlSelectStockProducts = `SELECT p.id, p.name, p.sku, p.category_id, c.name, p.has_stock

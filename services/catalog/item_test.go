@@ -38,7 +38,7 @@ func TestOrderItems(t *testing.T) {
 		require.NoError(t, err)
 		return p
 	}
-	qty, cost := money.Qty(2500), money.Amount(10)
+	qty, cost, two := money.Qty(2500), money.Amount(10), int32(2)
 	stocked := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Stocked", Price: 100, Cost: 60, HasStock: true, MinOrderQty: &qty, OrderStepQty: &qty}})
 	loose := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Loose", Price: 5}})
 	require.Equal(t, []string{"pcs", "active"}, []string{stocked.Unit, stocked.Status}, "the service has the defaults of the API")
@@ -46,7 +46,7 @@ func TestOrderItems(t *testing.T) {
 		{Label: "a", ProductID: &stocked.ID, Qty: &qty, UnitCost: &cost}, {Label: "b", ProductID: &loose.ID, Amount: &cost}, {Label: "c", ProductID: &stocked.ID, Amount: &cost},
 	}
 	bundle := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Set", Price: 300, IsBundle: true}, CostComponents: parts, ModifierGroups: []catalog.ModifierGroupInput{
-		{Name: "Wrap", Options: []catalog.ModifierOptionInput{{Name: "paper", Surcharge: 20}}},
+		{Name: "Wrap", MinSelect: 1, MaxSelect: &two, Options: []catalog.ModifierOptionInput{{Name: "paper", Surcharge: 20}}},
 	}})
 	kept := product(catalog.ProductInput{ProductFields: catalog.ProductFields{Name: "Stocked set", Price: 300, IsBundle: true, HasStock: true}, CostComponents: parts})
 
@@ -68,6 +68,7 @@ func TestOrderItems(t *testing.T) {
 			SKU: bundle.SKU, Name: "Set", Unit: "pcs", Price: 300,
 			Components: []trade.Component{{Product: stocked.ID, Qty: 2500}, {Product: stocked.ID, Qty: 1000}},
 			Options:    map[uuid.UUID]trade.Modifier{option: {OptionID: option, Name: "paper", Surcharge: 20}},
+			Groups:     []trade.ModifierGroup{{Name: "Wrap", MinSelect: 1, MaxSelect: &two, Options: []uuid.UUID{option}}},
 		},
 		// A bundle with stock of its own takes nothing from its components.
 		ref(kept.ID): {SKU: kept.SKU, Name: "Stocked set", Unit: "pcs", Price: 300, HasStock: true},

@@ -15,6 +15,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
+// defaultProductPrefix is the prefix of generated SKUs if the category has none.
+const defaultProductPrefix = "P"
+
 // lookup holds data of the records that a product newly refers to.
 type lookup struct {
 	prefix *string              // of the category
@@ -37,8 +40,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 	}
 	refs := s.references(&l, before, *p, sent)
 	reads = append(reads, refs.Reads(company)...)
-	add(p.SKU != "" && p.SKU != before.SKU, checkSKU)
-	add(p.activeBarcode() != "" && p.activeBarcode() != before.activeBarcode(), checkBarcode)
+	reads = append(reads, p.names().Checks(company, before.names())...)
 	if err := batchloader.Load(ctx, tx, reads...); err != nil {
 		return "", err
 	}
@@ -83,9 +85,9 @@ const sqlSelectPrefixes = `SELECT id, prefix FROM categories WHERE company_id = 
 
 // knownCategories is a [reference.Known] that also reads the prefix of the one category.
 func (l *lookup) knownCategories(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	prefixes, err := db.Map[uuid.UUID, *string](ctx, q, sqlSelectPrefixes, company, ids)
+	prefixes, err := CategoryPrefixes(ctx, q, company, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read prefixes of categories: %w", err)
+		return nil, err
 	}
 	l.prefix = prefixes[ids[0]]
 	return slices.Collect(maps.Keys(prefixes)), nil

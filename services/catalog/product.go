@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 )
 
 // States of a product; see docs/reference/states.md#product.
@@ -162,10 +163,7 @@ func (p *Product) Normalise() {
 	}
 }
 
-// activeBarcode is the barcode that the product reserves, or "".
-func (p Product) activeBarcode() string {
-	if p.Barcode == nil || p.Status != StatusActive {
-		return ""
-	}
-	return *p.Barcode
+// names is what the product reserves.
+func (p Product) names() sku.Item {
+	return sku.Item{Entity: sku.Product, ID: p.ID, SKU: p.SKU, Barcode: p.Barcode, Status: p.Status}
 }

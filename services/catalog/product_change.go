@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 )
 
 // CreateProduct creates a product. Without a SKU it gets the next one with the prefix of its category, or P-NNNN.
@@ -25,8 +26,7 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 		return Product{}, err
 	}
 	if p.SKU == "" {
-		// They all change the same counter row.
-		if err := tx.LockInProcess(ctx, "sku of "+by.Company.String()); err != nil {
+		if err := sku.Prepare(ctx, tx, by.Company); err != nil {
 			return Product{}, err
 		}
 	}
@@ -35,14 +35,14 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 		return Product{}, err
 	}
 	if p.SKU == "" {
-		if p.SKU, err = nextSKU(ctx, tx, by.Company, prefix); err != nil {
+		if p.SKU, err = sku.Next(ctx, tx, by.Company, prefix); err != nil {
 			return Product{}, err
 		}
 	}
 	if p, err = products.Create(ctx, tx, by, p, productCreated); err != nil {
 		return Product{}, err
 	}
-	claimNames(tx, Product{}, p)
+	p.names().Claim(tx, by.Company, sku.Item{})
 	return p, nil
 }
 
@@ -82,7 +82,7 @@ func changeProduct(
 	if err != nil {
 		return p, err
 	}
-	claimNames(tx, before, p)
+	p.names().Claim(tx, by.Company, before.names())
 	return p, nil
 }
 
@@ -129,5 +129,5 @@ func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller
 		return err
 	}
 	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), jsontype.At(tx.Now()))
-	return nil
+	return s.services.EmptyCategory(ctx, tx, by, category, to)
 }

@@ -32,6 +32,9 @@ func TestSKUTaken(t *testing.T) {
 	second := create(t, c, object{"name": "b", "price": 1, "sku": "x"}).OK(201)
 	c.Do(t, "PATCH", "/catalog/products/"+second["id"].(string), `{"sku":"abc"}`).Fault(409, "SKU_TAKEN")
 	require.Equal(t, "ABC", c.Do(t, "PATCH", path, `{"sku":"ABC"}`).OK(200)["sku"], "the case of one's own SKU may change")
+	c.Do(t, "PATCH", path, `{"status":"active"}`).OK(200)
+	taken = create(t, c, object{"name": "b", "price": 1, "sku": "ABC"}).Fault(409, "SKU_TAKEN")
+	require.Equal(t, "active", taken["meta"].(object)["status"], "and is named as it is after a restore")
 	require.Equal(t, "y", c.Do(t, "PATCH", path, `{"sku":"y"}`).OK(200)["sku"])
 	create(t, c, object{"name": "c", "price": 1, "sku": "abc"}).OK(201)
 }

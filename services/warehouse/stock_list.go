@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -87,11 +86,6 @@ func (i *StockItem) targets() []any {
 	return append([]any{&i.id, &i.CompanyID, &i.ProductID, &i.variant, &i.WarehouseID, &i.Qty, &i.Reserved, &i.ReorderPoint}, i.Targets()...)
 }
 
-const sqlInCategory = `p.category_id IN (WITH RECURSIVE below (id) AS (
-SELECT id FROM categories WHERE company_id = ? AND id = ?
-UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
-) SELECT id FROM below)`
-
 var levelConditions = map[string]string{
 	"low":      "(s.reorder_point > 0 AND s.qty <= s.reorder_point)",
 	"negative": "s.qty < 0",
@@ -102,6 +96,9 @@ var levelConditions = map[string]string{
 func (s *Service) Stocks(ctx context.Context, by access.Caller, f StockFilter) (*list.Page[StockItem], error) {
 	q, err := f.query(by.Company)
 	if err != nil {
+		return nil, err
+	}
+	if err := s.filterCategory(q, by.Company, f.CategoryID); err != nil {
 		return nil, err
 	}
 	page, err := list.Fetch(ctx, s.db, q, (*StockItem).targets)
@@ -127,9 +124,6 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 		q.Where(ofWarehouse, *f.WarehouseID)
 	}
 	q.Search("p.search_text")
-	if err := f.inCategory(q, company); err != nil {
-		return nil, err
-	}
 	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {
 		any := make([]string, len(f.Level))
 		for i, level := range f.Level {
@@ -138,21 +132,6 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 		q.Where("(" + strings.Join(any, " OR ") + ")")
 	}
 	return q, nil
-}
-
-func (f *StockFilter) inCategory(q *list.Query, company tenant.ID) error {
-	switch f.CategoryID {
-	case "":
-	case "null":
-		q.Where("p.category_id IS NULL")
-	default:
-		id, err := uuid.Parse(f.CategoryID)
-		if err != nil {
-			return apierr.Invalid(apierr.Field{Field: "categoryId", Code: apierr.Format, Message: "categoryId: must be the id of a category, or null for products without one"})
-		}
-		q.Where(sqlInCategory, company, id, company)
-	}
-	return nil
 }
 
 // complete fills in the products and the warehouses of the items, in one round trip or two.

@@ -1,0 +1,58 @@
+package sku
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Prepare makes a transaction that will call [Next] wait for those of this process that do so, since they all change the
+// same counter. Call it before the first statement.
+func Prepare(ctx context.Context, tx *db.Tx, company tenant.ID) error {
+	return tx.LockInProcess(ctx, "sku of "+company.String())
+}
+
+const sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
+
+// window is how many generated SKUs are checked at a time against SKUs set by clients.
+const window = 20
+
+// Next takes the next SKU PREFIX-NNNN of the company, skipping SKUs set by clients.
+func Next(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (string, error) {
+	kind := "sku:" + prefix
+	n, err := numbering.Take(ctx, tx, company, kind, 1)
+	if err != nil {
+		return "", err
+	}
+	for from := n; ; from += window {
+		keys := make([]string, window)
+		for i := range keys {
+			keys[i] = key(format(prefix, from+int64(i)))
+		}
+		rows, err := tx.Query(ctx, sqlSelectTakenSKUs, company, keys)
+		if err != nil {
+			return "", fmt.Errorf("select taken SKUs: %w", err)
+		}
+		taken, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		if err != nil {
+			return "", fmt.Errorf("read taken SKUs: %w", err)
+		}
+		i := slices.IndexFunc(keys, func(k string) bool { return !slices.Contains(taken, k) })
+		if i < 0 {
+			continue
+		}
+		free := from + int64(i)
+		if free != n {
+			numbering.Skip(tx, company, kind, free)
+		}
+		return format(prefix, free), nil
+	}
+}
+
+func format(prefix string, n int64) string { return fmt.Sprintf("%s-%04d", prefix, n) }

@@ -1,0 +1,140 @@
+// Package sku keeps the SKUs and barcodes of a company unique over products, variants and services, and generates SKUs.
+// Each item reserves its own in the transaction that stores the item. See docs/reference/rules.md#skus.
+package sku
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Entities that have a SKU.
+const (
+	Product = "product"
+	Variant = "variant"
+	Service = "service"
+)
+
+// active is the status of an item that reserves its barcode. A hidden one keeps its SKU only.
+const active = "active"
+
+// Errors documents the error codes of this package.
+func Errors() []apierr.Doc {
+	return []apierr.Doc{
+		{Status: 409, Code: "SKU_TAKEN", Advice: "Another product, service or variant, possibly a hidden one, has this SKU; meta identifies it. Choose another SKU."},
+		{Status: 409, Code: "BARCODE_TAKEN", Advice: "Another active product or variant has this barcode. Choose another barcode."},
+	}
+}
+
+// Item is what an item reserves.
+type Item struct {
+	Entity  string // Product, Variant or Service
+	ID      uuid.UUID
+	SKU     string
+	Barcode *string // nil for services
+	Status  string  // active or hidden
+}
+
+// key is the form in which SKUs are compared.
+func key(sku string) string { return strings.ToLower(sku) }
+
+// barcode is the barcode that the item reserves, or "".
+func (it Item) barcode() string {
+	if it.Barcode == nil || it.Status != active {
+		return ""
+	}
+	return *it.Barcode
+}
+
+// Checks returns the look-ups that find out whether the SKU and the barcode of the item, if they differ from those before,
+// belong to another item: 409 SKU_TAKEN and 409 BARCODE_TAKEN. A SKU that is "" is not checked, because it is generated.
+func (it Item) Checks(company tenant.ID, before Item) []batchloader.Read {
+	var reads []batchloader.Read
+	if it.SKU != "" && it.SKU != before.SKU {
+		reads = append(reads, func(ctx context.Context, q db.Querier) error { return it.checkSKU(ctx, q, company) })
+	}
+	if b := it.barcode(); b != "" && b != before.barcode() {
+		reads = append(reads, func(ctx context.Context, q db.Querier) error { return it.checkBarcode(ctx, q, company) })
+	}
+	return reads
+}
+
+const sqlSelectSKUHolder = `SELECT sku, entity, entity_id, status FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id <> $3`
+
+func (it Item) checkSKU(ctx context.Context, q db.Querier, company tenant.ID) error {
+	var sku, entity, status string
+	var id uuid.UUID
+	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look up the owner of a SKU: %w", err)
+	}
+	return apierr.StateConflict("SKU_TAKEN", "sku: %s belongs to another %s; choose another, or omit sku to generate one", sku, entity).
+		With("sku", sku).With("entity", entity).With("id", id).With("status", status)
+}
+
+const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id <> $3`
+
+func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID) error {
+	var entity string
+	var id uuid.UUID
+	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, it.barcode(), it.ID).Scan(&entity, &id)
+	if db.IsNoRows(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look up the owner of a barcode: %w", err)
+	}
+	return apierr.StateConflict("BARCODE_TAKEN", "barcode: %s belongs to another active %s; hide that one first, or choose another", it.barcode(), entity).
+		With("barcode", it.barcode()).With("entity", entity).With("id", id)
+}
+
+const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity = $3`
+
+// Find returns the id of the item with a SKU, or the nil UUID. Case and surrounding space do not count.
+func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku string) (id uuid.UUID, err error) {
+	err = q.QueryRow(ctx, sqlSelectBySKU, company, key(strings.TrimSpace(sku)), entity).Scan(&id)
+	if err != nil && !db.IsNoRows(err) {
+		return id, fmt.Errorf("find the item with a SKU: %w", err)
+	}
+	return id, nil
+}
+
+const (
+	sqlInsertSKU     = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, $2, $3, $4, $5, $6)`
+	sqlUpdateStatus  = `UPDATE skus SET status = $4 WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`
+	sqlDeleteSKU     = `DELETE FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`
+	sqlInsertBarcode = `INSERT INTO barcodes (company_id, barcode, entity, entity_id) VALUES ($1, $2, $3, $4)`
+	sqlDeleteBarcode = `DELETE FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`
+)
+
+// Claim updates the reservations of an item to its new state; before is the zero Item for a new one. A transaction that
+// loses a race for a SKU or barcode is retried, and then [Item.Checks] finds the owner.
+func (it Item) Claim(tx *db.Tx, company tenant.ID, before Item) {
+	switch {
+	case before.SKU != it.SKU:
+		if before.SKU != "" {
+			tx.Queue(sqlDeleteSKU, company, key(before.SKU), it.ID).Expect(1, db.ErrStale)
+		}
+		tx.Queue(sqlInsertSKU, company, key(it.SKU), it.Entity, it.ID, it.SKU, it.Status).OnConstraint("skus_pkey", db.ErrStale)
+	case before.Status != it.Status:
+		tx.Queue(sqlUpdateStatus, company, key(it.SKU), it.ID, it.Status).Expect(1, db.ErrStale)
+	}
+	if old, now := before.barcode(), it.barcode(); old != now {
+		if old != "" {
+			tx.Queue(sqlDeleteBarcode, company, old, it.ID).Expect(1, db.ErrStale)
+		}
+		if now != "" {
+			tx.Queue(sqlInsertBarcode, company, now, it.Entity, it.ID).OnConstraint("barcodes_pkey", db.ErrStale)
+		}
+	}
+}
