@@ -169,6 +169,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	api := all.newAPI(httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return all.company.Run(ctx) })
+	g.Go(func() error { return all.newWorker(2, log).Run(ctx) })
 	g.Go(func() error {
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {
