@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -186,7 +187,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
-	cfg.DB, cfg.Keys = all.db, all.keys
+	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
