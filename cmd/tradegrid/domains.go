@@ -173,6 +173,21 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	return api
 }
 
+// stockReconciler checks the stock of all companies.
+func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
+		DB: all.db, Reserves: all.orders.Reserved, Log: log,
+		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
+			ids := make([]tenant.ID, len(page))
+			for i, c := range page {
+				ids[i] = c.ID
+			}
+			return ids, err
+		},
+	})
+}
+
 // setStock sets how many pieces of a product the default warehouse of a company has.
 func (all *domains) setStock(ctx context.Context, tx *db.Tx, id tenant.ID, product uuid.UUID, pieces int64, reason string) error {
 	w, ok, err := all.warehouse.FindWarehouse(ctx, tx, id, nil)
