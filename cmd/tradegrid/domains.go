@@ -219,8 +219,24 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	api := httpapi.New(cfg)
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
+	all.warehouse.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
+}
+
+// stockReconciler checks the stock of all companies.
+func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
+		DB: all.db, Reserves: all.orders.Reserved, Log: log,
+		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
+			ids := make([]tenant.ID, len(page))
+			for i, c := range page {
+				ids[i] = c.ID
+			}
+			return ids, err
+		},
+	})
 }
 
 // setStock sets how many pieces of a product the default warehouse of a company has.
