@@ -384,18 +384,18 @@ const (
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
 	t.Helper()
-	owner, company := n.owner(t)
-	r := &records{owner: owner, company: company, id: map[string]string{}}
+	owner, theirs := n.owner(t)
+	_, err := changeWith(t.Context(), n.db, "test", theirs, n.company.CreateBranch, company.BranchFields{Name: "North"}) // for the second warehouse
+	require.NoError(t, err)
+	r := &records{owner: owner, company: theirs, id: map[string]string{}}
 	for _, s := range samples() {
 		create := owner.ok
 		if s.Admin {
-			create = operator{n, writerToken}.in(company).ok
+			create = operator{n, writerToken}.in(theirs).ok
 		}
 		r.id[s.Entity] = create(t, "POST", s.Path, fillIn(s.Create, r.id)).id(t)
 	}
-	add := func(entity, path, body string) {
-		r.id[entity] = owner.ok(t, "POST", path, body).id(t)
-	}
+	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
@@ -497,6 +497,11 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"PATCH", "/catalog/products/" + mine.id["PRODUCT"], `{"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
 		{"POST", "/catalog/products", `{"name":"x","price":1,"defaultSupplierId":"SUPPLIER"}`, "SUPPLIER_NOT_FOUND", "defaultSupplierId"},
 		{"POST", "/orders", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"PRODUCT","warehouseId":"` + mine.id["WAREHOUSE"] + `","targetQty":1,"reason":"x"}`, "PRODUCT_NOT_FOUND", "productId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"` + mine.id["PRODUCT"] + `","warehouseId":"WAREHOUSE","targetQty":1,"reason":"x"}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"WAREHOUSE","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
+		{"POST", "/warehouse/receipts", `{"supplierId":"SUPPLIER","warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},

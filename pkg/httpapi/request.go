@@ -257,6 +257,17 @@ func (r *request) emptyQuery(name string) bool {
 	return r.fc.Context().QueryArgs().Has(name) && strings.TrimSpace(r.fc.Query(name)) == ""
 }
 
+type queryArg struct{ name, value string }
+
+// queryArgs are the query parameters in the order in which they were sent.
+func (r *request) queryArgs() []queryArg {
+	var all []queryArg
+	for name, value := range r.fc.Context().QueryArgs().All() {
+		all = append(all, queryArg{string(name), string(value)})
+	}
+	return all
+}
+
 func (r *request) queryNames() map[string]string { return r.fc.Queries() }
 
 // bodyTree reads the body once, for the fingerprint and for validation.
