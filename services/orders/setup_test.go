@@ -134,6 +134,10 @@ func (n *neighbours) FindWarehouse(ctx context.Context, q db.Querier, company te
 	return n.store.FindWarehouse(ctx, q, company, id)
 }
 
+func (n *neighbours) WarehouseNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	return n.store.WarehouseNames(ctx, q, company, ids)
+}
+
 func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
 	n.store.Reserve(tx, by, deltas)
 }
