@@ -112,11 +112,12 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all

@@ -101,6 +101,7 @@ type Op struct {
 	Tag         string         // tag in the API description
 	Scope       string         // resource whose scope is required: read for GET, write otherwise; "" = any valid token
 	Component   string         // component that must be enabled; "" = none
+	AlsoNeeds   string         // second component that must be enabled; "" = none
 	Status      int            // of success; default 200
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning

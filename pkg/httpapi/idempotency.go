@@ -15,6 +15,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -204,7 +205,7 @@ func (c *claim) read(ctx context.Context) (*response, error) {
 		return nil, fmt.Errorf("read stored headers: %w", err)
 	}
 	if resp.body, err = c.open(resp.body); err != nil {
-		return nil, fmt.Errorf("decrypt stored response: %w", err)
+		return nil, fmt.Errorf("open stored response: %w", err)
 	}
 	resp.status, resp.replayed = int(*status), true
 	idempotency.WithLabelValues(keyReplayed).Inc()
@@ -226,12 +227,19 @@ func (c *claim) finish(tx *db.Tx, resp *response) error {
 		}
 		body = []byte(text)
 	}
+	if tx.Compresses() {
+		body = compress.Pack(body)
+	}
 	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, resp.status, headers, body).Expect(1, errInFlight)
 	return nil
 }
 
 // open gives a stored body as the client gets it. Releases before sealing stored all of them in clear.
-func (c *claim) open(body []byte) ([]byte, error) {
+func (c *claim) open(stored []byte) ([]byte, error) {
+	body, err := compress.Open(stored)
+	if err != nil {
+		return nil, err
+	}
 	if !c.secret || !secret.Sealed(body) {
 		return body, nil
 	}

@@ -210,10 +210,12 @@ func (r *request) scope(context.Context) error {
 }
 
 func (r *request) component(context.Context) error {
-	if r.op.Component == "" || r.call.Has(r.op.Component) {
-		return nil
+	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {
+		if alias != "" && !r.call.Has(alias) {
+			return ComponentInactive(alias)
+		}
 	}
-	return ComponentInactive(r.op.Component)
+	return nil
 }
 
 // ComponentInactive returns the 403 for an operation whose component is not enabled for the company.

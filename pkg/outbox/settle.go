@@ -59,7 +59,7 @@ func (r *Relay) settle(ctx context.Context, b *batch) error {
 		for _, p := range b.poison {
 			if gone[p.place()] {
 				tx.Queue(sqlInsertDead, b.bucket, p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
-					p.AggVersion, p.Payload, p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
+					p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
 			}
 		}
 		return nil
@@ -135,11 +135,12 @@ func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[p
 	return gone, nil
 }
 
-// appendLog queues the log entries of the events whose rows this transaction deleted.
+// appendLog queues the log entries of the events whose rows this transaction deleted. A damaged one stays out: it would
+// fail every reader of the log.
 func (r *Relay) appendLog(tx *db.Tx, bucket int32, rows []row, gone map[place]bool) {
 	var events []*row
 	for i := range rows {
-		if rows[i].Topic == topics.Events && gone[rows[i].place()] {
+		if rows[i].Topic == topics.Events && rows[i].corrupt == nil && gone[rows[i].place()] {
 			events = append(events, &rows[i])
 		}
 	}
@@ -182,8 +183,8 @@ func (c *columns) add(e *row, back int64, expires time.Time) {
 	c.aggType = append(c.aggType, e.AggType)
 	c.aggID = append(c.aggID, e.AggID)
 	c.version = append(c.version, e.AggVersion)
-	c.body = append(c.body, e.Payload)
+	c.body = append(c.body, e.Stored)
 	c.occurred = append(c.occurred, e.CreatedAt)
 	c.expires = append(c.expires, expires)
-	c.bytes += len(e.Payload)
+	c.bytes += len(e.Stored)
 }

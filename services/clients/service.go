@@ -1,6 +1,6 @@
-// Package clients manages the customers of a company: individuals and legal entities, their groups and price lists.
-// Documents of other packages read a client with [Service.DocumentClient] and change its balance with
-// [Service.AddBalance].
+// Package clients manages the customers of a company: individuals and legal entities, their addresses, assets, interactions
+// and loyalty points, and the groups and price lists of the company. Documents of other packages read a client with
+// [Service.DocumentClient], and change its balance with [Service.AddBalance] and its points with [Service.AddPoints].
 package clients
 
 import (
@@ -28,16 +28,18 @@ type Users interface {
 type Config struct {
 	DB    *db.DB
 	Users Users
+	Items Items // only needed to set prices
 }
 
 // Service manages the clients of all companies.
 type Service struct {
 	db    *db.DB
 	users Users
+	items Items
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB, users: cfg.Users} }
+func New(cfg Config) *Service { return &Service{db: cfg.DB, users: cfg.Users, items: cfg.Items} }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
@@ -62,12 +64,15 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 	return table.Create(ctx, tx, by, c, created)
 }
 
-// Update changes a client. If nothing differs, there is no new version and no event.
+// Update changes a client, unless it is anonymized. If nothing differs, there is no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
 	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
 		tx.ReadsMore()
 	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
+		if before.AnonymizedAt != nil && len(in.Names()) > 0 {
+			return errAnonymized
+		}
 		in.Apply(&c.Fields)
 		return s.settle(ctx, tx, by.Company, before, c)
 	}, updated)
