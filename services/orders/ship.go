@@ -194,21 +194,34 @@ var errShipmentCancelled = apierr.StateConflict("SHIPMENT_ALREADY_CANCELLED", "t
 
 // Shipments returns the shipments of an order, oldest first.
 func (s *Service) Shipments(ctx context.Context, by access.Caller, order uuid.UUID) ([]Shipment, error) {
-	if err := s.db.QueryRow(ctx, sqlSelectOrderID, by.Company, order).Scan(&order); db.IsNoRows(err) {
-		return nil, apierr.NotFound("ORDER", order.String())
-	} else if err != nil {
-		return nil, fmt.Errorf("look up order: %w", err)
+	if err := s.checkExists(ctx, by.Company, order); err != nil {
+		return nil, err
 	}
 	return selectShipments(ctx, s.db, by.Company, order)
 }
 
 // Shipment returns one shipment of an order.
 func (s *Service) Shipment(ctx context.Context, by access.Caller, order, id uuid.UUID) (Shipment, error) {
+	if err := s.checkExists(ctx, by.Company, order); err != nil {
+		return Shipment{}, err
+	}
 	sh, err := shipments.Get(ctx, s.db, by.Company, id)
 	if err == nil && sh.OrderID != order {
 		err = apierr.NotFound("SHIPMENT", id.String())
 	}
 	return sh, err
+}
+
+// checkExists returns a 404 if the company has no such order.
+func (s *Service) checkExists(ctx context.Context, company tenant.ID, id uuid.UUID) error {
+	found, err := stored(company, id)(ctx, s.db)
+	if err != nil {
+		return fmt.Errorf("look up order: %w", err)
+	}
+	if !found {
+		return apierr.NotFound("ORDER", id.String())
+	}
+	return nil
 }
 
 var shipmentPlan = record.PlanOf[Shipment]()
