@@ -17,9 +17,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
+
+// QuotaKind is the kind of bytes that stored responses count towards the quota of a company.
+const QuotaKind = "answers"
 
 // keyStore stores the responses of mutating requests by X-Idempotency-Key; see docs/reference/idempotency.md.
 type keyStore struct {
@@ -27,6 +31,7 @@ type keyStore struct {
 	ttl   time.Duration
 	lease time.Duration
 	seal  *secret.Keys
+	quota *quota.Meter
 }
 
 // claim is the exclusive right of a request to execute the change of its idempotency key.
@@ -36,6 +41,7 @@ type claim struct {
 	key     uuid.UUID
 	lease   uuid.UUID
 	secret  bool // the answer is sealed before it is stored
+	size    int  // of the answer as it is stored
 	stored  bool // the answer was queued in a transaction that is committed
 	partial bool // the request is not complete: a repeat continues, so the answer is not stored
 
@@ -78,7 +84,7 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 		return nil, err
 	}
 	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New(), secret: r.op.Secret}
-	refused := r.admit()
+	refused := r.admit(c)
 	if key == uuid.Nil {
 		return nil, refused
 	}
@@ -96,12 +102,35 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 	return resp, nil
 }
 
-func (r *request) admit() error {
-	if r.api.cfg.Gate == nil {
+// admit reports why a change that is new cannot be made now.
+func (r *request) admit(c *claim) error {
+	if r.api.cfg.Gate != nil {
+		if err := r.api.cfg.Gate.Admit(); err != nil {
+			return err
+		}
+	}
+	return c.room()
+}
+
+// room refuses a new key for a company whose stored answers have reached their quota.
+func (c *claim) room() error {
+	if c.key == uuid.Nil {
 		return nil
 	}
-	return r.api.cfg.Gate.Admit()
+	used, above := c.keys.quota.Above(c.company)
+	if !above {
+		return nil
+	}
+	idempotency.WithLabelValues(keyRefused).Inc()
+	err := apierr.New(http.StatusTooManyRequests, "IDEMPOTENCY_QUOTA_EXCEEDED",
+		"the stored answers of the company have reached their quota; known keys are still answered; use new ones after older answers have expired, or ask for a larger quota").
+		With("limit", c.keys.quota.Limit()).With("used", used)
+	err.RetryAfter = quotaRetryAfter
+	return err
 }
+
+// quotaRetryAfter is in seconds: answers stop counting at the end of the day on which they expire.
+const quotaRetryAfter = 3600
 
 // collect looks up the stored response of a request that would be rejected if it were new.
 func (c *claim) collect(ctx context.Context, refused error) (*response, error) {
@@ -230,6 +259,7 @@ func (c *claim) finish(tx *db.Tx, resp *response) error {
 	if tx.Compresses() {
 		body = compress.Pack(body)
 	}
+	c.size = len(body)
 	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, resp.status, headers, body).Expect(1, errInFlight)
 	return nil
 }
@@ -269,8 +299,16 @@ func (r *request) storeResponse(ctx context.Context, resp *response) error {
 	}
 	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, resp) },
 		db.ReadCommitted(), db.WithCommitCheck(c.done))
-	c.stored = err == nil
+	if err == nil {
+		c.committed()
+	}
 	return err
+}
+
+// committed records that the answer is stored.
+func (c *claim) committed() {
+	c.stored = true
+	c.keys.quota.Add(c.company, c.size, c.keys.db.Now().Add(c.keys.lease+c.keys.ttl))
 }
 
 // releaseKey frees the key of a failed request: only successful responses are stored.

@@ -67,6 +67,11 @@ func (r *Relay) settle(ctx context.Context, b *batch) error {
 	if err != nil {
 		return fmt.Errorf("settle outbox bucket %d: %w", b.bucket, err)
 	}
+	for i := range all {
+		if all[i].logged() && gone[all[i].place()] {
+			r.quota.Add(all[i].Company, len(all[i].Stored), all[i].CreatedAt.Add(r.cfg.EventRetention))
+		}
+	}
 	repeated.Add(float64(len(all) - len(gone)))
 	for _, p := range b.poison {
 		deadRows.WithLabelValues(p.Topic).Inc()
@@ -135,12 +140,14 @@ func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[p
 	return gone, nil
 }
 
-// appendLog queues the log entries of the events whose rows this transaction deleted. A damaged one stays out: it would
-// fail every reader of the log.
+// logged reports whether the row goes into the event log. A damaged one would fail every reader.
+func (m *row) logged() bool { return m.Topic == topics.Events && m.corrupt == nil }
+
+// appendLog queues the log entries of the events whose rows this transaction deleted.
 func (r *Relay) appendLog(tx *db.Tx, bucket int32, rows []row, gone map[place]bool) {
 	var events []*row
 	for i := range rows {
-		if rows[i].Topic == topics.Events && rows[i].corrupt == nil && gone[rows[i].place()] {
+		if rows[i].logged() && gone[rows[i].place()] {
 			events = append(events, &rows[i])
 		}
 	}
