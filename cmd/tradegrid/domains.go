@@ -19,7 +19,9 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
@@ -34,7 +36,9 @@ type domains struct {
 	clients   *clients.Service
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
+	leads     *leads.Service
 	orders    *orders.Service
+	deals     *deals.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
 	access    *access.Registry
@@ -50,9 +54,9 @@ func declared() []domain.Domain {
 		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
-		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		leads.Domain(),
 		orders.Domain(),
-		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		deals.Domain(),
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
@@ -101,13 +105,18 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.events = event.NewRegistry(declaredEvents()...)
 	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		Deals: deals.Known,
 	})
+	all.deals = deals.New(deals.Config{
+		DB: d, Access: all.access, Catalog: all.catalog, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+	})
+	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
 }
@@ -121,7 +130,9 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	api := httpapi.New(cfg)
 	all.catalog.Register(api)
 	all.clients.Register(api)
+	all.leads.Register(api)
 	all.orders.Register(api)
+	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)

@@ -256,7 +256,9 @@ func TestAssign(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	id := k.post(`{}`)["id"].(string)
-	assign := func(to any) *apitest.Response { return k.Do(t, "POST", "/leads/"+id+"/assign", object{"assigneeId": to}) }
+	assign := func(to any) *apitest.Response {
+		return k.Do(t, "POST", "/leads/"+id+"/assign", object{"assigneeId": to})
+	}
 	got := assign(anna).OK(200)
 	require.Equal(t, []any{anna.String(), "Anna", 2.0}, []any{got["assignedToId"], got["assignedToName"], got["version"]})
 	require.Equal(t, got, assign(anna).OK(200), "again changes nothing")

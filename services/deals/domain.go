@@ -1,0 +1,35 @@
+package deals
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+var group = httpapi.Group{Tag: "Deals", Scope: "deals", Component: "deals"}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name:       "deals",
+		Scopes:     []access.Resource{{Name: "deals"}},
+		Components: []access.Component{{Alias: "deals"}},
+		Events:     event.Declare(group.Component, group.Scope, created, updated, stageChanged, won, lost),
+		Errors: []apierr.Doc{
+			{Status: 409, Code: "DEAL_STAGE_TYPE_MISMATCH", Advice: "The stage belongs to another deal type. Use a stage of the type in meta.typeId."},
+			{Status: 409, Code: "DEAL_STAGE_INACTIVE", Advice: "Deals cannot enter a stage that is not active. Choose another."},
+			{Status: 409, Code: "DEAL_LEAD_TYPE_MISSING", Advice: "The company has no active deal type for leads. Set typeId, or mark a type as the one for leads."},
+			{Status: 409, Code: "DEAL_TYPE_INACTIVE", Advice: "An inactive deal type accepts no new deals. Choose another."},
+			{Status: 409, Code: "DEAL_STAGES_INCOMPLETE", Advice: "The active stages of a deal type must include one initial stage, a stage that wins or completes a deal, and one that loses it; meta.missing lists what is not there."},
+			{Status: 409, Code: "DEAL_TYPE_ALIAS_TAKEN", Advice: "Another deal type has this alias. Choose another."},
+			{Status: 409, Code: "DEAL_LOST_REASON_ALIAS_TAKEN", Advice: "Another lost reason has this alias. Choose another."},
+			{Status: 409, Code: "LEAD_SOURCE_ALIAS_TAKEN", Advice: "Another lead source has this alias. Choose another."},
+		},
+		Entities: []string{"DEAL", "DEAL_TYPE", "DEAL_STAGE", "DEAL_LOST_REASON", "LEAD_SOURCE", "RESOURCE"},
+		Tables:   []resource.Described{table, types, stages, lostReasons, leadSources},
+		Lists:    []domain.Statements{items},
+	}
+}
