@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -15,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/calendar"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -22,6 +26,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/leads"
+	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
@@ -33,6 +38,7 @@ type domains struct {
 	db        *db.DB
 	company   *company.Service
 	catalog   *catalog.Service
+	offerings *offerings.Service
 	clients   *clients.Service
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
@@ -51,6 +57,7 @@ func declared() []domain.Domain {
 	return []domain.Domain{
 		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
 		catalog.Domain(),
+		offerings.Domain(),
 		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
@@ -103,22 +110,52 @@ type domainConfig struct {
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	all.offerings = offerings.New(offerings.Config{
+		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
+	})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
 	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		Deals: deals.Known,
 	})
 	all.deals = deals.New(deals.Config{
-		DB: d, Access: all.access, Catalog: all.catalog, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
+}
+
+// documentItems reads the items of document lines: products from the catalog and services from the offerings.
+type documentItems struct{ catalog *catalog.Service }
+
+// OrderItems reads the items in one round trip. Unknown ones are omitted.
+func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
+	var reads []batchloader.Read
+	parts := [2]map[trade.ItemRef]trade.Item{}
+	for i, read := range [2]func(context.Context, db.Querier, tenant.ID, []trade.ItemRef) (map[trade.ItemRef]trade.Item, error){d.catalog.OrderItems, offerings.OrderItems} {
+		kind := [2]string{trade.KindProduct, trade.KindService}[i]
+		if slices.ContainsFunc(refs, func(r trade.ItemRef) bool { return r.Kind == kind }) {
+			reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+				parts[i], err = read(ctx, q, company, refs)
+				return err
+			})
+		}
+	}
+	if err := batchloader.Load(ctx, q, reads...); err != nil {
+		return nil, err
+	}
+	all := map[trade.ItemRef]trade.Item{}
+	for _, part := range parts {
+		maps.Copy(all, part)
+	}
+	return all, nil
 }
 
 // newAPI makes the API with the operations and the error codes of all domains.
@@ -129,6 +166,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	}
 	api := httpapi.New(cfg)
 	all.catalog.Register(api)
+	all.offerings.Register(api)
 	all.clients.Register(api)
 	all.leads.Register(api)
 	all.orders.Register(api)

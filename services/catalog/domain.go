@@ -29,7 +29,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code. Choose another code."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
 		}),
-		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
+		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
 		Tables:   []resource.Described{categories, products, units},
 		Lists:    []domain.Statements{productList},
 		Samples: []domain.Sample{{

@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
 const unitPieces = "pcs"
@@ -91,7 +92,7 @@ func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 // CreateUnit creates a unit of the company. A code in use is 409 UNIT_CODE_TAKEN.
 func (s *Service) CreateUnit(ctx context.Context, tx *db.Tx, by access.Caller, in UnitFields) (UnitRecord, error) {
 	var faults apierr.Fields
-	checkTranslations(&faults, "nameI18n", in.NameI18n, maxName)
+	translation.Check(&faults, "nameI18n", in.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
 		return UnitRecord{}, err
 	}
