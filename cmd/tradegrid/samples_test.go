@@ -3,9 +3,15 @@ package main
 import (
 	"net/http"
 	"strings"
+	"testing"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/deals"
 )
 
 // samples are the examples that the domains declare, in an order in which each refers to earlier ones only.
@@ -15,6 +21,16 @@ func samples() []domain.Sample {
 		all = append(all, d.Samples...)
 	}
 	return all
+}
+
+// seeded are the ids of records that a company has from its creation on, by the names that samples use.
+func (all *domains) seeded(t *testing.T, id tenant.ID) map[string]string {
+	t.Helper()
+	by := access.Caller{Principal: &access.Principal{Company: id, Components: all.access.Components()}}
+	types, err := all.deals.Types(t.Context(), by, deals.Directory{})
+	require.NoError(t, err)
+	require.NotEmpty(t, types)
+	return map[string]string{"DEAL_TYPE": types[0].ID.String()}
 }
 
 // fillIn puts ids in place of quoted entities, such as "CLIENT".

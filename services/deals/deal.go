@@ -24,7 +24,7 @@ type Header struct {
 	Number  int64     `json:"number" db:",insert" doc:"sequential number per company, from 1, without gaps"`
 	TypeID  uuid.UUID `json:"typeId" format:"uuid" db:",insert"`
 	StageID uuid.UUID `json:"stageId" format:"uuid"`
-	Outcome *string   `json:"outcome" enum:"won,lost,done,cancelled" doc:"of the terminal stage; null on other stages"`
+	Outcome *string   `json:"outcome" doc:"won, lost, done or cancelled on a terminal stage; null on other stages"`
 	Details
 	AddressLabel *string `json:"addressLabel"`
 	lineitem.Totals

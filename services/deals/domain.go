@@ -31,5 +31,10 @@ func Domain() domain.Domain {
 		Entities: []string{"DEAL", "DEAL_TYPE", "DEAL_STAGE", "DEAL_LOST_REASON", "LEAD_SOURCE", "RESOURCE"},
 		Tables:   []resource.Described{table, types, stages, lostReasons, leadSources},
 		Lists:    []domain.Statements{items},
+		Samples: []domain.Sample{{
+			Entity: "DEAL", Path: "/deals", Change: `{"scheduledAt":"2027-02-01T10:00:00Z","dueAt":null,"headcount":3,"budget":1,"nextActionAt":"2027-01-01T10:00:00Z","note":null}`,
+			Create: `{"typeId":"DEAL_TYPE","clientId":"CLIENT","items":[{"kind":"custom","name":"Dinner","unitPrice":2500,"unitCost":900,"qty":1,"perGuest":true,"note":"vegan"}],
+				"discountPercent":5,"headcount":20,"budget":30000,"scheduledAt":"2027-01-31T18:00:00Z","dueAt":"2027-01-31T23:00:00Z","source":"site","address":"Park 1","intake":{"diet":["vegan"],"stage":true},"note":"x"}`,
+		}},
 	}
 }

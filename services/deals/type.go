@@ -3,6 +3,7 @@ package deals
 import (
 	"slices"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -63,6 +64,12 @@ type StageFields struct {
 	SLAHours    *int32   `json:"slaHours" minimum:"0" maximum:"87600"`
 	Checklist   []string `json:"checklist" maxItems:"50" minLength:"1" maxLength:"255"`
 	IsActive    bool     `json:"isActive" default:"true" doc:"deals cannot enter an inactive stage"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed outcomes; responses may gain others.
+func (s Stage) TransformSchema(reg huma.Registry, schema *huma.Schema) *huma.Schema {
+	schema.Properties["outcome"].Enum = nil
+	return s.Key.TransformSchema(reg, schema)
 }
 
 var (
