@@ -99,25 +99,26 @@ func unmark(tx *db.Tx, company tenant.ID, t *Type) {
 }
 
 // CreateStage adds a stage to a type.
-func (s *Service) CreateStage(ctx context.Context, tx *db.Tx, by access.Caller, typeID uuid.UUID, in StageFields) (Stage, error) {
-	st := Stage{Key: record.Key{ID: record.NewID()}, TypeID: typeID, StageFields: in}
-	if err := s.changeStages(ctx, tx, by, typeID, &st); err != nil {
+func (s *Service) CreateStage(ctx context.Context, tx *db.Tx, by access.Caller, in NewStage) (Stage, error) {
+	st := Stage{Key: record.Key{ID: record.NewID()}, TypeID: in.TypeID, StageFields: in.StageFields}
+	err := s.changeStages(ctx, tx, by, &st)
+	if apierr.Is(err, "DEAL_TYPE_NOT_FOUND") {
+		return Stage{}, apierr.ReferenceNotFound("DEAL_TYPE", "typeId", in.TypeID.String())
+	}
+	if err != nil {
 		return Stage{}, err
 	}
 	return stages.Create(ctx, tx, by, st)
 }
 
-// UpdateStage changes a stage of a type.
-func (s *Service) UpdateStage(ctx context.Context, tx *db.Tx, by access.Caller, typeID, id uuid.UUID, in record.Patch[StageFields]) (Stage, error) {
+// UpdateStage changes a stage.
+func (s *Service) UpdateStage(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[StageFields]) (Stage, error) {
 	if err := lockTypes(ctx, tx, by.Company); err != nil {
 		return Stage{}, err
 	}
 	return stages.Change(ctx, tx, by, id, func(_ Stage, st *Stage) error {
-		if st.TypeID != typeID {
-			return apierr.NotFound("DEAL_STAGE", id.String())
-		}
 		in.Apply(&st.StageFields)
-		return s.changeStages(ctx, tx, by, typeID, st)
+		return s.changeStages(ctx, tx, by, st)
 	})
 }
 
@@ -126,7 +127,7 @@ WHERE company_id = $1 AND type_id = $2 AND id <> $3 AND is_initial`
 
 // changeStages checks the stages of a type with a new or changed one among them. The type is locked, so that two changes cannot
 // each rely on the stage that the other one removes.
-func (s *Service) changeStages(ctx context.Context, tx *db.Tx, by access.Caller, typeID uuid.UUID, changed *Stage) error {
+func (s *Service) changeStages(ctx context.Context, tx *db.Tx, by access.Caller, changed *Stage) error {
 	var faults apierr.Fields
 	if changed.check("", &faults); len(faults) > 0 {
 		return faults.Err()
@@ -134,7 +135,7 @@ func (s *Service) changeStages(ctx context.Context, tx *db.Tx, by access.Caller,
 	if err := lockTypes(ctx, tx, by.Company); err != nil {
 		return err
 	}
-	t, err := types.Lock(ctx, tx, access.Caller{Principal: by.Principal}, typeID)
+	t, err := types.Lock(ctx, tx, access.Caller{Principal: by.Principal}, changed.TypeID)
 	if err != nil {
 		return err
 	}
@@ -156,7 +157,7 @@ func (s *Service) changeStages(ctx context.Context, tx *db.Tx, by access.Caller,
 		return err
 	}
 	if changed.IsInitial && changed.IsActive {
-		tx.Queue(sqlUnmarkInitial, by.Company, typeID, changed.ID, tx.Now())
+		tx.Queue(sqlUnmarkInitial, by.Company, t.ID, changed.ID, tx.Now())
 	}
 	return nil
 }
@@ -179,4 +180,43 @@ func (s *Service) CreateLeadSource(ctx context.Context, tx *db.Tx, by access.Cal
 // UpdateLeadSource changes a source.
 func (s *Service) UpdateLeadSource(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[EntryFields]) (LeadSource, error) {
 	return leadSources.Change(ctx, tx, by, id, func(_ LeadSource, v *LeadSource) error { in.Apply(&v.EntryFields); return nil })
+}
+
+// AllTypes returns the types of all components, with their stages.
+func (s *Service) AllTypes(ctx context.Context, by access.Caller, d Directory) ([]Type, error) {
+	all, err := selectTypes(ctx, s.db, by.Company, d.IncludeInactive)
+	if all == nil {
+		all = []Type{}
+	}
+	return all, err
+}
+
+// Type reads one type with all its stages.
+func (s *Service) Type(ctx context.Context, by access.Caller, id uuid.UUID) (Type, error) {
+	t, err := types.Get(ctx, s.db, by.Company, id)
+	if err != nil {
+		return t, err
+	}
+	t.Stages, err = selectStages(ctx, s.db, by.Company, id)
+	return t, err
+}
+
+// Stage reads one stage.
+func (s *Service) Stage(ctx context.Context, by access.Caller, id uuid.UUID) (Stage, error) {
+	return stages.Get(ctx, s.db, by.Company, id)
+}
+
+// Stages returns the stages of all types.
+func (s *Service) Stages(ctx context.Context, by access.Caller) ([]Stage, error) {
+	return readAll[Stage](ctx, s.db, sqlSelectStages, by.Company)
+}
+
+// LostReason reads one lost reason.
+func (s *Service) LostReason(ctx context.Context, by access.Caller, id uuid.UUID) (LostReason, error) {
+	return lostReasons.Get(ctx, s.db, by.Company, id)
+}
+
+// LeadSource reads one source.
+func (s *Service) LeadSource(ctx context.Context, by access.Caller, id uuid.UUID) (LeadSource, error) {
+	return leadSources.Get(ctx, s.db, by.Company, id)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/services/deals"
@@ -175,12 +176,12 @@ func TestChangesOfStages(t *testing.T) {
 	id := uuid.MustParse(sales.ID)
 	create := func(in deals.StageFields) (deals.Stage, error) {
 		return run(k, func(ctx context.Context, tx *db.Tx) (deals.Stage, error) {
-			return k.service.CreateStage(ctx, tx, k.by(), id, in)
+			return k.service.CreateStage(ctx, tx, k.by(), deals.NewStage{TypeID: id, StageFields: in})
 		})
 	}
 	update := func(stage string, v deals.StageFields, names ...string) (deals.Stage, error) {
 		return run(k, func(ctx context.Context, tx *db.Tx) (deals.Stage, error) {
-			return k.service.UpdateStage(ctx, tx, k.by(), id, uuid.MustParse(stage), record.PatchOf(v, names...))
+			return k.service.UpdateStage(ctx, tx, k.by(), uuid.MustParse(stage), record.PatchOf(v, names...))
 		})
 	}
 	made, err := create(deals.StageFields{Name: "First", IsInitial: true, IsActive: true, SortOrder: -1, Checklist: []string{"call"}})
@@ -208,8 +209,8 @@ func TestChangesOfStages(t *testing.T) {
 		"name", "color", "probability", "slaHours", "checklist")
 	require.NoError(t, err)
 	require.Equal(t, []any{"Offer", "#000000", int64(2)}, []any{changed.Name, *changed.Color, changed.Version})
-	_, err = update(k.typeOf("lead").stages["New"], deals.StageFields{Name: "x"}, "name")
-	require.True(t, apierr.Is(err, "DEAL_STAGE_NOT_FOUND"), "a stage of another type: %v", err)
+	_, err = update(uuid.NewString(), deals.StageFields{Name: "x"}, "name")
+	require.True(t, apierr.Is(err, "DEAL_STAGE_NOT_FOUND"), err)
 	require.Len(t, k.list("/deals/types")[1]["stages"], 6)
 	require.Len(t, k.list("/deals/types?includeInactive=true")[1]["stages"], 7)
 }
@@ -220,10 +221,9 @@ func TestParallelChangesOfStages(t *testing.T) {
 	k, _ := setup(t)
 	peer, _ := setup(t)
 	full := k.fullType()
-	id := uuid.MustParse(full.ID)
 	deactivate := func(k kit, stage string) error {
 		_, err := run(k, func(ctx context.Context, tx *db.Tx) (deals.Stage, error) {
-			return k.service.UpdateStage(ctx, tx, k.by(), id, uuid.MustParse(full.stages[stage]), record.PatchOf(deals.StageFields{}, "isActive"))
+			return k.service.UpdateStage(ctx, tx, k.by(), uuid.MustParse(full.stages[stage]), record.PatchOf(deals.StageFields{}, "isActive"))
 		})
 		return err
 	}
@@ -239,4 +239,37 @@ func TestParallelChangesOfStages(t *testing.T) {
 	}
 	require.NoError(t, errs[0])
 	require.True(t, apierr.Is(errs[1], "DEAL_STAGES_INCOMPLETE"), errs[1])
+}
+
+func TestAdminOperations(t *testing.T) {
+	t.Parallel()
+	k, _ := setup(t)
+	admin := apitest.New(t, k.db, k.service.Register).ServeAdmin(k.service.RegisterAdmin).Caller(k.Principal.Company).Admin()
+	do := func(status int, method, path, body string) object { return admin.Do(t, method, path, body).OK(status) }
+	made := do(201, "POST", "/deals/types", `{"alias":"wedding","name":"Wedding","component":"scheduling","stages":[
+		{"name":"a","isInitial":true},{"name":"w","isTerminal":true,"outcome":"done"},{"name":"l","isTerminal":true,"outcome":"lost"}]}`)
+	require.Equal(t, []any{true, false, "scheduling", 0.0}, []any{made["isActive"], made["isDefault"], made["component"], made["sortOrder"]})
+	require.Equal(t, made, do(200, "GET", "/deals/types/"+made["id"].(string), ""))
+	require.Equal(t, map[string]string{"alias": "FORMAT", "name": "REQUIRED", "stages[0].outcome": "ENUM"},
+		admin.Do(t, "POST", "/deals/types", `{"alias":"A b","stages":[{"name":"x","outcome":"open"}]}`).Fields())
+	require.Equal(t, map[string]string{"component": "ENUM", "stages[0].outcome": "REQUIRED"},
+		admin.Do(t, "POST", "/deals/types", `{"alias":"x","name":"x","component":"x","stages":[{"name":"x","isTerminal":true}]}`).Fields())
+	require.Equal(t, "Party", do(200, "PATCH", "/deals/types/"+made["id"].(string), `{"name":"Party"}`)["name"])
+	unknown := uuid.NewString()
+	meta := admin.Do(t, "POST", "/deals/stages", `{"typeId":"`+unknown+`","name":"x"}`).Fault(404, "DEAL_TYPE_NOT_FOUND")["meta"]
+	require.Equal(t, object{"field": "typeId", "id": unknown}, meta)
+	stage := do(201, "POST", "/deals/stages", `{"typeId":"`+made["id"].(string)+`","name":"b","sortOrder":1}`)
+	path := "/deals/stages/" + stage["id"].(string)
+	require.Equal(t, []any{"c", 2.0}, []any{do(200, "PATCH", path, `{"name":"c"}`)["name"], do(200, "GET", path, "")["version"]})
+	admin.Do(t, "PATCH", "/deals/stages/"+made["stages"].([]any)[1].(object)["id"].(string), `{"isActive":false}`).Fault(409, "DEAL_STAGES_INCOMPLETE")
+	require.Equal(t, map[string]string{"isInitial": "CONFLICT", "outcome": "CONFLICT"},
+		admin.Do(t, "PATCH", "/deals/stages/"+made["stages"].([]any)[2].(object)["id"].(string), `{"isInitial":true,"isTerminal":false}`).Fields())
+	for dir, code := range map[string]string{"lost-reasons": "DEAL_LOST_REASON", "sources": "LEAD_SOURCE"} {
+		v := do(201, "POST", "/deals/"+dir, `{"name":"N","alias":"n"}`)
+		require.Equal(t, []any{"n", true}, []any{v["alias"], v["isActive"]})
+		admin.Do(t, "POST", "/deals/"+dir, `{"name":"M","alias":"n"}`).Fault(409, code+"_ALIAS_TAKEN")
+		require.Equal(t, false, do(200, "PATCH", "/deals/"+dir+"/"+v["id"].(string), `{"isActive":false}`)["isActive"])
+		require.Equal(t, 2.0, do(200, "GET", "/deals/"+dir+"/"+v["id"].(string), "")["version"])
+		admin.Do(t, "GET", "/deals/"+dir+"/"+unknown, nil).Fault(404, code+"_NOT_FOUND")
+	}
 }

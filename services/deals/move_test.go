@@ -172,7 +172,7 @@ func TestChecklist(t *testing.T) {
 	require.Equal(t, got, k.read(id))
 	// Entries that are done stay, although the checklist became shorter.
 	_, err := run(k, func(ctx context.Context, tx *db.Tx) (deals.Stage, error) {
-		return k.service.UpdateStage(ctx, tx, k.by(), uuid.MustParse(full.ID), uuid.MustParse(full.stages["middle"]), record.PatchOf(deals.StageFields{}, "checklist"))
+		return k.service.UpdateStage(ctx, tx, k.by(), uuid.MustParse(full.stages["middle"]), record.PatchOf(deals.StageFields{}, "checklist"))
 	})
 	require.NoError(t, err)
 	require.Equal(t, []any{key("middle", 0), key("start", 0)}, k.patch(id, object{"checklistDone": []string{key("middle", 0), key("start", 0)}})["checklistDone"])

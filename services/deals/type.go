@@ -52,6 +52,12 @@ type Stage struct {
 	record.Meta
 }
 
+// NewStage is the body of a new stage.
+type NewStage struct {
+	TypeID uuid.UUID `json:"typeId" format:"uuid" required:"true"`
+	StageFields
+}
+
 // StageFields are the fields that the console sets.
 type StageFields struct {
 	Name        string   `json:"name" required:"true" minLength:"1" maxLength:"255"`
