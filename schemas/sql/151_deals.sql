@@ -181,11 +181,11 @@ CREATE TABLE IF NOT EXISTS deal_lines (
     CONSTRAINT deal_lines_kind_chk CHECK (kind IN ('product', 'service', 'custom'))
 );
 
--- Insert-only: the moves of deals between stages.
+-- Insert-only: the moves of deals between stages; version is that of the deal after the move.
 CREATE TABLE IF NOT EXISTS deal_history (
     company_id     UUID NOT NULL,
     deal_id        UUID NOT NULL,
-    id             UUID NOT NULL,
+    version        BIGINT NOT NULL,
     from_stage_id  UUID NOT NULL,
     to_stage_id    UUID NOT NULL,
     from_outcome   TEXT,
@@ -193,7 +193,7 @@ CREATE TABLE IF NOT EXISTS deal_history (
     lost_reason_id UUID,
     actor_id       TEXT NOT NULL,
     created_at     TIMESTAMPTZ NOT NULL,
-    CONSTRAINT deal_history_pkey PRIMARY KEY (company_id, deal_id, id)
+    CONSTRAINT deal_history_pkey PRIMARY KEY (company_id, deal_id, version)
 );
 
 -- New companies are created with these types, stages, lost reasons and sources; this adds them to existing companies that have

@@ -28,7 +28,8 @@ func (s *Service) CreateType(ctx context.Context, tx *db.Tx, by access.Caller, i
 	var faults apierr.Fields
 	s.checkComponent(in.Component, &faults)
 	t := Type{TypeFields: in.TypeFields}
-	for i, f := range in.Stages {
+	for i, input := range in.Stages {
+		f := StageFields(input)
 		f.check(fmt.Sprintf("stages[%d].", i), &faults)
 		t.Stages = append(t.Stages, Stage{StageFields: f})
 	}

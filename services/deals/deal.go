@@ -95,8 +95,8 @@ type Line struct {
 	Note         *string      `json:"note"`
 }
 
-// StageInput is the body of a move to another stage.
-type StageInput struct {
+// MoveInput is the body of a move to another stage.
+type MoveInput struct {
 	StageID      uuid.UUID  `json:"stageId" format:"uuid" required:"true" doc:"stage of the same type"`
 	LostReasonID *uuid.UUID `json:"lostReasonId" format:"uuid" doc:"required for a stage with outcome lost; ignored for others"`
 }

@@ -137,7 +137,7 @@ func CreateDefault(tx *db.Tx, company tenant.ID) {
 		v := Type{TypeFields: t}
 		types.Add(tx, company, &v)
 		for _, f := range defaultStages() {
-			stages.Add(tx, company, &Stage{TypeID: v.ID, StageFields: f})
+			stages.Add(tx, company, &Stage{TypeID: v.ID, StageFields: StageFields(f)})
 		}
 	}
 	for i, names := range [][2]string{

@@ -134,13 +134,13 @@ func TestChangesOfTypes(t *testing.T) {
 	_, err = create(deals.TypeInput{TypeFields: deals.TypeFields{Alias: "x", Name: "x", Component: "payroll"}})
 	require.ErrorContains(t, err, "component: unknown component")
 	for _, row := range []struct {
-		stages []deals.StageFields
+		stages []deals.StageInput
 		want   string
 	}{
-		{[]deals.StageFields{{Name: "a", IsTerminal: true, IsActive: true}}, "stages[0].outcome: is required"},
-		{[]deals.StageFields{{Name: "a", Outcome: new(deals.Won), IsActive: true}}, "stages[0].outcome: is allowed only"},
-		{[]deals.StageFields{{Name: "a", IsInitial: true, IsTerminal: true, Outcome: new(deals.Won)}}, "stages[0].isInitial: is not allowed"},
-		{[]deals.StageFields{{Name: "a", IsInitial: true, IsActive: true}}, "DEAL_STAGES_INCOMPLETE"},
+		{[]deals.StageInput{{Name: "a", IsTerminal: true, IsActive: true}}, "stages[0].outcome: is required"},
+		{[]deals.StageInput{{Name: "a", Outcome: new(deals.Won), IsActive: true}}, "stages[0].outcome: is allowed only"},
+		{[]deals.StageInput{{Name: "a", IsInitial: true, IsTerminal: true, Outcome: new(deals.Won)}}, "stages[0].isInitial: is not allowed"},
+		{[]deals.StageInput{{Name: "a", IsInitial: true, IsActive: true}}, "DEAL_STAGES_INCOMPLETE"},
 	} {
 		_, err = create(deals.TypeInput{TypeFields: fields, Stages: row.stages})
 		require.ErrorContains(t, err, row.want)
@@ -262,7 +262,7 @@ func TestAdminOperations(t *testing.T) {
 	path := "/deals/stages/" + stage["id"].(string)
 	require.Equal(t, []any{"c", 2.0}, []any{do(200, "PATCH", path, `{"name":"c"}`)["name"], do(200, "GET", path, "")["version"]})
 	admin.Do(t, "PATCH", "/deals/stages/"+made["stages"].([]any)[1].(object)["id"].(string), `{"isActive":false}`).Fault(409, "DEAL_STAGES_INCOMPLETE")
-	require.Equal(t, map[string]string{"isInitial": "CONFLICT", "outcome": "CONFLICT"},
+	require.Equal(t, map[string]string{"outcome": "CONFLICT"},
 		admin.Do(t, "PATCH", "/deals/stages/"+made["stages"].([]any)[2].(object)["id"].(string), `{"isInitial":true,"isTerminal":false}`).Fields())
 	for dir, code := range map[string]string{"lost-reasons": "DEAL_LOST_REASON", "sources": "LEAD_SOURCE"} {
 		v := do(201, "POST", "/deals/"+dir, `{"name":"N","alias":"n"}`)

@@ -14,13 +14,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Move moves a deal to another stage of its type; see docs/reference/states.md#deal. Moving it to the stage that it has changes
 // nothing.
-func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in StageInput) (Deal, error) {
+func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in MoveInput) (Deal, error) {
 	before, err := s.lock(ctx, tx, by, id)
 	if err != nil || before.StageID == in.StageID {
 		return before, err
@@ -47,7 +46,7 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 const sqlSelectActiveReason = `SELECT EXISTS (SELECT 1 FROM deal_lost_reasons WHERE company_id = $1 AND id = $2 AND is_active)`
 
 // target reads the stage that a deal is to enter, and whether the lost reason can be chosen, in one round trip.
-func target(ctx context.Context, q db.Querier, company tenant.ID, in StageInput) (stage Stage, reason bool, err error) {
+func target(ctx context.Context, q db.Querier, company tenant.ID, in MoveInput) (stage Stage, reason bool, err error) {
 	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
 		stage, err = stages.Get(ctx, q, company, in.StageID)
 		if apierr.Is(err, "DEAL_STAGE_NOT_FOUND") {
@@ -130,7 +129,7 @@ type StageMove struct {
 	At           jsontype.Time `json:"at"`
 }
 
-const sqlInsertHistory = `INSERT INTO deal_history (company_id, deal_id, id, from_stage_id, to_stage_id, from_outcome, to_outcome, lost_reason_id, actor_id, created_at)
+const sqlInsertHistory = `INSERT INTO deal_history (company_id, deal_id, version, from_stage_id, to_stage_id, from_outcome, to_outcome, lost_reason_id, actor_id, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
 func insertHistory(tx *db.Tx, by access.Caller, before, d *Deal) {
@@ -138,13 +137,13 @@ func insertHistory(tx *db.Tx, by access.Caller, before, d *Deal) {
 	if by.Actor != uuid.Nil {
 		who = by.Actor.String()
 	}
-	tx.Queue(sqlInsertHistory, d.CompanyID, d.ID, record.NewID(), before.StageID, d.StageID, before.Outcome, d.Outcome, d.LostReasonID, who, d.UpdatedAt)
+	tx.Queue(sqlInsertHistory, d.CompanyID, d.ID, d.Version, before.StageID, d.StageID, before.Outcome, d.Outcome, d.LostReasonID, who, d.UpdatedAt)
 }
 
 const (
 	sqlSelectDealID  = `SELECT id FROM deals WHERE company_id = $1 AND id = $2`
 	sqlSelectHistory = `SELECT from_stage_id, to_stage_id, from_outcome, to_outcome, lost_reason_id, actor_id, created_at FROM deal_history
-WHERE company_id = $1 AND deal_id = $2 ORDER BY created_at, id`
+WHERE company_id = $1 AND deal_id = $2 ORDER BY version`
 )
 
 // History returns the moves of a deal, oldest first.

@@ -21,7 +21,7 @@ func (k kit) fullType() dealType {
 	made, err := run(k, func(ctx context.Context, tx *db.Tx) (deals.Type, error) {
 		return k.service.CreateType(ctx, tx, k.by(), deals.TypeInput{
 			TypeFields: deals.TypeFields{Alias: "full", Name: "Full", Component: "deals", IsActive: true},
-			Stages: []deals.StageFields{
+			Stages: []deals.StageInput{
 				{Name: "start", IsInitial: true, IsActive: true, Checklist: []string{"call", "visit"}},
 				{Name: "middle", SortOrder: 1, IsActive: true, Checklist: []string{"offer"}},
 				{Name: "won", SortOrder: 2, IsTerminal: true, Outcome: new(deals.Won), IsActive: true},

@@ -41,7 +41,21 @@ type TypeFields struct {
 // TypeInput is the body of a new type.
 type TypeInput struct {
 	TypeFields
-	Stages []StageFields `json:"stages" maxItems:"50" doc:"default: New, Qualification, Proposal, Won, Lost"`
+	Stages []StageInput `json:"stages" maxItems:"50" doc:"default: New, Qualification, Proposal, Won, Lost"`
+}
+
+// StageInput is a stage in the body of a new type: the fields of [StageFields], of which only the name is required.
+type StageInput struct {
+	Name        string   `json:"name" minLength:"1" maxLength:"255"`
+	Color       *string  `json:"color,omitempty" nullable:"true" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a color such as #22C55E"`
+	SortOrder   int32    `json:"sortOrder,omitempty"`
+	IsInitial   bool     `json:"isInitial,omitempty"`
+	IsTerminal  bool     `json:"isTerminal,omitempty"`
+	Outcome     *string  `json:"outcome,omitempty" nullable:"true" enum:"won,lost,done,cancelled"`
+	Probability *int32   `json:"probability,omitempty" nullable:"true" minimum:"0" maximum:"100"`
+	SLAHours    *int32   `json:"slaHours,omitempty" nullable:"true" minimum:"0" maximum:"87600"`
+	Checklist   []string `json:"checklist,omitempty" maxItems:"50" minLength:"1" maxLength:"255"`
+	IsActive    bool     `json:"isActive,omitempty" default:"true"`
 }
 
 // Stage is a step of the deals of one type.
@@ -143,8 +157,8 @@ func (t *Type) initial() (Stage, bool) {
 }
 
 // defaultStages are the stages of a type that names none.
-func defaultStages() []StageFields {
-	return []StageFields{
+func defaultStages() []StageInput {
+	return []StageInput{
 		{Name: "New", Color: new("#64748B"), IsInitial: true, Probability: new(int32(10)), IsActive: true},
 		{Name: "Qualification", Color: new("#3B82F6"), SortOrder: 1, Probability: new(int32(30)), IsActive: true},
 		{Name: "Proposal", Color: new("#8B5CF6"), SortOrder: 2, Probability: new(int32(60)), IsActive: true},
