@@ -76,7 +76,6 @@ type Config struct {
 	Changelog []byte                 // Markdown; nil serves none
 	Admin     *Admin                 // makes this the admin API; nil = the external API
 
-	Changelog      []byte        // Markdown; nil serves none
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
 	MaxConnections int           // open connections; 0 = no limit
