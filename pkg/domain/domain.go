@@ -35,4 +35,6 @@ type Sample struct {
 	Path   string // path of its list, such as /clients
 	Create string // body of POST; a quoted entity such as "CLIENT" is replaced by the id of its sample
 	Change string // body of PATCH; "" = no PATCH
+
+	CreatePath string // path of POST; "" = Path
 }

@@ -105,6 +105,7 @@ type Op struct {
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
+	Records     string         // path below which a created record is read; default Path
 }
 
 // ByID is the input of an operation that takes only the ID of a record.

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -66,8 +67,8 @@ func recordHeaders(op Op, body any, h map[string]string) {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
 	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
-		if !strings.Contains(op.Path, "{") {
-			h[fiber.HeaderLocation] = BasePath + op.Path + "/" + id.RecordID()
+		if path := cmp.Or(op.Records, op.Path); !strings.Contains(path, "{") {
+			h[fiber.HeaderLocation] = BasePath + path + "/" + id.RecordID()
 		}
 	}
 }

@@ -45,6 +45,9 @@ type Edit func(*Op)
 // Answers sets the status of success.
 func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
 
+// Records sets the path below which a created record is read, for Location.
+func Records(path string) Edit { return func(op *Op) { op.Records = path } }
+
 func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) Op {
 	if m, rest, ok := strings.Cut(path, " "); ok {
 		method, path = m, rest
