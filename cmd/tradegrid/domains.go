@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -33,6 +34,7 @@ type domains struct {
 	clients   *clients.Service
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
+	receipts  *receipts.Service
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
@@ -55,6 +57,7 @@ func declared() []domain.Domain {
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
+		receipts.Domain(),
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
 		webhooks.Domain(),
 		company.Domain(),
@@ -99,10 +102,13 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
 	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
-	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, Users: all.company})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
+	all.receipts = receipts.New(receipts.Config{
+		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
+	})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
@@ -121,7 +127,9 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
+	all.warehouse.Register(api)
 	all.suppliers.Register(api)
+	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	return api

@@ -23,7 +23,7 @@ type Versioned interface {
 
 // Identified is a record whose URL is returned in Location when it is created.
 type Identified interface {
-	// RecordID is the last segment of the record's URL.
+	// RecordID is the last segment of the record's URL; "" if it has none.
 	RecordID() string
 }
 
@@ -67,8 +67,9 @@ func recordHeaders(op Op, body any, h map[string]string) {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
 	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
-		if path := cmp.Or(op.Records, op.Path); !strings.Contains(path, "{") {
-			h[fiber.HeaderLocation] = BasePath + path + "/" + id.RecordID()
+		path := cmp.Or(op.Records, op.Path)
+		if segment := id.RecordID(); segment != "" && !strings.Contains(path, "{") {
+			h[fiber.HeaderLocation] = BasePath + path + "/" + segment
 		}
 	}
 }

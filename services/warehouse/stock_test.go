@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"testing"
@@ -23,7 +22,6 @@ import (
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
-func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 type products map[trade.StockKey]trade.StockProduct
 
