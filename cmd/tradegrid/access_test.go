@@ -381,7 +381,7 @@ func (n *node) fill(t *testing.T) *records {
 		r.id[entity] = owner.ok(t, "POST", path, body).id(t)
 	}
 	for _, s := range samples() {
-		add(s.Entity, s.Path, fillIn(s.Create, r.id))
+		add(s.Entity, cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, r.id))
 	}
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
@@ -487,6 +487,9 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"POST", "/sales", `{"shiftId":"SHIFT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "SHIFT_NOT_FOUND", "shiftId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","items":[{"refId":"PRODUCT"}],"paymentMethod":"cash"}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 	}
 	for _, row := range rows {

@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
+	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -36,6 +37,7 @@ type domains struct {
 	suppliers *suppliers.Service
 	receipts  *receipts.Service
 	orders    *orders.Service
+	sales     *sales.Service
 	webhooks  *webhooks.Service
 	events    *event.Registry
 	access    *access.Registry
@@ -54,7 +56,7 @@ func declared() []domain.Domain {
 		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
 		orders.Domain(),
 		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
-		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		sales.Domain(),
 		warehouse.Domain(),
 		suppliers.Domain(),
 		receipts.Domain(),
@@ -109,9 +111,13 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
 	})
+	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		DB: d, Numbers: numbers, Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		Addresses: all.clients, Assets: clients.KnownAssets,
+	})
+	all.sales = sales.New(sales.Config{
+		DB: d, Numbers: numbers, Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
@@ -127,6 +133,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
+	all.sales.Register(api)
 	all.warehouse.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
