@@ -9,33 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/clients"
-	"github.com/tradegrid/tradegrid/services/sales"
 )
-
-// openShift is the function of a transaction that opens a shift.
-func openShift(f *kit, by access.Caller) func(context.Context, *db.Tx) error {
-	return func(ctx context.Context, tx *db.Tx) error {
-		_, err := f.s.OpenShift(ctx, tx, by, sales.ShiftFields{})
-		return err
-	}
-}
-
-func codeOf(err error) string {
-	if err == nil {
-		return ""
-	}
-	e, ok := apierr.As(err)
-	if !ok {
-		return err.Error()
-	}
-	return e.Code
-}
 
 func TestSale(t *testing.T) {
 	t.Parallel()

@@ -1,7 +1,6 @@
 package sales_test
 
 import (
-	"context"
 	"net/http"
 	"sync"
 	"testing"
@@ -141,25 +140,27 @@ func TestOpenOnceInParallel(t *testing.T) {
 	require.Len(t, f.eventsOf("shift.opened"), 1)
 }
 
-// Between processes the database alone decides: a second service shares nothing with the first.
+// Between processes the database alone decides.
 func TestOpenOnceInTwoProcesses(t *testing.T) {
 	t.Parallel()
 	f := open(t)
+	nodes := []*kit{f, f.another(), f.another()}
 	const n = 12
-	codes := make([]string, n)
+	answers := make([]*apitest.Response, n)
 	var wg sync.WaitGroup
 	for i := range n {
-		wg.Go(func() {
-			err := f.d.WithClock(f.d.Now).RunTx(context.Background(), "test", openShift(f, f.caller()))
-			codes[i] = codeOf(err)
-		})
+		wg.Go(func() { answers[i] = nodes[i%3].Do(t, "POST", "/shifts/open", `{"openingCash":5}`) })
 	}
 	wg.Wait()
-	count := map[string]int{}
-	for _, c := range codes {
-		count[c]++
+	id := f.Do(t, "GET", "/shifts/current", nil).OK(200)["id"]
+	statuses := map[int]int{}
+	for _, a := range answers {
+		statuses[a.Status]++
+		if a.Status != http.StatusCreated {
+			require.Equal(t, map[string]any{"shiftId": id}, a.Fault(409, "SHIFT_ALREADY_OPEN")["meta"])
+		}
 	}
-	require.Equal(t, map[string]int{"": 1, "SHIFT_ALREADY_OPEN": n - 1}, count)
+	require.Equal(t, map[int]int{201: 1, 409: n - 1}, statuses)
 }
 
 func TestCloseOnceInParallel(t *testing.T) {
