@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -15,10 +18,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/services/calendar"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/sales"
@@ -32,6 +39,7 @@ type domains struct {
 	db        *db.DB
 	company   *company.Service
 	catalog   *catalog.Service
+	offerings *offerings.Service
 	clients   *clients.Service
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
@@ -39,6 +47,7 @@ type domains struct {
 	orders    *orders.Service
 	sales     *sales.Service
 	webhooks  *webhooks.Service
+	console   *console.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -50,7 +59,8 @@ func declared() []domain.Domain {
 	return []domain.Domain{
 		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
 		catalog.Domain(),
-		part("calendar", nil, access.Component{Alias: "calendar", AlwaysOn: true}),
+		offerings.Domain(),
+		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
 		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
@@ -64,6 +74,7 @@ func declared() []domain.Domain {
 		webhooks.Domain(),
 		company.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
+		console.Domain(),
 	}
 }
 
@@ -94,8 +105,9 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
-	Cell          string       // of new tokens; "" = that of package company
-	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
+	Cell          string            // of new tokens; "" = that of package company
+	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
+	Operators     *secret.Operators // of the admin API; nil where it is not served
 	Log           *slog.Logger
 }
 
@@ -103,7 +115,10 @@ type domainConfig struct {
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	all.offerings = offerings.New(offerings.Config{
+		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
+	})
 	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, Users: all.company})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
@@ -113,24 +128,59 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	})
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
-		DB: d, Numbers: numbers, Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.sales = sales.New(sales.Config{
-		DB: d, Numbers: numbers, Catalog: all.catalog, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	return all
 }
 
-// newAPI makes the API with the operations and the error codes of all domains.
-func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth, cfg.Keys, cfg.AsyncAPI = all.db, all.company, all.keys, all.events.AsyncAPI
+// documentItems reads the items of document lines: products from the catalog and services from the offerings.
+type documentItems struct{ catalog *catalog.Service }
+
+// OrderItems reads the items in one round trip. Unknown ones are omitted.
+func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
+	var reads []batchloader.Read
+	parts := [2]map[trade.ItemRef]trade.Item{}
+	for i, read := range [2]func(context.Context, db.Querier, tenant.ID, []trade.ItemRef) (map[trade.ItemRef]trade.Item, error){d.catalog.OrderItems, offerings.OrderItems} {
+		kind := [2]string{trade.KindProduct, trade.KindService}[i]
+		if slices.ContainsFunc(refs, func(r trade.ItemRef) bool { return r.Kind == kind }) {
+			reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+				parts[i], err = read(ctx, q, company, refs)
+				return err
+			})
+		}
+	}
+	if err := batchloader.Load(ctx, q, reads...); err != nil {
+		return nil, err
+	}
+	all := map[trade.ItemRef]trade.Item{}
+	for _, part := range parts {
+		maps.Copy(all, part)
+	}
+	return all, nil
+}
+
+// apiConfig adds what both APIs share.
+func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
+	cfg.DB, cfg.Keys = all.db, all.keys
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
+	return cfg
+}
+
+// newAPI makes the external API with the operations and the error codes of all domains.
+func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.AsyncAPI = all.company, all.events.AsyncAPI
 	api := httpapi.New(cfg)
 	all.catalog.Register(api)
+	all.offerings.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
 	all.sales.Register(api)
@@ -139,6 +189,18 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	return api
+}
+
+// newAdminAPI makes the admin API.
+func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
+	api := httpapi.New(cfg)
+	all.company.RegisterAdmin(api)
+	all.catalog.RegisterAdmin(api)
+	all.clients.RegisterAdmin(api)
+	all.console.RegisterAdmin(api)
 	return api
 }
 

@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
@@ -54,7 +55,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
+	return slices.Concat(build(), quota.Metrics(httpapi.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.
@@ -62,6 +63,8 @@ func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics())
+	case "console":
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
 		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
 	case "dispatcher":
@@ -70,13 +73,17 @@ func roleMetrics(role string) []prometheus.Collector {
 	panic("no role " + role)
 }
 
-var rolesWithMetrics = []string{"api", "relay", "dispatcher"}
+var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
 // allMetrics returns the collectors of a process with all roles.
 func allMetrics() []prometheus.Collector {
 	all := commonMetrics()
 	for _, role := range rolesWithMetrics {
-		all = append(all, roleMetrics(role)...)
+		for _, c := range roleMetrics(role) {
+			if !slices.Contains(all, c) { // console and api share some
+				all = append(all, c)
+			}
+		}
 	}
 	return all
 }

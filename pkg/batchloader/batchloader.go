@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -17,12 +18,17 @@ type Read func(ctx context.Context, q db.Querier) error
 
 // Load runs the reads concurrently and sends the queries that wait at the same time as one batch. The reads share one
 // connection and, outside a transaction, one snapshot per batch. It returns the first error in the order of the reads.
+//
+// A read may call Load with reads of its own; their queries join the batches of the others.
 func Load(ctx context.Context, q db.Querier, reads ...Read) error {
 	switch len(reads) {
 	case 0:
 		return nil
 	case 1:
 		return reads[0](ctx, q)
+	}
+	if l, ok := q.(*loader); ok {
+		return l.join(ctx, reads)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -37,6 +43,31 @@ func Load(ctx context.Context, q db.Querier, reads ...Read) error {
 	}
 	l.serve(ctx, len(reads))
 	wg.Wait()
+	return first(errs)
+}
+
+// join runs reads in place of the read that calls it.
+func (l *loader) join(ctx context.Context, reads []Read) error {
+	l.events <- &request{more: len(reads) - 1}
+	errs := make([]error, len(reads))
+	var left atomic.Int64
+	left.Store(int64(len(reads)))
+	var wg sync.WaitGroup
+	for i, read := range reads {
+		wg.Go(func() {
+			defer func() {
+				if left.Add(-1) > 0 { // the caller goes on in place of the last one
+					l.events <- nil
+				}
+			}()
+			errs[i] = read(ctx, l)
+		})
+	}
+	wg.Wait()
+	return first(errs)
+}
+
+func first(errs []error) error {
 	for _, err := range errs {
 		if err != nil {
 			return err
@@ -49,11 +80,12 @@ func Load(ctx context.Context, q db.Querier, reads ...Read) error {
 // need exclusive use of the shared connection.
 type loader struct {
 	on     db.Querier
-	events chan *request // the queries of a read, or nil when it ends
+	events chan *request // the queries of a read, the start of more reads, or nil when a read ends
 }
 
-// request holds the queries of one read that wait for a round trip.
+// request holds the queries of one read that wait for a round trip, or announces more reads.
 type request struct {
+	more    int
 	queries []*pgx.QueuedQuery
 	results chan pgx.BatchResults // receives the results once those of earlier requests are read
 	done    chan struct{}
@@ -63,9 +95,12 @@ type request struct {
 func (l *loader) serve(ctx context.Context, running int) {
 	var waiting []*request
 	for running > 0 {
-		if r := <-l.events; r == nil {
+		switch r := <-l.events; {
+		case r == nil:
 			running--
-		} else {
+		case r.more > 0:
+			running += r.more
+		default:
 			waiting = append(waiting, r)
 		}
 		if running > 0 && len(waiting) == running {

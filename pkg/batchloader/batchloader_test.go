@@ -82,6 +82,39 @@ func TestLoadMakesOneRoundTrip(t *testing.T) {
 	}
 }
 
+// nested is a read that loads others, and then reads once more.
+func nested(got *[3]int) Read {
+	return func(ctx context.Context, q db.Querier) error {
+		if err := Load(ctx, q, readRow(1, &got[0]), readRow(2, &got[1])); err != nil {
+			return err
+		}
+		return readRow(3, &got[2])(ctx, q)
+	}
+}
+
+func TestReadsOfReadsJoinTheRoundTrips(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t)
+	for range 200 {
+		c := &counting{Querier: d}
+		var a, b [3]int
+		var row int
+		deep := func(ctx context.Context, q db.Querier) error { return Load(ctx, q, nested(&b), readRow(9, &row)) }
+		require.NoError(t, Load(t.Context(), c, nested(&a), deep, readRow(4, &row)))
+		require.Equal(t, 2, c.trips)
+		require.Equal(t, [3]int{1, 2, 3}, a)
+		require.Equal(t, a, b)
+	}
+	own := errors.New("no such client")
+	var n int
+	fails := func(context.Context, db.Querier) error { return own }
+	loads := func(reads ...Read) Read {
+		return func(ctx context.Context, q db.Querier) error { return Load(ctx, q, reads...) }
+	}
+	require.ErrorIs(t, Load(t.Context(), d, readRow(1, &n), loads(fails, fails)), own)
+	require.ErrorIs(t, Load(t.Context(), d, readRow(1, &n), loads(readRow(2, &n), fails), readRow(1, &n)), own)
+}
+
 func TestLoadReportsTheFirstError(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)

@@ -28,6 +28,7 @@ var errorDocs = []apierr.Doc{
 	{Status: 422, Code: "IDEMPOTENCY_KEY_REUSED", Advice: "The key was used with another request in the last 7 days. Use a new key for each change."},
 	{Status: 431, Code: "HEADERS_TOO_LARGE", Advice: "The request line and headers together exceed 8 KiB. Shorten the query, or send fewer headers."},
 	{Status: 429, Code: "RATE_LIMIT_EXCEEDED", Advice: "The token's rate limit is exceeded, the company has too many requests in flight, or the address has too many authentication failures or open connections. Retry after Retry-After seconds."},
+	{Status: 429, Code: "IDEMPOTENCY_QUOTA_EXCEEDED", Advice: "The stored answers of the company have reached their quota. Repeats of known keys are answered; new keys are accepted again when older answers have expired. Ask the operator for a larger quota."},
 	{Status: 500, Code: "INTERNAL_ERROR", Advice: "Internal error. Retry later with the same idempotency key, and quote the request ID to support if it persists."},
 	{Status: 503, Code: "SERVICE_UNAVAILABLE", Advice: "The service is temporarily unavailable; meta.reason says why. Nothing was stored. Retry after Retry-After seconds."},
 	{Status: 504, Code: "REQUEST_TIMEOUT", Advice: "The request timed out. Retry it with the same idempotency key."},
@@ -35,7 +36,7 @@ var errorDocs = []apierr.Doc{
 
 // errorDocs returns the rows of the page. Every code has one, so that every docUrl resolves.
 func (a *API) errorDocs() []apierr.Doc {
-	docs := slices.Concat(errorDocs, a.cfg.Errors)
+	docs := slices.Concat(errorDocs, a.of.errors, a.cfg.Errors)
 	for _, entity := range a.cfg.Entities {
 		docs = append(docs, apierr.Doc{Status: 404, Code: entity + "_NOT_FOUND", Advice: "The company has no such record. If a field of the body refers to it, meta.field and meta.id identify the reference."})
 	}
@@ -47,8 +48,8 @@ var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 
 // describedPath turns a Fiber route into the path of the API description;
 // the pages about the API are not part of it.
-func describedPath(route string) (string, bool) {
-	path, ok := strings.CutPrefix(route, BasePath)
+func (a *API) describedPath(route string) (string, bool) {
+	path, ok := strings.CutPrefix(route, a.of.base)
 	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/asyncapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
 		return "", false
 	}

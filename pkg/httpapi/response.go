@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -27,6 +28,11 @@ type Identified interface {
 	RecordID() string
 }
 
+// Annotated is a body that adds headers to its response.
+type Annotated interface {
+	ResponseHeaders() map[string]string
+}
+
 // Paged returns a page of a list, or the error from reading it.
 func Paged[T any](page *list.Page[T], err error) (*Reply[*list.Page[T]], error) {
 	if err != nil {
@@ -43,7 +49,8 @@ type response struct {
 	replayed bool
 }
 
-func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
+func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
+	op := call.op
 	resp := &response{status: op.Status, headers: reply.Headers, body: reply.raw}
 	if op.Status == http.StatusNoContent {
 		return resp, nil
@@ -51,7 +58,7 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
 	}
-	recordHeaders(op, any(reply.Body), resp.headers)
+	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
 		var err error
 		if resp.body, err = marshal(reply.Body); err != nil {
@@ -62,16 +69,27 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 }
 
 // recordHeaders sets the ETag and Location headers of a single record.
-func recordHeaders(op Op, body any, h map[string]string) {
+func (c *Call) recordHeaders(body any, h map[string]string) {
 	if v, ok := body.(Versioned); ok {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
-	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
-		path := cmp.Or(op.Records, op.Path)
-		if segment := id.RecordID(); segment != "" && !strings.Contains(path, "{") {
-			h[fiber.HeaderLocation] = BasePath + path + "/" + segment
+	if a, ok := body.(Annotated); ok {
+		maps.Copy(h, a.ResponseHeaders())
+	}
+	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !strings.Contains(c.op.rel, "{") {
+		if segment := id.RecordID(); segment != "" {
+			h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + segment
 		}
 	}
+}
+
+// concretePath is the path of the records of an operation without parameters of its own, in the company of the call.
+func (c *Call) concretePath() string {
+	path := cmp.Or(c.op.Records, c.op.Path)
+	if c.Principal == nil {
+		return path
+	}
+	return strings.Replace(path, "{"+companyParam+"}", c.Company.String(), 1)
 }
 
 // marshal writes JSON as clients read it: no HTML escapes, no newline at the end.

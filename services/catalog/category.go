@@ -127,7 +127,7 @@ func (s *Service) DeleteCategory(ctx context.Context, tx *db.Tx, by access.Calle
 		return err
 	}
 	if reassign.To == "" {
-		err = c.checkUnused(t)
+		err = s.checkUnused(ctx, tx, c, t)
 	} else {
 		err = s.moveChildren(ctx, tx, by, t, c, to)
 	}
@@ -140,13 +140,17 @@ func (s *Service) DeleteCategory(ctx context.Context, tx *db.Tx, by access.Calle
 	return categories.Remove(ctx, tx, by, c, categoryDeleted)
 }
 
-func (c *Category) checkUnused(t tree) error {
+func (s *Service) checkUnused(ctx context.Context, q db.Querier, c Category, t tree) error {
+	services, err := s.services.CountActive(ctx, q, c.CompanyID, c.ID)
+	if err != nil {
+		return err
+	}
 	children := t.children(c.ID)
-	if children == 0 && c.ProductsCount == 0 {
+	if children == 0 && c.ProductsCount == 0 && services == 0 {
 		return nil
 	}
 	return apierr.StateConflict("CATEGORY_IN_USE", "the category has child categories or active products or services; move them first, or set reassignTo").
-		With("children", children).With("products", c.ProductsCount).With("services", 0)
+		With("children", children).With("products", c.ProductsCount).With("services", services)
 }
 
 // moveChildren moves the children of c to another parent, each as a separate change.

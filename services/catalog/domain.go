@@ -27,12 +27,16 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot be moved below itself. Choose another parent."},
 			{Status: 409, Code: "CATEGORY_DEPTH_EXCEEDED", Advice: "Categories can be nested at most ten levels deep. Choose a parent closer to the root."},
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code. Choose another code."},
+			{Status: 409, Code: "UNIT_CODE_FIXED", Advice: "A unit keeps its code, because records are stored with it. Create another unit."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
 		}),
-		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "SERVICE", "UNIT"},
+		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
 		Tables:   []resource.Described{categories, products, units},
 		Lists:    []domain.Statements{productList},
 		Samples: []domain.Sample{{
+			Entity: "UNIT", Path: "/catalog/units", Admin: true, Change: `{"name":"Large box","nameI18n":{},"isActive":false}`,
+			Create: `{"code":"box","name":"Box","nameI18n":{"de":"Kiste"},"shortName":"bx","precision":0}`,
+		}, {
 			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"Whole beans","color":null,"sortOrder":2}`,
 			Create: `{"name":"Beans","prefix":"BN","icon":"coffee","color":"#112233","bg":"#445566"}`,
 		}, {

@@ -2,6 +2,15 @@ package catalog
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
+// RegisterAdmin adds the operations on directories that operators maintain.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	r := group.On(api, s.db)
+	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
+	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
+	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit of the company", s.Unit)
+	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Change or deactivate a unit of the company", s.UpdateUnit)
+}
+
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
@@ -12,6 +21,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.DeleteWith(r, "/catalog/categories/{id}", "deleteCategory", "Delete a category", s.DeleteCategory)
 	httpapi.List(r, "/catalog/products", "listProducts", "List products", s.Products)
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct)
+	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create and change up to 100 products",
+		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU})
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Change a product", s.UpdateProduct)
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)

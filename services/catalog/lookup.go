@@ -85,9 +85,9 @@ const sqlSelectPrefixes = `SELECT id, prefix FROM categories WHERE company_id = 
 
 // knownCategories is a [reference.Known] that also reads the prefix of the one category.
 func (l *lookup) knownCategories(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	prefixes, err := db.Map[uuid.UUID, *string](ctx, q, sqlSelectPrefixes, company, ids)
+	prefixes, err := CategoryPrefixes(ctx, q, company, ids)
 	if err != nil {
-		return nil, fmt.Errorf("read prefixes of categories: %w", err)
+		return nil, err
 	}
 	l.prefix = prefixes[ids[0]]
 	return slices.Collect(maps.Keys(prefixes)), nil

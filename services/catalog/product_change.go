@@ -129,5 +129,5 @@ func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller
 		return err
 	}
 	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), jsontype.At(tx.Now()))
-	return nil
+	return s.services.EmptyCategory(ctx, tx, by, category, to)
 }

@@ -2,21 +2,17 @@ package catalog
 
 import (
 	"fmt"
-	"maps"
-	"regexp"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
 const (
 	maxName        = 255   // characters
 	maxDescription = 20000 // characters
-	maxLocale      = 16    // characters
 )
 
 // ProductInput is the body that API clients send: the fields, and lists that are converted before they are stored. A list
@@ -73,8 +69,8 @@ type ProductAttributeValueInput struct {
 // the database are in [Service.settle].
 func (p *Product) take(in ProductInput) error {
 	var faults apierr.Fields
-	checkTranslations(&faults, "nameI18n", p.NameI18n, maxName)
-	checkTranslations(&faults, "descriptionI18n", p.DescriptionI18n, maxDescription)
+	translation.Check(&faults, "nameI18n", p.NameI18n, maxName)
+	translation.Check(&faults, "descriptionI18n", p.DescriptionI18n, maxDescription)
 	if in.CostComponents != nil {
 		p.CostComponents = costComponents(&faults, p.ID, in.CostComponents)
 	}
@@ -85,21 +81,6 @@ func (p *Product) take(in ProductInput) error {
 		faults.Add("attributes", apierr.Max, "must be empty, because no attributes are defined; send [] or omit the field")
 	}
 	return faults.Err()
-}
-
-var locale = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
-
-// checkTranslations checks a map of texts by locale.
-func checkTranslations(faults *apierr.Fields, field string, texts map[string]string, limit int) {
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		path := field + "." + key
-		if len(key) > maxLocale || !locale.MatchString(key) {
-			faults.Add(path, apierr.Format, "the key must be a BCP 47 locale of at most %d characters, such as de or pt-BR", maxLocale)
-		}
-		if n := utf8.RuneCountInString(texts[key]); n == 0 || n > limit {
-			faults.Add(path, apierr.Length, "must have 1 to %d characters, has %d; omit the locale to remove it", limit, n)
-		}
-	}
 }
 
 func costComponents(faults *apierr.Fields, product uuid.UUID, in []CostComponentInput) []CostComponent {

@@ -8,14 +8,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
-
-const sqlInCategory = `category_id IN (WITH RECURSIVE below (id) AS (
-SELECT id FROM categories WHERE company_id = ? AND id = ?
-UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
-) SELECT id FROM below)`
 
 // Products returns a page of products.
 func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
@@ -29,14 +26,8 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if f.CategoryID == "null" {
-		q.Where("category_id IS NULL")
-	} else if f.CategoryID != "" {
-		id, err := uuid.Parse(f.CategoryID)
-		if err != nil {
-			return nil, apierr.Invalid(apierr.Field{Field: "categoryId", Code: apierr.Format, Message: "categoryId: must be the id of a category, or null for products without one"})
-		}
-		q.Where(sqlInCategory, by.Company, id, by.Company)
+	if err := FilterCategory(q, by.Company, f.CategoryID); err != nil {
+		return nil, err
 	}
 	page, err := productList.Fetch(ctx, s.db, q)
 	if err != nil {
@@ -54,6 +45,15 @@ func (s *Service) Product(ctx context.Context, by access.Caller, id uuid.UUID, w
 	one := []Product{p}
 	err = s.complete(ctx, by.Company, one, with)
 	return one[0], err
+}
+
+// productBySKU returns the id of the product with a SKU.
+func (s *Service) productBySKU(ctx context.Context, q db.Querier, company tenant.ID, text string) (uuid.UUID, error) {
+	id, err := sku.Find(ctx, q, company, sku.Product, text)
+	if err == nil && id == uuid.Nil {
+		err = apierr.NotFound("PRODUCT", text)
+	}
+	return id, err
 }
 
 // ProductVariants returns the variants of a product; the product must exist.

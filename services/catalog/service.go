@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -16,11 +17,20 @@ import (
 // StockTotals reads the total stock of each product in the company's warehouses. Products without stock are omitted.
 type StockTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
 
+// Services are the services of the catalog, which are in the same categories as products.
+type Services interface {
+	// CountActive counts the active services in a category, not in those below it.
+	CountActive(ctx context.Context, q db.Querier, company tenant.ID, category uuid.UUID) (int64, error)
+	// EmptyCategory removes the services from a category: active ones move to the other one, hidden ones to none.
+	EmptyCategory(ctx context.Context, tx *db.Tx, by access.Caller, category uuid.UUID, to *uuid.UUID) error
+}
+
 // Config holds the dependencies of the service.
 type Config struct {
 	DB        *db.DB
 	Stock     StockTotals
 	Suppliers reference.Known
+	Services  Services
 }
 
 // Service manages the catalogs of all companies.
@@ -28,9 +38,10 @@ type Service struct {
 	db        *db.DB
 	stock     StockTotals
 	suppliers reference.Known
+	services  Services
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
-	return &Service{db: cfg.DB, stock: cfg.Stock, suppliers: cfg.Suppliers}
+	return &Service{db: cfg.DB, stock: cfg.Stock, suppliers: cfg.Suppliers, services: cfg.Services}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/services/catalog"
+	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
@@ -19,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // config is that of the platform.
 func config(d *db.DB) catalog.Config {
-	return catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known}
+	return catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}}
 }
 
 // setup gives a caller of a fresh company.

@@ -1,0 +1,29 @@
+package offerings
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/sku"
+)
+
+// Services share the tag, scope and component of the catalog.
+var group = httpapi.Group{Tag: "Catalog", Scope: "catalog", Component: "catalog"}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name:     "offerings",
+		Events:   event.Declare(group.Component, group.Scope, created, updated, deleted),
+		Errors:   sku.Errors(),
+		Entities: []string{"SERVICE"},
+		Tables:   []resource.Described{table},
+		Lists:    []domain.Statements{items},
+		Samples: []domain.Sample{{
+			Entity: "SERVICE", Path: "/catalog/services", Change: `{"name":"Short haircut","durationMinutes":null,"priceModel":"per_item"}`,
+			Create: `{"name":"Haircut","nameI18n":{"de":"Haarschnitt"},"categoryId":"CATEGORY","priceModel":"fixed","price":3000,"durationMinutes":45,
+				"costItems":[{"label":"Shampoo","productId":"PRODUCT","qty":0.5,"unitCost":120},{"label":"Work","amount":900}]}`,
+		}},
+	}
+}

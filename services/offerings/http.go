@@ -1,0 +1,13 @@
+package offerings
+
+import "github.com/tradegrid/tradegrid/pkg/httpapi"
+
+// Register adds the operations on services.
+func (s *Service) Register(api *httpapi.API) {
+	r := group.On(api, s.cfg.DB)
+	httpapi.List(r, "/catalog/services", "listServices", "List services", s.List)
+	httpapi.Create(r, "/catalog/services", "createService", "Create a service", s.Create)
+	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", s.Get)
+	httpapi.Update(r, "/catalog/services/{id}", "updateService", "Change a service", s.Update)
+	httpapi.Command(r, "DELETE /catalog/services/{id}", "deleteService", "Hide a service", s.Hide)
+}
