@@ -115,7 +115,7 @@ type domainConfig struct {
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})

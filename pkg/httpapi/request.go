@@ -215,7 +215,7 @@ func (r *request) scope(context.Context) error {
 }
 
 func (r *request) component(context.Context) error {
-	if r.api.cfg.Admin != nil {
+	if r.api.cfg.Admin != nil { // operators set up what is not enabled yet
 		return nil
 	}
 	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {
@@ -255,6 +255,17 @@ func (r *request) param(in, name string) string {
 // emptyQuery reports whether a query parameter was sent without a value. Ignoring it would return unfiltered results.
 func (r *request) emptyQuery(name string) bool {
 	return r.fc.Context().QueryArgs().Has(name) && strings.TrimSpace(r.fc.Query(name)) == ""
+}
+
+type queryArg struct{ name, value string }
+
+// queryArgs are the query parameters in the order in which they were sent.
+func (r *request) queryArgs() []queryArg {
+	var all []queryArg
+	for name, value := range r.fc.Context().QueryArgs().All() {
+		all = append(all, queryArg{string(name), string(value)})
+	}
+	return all
 }
 
 func (r *request) queryNames() map[string]string { return r.fc.Queries() }

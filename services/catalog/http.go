@@ -14,6 +14,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
+	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
 	httpapi.Read(r, "/catalog/categories", "listCategories", "List all categories", s.Categories)
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category)
@@ -26,6 +27,6 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Change a product", s.UpdateProduct)
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)
-	httpapi.Get(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
+	httpapi.GetWith(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
 	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
 }

@@ -133,6 +133,10 @@ FROM stocks WHERE company_id = $1 AND product_id = ANY($2::UUID[]) GROUP BY prod
 // Totals reads the total stock of products in all warehouses of the company. Products without stock rows are omitted.
 func Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
 	rows, err := q.Query(ctx, sqlSelectTotals, company, products)
+	return readTotals(rows, err)
+}
+
+func readTotals(rows pgx.Rows, err error) (map[uuid.UUID]trade.StockTotals, error) {
 	if err != nil {
 		return nil, fmt.Errorf("select stock totals: %w", err)
 	}
@@ -147,4 +151,14 @@ func Totals(ctx context.Context, q db.Querier, company tenant.ID, products []uui
 		return nil, fmt.Errorf("read stock totals: %w", err)
 	}
 	return totals, nil
+}
+
+const sqlSelectVariantTotals = `SELECT variant_id, sum(qty)::DECIMAL(18,3), sum(reserved)::DECIMAL(18,3), sum(reorder_point)::DECIMAL(18,3)
+FROM stocks WHERE company_id = $1 AND product_id = $2 GROUP BY variant_id`
+
+// VariantTotals reads the total stock of each variant of a product in all warehouses of the company. Variants without stock rows
+// are omitted.
+func VariantTotals(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
+	rows, err := q.Query(ctx, sqlSelectVariantTotals, company, product)
+	return readTotals(rows, err)
 }
