@@ -26,6 +26,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/scheduling"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -33,18 +34,19 @@ import (
 
 // domains are the services of one process, each handed what it needs of the others.
 type domains struct {
-	db        *db.DB
-	company   *company.Service
-	catalog   *catalog.Service
-	offerings *offerings.Service
-	clients   *clients.Service
-	warehouse *warehouse.Service
-	suppliers *suppliers.Service
-	orders    *orders.Service
-	webhooks  *webhooks.Service
-	events    *event.Registry
-	access    *access.Registry
-	keys      *secret.Keys
+	db         *db.DB
+	company    *company.Service
+	catalog    *catalog.Service
+	offerings  *offerings.Service
+	clients    *clients.Service
+	warehouse  *warehouse.Service
+	suppliers  *suppliers.Service
+	orders     *orders.Service
+	scheduling *scheduling.Service
+	webhooks   *webhooks.Service
+	events     *event.Registry
+	access     *access.Registry
+	keys       *secret.Keys
 }
 
 // declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
@@ -63,7 +65,7 @@ func declared() []domain.Domain {
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
-		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
+		scheduling.Domain(),
 		webhooks.Domain(),
 		company.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
@@ -118,6 +120,10 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 	})
+	all.scheduling = scheduling.New(scheduling.Config{
+		DB: d, Calendar: calendar.New(), Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
+		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
+	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	return all
 }
@@ -160,6 +166,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.clients.Register(api)
 	all.orders.Register(api)
 	all.suppliers.Register(api)
+	all.scheduling.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	return api

@@ -10,7 +10,7 @@ import (
 func (b *binder) describe(ho *huma.Operation) {
 	for _, p := range b.params {
 		ho.Parameters = append(ho.Parameters, &huma.Param{
-			Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path", Schema: p.schema, Explode: b.explode(p),
+			Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path" || p.needed, Schema: p.schema, Explode: b.explode(p),
 		})
 	}
 	if b.body != nil {
