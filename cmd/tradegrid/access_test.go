@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -173,7 +175,19 @@ func (n *node) owner(t *testing.T) (as, tenant.ID) {
 
 // anyPath is an address of the operation where no record is.
 func anyPath(path string) string {
-	return strings.NewReplacer("{id}", uuid.NewString(), "{eventId}", uuid.NewString(), "{next}", "confirmed").Replace(path)
+	return fillPath(path, func(string) string { return uuid.NewString() })
+}
+
+var pathParam = regexp.MustCompile(`\{\w+\}`)
+
+// fillPath puts ids in place of the {parameters} of a path.
+func fillPath(path string, id func(param string) string) string {
+	return pathParam.ReplaceAllStringFunc(path, func(param string) string {
+		if param == "{next}" {
+			return "confirmed"
+		}
+		return id(param)
+	})
 }
 
 // anyBody is sent where nobody looks at it.
@@ -349,8 +363,14 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 // records are one of each kind, as paths name them.
 type records struct {
 	owner as
-	id    map[string]string // entity → id
+	id    map[string]string // entity, or {parameter} for a record below another one → id
 }
+
+// Bodies of records that belong to another one.
+const (
+	anAddress = `{"label":"Office","text":"Street 1"}`
+	anAsset   = `{"name":"Mill"}`
+)
 
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
@@ -363,6 +383,8 @@ func (n *node) fill(t *testing.T) *records {
 	for _, s := range samples() {
 		add(s.Entity, s.Path, fillIn(s.Create, r.id))
 	}
+	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
+	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -391,17 +413,21 @@ func (n *node) ofRecord() map[string][2]string {
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
 		"getEvent": {"EVENT"},
 	}
+	bodies := map[string]string{
+		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
+		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
+	}
 	for _, op := range n.api.Ops() {
 		if s, body, ok := sampleOf(op); ok {
-			known[op.ID] = [2]string{s.Entity, body}
+			known[op.ID] = [2]string{s.Entity, cmp.Or(bodies[op.ID], body)}
 		}
 	}
 	return known
 }
 
-// at is the address of the operation on the record.
-func at(op httpapi.Op, id string) string {
-	return strings.NewReplacer("{id}", id, "{eventId}", id, "{next}", "confirmed").Replace(op.Path)
+// at is the address of the operation on the record; r has the records below it.
+func (r *records) at(op httpapi.Op, id string) string {
+	return fillPath(op.Path, func(param string) string { return cmp.Or(r.id[param], id) })
 }
 
 // Of another company's records nothing is told, and nothing about them changes.
@@ -417,7 +443,7 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 		seen := map[string]string{}
 		for _, op := range n.api.Ops() {
 			if of, ok := known[op.ID]; ok && !op.Mutating() {
-				got := theirs.owner.ok(t, op.Method, at(op, theirs.id[of[0]]), "")
+				got := theirs.owner.ok(t, op.Method, theirs.at(op, theirs.id[of[0]]), "")
 				seen[op.ID] = got.raw
 			}
 		}
@@ -434,12 +460,12 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 		}
 		asked++
 		for what, id := range map[string]string{"theirs": theirs.id[of[0]], "nobody's": uuid.NewString()} {
-			got := me.do(t, op.Method, at(op, id), of[1])
+			got := me.do(t, op.Method, theirs.at(op, id), of[1])
 			got.refused(t, 404, of[0]+"_NOT_FOUND", what+": "+name(op))
 		}
 		// A condition must not tell that there is something it could hold for.
 		if op.Mutating() {
-			me.do(t, op.Method, at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).refused(t, 404, of[0]+"_NOT_FOUND", name(op))
+			me.do(t, op.Method, theirs.at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).refused(t, 404, of[0]+"_NOT_FOUND", name(op))
 		}
 	}
 	require.Equal(t, len(known), asked)

@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
@@ -29,6 +30,7 @@ type APICmd struct {
 	TrustedProxies []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	EdgeFlags
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
+	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
 	SecretKeysFlags
@@ -107,8 +109,9 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	r.tel.Note("changes_refused_for", shedder.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
+	answers := quota.New(quota.Config{DB: r.db, Kind: httpapi.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
-		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, Log: log,
+		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--listen", c.Listen)
@@ -122,6 +125,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		func(ctx context.Context) error { return api.Serve(ctx, ln) },
 		limiter.Run,
 		shedder.Run,
+		answers.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	)
@@ -131,6 +135,9 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 func (c *APICmd) Check() error {
 	_, err := parseProxies(c.TrustedProxies)
 	err = errors.Join(err, c.check())
+	if c.KeyQuota < 0 {
+		err = errors.Join(err, fmt.Errorf("--idempotency-quota %d: must not be below 0; 0 = no quota", c.KeyQuota))
+	}
 	if c.KeyLease <= 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))
 	}

@@ -6,12 +6,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
 // cleanupJobs are the rows of all tables that expire.
 func cleanupJobs() []cleanup.Job {
-	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, httpapi.CleanupJob, ratelimit.CleanupJob}, outbox.CleanupJobs())
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, httpapi.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob}, outbox.CleanupJobs())
 	for _, d := range declared() {
 		jobs = append(jobs, d.Cleanup...)
 	}

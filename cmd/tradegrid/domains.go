@@ -156,7 +156,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 
 // newAPI makes the API with the operations and the error codes of all domains.
 func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth, cfg.Keys = all.db, all.company, all.keys
+	cfg.DB, cfg.Auth, cfg.Keys, cfg.AsyncAPI = all.db, all.company, all.keys, all.events.AsyncAPI
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}

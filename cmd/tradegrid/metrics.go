@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
@@ -54,7 +55,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
+	return slices.Concat(build(), quota.Metrics(httpapi.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.

@@ -54,7 +54,11 @@ func generated() (map[string][]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	files := map[string][]byte{"openapi/openapi.json": description}
+	events, err := all.events.AsyncAPI()
+	if err != nil {
+		return nil, fmt.Errorf("AsyncAPI: %w", err)
+	}
+	files := map[string][]byte{"openapi/openapi.json": description, "openapi/asyncapi.json": events}
 	for _, t := range all.events.All() {
 		if err := addEvent(files, t); err != nil {
 			return nil, fmt.Errorf("event %s: %w", t.Name, err)

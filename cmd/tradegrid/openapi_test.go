@@ -27,7 +27,7 @@ func TestWrittenSchemasHaveNoDrift(t *testing.T) {
 	require.NoError(t, checkSchemas(dir+string(filepath.Separator)))
 	require.NoError(t, (&OpenapiCmd{Write: dir}).Run(&bytes.Buffer{}), "to write again changes nothing")
 	require.NoError(t, checkSchemas(dir))
-	for _, name := range []string{"openapi/openapi.json", "events/order.created.schema.json", "events/order.created.example.json"} {
+	for _, name := range []string{"openapi/openapi.json", "openapi/asyncapi.json", "events/order.created.schema.json", "events/order.created.example.json"} {
 		require.FileExists(t, filepath.Join(dir, name))
 	}
 }

@@ -24,6 +24,7 @@ type RelayCmd struct {
 	RelayFullSweep      time.Duration `help:"Interval between scans of whole buckets." default:"30s"`
 	RelayPublishTimeout time.Duration `help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
 	EventRetention      time.Duration `help:"How long the event log keeps an event, for GET /events and redelivery." default:"720h"`
+	EventQuota          int64         `help:"Bytes of event bodies that the event log keeps per company. Above it, the company's oldest events are removed early, but none younger than 48h. 0 = no quota." default:"32212254720"`
 	BackendFlags
 }
 
@@ -31,7 +32,7 @@ func (c *RelayCmd) relay(log *slog.Logger) outbox.RelayConfig {
 	return outbox.RelayConfig{
 		Node: nodeName(), LeaseTTL: c.RelayLeaseTTL, LeaseMargin: c.RelayLeaseMargin, Renew: c.RelayRenew, TickMin: c.RelayTickMin, TickMax: c.RelayTickMax,
 		BatchSize: c.RelayBatchSize, Parallel: c.RelayParallel, Lookback: c.RelayLookback, FullSweep: c.RelayFullSweep,
-		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, CleanupJobs: cleanupJobs(), Log: log,
+		PublishTimeout: c.RelayPublishTimeout, EventRetention: c.EventRetention, EventQuota: c.EventQuota, CleanupJobs: cleanupJobs(), Log: log,
 	}
 }
 

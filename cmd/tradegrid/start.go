@@ -62,6 +62,7 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.live.Run(ctx, r.reload) })
 	g.Go(func() error { return clock.Run(ctx) })
+	g.Go(func() error { return r.db.WatchFeatures(ctx) })
 	for _, part := range parts {
 		g.Go(func() error { return part(ctx) })
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -26,7 +27,9 @@ func Events(t testing.TB, d *db.DB, company tenant.ID) []webhook.Envelope {
 	require.NoError(t, err)
 	events := make([]webhook.Envelope, len(payloads))
 	for i, p := range payloads {
-		require.NoError(t, json.Unmarshal(p, &events[i]))
+		body, err := compress.Open(p)
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(body, &events[i]))
 	}
 	return events
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -56,11 +57,12 @@ type Querier interface {
 
 // DB is a pool of connections to one database.
 type DB struct {
-	pool    *pgxpool.Pool
-	dialect Dialect
-	cfg     Config
-	log     *slog.Logger
-	locks   *keyedmutex.Map[string] // see [Tx.LockInProcess]
+	pool     *pgxpool.Pool
+	dialect  Dialect
+	compress *atomic.Bool // see [Tx.Compresses]; shared by the handles of [DB.WithClock]
+	cfg      Config
+	log      *slog.Logger
+	locks    *keyedmutex.Map[string] // see [Tx.LockInProcess]
 }
 
 // Open connects to the database and detects its dialect.
@@ -93,7 +95,11 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	return &DB{pool: pool, dialect: dialect, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}}, nil
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}}
+	if err := d.ReadFeatures(ctx); err != nil {
+		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
+	}
+	return d, nil
 }
 
 // isolationOfStatements applies outside [DB.RunTx]: reads of one statement or one batch, on one snapshot. PostgreSQL may

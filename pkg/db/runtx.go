@@ -45,11 +45,12 @@ type txOptions struct {
 
 // txRun is the state that all tries of one transaction share.
 type txRun struct {
-	now      time.Time // see [Tx.Now]
-	locks    *keyedmutex.Map[string]
-	unlock   func()   // releases the key of [Tx.LockInProcess]; nil = none is held
-	mayLower bool     // [Tx.Lock] may lower the isolation
-	ends     []func() // see [Tx.OnEnd]
+	now        time.Time // see [Tx.Now]
+	compresses bool      // see [Tx.Compresses]
+	locks      *keyedmutex.Map[string]
+	unlock     func()   // releases the key of [Tx.LockInProcess]; nil = none is held
+	mayLower   bool     // [Tx.Lock] may lower the isolation
+	ends       []func() // see [Tx.OnEnd]
 }
 
 // Option changes how a transaction runs.
@@ -92,7 +93,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{now: d.Now(), locks: d.locks, mayLower: o.iso == ""}
+	r := &txRun{now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == ""}
 	defer r.end()
 	fn = o.mark(fn)
 	showTx(name)

@@ -16,11 +16,19 @@ const definitions = "#/$defs/"
 // Schema returns the JSON Schema of the event's envelope.
 func (t Type) Schema() ([]byte, error) {
 	registry := jsontype.NewRegistry(definitions)
-	data := t.dataSchema(registry)
+	s := t.envelope(registry)
+	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	jsontype.AllowMore(registry.Map())
+	s["$defs"] = registry.Map()
+	return indented(s)
+}
+
+// envelope is the schema of the event's envelope; the types of data are in the registry.
+func (t Type) envelope(registry huma.Registry) map[string]any {
+	data := t.dataSchema(registry)
 	jsontype.AllowMore(map[string]*huma.Schema{"data": data})
-	return indented(map[string]any{
-		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": t.Name, "description": t.Description, "type": "object",
+	return map[string]any{
+		"title": t.Name, "description": t.Description, "type": "object",
 		"required": []string{"event", "companyId", "occurredAt", "actorId", "data", "eventId"},
 		"properties": map[string]any{
 			"event":      map[string]any{"const": t.Name},
@@ -30,18 +38,19 @@ func (t Type) Schema() ([]byte, error) {
 			"data":       data,
 			"eventId":    map[string]any{"type": "string", "format": "uuid", "description": "the same for all subscriptions, attempts and redeliveries"},
 		},
-		"$defs": registry.Map(),
-	})
+	}
 }
 
 // Example returns a sample envelope that satisfies the schema. It is deterministic.
-func (t Type) Example() ([]byte, error) {
+func (t Type) Example() ([]byte, error) { return indented(t.example()) }
+
+func (t Type) example() map[string]any {
 	registry := jsontype.NewRegistry(definitions)
 	data := t.dataSchema(registry)
-	return indented(map[string]any{
+	return map[string]any{
 		"event": t.Name, "companyId": sampleUUID, "occurredAt": sampleTime, "actorId": sampleUUID, "eventId": sampleUUID,
 		"data": sample(registry, data, "", 0),
-	})
+	}
 }
 
 // dataSchema is the schema of data: that of the record plus the fields that the event adds.

@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
@@ -68,8 +69,10 @@ type Config struct {
 	Proxies  []netip.Prefix // networks whose X-Forwarded-For is trusted
 	Keys     *secret.Keys   // encrypt the stored responses of operations that show a secret
 	Log      *slog.Logger
-	Errors   []apierr.Doc // error codes of the domains, for the page of error codes
-	Entities []string     // records that an <ENTITY>_NOT_FOUND can be about
+	KeyQuota *quota.Meter           // counts the bytes of stored responses; nil = no quota
+	Errors   []apierr.Doc           // error codes of the domains, for the page of error codes
+	Entities []string               // records that an <ENTITY>_NOT_FOUND can be about
+	AsyncAPI func() ([]byte, error) // the description of the events; nil serves none
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
@@ -100,10 +103,13 @@ type Op struct {
 	Tag         string         // tag in the API description
 	Scope       string         // resource whose scope is required: read for GET, write otherwise; "" = any valid token
 	Component   string         // component that must be enabled; "" = none
+	AlsoNeeds   string         // second component that must be enabled; "" = none
 	Status      int            // of success; default 200
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
+
+	body func(huma.Registry) *huma.Schema // of the body, if its type does not describe it
 }
 
 // ByID is the input of an operation that takes only the ID of a record.
@@ -131,7 +137,7 @@ func New(cfg Config) *API {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys}, failures: ratelimit.NewFailures(time.Now)}
+	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys, quota: cfg.KeyQuota}, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage: true,
 		Immutable:             true, // group commits and caches keep values beyond the handler
@@ -204,6 +210,9 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
 	o.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I]())
+	if op.body != nil {
+		o.bind.schema = op.body(a.desc.Components.Schemas)
+	}
 	ho := a.describe(op)
 	o.bind.describe(&ho)
 	run := func(ctx context.Context, r *request) (*response, error) {

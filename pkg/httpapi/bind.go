@@ -339,15 +339,26 @@ func (r *request) unknown(c *checker) error {
 	if len(c.ignored) == 0 {
 		return nil
 	}
-	if strings.Contains(r.header("Prefer"), "handling=strict") {
+	if r.strict() {
 		for _, name := range c.ignored {
 			c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
 		}
 		return c.faults.Err()
 	}
-	names := slices.Compact(slices.Sorted(slices.Values(c.ignored)))
-	r.fc.Set("X-Ignored-Fields", headerSafe(strings.Join(names, ", ")))
+	r.showIgnored(c.ignored)
 	return nil
+}
+
+// strict reports whether unknown fields are errors.
+func (r *request) strict() bool { return strings.Contains(r.header("Prefer"), "handling=strict") }
+
+// showIgnored lists the names of fields and parameters, and those listed before, in a header.
+func (r *request) showIgnored(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	r.ignored = slices.Compact(slices.Sorted(slices.Values(append(r.ignored, names...))))
+	r.fc.Set("X-Ignored-Fields", headerSafe(strings.Join(r.ignored, ", ")))
 }
 
 // headerSafe makes text from a client safe for a header: no control characters, and bounded in length.

@@ -72,6 +72,9 @@ func (a *API) describe(op Op) huma.Operation {
 	if op.Component != "" {
 		ho.Extensions["x-required-component"] = op.Component
 	}
+	if op.AlsoNeeds != "" {
+		ho.Extensions["x-also-required-component"] = op.AlsoNeeds
+	}
 	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
 	add := func(meanings map[int]string) {
 		for status, meaning := range meanings {

@@ -28,6 +28,7 @@ var errorDocs = []apierr.Doc{
 	{Status: 422, Code: "IDEMPOTENCY_KEY_REUSED", Advice: "The key was used with another request in the last 7 days. Use a new key for each change."},
 	{Status: 431, Code: "HEADERS_TOO_LARGE", Advice: "The request line and headers together exceed 8 KiB. Shorten the query, or send fewer headers."},
 	{Status: 429, Code: "RATE_LIMIT_EXCEEDED", Advice: "The token's rate limit is exceeded, the company has too many requests in flight, or the address has too many authentication failures or open connections. Retry after Retry-After seconds."},
+	{Status: 429, Code: "IDEMPOTENCY_QUOTA_EXCEEDED", Advice: "The stored answers of the company have reached their quota. Repeats of known keys are answered; new keys are accepted again when older answers have expired. Ask the operator for a larger quota."},
 	{Status: 500, Code: "INTERNAL_ERROR", Advice: "Internal error. Retry later with the same idempotency key, and quote the request ID to support if it persists."},
 	{Status: 503, Code: "SERVICE_UNAVAILABLE", Advice: "The service is temporarily unavailable; meta.reason says why. Nothing was stored. Retry after Retry-After seconds."},
 	{Status: 504, Code: "REQUEST_TIMEOUT", Advice: "The request timed out. Retry it with the same idempotency key."},
@@ -49,7 +50,7 @@ var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 // the pages about the API are not part of it.
 func describedPath(route string) (string, bool) {
 	path, ok := strings.CutPrefix(route, BasePath)
-	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
+	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/asyncapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
 		return "", false
 	}
 	return fiberParam.ReplaceAllString(path, "{$1}"), true

@@ -15,10 +15,15 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
+
+// QuotaKind is the kind of bytes that stored responses count towards the quota of a company.
+const QuotaKind = "answers"
 
 // keyStore stores the responses of mutating requests by X-Idempotency-Key; see docs/reference/idempotency.md.
 type keyStore struct {
@@ -26,6 +31,7 @@ type keyStore struct {
 	ttl   time.Duration
 	lease time.Duration
 	seal  *secret.Keys
+	quota *quota.Meter
 }
 
 // claim is the exclusive right of a request to execute the change of its idempotency key.
@@ -35,7 +41,11 @@ type claim struct {
 	key     uuid.UUID
 	lease   uuid.UUID
 	secret  bool // the answer is sealed before it is stored
+	size    int  // of the answer as it is stored
 	stored  bool // the answer was queued in a transaction that is committed
+	partial bool // the request is not complete: a repeat continues, so the answer is not stored
+
+	fingerprint []byte // of the request that holds the key
 }
 
 const sqlClaimKey = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at)
@@ -74,13 +84,15 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 		return nil, err
 	}
 	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New(), secret: r.op.Secret}
-	if refused := r.admit(); refused != nil {
-		return c.collect(ctx, r.fingerprint(), refused)
-	}
+	refused := r.admit(c)
 	if key == uuid.Nil {
-		return nil, nil //nolint:nilnil // nothing to store
+		return nil, refused
 	}
-	resp, err := c.take(ctx, r.fingerprint())
+	c.fingerprint = r.fingerprint()
+	if refused != nil {
+		return c.collect(ctx, refused)
+	}
+	resp, err := c.take(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -90,19 +102,39 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 	return resp, nil
 }
 
-func (r *request) admit() error {
-	if r.api.cfg.Gate == nil {
-		return nil
+// admit reports why a change that is new cannot be made now.
+func (r *request) admit(c *claim) error {
+	if r.api.cfg.Gate != nil {
+		if err := r.api.cfg.Gate.Admit(); err != nil {
+			return err
+		}
 	}
-	return r.api.cfg.Gate.Admit()
+	return c.room()
 }
 
-// collect looks up the stored response of a request that would be rejected if it were new.
-func (c *claim) collect(ctx context.Context, fingerprint []byte, refused error) (*response, error) {
+// room refuses a new key for a company whose stored answers have reached their quota.
+func (c *claim) room() error {
 	if c.key == uuid.Nil {
-		return nil, refused
+		return nil
 	}
-	resp, err := c.read(ctx, fingerprint)
+	used, above := c.keys.quota.Above(c.company)
+	if !above {
+		return nil
+	}
+	idempotency.WithLabelValues(keyRefused).Inc()
+	err := apierr.New(http.StatusTooManyRequests, "IDEMPOTENCY_QUOTA_EXCEEDED",
+		"the stored answers of the company have reached their quota; known keys are still answered; use new ones after older answers have expired, or ask for a larger quota").
+		With("limit", c.keys.quota.Limit()).With("used", used)
+	err.RetryAfter = quotaRetryAfter
+	return err
+}
+
+// quotaRetryAfter is in seconds: answers stop counting at the end of the day on which they expire.
+const quotaRetryAfter = 3600
+
+// collect looks up the stored response of a request that would be rejected if it were new.
+func (c *claim) collect(ctx context.Context, refused error) (*response, error) {
+	resp, err := c.read(ctx)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil, refused
 	}
@@ -152,13 +184,13 @@ func (r *request) fingerprint() []byte {
 	return h.Sum(nil)
 }
 
-func (c *claim) take(ctx context.Context, fingerprint []byte) (*response, error) {
+func (c *claim) take(ctx context.Context) (*response, error) {
 	now := time.Now().UTC()
 	expires := now.Add(c.keys.lease + c.keys.ttl) // the request ends within the lease, and its response is stored from then on
 	for range 3 {                                 // the row may be deleted between the two statements, which frees the key
 		var claimed bool
 		err := c.keys.db.RunTx(ctx, "idempotency.claim", func(_ context.Context, tx *db.Tx) error {
-			tx.Queue(sqlClaimKey, c.company, c.key, fingerprint, c.lease, now.Add(c.keys.lease), expires, now).
+			tx.Queue(sqlClaimKey, c.company, c.key, c.fingerprint, c.lease, now.Add(c.keys.lease), expires, now).
 				Rows(func(rows pgx.Rows) error { claimed = rows.Next(); return nil })
 			return nil
 		}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // losing a claim in a crash is safe: its change was not committed
@@ -170,7 +202,7 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*response, error)
 			idempotency.WithLabelValues(keyClaimed).Inc()
 			return nil, nil //nolint:nilnil // no stored response
 		}
-		resp, err := c.read(ctx, fingerprint)
+		resp, err := c.read(ctx)
 		if !errors.Is(err, pgx.ErrNoRows) {
 			return resp, err
 		}
@@ -179,7 +211,7 @@ func (c *claim) take(ctx context.Context, fingerprint []byte) (*response, error)
 }
 
 // read reads a key that another request has claimed.
-func (c *claim) read(ctx context.Context, fingerprint []byte) (*response, error) {
+func (c *claim) read(ctx context.Context) (*response, error) {
 	var (
 		theirs  []byte
 		state   int16
@@ -191,7 +223,7 @@ func (c *claim) read(ctx context.Context, fingerprint []byte) (*response, error)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("read idempotency key: %w", err)
-	case string(theirs) != string(fingerprint):
+	case string(theirs) != string(c.fingerprint):
 		idempotency.WithLabelValues(keyReused).Inc()
 		return nil, errKeyReused
 	case state == 0:
@@ -202,7 +234,7 @@ func (c *claim) read(ctx context.Context, fingerprint []byte) (*response, error)
 		return nil, fmt.Errorf("read stored headers: %w", err)
 	}
 	if resp.body, err = c.open(resp.body); err != nil {
-		return nil, fmt.Errorf("decrypt stored response: %w", err)
+		return nil, fmt.Errorf("open stored response: %w", err)
 	}
 	resp.status, resp.replayed = int(*status), true
 	idempotency.WithLabelValues(keyReplayed).Inc()
@@ -224,12 +256,20 @@ func (c *claim) finish(tx *db.Tx, resp *response) error {
 		}
 		body = []byte(text)
 	}
+	if tx.Compresses() {
+		body = compress.Pack(body)
+	}
+	c.size = len(body)
 	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, resp.status, headers, body).Expect(1, errInFlight)
 	return nil
 }
 
 // open gives a stored body as the client gets it. Releases before sealing stored all of them in clear.
-func (c *claim) open(body []byte) ([]byte, error) {
+func (c *claim) open(stored []byte) ([]byte, error) {
+	body, err := compress.Open(stored)
+	if err != nil {
+		return nil, err
+	}
 	if !c.secret || !secret.Sealed(body) {
 		return body, nil
 	}
@@ -253,10 +293,22 @@ func (r *request) storeResponse(ctx context.Context, resp *response) error {
 	if c == nil || c.stored || resp.replayed {
 		return nil
 	}
+	if c.partial {
+		r.releaseKey(ctx)
+		return nil
+	}
 	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, resp) },
 		db.ReadCommitted(), db.WithCommitCheck(c.done))
-	c.stored = err == nil
+	if err == nil {
+		c.committed()
+	}
 	return err
+}
+
+// committed records that the answer is stored.
+func (c *claim) committed() {
+	c.stored = true
+	c.keys.quota.Add(c.company, c.size, c.keys.db.Now().Add(c.keys.lease+c.keys.ttl))
 }
 
 // releaseKey frees the key of a failed request: only successful responses are stored.

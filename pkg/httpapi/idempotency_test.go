@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -216,4 +217,72 @@ func TestConcurrentRepeatsHaveOneEffect(t *testing.T) {
 	}
 	require.Equal(t, 1, fresh)
 	require.Equal(t, 1, f.stored())
+}
+
+// A large answer takes little room and is replayed byte for byte, and so is one that a release before stored as it was.
+func TestLargeAnswersAreStoredCompressed(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	body := `{"free":{"text":"` + strings.Repeat("all work and no play ", 500) + `"}}`
+	packed, plain := uuid.NewString(), uuid.NewString()
+	first := f.echoOf(body, keyHeader, packed)
+	_, err := f.db.Exec(t.Context(), `DELETE FROM schema_features`)
+	require.NoError(t, err)
+	require.NoError(t, f.db.ReadFeatures(t.Context()))
+	require.Equal(t, string(first.raw), string(f.echoOf(body, keyHeader, plain).raw))
+	size := func(key string) (n int) {
+		t.Helper()
+		require.NoError(t, f.db.QueryRow(t.Context(), `SELECT octet_length(body) FROM idempotency_keys WHERE company_id = $1 AND key = $2`, f.company, key).Scan(&n))
+		return n
+	}
+	require.Less(t, size(packed), 300)
+	require.Equal(t, len(first.raw), size(plain))
+	for _, key := range []string{packed, plain} {
+		again := f.echoOf(body, keyHeader, key)
+		require.Equal(t, "true", again.Header.Get("X-Idempotent-Replayed"))
+		require.Equal(t, string(first.raw), string(again.raw))
+	}
+}
+
+// A company whose stored answers have reached their quota gets no new key, but the answers of those that it has; other
+// companies, and changes without a key, go on.
+func TestQuotaOfStoredAnswers(t *testing.T) {
+	t.Parallel()
+	var meter *quota.Meter
+	f := setup(t, func(c *httpapi.Config) {
+		meter = quota.New(quota.Config{DB: c.DB, Kind: httpapi.QuotaKind, Limit: 500})
+		c.KeyQuota = meter
+	})
+	f.token("neighbour", func(p *access.Principal) { p.Company = tenant.NewID() })
+	body, key := `{"note":"12345678"}`, uuid.NewString()
+	first := f.echoOf(body, keyHeader, key)
+	first.is(t, 200, "")
+	stored := 1
+	for ; stored < 100; stored++ {
+		got := f.echoOf(body, keyHeader, uuid.NewString())
+		if got.StatusCode != 200 {
+			got.is(t, 429, "IDEMPOTENCY_QUOTA_EXCEEDED")
+			require.Equal(t, "3600", got.Header.Get("Retry-After"))
+			require.Equal(t, map[string]any{"limit": 500.0, "used": float64(stored * len(first.raw))}, got.body["meta"])
+			break
+		}
+	}
+	require.Equal(t, (500+len(first.raw)-1)/len(first.raw), stored)
+	require.NoError(t, meter.Flush(t.Context()))
+	f.echoOf(body, keyHeader, uuid.NewString()).is(t, 429, "IDEMPOTENCY_QUOTA_EXCEEDED")
+	again := f.echoOf(body, keyHeader, key)
+	again.is(t, 200, "")
+	require.Equal(t, string(first.raw), string(again.raw))
+	f.echoOf(body).is(t, 200, "")
+	other := request{method: "POST", path: "/things/echo", body: body, token: "neighbour", headers: map[string]string{keyHeader: uuid.NewString()}}
+	f.do(other).is(t, 200, "")
+	f.post(`{"name":"x"}`, keyHeader, uuid.NewString()).is(t, 429, "IDEMPOTENCY_QUOTA_EXCEEDED")
+
+	_, err := f.db.Exec(t.Context(), `UPDATE storage_usage SET expires_at = now() WHERE company_id = $1`, f.company)
+	require.NoError(t, err)
+	require.NoError(t, meter.Flush(t.Context()))
+	f.post(`{"name":"x"}`, keyHeader, uuid.NewString()).is(t, 201, "")
+	require.NoError(t, meter.Flush(t.Context()))
+	used, _ := meter.Above(f.company)
+	require.Positive(t, used, "answers that are stored with their change count, too")
 }

@@ -27,7 +27,7 @@ var (
 // Metrics returns the collectors of this package, to be registered once per process. All label values are initialized:
 // rate() misses the first increment of a counter that did not exist before.
 func Metrics() []prometheus.Collector {
-	for _, result := range []string{keyClaimed, keyReused, keyInFlight, keyReplayed} {
+	for _, result := range []string{keyClaimed, keyReused, keyInFlight, keyReplayed, keyRefused} {
 		idempotency.WithLabelValues(result)
 	}
 	for _, reason := range []string{limitFailures, limitToken, limitInFlight} {
@@ -45,6 +45,7 @@ const (
 	keyReused   = "reused"
 	keyInFlight = "in_flight"
 	keyReplayed = "replayed"
+	keyRefused  = "quota"
 )
 
 // Limits that return 429.

@@ -61,6 +61,6 @@ func (c *Call) TxOptions() []db.Option {
 // Committed records that the transaction with the stored response is committed.
 func (c *Call) Committed() {
 	if c.claim != nil {
-		c.claim.stored = true
+		c.claim.committed()
 	}
 }

@@ -95,20 +95,10 @@ func (p *page) write(fc *fiber.Ctx) error {
 
 // mountDocs serves the API description, a page to browse it offline, the list of error codes, and an index of these.
 func (a *API) mountDocs() {
-	description := sync.OnceValues(func() (*page, error) {
-		raw, err := a.Description()
-		if err != nil {
-			return nil, err
-		}
-		return newPage(fiber.MIMEApplicationJSON, raw), nil
-	})
-	a.route(http.MethodGet, "/openapi.json", func(fc *fiber.Ctx) error {
-		p, err := description()
-		if err != nil {
-			return err
-		}
-		return p.write(fc)
-	})
+	a.mountDocument("/openapi.json", a.Description)
+	if a.cfg.AsyncAPI != nil {
+		a.mountDocument("/asyncapi.json", a.cfg.AsyncAPI)
+	}
 	a.route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 	a.mountPage("/docs/errors", newPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
 	a.mountPage("/docs/init.js", newPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(docsScript)))
@@ -129,6 +119,24 @@ func (a *API) mountDocs() {
 	a.paths.add("/", http.MethodGet, http.MethodHead)
 }
 
+// mountDocument serves a JSON document that is made at its first request, when all operations are registered.
+func (a *API) mountDocument(path string, make func() ([]byte, error)) {
+	document := sync.OnceValues(func() (*page, error) {
+		raw, err := make()
+		if err != nil {
+			return nil, err
+		}
+		return newPage(fiber.MIMEApplicationJSON, raw), nil
+	})
+	a.route(http.MethodGet, path, func(fc *fiber.Ctx) error {
+		p, err := document()
+		if err != nil {
+			return err
+		}
+		return p.write(fc)
+	})
+}
+
 func (a *API) mountPage(path string, p *page) {
 	a.route(http.MethodGet, path, func(fc *fiber.Ctx) error {
 		setDocsHeaders(fc)
@@ -145,13 +153,17 @@ func setDocsHeaders(fc *fiber.Ctx) {
 // index is the body of the root path: links to the documentation.
 func (a *API) index() []byte {
 	root := a.cfg.PublicURL + BasePath
+	links := map[string]string{
+		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
+	}
+	if a.cfg.AsyncAPI != nil {
+		links["events"] = root + "/asyncapi.json"
+	}
 	raw, err := json.MarshalIndent(struct {
 		Name    string            `json:"name"`
 		Release string            `json:"release"`
 		Links   map[string]string `json:"links"`
-	}{"Tradegrid external API", a.cfg.Release, map[string]string{
-		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
-	}}, "", "  ")
+	}{"Tradegrid external API", a.cfg.Release, links}, "", "  ")
 	if err != nil {
 		panic(err) // strings
 	}

@@ -25,6 +25,7 @@ type Call struct {
 	claim  *claim
 	status int
 	op     *Op
+	req    *request
 }
 
 // request holds the state of one request.
@@ -39,6 +40,7 @@ type request struct {
 	parsed  bool
 	call    Call
 	release func()
+	ignored []string // unknown fields and parameters
 }
 
 func (r *request) close() {
@@ -49,7 +51,7 @@ func (r *request) close() {
 
 // checks runs everything that precedes validation. It returns a response if the request is a replay.
 func (r *request) checks(ctx context.Context) (*response, error) {
-	r.call.status, r.call.op = r.op.Status, &r.op.Op
+	r.call.status, r.call.op, r.call.req = r.op.Status, &r.op.Op, r
 	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.receive, r.condition} {
 		if err := check(ctx); err != nil {
 			return nil, err
@@ -132,11 +134,8 @@ func bearer(header string) string {
 }
 
 func (r *request) limit(context.Context) error {
-	d := r.api.cfg.Limiter.Allow(r.call.Principal, 1)
-	r.rateHeaders(d)
-	if !d.OK {
-		rateLimited.WithLabelValues(limitToken).Inc()
-		return rateFault(d, "the rate limit of the token is exceeded")
+	if err := r.allow(1); err != nil {
+		return err
 	}
 	release, ok := r.api.cfg.Limiter.Acquire(r.call.Principal)
 	if !ok {
@@ -146,6 +145,28 @@ func (r *request) limit(context.Context) error {
 	}
 	r.release = release
 	return nil
+}
+
+func (r *request) allow(cost int) error {
+	d := r.api.cfg.Limiter.Allow(r.call.Principal, cost)
+	r.rateHeaders(d)
+	if !d.OK {
+		rateLimited.WithLabelValues(limitToken).Inc()
+		return rateFault(d, "the rate limit of the token is exceeded")
+	}
+	return nil
+}
+
+// charge takes what a request costs beyond that of a simple one, once its body is known. A refused request costs nothing.
+func (r *request) charge(more int) error {
+	if more == 0 {
+		return nil
+	}
+	err := r.allow(more)
+	if err != nil {
+		r.api.cfg.Limiter.Refund(r.call.Principal, 1)
+	}
+	return err
 }
 
 func rateFault(d ratelimit.Decision, why string) error {
@@ -189,10 +210,12 @@ func (r *request) scope(context.Context) error {
 }
 
 func (r *request) component(context.Context) error {
-	if r.op.Component == "" || r.call.Has(r.op.Component) {
-		return nil
+	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {
+		if alias != "" && !r.call.Has(alias) {
+			return ComponentInactive(alias)
+		}
 	}
-	return ComponentInactive(r.op.Component)
+	return nil
 }
 
 // ComponentInactive returns the 403 for an operation whose component is not enabled for the company.

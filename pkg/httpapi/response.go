@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,6 +25,11 @@ type Versioned interface {
 type Identified interface {
 	// RecordID is the last segment of the record's URL.
 	RecordID() string
+}
+
+// Annotated is a body that adds headers to its response.
+type Annotated interface {
+	ResponseHeaders() map[string]string
 }
 
 // Paged returns a page of a list, or the error from reading it.
@@ -64,6 +70,9 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 func recordHeaders(op Op, body any, h map[string]string) {
 	if v, ok := body.(Versioned); ok {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
+	}
+	if a, ok := body.(Annotated); ok {
+		maps.Copy(h, a.ResponseHeaders())
 	}
 	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
 		if !strings.Contains(op.Path, "{") {

@@ -45,6 +45,9 @@ type Edit func(*Op)
 // Answers sets the status of success.
 func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
 
+// AlsoNeeds names a second component that must be enabled.
+func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }
+
 func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) Op {
 	if m, rest, ok := strings.Cut(path, " "); ok {
 		method, path = m, rest

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -68,7 +69,7 @@ func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, 
 	if err != nil {
 		return nil, fmt.Errorf("read event log: %w", err)
 	}
-	entries, err := pgx.CollectRows(rows, pgx.RowToStructByPos[LogEntry])
+	entries, err := pgx.CollectRows(rows, logEntry)
 	if err != nil {
 		return nil, fmt.Errorf("read event log: %w", err)
 	}
@@ -81,7 +82,7 @@ func LogEvent(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID
 	if err != nil {
 		return LogEntry{}, fmt.Errorf("read event %s: %w", id, err)
 	}
-	entry, err := pgx.CollectExactlyOneRow(rows, pgx.RowToStructByPos[LogEntry])
+	entry, err := pgx.CollectExactlyOneRow(rows, logEntry)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return LogEntry{}, ErrNotLogged
 	}
@@ -89,6 +90,14 @@ func LogEvent(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID
 		return LogEntry{}, fmt.Errorf("read event %s: %w", id, err)
 	}
 	return entry, nil
+}
+
+func logEntry(row pgx.CollectableRow) (LogEntry, error) {
+	e, err := pgx.RowToStructByPos[LogEntry](row)
+	if err == nil {
+		e.Body, err = compress.Open(e.Body)
+	}
+	return e, err
 }
 
 // Cursor is a reader's position in the log. It also holds the time up to which the reader has seen everything: the

@@ -34,6 +34,9 @@ var (
 	deadRows = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_outbox_dead_total", Help: "Rows moved to outbox_dead because Kafka rejects them permanently, by topic.",
 	}, []string{"topic"})
+	trimmed = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_event_log_trimmed_total", Help: "Events removed from the event log before their time, because their company was above its quota.",
+	})
 	batchSize = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "tradegrid_outbox_batch_size", Help: "Number of rows per published batch.", Buckets: []float64{1, 2, 5, 10, 20, 50, 100, 200, 500, 1000},
 	})
@@ -60,7 +63,7 @@ func Metrics() []prometheus.Collector {
 		deadRows.WithLabelValues(topic)
 	}
 	return []prometheus.Collector{
-		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, batchSize,
+		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, trimmed, batchSize,
 		relayLeases, leasesOwned, relayTakeovers,
 	}
 }

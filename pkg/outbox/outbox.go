@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"go.opentelemetry.io/otel/propagation"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
@@ -57,6 +58,9 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 	}
 	if m.Payload == nil {
 		m.Payload = []byte{} // a tombstone
+	}
+	if tx.Compresses() {
+		m.Payload = compress.Pack(m.Payload)
 	}
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)

@@ -46,6 +46,14 @@ type poisonRow struct {
 	reason error
 }
 
+// deadPayload is what operators find in outbox_dead: the payload in clear if it can be read.
+func (p *poisonRow) deadPayload() []byte {
+	if p.corrupt != nil {
+		return p.Stored
+	}
+	return p.Payload
+}
+
 // publish sends the rows in order and waits until Kafka has accepted or rejected each. An error means that
 // their outcome is unknown; they are published again.
 func (r *Relay) publish(ctx context.Context, p *part, rows []row, s *slot) (*batch, error) {
@@ -95,8 +103,7 @@ func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, erro
 			errs[i] = errHeldBack
 			continue
 		}
-		if !legalTopic.MatchString(rows[i].Topic) {
-			errs[i] = kerr.InvalidTopicException // brokers report it like a missing topic
+		if errs[i] = rows[i].unsendable(); errs[i] != nil {
 			continue
 		}
 		wg.Add(1)
@@ -158,12 +165,23 @@ func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error
 }
 
 func (r *Relay) produceAlone(ctx context.Context, m *row) error {
-	if !legalTopic.MatchString(m.Topic) {
-		return kerr.InvalidTopicException
+	if err := m.unsendable(); err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()
 	return r.client.ProduceSync(ctx, kafkaRecord(m)).FirstErr()
+}
+
+// unsendable is why Kafka need not be asked about a row; nil = it must be.
+func (m *row) unsendable() error {
+	switch {
+	case m.corrupt != nil:
+		return errors.Join(kerr.InvalidRecord, m.corrupt)
+	case !legalTopic.MatchString(m.Topic):
+		return kerr.InvalidTopicException // brokers report it like a missing topic
+	}
+	return nil
 }
 
 func topicAt(rows []row, pos int64) string {

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 )
 
 // RelayConfig configures a relay. Zero values take the default in brackets.
@@ -32,6 +33,7 @@ type RelayConfig struct {
 	PublishTimeout time.Duration // how long to wait for Kafka to acknowledge a batch [10s]
 	DrainTimeout   time.Duration // how long to wait for batches in flight when the relay stops [15s]
 	EventRetention time.Duration // how long the event log keeps an event [30 days]
+	EventQuota     int64         // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
 	Cleanup        time.Duration // interval between deletions of expired rows, PostgreSQL only [1m]
 	CleanupJobs    []cleanup.Job // jobs that delete expired rows
 	Stats          time.Duration // interval between measurements of the outbox [10s]
@@ -80,6 +82,7 @@ func (c RelayConfig) Validate() error {
 	check(d.Parallel >= 1 && d.Parallel <= Buckets, "--relay-parallel %d must be 1 to %d", d.Parallel, Buckets)
 	check(d.Lookback > 0, "--relay-lookback %s must be above 0", d.Lookback)
 	check(d.FullSweep > 0, "--relay-full-sweep %s must be above 0", d.FullSweep)
+	check(d.EventQuota >= 0, "--event-quota %d must not be below 0; 0 = no quota", d.EventQuota)
 	check(d.EventRetention >= time.Hour, "--event-retention %s must be at least 1h", d.EventRetention)
 	return errors.Join(errs...)
 }
@@ -96,6 +99,7 @@ type Relay struct {
 	log    *slog.Logger
 	owner  string
 	hooks  hooks
+	quota  *quota.Meter
 	wake   chan struct{} // capacity 1; wakes the scheduler
 	abort  chan struct{} // closed when the drain timeout has passed
 
@@ -156,6 +160,7 @@ func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 		abort: make(chan struct{}),
 	}
 	r.log = cfg.Log.With("relay", r.owner)
+	r.quota = newQuota(r)
 	for b := range r.parts {
 		r.parts[b] = &part{bucket: int32(b), limit: cfg.BatchSize}
 	}
@@ -174,6 +179,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	background.Go(func() { r.keepLeases(leases, ctx.Done()) })
 	background.Go(func() { r.cleanUp(ctx) })
 	background.Go(func() { r.keepStats(ctx) })
+	background.Go(func() { _ = r.quota.Run(ctx) }) // it ends with ctx and returns nil
 	r.schedule(ctx, work)
 	r.drain()
 	stopWork()

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -41,10 +42,12 @@ type row struct {
 	AggType     string
 	AggID       uuid.UUID
 	AggVersion  int64
-	Payload     []byte
+	Stored      []byte // payload as the row has it, perhaps compressed; the event log gets it as it is
 	Traceparent string
 	Tracestate  string
 	CreatedAt   time.Time
+	Payload     []byte `db:"-"` // as it is published
+	corrupt     error  // why there is no payload
 }
 
 // schedule finds buckets with rows and starts workers for them until ctx is done; the workers run with the context work.
@@ -306,6 +309,9 @@ func (r *Relay) scan(ctx context.Context, bucket int32, low int64, limit int) ([
 	rows, err := read(ctx, r.db, pgx.RowToStructByPos[row], sqlScan, bucket, low, limit)
 	if err != nil {
 		return nil, fmt.Errorf("scan outbox bucket %d: %w", bucket, err)
+	}
+	for i := range rows {
+		rows[i].Payload, rows[i].corrupt = compress.Open(rows[i].Stored)
 	}
 	return rows, nil
 }

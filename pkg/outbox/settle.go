@@ -59,13 +59,18 @@ func (r *Relay) settle(ctx context.Context, b *batch) error {
 		for _, p := range b.poison {
 			if gone[p.place()] {
 				tx.Queue(sqlInsertDead, b.bucket, p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
-					p.AggVersion, p.Payload, p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
+					p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
 			}
 		}
 		return nil
 	}, db.ReadCommitted(), db.Repeatable()) // a repetition deletes nothing and therefore logs nothing
 	if err != nil {
 		return fmt.Errorf("settle outbox bucket %d: %w", b.bucket, err)
+	}
+	for i := range all {
+		if all[i].logged() && gone[all[i].place()] {
+			r.quota.Add(all[i].Company, len(all[i].Stored), all[i].CreatedAt.Add(r.cfg.EventRetention))
+		}
 	}
 	repeated.Add(float64(len(all) - len(gone)))
 	for _, p := range b.poison {
@@ -135,11 +140,14 @@ func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[p
 	return gone, nil
 }
 
+// logged reports whether the row goes into the event log. A damaged one would fail every reader.
+func (m *row) logged() bool { return m.Topic == topics.Events && m.corrupt == nil }
+
 // appendLog queues the log entries of the events whose rows this transaction deleted.
 func (r *Relay) appendLog(tx *db.Tx, bucket int32, rows []row, gone map[place]bool) {
 	var events []*row
 	for i := range rows {
-		if rows[i].Topic == topics.Events && gone[rows[i].place()] {
+		if rows[i].logged() && gone[rows[i].place()] {
 			events = append(events, &rows[i])
 		}
 	}
@@ -182,8 +190,8 @@ func (c *columns) add(e *row, back int64, expires time.Time) {
 	c.aggType = append(c.aggType, e.AggType)
 	c.aggID = append(c.aggID, e.AggID)
 	c.version = append(c.version, e.AggVersion)
-	c.body = append(c.body, e.Payload)
+	c.body = append(c.body, e.Stored)
 	c.occurred = append(c.occurred, e.CreatedAt)
 	c.expires = append(c.expires, expires)
-	c.bytes += len(e.Payload)
+	c.bytes += len(e.Stored)
 }

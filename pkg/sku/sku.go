@@ -98,6 +98,17 @@ func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID
 		With("barcode", it.barcode()).With("entity", entity).With("id", id)
 }
 
+const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity = $3`
+
+// Find returns the id of the item with a SKU, or the nil UUID. Case and surrounding space do not count.
+func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku string) (id uuid.UUID, err error) {
+	err = q.QueryRow(ctx, sqlSelectBySKU, company, key(strings.TrimSpace(sku)), entity).Scan(&id)
+	if err != nil && !db.IsNoRows(err) {
+		return id, fmt.Errorf("find the item with a SKU: %w", err)
+	}
+	return id, nil
+}
+
 const (
 	sqlInsertSKU     = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, $2, $3, $4, $5, $6)`
 	sqlUpdateStatus  = `UPDATE skus SET status = $4 WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`

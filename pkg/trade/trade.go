@@ -71,8 +71,17 @@ type Client struct {
 	PaymentTermsDays *int32
 	CreditLimit      money.Amount // 0 = no limit
 	Balance          money.Amount // negative = the client owes
+	Points           int64        // loyalty points; negative after a refund of a sale whose points were spent
 	PriceListID      *uuid.UUID   // of the client, otherwise of its group
 }
+
+// Reasons for a change of a client's loyalty points.
+const (
+	PointsRedeemed  = "redeemed"            // as a discount of a sale
+	PointsEarned    = "earned"              // by a sale
+	PointsReturned  = "redemption_returned" // by a refund
+	PointsTakenBack = "accrual_reversed"    // by a refund
+)
 
 // StockKey identifies a product or variant with stock. Variant is the zero UUID for a product without variants.
 type StockKey struct {

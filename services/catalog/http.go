@@ -12,6 +12,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.DeleteWith(r, "/catalog/categories/{id}", "deleteCategory", "Delete a category", s.DeleteCategory)
 	httpapi.List(r, "/catalog/products", "listProducts", "List products", s.Products)
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct)
+	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create and change up to 100 products",
+		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU})
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Change a product", s.UpdateProduct)
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)

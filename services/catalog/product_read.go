@@ -7,7 +7,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -42,6 +45,15 @@ func (s *Service) Product(ctx context.Context, by access.Caller, id uuid.UUID, w
 	one := []Product{p}
 	err = s.complete(ctx, by.Company, one, with)
 	return one[0], err
+}
+
+// productBySKU returns the id of the product with a SKU.
+func (s *Service) productBySKU(ctx context.Context, q db.Querier, company tenant.ID, text string) (uuid.UUID, error) {
+	id, err := sku.Find(ctx, q, company, sku.Product, text)
+	if err == nil && id == uuid.Nil {
+		err = apierr.NotFound("PRODUCT", text)
+	}
+	return id, err
 }
 
 // ProductVariants returns the variants of a product; the product must exist.

@@ -14,7 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const sqlSelectDocumentClient = `SELECT c.id, c.display_name, c.phone, c.email, c.status = 'archived', c.payment_terms_days, c.credit_limit, c.balance,
+const sqlSelectDocumentClient = `SELECT c.id, c.display_name, c.phone, c.email, c.status = 'archived', c.payment_terms_days, c.credit_limit, c.balance, c.points,
 COALESCE(c.price_list_id, (SELECT g.price_list_id FROM client_groups g WHERE g.company_id = c.company_id AND g.id = c.group_id))
 FROM clients c WHERE c.company_id = $1 AND c.id = $2`
 
@@ -28,7 +28,7 @@ func (s *Service) DocumentClient(ctx context.Context, q db.Querier, company tena
 		sql = sqlLockDocumentClient
 	}
 	err = q.QueryRow(ctx, sql, company, id).Scan(
-		&c.ID, &c.DisplayName, &c.Phone, &c.Email, &c.Archived, &c.PaymentTermsDays, &c.CreditLimit, &c.Balance, &c.PriceListID)
+		&c.ID, &c.DisplayName, &c.Phone, &c.Email, &c.Archived, &c.PaymentTermsDays, &c.CreditLimit, &c.Balance, &c.Points, &c.PriceListID)
 	if db.IsNoRows(err) {
 		return trade.Client{}, false, nil
 	}

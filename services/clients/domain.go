@@ -15,14 +15,18 @@ var group = httpapi.Group{Tag: "Clients", Scope: "clients", Component: "clients"
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "clients",
-		Events: event.Declare(group.Component, group.Scope, created, updated, archived, restored),
+		Events: event.Declare(group.Component, group.Scope, created, updated, archived, restored, interacted),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "CLIENT_ARCHIVED", Advice: "An archived client cannot be used in a new record. Restore it first."},
 			{Status: 409, Code: "CLIENT_BALANCE_OUT_OF_RANGE", Advice: "The client's balance would exceed the largest amount that can be stored. Check the amounts of the order."},
+			{Status: 409, Code: "CLIENT_ANONYMIZED", Advice: "The personal data of the client was removed, which is final. Create another client."},
+			{Status: 409, Code: "CLIENT_GROUP_IN_USE", Advice: "Clients belong to the group; meta.clients counts them. Assign them to another group first."},
+			{Status: 409, Code: "PRICE_LIST_IN_USE", Advice: "Clients or groups have the price list; meta counts both. Assign them another one first."},
+			{Status: 409, Code: "LOYALTY_POINTS_INSUFFICIENT", Advice: "The client has fewer points than redeemPoints. Read the client and redeem at most its points."},
 		},
-		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST"},
-		Tables:   []resource.Described{table, groups, priceLists},
-		Lists:    []domain.Statements{items},
+		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST", "ADDRESS", "ASSET", "INTERACTION"},
+		Tables:   []resource.Described{table, groups, priceLists, addresses, assets, interactions},
+		Lists:    []domain.Statements{items, addressItems, assetItems, interactionItems, pointsItems},
 		Samples: []domain.Sample{{
 			Entity: "CLIENT", Path: "/clients", Change: `{"marketingConsent":false,"birthday":null,"displayName":"Acme & Co"}`,
 			Create: `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"office@example.com",

@@ -1,6 +1,6 @@
-// Package clients manages the customers of a company: individuals and legal entities, their groups and price lists.
-// Documents of other packages read a client with [Service.DocumentClient] and change its balance with
-// [Service.AddBalance].
+// Package clients manages the customers of a company: individuals and legal entities, their addresses, assets, interactions
+// and loyalty points, and the groups and price lists of the company. Documents of other packages read a client with
+// [Service.DocumentClient], and change its balance with [Service.AddBalance] and its points with [Service.AddPoints].
 package clients
 
 import (
@@ -62,12 +62,15 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Fi
 	return table.Create(ctx, tx, by, c, created)
 }
 
-// Update changes a client. If nothing differs, there is no new version and no event.
+// Update changes a client, unless it is anonymized. If nothing differs, there is no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Client, error) {
 	if v := in.Value; v.AssignedToID != nil || v.GroupID != nil || v.PriceListID != nil {
 		tx.ReadsMore()
 	}
 	return table.Change(ctx, tx, by, id, func(before Client, c *Client) error {
+		if before.AnonymizedAt != nil && len(in.Names()) > 0 {
+			return errAnonymized
+		}
 		in.Apply(&c.Fields)
 		return s.settle(ctx, tx, by.Company, before, c)
 	}, updated)

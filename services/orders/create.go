@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -60,10 +61,8 @@ func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Detail
 
 // Preview holds the amounts of an order that is not stored.
 type Preview struct {
-	Subtotal        money.Amount  `json:"subtotal"`
+	lineitem.Totals
 	DiscountPercent money.Percent `json:"discountPercent"`
-	DiscountAmount  money.Amount  `json:"discountAmount"`
-	Total           money.Amount  `json:"total"`
 	DeliveryCost    money.Amount  `json:"deliveryCost"`
 	AmountDue       money.Amount  `json:"amountDue"`
 	Lines           []Line        `json:"lines"`
@@ -76,25 +75,24 @@ func (s *Service) Preview(ctx context.Context, by access.Caller, in Input) (Prev
 		return Preview{}, err
 	}
 	return Preview{
-		Subtotal: o.Subtotal, DiscountPercent: o.DiscountPercent, DiscountAmount: o.DiscountAmount, Total: o.Total,
-		DeliveryCost: o.DeliveryCost, AmountDue: o.AmountDue, Lines: o.Lines,
+		Totals: o.Totals, DiscountPercent: o.DiscountPercent, DeliveryCost: o.DeliveryCost, AmountDue: o.AmountDue, Lines: o.Lines,
 	}, nil
 }
 
 // draft computes a new order without its number.
 func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order, error) {
-	if err := checkItems(in.Items); err != nil {
+	if err := lineitem.Check(in.Items); err != nil {
 		return Order{}, err
 	}
 	o := s.newOrder(by, in)
 	found, err := s.resolve(ctx, s.db, by.Company, references{
-		known: s.refer(&Header{}, &o.Header), items: itemRefs(in.Items), customer: o.CustomerID, address: o.AddressID,
+		known: s.refer(&Header{}, &o.Header), items: lineitem.Refs(in.Items), customer: o.CustomerID, address: o.AddressID,
 		warehouse: in.WarehouseID, defaultWarehouse: true, source: o.Source, external: o.ExternalID,
 	})
 	if err != nil {
 		return Order{}, err
 	}
-	if o.Lines, err = (lineBuilder{items: found.items, prices: found.prices}).lines(in.Items); err != nil {
+	if o.Lines, err = found.lines(in.Items, nil); err != nil {
 		return Order{}, err
 	}
 	if err := found.check(o.CustomerID); err != nil {

@@ -30,7 +30,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "ORDER_HAS_SHIPMENTS", Advice: "Part of the order has been shipped. Cancel its shipments before cancelling the order."},
 			{Status: 409, Code: "ORDER_DELIVERY_TRANSITION_INVALID", Advice: "The delivery cannot change to this status from its current one; a delivery method can be cleared only before anything is shipped."},
 		},
-		Entities: []string{"ORDER", "ASSET", "ADDRESS", "DEAL"},
+		Entities: []string{"ORDER", "DEAL"},
 		Tables:   []resource.Described{table},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{

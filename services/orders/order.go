@@ -5,6 +5,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
@@ -22,13 +23,11 @@ type Header struct {
 	Status        string `json:"status" enum:"new,confirmed,in_progress,ready,completed,cancelled"`
 	PaymentStatus string `json:"paymentStatus" enum:"unpaid,partial,paid,refunded"`
 	Details
-	DealID             *uuid.UUID     `json:"dealId" format:"uuid" db:",insert"`
-	WarehouseID        *uuid.UUID     `json:"warehouseId" format:"uuid" doc:"warehouse in which items are reserved; null on some old orders until their items or status change"`
-	AddressLabel       *string        `json:"addressLabel"`
-	DeliveryStatus     *string        `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
-	Subtotal           money.Amount   `json:"subtotal" doc:"before the discount"`
-	DiscountAmount     money.Amount   `json:"discountAmount"`
-	Total              money.Amount   `json:"total" doc:"after the discount, without deliveryCost"`
+	DealID         *uuid.UUID `json:"dealId" format:"uuid" db:",insert"`
+	WarehouseID    *uuid.UUID `json:"warehouseId" format:"uuid" doc:"warehouse in which items are reserved; null on some old orders until their items or status change"`
+	AddressLabel   *string    `json:"addressLabel"`
+	DeliveryStatus *string    `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
+	lineitem.Totals
 	AmountDue          money.Amount   `json:"amountDue" db:"-" doc:"total + deliveryCost - prepaidAmount"`
 	CreatedByID        *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
 	AllowedTransitions []string       `json:"allowedTransitions" db:"-" doc:"statuses that the order can change to"`
@@ -79,58 +78,16 @@ type Fields struct {
 
 // LineInput is one line in a request.
 type LineInput struct {
-	Kind      string          `json:"kind,omitempty" enum:"product,service,custom" default:"product"`
-	RefID     *uuid.UUID      `json:"refId,omitempty" format:"uuid" nullable:"true" doc:"required for product and service"`
-	VariantID *uuid.UUID      `json:"variantId,omitempty" format:"uuid" nullable:"true" doc:"required if the product has variants"`
-	Name      *string         `json:"name,omitempty" minLength:"1" maxLength:"255" doc:"required for custom; otherwise overrides the name in the catalog"`
-	Qty       *money.Qty      `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
-	UnitPrice *money.Amount   `json:"unitPrice,omitempty" minimum:"0" doc:"required for custom; default: price of the price list or the catalog plus modifiers"`
-	Modifiers []ModifierInput `json:"modifiers,omitempty" maxItems:"50"`
-	Note      *string         `json:"note,omitempty" nullable:"true" maxLength:"4000"`
-}
-
-// ModifierInput is a selected option in a request.
-type ModifierInput struct {
-	OptionID uuid.UUID  `json:"optionId" format:"uuid"`
-	Qty      *money.Qty `json:"qty,omitempty" exclusiveMinimum:"0" maximum:"1000000" doc:"default 1"`
+	lineitem.Input
+	Note *string `json:"note,omitempty" nullable:"true" maxLength:"4000"`
 }
 
 // Line is one line of an order. See docs/reference/rules.md#order-lines.
 type Line struct {
-	ID             uuid.UUID    `json:"id" format:"uuid"`
-	Kind           string       `json:"kind" enum:"product,service,custom"`
-	RefID          *uuid.UUID   `json:"refId" format:"uuid"`
-	VariantID      *uuid.UUID   `json:"variantId" format:"uuid"`
-	SKU            *string      `json:"sku"`
-	Name           string       `json:"name"`
-	Unit           *string      `json:"unit"`
-	Qty            money.Qty    `json:"qty"`
-	UnitPrice      money.Amount `json:"unitPrice"`
-	Amount         money.Amount `json:"amount" doc:"qty × unitPrice"`
-	DiscountAmount money.Amount `json:"discountAmount" doc:"share of the order's discount"`
-	Total          money.Amount `json:"total" doc:"amount - discountAmount"`
-	ReservedQty    money.Qty    `json:"reservedQty"`
-	ShippedQty     money.Qty    `json:"shippedQty"`
-	Modifiers      []Modifier   `json:"modifiers"`
-	Note           *string      `json:"note"`
-	SortOrder      int32        `json:"sortOrder"`
-
-	stock []stockItem
-}
-
-// Modifier is a selected option of a line.
-type Modifier struct {
-	OptionID  uuid.UUID    `json:"optionId" format:"uuid"`
-	Name      string       `json:"name"`
-	Surcharge money.Amount `json:"surcharge" doc:"per piece"`
-	Qty       money.Qty    `json:"qty"`
-}
-
-// stockItem is a stock item of a line: the product itself, or a component of a bundle.
-type stockItem struct {
-	Product uuid.UUID `json:"productId"`
-	Variant uuid.UUID `json:"variantId"`
-	Qty     money.Qty `json:"qty"` // for the whole line
+	lineitem.Line
+	ReservedQty money.Qty `json:"reservedQty"`
+	ShippedQty  money.Qty `json:"shippedQty"`
+	Note        *string   `json:"note"`
 }
 
 // TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and

@@ -125,7 +125,7 @@ func readLines(rows pgx.Rows, each func(order uuid.UUID, l Line)) error {
 		if err := json.Unmarshal([]byte(modifiers), &l.Modifiers); err != nil {
 			return fmt.Errorf("read modifiers of order line: %w", err)
 		}
-		if err := json.Unmarshal([]byte(stock), &l.stock); err != nil {
+		if err := json.Unmarshal([]byte(stock), &l.Stock); err != nil {
 			return fmt.Errorf("read stock of order line: %w", err)
 		}
 		each(order, l)
@@ -151,7 +151,7 @@ func insertLines(tx *db.Tx, o *Order) {
 		skus[i], names[i], units[i], notes[i] = l.SKU, l.Name, l.Unit, l.Note
 		qtys[i], reserved[i], shipped[i] = l.Qty, l.ReservedQty, l.ShippedQty
 		prices[i], amounts[i], discounts[i], totals[i] = l.UnitPrice, l.Amount, l.DiscountAmount, l.Total
-		modifiers[i], stock[i], sort[i] = jsonArray(l.Modifiers), jsonArray(l.stock), l.SortOrder
+		modifiers[i], stock[i], sort[i] = jsonArray(l.Modifiers), jsonArray(l.Stock), l.SortOrder
 	}
 	tx.Queue(sqlInsertLines, o.CompanyID, o.ID, ids, kinds, refs, variants, skus, names, units, qtys, prices, amounts, discounts, totals,
 		reserved, shipped, modifiers, stock, notes, sort).Expect(int64(n), nil)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -99,6 +100,8 @@ func TestEventsCarryTheOrder(t *testing.T) {
 	for rows.Next() {
 		var raw []byte
 		require.NoError(t, rows.Scan(&raw))
+		raw, err := compress.Open(raw)
+		require.NoError(t, err)
 		var e map[string]any
 		require.NoError(t, json.Unmarshal(raw, &e))
 		got = append(got, e)

@@ -5,25 +5,18 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
 // price computes the amounts and the payment status of the order from its lines, discount and payments. Payments above
 // the amount payable are 409 ORDER_OVERPAID. See docs/reference/rules.md#discounts.
 func (o *Order) price() error {
-	amounts := make([]money.Amount, len(o.Lines))
-	for i, l := range o.Lines {
-		amounts[i] = l.Amount
-	}
 	var err error
-	if o.Subtotal, err = money.Sum(amounts...); err != nil {
+	if o.Totals, err = lineitem.Sum(o.Lines, o.DiscountPercent); err != nil {
 		return err
 	}
-	o.DiscountAmount = money.Discount(o.Subtotal, o.DiscountPercent)
-	o.Total = o.Subtotal - o.DiscountAmount
-	for i, share := range money.Spread(o.DiscountAmount, amounts) {
-		o.Lines[i].DiscountAmount, o.Lines[i].Total = share, amounts[i]-share
-	}
+	lineitem.Spread(o.Lines, o.DiscountAmount)
 	payable, err := money.Sum(o.Total, o.DeliveryCost)
 	if err != nil {
 		return err

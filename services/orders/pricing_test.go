@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
@@ -13,7 +14,7 @@ import (
 func orderOf(amounts ...money.Amount) Order {
 	var o Order
 	for _, a := range amounts {
-		o.Lines = append(o.Lines, Line{Qty: money.Units(1), UnitPrice: a, Amount: a})
+		o.Lines = append(o.Lines, Line{Line: lineitem.Line{Qty: money.Units(1), UnitPrice: a, Amount: a}})
 	}
 	return o
 }

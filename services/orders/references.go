@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -108,6 +109,15 @@ func (s *Service) resolveWarehouse(ctx context.Context, q db.Querier, company te
 		return err // only items with stock require one, see needsWarehouse
 	}
 	return missing(err, ok, "WAREHOUSE", "warehouseId", *id)
+}
+
+// lines builds the lines of the items; before are those that the order had, whose items may be hidden.
+func (r *resolved) lines(items []LineInput, before []Line) ([]Line, error) {
+	b := lineitem.Builder{Items: r.items, Prices: r.prices}
+	if before != nil {
+		b.Known = lineitem.RefsOf(before)
+	}
+	return lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, Note: in.Note} })
 }
 
 // assignWarehouse assigns the default warehouse to an order that needs one. Orders of a company without a warehouse were

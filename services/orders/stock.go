@@ -9,7 +9,7 @@ import (
 
 // needsWarehouse reports whether the order has items with stock but no warehouse.
 func (o *Order) needsWarehouse() bool {
-	return o.WarehouseID == nil && slices.ContainsFunc(o.Lines, func(l Line) bool { return len(l.stock) > 0 })
+	return o.WarehouseID == nil && slices.ContainsFunc(o.Lines, func(l Line) bool { return len(l.Stock) > 0 })
 }
 
 // reserve sets the reserved quantity of each line: its full quantity while the order is open and has a warehouse.
@@ -17,7 +17,7 @@ func (o *Order) reserve() {
 	for i := range o.Lines {
 		l := &o.Lines[i]
 		l.ReservedQty = 0
-		if len(l.stock) > 0 && o.WarehouseID != nil && !o.isFinal() {
+		if len(l.Stock) > 0 && o.WarehouseID != nil && !o.isFinal() {
 			l.ReservedQty = l.Qty - l.ShippedQty
 		}
 	}
@@ -41,7 +41,7 @@ func (o *Order) deltas(fill func(l *Line, d *trade.StockDelta, q money.Qty)) []t
 		return nil
 	}
 	for i := range o.Lines {
-		for _, s := range o.Lines[i].stock {
+		for _, s := range o.Lines[i].Stock {
 			d := trade.StockDelta{Warehouse: *o.WarehouseID, StockKey: trade.StockKey{Product: s.Product, Variant: s.Variant}}
 			fill(&o.Lines[i], &d, s.Qty)
 			all = append(all, d)

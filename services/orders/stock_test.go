@@ -6,32 +6,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
-
-func TestWhatLinesTakeFromTheWarehouse(t *testing.T) {
-	t.Parallel()
-	s := newShelf()
-	plain, shirt := s.plain.ID, s.shirt.ID
-	for name, row := range map[string]struct {
-		ref  trade.ItemRef
-		qty  money.Qty
-		want []stockItem
-	}{
-		"product":          {s.plain, 1500, []stockItem{{Product: plain, Qty: 1500}}},
-		"variant":          {s.large, 1000, []stockItem{{Product: shirt, Variant: s.large.Variant, Qty: 1000}}},
-		"service":          {s.service, 1000, nil},
-		"bundle":           {s.bundle, 2000, []stockItem{{Product: plain, Qty: 5000}, {Product: shirt, Qty: 666}}},
-		"half of a bundle": {s.bundle, 500, []stockItem{{Product: plain, Qty: 1250}, {Product: shirt, Qty: 167}}}, // 166.5
-	} {
-		got, err := components(row.ref, s.items[row.ref], row.qty)
-		require.NoError(t, err, name)
-		require.Equal(t, row.want, got, name)
-	}
-	_, err := components(s.bundle, s.items[s.bundle], money.MaxQty)
-	requireFault(t, "VALIDATION_ERROR", err)
-}
 
 func TestReserves(t *testing.T) {
 	t.Parallel()
@@ -56,9 +34,9 @@ func TestReserves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Order{Header: Header{Status: row.status, WarehouseID: row.warehouse}, Lines: []Line{
-				{Qty: 3000, ShippedQty: row.shipped, stock: []stockItem{{Product: product, Qty: 3000}}},
-				{Qty: 1000, stock: []stockItem{{Product: part, Qty: 2500}}},
-				{Qty: 1000},
+				{Line: lineitem.Line{Qty: 3000, Stock: []lineitem.StockItem{{Product: product, Qty: 3000}}}, ShippedQty: row.shipped},
+				{Line: lineitem.Line{Qty: 1000, Stock: []lineitem.StockItem{{Product: part, Qty: 2500}}}},
+				{Line: lineitem.Line{Qty: 1000}},
 			}}
 			require.Equal(t, row.warehouse == nil, o.needsWarehouse())
 			o.reserve()
@@ -72,5 +50,5 @@ func TestReserves(t *testing.T) {
 			}
 		})
 	}
-	require.False(t, (&Order{Lines: []Line{{Qty: 1}}}).needsWarehouse(), "nothing in it has stock")
+	require.False(t, (&Order{Lines: []Line{{Line: lineitem.Line{Qty: 1}}}}).needsWarehouse(), "nothing in it has stock")
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
@@ -15,7 +16,7 @@ import (
 // Update changes an order. Items can change only while it is new or confirmed (409 ORDER_ITEMS_LOCKED). Of a completed or
 // cancelled order, only note, assignedToId and prepaidAmount can change (409 ORDER_FINALIZED).
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Order, error) {
-	if err := checkItems(in.Value.Items); err != nil {
+	if err := lineitem.Check(in.Value.Items); err != nil {
 		return Order{}, err
 	}
 	before, err := s.lock(ctx, tx, by, id)
@@ -54,7 +55,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 		return err
 	}
 	if newItems {
-		if o.Lines, err = (lineBuilder{items: found.items, prices: found.prices, known: before.itemRefs()}).lines(f.Items); err != nil {
+		if o.Lines, err = found.lines(f.Items, before.Lines); err != nil {
 			return err
 		}
 	}
@@ -83,7 +84,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 
 // newReferences returns the changed references of the order, and its new items with the client that determines prices.
 func (s *Service) newReferences(before, o *Order, items []LineInput) references {
-	r := references{known: s.refer(&before.Header, &o.Header), items: itemRefs(items)}
+	r := references{known: s.refer(&before.Header, &o.Header), items: lineitem.Refs(items)}
 	if !samePtr(before.CustomerID, o.CustomerID) || len(items) > 0 {
 		r.customer = o.CustomerID
 	}

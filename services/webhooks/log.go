@@ -63,8 +63,7 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 		return nil, apierr.Invalid(apierr.Field{Field: "dateFrom", Code: apierr.Conflict, Message: "dateFrom: must not be after dateTo"})
 	}
 	if cursor.Expired(now, s.retention) {
-		return nil, apierr.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
-			fmt.Sprintf("events behind the cursor are no longer kept (%d days): read the records themselves again, then start without a cursor", s.retention/(24*time.Hour)))
+		return nil, cursorExpired(fmt.Sprintf("they are kept for %d days", s.retention/(24*time.Hour)))
 	}
 	var entries []outbox.LogEntry
 	if all || len(names) > 0 {
@@ -73,9 +72,27 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 			return nil, err
 		}
 	}
+	if err := s.checkFloor(ctx, by.Company, cursor); err != nil {
+		return nil, err
+	}
 	more := len(entries) > in.Limit
 	entries = entries[:min(len(entries), in.Limit)]
 	return writePage(entries, cursorText(by.Company, cursor.Next(entries, more, now)), more), nil
+}
+
+func cursorExpired(why string) error {
+	return apierr.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
+		"events behind the cursor are no longer in the log ("+why+"): read the records themselves again, then start without a cursor")
+}
+
+// checkFloor refuses a cursor behind which events were removed before their time. It is called after the events were
+// read: what was removed meanwhile may be missing.
+func (s *Service) checkFloor(ctx context.Context, company tenant.ID, c outbox.Cursor) error {
+	floor, err := outbox.LogFloor(ctx, s.db, company)
+	if err == nil && floor.Missed(c) {
+		return cursorExpired("the log of the company is above its quota")
+	}
+	return err
 }
 
 // readable lists the names of the events that are wanted and that the caller may see. all means that no list is

@@ -181,6 +181,24 @@ func TestExpiredCursor(t *testing.T) {
 	require.Empty(t, readLog(t, r.Client, "cursor="+text(9*24*time.Hour)).Items)
 }
 
+// Whoever is behind events that were removed for the quota is told; others read on.
+func TestCursorBehindTheFloor(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	at := time.Now().Add(-72 * time.Hour)
+	_, err := r.db.Exec(t.Context(), `INSERT INTO event_log_floors (company_id, seq, occurred_at) VALUES ($1, 7, $2)`, r.company(), at)
+	require.NoError(t, err)
+	text := func(after int64, seen time.Time) string {
+		return base64.RawURLEncoding.EncodeToString([]byte(outbox.Cursor{After: after, Seen: seen}.String()))
+	}
+	got := r.Do(t, "GET", "/events?cursor="+text(6, at.Add(-time.Hour)), nil).Fault(410, "EVENTS_CURSOR_EXPIRED")
+	require.Contains(t, got["message"], "quota")
+	for _, query := range []string{"", "cursor=" + text(7, at.Add(-time.Hour)), "cursor=" + text(6, at.Add(24*time.Hour))} {
+		require.Empty(t, readLog(t, r.Client, query).Items)
+	}
+	require.Empty(t, readLog(t, r.server.Company(), "cursor="+base64.RawURLEncoding.EncodeToString([]byte(outbox.Cursor{After: 1, Seen: at.Add(-time.Hour)}.String()))).Items)
+}
+
 func TestCursorOfAnotherCompany(t *testing.T) {
 	t.Parallel()
 	r := setup(t)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -101,6 +102,10 @@ func (r *kit) published(topic string) []published {
 	require.NoError(r.t, err)
 	all, err := pgx.CollectRows(rows, pgx.RowToStructByPos[published])
 	require.NoError(r.t, err)
+	for i := range all {
+		all[i].Payload, err = compress.Open(all[i].Payload)
+		require.NoError(r.t, err)
+	}
 	return all
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -82,7 +83,10 @@ func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *
 		return nil, fmt.Errorf("read published events: %w", err)
 	}
 	events, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (e logged, err error) {
-		return e, r.Scan(&e.company, &e.id, &e.event, &e.body, &e.occurred)
+		if err = r.Scan(&e.company, &e.id, &e.event, &e.body, &e.occurred); err == nil {
+			e.body, err = compress.Open(e.body)
+		}
+		return e, err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read published events: %w", err)

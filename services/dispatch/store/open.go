@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
@@ -157,6 +158,14 @@ func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[
 		return nil, fmt.Errorf("read bodies of deliveries: %w", err)
 	}
 	maps.DeleteFunc(bodies, func(_ uuid.UUID, body []byte) bool { return len(body) == 0 })
+	for id, stored := range bodies {
+		body, err := compress.Open(stored)
+		if err != nil {
+			delete(bodies, id) // a damaged body is as good as gone, and must not hold up the others
+			continue
+		}
+		bodies[id] = body
+	}
 	return bodies, nil
 }
 

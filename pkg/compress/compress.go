@@ -1,0 +1,101 @@
+// Package compress stores bodies in compressed form. The form describes itself: its first byte, 1 or 2, begins no JSON text
+// and no sealed text, so that [Open] also reads bodies that were stored as they are. Whether a process may write the form
+// is decided by [db.Tx.Compresses].
+package compress
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/klauspost/compress/s2"
+	"github.com/klauspost/compress/zstd"
+)
+
+// Threshold is the size in bytes up to which a body is stored as it is.
+const Threshold = 1 << 10
+
+// large is the size in bytes above which zstd is used: it makes a third of what S2 does, in the same time. Below, its
+// tables cost several times as much as the compression itself.
+const large = 8 << 10
+
+// maxSize bounds what [Open] expands. No body that the platform stores is larger.
+const maxSize = 64 << 20
+
+// window is the distance over which repetitions are found; most bodies are smaller. It bounds the memory of an encoder.
+const window = 256 << 10
+
+// The first byte of a compressed body.
+const (
+	byS2   = 1
+	byZstd = 2
+)
+
+// Both pools serve any number of goroutines, with one coder per CPU.
+var (
+	encoder = must(zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithWindowSize(window), zstd.WithLowerEncoderMem(true)))
+	decoder = must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxSize), zstd.WithDecoderLowmem(true)))
+)
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err) // the options are constants
+	}
+	return v
+}
+
+// Pack returns the form in which a body is stored: compressed if it is larger than [Threshold] and becomes smaller.
+func Pack(body []byte) []byte {
+	if len(body) <= Threshold && !Packed(body) {
+		return body
+	}
+	packed := pack(body)
+	if len(packed) >= len(body) && !Packed(body) {
+		return body
+	}
+	return packed
+}
+
+func pack(body []byte) []byte {
+	if len(body) > large {
+		return encoder.EncodeAll(body, append(make([]byte, 0, len(body)/4), byZstd))
+	}
+	room := make([]byte, 1+s2.MaxEncodedLen(len(body)))
+	room[0] = byS2
+	n := len(s2.Encode(room[1:], body))
+	return room[:1+n]
+}
+
+var (
+	errTooLarge = errors.New("its size is above the limit")
+	errEmpty    = errors.New("nothing follows the first byte")
+)
+
+// Open returns the body that was handed to [Pack], byte for byte.
+func Open(stored []byte) ([]byte, error) {
+	if !Packed(stored) {
+		return stored, nil
+	}
+	body, err := open(stored[0], stored[1:])
+	if err != nil {
+		return nil, fmt.Errorf("expand stored body of %d bytes: %w", len(stored), err)
+	}
+	return body, nil
+}
+
+func open(form byte, packed []byte) ([]byte, error) {
+	if len(packed) == 0 {
+		return nil, errEmpty
+	}
+	if form == byZstd {
+		return decoder.DecodeAll(packed, nil)
+	}
+	if n, err := s2.DecodedLen(packed); err != nil || n > maxSize {
+		return nil, errors.Join(errTooLarge, err)
+	}
+	return s2.Decode(nil, packed)
+}
+
+// Packed reports whether a stored body is compressed.
+func Packed(stored []byte) bool {
+	return len(stored) > 0 && (stored[0] == byS2 || stored[0] == byZstd)
+}

@@ -1,0 +1,380 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Limits of a batch; see docs/reference/limits.md#request-size and docs/reference/limits.md#rate-limits.
+const (
+	maxBatchItems  = 100
+	batchItemsCost = 10 // items that cost as much as one request
+)
+
+// Writes are the changes that the items of a batch can make; a nil one is not supported.
+type Writes[F, T any] struct {
+	Create  func(context.Context, *db.Tx, access.Caller, F) (T, error)
+	Update  func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error)
+	Find    FindBySKU // for items that name their record by SKU; allows upsert
+	Created int       // status of an item that Create has stored; default 201
+}
+
+// FindBySKU returns the id of the record with a SKU; if there is none, 404 <ENTITY>_NOT_FOUND.
+type FindBySKU func(ctx context.Context, q db.Querier, company tenant.ID, sku string) (uuid.UUID, error)
+
+// Operations of an item of a batch.
+const (
+	opCreate = "create"
+	opUpdate = "update"
+	opUpsert = "upsert"
+)
+
+// batchBody is the body of a batch. Its schema is made by [Writes.schema], which knows the bodies of the items.
+type batchBody struct {
+	Items []batchItem `json:"items"`
+}
+
+type batchItem struct {
+	Op   string          `json:"op"`
+	ID   *uuid.UUID      `json:"id"`
+	SKU  string          `json:"sku"`
+	Body json.RawMessage `json:"body"`
+}
+
+// BatchResults is the response of a batch.
+type BatchResults struct {
+	Results []BatchResult `json:"results" doc:"one result per item, in the order of the items"`
+}
+
+// BatchResult is the result of one item.
+type BatchResult struct {
+	Index   int            `json:"index" doc:"position of the item, from 0"`
+	Status  int            `json:"status" doc:"the status that the item would have had as a request of its own"`
+	ID      *string        `json:"id" format:"uuid" doc:"of the record; null if there is none"`
+	Code    string         `json:"code,omitempty" doc:"error code of an item that failed"`
+	Message string         `json:"message,omitempty" doc:"what is wrong, for developers"`
+	Errors  []apierr.Field `json:"errors,omitempty" doc:"only for 400; field is a path in the item"`
+	Meta    map[string]any `json:"meta,omitempty" doc:"details of an error; the keys depend on code"`
+}
+
+// Batch adds a POST that creates and changes up to 100 records, each in a transaction of its own: an item that fails does not
+// affect the others. The response has the result of every item; see docs/reference/conventions.md#batches. The bodies of the
+// items are those of [Create] and [Update].
+//
+// With an idempotency key, each item leaves a marker in its transaction. A repeat of a batch that was interrupted takes the
+// results of the items with markers and continues with the others; see docs/reference/idempotency.md#batches.
+func Batch[F, T any](r *Routes, path, id, summary string, w Writes[F, T], edits ...Edit) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, append([]Edit{func(op *Op) { op.MaxBody, op.body = BatchMaxBody, w.schema }}, edits...))
+	if w.Created == 0 {
+		w.Created = http.StatusCreated
+	}
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		Call
+		Body batchBody
+	},
+	) (*Reply[BatchResults], error) {
+		if err := in.req.charge((len(in.Body.Items)+batchItemsCost-1)/batchItemsCost - 1); err != nil {
+			return nil, err
+		}
+		in.IfVersion = nil // it would be the version of all records
+		results, err := (&batch[F, T]{Writes: w, routes: r, op: op, call: &in.Call}).run(ctx, in.Body.Items)
+		return OK(BatchResults{results}), err
+	})
+}
+
+func (w Writes[F, T]) ops() []any {
+	var ops []any
+	if w.Create != nil {
+		ops = append(ops, opCreate)
+	}
+	if w.Update != nil {
+		ops = append(ops, opUpdate)
+	}
+	if w.Find != nil {
+		ops = append(ops, opUpsert)
+	}
+	return ops
+}
+
+// schema describes the body. An item is validated against the schema of its own body later, so that a fault concerns the item
+// only.
+func (w Writes[F, T]) schema(reg huma.Registry) *huma.Schema {
+	closed := func(s *huma.Schema) *huma.Schema {
+		s.Type, s.AdditionalProperties = huma.TypeObject, false
+		s.PrecomputeMessages()
+		return s
+	}
+	ops := w.ops()
+	item := &huma.Schema{Required: []string{"body"}, Properties: map[string]*huma.Schema{
+		"op":   {Type: huma.TypeString, Enum: ops, Description: "upsert changes the record with the SKU, or creates it"},
+		"body": w.itemSchema(reg),
+	}}
+	if len(ops) == 1 {
+		item.Properties["op"].Default = ops[0]
+		item.Properties["op"].Description = ""
+	} else {
+		item.Required = []string{"op", "body"}
+	}
+	if w.Update != nil {
+		item.Properties["id"] = &huma.Schema{Type: huma.TypeString, Format: "uuid", Nullable: true, Description: "of the record to change"}
+	}
+	if w.Find != nil {
+		one, most := 1, 64
+		item.Properties["sku"] = &huma.Schema{
+			Type: huma.TypeString, MinLength: &one, MaxLength: &most,
+			Description: "of the record to change, in place of id; of a record to create, in place of sku in body",
+		}
+	}
+	one, most := 1, maxBatchItems
+	return closed(&huma.Schema{Required: []string{"items"}, Properties: map[string]*huma.Schema{
+		"items": {Type: huma.TypeArray, Items: closed(item), MinItems: &one, MaxItems: &most},
+	}})
+}
+
+func (w Writes[F, T]) itemSchema(reg huma.Registry) *huma.Schema {
+	s := &huma.Schema{Description: "as in the operation that creates or changes a single record"}
+	if w.Create != nil {
+		s.AnyOf = append(s.AnyOf, derivedBody(reg, reflect.TypeFor[F](), inputSuffix))
+	}
+	if w.Update != nil {
+		s.AnyOf = append(s.AnyOf, derivedBody(reg, reflect.TypeFor[F](), patchSuffix))
+	}
+	return s
+}
+
+// batch runs the items of one request.
+type batch[F, T any] struct {
+	Writes[F, T]
+	routes  *Routes
+	op      Op
+	call    *Call
+	ignored []string // unknown fields of all items
+}
+
+func (b *batch[F, T]) run(ctx context.Context, items []batchItem) ([]BatchResult, error) {
+	done, err := b.call.claim.doneItems(ctx, b.routes.db, len(items))
+	if err != nil {
+		return nil, err
+	}
+	results := make([]BatchResult, len(items))
+	var down *BatchResult // of an item that failed because the platform cannot work now
+	for i, item := range items {
+		switch stored, ok := done[i]; {
+		case ok:
+			results[i] = stored
+		case down != nil:
+			results[i] = BatchResult{Index: i, Status: down.Status, ID: item.id(), Code: down.Code, Message: "the item was not attempted, because the one before failed; send it again"}
+		default:
+			results[i], err = b.item(ctx, i, item)
+			if err != nil {
+				return nil, err
+			}
+			if s := results[i].Status; s == http.StatusServiceUnavailable || s == http.StatusGatewayTimeout {
+				down = &results[i]
+			}
+		}
+		if results[i].Status >= http.StatusInternalServerError && b.call.claim != nil {
+			b.call.claim.partial = true
+		}
+	}
+	b.call.req.showIgnored(b.ignored)
+	return results, nil
+}
+
+// item makes the change of one item, or finds that another request with the same key has made it.
+func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (BatchResult, error) {
+	result := BatchResult{Index: index, ID: item.id()}
+	change, err := b.parse(index, item)
+	if err == nil {
+		err = b.routes.db.RunTx(ctx, b.op.ID, func(ctx context.Context, tx *db.Tx) error {
+			v, status, err := change(ctx, tx)
+			if err != nil {
+				return err
+			}
+			result.Status = status
+			if of, ok := any(v).(Identified); ok {
+				id := of.RecordID()
+				result.ID = &id
+			}
+			return b.call.claim.finishItem(tx, result)
+		}, append(b.call.claim.itemOptions(index), b.routes.tx...)...)
+	}
+	if errors.Is(err, errItemDone) {
+		done, err := b.call.claim.doneItems(ctx, b.routes.db, index+1)
+		if err != nil {
+			return result, err
+		}
+		return done[index], nil
+	}
+	if err != nil {
+		b.fail(&result, item, err)
+	}
+	return result, nil
+}
+
+func (b *batch[F, T]) fail(result *BatchResult, item batchItem, err error) {
+	f := b.call.req.api.faultOf(b.call.req.fc, err)
+	listed, _ := cutFaults(f.Fields)
+	texts := []string{f.Message}
+	if len(listed) > 0 {
+		texts = nil
+	}
+	for _, field := range listed {
+		texts = append(texts, field.Message)
+	}
+	result.ID, result.Status, result.Code, result.Message, result.Errors, result.Meta = item.id(), f.Status, f.Code, strings.Join(texts, "; "), listed, f.Meta
+}
+
+func (i batchItem) id() *string {
+	if i.ID == nil {
+		return nil
+	}
+	id := i.ID.String()
+	return &id
+}
+
+// itemChange makes the change of an item and returns the status of success.
+type itemChange[T any] func(context.Context, *db.Tx) (T, int, error)
+
+// parse validates an item and returns its change.
+func (b *batch[F, T]) parse(index int, item batchItem) (itemChange[T], error) {
+	if err := item.check(); err != nil {
+		return nil, err
+	}
+	switch item.Op {
+	case opCreate:
+		return b.creation(index, item)
+	case opUpdate:
+		update, err := b.update(index, item)
+		return func(ctx context.Context, tx *db.Tx) (v T, status int, err error) {
+			id, err := b.record(ctx, tx, item)
+			if err != nil {
+				return v, 0, err
+			}
+			return update(ctx, tx, id)
+		}, err
+	}
+	create, invalid := b.creation(index, item)
+	update, err := b.update(index, item)
+	return func(ctx context.Context, tx *db.Tx) (v T, status int, err error) {
+		id, err := b.record(ctx, tx, item)
+		switch missing, ok := apierr.As(err); {
+		case err == nil:
+			return update(ctx, tx, id)
+		case !ok || missing.Status != http.StatusNotFound:
+			return v, 0, err
+		case invalid != nil:
+			return v, 0, invalid
+		}
+		return create(ctx, tx)
+	}, err
+}
+
+// check checks what names the record of an item.
+func (i batchItem) check() error {
+	var faults apierr.Fields
+	switch {
+	case i.Op != opUpdate && i.ID != nil:
+		faults.Add("id", apierr.Conflict, "must be omitted, except to update a record")
+	case i.Op == opUpdate && i.ID == nil && i.SKU == "":
+		faults.Add("id", apierr.Required, "is required to update a record")
+	case i.Op == opUpdate && i.ID != nil && i.SKU != "":
+		faults.Add("sku", apierr.Conflict, "cannot be combined with id; a new SKU belongs into body")
+	case i.Op == opUpsert && i.SKU == "":
+		faults.Add("sku", apierr.Required, "is required: it decides whether a record is changed or created")
+	}
+	return faults.Err()
+}
+
+// record returns the id of the record that an item names.
+func (b *batch[F, T]) record(ctx context.Context, tx *db.Tx, item batchItem) (uuid.UUID, error) {
+	if item.ID != nil {
+		return *item.ID, nil
+	}
+	return b.Find(ctx, tx, b.call.Company, item.SKU)
+}
+
+// creation is the change of an item that creates its record. The SKU of the item is that of the record.
+func (b *batch[F, T]) creation(index int, item batchItem) (itemChange[T], error) {
+	var in F
+	if err := b.bind(index, item, reflect.TypeFor[F](), inputSuffix, &in); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *db.Tx) (T, int, error) {
+		v, err := b.Create(ctx, tx, b.call.Caller, in)
+		return v, b.Created, underBody(err)
+	}, nil
+}
+
+func (b *batch[F, T]) update(index int, item batchItem) (func(context.Context, *db.Tx, uuid.UUID) (T, int, error), error) {
+	item.SKU = "" // a change keeps the SKU, unless the body has another
+	var in record.Patch[F]
+	if err := b.bind(index, item, reflect.TypeFor[F](), patchSuffix, &in); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context, tx *db.Tx, id uuid.UUID) (T, int, error) {
+		v, err := b.Update(ctx, tx, b.call.Caller, id, in)
+		return v, http.StatusOK, underBody(err)
+	}, nil
+}
+
+// bind validates the body of an item and decodes it.
+func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffix string, into any) error {
+	tree, err := parseJSON(item.Body)
+	if err != nil {
+		return fmt.Errorf("parse the body of an item: %w", err) // it was valid as a part of the request
+	}
+	c := &checker{reg: b.routes.api.desc.Components.Schemas}
+	if body, ok := tree.(map[string]any); ok && item.SKU != "" {
+		if own, sent := body["sku"]; sent && own != item.SKU {
+			c.faults.Add("body.sku", apierr.Conflict, "must equal the sku of the item; send one of them")
+		}
+		body["sku"] = item.SKU
+	}
+	tree = c.value("body", derivedBody(c.reg, fields, suffix), tree, 4)
+	for _, name := range c.ignored {
+		b.ignored = append(b.ignored, fmt.Sprintf("items[%d].%s", index, name))
+		if b.call.req.strict() {
+			c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
+		}
+	}
+	if err := c.faults.Err(); err != nil {
+		return err
+	}
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return fmt.Errorf("encode the normalized body of an item: %w", err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
+		return apierr.Invalid(apierr.Field{Field: "body", Code: apierr.Format, Message: "body: " + err.Error()})
+	}
+	return nil
+}
+
+// underBody makes the fields of a fault paths in the item.
+func underBody(err error) error {
+	f, ok := apierr.As(err)
+	if !ok || len(f.Fields) == 0 {
+		return err
+	}
+	moved := *f
+	moved.Fields = make([]apierr.Field, len(f.Fields))
+	for i, field := range f.Fields {
+		moved.Fields[i] = apierr.Field{Field: join("body", field.Field), Code: field.Code, Message: "body." + field.Message}
+	}
+	return &moved
+}

@@ -1,0 +1,134 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/quota"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+const limit = 1000
+
+type above struct {
+	company tenant.ID
+	used    int64
+}
+
+func meter(t *testing.T, kind string, calls *[]above) *quota.Meter {
+	t.Helper()
+	return quota.New(quota.Config{DB: dbtest.Open(t), Kind: kind, Limit: limit, Above: func(_ context.Context, company tenant.ID, used int64) error {
+		*calls = append(*calls, above{company, used})
+		return nil
+	}})
+}
+
+// The bytes of all processes count, of one company and one kind, until they expire.
+func TestBytesOfAllProcessesCount(t *testing.T) {
+	t.Parallel()
+	var calls []above
+	a, b, other := meter(t, "x", &calls), meter(t, "x", &calls), meter(t, "y", &calls)
+	c, neighbour, later := tenant.NewID(), tenant.NewID(), time.Now().Add(time.Hour)
+	is := func(m *quota.Meter, company tenant.ID, want int64, above bool) {
+		t.Helper()
+		used, got := m.Above(company)
+		require.Equal(t, want, used)
+		require.Equal(t, above, got)
+	}
+	a.Add(c, 600, later)
+	b.Add(c, 300, later)
+	other.Add(c, 900, later)
+	a.Add(neighbour, 10, later)
+	a.Add(c, 50_000, time.Now().Add(-48*time.Hour)) // expired
+	is(a, c, 50_600, true)
+	for _, m := range []*quota.Meter{a, b, other} {
+		require.NoError(t, m.Flush(t.Context()))
+	}
+	is(b, c, 900, false)
+	require.Empty(t, calls)
+	b.Add(c, 99, later)
+	is(b, c, 999, false)
+	b.Add(c, 1, later)
+	is(b, c, 1000, true)
+	b.Add(c, 1, later)
+	require.NoError(t, b.Flush(t.Context()))
+	require.Equal(t, []above{{c, 1001}}, calls)
+	is(b, c, 1001, true)
+	is(b, neighbour, 0, false)
+
+	// What makes room uncounts it, also in processes that store nothing more.
+	d := dbtest.Open(t)
+	require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		quota.Subtract(tx, c, "x", map[time.Time]int64{later: 200, time.Now().Add(1000 * time.Hour): 5})
+		return nil
+	}))
+	require.NoError(t, b.Flush(t.Context()))
+	is(b, c, 801, false)
+}
+
+// Many processes that count at once lose nothing.
+func TestConcurrentCountsAddUp(t *testing.T) {
+	t.Parallel()
+	c, later := tenant.NewID(), time.Now().Add(time.Hour)
+	var wg sync.WaitGroup
+	for range 8 {
+		m := quota.New(quota.Config{DB: dbtest.Open(t), Kind: "x", Limit: limit})
+		wg.Go(func() {
+			for range 10 {
+				m.Add(c, 1, later)
+				m.Add(tenant.NewID(), 1, later)
+				if err := m.Flush(t.Context()); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	last := quota.New(quota.Config{DB: dbtest.Open(t), Kind: "x", Limit: limit})
+	last.Add(c, 1, later)
+	require.NoError(t, last.Flush(t.Context()))
+	used, _ := last.Above(c)
+	require.EqualValues(t, 81, used)
+}
+
+// What could not be written is counted at the next try.
+func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
+	t.Parallel()
+	var away error = errors.New("away")
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Inject: faulty{&away}})
+	require.NoError(t, err)
+	t.Cleanup(d.Close)
+	m := quota.New(quota.Config{DB: d, Kind: "x", Limit: limit})
+	c, later := tenant.NewID(), time.Now().Add(time.Hour)
+	m.Add(c, 400, later)
+	require.ErrorIs(t, m.Flush(t.Context()), away)
+	m.Add(c, 30, later)
+	away = nil
+	require.NoError(t, m.Flush(t.Context()))
+	used, _ := m.Above(c)
+	require.EqualValues(t, 430, used)
+}
+
+type faulty struct{ err *error }
+
+// Fault implements [db.Injector].
+func (f faulty) Fault(context.Context, db.Point, int) error { return *f.err }
+
+func TestNoQuotaCountsNothing(t *testing.T) {
+	t.Parallel()
+	for _, m := range []*quota.Meter{nil, quota.New(quota.Config{})} {
+		m.Add(tenant.NewID(), 1, time.Now())
+		_, above := m.Above(tenant.NewID())
+		require.False(t, above)
+	}
+}

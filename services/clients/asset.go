@@ -1,0 +1,69 @@
+package clients
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
+)
+
+// Asset is a thing of a client that documents can be about, such as a machine to repair.
+type Asset struct {
+	record.Key
+	Owner
+	AssetFields
+	record.Meta
+}
+
+// AssetFields are the fields that API clients set.
+type AssetFields struct {
+	Name         string  `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	SerialNumber *string `json:"serialNumber" maxLength:"255" search:"text"`
+	Note         *string `json:"note" maxLength:"4000"`
+}
+
+// AssetFilter sorts assets.
+type AssetFilter struct {
+	list.Params
+	Sort string `query:"sort" enum:"name,createdAt"`
+}
+
+var (
+	assets     = partOf[Asset]("client_assets", "ASSET")
+	assetItems = list.Of[Asset, AssetFilter]("client_assets")
+)
+
+// KnownAssets returns those ids that are assets of clients of the company.
+var KnownAssets = assets.Known
+
+// Assets returns a page of the assets of a client.
+func (s *Service) Assets(ctx context.Context, by access.Caller, client uuid.UUID, f AssetFilter) (*list.Page[Asset], error) {
+	return pageOf(ctx, s.db, assetItems, by.Company, client, f)
+}
+
+// Asset reads one asset of a client.
+func (s *Service) Asset(ctx context.Context, by access.Caller, client, id uuid.UUID) (Asset, error) {
+	return assets.get(ctx, s.db, by.Company, client, id)
+}
+
+// CreateAsset adds an asset to a client.
+func (s *Service) CreateAsset(ctx context.Context, tx *db.Tx, by access.Caller, client uuid.UUID, in AssetFields) (Asset, error) {
+	if _, err := hold(ctx, tx, by.Company, client); err != nil {
+		return Asset{}, err
+	}
+	return assets.Create(ctx, tx, by, Asset{Owner: Owner{client}, AssetFields: in})
+}
+
+// UpdateAsset changes an asset of a client.
+func (s *Service) UpdateAsset(ctx context.Context, tx *db.Tx, by access.Caller, client, id uuid.UUID, in record.Patch[AssetFields]) (Asset, error) {
+	return assets.change(ctx, tx, by, client, id, func(_ Asset, a *Asset) error { in.Apply(&a.AssetFields); return nil })
+}
+
+// DeleteAsset deletes an asset of a client.
+func (s *Service) DeleteAsset(ctx context.Context, tx *db.Tx, by access.Caller, client, id uuid.UUID) error {
+	return assets.remove(ctx, tx, by, client, id)
+}

@@ -1,0 +1,28 @@
+package leads
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+var group = httpapi.Group{Tag: "Leads", Scope: "leads", Component: "marketing"}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name:       "leads",
+		Events:     event.Declare(group.Component, group.Scope, created, updated, statusChanged, assigned, converted),
+		Entities:   []string{"LEAD"},
+		Tables:     []resource.Described{table},
+		Lists:      []domain.Statements{items},
+		Scopes:     []access.Resource{{Name: "leads"}},
+		Components: []access.Component{{Alias: "marketing"}},
+		Samples: []domain.Sample{{
+			Entity: "LEAD", Path: "/leads", Change: `{"name":"Ada Moss","channel":"chat","message":null}`,
+			Create: `{"name":"Ada","phone":"+49 30 7654321","email":"ada@example.com","message":"Please call","source":"landing","externalId":"f-17","utm":{"utm_source":"ads"}}`,
+		}},
+	}
+}

@@ -1,0 +1,23 @@
+package leads
+
+import (
+	"net/http"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+// Register adds the operations on leads.
+func (s *Service) Register(api *httpapi.API) {
+	r := group.On(api, s.db)
+	httpapi.List(r, "/leads", "listLeads", "List leads", s.List)
+	// The unique external id alone protects a creation, so it needs no common snapshot.
+	httpapi.Create(group.On(api, s.db, db.ReadCommitted()), "/leads", "createLead", "Create a lead", s.Create)
+	httpapi.Get(r, "/leads/{id}", "getLead", "Read a lead", s.Get)
+	httpapi.Update(r, "/leads/{id}", "updateLead", "Change a lead", s.Update)
+	httpapi.CommandWith(r, "PATCH /leads/{id}/status", "setLeadStatus", "Set the status of a lead", s.SetStatus)
+	httpapi.CommandWith(r, "/leads/{id}/assign", "assignLead", "Assign a lead to a user or to nobody", s.Assign)
+	httpapi.Command(r, "/leads/{id}/convert", "convertLead", "Convert a lead to a client", s.Convert, httpapi.Answers(http.StatusCreated))
+	httpapi.CommandWith(r, "/leads/{id}/convert-deal", "convertLeadToDeal", "Convert a lead to a client and a deal", s.ConvertToDeal,
+		httpapi.Answers(http.StatusCreated), httpapi.AlsoNeeds("deals"))
+}
