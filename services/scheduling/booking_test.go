@@ -17,12 +17,12 @@ func TestNewBooking(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	r, s := k.resource(), k.service("durationMinutes", 45, "priceModel", "per_hour")
-	client := k.customer("phone", "+49 30 1")
-	made := k.book(r, "2040-01-03T10:00:00.1239+01:00", "serviceId", s, "customerEmail", "bo@example.com", "headcount", 3, "note", " n ", "externalId", "web-1")
+	client := k.customer("phone", "+49 30 12345678")
+	made := k.book(r, "2040-01-03T10:00:00.1239+01:00", "serviceId", s, "customerEmail", "bo@example.com", "headcount", 3, "note", " n ", "externalId", "web-1", "customerPhone", "+49 30 12345678")
 	b := made.OK(201)
 	want := object{
 		"id": b["id"], "companyId": k.Principal.Company.String(), "number": 1.0, "resourceId": r, "resourceName": "Ann", "serviceId": s, "serviceName": "Haircut",
-		"clientId": client, "customerName": "Bo", "customerPhone": "+49 30 1", "customerEmail": "bo@example.com", "startAt": "2040-01-03T09:00:00.123Z",
+		"clientId": client, "customerName": "Bo", "customerPhone": "+49 30 12345678", "customerEmail": "bo@example.com", "startAt": "2040-01-03T09:00:00.123Z",
 		"endAt": "2040-01-03T09:45:00.123Z", "durationMinutes": 45.0, "status": "pending", "headcount": 3.0, "price": 750.0, "note": "n", "source": "api",
 		"cancelReason": nil, "externalId": "web-1", "createdById": k.Principal.Actor.String(), "confirmedAt": nil, "completedAt": nil, "cancelledAt": nil,
 		"version": 1.0, "createdAt": b["createdAt"], "updatedAt": b["updatedAt"],
@@ -37,8 +37,9 @@ func TestNewBooking(t *testing.T) {
 	require.Equal(t, []any{"Haircut: Bo", "booking", b["startAt"], b["endAt"], r, b["id"], nil, client, "pending", false},
 		[]any{entry["title"], entry["kind"], entry["startAt"], entry["endAt"], entry["resourceId"], entry["bookingId"], entry["dealId"], entry["clientId"], entry["status"], entry["allDay"]})
 
+	require.Equal(t, client, k.book(r, at("11:00"), "customerPhone", "30 123-45678").OK(201)["clientId"], "phone numbers are compared without their spelling")
 	plain := k.book(r, at("12:00"), "customerPhone", "unknown").OK(201)
-	require.Equal(t, []any{2.0, nil, nil, nil, nil, 30.0, at("12:30")},
+	require.Equal(t, []any{3.0, nil, nil, nil, nil, 30.0, at("12:30")},
 		[]any{plain["number"], plain["serviceId"], plain["serviceName"], plain["price"], plain["clientId"], plain["durationMinutes"], plain["endAt"]}, "the step of the resource is the duration")
 	long := k.book(r, at("13:00"), "durationMinutes", 90, "serviceId", s, "clientId", client).OK(201)
 	require.Equal(t, []any{90.0, 1500.0, client}, []any{long["durationMinutes"], long["price"], long["clientId"]})

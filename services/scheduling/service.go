@@ -30,6 +30,8 @@ type Calendar interface {
 type Clients interface {
 	// DocumentClient reads a client; lock locks it until the transaction ends.
 	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
+	// MatchClient returns the oldest active client with the phone number, otherwise with the e-mail address.
+	MatchClient(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix string, phone, email *string) (id uuid.UUID, found bool, err error)
 }
 
 // Config holds the dependencies of the service.
@@ -37,8 +39,6 @@ type Config struct {
 	DB       *db.DB
 	Calendar Calendar
 	Clients  Clients
-	// MatchClient finds the active client with a phone number; nil = never.
-	MatchClient func(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix string, phone, email *string) (id uuid.UUID, found bool, err error)
 	// Service reads the service of a booking.
 	Service  func(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (s trade.BookedService, found bool, err error)
 	Services reference.Known

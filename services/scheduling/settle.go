@@ -100,8 +100,8 @@ func (s *Service) look(ctx context.Context, tx *db.Tx, by access.Caller, before,
 		out.client = &client
 		return missing(err, ok, "CLIENT", "clientId", *b.ClientID)
 	})
-	add(isNew && b.ClientID == nil && s.cfg.MatchClient != nil, func(ctx context.Context, q db.Querier) error {
-		id, ok, err := s.cfg.MatchClient(ctx, q, by.Company, by.CountryPrefix, &b.CustomerPhone, nil)
+	add(isNew && b.ClientID == nil, func(ctx context.Context, q db.Querier) error {
+		id, ok, err := s.cfg.Clients.MatchClient(ctx, q, by.Company, by.CountryPrefix, &b.CustomerPhone, nil)
 		if ok {
 			out.matched = &id
 		}

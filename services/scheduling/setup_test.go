@@ -49,18 +49,9 @@ func (users) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, id
 
 const someone = "00000000-0000-7000-8000-000000000001"
 
-// matchClient finds the client of the company with exactly this phone number.
-func matchClient(ctx context.Context, q db.Querier, company tenant.ID, _ string, phone, _ *string) (id uuid.UUID, found bool, err error) {
-	err = q.QueryRow(ctx, `SELECT id FROM clients WHERE company_id = $1 AND phone = $2`, company, *phone).Scan(&id)
-	if db.IsNoRows(err) {
-		return id, false, nil
-	}
-	return id, err == nil, err
-}
-
 func newService(d *db.DB) *scheduling.Service {
 	return scheduling.New(scheduling.Config{
-		DB: d, Calendar: calendar.New(), Clients: clients.New(clients.Config{DB: d, Users: users{}}), MatchClient: matchClient,
+		DB: d, Calendar: calendar.New(), Clients: clients.New(clients.Config{DB: d, Users: users{}}),
 		Service: offerings.Booked, Services: offerings.Known, Users: people, Branches: people,
 	})
 }
