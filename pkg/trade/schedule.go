@@ -42,7 +42,6 @@ type VenueUse struct {
 	StartAt    *time.Time
 	EndAt      *time.Time
 	Headcount  *int32
-	IsNew      bool // the deal did not use the resource before, so that it must be active
 }
 
 // BookedService is the data of a service that is booked.

@@ -3,11 +3,9 @@ package scheduling
 import (
 	"context"
 
-	"github.com/google/uuid"
-
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -17,39 +15,40 @@ ON CONFLICT (company_id, deal_id) DO UPDATE SET resource_id = excluded.resource_
 	sqlDeleteVenueUse = `DELETE FROM venue_uses WHERE company_id = $1 AND deal_id = $2`
 )
 
-// UseVenue has a deal use a resource, in place of any that it used before. A deal takes the whole resource, and no booking
-// or other deal may overlap it. The caller has locked the deal, or creates it.
+// UseVenue replaces the use of a resource before a change of a deal with that after it; nil = none. A deal takes the whole
+// resource, and no booking or other deal may overlap it. The caller has locked the deal, or creates it.
 //
 // Errors: 404 RESOURCE_NOT_FOUND, 409 RESOURCE_INACTIVE, VENUE_CAPACITY_EXCEEDED, BOOKING_SLOT_TAKEN.
-func (s *Service) UseVenue(ctx context.Context, tx *db.Tx, company tenant.ID, v trade.VenueUse) error {
-	r, err := lockResource(ctx, tx, company, v.ResourceID, "venueResourceId")
+func (s *Service) UseVenue(ctx context.Context, tx *db.Tx, by access.Caller, before, now *trade.VenueUse) error {
+	if now == nil {
+		if before != nil {
+			tx.Queue(sqlDeleteVenueUse, by.Company, before.DealID)
+		}
+		return nil
+	}
+	r, err := lockResource(ctx, tx, by.Company, now.ResourceID, "venueResourceId")
 	if err != nil {
 		return err
 	}
-	if v.IsNew && !r.IsActive {
+	if isNew := before == nil || before.ResourceID != now.ResourceID; isNew && !r.IsActive {
 		return apierr.StateConflict("RESOURCE_INACTIVE", "venueResourceId: the resource is not active; activate it or choose another").With("resourceId", r.ID)
 	}
-	if v.Headcount != nil && r.Capacity != nil && *v.Headcount > *r.Capacity {
-		return capacityExceeded("headcount", *v.Headcount, *r.Capacity)
+	if now.Headcount != nil && r.Capacity != nil && *now.Headcount > *r.Capacity {
+		return capacityExceeded("headcount", *now.Headcount, *r.Capacity)
 	}
-	if v.StartAt == nil || v.EndAt == nil || !v.StartAt.Before(*v.EndAt) {
-		s.ReleaseVenue(tx, company, v.DealID)
+	if now.StartAt == nil || now.EndAt == nil || !now.StartAt.Before(*now.EndAt) {
+		tx.Queue(sqlDeleteVenueUse, by.Company, now.DealID)
 		return nil
 	}
-	during := interval{*v.StartAt, *v.EndAt}
-	uses, err := selectUses(ctx, tx, company, r.ID, during, v.DealID)
+	during := interval{*now.StartAt, *now.EndAt}
+	uses, err := selectUses(ctx, tx, by.Company, r.ID, during, now.DealID)
 	if err != nil {
 		return err
 	}
 	if len(uses) > 0 {
 		return r.slotTaken(during)
 	}
-	touchResource(tx, company, r.ID)
-	tx.Queue(sqlUpsertVenueUse, company, v.DealID, r.ID, during.start, during.end)
+	touchResource(tx, by.Company, r.ID)
+	tx.Queue(sqlUpsertVenueUse, by.Company, now.DealID, r.ID, during.start, during.end)
 	return nil
-}
-
-// ReleaseVenue queues that a deal uses no resource any more.
-func (s *Service) ReleaseVenue(tx *db.Tx, company tenant.ID, deal uuid.UUID) {
-	tx.Queue(sqlDeleteVenueUse, company, deal)
 }

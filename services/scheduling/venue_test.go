@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -17,7 +18,7 @@ import (
 // venue is the use of a resource by a new deal, between two times of the day.
 func venue(resource, from, to string) trade.VenueUse {
 	start, end := clock(from), clock(to)
-	return trade.VenueUse{DealID: uuid.New(), ResourceID: uuid.MustParse(resource), StartAt: &start, EndAt: &end, IsNew: true}
+	return trade.VenueUse{DealID: uuid.New(), ResourceID: uuid.MustParse(resource), StartAt: &start, EndAt: &end}
 }
 
 func clock(text string) time.Time {
@@ -28,22 +29,19 @@ func clock(text string) time.Time {
 	return t
 }
 
-// use has a deal use a venue, in a transaction as deals run it.
+// use has a new deal use a venue.
 func (k kit) use(v trade.VenueUse) error {
+	k.t.Helper()
+	return k.change(nil, &v)
+}
+
+// change changes the use of a deal, in a transaction as deals run it.
+func (k kit) change(before, now *trade.VenueUse) error {
 	k.t.Helper()
 	d := dbtest.Open(k.t)
 	return d.RunTx(k.t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
-		return newService(d).UseVenue(ctx, tx, k.Principal.Company, v)
+		return newService(d).UseVenue(ctx, tx, access.Caller{Principal: k.Principal}, before, now)
 	})
-}
-
-func (k kit) release(deal uuid.UUID) {
-	k.t.Helper()
-	d := dbtest.Open(k.t)
-	require.NoError(k.t, d.RunTx(k.t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
-		newService(d).ReleaseVenue(tx, k.Principal.Company, deal)
-		return nil
-	}))
 }
 
 func requireCode(t *testing.T, err error, code string) *apierr.Error {
@@ -74,22 +72,21 @@ func TestDealsTakeTheWholeVenue(t *testing.T) {
 	k.book(r, at("14:00")).OK(201)
 	k.book(k.resource(), at("12:00")).OK(201)
 
-	same := wedding
-	same.IsNew = false
-	require.NoError(t, k.use(same), "a deal is not in its own way")
+	require.NoError(t, k.change(&wedding, &wedding), "a deal is not in its own way")
 	moved := venue(r, "16:00", "18:00")
 	moved.DealID = wedding.DealID
-	require.NoError(t, k.use(moved))
+	require.NoError(t, k.change(&wedding, &moved))
 	k.book(r, at("11:00")).OK(201)
 	k.book(r, at("16:30")).Fault(409, "BOOKING_SLOT_TAKEN")
 
 	without := moved
 	without.EndAt = nil
-	require.NoError(t, k.use(without), "without both times it takes nothing")
+	require.NoError(t, k.change(&moved, &without), "without both times it takes nothing")
 	k.book(r, at("16:30")).OK(201)
 	evening := venue(r, "20:00", "22:00")
 	require.NoError(t, k.use(evening))
-	k.release(evening.DealID)
+	require.NoError(t, k.change(&evening, nil))
+	require.NoError(t, k.change(nil, nil))
 	k.book(r, at("20:00")).OK(201)
 	long := venue(r, "23:00", "23:30")
 	end := long.StartAt.AddDate(0, 0, 10)
@@ -108,8 +105,13 @@ func TestVenueRules(t *testing.T) {
 	requireCode(t, other.use(venue(r, "10:00", "11:00")), "RESOURCE_NOT_FOUND")
 	requireCode(t, k.use(venue(off, "10:00", "11:00")), "RESOURCE_INACTIVE")
 	kept := venue(off, "10:00", "11:00")
-	kept.IsNew = false
-	require.NoError(t, k.use(kept), "a deal keeps its venue")
+	guest := int32(1)
+	later := kept
+	later.Headcount = &guest
+	require.NoError(t, k.change(&kept, &later), "a deal keeps its venue")
+	elsewhere := kept
+	elsewhere.ResourceID = uuid.MustParse(r)
+	requireCode(t, k.change(&elsewhere, &kept), "RESOURCE_INACTIVE")
 	for _, times := range []bool{true, false} {
 		guests, many := int32(50), int32(51)
 		party := venue(r, "10:00", "11:00")
