@@ -431,7 +431,7 @@ func (n *node) ofRecord() map[string][2]string {
 	}
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
-		"setBookingStatus": `{"status":"confirmed"}`,
+		"setBookingStatus":    `{"status":"confirmed"}`,
 		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
 	}
 	for _, op := range n.api.Ops() {
