@@ -182,6 +182,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])
 	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
+	w.bookings(made["RESOURCE"], made["SERVICE"])
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
 	raised := w.raised(d)
@@ -275,6 +276,27 @@ func (w *walk) deleteSamples(ids map[string]string) {
 			w.do(w.successOf(op), op, "", ids[all[i].Entity])
 		}
 	}
+}
+
+// bookings walks slots and the moves of bookings.
+func (w *walk) bookings(resource, service string) {
+	w.do(200, "GET /scheduling/bookings/slots", "", "?resourceId="+resource+"&date=2040-01-03&serviceId="+service)
+	w.do(200, "GET /scheduling/resources", "", "?activeOnly=true&type=staff&serviceId="+service)
+	book := func(status int, clock string) map[string]any {
+		return w.do(status, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T`+clock+`Z","customerName":"Bo","customerPhone":"1"}`)
+	}
+	first, second, third := w.id(book(201, "12:00:00")), w.id(book(201, "12:00:00")), w.id(book(201, "13:00:00"))
+	book(409, "12:00:00")
+	w.do(200, "PATCH /scheduling/bookings/{id}", `{"startAt":"2040-01-03T14:00:00Z"}`, first)
+	w.do(200, "POST /scheduling/bookings/{id}/confirm", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/complete", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/no-show", "", first)
+	w.do(409, "POST /scheduling/bookings/{id}/confirm", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/cancel", `{"reason":"ill"}`, second)
+	w.do(200, "PATCH /scheduling/bookings/{id}/status", `{"status":"confirmed"}`, third)
+	w.do(200, "GET /scheduling/bookings", "", "?sort=startAt&dateFrom=2040-01-03&status=confirmed")
+	w.do(200, "GET /catalog/services", "", "?include=costItems")
+	w.do(200, "POST /catalog/services/batch", `{"items":[{"op":"create","body":{"name":"Shave","price":1500}},{"op":"create","body":{}}]}`)
 }
 
 func (w *walk) customers(client string) {
