@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/exports"
 	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
@@ -45,6 +46,7 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	jobs      *jobs.Service
+	exports   *exports.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -70,7 +72,7 @@ func declared() []domain.Domain {
 		webhooks.Domain(),
 		company.Domain(),
 		jobs.Domain(),
-		part("exports", []access.Resource{{Name: "exports"}}),
+		exports.Domain(),
 	}
 }
 
@@ -124,13 +126,14 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.exports = exports.New(exports.Config{DB: d})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
 }
 
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
-	return nil
+	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs())
 }
 
 // jobTypes are the names of all kinds of jobs.
@@ -188,6 +191,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	all.jobs.Register(api)
+	all.exports.Register(api)
 	return api
 }
 

@@ -41,6 +41,13 @@ type param struct {
 	def    string // default; "" = none
 }
 
+// params are the parameters of a request, or those that stand for them.
+type params interface {
+	param(in, name string) string
+	emptyQuery(name string) bool
+	queryNames() map[string]string
+}
+
 // childParam in a path tag stands for the last parameter of the path of the operation.
 const childParam = "$child"
 
@@ -141,7 +148,7 @@ func (b *binder) bind(r *request, in reflect.Value) error {
 	return nil
 }
 
-func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
+func (b *binder) bindParams(r params, c *checker, in reflect.Value) {
 	for _, p := range b.params {
 		text := r.param(p.in, p.name)
 		if p.in == "query" && r.emptyQuery(p.name) {
