@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -24,11 +25,13 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/exports"
 	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -43,8 +46,10 @@ type domains struct {
 	clients   *clients.Service
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
+	receipts  *receipts.Service
 	orders    *orders.Service
 	webhooks  *webhooks.Service
+	console   *console.Service
 	jobs      *jobs.Service
 	exports   *exports.Service
 	events    *event.Registry
@@ -68,11 +73,13 @@ func declared() []domain.Domain {
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
+		receipts.Domain(),
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
 		webhooks.Domain(),
 		company.Domain(),
 		jobs.Domain(),
 		exports.Domain(),
+		console.Domain(),
 	}
 }
 
@@ -103,9 +110,10 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
-	PublicURL     string       // scheme and host that clients reach the API at; "" makes links relative
-	Cell          string       // of new tokens; "" = that of package company
-	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
+	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
+	Cell          string            // of new tokens; "" = that of package company
+	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
+	Operators     *secret.Operators // of the admin API; nil where it is not served
 	Log           *slog.Logger
 }
 
@@ -113,20 +121,25 @@ type domainConfig struct {
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
-	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
+	all.receipts = receipts.New(receipts.Config{
+		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
+	})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.exports = exports.New(exports.Config{DB: d})
+	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
 }
@@ -176,23 +189,59 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 	return all, nil
 }
 
-// newAPI makes the API with the operations and the error codes of all domains.
-func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth, cfg.Keys, cfg.AsyncAPI = all.db, all.company, all.keys, all.events.AsyncAPI
+// apiConfig adds what both APIs share.
+func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
+	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
+	return cfg
+}
+
+// newAPI makes the external API with the operations and the error codes of all domains.
+func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.AsyncAPI = all.company, all.events.AsyncAPI
 	api := httpapi.New(cfg)
 	all.catalog.Register(api)
 	all.offerings.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
+	all.warehouse.Register(api)
 	all.suppliers.Register(api)
+	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	all.jobs.Register(api)
 	all.exports.Register(api)
 	return api
+}
+
+// newAdminAPI makes the admin API.
+func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
+	api := httpapi.New(cfg)
+	all.company.RegisterAdmin(api)
+	all.catalog.RegisterAdmin(api)
+	all.warehouse.RegisterAdmin(api)
+	all.console.RegisterAdmin(api)
+	return api
+}
+
+// stockReconciler checks the stock of all companies.
+func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
+		DB: all.db, Reserves: all.orders.Reserved, Log: log,
+		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
+			ids := make([]tenant.ID, len(page))
+			for i, c := range page {
+				ids[i] = c.ID
+			}
+			return ids, err
+		},
+	})
 }
 
 // setStock sets how many pieces of a product the default warehouse of a company has.

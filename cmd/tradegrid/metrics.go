@@ -28,6 +28,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
+	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
 // commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
@@ -64,21 +65,27 @@ func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), job.Metrics(jobTypes()...))
+	case "console":
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
-		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
+		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics())
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics())
 	}
 	panic("no role " + role)
 }
 
-var rolesWithMetrics = []string{"api", "relay", "dispatcher"}
+var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
 // allMetrics returns the collectors of a process with all roles.
 func allMetrics() []prometheus.Collector {
 	all := commonMetrics()
 	for _, role := range rolesWithMetrics {
-		all = append(all, roleMetrics(role)...)
+		for _, c := range roleMetrics(role) {
+			if !slices.Contains(all, c) { // console and api share some
+				all = append(all, c)
+			}
+		}
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -113,6 +114,14 @@ func (q queryMap) emptyQuery(name string) bool {
 }
 
 func (q queryMap) queryNames() map[string]string { return q }
+
+func (q queryMap) queryArgs() []queryArg {
+	var all []queryArg
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		all = append(all, queryArg{name, q[name]})
+	}
+	return all
+}
 
 // jsonFields lists the names of the fields that a type has in JSON.
 func jsonFields(t reflect.Type, names []string) []string {
