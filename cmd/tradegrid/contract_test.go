@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -184,6 +185,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
 	w.bookings(made["RESOURCE"], made["SERVICE"])
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
+	w.jobs(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
 	raised := w.raised(d)
 	w.everyEventIsRaised(raised)
@@ -432,6 +434,21 @@ func (w *walk) hooks(sub string) {
 	w.do(201, "POST /webhooks/deliveries/{id}/redeliver", "", delivery)
 	w.do(200, "GET /webhooks/subscriptions/{id}/deliveries", "", sub)
 	w.do(200, "GET /webhooks/event-types", "")
+}
+
+// jobs walks exports and replays to their ends.
+func (w *walk) jobs(sub string) {
+	w.t.Helper()
+	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"mill"},"format":"csv"}`))
+	w.do(400, "POST /exports", `{"resource":"planets"}`)
+	w.do(409, "GET /jobs/{id}/result", "", export)
+	replay := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","status":"all"}`, sub))
+	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
+	for _, id := range []string{export, replay} {
+		require.Eventually(w.t, func() bool { return w.do(200, "GET /jobs/{id}", "", id)["status"] == "done" }, time.Minute, 20*time.Millisecond)
+	}
+	w.do(200, "GET /jobs/{id}/result", "", export)
+	w.do(404, "GET /jobs/{id}", "", uuid.NewString())
 }
 
 // outsideTheOutbox are the declared events that never lie in the outbox under their name, each with the reason.

@@ -28,6 +28,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/exports"
 	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
@@ -58,6 +59,7 @@ type domains struct {
 	webhooks   *webhooks.Service
 	console    *console.Service
 	jobs       *jobs.Service
+	exports    *exports.Service
 	events     *event.Registry
 	access     *access.Registry
 	keys       *secret.Keys
@@ -84,7 +86,7 @@ func declared() []domain.Domain {
 		webhooks.Domain(),
 		company.Domain(),
 		jobs.Domain(),
-		part("exports", []access.Resource{{Name: "exports"}}),
+		exports.Domain(),
 		console.Domain(),
 	}
 }
@@ -157,6 +159,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.exports = exports.New(exports.Config{DB: d})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
@@ -164,7 +167,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
-	return nil
+	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs())
 }
 
 // jobTypes are the names of all kinds of jobs.
@@ -235,6 +238,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	all.jobs.Register(api)
+	all.exports.Register(api)
 	return api
 }
 
