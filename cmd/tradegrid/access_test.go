@@ -381,17 +381,22 @@ const (
 	anAsset   = `{"name":"Mill"}`
 )
 
+func (n *node) addBranch(t *testing.T, id tenant.ID) {
+	t.Helper()
+	_, err := changeWith(t.Context(), n.db, "test", id, n.company.CreateBranch, company.BranchFields{Name: "Annex"})
+	require.NoError(t, err)
+}
+
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
 	t.Helper()
-	owner, theirs := n.owner(t)
-	_, err := changeWith(t.Context(), n.db, "test", theirs, n.company.CreateBranch, company.BranchFields{Name: "North"}) // for the second warehouse
-	require.NoError(t, err)
-	r := &records{owner: owner, company: theirs, id: map[string]string{}}
+	owner, company := n.owner(t)
+	n.addBranch(t, company) // for the second warehouse
+	r := &records{owner: owner, company: company, id: map[string]string{}}
 	for _, s := range samples() {
 		create := owner.ok
 		if s.Admin {
-			create = operator{n, writerToken}.in(theirs).ok
+			create = operator{n, writerToken}.in(company).ok
 		}
 		r.id[s.Entity] = create(t, "POST", s.Path, fillIn(s.Create, r.id)).id(t)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -26,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
@@ -47,6 +49,7 @@ type domains struct {
 	orders    *orders.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
+	jobs      *jobs.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -72,6 +75,7 @@ func declared() []domain.Domain {
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
 		webhooks.Domain(),
 		company.Domain(),
+		jobs.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
 		console.Domain(),
 	}
@@ -104,6 +108,7 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
+	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
 	Cell          string            // of new tokens; "" = that of package company
 	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
 	Operators     *secret.Operators // of the admin API; nil where it is not served
@@ -131,7 +136,27 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
+	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
+}
+
+// jobHandlers do the work of the jobs of all domains.
+func (all *domains) jobHandlers() []job.Handler {
+	return nil
+}
+
+// jobTypes are the names of all kinds of jobs.
+func jobTypes() []string {
+	var names []string
+	for _, h := range newDomains(nil, domainConfig{}).jobHandlers() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// newWorker makes the worker of an API node.
+func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
+	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.
@@ -183,6 +208,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	all.jobs.Register(api)
 	return api
 }
 
@@ -193,8 +219,24 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	api := httpapi.New(cfg)
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
+	all.warehouse.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
+}
+
+// stockReconciler checks the stock of all companies.
+func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
+		DB: all.db, Reserves: all.orders.Reserved, Log: log,
+		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
+			ids := make([]tenant.ID, len(page))
+			for i, c := range page {
+				ids[i] = c.ID
+			}
+			return ids, err
+		},
+	})
 }
 
 // setStock sets how many pieces of a product the default warehouse of a company has.
