@@ -191,7 +191,10 @@ var pathParam = regexp.MustCompile(`\{\w+\}`)
 // fillPath puts ids in place of the {parameters} of a path.
 func fillPath(path string, id func(param string) string) string {
 	return pathParam.ReplaceAllStringFunc(path, func(param string) string {
-		if param == "{next}" {
+		switch {
+		case param == "{next}" && strings.Contains(path, "/delivery-status/"):
+			return "packing"
+		case param == "{next}":
 			return "confirmed"
 		}
 		return id(param)
@@ -403,6 +406,7 @@ func (n *node) fill(t *testing.T) *records {
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)

@@ -318,6 +318,13 @@ func (w *walk) sales(product, client string) string {
 	}
 	w.do(409, "POST /orders/{id}/status/{next}", "", order, "new")
 	w.do(409, "PATCH /orders/{id}", `{"source":"y"}`, order)
+	shipment := w.id(w.do(201, "POST /orders/{id}/shipments", `{"carrier":"Parcel Ltd","trackingNumber":"T-1","deliveryCost":5}`, bare))
+	w.do(409, "POST /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments/{shipmentId}", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/shipments/{shipmentId}/cancel", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/delivery-status/{next}", "", bare, "pending")
+	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
 	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
 	w.do(200, "GET /orders/{id}/history", "", order)
 	return order

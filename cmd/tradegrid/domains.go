@@ -125,7 +125,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	})
 	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
@@ -133,6 +133,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
