@@ -248,7 +248,9 @@ func (w *walk) stores(made map[string]string) {
 	w.do(409, "DELETE /warehouse/warehouses/{id}", "", made["WAREHOUSE"])
 	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
 	w.do(409, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
-	w.do(409, "POST /warehouse/warehouses", `{"name":"One too many"}`)
+	taken, ok := w.do(200, "GET /warehouse/warehouses/{id}", "", made["WAREHOUSE"])["branchId"].(string)
+	require.True(w.t, ok)
+	w.do(409, "POST /warehouse/warehouses", `{"name":"One too many","branchId":"`+taken+`"}`)
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":0}`)
 }
 
