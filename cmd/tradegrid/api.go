@@ -44,6 +44,9 @@ type EdgeFlags struct {
 	MaxConnectionsPerAddress int    `help:"Open connections from one address, or one IPv6 /64, that is not in --trusted-proxies; those above it are answered 429 and closed. 0 = no limit." default:"1000"`
 }
 
+// url is the public URL as links start with it.
+func (f EdgeFlags) url() string { return strings.TrimSuffix(f.PublicURL, "/") }
+
 // Check validates the flags.
 func (f EdgeFlags) Check() error {
 	var errs []error
@@ -112,7 +115,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	answers := quota.New(quota.Config{DB: r.db, Kind: httpapi.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
 		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
-		PublicURL: strings.TrimSuffix(c.PublicURL, "/"), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {

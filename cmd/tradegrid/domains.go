@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
@@ -42,6 +43,7 @@ type domains struct {
 	suppliers *suppliers.Service
 	orders    *orders.Service
 	webhooks  *webhooks.Service
+	console   *console.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -67,6 +69,7 @@ func declared() []domain.Domain {
 		webhooks.Domain(),
 		company.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
+		console.Domain(),
 	}
 }
 
@@ -97,8 +100,9 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
-	Cell          string       // of new tokens; "" = that of package company
-	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
+	Cell          string            // of new tokens; "" = that of package company
+	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
+	Operators     *secret.Operators // of the admin API; nil where it is not served
 	Log           *slog.Logger
 }
 
@@ -119,6 +123,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	return all
 }
 
@@ -148,12 +153,19 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 	return all, nil
 }
 
-// newAPI makes the API with the operations and the error codes of all domains.
-func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth, cfg.Keys, cfg.AsyncAPI = all.db, all.company, all.keys, all.events.AsyncAPI
+// apiConfig adds what both APIs share.
+func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
+	cfg.DB, cfg.Keys = all.db, all.keys
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
+	return cfg
+}
+
+// newAPI makes the external API with the operations and the error codes of all domains.
+func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.AsyncAPI = all.company, all.events.AsyncAPI
 	api := httpapi.New(cfg)
 	all.catalog.Register(api)
 	all.offerings.Register(api)
@@ -162,6 +174,17 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.suppliers.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	return api
+}
+
+// newAdminAPI makes the admin API.
+func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
+	api := httpapi.New(cfg)
+	all.company.RegisterAdmin(api)
+	all.catalog.RegisterAdmin(api)
+	all.console.RegisterAdmin(api)
 	return api
 }
 

@@ -63,6 +63,8 @@ func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics())
+	case "console":
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
 		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
 	case "dispatcher":
@@ -71,13 +73,17 @@ func roleMetrics(role string) []prometheus.Collector {
 	panic("no role " + role)
 }
 
-var rolesWithMetrics = []string{"api", "relay", "dispatcher"}
+var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
 // allMetrics returns the collectors of a process with all roles.
 func allMetrics() []prometheus.Collector {
 	all := commonMetrics()
 	for _, role := range rolesWithMetrics {
-		all = append(all, roleMetrics(role)...)
+		for _, c := range roleMetrics(role) {
+			if !slices.Contains(all, c) { // console and api share some
+				all = append(all, c)
+			}
+		}
 	}
 	return all
 }

@@ -48,7 +48,8 @@ type response struct {
 	replayed bool
 }
 
-func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
+func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
+	op := call.op
 	resp := &response{status: op.Status, headers: reply.Headers, body: reply.raw}
 	if op.Status == http.StatusNoContent {
 		return resp, nil
@@ -56,7 +57,7 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
 	}
-	recordHeaders(op, any(reply.Body), resp.headers)
+	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
 		var err error
 		if resp.body, err = marshal(reply.Body); err != nil {
@@ -67,18 +68,24 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 }
 
 // recordHeaders sets the ETag and Location headers of a single record.
-func recordHeaders(op Op, body any, h map[string]string) {
+func (c *Call) recordHeaders(body any, h map[string]string) {
 	if v, ok := body.(Versioned); ok {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
-	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
-		if !strings.Contains(op.Path, "{") {
-			h[fiber.HeaderLocation] = BasePath + op.Path + "/" + id.RecordID()
-		}
+	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !strings.Contains(c.op.rel, "{") {
+		h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + id.RecordID()
 	}
+}
+
+// concretePath is the path of an operation without parameters of its own, in the company of the call.
+func (c *Call) concretePath() string {
+	if c.Principal == nil {
+		return c.op.Path
+	}
+	return strings.Replace(c.op.Path, "{"+companyParam+"}", c.Company.String(), 1)
 }
 
 // marshal writes JSON as clients read it: no HTML escapes, no newline at the end.

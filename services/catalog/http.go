@@ -2,6 +2,29 @@ package catalog
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
+// RegisterAdmin adds the operations on directories that operators maintain.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	r := group.On(api, s.db)
+	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
+	httpapi.Create(r, "/catalog/attributes", "createAttribute", "Create an attribute", s.CreateAttribute)
+	httpapi.Get(r, "/catalog/attributes/{id}", "getAttribute", "Read an attribute with its options", s.Attribute)
+	httpapi.Update(r, "/catalog/attributes/{id}", "updateAttribute", "Change an attribute", s.UpdateAttribute)
+	httpapi.Delete(r, "/catalog/attributes/{id}", "deleteAttribute", "Delete an attribute that is not in use", s.DeleteAttribute)
+	httpapi.CreateIn(r, "/catalog/attributes/{id}/options", "createAttributeOption", "Add an option to an attribute", s.CreateAttributeOption)
+	httpapi.GetIn(r, "/catalog/attributes/{id}/options/{optionId}", "getAttributeOption", "Read an option", s.AttributeOption)
+	httpapi.UpdateIn(r, "/catalog/attributes/{id}/options/{optionId}", "updateAttributeOption", "Change an option", s.UpdateAttributeOption)
+	httpapi.DeleteIn(r, "/catalog/attributes/{id}/options/{optionId}", "deleteAttributeOption", "Delete an option that is not in use", s.DeleteAttributeOption)
+	httpapi.GetWith(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
+	httpapi.CreateIn(r, "/catalog/products/{id}/variants", "createProductVariant", "Add a variant to a product", s.CreateProductVariant)
+	httpapi.GetIn(r, "/catalog/products/{id}/variants/{variantId}", "getProductVariant", "Read a variant", s.ProductVariant)
+	httpapi.UpdateIn(r, "/catalog/products/{id}/variants/{variantId}", "updateProductVariant", "Change, hide or restore a variant", s.UpdateProductVariant)
+	httpapi.CommandIn(r, "DELETE /catalog/products/{id}/variants/{variantId}", "deleteProductVariant", "Hide a variant", s.HideProductVariant)
+	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
+	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
+	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit of the company", s.Unit)
+	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Change or deactivate a unit of the company", s.UpdateUnit)
+}
+
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
