@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
@@ -137,7 +139,14 @@ func TestOperatorTokensCannotBeGuessed(t *testing.T) {
 }
 
 // adminOfRecord says of admin operations on one record that no sample is about of what kind the record is.
-var adminOfRecord = map[string]string{} //nolint:gochecknoglobals // a constant table
+var adminOfRecord = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"listProductVariants": "PRODUCT", "createProductVariant": "PRODUCT", "getProductVariant": "PRODUCT", "updateProductVariant": "PRODUCT", "deleteProductVariant": "PRODUCT",
+}
+
+// adminBodies are bodies with which operations on records below another one would succeed.
+var adminBodies = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"createAttributeOption": anOption, "updateAttributeOption": anOption, "createProductVariant": aVariant, "updateProductVariant": aVariant,
+}
 
 // Through the path of one company nothing of another company is seen or changed.
 func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
@@ -157,7 +166,7 @@ func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
 			entity = adminOfRecord[op.ID]
 			require.NotEmpty(t, entity, "%s: an operation on one record needs a sample or a row above", op.ID)
 		}
-		body = fillIn(body, theirs.id)
+		body = fillIn(cmp.Or(adminBodies[op.ID], body), theirs.id)
 		path := theirs.at(httpapi.Op{Path: rest}, theirs.id[entity])
 		var before string
 		if !op.Mutating() {
@@ -222,7 +231,7 @@ type adminWalk struct {
 
 func newAdminWalk(t *testing.T, all *domains, company tenant.ID) *adminWalk {
 	t.Helper()
-	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test"}
+	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
 	return &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.newAdminAPI(cfg), company: company, seen: map[string][]int{}}
 }
 
@@ -354,4 +363,25 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	require.EqualValues(t, a.changes, audit["total"], "each change is recorded")
 	a.refusals()
 	a.everyOperationIsSeen()
+}
+
+// Both APIs serve their changelog and their pages without a token.
+func TestChangelogIsServed(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	for base, api := range map[string]*httpapi.API{httpapi.BasePath: n.api, httpapi.AdminBasePath: n.admin} {
+		got := askOf(t, api, "", "GET", base+"/changelog", "")
+		require.Equal(t, 200, got.status)
+		require.Equal(t, "text/markdown; charset=utf-8", got.header.Get("Content-Type"))
+		require.True(t, strings.HasPrefix(got.raw, "# Changelog"), got.raw)
+		index := askOf(t, api, "", "GET", base, "").body
+		require.Equal(t, base+"/changelog", index["links"].(map[string]any)["changelog"])
+		page := askOf(t, api, "", "GET", base+"/docs", "")
+		require.Contains(t, page.raw, "<title>"+index["name"].(string)+"</title>")
+		require.NotContains(t, page.raw, "{base}")
+		require.Contains(t, askOf(t, api, "", "GET", base+"/docs/init.js", "").raw, `url: "`+base+`/openapi.json"`)
+		require.Equal(t, index["name"], askOf(t, api, "", "GET", base+"/openapi.json", "").body["info"].(map[string]any)["title"])
+		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/health", "").status)
+		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/docs/swagger-ui.css", "").status)
+	}
 }
