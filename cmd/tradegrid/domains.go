@@ -26,8 +26,10 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/jobs"
+	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
@@ -46,7 +48,9 @@ type domains struct {
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
 	receipts  *receipts.Service
+	leads     *leads.Service
 	orders    *orders.Service
+	deals     *deals.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
 	jobs      *jobs.Service
@@ -65,9 +69,9 @@ func declared() []domain.Domain {
 		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
-		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		leads.Domain(),
 		orders.Domain(),
-		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		deals.Domain(),
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
@@ -123,7 +127,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
-	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
@@ -134,7 +138,14 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
+		Deals: deals.Known,
 	})
+	all.deals = deals.New(deals.Config{
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		PriceLists: all.clients,
+		Addresses: all.clients, Assets: clients.KnownAssets,
+	})
+	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
@@ -203,8 +214,10 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.Register(api)
 	all.offerings.Register(api)
 	all.clients.Register(api)
+	all.leads.Register(api)
 	all.orders.Register(api)
 	all.warehouse.Register(api)
+	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
 	all.webhooks.Register(api)
@@ -221,6 +234,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
 	all.warehouse.RegisterAdmin(api)
+	all.deals.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }
