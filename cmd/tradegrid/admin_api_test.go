@@ -357,6 +357,7 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	w := newWalk(t, dbtest.Open(t))
 	made := w.samples()
 	a := w.admin
+	w.attributes(made["PRODUCT"])
 	a.companies(made)
 	a.deleteSamples(made)
 	audit := a.do(200, "GET /audit", "", fmt.Sprintf("?companyId=%s&withTotal=true", w.company))
