@@ -388,6 +388,8 @@ type records struct {
 const (
 	anAddress = `{"label":"Office","text":"Street 1"}`
 	anAsset   = `{"name":"Mill"}`
+	anOption  = `{"label":"Dark"}`
+	aVariant  = `{"status":"hidden"}`
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
@@ -413,6 +415,11 @@ func (n *node) fill(t *testing.T) *records {
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	maintain := func(name, path, body string) {
+		r.id[name] = operator{n, writerToken}.in(company).ok(t, "POST", path, body).id(t)
+	}
+	maintain("{optionId}", "/catalog/attributes/"+r.id["ATTRIBUTE"]+"/options", anOption)
+	maintain("{variantId}", "/catalog/products/"+r.id["PRODUCT"]+"/variants", aVariant)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)

@@ -220,6 +220,30 @@ func (w *walk) people() {
 	w.with(limited.Text, nil, 200, "GET /token", "")
 }
 
+// attributes walks attributes with options, values and variants.
+func (w *walk) attributes(product string) {
+	a := w.admin
+	attribute := w.id(a.do(201, "POST /catalog/attributes", `{"name":"Grind","type":"multiselect","isVariant":true,"unit":"µm"}`))
+	option := w.id(a.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Fine","labelI18n":{"de":"Fein"},"color":"#112233"}`, attribute))
+	a.do(200, "GET /catalog/attributes/{id}/options/{optionId}", "", attribute, option)
+	a.do(200, "PATCH /catalog/attributes/{id}/options/{optionId}", `{"label":"Very fine"}`, attribute, option)
+	unused := w.id(a.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Coarse"}`, attribute))
+	a.do(204, "DELETE /catalog/attributes/{id}/options/{optionId}", "", attribute, unused)
+	value := `{"attributes":[{"attributeId":"` + attribute + `","optionIds":["` + option + `"]}]`
+	valued := w.id(w.do(201, "POST /catalog/products", value+`,"name":"Beans","price":900}`))
+	w.do(200, "GET /catalog/attributes", "", "?categoryId=null")
+	w.do(200, "GET /catalog/products", "", "?attr["+attribute+"]="+option)
+	w.do(200, "POST /catalog/products/batch", `{"items":[{"op":"update","id":"`+valued+`","body":{"attributes":[]}},{"op":"upsert","sku":"none","body":{}}]}`)
+
+	variant := w.id(a.do(201, "POST /catalog/products/{id}/variants", value+`,"barcode":"7","name":"Fine","price":1,"cost":2}`, product))
+	a.do(200, "GET /catalog/products/{id}/variants/{variantId}", "", product, variant)
+	a.do(200, "PATCH /catalog/products/{id}/variants/{variantId}", `{"sortOrder":1}`, product, variant)
+	w.do(200, "GET /catalog/products/{id}/variants", "", product, "?include=stock")
+	a.do(200, "GET /catalog/products/{id}/variants", "", product)
+	a.do(409, "DELETE /catalog/attributes/{id}", "", attribute)
+	a.do(200, "DELETE /catalog/products/{id}/variants/{variantId}", "", product, variant) // from here on the product is sold as it is
+}
+
 // goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.
 func (w *walk) goods(product string) {
 	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee"}`))
@@ -231,7 +255,7 @@ func (w *walk) goods(product string) {
 	w.do(200, "GET /catalog/products", "", "?include=stock&search=espresso")
 	w.do(200, "GET /catalog/products", "", "?withTotal=true&pageSize=1&sort=name")
 	w.do(200, "GET /catalog/products", "", "?updatedSince=2026-01-01T00:00:00Z")
-	w.do(200, "GET /catalog/products/{id}/variants", "", product)
+	w.attributes(product)
 	w.do(409, "DELETE /catalog/categories/{id}", "", child)
 	w.do(204, "DELETE /catalog/categories/{id}", "", child, "?reassignTo="+root)
 }
