@@ -191,7 +191,10 @@ var pathParam = regexp.MustCompile(`\{\w+\}`)
 // fillPath puts ids in place of the {parameters} of a path.
 func fillPath(path string, id func(param string) string) string {
 	return pathParam.ReplaceAllStringFunc(path, func(param string) string {
-		if param == "{next}" {
+		switch {
+		case param == "{next}" && strings.Contains(path, "/delivery-status/"):
+			return "packing"
+		case param == "{next}":
 			return "confirmed"
 		}
 		return id(param)
@@ -379,6 +382,7 @@ type records struct {
 const (
 	anAddress = `{"label":"Office","text":"Street 1"}`
 	anAsset   = `{"name":"Mill"}`
+	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
 func (n *node) addBranch(t *testing.T, id tenant.ID) {
@@ -403,6 +407,7 @@ func (n *node) fill(t *testing.T) *records {
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -434,6 +439,8 @@ func (n *node) ofRecord() map[string][2]string {
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
 		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
+		"setLeadStatus": `{"status":"spam"}`, "assignLead": `{"assigneeId":null}`,
+		"moveDeal": aMove, "moveDealByPost": aMove,
 	}
 	for _, op := range n.api.Ops() {
 		if s, body, ok := sampleOf(op); ok {
@@ -511,6 +518,14 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders", `{"dealId":"DEAL","items":[{"kind":"custom","name":"x","unitPrice":1}]}`, "DEAL_NOT_FOUND", "dealId"},
+		{"POST", "/deals", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
+		{"POST", "/deals", `{"typeId":"` + mine.id["DEAL_TYPE"] + `","clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"addressId":"{addressId}"}`, "ADDRESS_NOT_FOUND", "addressId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"assetId":"{assetId}"}`, "ASSET_NOT_FOUND", "assetId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/leads/" + mine.id["LEAD"] + "/convert-deal", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
 	}
 	for _, row := range rows {
 		body := row.body

@@ -9,12 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -24,7 +26,10 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/jobs"
+	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
@@ -43,9 +48,12 @@ type domains struct {
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
 	receipts  *receipts.Service
+	leads     *leads.Service
 	orders    *orders.Service
+	deals     *deals.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
+	jobs      *jobs.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -61,9 +69,9 @@ func declared() []domain.Domain {
 		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
-		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		leads.Domain(),
 		orders.Domain(),
-		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		deals.Domain(),
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
@@ -71,6 +79,7 @@ func declared() []domain.Domain {
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
 		webhooks.Domain(),
 		company.Domain(),
+		jobs.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
 		console.Domain(),
 	}
@@ -103,6 +112,7 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
+	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
 	Cell          string            // of new tokens; "" = that of package company
 	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
 	Operators     *secret.Operators // of the admin API; nil where it is not served
@@ -117,9 +127,9 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
-	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
@@ -127,10 +137,38 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
+		Deals: deals.Known,
 	})
+	all.deals = deals.New(deals.Config{
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		PriceLists: all.clients,
+		Addresses: all.clients, Assets: clients.KnownAssets,
+	})
+	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
+	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
+}
+
+// jobHandlers do the work of the jobs of all domains.
+func (all *domains) jobHandlers() []job.Handler {
+	return nil
+}
+
+// jobTypes are the names of all kinds of jobs.
+func jobTypes() []string {
+	var names []string
+	for _, h := range newDomains(nil, domainConfig{}).jobHandlers() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// newWorker makes the worker of an API node.
+func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
+	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.
@@ -161,7 +199,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
-	cfg.DB, cfg.Keys = all.db, all.keys
+	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
@@ -176,12 +214,15 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.Register(api)
 	all.offerings.Register(api)
 	all.clients.Register(api)
+	all.leads.Register(api)
 	all.orders.Register(api)
 	all.warehouse.Register(api)
+	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	all.jobs.Register(api)
 	return api
 }
 
@@ -193,6 +234,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
 	all.warehouse.RegisterAdmin(api)
+	all.deals.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }

@@ -45,6 +45,7 @@ type response struct {
 	status   int
 	headers  map[string]string
 	body     []byte
+	file     *File // instead of body
 	replayed bool
 }
 
@@ -56,6 +57,10 @@ func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 	}
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
+	}
+	if f, ok := any(reply.Body).(File); ok {
+		resp.file = &f
+		return resp, nil
 	}
 	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
@@ -112,6 +117,10 @@ func (r *request) write(resp *response) {
 	}
 	r.fc.Status(resp.status)
 	if resp.status == http.StatusNoContent {
+		return
+	}
+	if resp.file != nil {
+		sendFile(r.fc, resp.file)
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
