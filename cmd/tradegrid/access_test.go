@@ -402,7 +402,7 @@ func (n *node) fill(t *testing.T) *records {
 		if s.Admin {
 			create = operator{n, writerToken}.in(company).ok
 		}
-		r.id[s.Entity] = create(t, "POST", s.Path, fillIn(s.Create, r.id)).id(t)
+		r.id[s.Entity] = create(t, "POST", cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, r.id)).id(t)
 	}
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
@@ -517,6 +517,9 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"POST", "/sales", `{"shiftId":"SHIFT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "SHIFT_NOT_FOUND", "shiftId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","items":[{"refId":"PRODUCT"}],"paymentMethod":"cash"}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"dealId":"DEAL","items":[{"kind":"custom","name":"x","unitPrice":1}]}`, "DEAL_NOT_FOUND", "dealId"},
 		{"POST", "/deals", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -180,6 +181,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])
+	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
 	raised := w.raised(d)
@@ -253,7 +255,7 @@ func (w *walk) samples() map[string]string {
 			ids[s.Entity] = w.admin.sample(s, ids)
 			continue
 		}
-		id := w.id(w.do(201, "POST "+s.Path, fillIn(s.Create, ids)))
+		id := w.id(w.do(201, "POST "+cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, ids)))
 		ids[s.Entity] = id
 		w.do(200, "GET "+s.Path, "")
 		w.do(200, "GET "+s.Path+"/{id}", "", id)
@@ -379,6 +381,21 @@ func (w *walk) archivedLead() string {
 	require.True(w.t, ok)
 	w.do(200, "POST /clients/{id}/archive", "", client)
 	return lead
+}
+
+// cashier walks shifts and sales.
+func (w *walk) cashier(shift, sale, product string) {
+	w.do(409, "POST /shifts/open", `{"openingCash":0}`)
+	w.do(200, "GET /shifts/current", "")
+	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
+	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
+	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
+	w.do(200, "POST /sales/{id}/refund", "", sale)
+	w.do(409, "POST /sales/{id}/refund", "", sale)
+	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)
+	w.do(409, "POST /shifts/{id}/close", "", shift)
+	w.do(404, "GET /shifts/current", "")
+	w.do(200, "GET /shifts", "", "?status=closed")
 }
 
 func (w *walk) hooks(sub string) {

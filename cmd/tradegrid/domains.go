@@ -33,6 +33,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
+	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -51,6 +52,7 @@ type domains struct {
 	leads     *leads.Service
 	orders    *orders.Service
 	deals     *deals.Service
+	sales     *sales.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
 	jobs      *jobs.Service
@@ -72,7 +74,7 @@ func declared() []domain.Domain {
 		leads.Domain(),
 		orders.Domain(),
 		deals.Domain(),
-		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		sales.Domain(),
 		warehouse.Domain(),
 		suppliers.Domain(),
 		receipts.Domain(),
@@ -134,11 +136,13 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
 	})
+	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
-		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
-		Deals: deals.Known,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
+	})
+	all.sales = sales.New(sales.Config{
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company, PriceLists: all.clients,
 	})
 	all.deals = deals.New(deals.Config{
 		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
@@ -216,6 +220,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.clients.Register(api)
 	all.leads.Register(api)
 	all.orders.Register(api)
+	all.sales.Register(api)
 	all.warehouse.Register(api)
 	all.deals.Register(api)
 	all.suppliers.Register(api)
@@ -235,6 +240,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.RegisterAdmin(api)
 	all.warehouse.RegisterAdmin(api)
 	all.deals.RegisterAdmin(api)
+	all.clients.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }
