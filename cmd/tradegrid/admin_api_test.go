@@ -231,6 +231,7 @@ type adminWalk struct {
 
 func newAdminWalk(t *testing.T, all *domains, company tenant.ID) *adminWalk {
 	t.Helper()
+	// Refused tokens are limited by address, so each request has its own.
 	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
 	return &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.newAdminAPI(cfg), company: company, seen: map[string][]int{}}
 }

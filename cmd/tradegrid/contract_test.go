@@ -272,10 +272,8 @@ func (w *walk) stores(made map[string]string) {
 	w.do(409, "DELETE /warehouse/warehouses/{id}", "", made["WAREHOUSE"])
 	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
 	w.do(409, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
-	taken, ok := w.do(200, "GET /warehouse/warehouses/{id}", "", made["WAREHOUSE"])["branchId"].(string)
-	require.True(w.t, ok)
-	w.do(409, "POST /warehouse/warehouses", `{"name":"One too many","branchId":"`+taken+`"}`)
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":0}`)
+	w.do(200, "POST /warehouse/stocks/adjust/batch", `{"items":[{"op":"create","body":`+at+`"targetQty":2}},{"op":"create","body":`+at+`"targetQty":0}},{"op":"create","body":{}}]}`)
 }
 
 // samples takes the sample of each resource through the operations that all resources have, and returns their ids.

@@ -279,3 +279,21 @@ func (s *shop) checkChain() {
 		}
 	}
 }
+
+func TestBatchOfAdjustments(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	p, q := s.product("Nail"), s.product("Screw")
+	item := func(product string, target any) map[string]any {
+		return map[string]any{"op": "create", "body": map[string]any{"productId": product, "warehouseId": s.main, "targetQty": target, "reason": "count"}}
+	}
+	res := s.Do(t, "POST", "/warehouse/stocks/adjust/batch", map[string]any{"items": []any{item(p, 3), item(uuid.NewString(), 1), item(q, "x"), item(q, 5), item(p, 4)}}).OK(200)
+	var statuses, codes []any
+	for _, r := range res["results"].([]any) {
+		statuses, codes = append(statuses, r.(map[string]any)["status"]), append(codes, r.(map[string]any)["code"])
+	}
+	require.Equal(t, []any{201.0, 404.0, 400.0, 201.0, 201.0}, statuses)
+	require.Equal(t, []any{nil, "PRODUCT_NOT_FOUND", "VALIDATION_ERROR", nil, nil}, codes)
+	require.Equal(t, []any{4.0, 5.0}, column(s.list("/warehouse/stocks", "sort", "productName"), "qty"))
+	require.Len(t, s.events("stock.adjusted"), 3)
+}
