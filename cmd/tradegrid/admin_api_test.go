@@ -352,6 +352,19 @@ func (w *adminWalk) companies(made map[string]string) {
 	w.do(409, "POST /tokens/{id}/rotate", "", made["TOKEN"])
 }
 
+// warehouses are made by integrations too; which is the default one is for operators to say.
+func (w *adminWalk) warehouses(made map[string]string) {
+	branch := w.do(201, "POST /branches", `{"name":"Depot"}`)["id"].(string)
+	depot := w.do(201, "POST /warehouse/warehouses", `{"name":"Depot","branchId":"`+branch+`"}`)["id"].(string)
+	w.do(200, "GET /warehouse/warehouses", "")
+	w.do(200, "GET /warehouse/warehouses/{id}", "", depot)
+	w.do(200, "PATCH /warehouse/warehouses/{id}", `{"address":"Quay 1"}`, depot)
+	w.do(200, "POST /warehouse/warehouses/{id}/default", "", depot)
+	w.do(409, "DELETE /warehouse/warehouses/{id}", "", depot)
+	w.do(200, "POST /warehouse/warehouses/{id}/default", "", made["WAREHOUSE"])
+	w.do(204, "DELETE /warehouse/warehouses/{id}", "", depot)
+}
+
 // TestAdminAnswersMatchTheirSchemas goes through every operation of the admin API.
 func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	t.Parallel()
@@ -360,6 +373,7 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	a := w.admin
 	w.attributes(made["PRODUCT"])
 	a.companies(made)
+	a.warehouses(made)
 	a.deleteSamples(made)
 	audit := a.do(200, "GET /audit", "", fmt.Sprintf("?companyId=%s&withTotal=true", w.company))
 	require.EqualValues(t, a.changes, audit["total"], "each change is recorded")

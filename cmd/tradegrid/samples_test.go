@@ -41,12 +41,12 @@ func pathOf(s domain.Sample) string {
 
 // sampleOf finds the sample that an operation on one record is about, and a body that the operation takes.
 func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {
+	at, admin := strings.CutPrefix(op.Path, inCompany)
 	for _, s := range samples() {
-		path := pathOf(s)
-		if !strings.HasPrefix(op.Path, path+"/{id}") {
-			continue
+		if s.Admin && !admin || !strings.HasPrefix(at, s.Path+"/{id}") {
+			continue // the admin API also has operations on what integrations make
 		}
-		if op.Method == http.MethodPatch && op.Path == path+"/{id}" {
+		if op.Method == http.MethodPatch && at == s.Path+"/{id}" {
 			return s, s.Change, true
 		}
 		return s, "", true
