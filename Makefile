@@ -30,7 +30,7 @@ dev: build ## run everything with a demo company until Ctrl-C
 
 .PHONY: demo
 demo: build ## the same with an end: place one order, see its webhook arrive, stop
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(BIN) dev --demo --state "$$dir" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --receiver-listen 127.0.0.1:0 $(DEVFLAGS)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(BIN) dev --demo --state "$$dir" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --receiver-listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 $(DEVFLAGS)
 
 .PHONY: test
 test: ## run all tests against an embedded database and broker

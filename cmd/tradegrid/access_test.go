@@ -33,6 +33,7 @@ type node struct {
 	*domains
 
 	api     *httpapi.API
+	admin   *httpapi.API
 	limiter *ratelimit.Limiter
 }
 
@@ -40,9 +41,10 @@ type node struct {
 const inProcess = "0.0.0.0/32"
 
 func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys()})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
 	n := &node{domains: all, limiter: limiter}
-	n.api = all.newAPI(httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}})
+	cfg := httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
+	n.api, n.admin = all.newAPI(cfg), all.newAdminAPI(cfg)
 	return n
 }
 
@@ -100,11 +102,17 @@ func newAddress() string {
 // ask sends a request from an address that nobody else has. authorization is the whole header.
 func (n *node) ask(t *testing.T, authorization, method, path, body string, headers ...string) *reply {
 	t.Helper()
+	return askOf(t, n.api, authorization, method, httpapi.BasePath+path, body, headers...)
+}
+
+// askOf is ask for either API.
+func askOf(t *testing.T, api *httpapi.API, authorization, method, path, body string, headers ...string) *reply {
+	t.Helper()
 	var content io.Reader
 	if body != "" {
 		content = bytes.NewReader([]byte(body))
 	}
-	req := httptest.NewRequestWithContext(t.Context(), method, httpapi.BasePath+path, content)
+	req := httptest.NewRequestWithContext(t.Context(), method, path, content)
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -115,7 +123,7 @@ func (n *node) ask(t *testing.T, authorization, method, path, body string, heade
 	for i := 0; i < len(headers); i += 2 {
 		req.Header.Set(headers[i], headers[i+1])
 	}
-	res, err := n.api.App().Test(req, -1)
+	res, err := api.App().Test(req, -1)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
@@ -365,8 +373,9 @@ func TestOrderOfChecksWithRealTokens(t *testing.T) {
 
 // records are one of each kind, as paths name them.
 type records struct {
-	owner as
-	id    map[string]string // entity, or {parameter} for a record below another one → id
+	owner   as
+	company tenant.ID
+	id      map[string]string // entity, or {parameter} for a record below another one → id
 }
 
 // Bodies of records that belong to another one.
@@ -378,14 +387,18 @@ const (
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
 	t.Helper()
-	owner, _ := n.owner(t)
-	r := &records{owner: owner, id: map[string]string{}}
-	add := func(entity, path, body string) {
-		r.id[entity] = owner.ok(t, "POST", path, body).id(t)
-	}
+	owner, theirs := n.owner(t)
+	_, err := changeWith(t.Context(), n.db, "test", theirs, n.company.CreateBranch, company.BranchFields{Name: "North"}) // for the second warehouse
+	require.NoError(t, err)
+	r := &records{owner: owner, company: theirs, id: map[string]string{}}
 	for _, s := range samples() {
-		add(s.Entity, s.Path, fillIn(s.Create, r.id))
+		create := owner.ok
+		if s.Admin {
+			create = operator{n, writerToken}.in(theirs).ok
+		}
+		r.id[s.Entity] = create(t, "POST", s.Path, fillIn(s.Create, r.id)).id(t)
 	}
+	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
@@ -488,6 +501,11 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"PATCH", "/catalog/products/" + mine.id["PRODUCT"], `{"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
 		{"POST", "/catalog/products", `{"name":"x","price":1,"defaultSupplierId":"SUPPLIER"}`, "SUPPLIER_NOT_FOUND", "defaultSupplierId"},
 		{"POST", "/orders", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"PRODUCT","warehouseId":"` + mine.id["WAREHOUSE"] + `","targetQty":1,"reason":"x"}`, "PRODUCT_NOT_FOUND", "productId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"` + mine.id["PRODUCT"] + `","warehouseId":"WAREHOUSE","targetQty":1,"reason":"x"}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"WAREHOUSE","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
+		{"POST", "/warehouse/receipts", `{"supplierId":"SUPPLIER","warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},

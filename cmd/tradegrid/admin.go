@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -270,16 +271,26 @@ func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.
 	})
 }
 
+// percent is a share in percent.
+type percent money.Percent
+
+// UnmarshalText reads the flag.
+func (p *percent) UnmarshalText(b []byte) error {
+	v, err := money.ParsePercent(b)
+	*p = percent(v)
+	return err
+}
+
 type companySettingsCmd struct {
 	ofCompany
-	Name             *string `help:"Name."`
-	HomeRegion       *string `help:"Home region. Does not move data: the id of the company decides where it is."`
-	Currency         *string `help:"Currency code, ISO 4217."`
-	CountryPrefix    *string `help:"Country calling code of phone numbers."`
-	TimeZone         *string `help:"Time zone, IANA name."`
-	StockPolicy      *string `help:"Whether orders may reserve more than is available: allow_negative or block."`
-	AccrualPercentBP *int32  `name:"accrual-percent-bp" help:"Loyalty points earned, in basis points of the total."`
-	MaxInFlight      *int32  `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
+	Name           *string  `help:"Name."`
+	HomeRegion     *string  `help:"Home region. Does not move data: the id of the company decides where it is."`
+	Currency       *string  `help:"Currency code, ISO 4217."`
+	CountryPrefix  *string  `help:"Country calling code of phone numbers."`
+	TimeZone       *string  `help:"Time zone, IANA name."`
+	StockPolicy    *string  `help:"Whether orders may reserve more than is available: allow_negative or block."`
+	AccrualPercent *percent `help:"Loyalty points earned, in percent of the total, such as 2.5."`
+	MaxInFlight    *int32   `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
 }
 
 func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
@@ -308,8 +319,8 @@ func (c *companySettingsCmd) settings() record.Patch[company.Settings] {
 			*t.to, names = *t.from, append(names, t.name)
 		}
 	}
-	if c.AccrualPercentBP != nil {
-		in.AccrualPercentBP, names = *c.AccrualPercentBP, append(names, "accrualPercentBp")
+	if c.AccrualPercent != nil {
+		in.AccrualPercent, names = money.Percent(*c.AccrualPercent), append(names, "accrualPercent")
 	}
 	if c.MaxInFlight != nil {
 		names = append(names, "maxInFlight")

@@ -123,7 +123,7 @@ func TestAdminNamesTheFlag(t *testing.T) {
 		{`--lifetime "soon": `, []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--lifetime=soon"}},
 		{"--ip-allowlist: ", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--ip-allowlist=here"}},
 		{"--rate-burst", []string{"token", "issue", of, "--name=x", "--scopes=*:read", "--rate-burst=5"}},
-		{"--accrual-percent-bp: ", []string{"company", "settings", of, "--accrual-percent-bp=20000"}},
+		{`--accrual-percent "200": `, []string{"company", "settings", of, "--accrual-percent=200"}},
 		{"--token: no token", []string{"token", "revoke", of, "--token=" + uuid.NewString()}},
 		{"--user: no user", []string{"user", "block", of, "--user=" + uuid.NewString()}},
 		{"--email: ", []string{"user", "invite", of, "--email=x"}},

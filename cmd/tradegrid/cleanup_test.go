@@ -31,12 +31,13 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at) VALUES ($1, $2, $3, 'x', 'x', $3, 1, '', $4, $4)`, c, i+1, uuid.New(), expires)
 		exec(`INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at) VALUES ($1, $2, 'n', 1, $3)`, c, uuid.New(), expires)
 		exec(`INSERT INTO relay_members (node, expires_at) VALUES ($1, $2)`, uuid.NewString(), expires)
+		exec(`INSERT INTO admin_changes (id, created_at, operator, operation, of_company, request_id, expires_at) VALUES ($1, $2, 'x', 'x', $3, 'x', $2)`, uuid.New(), expires, c)
 		for _, state := range []int{0, 2} {
 			exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
 				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
 		}
 	}
-	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "deliveries": 3}
+	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "deliveries": 3, "admin_changes": 1}
 	jobs := cleanupJobs()
 	require.Len(t, jobs, len(left), "each job has a row above")
 	ctx, stop := context.WithCancel(t.Context())
@@ -47,7 +48,11 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 	}()
 	count := func(table string) (n int) {
 		sql, args := `SELECT count(*) FROM `+table, []any{}
-		if table != "tx_markers" && table != "relay_members" { // all others belong to companies
+		switch table {
+		case "tx_markers", "relay_members": // belong to no company
+		case "admin_changes":
+			sql, args = sql+` WHERE of_company = $1`, append(args, c)
+		default:
 			sql, args = sql+` WHERE company_id = $1`, append(args, c)
 		}
 		require.NoError(t, d.QueryRow(t.Context(), sql, args...).Scan(&n))

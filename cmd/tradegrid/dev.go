@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -39,6 +40,7 @@ type DevCmd struct {
 	Verbose        bool     `help:"Log normal operation, not only warnings and errors." short:"v"`
 	Demo           bool     `help:"Stop after the webhook of the first order; the exit code says whether it arrived and its signature verified."`
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
+	AdminListen    string   `help:"Address of the admin API; port 0 picks a free one." default:"127.0.0.1:8081"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
 	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	Database       string   `help:"Embedded database: cockroach, postgres, or auto (what the state folder has, otherwise a cockroach on PATH, otherwise PostgreSQL)." enum:"auto,cockroach,postgres" default:"auto"`
@@ -61,6 +63,9 @@ var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second
 // devInfo is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
 type devInfo struct {
 	BaseURL       string   `json:"baseUrl"`
+	AdminURL      string   `json:"adminUrl"`
+	AdminToken    string   `json:"adminToken"`  // of an operator who may make changes
+	AdminReader   string   `json:"adminReader"` // of an operator who may only read
 	MetricsURL    string   `json:"metricsUrl"`
 	CompanyID     string   `json:"companyId"`
 	Token         string   `json:"token"`         // all scopes, no rate limit
@@ -77,7 +82,7 @@ type devInfo struct {
 }
 
 // devServers are the listeners of a run, opened before their addresses are announced.
-type devServers struct{ api, receiver, ops net.Listener }
+type devServers struct{ api, admin, receiver, ops net.Listener }
 
 // Run starts everything, places one order, and runs until ctx is done.
 func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
@@ -128,7 +133,12 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Log: log})
+	writer, reader := newOperatorToken(), newOperatorToken()
+	operators, err := secret.ParseOperators(secret.OperatorLine("dev", secret.RoleWrite, writer) + "\n" + secret.OperatorLine("dev-reader", secret.RoleRead, reader))
+	if err != nil {
+		return err
+	}
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Operators: operators, Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
@@ -144,6 +154,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	}
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
+		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
 	}
 	g.Go(func() error {
@@ -164,11 +175,14 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	return g.Wait()
 }
 
-// serve serves the API and the receiver until ctx is done.
+// serve serves both APIs and the receiver until ctx is done.
 func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) {
-	api := all.newAPI(httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log})
+	cfg := httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log}
+	api, admin := all.newAPI(cfg), all.newAdminAPI(cfg)
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
+	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
 	g.Go(func() error { return all.company.Run(ctx) })
+	g.Go(func() error { return all.newWorker(2, log).Run(ctx) })
 	g.Go(func() error {
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {
@@ -231,7 +245,7 @@ func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
 	for _, l := range []struct {
 		to            *net.Listener
 		flag, address string
-	}{{&ls.api, "--listen", c.Listen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
+	}{{&ls.api, "--listen", c.Listen}, {&ls.admin, "--admin-listen", c.AdminListen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
 		if *l.to, err = listen(ctx, l.flag, l.address); err != nil {
 			ls.close()
 			return ls, fmt.Errorf("%w; choose another address, port 0 picks a free one", err)
@@ -241,7 +255,7 @@ func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
 }
 
 func (ls devServers) close() {
-	for _, l := range []net.Listener{ls.api, ls.receiver, ls.ops} {
+	for _, l := range []net.Listener{ls.api, ls.admin, ls.receiver, ls.ops} {
 		if l != nil {
 			_ = l.Close() // its server may have closed it
 		}
@@ -259,6 +273,9 @@ func (c *DevCmd) prepareState() error {
 	}
 	return nil
 }
+
+// newOperatorToken makes a token of an operator, for this run only.
+func newOperatorToken() string { return "svc_admin_" + rand.Text() }
 
 // secretKeys reads the keys in the state folder, and makes one at the first start. A fresh start keeps them: a database
 // that --database-url names may have secrets under them.

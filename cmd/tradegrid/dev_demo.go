@@ -358,6 +358,7 @@ Tradegrid is running.
 
   API          %s
   Description  %s/docs
+  Admin API    %s/docs
   Receiver     %s/report/demo
   Metrics      %s
   Token        %s
@@ -375,7 +376,7 @@ See what the receiver got:
   curl -sS '%s/deliveries/demo?limit=1'
 
 %s
-`, dm.info.BaseURL, dm.info.BaseURL, dm.info.ReceiverURL, dm.info.MetricsURL, dm.Token,
+`, dm.info.BaseURL, dm.info.BaseURL, dm.info.AdminURL, dm.info.ReceiverURL, dm.info.MetricsURL, dm.Token,
 		a, dm.info.BaseURL, dm.Token, strings.ReplaceAll(string(body), "'", `'\''`), dm.info.ReceiverURL,
 		"URLs and tokens for scripts are in "+filepath.Join(dm.state, "dev.json")+". Stop with Ctrl-C; the data stays.")
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -23,9 +24,12 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
+	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -40,8 +44,11 @@ type domains struct {
 	clients   *clients.Service
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
+	receipts  *receipts.Service
 	orders    *orders.Service
 	webhooks  *webhooks.Service
+	console   *console.Service
+	jobs      *jobs.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -63,10 +70,13 @@ func declared() []domain.Domain {
 		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
 		warehouse.Domain(),
 		suppliers.Domain(),
+		receipts.Domain(),
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
 		webhooks.Domain(),
 		company.Domain(),
+		jobs.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
+		console.Domain(),
 	}
 }
 
@@ -97,8 +107,10 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
-	Cell          string       // of new tokens; "" = that of package company
-	Keys          *secret.Keys // seal the secrets of webhooks; nil where none are handled
+	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
+	Cell          string            // of new tokens; "" = that of package company
+	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
+	Operators     *secret.Operators // of the admin API; nil where it is not served
 	Log           *slog.Logger
 }
 
@@ -106,21 +118,45 @@ type domainConfig struct {
 func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
+	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
-	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog})
-	all.company = company.New(company.Config{DB: d, Warehouses: all.warehouse, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
+	all.receipts = receipts.New(receipts.Config{
+		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
+	})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
 		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
+	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
+}
+
+// jobHandlers do the work of the jobs of all domains.
+func (all *domains) jobHandlers() []job.Handler {
+	return nil
+}
+
+// jobTypes are the names of all kinds of jobs.
+func jobTypes() []string {
+	var names []string
+	for _, h := range newDomains(nil, domainConfig{}).jobHandlers() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// newWorker makes the worker of an API node.
+func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
+	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.
@@ -149,20 +185,41 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 	return all, nil
 }
 
-// newAPI makes the API with the operations and the error codes of all domains.
-func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
-	cfg.DB, cfg.Auth, cfg.Keys, cfg.AsyncAPI = all.db, all.company, all.keys, all.events.AsyncAPI
+// apiConfig adds what both APIs share.
+func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
+	cfg.DB, cfg.Keys = all.db, all.keys
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
+	return cfg
+}
+
+// newAPI makes the external API with the operations and the error codes of all domains.
+func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.AsyncAPI = all.company, all.events.AsyncAPI
 	api := httpapi.New(cfg)
 	all.catalog.Register(api)
 	all.offerings.Register(api)
 	all.clients.Register(api)
 	all.orders.Register(api)
+	all.warehouse.Register(api)
 	all.suppliers.Register(api)
+	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	all.jobs.Register(api)
+	return api
+}
+
+// newAdminAPI makes the admin API.
+func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
+	cfg = all.apiConfig(cfg)
+	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
+	api := httpapi.New(cfg)
+	all.company.RegisterAdmin(api)
+	all.catalog.RegisterAdmin(api)
+	all.console.RegisterAdmin(api)
 	return api
 }
 

@@ -15,16 +15,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
-// Every code that the source mentions has a row on the page of error codes, so that every docUrl leads somewhere.
-func TestErrorPageKnowsEveryCode(t *testing.T) {
-	t.Parallel()
-	api := newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	res, err := api.App().Test(httptest.NewRequestWithContext(t.Context(), "GET", httpapi.BasePath+"/docs/errors", nil), -1)
+func errorPage(t *testing.T, api *httpapi.API, base string) string {
+	t.Helper()
+	res, err := api.App().Test(httptest.NewRequestWithContext(t.Context(), "GET", base+"/docs/errors", nil), -1)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
 	require.NoError(t, err)
-	page := string(raw)
+	return string(raw)
+}
+
+// Every code that the source mentions has a row on the page of error codes, so that every docUrl leads somewhere.
+func TestErrorPageKnowsEveryCode(t *testing.T) {
+	t.Parallel()
+	all, cfg := newDomains(nil, domainConfig{}), httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
+	page := errorPage(t, all.newAPI(cfg), httpapi.BasePath) + errorPage(t, all.newAdminAPI(cfg), httpapi.AdminBasePath)
 	entities := regexp.MustCompile(`(?:apierr\.|[^.\w])(?:NotFound|ReferenceNotFound|missing|Add|One|Of\[\w+\])\((?:err, found, |"\w+", )?"([A-Z_]{4,})"`)
 	literal := regexp.MustCompile(`(?:StateConflict\(|apierr\.New\([\w.]+, |Code: )"([A-Z_]+)"`)
 	found := 0

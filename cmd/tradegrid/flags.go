@@ -185,6 +185,8 @@ func (c *CLI) ops(role string) OpsFlags {
 		return c.Relay.OpsFlags
 	case "dispatcher":
 		return c.Dispatcher.OpsFlags
+	case "console":
+		return c.Console.OpsFlags
 	}
 	panic("no role " + role)
 }

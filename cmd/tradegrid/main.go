@@ -31,6 +31,7 @@ type CLI struct {
 
 	Dev        DevCmd           `cmd:"" help:"Run everything in one process on embedded defaults, with a demo company."`
 	API        APICmd           `cmd:"" name:"api" help:"Serve the external REST API."`
+	Console    ConsoleCmd       `cmd:"" help:"Serve the admin API for the operators of the platform."`
 	Relay      RelayCmd         `cmd:"" help:"Publish the outbox to Kafka."`
 	Dispatcher DispatcherCmd    `cmd:"" help:"Route events to subscriptions and deliver webhooks."`
 	Migrate    MigrateCmd       `cmd:"" help:"Migrate the database to the schema of this release."`

@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
@@ -62,7 +63,9 @@ func commonMetrics() []prometheus.Collector {
 func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
-		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics())
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), job.Metrics(jobTypes()...))
+	case "console":
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
 		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
 	case "dispatcher":
@@ -71,13 +74,17 @@ func roleMetrics(role string) []prometheus.Collector {
 	panic("no role " + role)
 }
 
-var rolesWithMetrics = []string{"api", "relay", "dispatcher"}
+var rolesWithMetrics = []string{"api", "console", "relay", "dispatcher"}
 
 // allMetrics returns the collectors of a process with all roles.
 func allMetrics() []prometheus.Collector {
 	all := commonMetrics()
 	for _, role := range rolesWithMetrics {
-		all = append(all, roleMetrics(role)...)
+		for _, c := range roleMetrics(role) {
+			if !slices.Contains(all, c) { // console and api share some
+				all = append(all, c)
+			}
+		}
 	}
 	return all
 }

@@ -46,19 +46,23 @@ func (c *OpenapiCmd) Run(stdout io.Writer) error {
 // generated returns the contents of all generated files by their path in schemas/.
 func generated() (map[string][]byte, error) {
 	all := newDomains(nil, domainConfig{})
-	api := all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	if err := routesMatch(api); err != nil {
-		return nil, err
-	}
-	description, err := api.Description()
-	if err != nil {
-		return nil, err
+	files := map[string][]byte{}
+	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
+	for name, api := range map[string]*httpapi.API{"openapi/openapi.json": all.newAPI(cfg), "openapi/admin.json": all.newAdminAPI(cfg)} {
+		if err := routesMatch(api); err != nil {
+			return nil, err
+		}
+		description, err := api.Description()
+		if err != nil {
+			return nil, err
+		}
+		files[name] = description
 	}
 	events, err := all.events.AsyncAPI()
 	if err != nil {
 		return nil, fmt.Errorf("AsyncAPI: %w", err)
 	}
-	files := map[string][]byte{"openapi/openapi.json": description, "openapi/asyncapi.json": events}
+	files["openapi/asyncapi.json"] = events
 	for _, t := range all.events.All() {
 		if err := addEvent(files, t); err != nil {
 			return nil, fmt.Errorf("event %s: %w", t.Name, err)

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,18 +17,23 @@ import (
 // promises are the committed schemas, closed: a field that a schema does not name is a fault here, though clients
 // must tolerate it, because a description that omits a field has drifted.
 type promises struct {
+	file     string // of the API description
 	compiler *jsonschema.Compiler
 	ops      map[string]map[string]any // method and path → operation
 }
 
-const descriptionFile = "openapi.json"
+// Files of the API descriptions.
+const (
+	descriptionFile = "openapi.json"
+	adminFile       = "admin.json"
+)
 
-func readPromises(t *testing.T) *promises {
+func readPromises(t *testing.T, file string) *promises {
 	t.Helper()
-	p := &promises{compiler: jsonschema.NewCompiler(), ops: map[string]map[string]any{}}
+	p := &promises{file: file, compiler: jsonschema.NewCompiler(), ops: map[string]map[string]any{}}
 	p.compiler.DefaultDraft(jsonschema.Draft2020)
 	p.compiler.AssertFormat()
-	description := p.add(t, filepath.Join("openapi", descriptionFile), descriptionFile)
+	description := p.add(t, filepath.Join("openapi", file), file)
 	for path, item := range description["paths"].(map[string]any) {
 		for method, op := range item.(map[string]any) {
 			p.ops[strings.ToUpper(method)+" "+path] = op.(map[string]any)
@@ -87,6 +93,16 @@ func (p *promises) check(schema string, raw []byte) error {
 	return nil
 }
 
+// successOf is the status with which the description says that the operation succeeds; 0 if it names none.
+func (p *promises) successOf(op string) int {
+	for status := range p.ops[op]["responses"].(map[string]any) {
+		if n, err := strconv.Atoi(status); err == nil && n < http.StatusMultipleChoices {
+			return n
+		}
+	}
+	return 0
+}
+
 // checkAnswer holds the answer of an operation against what its description promises for the status.
 func (p *promises) checkAnswer(op string, status int, raw []byte) error {
 	responses, ok := p.ops[op]["responses"].(map[string]any)
@@ -105,5 +121,5 @@ func (p *promises) checkAnswer(op string, status int, raw []byte) error {
 	}
 	method, path, _ := strings.Cut(op, " ")
 	pointer := strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(path)
-	return p.check(fmt.Sprintf("%s#/paths/%s/%s/responses/%d/content/application~1json/schema", descriptionFile, pointer, strings.ToLower(method), status), raw)
+	return p.check(fmt.Sprintf("%s#/paths/%s/%s/responses/%d/content/application~1json/schema", p.file, pointer, strings.ToLower(method), status), raw)
 }

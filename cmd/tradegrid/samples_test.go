@@ -6,13 +6,16 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/services/company"
 )
 
 // samples are the examples that the domains declare, in an order in which each refers to earlier ones only.
 func samples() []domain.Sample {
-	var all []domain.Sample
+	all := company.Domain().Samples // what other records belong to
 	for _, d := range declared() {
-		all = append(all, d.Samples...)
+		if d.Name != "company" {
+			all = append(all, d.Samples...)
+		}
 	}
 	return all
 }
@@ -25,13 +28,25 @@ func fillIn(body string, ids map[string]string) string {
 	return body
 }
 
+// inCompany is how paths of the admin API start that are about one company.
+const inCompany = "/companies/{companyId}"
+
+// pathOf is the path of a sample in the description of its API.
+func pathOf(s domain.Sample) string {
+	if s.Admin {
+		return inCompany + s.Path
+	}
+	return s.Path
+}
+
 // sampleOf finds the sample that an operation on one record is about, and a body that the operation takes.
 func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {
 	for _, s := range samples() {
-		if !strings.HasPrefix(op.Path, s.Path+"/{id}") {
+		path := pathOf(s)
+		if !strings.HasPrefix(op.Path, path+"/{id}") {
 			continue
 		}
-		if op.Method == http.MethodPatch && op.Path == s.Path+"/{id}" {
+		if op.Method == http.MethodPatch && op.Path == path+"/{id}" {
 			return s, s.Change, true
 		}
 		return s, "", true

@@ -27,12 +27,22 @@ type role struct {
 	reload chan os.Signal
 }
 
-// serve serves health checks and metrics, waits for the database, and then runs work until ctx is done.
+// serve is [serveRole] for a role that also uses the brokers.
 func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, live *watcher, work func(context.Context, *slog.Logger, *role) error) error {
 	broker, err := f.kafkaConfig(name, log)
 	if err != nil {
 		return err
 	}
+	return serveRole(ctx, name, f.DatabaseFlags, f.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+		r.broker = broker
+		return work(ctx, log, r)
+	})
+}
+
+// serveRole serves health checks and metrics, waits for the database, and then runs work until ctx is done.
+func serveRole(
+	ctx context.Context, name string, database DatabaseFlags, f OpsFlags, log *slog.Logger, live *watcher, work func(context.Context, *slog.Logger, *role) error,
+) error {
 	tel, err := f.start(ctx, name, log, commonMetrics(), roleMetrics(name))
 	if err != nil {
 		return err
@@ -43,11 +53,11 @@ func (f BackendFlags) serve(ctx context.Context, name string, log *slog.Logger, 
 	if err != nil {
 		return err
 	}
-	r := &role{broker: broker, tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
+	r := &role{tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
 	signal.Notify(r.reload, syscall.SIGHUP) // before waiting for the database, because SIGHUP would end the process
 	defer signal.Stop(r.reload)
 	return tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
-		if r.db, err = f.connect(ctx, log, r); err != nil {
+		if r.db, err = database.connect(ctx, log, r); err != nil {
 			return err
 		}
 		defer r.db.Close()

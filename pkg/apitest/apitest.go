@@ -27,9 +27,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Server is an API with the operations registered by a test.
+// Server is an API with the operations registered by a test, and the admin API if the test registers operations with it.
 type Server struct {
-	API *httpapi.API
+	API   *httpapi.API
+	Admin *httpapi.API // nil without [Server.ServeAdmin]
+
+	config httpapi.Config
 
 	mu     sync.Mutex
 	tokens map[string]*access.Principal
@@ -39,11 +42,34 @@ type Server struct {
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
-	s.API = httpapi.New(httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Keys: Keys(t), Log: slog.New(slog.NewTextHandler(t.Output(), nil))})
+	s.config = httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Keys: Keys(t), Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	s.API = httpapi.New(s.config)
 	for _, r := range register {
 		r(s.API)
 	}
 	return s
+}
+
+// ServeAdmin creates the admin API of the server. Its callers are those of [Client.Admin].
+func (s *Server) ServeAdmin(register ...func(*httpapi.API)) *Server {
+	cfg := s.config
+	cfg.Admin = &httpapi.Admin{Companies: companies{}}
+	s.Admin = httpapi.New(cfg)
+	for _, r := range register {
+		r(s.Admin)
+	}
+	return s
+}
+
+// companies lets each caller of a test into its own company.
+type companies struct{}
+
+// Enter implements [httpapi.Companies].
+func (companies) Enter(_ context.Context, operator *access.Principal, company tenant.ID) (*access.Principal, error) {
+	if operator.Company != company {
+		return nil, apierr.New(http.StatusNotFound, "COMPANY_NOT_FOUND", "there is no company "+company.String())
+	}
+	return operator, nil
 }
 
 // Keys is a ring of one key, which all tests of a process share.
@@ -71,6 +97,7 @@ type Client struct {
 	Principal *access.Principal
 	server    *Server
 	token     string
+	admin     bool // paths are those of the admin API, below the company
 }
 
 // Company creates a company with all components, and a client with all scopes and no rate limit.
@@ -96,6 +123,14 @@ func (s *Server) Caller(company tenant.ID, edit ...func(*access.Principal)) *Cli
 	defer s.mu.Unlock()
 	s.tokens[token] = p
 	return &Client{Principal: p, server: s, token: token}
+}
+
+// Admin returns a client for what an operator does in the company of c. Paths are relative to the company, such as
+// /catalog/units. Changes have the actor of c.
+func (c *Client) Admin() *Client {
+	admin := *c
+	admin.admin = true
+	return &admin
 }
 
 // Response is a response with its body.
@@ -134,7 +169,11 @@ func (c *Client) send(t testing.TB, method, path string, body any, headers []Hea
 		raw, err = json.Marshal(b)
 		require.NoError(t, err)
 	}
-	req := httptest.NewRequestWithContext(t.Context(), method, httpapi.BasePath+path, bytes.NewReader(raw))
+	api, base := c.server.API, httpapi.BasePath
+	if c.admin {
+		api, base = c.server.Admin, httpapi.AdminBasePath+"/companies/"+c.Principal.Company.String()
+	}
+	req := httptest.NewRequestWithContext(t.Context(), method, base+path, bytes.NewReader(raw))
 	if raw != nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
@@ -144,7 +183,7 @@ func (c *Client) send(t testing.TB, method, path string, body any, headers []Hea
 	for _, h := range headers {
 		req.Header.Set(h[0], h[1])
 	}
-	res, err := c.server.API.App().Test(req, -1)
+	res, err := api.App().Test(req, -1)
 	require.NoError(t, err)
 	defer func() { _ = res.Body.Close() }()
 	out, err := io.ReadAll(res.Body)

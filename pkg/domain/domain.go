@@ -29,10 +29,11 @@ type Domain struct {
 type Statements interface{ Statements() []string }
 
 // Sample is an example of a resource with the usual operations. Tests run all of them on it, and check that another
-// company cannot see it.
+// company cannot see it. One of the admin API may precede samples of the external API that refer to it.
 type Sample struct {
 	Entity string // such as CLIENT
 	Path   string // path of its list, such as /clients
 	Create string // body of POST; a quoted entity such as "CLIENT" is replaced by the id of its sample
 	Change string // body of PATCH; "" = no PATCH
+	Admin  bool   // its operations belong to the admin API; Path is relative to the company
 }

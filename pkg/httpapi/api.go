@@ -1,4 +1,4 @@
-// Package httpapi is the HTTP layer of the external API. Registering an operation adds its route, its checks in
+// Package httpapi is the HTTP layer of the external API and of the admin API. Registering an operation adds its route, its checks in
 // their fixed order, its validation and its entry in the API description. Fiber and huma are used only here;
 // services register typed functions and receive typed input.
 package httpapi
@@ -30,7 +30,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
-// BasePath is the root of the API; its last segment is the version. See docs/reference/conventions.md#versioning.
+// BasePath is the root of the external API; its last segment is the version. See docs/reference/conventions.md#versioning.
 const BasePath = "/api/external/v1"
 
 // Limits of a request; see docs/reference/limits.md#request-size.
@@ -73,6 +73,7 @@ type Config struct {
 	Errors   []apierr.Doc           // error codes of the domains, for the page of error codes
 	Entities []string               // records that an <ENTITY>_NOT_FOUND can be about
 	AsyncAPI func() ([]byte, error) // the description of the events; nil serves none
+	Admin    *Admin                 // makes this the admin API; nil = the external API
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
@@ -80,9 +81,10 @@ type Config struct {
 	MaxPerAddress  int           // open connections from one address outside Proxies; 0 = no limit
 }
 
-// API is the server of the external API.
+// API is the server of one API.
 type API struct {
 	cfg   Config
+	of    surface
 	app   *fiber.App
 	desc  *huma.OpenAPI
 	ops   []Op
@@ -96,7 +98,7 @@ type API struct {
 // Op declares one operation.
 type Op struct {
 	Method      string
-	Path        string // relative to BasePath, parameters as {id}
+	Path        string // relative to the root of the API, parameters as {id}
 	ID          string // operationId, unique
 	Summary     string
 	Description string
@@ -108,7 +110,10 @@ type Op struct {
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
+	Platform    bool           // in the admin API: about the platform, so that the path names no company
 
+	base string                           // path of the API
+	rel  string                           // Path as declared, without the company of the admin API
 	body func(huma.Registry) *huma.Schema // of the body, if its type does not describe it
 }
 
@@ -137,7 +142,12 @@ func New(cfg Config) *API {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &API{cfg: cfg, log: cfg.Log, desc: description(), keys: keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys, quota: cfg.KeyQuota}, failures: ratelimit.NewFailures(time.Now)}
+	of := externalSurface
+	if cfg.Admin != nil {
+		of = adminSurface
+	}
+	keys := keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys, quota: cfg.KeyQuota}
+	a := &API{cfg: cfg, of: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage: true,
 		Immutable:             true, // group commits and caches keep values beyond the handler
@@ -205,6 +215,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.MaxBody == 0 {
 		op.MaxBody = DefaultMaxBody
 	}
+	op.base, op.rel, op.Path = a.of.base, op.Path, a.of.path(op)
 	o := &operation{Op: op}
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
@@ -224,7 +235,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		if err != nil {
 			return nil, err
 		}
-		return newResponse(op, reply)
+		return newResponse(&r.call, reply)
 	}
 	a.describeSuccess(&ho, reflect.TypeFor[T]())
 	a.desc.AddOperation(&ho)
@@ -237,19 +248,19 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	showOp(op)
 }
 
-// route mounts a handler below BasePath. HEAD is handled like GET; the server omits the body.
+// route mounts a handler below the root of the API. HEAD is handled like GET; the server omits the body.
 func (a *API) route(method, path string, handle fiber.Handler) {
 	methods := []string{method}
 	if method == http.MethodGet {
 		methods = []string{http.MethodGet, http.MethodHead}
 	}
-	if slices.Contains(a.paths.methods(BasePath+path), method) {
+	if slices.Contains(a.paths.methods(a.of.base+path), method) {
 		panic(method + " " + path + " already has a route: register fixed paths before paths with parameters, and each path once")
 	}
 	for _, m := range methods {
-		a.app.Add(m, BasePath+strings.NewReplacer("{", ":", "}", "").Replace(path), handle)
+		a.app.Add(m, a.of.base+strings.NewReplacer("{", ":", "}", "").Replace(path), handle)
 	}
-	a.paths.add(BasePath+path, methods...)
+	a.paths.add(a.of.base+path, methods...)
 }
 
 type operation struct {

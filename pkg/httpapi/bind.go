@@ -143,6 +143,10 @@ func (b *binder) bind(r *request, in reflect.Value) error {
 
 func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 	for _, p := range b.params {
+		if p.in == "query" && p.schema.Type == huma.TypeObject {
+			b.bindKeyed(r, c, in.FieldByIndex(p.index), p)
+			continue
+		}
 		text := r.param(p.in, p.name)
 		if p.in == "query" && r.emptyQuery(p.name) {
 			c.faults.Add(p.name, apierr.Format, "must not be empty: set a value or omit the parameter")
@@ -167,6 +171,32 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 		if !b.known[name] && !b.prefixed(name) {
 			c.ignored = append(c.ignored, name)
 		}
+	}
+}
+
+// bindKeyed fills a map of strings from the query parameters name[key].
+func (b *binder) bindKeyed(r *request, c *checker, into reflect.Value, p param) {
+	values := map[string]string{}
+	for _, arg := range r.queryArgs() {
+		rest, ok := strings.CutPrefix(arg.name, p.name)
+		if !ok || rest != "" && rest[0] != '[' {
+			continue
+		}
+		key, closed := strings.CutSuffix(strings.TrimPrefix(rest, "["), "]")
+		_, twice := values[key]
+		switch text := strings.TrimSpace(arg.value); {
+		case rest == "" || !closed || key == "":
+			c.faults.Add(arg.name, apierr.Format, "must be sent as %s[key]=value", p.name)
+		case text == "":
+			c.faults.Add(arg.name, apierr.Format, "must not be empty: set a value or omit the parameter")
+		case twice:
+			c.faults.Add(arg.name, apierr.Conflict, "is a duplicate; send it once")
+		default:
+			values[key] = fmt.Sprint(c.value(arg.name, p.schema.AdditionalProperties.(*huma.Schema), text, 1)) //nolint:errcheck,forcetypeassert // of a map of strings
+		}
+	}
+	if len(values) > 0 {
+		into.Set(reflect.ValueOf(values))
 	}
 }
 

@@ -20,16 +20,14 @@ import (
 var arraysAreNeverNull = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // description is the API description without operations; registering an operation adds it.
-func description() *huma.OpenAPI {
+func description(of surface) *huma.OpenAPI {
 	arraysAreNeverNull()
 	return &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
-			Title: "Tradegrid external API", Version: "1.0.0",
-			Description: "Read and change the records of one company, and receive webhooks about changes. " +
-				"Send a bearer token with every request; send X-Idempotency-Key with requests that make changes to retry them safely. Ignore fields that you do not know.",
+			Title: of.name, Version: "1.0.0", Description: of.about,
 		},
-		Servers: []*huma.Server{{URL: BasePath, Description: "this installation"}},
+		Servers: []*huma.Server{{URL: of.base, Description: "this installation"}},
 		Components: &huma.Components{
 			Schemas:         jsontype.NewRegistry("#/components/schemas/"),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"token": {Type: "http", Scheme: "bearer"}},
@@ -66,10 +64,13 @@ func (a *API) describe(op Op) huma.Operation {
 		Tags: []string{op.Tag}, DefaultStatus: op.Status, Responses: map[string]*huma.Response{}, MaxBodyBytes: int64(op.MaxBody),
 		Extensions: map[string]any{},
 	}
-	if op.Scope != "" {
+	switch {
+	case a.cfg.Admin != nil:
+		ho.Extensions["x-required-role"] = (&operation{Op: op}).role()
+	case op.Scope != "":
 		ho.Extensions["x-required-scope"] = (&operation{Op: op}).needed()
 	}
-	if op.Component != "" {
+	if op.Component != "" && a.cfg.Admin == nil {
 		ho.Extensions["x-required-component"] = op.Component
 	}
 	if op.AlsoNeeds != "" {
@@ -85,13 +86,19 @@ func (a *API) describe(op Op) huma.Operation {
 		}
 	}
 	add(errorStatuses)
+	add(a.of.statuses)
 	add(op.Errors)
+	if strings.Contains(op.Path, "{"+companyParam+"}") {
+		ho.Parameters = append(ho.Parameters, &huma.Param{
+			Name: companyParam, In: "path", Required: true, Description: "the company", Schema: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+		})
+	}
 	if !op.Mutating() {
 		return ho
 	}
 	add(changeStatuses)
 	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a retry with the same key within 7 days returns the stored response"))
-	if strings.Contains(op.Path, "{") {
+	if op.Method == http.MethodPatch || strings.Contains(op.rel, "{") {
 		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the version that the client has read; if the record has changed since, the response is 412"))
 	}
 	return ho
@@ -101,6 +108,11 @@ func (a *API) describe(op Op) huma.Operation {
 func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
 	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
 	if ho.DefaultStatus != http.StatusNoContent {
+		if t == reflect.TypeFor[File]() {
+			res.Content = fileContent()
+			ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+			return
+		}
 		schema := a.desc.Components.Schemas.Schema(t, true, ho.OperationID+"Response")
 		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
 	}
@@ -120,11 +132,11 @@ func (a *API) Description() ([]byte, error) {
 	return append(raw, '\n'), nil
 }
 
-// Routes lists Fiber's routes below BasePath as "METHOD /path/{id}", for comparison with the description.
+// Routes lists Fiber's routes below the root of the API as "METHOD /path/{id}", for comparison with the description.
 func (a *API) Routes() []string {
 	var routes []string
 	for _, r := range a.app.GetRoutes(true) {
-		if path, ok := describedPath(r.Path); ok && r.Method != http.MethodHead {
+		if path, ok := a.describedPath(r.Path); ok && r.Method != http.MethodHead {
 			routes = append(routes, r.Method+" "+path)
 		}
 	}

@@ -36,7 +36,7 @@ var errorDocs = []apierr.Doc{
 
 // errorDocs returns the rows of the page. Every code has one, so that every docUrl resolves.
 func (a *API) errorDocs() []apierr.Doc {
-	docs := slices.Concat(errorDocs, a.cfg.Errors)
+	docs := slices.Concat(errorDocs, a.of.errors, a.cfg.Errors)
 	for _, entity := range a.cfg.Entities {
 		docs = append(docs, apierr.Doc{Status: 404, Code: entity + "_NOT_FOUND", Advice: "The company has no such record. If a field of the body refers to it, meta.field and meta.id identify the reference."})
 	}
@@ -48,8 +48,8 @@ var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 
 // describedPath turns a Fiber route into the path of the API description;
 // the pages about the API are not part of it.
-func describedPath(route string) (string, bool) {
-	path, ok := strings.CutPrefix(route, BasePath)
+func (a *API) describedPath(route string) (string, bool) {
+	path, ok := strings.CutPrefix(route, a.of.base)
 	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/asyncapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
 		return "", false
 	}

@@ -97,7 +97,7 @@ func (a *API) rawResponse(f *apierr.Error) []byte {
 
 // docURL ignores the Host header, which the sender of a request controls.
 func (a *API) docURL(code string) string {
-	return a.cfg.PublicURL + BasePath + "/docs/errors#" + code
+	return a.cfg.PublicURL + a.of.base + "/docs/errors#" + code
 }
 
 // Limits of an error body: a short request can break thousands of rules, and each fault repeats the path of its field.
@@ -150,7 +150,7 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = errIncomplete
 	case http.StatusNotFound:
-		err = errNoRoute(fc.Method(), fc.Path())
+		err = a.errNoRoute(fc.Method(), fc.Path())
 	case http.StatusMethodNotAllowed:
 		err = errMethod(fc.Method(), fc.Path())
 	case http.StatusRequestHeaderFieldsTooLarge:

@@ -143,7 +143,7 @@ func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
 	}
 	allowed := a.paths.methods(fc.Path())
 	if allowed == nil {
-		return errNoRoute(in.method, fc.Path())
+		return a.errNoRoute(in.method, fc.Path())
 	}
 	if slices.Contains(allowed, in.method) {
 		return nil
@@ -154,8 +154,8 @@ func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
 	return errMethod(in.method, fc.Path())
 }
 
-func errNoRoute(method, path string) error {
-	return apierr.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+BasePath+"/openapi.json")
+func (a *API) errNoRoute(method, path string) error {
+	return apierr.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+a.of.base+"/openapi.json")
 }
 
 func errMethod(method, path string) error {

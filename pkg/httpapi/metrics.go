@@ -63,7 +63,7 @@ const (
 
 // showOp initializes the metrics of an operation for success and for the statuses that count against availability.
 func showOp(op Op) {
-	route := BasePath + strings.NewReplacer("{", ":", "}", "").Replace(op.Path)
+	route := op.base + strings.NewReplacer("{", ":", "}", "").Replace(op.Path)
 	for _, status := range []int{op.Status, http.StatusInternalServerError, http.StatusServiceUnavailable} {
 		requestDuration.WithLabelValues(op.Method, route, strconv.Itoa(status))
 	}

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -36,12 +37,15 @@ func StoreResponse[T any](tx *db.Tx, call *Call, body T) (*Reply[T], error) {
 // StoreResponseJSON is [StoreResponse] for a caller that has already encoded the body as JSON.
 func StoreResponseJSON[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage) (*Reply[T], error) {
 	reply := &Reply[T]{Body: body, raw: raw}
-	resp, err := newResponse(*call.op, reply)
+	resp, err := newResponse(call, reply)
 	if err != nil {
 		return nil, err
 	}
 	if call.status != http.StatusNoContent {
 		reply.raw = resp.body
+	}
+	if err := call.req.audit(tx, any(body)); err != nil {
+		return nil, fmt.Errorf("record change: %w", err)
 	}
 	if call.claim == nil {
 		return reply, nil

@@ -22,27 +22,29 @@ import (
 const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
+// docsScript starts Swagger UI; %s is the root of the API.
 const docsScript = `window.onload = function () {
   window.ui = SwaggerUIBundle({
-    url: "` + BasePath + `/openapi.json", dom_id: "#swagger-ui", deepLinking: true, layout: "BaseLayout", presets: [SwaggerUIBundle.presets.apis],
+    url: "%s/openapi.json", dom_id: "#swagger-ui", deepLinking: true, layout: "BaseLayout", presets: [SwaggerUIBundle.presets.apis],
     showExtensions: true, showCommonExtensions: true, validatorUrl: null, defaultModelsExpandDepth: -1,
   });
 };
 `
 
+// docsPage has the name and the root of the API in place of {name} and {base}.
 const docsPage = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API</title>
-<link rel="stylesheet" href="` + BasePath + `/docs/swagger-ui.css">
-<link rel="icon" type="image/png" href="` + BasePath + `/docs/favicon-32x32.png" sizes="32x32">
+<html lang="en"><head><meta charset="utf-8"><title>{name}</title>
+<link rel="stylesheet" href="{base}/docs/swagger-ui.css">
+<link rel="icon" type="image/png" href="{base}/docs/favicon-32x32.png" sizes="32x32">
 <style>body{margin:0;background:#fafafa}</style>
 </head><body><div id="swagger-ui"></div>
-<script src="` + BasePath + `/docs/swagger-ui-bundle.js"></script>
-<script src="` + BasePath + `/docs/init.js"></script>
+<script src="{base}/docs/swagger-ui-bundle.js"></script>
+<script src="{base}/docs/init.js"></script>
 </body></html>
 `
 
 var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Tradegrid API: error codes</title>
+<html lang="en"><head><meta charset="utf-8"><title>{{.Name}}: error codes</title>
 <style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
 </head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
 <table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
@@ -101,9 +103,9 @@ func (a *API) mountDocs() {
 	}
 	a.route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 	a.mountPage("/docs/errors", newPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
-	a.mountPage("/docs/init.js", newPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(docsScript)))
-	a.mountPage("/docs", newPage(fiber.MIMETextHTMLCharsetUTF8, []byte(docsPage)))
-	assets := adaptor.HTTPHandler(v5emb.New("Tradegrid API", BasePath+"/openapi.json", BasePath+"/docs/"))
+	a.mountPage("/docs/init.js", newPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.of.base))))
+	a.mountPage("/docs", newPage(fiber.MIMETextHTMLCharsetUTF8, []byte(strings.NewReplacer("{name}", a.of.name, "{base}", a.of.base).Replace(docsPage))))
+	assets := adaptor.HTTPHandler(v5emb.New(a.of.name, a.of.base+"/openapi.json", a.of.base+"/docs/"))
 	a.route(http.MethodGet, "/docs/*", func(fc *fiber.Ctx) error {
 		incomingOf(fc).body.drop() // the adaptor would read the whole body
 		setDocsHeaders(fc)
@@ -152,7 +154,7 @@ func setDocsHeaders(fc *fiber.Ctx) {
 
 // index is the body of the root path: links to the documentation.
 func (a *API) index() []byte {
-	root := a.cfg.PublicURL + BasePath
+	root := a.cfg.PublicURL + a.of.base
 	links := map[string]string{
 		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
 	}
@@ -163,7 +165,7 @@ func (a *API) index() []byte {
 		Name    string            `json:"name"`
 		Release string            `json:"release"`
 		Links   map[string]string `json:"links"`
-	}{"Tradegrid external API", a.cfg.Release, links}, "", "  ")
+	}{a.of.name, a.cfg.Release, links}, "", "  ")
 	if err != nil {
 		panic(err) // strings
 	}
@@ -173,9 +175,10 @@ func (a *API) index() []byte {
 func (a *API) errorPage() []byte {
 	var page strings.Builder
 	err := errorPageTemplate.Execute(&page, struct {
+		Name    string
 		Docs    []apierr.Doc
 		Reasons []apierr.ReasonDoc
-	}{a.errorDocs(), apierr.Reasons()})
+	}{a.of.name, a.errorDocs(), apierr.Reasons()})
 	if err != nil {
 		panic(fmt.Errorf("render page of error codes: %w", err)) // writes constants to memory
 	}

@@ -9,9 +9,12 @@ import (
 // because only the binder has optional parameters as pointers.
 func (b *binder) describe(ho *huma.Operation) {
 	for _, p := range b.params {
-		ho.Parameters = append(ho.Parameters, &huma.Param{
-			Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path", Schema: p.schema, Explode: b.explode(p),
-		})
+		described := &huma.Param{Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path", Schema: p.schema, Explode: b.explode(p)}
+		if p.in == "query" && p.schema.Type == huma.TypeObject {
+			yes := true
+			described.Style, described.Explode = "deepObject", &yes // name[key]=value
+		}
+		ho.Parameters = append(ho.Parameters, described)
 	}
 	if b.body != nil {
 		ho.RequestBody = &huma.RequestBody{

@@ -23,7 +23,7 @@ type Versioned interface {
 
 // Identified is a record whose URL is returned in Location when it is created.
 type Identified interface {
-	// RecordID is the last segment of the record's URL.
+	// RecordID is the last segment of the record's URL; "" if it has none.
 	RecordID() string
 }
 
@@ -45,10 +45,12 @@ type response struct {
 	status   int
 	headers  map[string]string
 	body     []byte
+	file     *File // instead of body
 	replayed bool
 }
 
-func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
+func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
+	op := call.op
 	resp := &response{status: op.Status, headers: reply.Headers, body: reply.raw}
 	if op.Status == http.StatusNoContent {
 		return resp, nil
@@ -56,7 +58,11 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
 	}
-	recordHeaders(op, any(reply.Body), resp.headers)
+	if f, ok := any(reply.Body).(File); ok {
+		resp.file = &f
+		return resp, nil
+	}
+	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
 		var err error
 		if resp.body, err = marshal(reply.Body); err != nil {
@@ -67,18 +73,24 @@ func newResponse[T any](op Op, reply *Reply[T]) (*response, error) {
 }
 
 // recordHeaders sets the ETag and Location headers of a single record.
-func recordHeaders(op Op, body any, h map[string]string) {
+func (c *Call) recordHeaders(body any, h map[string]string) {
 	if v, ok := body.(Versioned); ok {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
-	if id, ok := body.(Identified); ok && op.Status == http.StatusCreated {
-		if !strings.Contains(op.Path, "{") {
-			h[fiber.HeaderLocation] = BasePath + op.Path + "/" + id.RecordID()
-		}
+	if id, ok := body.(Identified); ok && id.RecordID() != "" && c.op.Status == http.StatusCreated && !strings.Contains(c.op.rel, "{") {
+		h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + id.RecordID()
 	}
+}
+
+// concretePath is the path of an operation without parameters of its own, in the company of the call.
+func (c *Call) concretePath() string {
+	if c.Principal == nil {
+		return c.op.Path
+	}
+	return strings.Replace(c.op.Path, "{"+companyParam+"}", c.Company.String(), 1)
 }
 
 // marshal writes JSON as clients read it: no HTML escapes, no newline at the end.
@@ -105,6 +117,10 @@ func (r *request) write(resp *response) {
 	}
 	r.fc.Status(resp.status)
 	if resp.status == http.StatusNoContent {
+		return
+	}
+	if resp.file != nil {
+		sendFile(r.fc, resp.file)
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)

@@ -18,11 +18,12 @@ type Group struct {
 	Tag       string // tag in the API description
 	Scope     string // resource whose scope is required; "" = any valid token
 	Component string // component that must be enabled; "" = none
+	Platform  bool   // in the admin API: about the platform, so that paths name no company
 }
 
 // Op declares an operation for [Register]; status is its success status.
 func (g Group) Op(method, path, id, summary string, status int) Op {
-	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, Scope: g.Scope, Component: g.Component}
+	return Op{Method: method, Path: path, ID: id, Summary: summary, Status: status, Tag: g.Tag, Scope: g.Scope, Component: g.Component, Platform: g.Platform}
 }
 
 // Routes registers operations of a group. Each function below adds one; the signature of the service's method
@@ -182,6 +183,42 @@ func CommandWith[F, T any](
 	},
 	) (*Reply[T], error) {
 		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID, in.Body) })
+	})
+}
+
+// UpdateOwn adds a PATCH of the company itself: fields missing from the body stay unchanged.
+func UpdateOwn[F, T any](
+	r *Routes, path, id, summary string, update func(context.Context, *db.Tx, access.Caller, record.Patch[F]) (T, error), edits ...Edit,
+) {
+	op := r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		Call
+		Body record.Patch[F]
+	},
+	) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return update(ctx, tx, in.Caller, in.Body) })
+	})
+}
+
+// CommandOwn adds a POST without a body that changes the company itself.
+func CommandOwn[T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller) (T, error), edits ...Edit) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct{ Call }) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller) })
+	})
+}
+
+// CommandOwnWith is [CommandOwn] with a body, which requests may omit if none of its fields is required.
+func CommandOwnWith[F, T any](
+	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, F) (T, error), edits ...Edit,
+) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		Call
+		Body F `body:"command"`
+	},
+	) (*Reply[T], error) {
+		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.Body) })
 	})
 }
 

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -234,6 +235,7 @@ type kit struct {
 	t       *testing.T
 	api     *httpapi.API
 	company tenant.ID
+	base    string         // of the API; "" = of the external one
 	tokens  map[string]any // bearer → *access.Principal or the error of authentication
 }
 
@@ -292,7 +294,7 @@ type response struct {
 
 func (f *kit) do(r request) response {
 	f.t.Helper()
-	req := httptest.NewRequestWithContext(context.Background(), r.method, httpapi.BasePath+r.path, bytes.NewReader([]byte(r.body)))
+	req := httptest.NewRequestWithContext(context.Background(), r.method, cmp.Or(f.base, httpapi.BasePath)+r.path, bytes.NewReader([]byte(r.body)))
 	if r.body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}

@@ -55,6 +55,8 @@ type Spec struct {
 	Updated string // default updated_at
 	Sorts   map[string]Sort
 	Default string // sort used, descending, when the client names none; default createdAt
+
+	Platform bool // a list over all companies: no condition on the company
 }
 
 // Page is the envelope of a list; see docs/reference/conventions.md#lists.
@@ -87,7 +89,11 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 	spec.Updated, spec.Default = cmp.Or(spec.Updated, "updated_at"), cmp.Or(spec.Default, "createdAt")
 	q := &Query{spec: spec, params: p, sort: cmp.Or(sort, spec.Default), now: time.Now()}
 	q.desc = p.Order == "desc" || (p.Order == "" && sort == "")
-	q.Where(spec.Company+" = ?", company)
+	if spec.Platform {
+		q.Where("TRUE")
+	} else {
+		q.Where(spec.Company+" = ?", company)
+	}
 	if len(p.IDs) > 0 {
 		q.Where(spec.ID+" = ANY(?::UUID[])", p.IDs)
 	}

@@ -18,7 +18,8 @@ import (
 // Plan describes the JSON names and columns of a struct, including its embedded structs.
 //
 // Tags: json names the field. db names the column if it is not the snake case of the JSON name; db:"-" means no column,
-// the option insert excludes the column from updates, and the option text reads it with a cast. search:"text" and
+// the option insert excludes the column from updates, the option text reads it with a cast, and the option as=name lists a change of
+// a field without a JSON name under this name. search:"text" and
 // search:"phone" add the field to the text that search= matches. null:"zero" accepts null in a body as the zero value.
 type Plan struct {
 	typ    reflect.Type
@@ -34,6 +35,7 @@ type field struct {
 	column     string // quoted if SQL requires it; "" = no column
 	insertOnly bool
 	asText     bool
+	changedAs  string // name in a list of changes; default name
 	equal      func(a, b reflect.Value) bool
 }
 
@@ -136,6 +138,12 @@ func (p *Plan) add(f reflect.StructField, index []int) {
 	}
 	if name != "-" {
 		out.name = name
+	}
+	out.changedAs = out.name
+	for option := range strings.SplitSeq(options, ",") {
+		if as, ok := strings.CutPrefix(option, "as="); ok {
+			out.changedAs = as
+		}
 	}
 	p.fields = append(p.fields, out)
 }

@@ -59,8 +59,8 @@ func (s Snapshot) Changes(v any) (changed bool, names []string) {
 			continue
 		}
 		changed = true
-		if f.name != "" {
-			names = append(names, f.name)
+		if f.changedAs != "" {
+			names = append(names, f.changedAs)
 		}
 	}
 	return changed, names

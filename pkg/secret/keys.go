@@ -1,7 +1,6 @@
 package secret
 
 import (
-	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/rand"
@@ -9,18 +8,14 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 )
 
 const (
 	sealedPrefix = "enc1:"
 	keyBytes     = 32 // AES-256
-	keysReadAge  = time.Second
 )
 
 // Keys is a ring of keys. The first key seals; all of them open. A value is sealed by a data key of its own, which the
@@ -28,15 +23,7 @@ const (
 // to a context, such as the record that the value belongs to.
 //
 // A ring from a file follows the file. It is safe for concurrent use.
-type Keys struct {
-	flag, path string // empty for a fixed ring
-	log        *slog.Logger
-
-	mu     sync.Mutex
-	text   []byte // of the file, as it was read last
-	readAt time.Time
-	ring   ring
-}
+type Keys struct{ in *followed[ring] }
 
 type ring struct {
 	ids   []string // the first one seals
@@ -56,14 +43,18 @@ var errNoKeys = errors.New("there is no key ring; start with --secret-keys-file"
 // ReadKeys reads a ring from a file with one key per line, as id:key, the key being the base64 form of 32 bytes. Blank
 // lines and those that begin with # say nothing. Errors name the flag and the line, never what stands there.
 func ReadKeys(flag, path string, log *slog.Logger) (*Keys, error) {
-	k := &Keys{flag: flag, path: path, log: log}
-	if k.log == nil {
-		k.log = slog.New(slog.DiscardHandler)
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
 	}
-	if err := k.read(); err != nil {
+	in, err := follow[ring]{
+		flag: flag, path: path, parse: parseRing,
+		changed: func(r ring) { log.Info("key ring changed", "primary", r.ids[0], "keys", r.ids) },
+		failed:  func(err error) { log.Error("key ring not read; the one read before stays in use", "error", err) },
+	}.start()
+	if err != nil {
 		return nil, err
 	}
-	return k, nil
+	return &Keys{in: in}, nil
 }
 
 // ParseKeys makes a fixed ring of what a file of keys could hold.
@@ -72,7 +63,7 @@ func ParseKeys(text string) (*Keys, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Keys{ring: r}, nil
+	return &Keys{in: fixed(r)}, nil
 }
 
 // NewKey makes a line of a file of keys.
@@ -188,34 +179,7 @@ func (k *Keys) current() (ring, error) {
 	if k == nil {
 		return ring{}, errNoKeys
 	}
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	if k.path != "" && time.Since(k.readAt) > keysReadAge {
-		if err := k.read(); err != nil {
-			k.log.Error("key ring not read; the one read before stays in use", "error", err)
-		}
-	}
-	return k.ring, nil
-}
-
-func (k *Keys) read() error {
-	k.readAt = time.Now()
-	text, err := os.ReadFile(k.path)
-	if err != nil {
-		return fmt.Errorf("%s: %w; name a file that this process may read", k.flag, err)
-	}
-	if k.text != nil && bytes.Equal(text, k.text) {
-		return nil
-	}
-	r, err := parseRing(text)
-	if err != nil {
-		return fmt.Errorf("%s: %s %w", k.flag, k.path, err)
-	}
-	if k.text != nil {
-		k.log.Info("key ring changed", "primary", r.ids[0], "keys", r.ids)
-	}
-	k.text, k.ring = text, r
-	return nil
+	return k.in.current(), nil
 }
 
 var keyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)

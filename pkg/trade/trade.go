@@ -132,3 +132,31 @@ type StockTotals struct {
 	Available money.Qty // Qty minus the reserved quantity
 	Low       bool      // Qty is at or below the sum of the reorder points, if that is not 0
 }
+
+// StockShortage is a stock row that holds less than a document takes from it.
+type StockShortage struct {
+	StockKey
+	Qty      money.Qty // physical
+	Required money.Qty
+}
+
+// Types of stock movements.
+const (
+	MovementAdjustment     = "adjustment"
+	MovementReceipt        = "receipt"
+	MovementReceiptCancel  = "receipt_cancel"
+	MovementSale           = "sale"
+	MovementRefund         = "refund"
+	MovementShipment       = "shipment"
+	MovementShipmentCancel = "shipment_cancel"
+	MovementCompletion     = "order_completion"
+	MovementReturn         = "order_return"
+)
+
+// Types of documents that cause stock movements.
+const (
+	DocumentOrder    = "order"
+	DocumentShipment = "shipment"
+	DocumentSale     = "sale"
+	DocumentReceipt  = "receipt"
+)

@@ -27,12 +27,20 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot be moved below itself. Choose another parent."},
 			{Status: 409, Code: "CATEGORY_DEPTH_EXCEEDED", Advice: "Categories can be nested at most ten levels deep. Choose a parent closer to the root."},
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code. Choose another code."},
+			{Status: 409, Code: "UNIT_CODE_FIXED", Advice: "A unit keeps its code, because records are stored with it. Create another unit."},
+			{Status: 409, Code: "ATTRIBUTE_CODE_TAKEN", Advice: "Another attribute has this code. Choose another code."},
+			{Status: 409, Code: "ATTRIBUTE_IN_USE", Advice: "Products or variants have values of the attribute. Remove the values first."},
+			{Status: 409, Code: "ATTRIBUTE_OPTION_IN_USE", Advice: "Products or variants have the option as a value. Choose another option for them first."},
+			{Status: 409, Code: "PRODUCT_VARIANT_EXISTS", Advice: "Another active variant of the product, identified in meta, has the same attribute values. Change them, or hide that variant."},
 			{Status: 409, Code: "PRODUCT_VARIANT_REQUIRED", Advice: "The product has variants. Set variantId."},
 		}),
-		Entities: []string{"CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
-		Tables:   []resource.Described{categories, products, units},
+		Entities: []string{"ATTRIBUTE", "ATTRIBUTE_OPTION", "CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
+		Tables:   []resource.Described{attributes, attributeOptions, categories, products, units, variants},
 		Lists:    []domain.Statements{productList},
 		Samples: []domain.Sample{{
+			Entity: "UNIT", Path: "/catalog/units", Admin: true, Change: `{"name":"Large box","nameI18n":{},"isActive":false}`,
+			Create: `{"code":"box","name":"Box","nameI18n":{"de":"Kiste"},"shortName":"bx","precision":0}`,
+		}, {
 			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"Whole beans","color":null,"sortOrder":2}`,
 			Create: `{"name":"Beans","prefix":"BN","icon":"coffee","color":"#112233","bg":"#445566"}`,
 		}, {

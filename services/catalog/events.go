@@ -7,6 +7,6 @@ var (
 	categoryUpdated = event.WithChanges[Category]("category.updated", "A category was changed; changedFields lists the changed fields.")
 	categoryDeleted = event.New[Category]("category.deleted", "A category was deleted; data is its last state.")
 	productCreated  = event.New[Product]("product.created", "A product was created.")
-	productUpdated  = event.WithChanges[Product]("product.updated", "A product was changed; changedFields lists the changed fields.")
+	productUpdated  = event.WithChanges[Product]("product.updated", "A product or its variants were changed; changedFields lists the changed fields.")
 	productDeleted  = event.New[Product]("product.deleted", "A product was hidden.")
 )

@@ -2,9 +2,19 @@ package catalog
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
+// RegisterAdmin adds the operations on directories that operators maintain.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	r := group.On(api, s.db)
+	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
+	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
+	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit of the company", s.Unit)
+	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Change or deactivate a unit of the company", s.UpdateUnit)
+}
+
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
+	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
 	httpapi.Read(r, "/catalog/categories", "listCategories", "List all categories", s.Categories)
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category)
@@ -17,6 +27,6 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Change a product", s.UpdateProduct)
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)
-	httpapi.Get(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
+	httpapi.GetWith(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
 	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
 }

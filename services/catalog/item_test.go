@@ -90,18 +90,14 @@ func TestUnits(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
 	s := catalog.New(config(d))
-	server := apitest.New(t, d, s.Register)
+	server := apitest.New(t, d, s.Register).ServeAdmin(s.RegisterAdmin)
 	c, other := server.Company(), server.Company()
-	unit := func(in catalog.UnitFields) (catalog.UnitRecord, error) {
-		return write(t, d, func(ctx context.Context, tx *db.Tx) (catalog.UnitRecord, error) {
-			return s.CreateUnit(ctx, tx, access.Caller{Principal: c.Principal}, in)
-		})
-	}
-	box, err := unit(catalog.UnitFields{Code: "box", Name: "Box", ShortName: "bx", NameI18n: map[string]string{"de": "Kiste"}})
-	require.NoError(t, err)
+	admin := c.Admin()
+	made := admin.Do(t, "POST", "/catalog/units", object{"code": "box", "name": "Box", "shortName": "bx", "nameI18n": object{"de": "Kiste"}})
+	box := made.OK(201)["id"].(string)
+	require.Equal(t, "/api/admin/v1/companies/"+c.Principal.Company.String()+"/catalog/units/"+box, made.Header.Get("Location"))
 	for _, code := range []string{"box", "kg"} {
-		_, err = unit(catalog.UnitFields{Code: code, Name: "Again", ShortName: "x"})
-		require.ErrorContains(t, err, "UNIT_CODE_TAKEN")
+		admin.Do(t, "POST", "/catalog/units", object{"code": code, "name": "Again", "shortName": "x"}).Fault(409, "UNIT_CODE_TAKEN")
 	}
 	var units []object
 	c.Do(t, "GET", "/catalog/units", nil).Decode(&units)
@@ -110,13 +106,13 @@ func TestUnits(t *testing.T) {
 		"id": "00000000-0000-7000-8000-000000000001", "companyId": nil, "code": "pcs", "name": "Piece", "nameI18n": object{}, "shortName": "pcs", "precision": 0.0, "isActive": true,
 	}, units[0])
 	require.Equal(t, object{
-		"id": box.ID.String(), "companyId": c.Principal.Company.String(), "code": "box", "name": "Box", "nameI18n": object{"de": "Kiste"}, "shortName": "bx", "precision": 0.0, "isActive": true,
+		"id": box, "companyId": c.Principal.Company.String(), "code": "box", "name": "Box", "nameI18n": object{"de": "Kiste"}, "shortName": "bx", "precision": 0.0, "isActive": true,
 	}, units[10])
 
 	require.Equal(t, "box", create(t, c, object{"name": "a", "price": 1, "unit": "box"}).OK(201)["unit"])
-	p := create(t, c, object{"name": "a", "price": 1, "unit": "kg", "unitId": box.ID}).OK(201)
-	require.Equal(t, []any{"box", box.ID.String()}, []any{p["unit"], p["unitId"]}, "unitId decides")
+	p := create(t, c, object{"name": "a", "price": 1, "unit": "kg", "unitId": box}).OK(201)
+	require.Equal(t, []any{"box", box}, []any{p["unit"], p["unitId"]}, "unitId decides")
 	require.Len(t, listUnits(t, other), 10)
-	create(t, other, object{"name": "a", "price": 1, "unitId": box.ID}).Fault(404, "UNIT_NOT_FOUND")
+	create(t, other, object{"name": "a", "price": 1, "unitId": box}).Fault(404, "UNIT_NOT_FOUND")
 	require.Equal(t, map[string]string{"unit": "ENUM"}, create(t, other, object{"name": "a", "price": 1, "unit": "box"}).Fields())
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -42,11 +41,11 @@ func FilterCategory(q *list.Query, company tenant.ID, categoryID string) error {
 	case "null":
 		q.Where("category_id IS NULL")
 	default:
-		id, err := uuid.Parse(categoryID)
+		id, err := categoryOf("categoryId", categoryID)
 		if err != nil {
-			return apierr.Invalid(apierr.Field{Field: "categoryId", Code: apierr.Format, Message: "categoryId: must be the id of a category, or null for items without one"})
+			return err
 		}
-		q.Where(sqlInCategory, company, id, company)
+		q.Where(sqlInCategory, company, *id, company)
 	}
 	return nil
 }

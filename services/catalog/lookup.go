@@ -22,6 +22,7 @@ const defaultProductPrefix = "P"
 type lookup struct {
 	prefix *string              // of the category
 	codes  map[uuid.UUID]string // of units
+	defs   map[uuid.UUID]AttributeDefinition
 }
 
 // settle checks new references, the SKU and the barcode, and keeps unit and unitId consistent, in at most one round trip.
@@ -41,9 +42,16 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 	refs := s.references(&l, before, *p, sent)
 	reads = append(reads, refs.Reads(company)...)
 	reads = append(reads, p.names().Checks(company, before.names())...)
+	reads = append(reads, l.attributes(company, before, *p, sent)...)
 	if err := batchloader.Load(ctx, tx, reads...); err != nil {
 		return "", err
 	}
+	if sent.Attributes != nil {
+		if p.Attributes, err = takeValues(sent.Attributes, l.defs); err != nil {
+			return "", err
+		}
+	}
+	p.AttributeValues = show(p.Attributes, l.defs)
 	if sent.UnitID != nil {
 		p.Unit = before.Unit
 		if code, ok := l.codes[*sent.UnitID]; ok {
@@ -56,10 +64,31 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, befo
 	return defaultProductPrefix, nil
 }
 
+// attributes are the reads of the definitions that the product has values of, and for a new product of those that it must have.
+func (l *lookup) attributes(company tenant.ID, before, p Product, sent ProductInput) []batchloader.Read {
+	var reads []batchloader.Read
+	ids := attributeIDs(p.Attributes)
+	for _, v := range sent.Attributes {
+		ids = append(ids, v.AttributeID)
+	}
+	if len(ids) > 0 {
+		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+			l.defs, err = readAttributes(ctx, q, company, ids)
+			return err
+		})
+	}
+	if before.ID == uuid.Nil {
+		reads = append(reads, func(ctx context.Context, q db.Querier) error {
+			return checkRequired(ctx, q, company, p, sent.Attributes)
+		})
+	}
+	return reads
+}
+
 // refers reports whether anything is to be looked up, as a rule.
 func (in ProductInput) refers() bool {
 	return in.SKU != "" || in.Barcode != nil || in.CategoryID != nil || in.Unit != "" || in.UnitID != nil || in.PackUnitID != nil ||
-		in.CostComponents != nil || in.ModifierGroups != nil || in.DefaultSupplierID != nil
+		in.CostComponents != nil || in.ModifierGroups != nil || in.DefaultSupplierID != nil || in.Attributes != nil
 }
 
 // references are the records that the product refers to and did not before, and all of the lists that were sent.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -28,7 +27,9 @@ type Product struct {
 	ModifierGroups  []ModifierGroup         `json:"modifierGroups"`
 	PhotoFileID     *uuid.UUID              `json:"photoFileId" format:"uuid"`
 	ThumbnailFileID *uuid.UUID              `json:"thumbnailFileId" format:"uuid"`
+	Attributes      []attributeValue        `json:"-" db:"attribute_values,as=attributeValues"`
 	AttributeValues []ProductAttributeValue `json:"attributeValues" db:"-"`
+	VariantChanges  int64                   `json:"-" db:"variant_changes,as=variants"` // counts changes of the variants
 	StockQty        *money.Qty              `json:"stockQty,omitempty" db:"-" doc:"total of all warehouses; only with include=stock and if hasStock"`
 	StockAvailable  *money.Qty              `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserved quantities; only with include=stock and if hasStock"`
 	IsLowStock      *bool                   `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder points; only with include=stock and if hasStock"`
@@ -111,24 +112,6 @@ type ProductAttributeOpt struct {
 	Label    string    `json:"label"`
 }
 
-// ProductVariant is a variant of a product, such as a size.
-type ProductVariant struct {
-	ID             uuid.UUID         `json:"id" format:"uuid"`
-	ProductID      uuid.UUID         `json:"productId" format:"uuid"`
-	SKU            string            `json:"sku"`
-	Barcode        *string           `json:"barcode"`
-	Name           *string           `json:"name"`
-	Attributes     map[string]string `json:"attributes" doc:"values by label"`
-	Price          *money.Amount     `json:"price" doc:"null = the price of the product"`
-	Cost           *money.Amount     `json:"cost"`
-	EffectivePrice money.Amount      `json:"effectivePrice"`
-	PhotoFileID    *uuid.UUID        `json:"photoFileId" format:"uuid"`
-	Status         string            `json:"status" enum:"active,hidden"`
-	SortOrder      int32             `json:"sortOrder"`
-	CreatedAt      jsontype.Time     `json:"createdAt"`
-	UpdatedAt      jsontype.Time     `json:"updatedAt"`
-}
-
 // Extras selects additional data in responses.
 type Extras struct {
 	Include []string `query:"include" enum:"stock" maxItems:"10"`
@@ -139,12 +122,13 @@ func (e Extras) stock() bool { return slices.Contains(e.Include, "stock") }
 // ProductFilter filters and sorts products.
 type ProductFilter struct {
 	list.Params
-	CategoryID string        `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for products without one"`
-	Status     []string      `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden products"`
-	PriceMin   *money.Amount `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
-	PriceMax   *money.Amount `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
-	Brand      string        `query:"brand" maxLength:"255" where:"brand = ?" doc:"exact"`
-	Sort       string        `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
+	CategoryID string            `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for products without one"`
+	Status     []string          `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden products"`
+	PriceMin   *money.Amount     `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
+	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
+	Brand      string            `query:"brand" maxLength:"255" where:"brand = ?" doc:"exact"`
+	Attr       map[string]string `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
+	Sort       string            `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
 	Extras
 }
 

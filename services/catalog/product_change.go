@@ -42,7 +42,7 @@ func (s *Service) CreateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 	if p, err = products.Create(ctx, tx, by, p, productCreated); err != nil {
 		return Product{}, err
 	}
-	p.names().Claim(tx, by.Company, sku.Item{})
+	p.reserve(tx, Product{})
 	return p, nil
 }
 
@@ -53,7 +53,7 @@ func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 	if in.Value.refers() {
 		tx.ReadsMore()
 	}
-	return changeProduct(ctx, tx, by, id, func(before Product, p *Product) error {
+	return s.changeProduct(ctx, tx, by, id, func(before Product, p *Product) error {
 		v := ProductInput{ProductFields: p.ProductFields}
 		in.Apply(&v)
 		p.ProductFields = v.ProductFields
@@ -67,23 +67,32 @@ func (s *Service) UpdateProduct(ctx context.Context, tx *db.Tx, by access.Caller
 
 // HideProduct hides a product; see docs/reference/states.md#product. Hiding it again changes nothing.
 func (s *Service) HideProduct(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Product, error) {
-	return changeProduct(ctx, tx, by, id, func(_ Product, p *Product) error { p.Status = StatusHidden; return nil }, productDeleted)
+	return s.changeProduct(ctx, tx, by, id, func(_ Product, p *Product) error { p.Status = StatusHidden; return nil }, productDeleted)
 }
 
 // changeProduct changes one product and its reservations of SKU and barcode.
-func changeProduct(
+func (s *Service) changeProduct(
 	ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, mutate func(before Product, p *Product) error, e event.Event[Product],
 ) (Product, error) {
 	var before Product
 	p, err := products.Change(ctx, tx, by, id, func(b Product, p *Product) error {
 		before = b
-		return mutate(b, p)
+		if err := mutate(b, p); err != nil || p.AttributeValues != nil {
+			return err
+		}
+		return s.showAttributes(ctx, tx, p)
 	}, e)
 	if err != nil {
 		return p, err
 	}
-	p.names().Claim(tx, by.Company, before.names())
+	p.reserve(tx, before)
 	return p, nil
+}
+
+// reserve updates what the product reserves and what filters find to match its new state.
+func (p Product) reserve(tx *db.Tx, before Product) {
+	p.names().Claim(tx, p.CompanyID, before.names())
+	indexValues(tx, p.CompanyID, p.ID, p.ID, before.Attributes, p.Attributes)
 }
 
 var (
@@ -94,7 +103,7 @@ var (
 )
 
 // changeProducts changes all products that refer to ref, as selected by sql, each as a separate change.
-func changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string, ref uuid.UUID, mutate func(*Product)) error {
+func (s *Service) changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string, ref uuid.UUID, mutate func(*Product)) error {
 	rows, err := tx.Query(ctx, sql, by.Company, ref)
 	if err != nil {
 		return fmt.Errorf("select products to change: %w", err)
@@ -103,10 +112,17 @@ func changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string
 	if err != nil {
 		return fmt.Errorf("read products to change: %w", err)
 	}
-	for _, p := range all {
-		kept := products.Keep(p)
-		mutate(&p)
-		if err := products.Store(ctx, tx, by, kept, &p, productUpdated); err != nil {
+	each := make([]*Product, len(all))
+	for i := range all {
+		each[i] = &all[i]
+	}
+	if err := s.showAttributes(ctx, tx, each...); err != nil {
+		return err
+	}
+	for _, p := range each {
+		kept := products.Keep(*p)
+		mutate(p)
+		if err := products.Store(ctx, tx, by, kept, p, productUpdated); err != nil {
 			return err
 		}
 	}
@@ -115,7 +131,7 @@ func changeProducts(ctx context.Context, tx *db.Tx, by access.Caller, sql string
 
 // ForgetSupplier clears the default supplier of all products that have this one.
 func (s *Service) ForgetSupplier(ctx context.Context, tx *db.Tx, by access.Caller, supplier uuid.UUID) error {
-	return changeProducts(ctx, tx, by, sqlLockProductsOfSupplier, supplier, func(p *Product) { p.DefaultSupplierID = nil })
+	return s.changeProducts(ctx, tx, by, sqlLockProductsOfSupplier, supplier, func(p *Product) { p.DefaultSupplierID = nil })
 }
 
 const sqlDetachHidden = `UPDATE products SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
@@ -124,7 +140,7 @@ WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`
 // emptyCategory removes the items from a category before it is deleted. Active items move to the other category; hidden
 // items lose their category without an event.
 func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller, category uuid.UUID, to *uuid.UUID) error {
-	err := changeProducts(ctx, tx, by, sqlLockProductsOfCategory, category, func(p *Product) { p.CategoryID = to })
+	err := s.changeProducts(ctx, tx, by, sqlLockProductsOfCategory, category, func(p *Product) { p.CategoryID = to })
 	if err != nil {
 		return err
 	}

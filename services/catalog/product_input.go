@@ -61,8 +61,8 @@ type ProductAttributeValueInput struct {
 	ValueText   *string     `json:"valueText,omitempty" nullable:"true" maxLength:"4000"`
 	ValueNumber *money.Qty  `json:"valueNumber,omitempty" nullable:"true"`
 	ValueBool   *bool       `json:"valueBool,omitempty" nullable:"true"`
-	OptionIDs   []uuid.UUID `json:"optionIds,omitempty" maxItems:"50"`
-	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" doc:"shorthand for optionIds with a single entry"`
+	OptionIDs   []uuid.UUID `json:"optionIds,omitempty" format:"uuid" nullable:"true" maxItems:"50"`
+	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" nullable:"true" doc:"shorthand for optionIds with a single entry"`
 }
 
 // take applies the lists of the input and checks rules that tags cannot express. It reports all faults. Checks that need
@@ -76,9 +76,6 @@ func (p *Product) take(in ProductInput) error {
 	}
 	if in.ModifierGroups != nil {
 		p.ModifierGroups = modifierGroups(&faults, in.ModifierGroups)
-	}
-	if len(in.Attributes) > 0 {
-		faults.Add("attributes", apierr.Max, "must be empty, because no attributes are defined; send [] or omit the field")
 	}
 	return faults.Err()
 }

@@ -38,6 +38,33 @@ type listed struct {
 	CategoryID *string
 	CreatedAt  string
 	UpdatedAt  string
+
+	AttributeValues []struct {
+		AttributeID string
+		ValueNumber *float64
+		Options     []struct{ OptionID string }
+	}
+}
+
+// number is the number among the values of the product.
+func (p listed) number() (float64, bool) {
+	for _, v := range p.AttributeValues {
+		if v.ValueNumber != nil {
+			return *v.ValueNumber, true
+		}
+	}
+	return 0, false
+}
+
+func (p listed) hasOption(ids string) bool {
+	for _, v := range p.AttributeValues {
+		for _, o := range v.Options {
+			if strings.Contains(ids, o.OptionID) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 type page struct {
@@ -53,11 +80,20 @@ type shelf struct {
 	client   *apitest.Client
 	products []listed
 	below    map[string][]string // category → it and those under it
+	size     string              // an attribute: a number
+	colour   string              // an attribute: any of the options
+	options  []string
 }
 
 func fillShelf(t *testing.T) *shelf {
 	t.Helper()
-	s := &shelf{client: setup(t), below: map[string][]string{}}
+	c, admin := setupConsole(t)
+	s := &shelf{client: c, below: map[string][]string{}}
+	size, colour := admin.attribute(catalog.AttributeFields{Name: "Size", Type: "number"}).ID, admin.attribute(catalog.AttributeFields{Name: "Colour", Type: "multiselect"}).ID
+	s.size, s.colour = size.String(), colour.String()
+	for _, label := range []string{"red", "green", "blue", "none"} {
+		s.options = append(s.options, admin.option(colour, label, 0).String())
+	}
 	category := func(name string, parent any) string {
 		return s.client.Do(t, "POST", "/catalog/categories", object{"name": name, "parentId": parent}).OK(201)["id"].(string)
 	}
@@ -79,6 +115,14 @@ func fillShelf(t *testing.T) *shelf {
 		if i%5 == 0 {
 			p["sku"] = fmt.Sprintf("Hand-%d", i)
 		}
+		values := []object{}
+		if i%7 != 0 {
+			values = append(values, object{"attributeId": size, "valueNumber": float64(i%4) + 0.5})
+		}
+		if i%3 != 0 {
+			values = append(values, object{"attributeId": colour, "optionIds": s.options[i%2 : i%2+1+i%2]})
+		}
+		p["attributes"] = values
 		var made listed
 		got := create(t, s.client, p)
 		require.Equal(t, 201, got.Status, "%s", got.Body)
@@ -89,7 +133,7 @@ func fillShelf(t *testing.T) *shelf {
 }
 
 // question is one set of query parameters.
-type question struct{ sort, order, search, category, status, brand, priceMin, priceMax string }
+type question struct{ sort, order, search, category, status, brand, priceMin, priceMax, size, colour string }
 
 func drawQuestion(rt *rapid.T, s *shelf) question {
 	draw := func(name string, values ...string) string { return rapid.SampledFrom(values).Draw(rt, name) }
@@ -99,14 +143,17 @@ func drawQuestion(rt *rapid.T, s *shelf) question {
 		search:   draw("search", "", "", "HAMMER", "елка", "50%", "%", "_", `\`, "hand-", "40", "p-00", "nothing", " r 1 "),
 		category: draw("category", categories...), status: draw("status", "", "active", "hidden", "all", "active,hidden"),
 		brand: draw("brand", "", "", "Acme", "acme", "Größe 100%"), priceMin: draw("priceMin", "", "", "0", "200"), priceMax: draw("priceMax", "", "", "500", "200"),
+		size:   draw("size", "", "", "", "1.5", "0.5:2", "2:", ":0.5", "7:8"),
+		colour: draw("colour", "", "", s.options[0], s.options[1], s.options[2]+","+s.options[0], s.options[3]),
 	}
 	return q
 }
 
-func (q question) values() url.Values {
+func (q question) values(s *shelf) url.Values {
 	v := url.Values{}
 	for name, value := range map[string]string{
 		"sort": q.sort, "order": q.order, "search": q.search, "categoryId": q.category, "status": q.status, "brand": q.brand, "priceMin": q.priceMin, "priceMax": q.priceMax,
+		"attr[" + s.size + "]": q.size, "attr[" + s.colour + "]": q.colour,
 	} {
 		if value != "" {
 			v.Set(name, value)
@@ -174,6 +221,15 @@ func (s *shelf) matches(q question, p listed) bool {
 	case q.priceMin == "200" && p.Price < 200, q.priceMax == "500" && p.Price > 500, q.priceMax == "200" && p.Price > 200:
 		return false
 	}
+	if q.size != "" {
+		bounds := map[string][2]float64{"1.5": {1.5, 1.5}, "0.5:2": {0.5, 2}, "2:": {2, 9}, ":0.5": {-9, 0.5}, "7:8": {7, 8}}[q.size]
+		if n, ok := p.number(); !ok || n < bounds[0] || n > bounds[1] {
+			return false
+		}
+	}
+	if q.colour != "" && !p.hasOption(q.colour) {
+		return false
+	}
 	fold := strings.NewReplacer("ё", "е").Replace(strings.ToLower(strings.Join([]string{p.Name, p.SKU, deref(p.Barcode)}, "\n")))
 	return strings.Contains(fold, strings.ToLower(strings.TrimSpace(q.search)))
 }
@@ -202,7 +258,7 @@ func TestProductListAgainstModel(t *testing.T) {
 		q := drawQuestion(rt, s)
 		want := s.answer(q)
 		size := rapid.IntRange(1, 70).Draw(rt, "pageSize")
-		v := q.values()
+		v := q.values(s)
 		v.Set("pageSize", fmt.Sprint(size))
 
 		var paged []listed

@@ -8,15 +8,29 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 // Products returns a page of products.
 func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilter) (*list.Page[Product], error) {
-	q, err := productList.Query(by.Company, f)
+	q, err := s.query(ctx, by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	page, err := productList.Fetch(ctx, s.db, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, s.complete(ctx, by.Company, page.Items, f.Extras)
+}
+
+func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter) (*list.Query, error) {
+	q, err := productList.Query(company, f)
 	if err != nil {
 		return nil, err
 	}
@@ -26,14 +40,10 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if err := FilterCategory(q, by.Company, f.CategoryID); err != nil {
+	if err := FilterCategory(q, company, f.CategoryID); err != nil {
 		return nil, err
 	}
-	page, err := productList.Fetch(ctx, s.db, q)
-	if err != nil {
-		return nil, err
-	}
-	return page, s.complete(ctx, by.Company, page.Items, f.Extras)
+	return q, s.filterByAttributes(ctx, company, q, f.Attr)
 }
 
 // Product reads one product, hidden or not.
@@ -56,33 +66,58 @@ func (s *Service) productBySKU(ctx context.Context, q db.Querier, company tenant
 	return id, err
 }
 
-// ProductVariants returns the variants of a product; the product must exist.
-func (s *Service) ProductVariants(ctx context.Context, by access.Caller, id uuid.UUID) ([]ProductVariant, error) {
-	_, err := products.Get(ctx, s.db, by.Company, id)
-	return []ProductVariant{}, err
-}
-
 // complete fills in the fields that are not columns of products.
 func (s *Service) complete(ctx context.Context, company tenant.ID, all []Product, with Extras) error {
-	var stocked []uuid.UUID
+	var stocked, used []uuid.UUID
 	for i := range all {
-		all[i].AttributeValues = []ProductAttributeValue{}
-		if all[i].HasStock {
+		if all[i].HasStock && with.stock() {
 			stocked = append(stocked, all[i].ID)
 		}
+		used = append(used, attributeIDs(all[i].Attributes)...)
 	}
-	if len(stocked) == 0 || !with.stock() {
-		return nil
+	var defs map[uuid.UUID]AttributeDefinition
+	var totals map[uuid.UUID]trade.StockTotals
+	var reads []batchloader.Read
+	if len(used) > 0 {
+		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+			defs, err = readAttributes(ctx, q, company, used)
+			return err
+		})
 	}
-	totals, err := s.stock(ctx, s.db, company, stocked)
-	if err != nil {
+	if len(stocked) > 0 {
+		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+			totals, err = s.stock(ctx, q, company, stocked)
+			return err
+		})
+	}
+	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
 		return err
 	}
 	for i := range all {
-		if p := &all[i]; p.HasStock {
-			t := totals[p.ID]
+		p := &all[i]
+		p.AttributeValues = show(p.Attributes, defs)
+		if t := totals[p.ID]; with.stock() && p.HasStock {
 			p.StockQty, p.StockAvailable, p.IsLowStock = &t.Qty, &t.Available, &t.Low
 		}
+	}
+	return nil
+}
+
+// showAttributes fills in the attribute values of products that are about to be stored.
+func (s *Service) showAttributes(ctx context.Context, tx *db.Tx, all ...*Product) error {
+	var used []uuid.UUID
+	for _, p := range all {
+		used = append(used, attributeIDs(p.Attributes)...)
+	}
+	var defs map[uuid.UUID]AttributeDefinition
+	if len(used) > 0 {
+		var err error
+		if defs, err = readAttributes(ctx, tx, all[0].CompanyID, used); err != nil {
+			return err
+		}
+	}
+	for _, p := range all {
+		p.AttributeValues = show(p.Attributes, defs)
 	}
 	return nil
 }

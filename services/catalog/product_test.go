@@ -209,7 +209,7 @@ func badProductFields() map[string][][3]string {
 		"unitId": ref("unitId"), "packUnitId": ref("packUnitId"), "packQty": qty("packQty"), "minOrderQty": qty("minOrderQty"), "orderStepQty": qty("orderStepQty"),
 		"isBundle": flag("isBundle"), "hasStock": flag("hasStock"), "status": {{`"deleted"`, "status", "ENUM"}, {`null`, "status", "TYPE"}, {`1`, "status", "TYPE"}},
 		"defaultSupplierId": ref("defaultSupplierId"), "emoji": text("emoji", 16, true, true), "brand": text("brand", 255, true, true), "model": text("model", 255, true, true),
-		"attributes":     {{`[{"attributeId":"` + noID + `"}]`, "attributes", "MAX"}, {`null`, "attributes", "TYPE"}, {`{}`, "attributes", "TYPE"}},
+		"attributes":     {{`null`, "attributes", "TYPE"}, {`{}`, "attributes", "TYPE"}},
 		"costComponents": badComponents(), "modifierGroups": badGroups(),
 	}
 }

@@ -1,4 +1,4 @@
-// Package catalog manages the products, categories and units of a company. Stock and suppliers belong to other packages,
+// Package catalog manages the products with their variants and attributes, the categories and the units of a company. Stock and suppliers belong to other packages,
 // which the catalog reads through the functions in [Config].
 package catalog
 
@@ -17,6 +17,9 @@ import (
 // StockTotals reads the total stock of each product in the company's warehouses. Products without stock are omitted.
 type StockTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
 
+// VariantTotals reads the total stock of each variant of a product in the company's warehouses. Variants without stock are omitted.
+type VariantTotals func(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
+
 // Services are the services of the catalog, which are in the same categories as products.
 type Services interface {
 	// CountActive counts the active services in a category, not in those below it.
@@ -27,21 +30,23 @@ type Services interface {
 
 // Config holds the dependencies of the service.
 type Config struct {
-	DB        *db.DB
-	Stock     StockTotals
-	Suppliers reference.Known
-	Services  Services
+	DB           *db.DB
+	Stock        StockTotals
+	VariantStock VariantTotals
+	Suppliers    reference.Known
+	Services     Services
 }
 
 // Service manages the catalogs of all companies.
 type Service struct {
-	db        *db.DB
-	stock     StockTotals
-	suppliers reference.Known
-	services  Services
+	db           *db.DB
+	stock        StockTotals
+	variantStock VariantTotals
+	suppliers    reference.Known
+	services     Services
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
-	return &Service{db: cfg.DB, stock: cfg.Stock, suppliers: cfg.Suppliers, services: cfg.Services}
+	return &Service{db: cfg.DB, stock: cfg.Stock, variantStock: cfg.VariantStock, suppliers: cfg.Suppliers, services: cfg.Services}
 }

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 // config is that of the platform.
 func config(d *db.DB) catalog.Config {
-	return catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}}
+	return catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}}
 }
 
 // setup gives a caller of a fresh company.

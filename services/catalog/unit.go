@@ -35,22 +35,23 @@ type Unit struct {
 type UnitRecord struct {
 	record.Key
 	UnitFields
-	IsActive bool `json:"isActive"`
 	record.Meta
 }
 
-// UnitFields are the fields that the console sets.
+// UnitFields are the fields that operators set.
 type UnitFields struct {
 	Code      string            `json:"code" required:"true" pattern:"^[a-z0-9_]{1,16}$" patternDescription:"1 to 16 of a-z, 0-9 and _"`
 	Name      string            `json:"name" required:"true" minLength:"1" maxLength:"255"`
 	NameI18n  map[string]string `json:"nameI18n" maxProperties:"30"`
 	ShortName string            `json:"shortName" required:"true" minLength:"1" maxLength:"16"`
 	Precision int16             `json:"precision" minimum:"0" maximum:"3" db:"decimals"`
+	IsActive  bool              `json:"isActive" default:"true" doc:"false = no new use; records that have it keep it"`
 }
 
 var (
-	errUnitCode = apierr.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code; choose another code")
-	units       = resource.Of[UnitRecord]("units", "UNIT").OnConstraint("units_code_key", errUnitCode)
+	errUnitCode      = apierr.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code; choose another code")
+	errUnitCodeFixed = apierr.StateConflict("UNIT_CODE_FIXED", "code: a unit keeps its code, because records are stored with it; create another unit")
+	units            = resource.Of[UnitRecord]("units", "UNIT").OnConstraint("units_code_key", errUnitCode)
 )
 
 // builtInUnits are the same for every company; their ids never change.
@@ -89,15 +90,39 @@ func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 	return slices.Concat(builtInUnits, own), nil
 }
 
+// Unit reads a unit of the company.
+func (s *Service) Unit(ctx context.Context, by access.Caller, id uuid.UUID) (UnitRecord, error) {
+	return units.Get(ctx, s.db, by.Company, id)
+}
+
 // CreateUnit creates a unit of the company. A code in use is 409 UNIT_CODE_TAKEN.
 func (s *Service) CreateUnit(ctx context.Context, tx *db.Tx, by access.Caller, in UnitFields) (UnitRecord, error) {
-	var faults apierr.Fields
-	translation.Check(&faults, "nameI18n", in.NameI18n, maxName)
-	if err := faults.Err(); err != nil {
+	v := UnitRecord{UnitFields: in}
+	if err := v.check(); err != nil {
 		return UnitRecord{}, err
 	}
-	if slices.ContainsFunc(builtInUnits, func(b Unit) bool { return b.Code == in.Code }) {
-		return UnitRecord{}, errUnitCode
+	return units.Create(ctx, tx, by, v)
+}
+
+// UpdateUnit changes a unit of the company; records that have it keep its code, which therefore does not change.
+func (s *Service) UpdateUnit(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[UnitFields]) (UnitRecord, error) {
+	return units.Change(ctx, tx, by, id, func(before UnitRecord, v *UnitRecord) error {
+		in.Apply(&v.UnitFields)
+		if v.Code != before.Code {
+			return errUnitCodeFixed
+		}
+		return v.check()
+	})
+}
+
+func (f *UnitFields) check() error {
+	var faults apierr.Fields
+	translation.Check(&faults, "nameI18n", f.NameI18n, maxName)
+	if err := faults.Err(); err != nil {
+		return err
 	}
-	return units.Create(ctx, tx, by, UnitRecord{UnitFields: in, IsActive: true})
+	if slices.ContainsFunc(builtInUnits, func(b Unit) bool { return b.Code == f.Code }) {
+		return errUnitCode
+	}
+	return nil
 }

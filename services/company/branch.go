@@ -15,13 +15,18 @@ import (
 // Branch is a place of business of a company.
 type Branch struct {
 	record.Key
-	BranchFields
-	IsActive  bool `json:"isActive"`
+	BranchState
 	IsDefault bool `json:"isDefault"`
 	record.Meta
 }
 
-// BranchFields are what an operator sets.
+// BranchState is what an operator changes.
+type BranchState struct {
+	BranchFields
+	IsActive bool `json:"isActive"`
+}
+
+// BranchFields are what a branch is made of.
 type BranchFields struct {
 	Name string `json:"name" required:"true" minLength:"1" maxLength:"255"`
 }
@@ -30,26 +35,40 @@ var branches = resource.Of[Branch]("branches", "BRANCH")
 
 // CreateBranch adds a branch to a company.
 func (s *Service) CreateBranch(ctx context.Context, tx *db.Tx, by access.Caller, in BranchFields) (Branch, error) {
-	var faults apierr.Fields
-	checkText(&faults, "name", in.Name, maxName)
-	if err := faults.Err(); err != nil {
+	if err := in.check(); err != nil {
 		return Branch{}, err
 	}
 	if _, err := getCompany(ctx, tx, by.Company); err != nil {
 		return Branch{}, err
 	}
-	return branches.Create(ctx, tx, by, Branch{BranchFields: in, IsActive: true})
+	return branches.Create(ctx, tx, by, Branch{BranchState: BranchState{in, true}})
+}
+
+func (f BranchFields) check() error {
+	var faults apierr.Fields
+	checkText(&faults, "name", f.Name, maxName)
+	return faults.Err()
+}
+
+// Branch reads a branch.
+func (s *Service) Branch(ctx context.Context, by access.Caller, id uuid.UUID) (Branch, error) {
+	return branches.Get(ctx, s.db, by.Company, id)
+}
+
+// UpdateBranch renames, opens or closes a branch. The default branch stays open.
+func (s *Service) UpdateBranch(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[BranchState]) (Branch, error) {
+	return branches.Change(ctx, tx, by, id, func(_ Branch, b *Branch) error {
+		in.Apply(&b.BranchState)
+		if b.IsDefault && !b.IsActive {
+			return apierr.StateConflict("BRANCH_IS_DEFAULT", "branch %s is the default of its company and stays open", id)
+		}
+		return b.check()
+	})
 }
 
 // SetBranchActive opens or closes a branch. The default branch stays open.
 func (s *Service) SetBranchActive(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, active bool) (Branch, error) {
-	return branches.Change(ctx, tx, by, id, func(_ Branch, b *Branch) error {
-		if b.IsDefault && !active {
-			return apierr.StateConflict("BRANCH_IS_DEFAULT", "branch %s is the default of its company and stays open", id)
-		}
-		b.IsActive = active
-		return nil
-	})
+	return s.UpdateBranch(ctx, tx, by, id, record.PatchOf(BranchState{IsActive: active}, "isActive"))
 }
 
 var sqlSelectBranches = "SELECT " + record.PlanOf[Branch]().SelectList("") + " FROM branches WHERE company_id = $1 ORDER BY is_default DESC, name, id"

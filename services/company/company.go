@@ -7,9 +7,13 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -22,51 +26,72 @@ const (
 
 // Company is a customer of the platform: the owner of all its records.
 type Company struct {
-	ID tenant.ID `json:"id"`
+	ID tenant.ID `json:"id" format:"uuid"`
 	Settings
-	Status     string   `json:"status"`
-	Plan       string   `json:"plan"`
+	Status     string   `json:"status" enum:"active,archived"`
 	IsTest     bool     `json:"isTest"`
-	Cell       string   `json:"cell"`              // two characters, part of every token
-	Components []string `json:"components" db:"-"` // that are on
+	Cell       string   `json:"cell" doc:"two characters, part of every token"`
+	Components []string `json:"components" db:"-" doc:"that are enabled"`
 	record.Meta
 	ArchivedAt *jsontype.Time `json:"archivedAt"`
 }
 
+// RecordID is the last segment of the company's URL.
+func (c Company) RecordID() string { return c.ID.String() }
+
+// TransformSchema implements [huma.SchemaTransformer]: bounds are those of requests.
+func (Company) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
+	return record.Key{}.TransformSchema(reg, s)
+}
+
 // Settings are what an operator sets.
 type Settings struct {
-	Name             string `json:"name"`
-	HomeRegion       string `json:"homeRegion"`
-	Currency         string `json:"currency"`      // ISO 4217
-	CountryPrefix    string `json:"countryPrefix"` // of phone numbers, such as +1
-	StockPolicy      string `json:"stockPolicy"`
-	AccrualPercentBP int32  `json:"accrualPercentBp"` // loyalty points earned, basis points of the total
-	TimeZone         string `json:"timeZone"`
-	MaxInFlight      *int32 `json:"maxInFlight"` // null = the plan's
+	Name           string        `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	Plan           string        `json:"plan" maxLength:"32" default:"standard" doc:"name of a plan, see GET /plans"`
+	HomeRegion     string        `json:"homeRegion" maxLength:"64"`
+	Currency       string        `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters such as USD" default:"USD" doc:"ISO 4217"`
+	CountryPrefix  string        `json:"countryPrefix" pattern:"^\\+[1-9][0-9]{0,3}$" patternDescription:"+ and 1 to 4 digits such as +1" default:"+1" doc:"calling code that phone numbers without one have"`
+	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" default:"allow_negative" doc:"whether orders and sales may take more than is available"`
+	AccrualPercent money.Percent `json:"accrualPercent" db:"accrual_percent_bp" default:"0" doc:"loyalty points earned, in percent of a sale"`
+	TimeZone       string        `json:"timeZone" maxLength:"64" default:"UTC" doc:"IANA name"`
+	MaxInFlight    *int32        `json:"maxInFlight" minimum:"1" doc:"requests at the same time; null = as the plan says"`
 }
 
 // NewCompany is what a company is made of. Only Name is required.
 type NewCompany struct {
-	ID            tenant.ID // zero = a fresh one
-	Name          string
-	Plan          string // "" = standard
-	IsTest        bool
-	HomeRegion    string   // a fresh ID carries it, which places the rows of the company
-	Currency      string   // "" = USD
-	CountryPrefix string   // "" = +1
-	TimeZone      string   // "" = UTC
-	StockPolicy   string   // "" = allow_negative
-	Components    []string // nil = all
-	BranchName    string   // of the default branch and its warehouse; "" = Main
+	ID             tenant.ID // zero = a fresh one
+	Name           string
+	Plan           string // "" = standard
+	IsTest         bool
+	HomeRegion     string // a fresh ID carries it, which places the rows of the company
+	Currency       string // "" = USD
+	CountryPrefix  string // "" = +1
+	TimeZone       string // "" = UTC
+	StockPolicy    string // "" = allow_negative
+	AccrualPercent money.Percent
+	MaxInFlight    *int32   // nil = the plan's
+	Components     []string // nil = all
+	BranchName     string   // of the default branch and its warehouse; "" = Main
 }
 
-// Filter chooses companies of a list, which is ordered by id.
+// Filter chooses companies of [Service.List], which is ordered by id.
 type Filter struct {
 	Search string    // substring of the name, any case
 	Status string    // "" = any
 	After  tenant.ID // last id of the page before
 	Limit  int       // 1…200; 0 = 50
 }
+
+// CompanyFilter filters and sorts companies.
+type CompanyFilter struct {
+	list.Params
+	Sort   string `query:"sort" enum:"name,createdAt"`
+	Status string `query:"status" enum:"active,archived" where:"status = ?"`
+	Plan   string `query:"plan" maxLength:"32" where:"plan = ?"`
+	IsTest *bool  `query:"isTest" where:"is_test = ?"`
+}
+
+var companies = list.Of[Company, CompanyFilter]("companies", list.Spec{Platform: true})
 
 var (
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)
@@ -96,14 +121,11 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 	}
 	var faults apierr.Fields
 	c := Company{
-		ID: in.ID, Status: Active, Plan: in.Plan, IsTest: in.IsTest, Cell: cell, Components: known.With(in.Components...), Meta: record.New(now),
+		ID: in.ID, Status: Active, IsTest: in.IsTest, Cell: cell, Components: known.With(in.Components...), Meta: record.New(now),
 		Settings: Settings{
-			Name: in.Name, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix, StockPolicy: in.StockPolicy,
-			TimeZone: in.TimeZone,
+			Name: in.Name, Plan: in.Plan, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix, StockPolicy: in.StockPolicy,
+			AccrualPercent: in.AccrualPercent, TimeZone: in.TimeZone, MaxInFlight: in.MaxInFlight,
 		},
-	}
-	if err := checkPlan(in.Plan); err != nil {
-		faults.Add("plan", apierr.Enum, "%s", err.Error())
 	}
 	for _, alias := range in.Components {
 		if err := known.CheckComponent(alias); err != nil {
@@ -117,6 +139,9 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 
 func (c *Settings) check(faults *apierr.Fields) {
 	checkText(faults, "name", c.Name, maxName)
+	if err := checkPlan(c.Plan); err != nil {
+		faults.Add("plan", apierr.Enum, "%s", err.Error())
+	}
 	if utf8.RuneCountInString(c.HomeRegion) > 64 {
 		faults.Add("homeRegion", apierr.Length, "at most 64 characters")
 	}
@@ -132,8 +157,8 @@ func (c *Settings) check(faults *apierr.Fields) {
 	if c.StockPolicy != access.StockAllowNegative && c.StockPolicy != access.StockBlock {
 		faults.Add("stockPolicy", apierr.Enum, "%q is not a policy: use %s or %s", c.StockPolicy, access.StockAllowNegative, access.StockBlock)
 	}
-	if c.AccrualPercentBP < 0 || c.AccrualPercentBP > 10_000 {
-		faults.Add("accrualPercentBp", apierr.Max, "must be between 0 and 10000 basis points")
+	if c.AccrualPercent < 0 || c.AccrualPercent > money.MaxPercent {
+		faults.Add("accrualPercent", apierr.Max, "must be between 0 and 100")
 	}
 	if c.MaxInFlight != nil && *c.MaxInFlight < 1 {
 		faults.Add("maxInFlight", apierr.Min, "must be at least 1; null takes the cap of the plan")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -78,11 +79,11 @@ func many[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql s
 	if err != nil {
 		return nil, err
 	}
-	list, err := pgx.CollectRows(rows, scan)
-	if list == nil {
-		list = []T{}
+	found, err := pgx.CollectRows(rows, scan)
+	if found == nil {
+		found = []T{}
 	}
-	return list, err
+	return found, err
 }
 
 func listCompanies(ctx context.Context, q db.Querier, f Filter) ([]Company, error) {
@@ -95,18 +96,36 @@ func listCompanies(ctx context.Context, q db.Querier, f Filter) ([]Company, erro
 
 var likeEscaper = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
-func searchText(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+func searchText(name string) string { return list.SearchText([]string{strings.TrimSpace(name)}) }
 
 func insertCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
+		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
 		OnConstraint("companies_pkey", apierr.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
 // updateCompany writes the next version of a company that was read in this transaction.
 func updateCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercentBP, c.TimeZone, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)
+		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)
+}
+
+const sqlSelectEnabled = `SELECT company_id, component FROM company_components WHERE company_id = ANY($1::UUID[]) AND enabled`
+
+// selectEnabled reads the enabled components of companies.
+func selectEnabled(ctx context.Context, q db.Querier, companies []tenant.ID) (map[tenant.ID][]string, error) {
+	rows, err := q.Query(ctx, sqlSelectEnabled, companies)
+	if err != nil {
+		return nil, fmt.Errorf("select components of companies: %w", err)
+	}
+	enabled := map[tenant.ID][]string{}
+	var id tenant.ID
+	var alias string
+	_, err = pgx.ForEachRow(rows, []any{&id, &alias}, func() error {
+		enabled[id] = append(enabled[id], alias)
+		return nil
+	})
+	return enabled, err
 }
 
 func upsertComponents(tx *db.Tx, c Company, aliases []string, enabled bool) {

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
@@ -99,7 +100,7 @@ func TestCreateCompanyNamesAllFaults(t *testing.T) {
 	for _, field := range f.Fields {
 		fields = append(fields, field.Field)
 	}
-	require.Equal(t, []string{"plan", "components", "name", "currency", "countryPrefix", "timeZone", "stockPolicy"}, fields)
+	require.Equal(t, []string{"components", "name", "plan", "currency", "countryPrefix", "timeZone", "stockPolicy"}, fields)
 }
 
 func TestArchiveTwiceChangesOnce(t *testing.T) {
@@ -139,9 +140,9 @@ func TestPlansAndSettings(t *testing.T) {
 	_, err = s.SetPlan(t.Context(), c.ID, "gold")
 	requireFault(t, err, 400, "VALIDATION_ERROR")
 
-	block, percent, capped := access.StockBlock, int32(250), new(int32)
+	block, percent, capped := access.StockBlock, money.Percent(250), new(int32)
 	*capped = 7
-	got, err = s.Configure(t.Context(), c.ID, Settings{StockPolicy: block, AccrualPercentBP: percent, MaxInFlight: capped}, "stockPolicy", "accrualPercentBp", "maxInFlight")
+	got, err = s.Configure(t.Context(), c.ID, Settings{StockPolicy: block, AccrualPercent: percent, MaxInFlight: capped}, "stockPolicy", "accrualPercent", "maxInFlight")
 	require.NoError(t, err)
 	require.EqualValues(t, 3, got.Version)
 	read, err := s.Get(t.Context(), c.ID)
@@ -156,9 +157,9 @@ func TestPlansAndSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, got.MaxInFlight)
 
-	_, err = s.Configure(t.Context(), c.ID, Settings{AccrualPercentBP: 10_001}, "accrualPercentBp")
+	_, err = s.Configure(t.Context(), c.ID, Settings{AccrualPercent: 10_001}, "accrualPercent")
 	requireFault(t, err, 400, "VALIDATION_ERROR")
-	_, err = s.Configure(t.Context(), tenant.NewID(), Settings{AccrualPercentBP: percent}, "accrualPercentBp")
+	_, err = s.Configure(t.Context(), tenant.NewID(), Settings{AccrualPercent: percent}, "accrualPercent")
 	requireFault(t, err, 404, "COMPANY_NOT_FOUND")
 }
 

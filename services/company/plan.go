@@ -8,9 +8,9 @@ import (
 
 // Plan is what a company pays for.
 type Plan struct {
-	Name     string
-	API      bool // the external API is part of it
-	InFlight int  // requests of the company at the same time, over all its tokens of the standard and high tiers
+	Name     string `json:"name"`
+	API      bool   `json:"apiEnabled" doc:"the plan includes the external API"`
+	InFlight int    `json:"maxInFlight" doc:"requests of the company at the same time, over all its tokens of the tiers standard and high"`
 }
 
 var plans = []Plan{

@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -73,7 +74,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company
 	}
 	insertCompany(tx, c)
 	upsertComponents(tx, c, c.Components, true)
-	b, err := branches.Create(ctx, tx, access.System(c.ID), Branch{BranchFields: BranchFields{Name: in.BranchName}, IsActive: true, IsDefault: true})
+	b, err := branches.Create(ctx, tx, access.System(c.ID), Branch{BranchState: BranchState{BranchFields{in.BranchName}, true}, IsDefault: true})
 	if err != nil {
 		return Company{}, err
 	}
@@ -107,11 +108,36 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Company, error) {
 	if err := faults.Err(); err != nil {
 		return nil, err
 	}
-	list, err := listCompanies(ctx, s.db, f)
-	for i := range list {
-		list[i].Components = s.access.With(list[i].Components...)
+	found, err := listCompanies(ctx, s.db, f)
+	for i := range found {
+		found[i].Components = s.access.With(found[i].Components...)
 	}
-	return list, err
+	return found, err
+}
+
+// Companies reads a page of companies.
+func (s *Service) Companies(ctx context.Context, by access.Caller, f CompanyFilter) (*list.Page[Company], error) {
+	page, err := companies.Page(ctx, s.db, by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]tenant.ID, len(page.Items))
+	for i, c := range page.Items {
+		ids[i] = c.ID
+	}
+	enabled, err := selectEnabled(ctx, s.db, ids)
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Items {
+		page.Items[i].Components = s.access.With(enabled[page.Items[i].ID]...)
+	}
+	return page, nil
+}
+
+// Own reads the caller's company.
+func (s *Service) Own(ctx context.Context, by access.Caller) (Company, error) {
+	return s.Get(ctx, by.Company)
 }
 
 // Archive closes a company to the API; its records stay. Archiving twice changes nothing.
@@ -132,12 +158,7 @@ func (s *Service) Unarchive(ctx context.Context, tx *db.Tx, by access.Caller) (C
 
 // SetPlan moves a company to another plan.
 func (s *Service) SetPlan(ctx context.Context, tx *db.Tx, by access.Caller, plan string) (Company, error) {
-	var faults apierr.Fields
-	if err := checkPlan(plan); err != nil {
-		faults.Add("plan", apierr.Enum, "%s", err.Error())
-		return Company{}, faults.Err()
-	}
-	return s.change(ctx, tx, by, func(c *Company) error { c.Plan = plan; return nil })
+	return s.Configure(ctx, tx, by, record.PatchOf(Settings{Plan: plan}, "plan"))
 }
 
 // Configure changes settings of a company.
@@ -152,8 +173,8 @@ func (s *Service) Configure(ctx context.Context, tx *db.Tx, by access.Caller, in
 
 // Switch turns a component on or off.
 type Switch struct {
-	Component string
-	On        bool
+	Component string `json:"component" required:"true" maxLength:"64" doc:"alias, such as deals"`
+	On        bool   `json:"enabled" required:"true"`
 }
 
 // SetComponent switches a component of a company. Those that are always on cannot be disabled.
@@ -167,7 +188,7 @@ func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller,
 	if err := faults.Err(); err != nil {
 		return Company{}, err
 	}
-	c, err := s.get(ctx, tx, by.Company)
+	c, err := s.expected(ctx, tx, by)
 	if err != nil || slices.Contains(c.Components, in.Component) == in.On {
 		return c, err
 	}
@@ -177,12 +198,21 @@ func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller,
 	}
 	c.Components = s.access.With(enabled...)
 	upsertComponents(tx, c, []string{in.Component}, in.On)
-	return c, s.store(ctx, tx, by, &c)
+	return c, s.store(ctx, tx, &c)
+}
+
+// expected reads the caller's company and checks the caller's precondition.
+func (s *Service) expected(ctx context.Context, tx *db.Tx, by access.Caller) (Company, error) {
+	c, err := s.get(ctx, tx, by.Company)
+	if err != nil {
+		return c, err
+	}
+	return c, by.Expect(c.Version)
 }
 
 // change lets mutate change the company and stores the outcome, if it differs.
 func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, mutate func(*Company) error) (Company, error) {
-	c, err := s.get(ctx, tx, by.Company)
+	c, err := s.expected(ctx, tx, by)
 	if err != nil {
 		return c, err
 	}
@@ -194,14 +224,11 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, mutat
 	if changed, _ := kept.Changes(&c); !changed {
 		return c, nil
 	}
-	return c, s.store(ctx, tx, by, &c)
+	return c, s.store(ctx, tx, &c)
 }
 
 // store writes the next version of a company that was read in this transaction.
-func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, c *Company) error {
-	if err := by.Expect(c.Version); err != nil {
-		return err
-	}
+func (s *Service) store(ctx context.Context, tx *db.Tx, c *Company) error {
 	c.Touch(tx.Now())
 	updateCompany(tx, *c)
 	return s.forgetCompany(ctx, tx, *c)

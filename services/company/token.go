@@ -45,7 +45,7 @@ type Token struct {
 	ExpiresAt   *jsontype.Time `json:"expiresAt"`
 	IPAllowlist []string       `json:"ipAllowlist"` // CIDR; empty = any address
 	RateTier    string         `json:"rateTier"`
-	CustomRate  CustomRate     `json:"customRate,omitzero"`
+	CustomRate  CustomRate     `json:"customRate,omitzero" doc:"only for the tier custom"`
 	LastUsedAt  *jsontype.Time `json:"lastUsedAt"`
 	CreatedByID *uuid.UUID     `json:"createdById"`
 	RevokedAt   *jsontype.Time `json:"revokedAt"`
@@ -54,9 +54,9 @@ type Token struct {
 
 // CustomRate is the rate of the custom tier; 0 = unlimited in each of them.
 type CustomRate struct {
-	RefillMilli int64 `json:"refillMilli"` // requests per 1000 seconds in the long run
-	Burst       int32 `json:"burst"`       // requests at once after a pause
-	InFlight    int32 `json:"inFlight"`    // requests of the company at the same time
+	RefillMilli int64 `json:"refillMilli" minimum:"0" maximum:"1000000000" doc:"requests per 1000 seconds in the long run; 0 = unlimited"`
+	Burst       int32 `json:"burst" minimum:"0" maximum:"1000000" doc:"requests at once after a pause; 0 = unlimited"`
+	InFlight    int32 `json:"inFlight" minimum:"0" maximum:"1000000" doc:"requests of the company at the same time; 0 = unlimited"`
 }
 
 // NewToken is what a token is made of.

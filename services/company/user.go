@@ -47,9 +47,9 @@ var users = resource.Of[User]("users", "USER").OnConstraint("users_email_key",
 
 // Invitation is what a user is made of.
 type Invitation struct {
-	Email string // required; unique in the company, compared in lower case
-	Name  string
-	Role  string
+	Email string `json:"email" required:"true" minLength:"1" maxLength:"254" doc:"unique in the company, compared in lower case"`
+	Name  string `json:"name" maxLength:"255"`
+	Role  string `json:"role" maxLength:"64"`
 }
 
 func (in *Invitation) check() error {
@@ -77,6 +77,11 @@ func (s *Service) InviteUser(ctx context.Context, tx *db.Tx, by access.Caller, i
 		return User{}, err
 	}
 	return users.Create(ctx, tx, by, User{Person: Person{Email: &in.Email, Name: &in.Name, Role: &in.Role, Status: UserInvited}}, userInvited)
+}
+
+// User reads a user.
+func (s *Service) User(ctx context.Context, by access.Caller, id uuid.UUID) (User, error) {
+	return users.Get(ctx, s.db, by.Company, id)
 }
 
 // ActivateUser lets a user work, for the first time or again, and raises user.activated.

@@ -1,9 +1,16 @@
 package suppliers
 
 import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Supplier delivers goods to the company; see docs/reference/rules.md#suppliers.
@@ -37,3 +44,14 @@ var (
 
 // Known returns those ids that are suppliers of the company.
 var Known = table.Known
+
+const sqlSelectNames = `SELECT id, name FROM suppliers WHERE company_id = $1 AND id = ANY($2::UUID[])`
+
+// Names returns the names of those ids that are suppliers of the company.
+func Names(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectNames, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read names of suppliers: %w", err)
+	}
+	return names, nil
+}

@@ -1,19 +1,13 @@
 package warehouse
 
 import (
-	"bytes"
-	"cmp"
 	"context"
-	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -24,6 +18,15 @@ import (
 // Stock is the stock of a product or variant in a warehouse; see docs/reference/rules.md#stock.
 type Stock struct {
 	record.Key
+	StockedProduct
+	WarehouseID   uuid.UUID `json:"warehouseId" format:"uuid"`
+	WarehouseName string    `json:"warehouseName"`
+	Levels
+	record.Meta
+}
+
+// StockedProduct is the product or variant of a stock record, as it is now.
+type StockedProduct struct {
 	ProductID         uuid.UUID         `json:"productId" format:"uuid"`
 	ProductName       string            `json:"productName"`
 	ProductSKU        string            `json:"productSku"`
@@ -32,182 +35,42 @@ type Stock struct {
 	VariantAttributes map[string]string `json:"variantAttributes" nullable:"true"`
 	CategoryID        *uuid.UUID        `json:"categoryId" format:"uuid"`
 	CategoryName      *string           `json:"categoryName"`
-	WarehouseID       uuid.UUID         `json:"warehouseId" format:"uuid"`
-	WarehouseName     string            `json:"warehouseName"`
-	Qty               money.Qty         `json:"qty" doc:"physical"`
-	Reserved          money.Qty         `json:"reserved" doc:"for open orders"`
-	Available         money.Qty         `json:"available" doc:"qty minus reserved"`
-	ReorderPoint      money.Qty         `json:"reorderPoint" doc:"0 = not set"`
-	IsLowStock        bool              `json:"isLowStock" doc:"at or below the reorder point"`
-	record.Meta
 }
 
-// Movement is one change of a physical quantity. Movements are immutable.
-type Movement struct {
-	record.Key
-	Type           string        `json:"type" doc:"adjustment, receipt, receipt_cancel, sale, refund, shipment, shipment_cancel, order_completion, order_return"`
-	ProductID      uuid.UUID     `json:"productId" format:"uuid"`
-	ProductName    string        `json:"productName"`
-	ProductSKU     string        `json:"productSku"`
-	VariantID      *uuid.UUID    `json:"variantId" format:"uuid"`
-	VariantSKU     *string       `json:"variantSku"`
-	WarehouseID    uuid.UUID     `json:"warehouseId" format:"uuid"`
-	WarehouseName  string        `json:"warehouseName"`
-	Delta          money.Qty     `json:"delta"`
-	QtyBefore      money.Qty     `json:"qtyBefore"`
-	QtyAfter       money.Qty     `json:"qtyAfter"`
-	DocumentType   *string       `json:"documentType" doc:"order, shipment, sale or receipt"`
-	DocumentID     *uuid.UUID    `json:"documentId" format:"uuid"`
-	DocumentNumber *int64        `json:"documentNumber"`
-	Reason         *string       `json:"reason"`
-	CreatedByID    *uuid.UUID    `json:"createdById" format:"uuid"`
-	CreatedAt      jsontype.Time `json:"createdAt"`
+// Levels are the quantities of a stock record.
+type Levels struct {
+	Qty          money.Qty `json:"qty" doc:"physical"`
+	Reserved     money.Qty `json:"reserved" doc:"for open orders"`
+	Available    money.Qty `json:"available" doc:"qty minus reserved"`
+	ReorderPoint money.Qty `json:"reorderPoint" doc:"0 = not set"`
+	IsLowStock   bool      `json:"isLowStock" doc:"at or below the reorder point"`
 }
 
-// sum adds up the deltas of each row, drops those that change nothing, and sorts them in the order in which all documents
-// lock stock rows, which prevents deadlocks.
-func sum(deltas []trade.StockDelta) []trade.StockDelta {
-	type row struct {
-		warehouse uuid.UUID
-		key       trade.StockKey
-	}
-	rows := map[row]trade.StockDelta{}
-	for _, d := range deltas {
-		at := row{d.Warehouse, d.StockKey}
-		d.Qty, d.Reserved = d.Qty+rows[at].Qty, d.Reserved+rows[at].Reserved
-		rows[at] = d
-	}
-	var all []trade.StockDelta
-	for _, d := range rows {
-		if d.Qty != 0 || d.Reserved != 0 {
-			all = append(all, d)
-		}
-	}
-	slices.SortFunc(all, func(a, b trade.StockDelta) int {
-		return cmp.Or(bytes.Compare(a.Warehouse[:], b.Warehouse[:]), bytes.Compare(a.Product[:], b.Product[:]), bytes.Compare(a.Variant[:], b.Variant[:]))
-	})
-	return all
+// derive sets the computed fields.
+func (l *Levels) derive() {
+	l.Available = l.Qty - l.Reserved
+	l.IsLowStock = isLow(l.Qty, l.ReorderPoint)
 }
 
-// Reserve queues changes of reserved quantities by positive or negative amounts. If the company does not allow negative
-// stock, exceeding the available quantity is 409 STOCK_INSUFFICIENT with meta.lines.
-func (s *Service) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
-	deltas = sum(deltas)
-	if len(deltas) == 0 {
-		return
-	}
-	if by.Settings.BlocksStock() {
-		s.reserveAvailable(tx, by.Company, deltas)
-		return
-	}
-	upsertStocks(tx, by.Company, deltas)
-}
+// isLow reports whether a quantity is at or below its reorder point; 0 = no reorder point.
+func isLow(qty, reorderPoint money.Qty) bool { return reorderPoint > 0 && qty <= reorderPoint }
 
-func (s *Service) reserveAvailable(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) {
-	lockStocks(tx, company, deltas)
-	done := map[trade.StockKey]bool{}
-	updateAvailable(tx, company, deltas).Rows(func(rows pgx.Rows) error {
-		clear(done)
-		var k trade.StockKey
-		if _, err := pgx.ForEachRow(rows, []any{&k.Product, &k.Variant}, func() error { done[k] = true; return nil }); err != nil {
-			return fmt.Errorf("read reserved stock: %w", err)
-		}
-		return insufficient(deltas, done)
-	})
-}
-
-// insufficient returns the fault that lists the deltas that were not applied.
-func insufficient(deltas []trade.StockDelta, done map[trade.StockKey]bool) error {
-	var lines []map[string]any
-	for _, d := range deltas {
-		if !done[d.StockKey] {
-			lines = append(lines, map[string]any{"productId": d.Product, "variantId": d.VariantID(), "warehouseId": d.Warehouse, "required": d.Reserved - d.Qty})
-		}
+func describe(k trade.StockKey, p trade.StockProduct) StockedProduct {
+	return StockedProduct{
+		ProductID: k.Product, ProductName: p.Name, ProductSKU: p.SKU, VariantID: k.VariantID(), VariantSKU: p.VariantSKU,
+		VariantAttributes: p.VariantAttributes, CategoryID: p.CategoryID, CategoryName: p.CategoryName,
 	}
-	if lines == nil {
-		return nil
-	}
-	return apierr.StateConflict("STOCK_INSUFFICIENT", "not enough stock is available; reduce the quantities in meta.lines, or receive stock").
-		With("lines", lines)
-}
-
-// Move changes physical and reserved quantities, and stores every movement and raises its event.
-func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error {
-	deltas = sum(deltas)
-	if len(deltas) == 0 {
-		return nil
-	}
-	products, err := s.products.StockProducts(ctx, tx, by.Company, keysOf(deltas))
-	if err != nil {
-		return err
-	}
-	names, err := selectNames(ctx, tx, by.Company, warehousesOf(deltas))
-	if err != nil {
-		return err
-	}
-	rows, err := moveStocks(ctx, tx, by.Company, deltas)
-	if err != nil {
-		return err
-	}
-	for _, d := range deltas {
-		if d.Qty == 0 {
-			continue
-		}
-		m := newMovement(tx, by, doc, d, products[d.StockKey], names[d.Warehouse], rows[rowKey{d.Warehouse, d.StockKey}].Qty)
-		if err := s.record(ctx, tx, by, m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func newMovement(tx *db.Tx, by access.Caller, doc trade.StockDocument, d trade.StockDelta, p trade.StockProduct, warehouse string, after money.Qty) Movement {
-	m := Movement{
-		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Type: doc.Movement, ProductID: d.Product, ProductName: p.Name, ProductSKU: p.SKU,
-		VariantID: d.VariantID(), VariantSKU: p.VariantSKU, WarehouseID: d.Warehouse, WarehouseName: warehouse,
-		Delta: d.Qty, QtyBefore: after - d.Qty, QtyAfter: after, CreatedByID: &by.Actor, CreatedAt: jsontype.At(tx.Now()),
-	}
-	if doc.Type != "" {
-		m.DocumentType, m.DocumentID, m.DocumentNumber = &doc.Type, &doc.ID, &doc.Number
-	}
-	if doc.Reason != "" {
-		m.Reason = &doc.Reason
-	}
-	return m
-}
-
-func (s *Service) record(ctx context.Context, tx *db.Tx, by access.Caller, m Movement) error {
-	insertMovement(tx, m)
-	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: movementCreated.Name, Actor: by.Actor, Type: "stock_movement", ID: m.ID, Meta: record.New(m.CreatedAt.Std()), Data: m,
-	})
-}
-
-func keysOf(deltas []trade.StockDelta) []trade.StockKey {
-	keys := make([]trade.StockKey, len(deltas))
-	for i, d := range deltas {
-		keys[i] = d.StockKey
-	}
-	return keys
-}
-
-func warehousesOf(deltas []trade.StockDelta) []uuid.UUID {
-	ids := make([]uuid.UUID, len(deltas))
-	for i, d := range deltas {
-		ids[i] = d.Warehouse
-	}
-	return ids
 }
 
 // Adjustment sets the physical quantity of one stock row; see docs/reference/rules.md#stock-adjustment.
 type Adjustment struct {
 	ProductID    uuid.UUID  `json:"productId" required:"true" format:"uuid"`
-	VariantID    *uuid.UUID `json:"variantId" format:"uuid"`
+	VariantID    *uuid.UUID `json:"variantId" format:"uuid" doc:"required if the product has variants"`
 	WarehouseID  uuid.UUID  `json:"warehouseId" required:"true" format:"uuid"`
-	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000"`
+	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000" doc:"the new quantity"`
 	Reason       string     `json:"reason" required:"true" minLength:"1" maxLength:"500"`
 	ExpectedQty  *money.Qty `json:"expectedQty" doc:"the change is rejected unless this is the current quantity"`
-	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = unchanged"`
+	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = unchanged; 0 = none"`
 }
 
 // adjusted holds the fields that the event of an adjustment adds to the stock record.
@@ -218,8 +81,14 @@ type adjusted struct {
 	MovementID  uuid.UUID `json:"movementId" format:"uuid"`
 }
 
-// SetStock sets the quantity of a product in a warehouse. If the quantity is unchanged, there is no movement.
+// SetStock sets the quantity of a product in a warehouse, and the reorder point if it is given. If the quantity is unchanged,
+// there is no movement.
+//
+// Errors: 404 for a reference, 409 STOCK_ACCOUNTING_DISABLED, 409 PRODUCT_VARIANT_REQUIRED, 409 STOCK_CHANGED.
 func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in Adjustment) (Stock, error) {
+	if err := tx.LockInProcess(ctx, "stock of "+in.ProductID.String()); err != nil {
+		return Stock{}, err
+	}
 	k := trade.StockKey{Product: in.ProductID}
 	if in.VariantID != nil {
 		k.Variant = *in.VariantID
@@ -232,56 +101,66 @@ func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in 
 	if err != nil {
 		return Stock{}, err
 	}
+	st.StockedProduct, st.WarehouseName = describe(k, p), name
 	if in.ExpectedQty != nil && *in.ExpectedQty != st.Qty {
 		return Stock{}, apierr.StateConflict("STOCK_CHANGED", "the quantity is %s but expectedQty is %s; read the stock again and retry", st.Qty, *in.ExpectedQty).With("qty", st.Qty)
 	}
-	before := st
+	before := st.Levels
 	st.Qty = money.Units(in.TargetQty)
 	if in.ReorderPoint != nil {
 		st.ReorderPoint = *in.ReorderPoint
 	}
-	st.describe(p, k, name)
-	if st.Qty == before.Qty && st.ReorderPoint == before.ReorderPoint {
+	st.derive()
+	if st.Levels == before {
 		return st, nil
 	}
 	st.Touch(tx.Now())
-	updateStock(tx, st, k)
-	if st.Qty == before.Qty {
-		return st, nil
+	return s.storeAdjusted(ctx, tx, by, before, st, in.Reason)
+}
+
+// storeAdjusted stores an adjusted row and its movement, and raises their events.
+func (s *Service) storeAdjusted(ctx context.Context, tx *db.Tx, by access.Caller, before Levels, st Stock, reason string) (Stock, error) {
+	var raised []outbox.Event
+	if delta := st.Qty - before.Qty; delta != 0 {
+		m := newMovement(tx, by, trade.StockDocument{Movement: trade.MovementAdjustment, Reason: reason}, st, delta)
+		if err := s.record(ctx, tx, by, m); err != nil {
+			return Stock{}, err
+		}
+		raised = append(raised, outbox.Event{Name: stockAdjusted.Name, Extra: adjusted{PreviousQty: before.Qty, Delta: delta, Reason: reason, MovementID: m.ID}})
 	}
-	d := trade.StockDelta{Warehouse: in.WarehouseID, StockKey: k, Qty: st.Qty - before.Qty}
-	m := newMovement(tx, by, trade.StockDocument{Movement: "adjustment", Reason: in.Reason}, d, p, name, st.Qty)
-	if err := s.record(ctx, tx, by, m); err != nil {
-		return Stock{}, err
+	if st.IsLowStock && !isLow(before.Qty, before.ReorderPoint) {
+		raised = append(raised, outbox.Event{Name: stockLow.Name})
 	}
-	return st, outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: stockAdjusted.Name, Actor: by.Actor, Type: "stock", ID: st.ID, Meta: st.Meta, Data: st,
-		Extra: adjusted{PreviousQty: before.Qty, Delta: d.Qty, Reason: in.Reason, MovementID: m.ID},
-	})
+	meta := st.Meta
+	st.EvPos += max(int64(len(raised)), 1) - 1 // the record stores the position of the last event
+	updateStock(tx, st)
+	for i, e := range raised {
+		e.Actor, e.Type, e.ID, e.Meta, e.Offset, e.Data = by.Actor, aggregateStock, st.ID, meta, int64(i), st
+		if err := outbox.Raise(ctx, tx, by.Company, e); err != nil {
+			return Stock{}, err
+		}
+	}
+	return st, nil
 }
 
 // adjustable reads the records that the adjustment refers to.
 func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, in Adjustment, k trade.StockKey) (p trade.StockProduct, warehouse string, err error) {
-	names, err := selectNames(ctx, tx, company, []uuid.UUID{in.WarehouseID})
-	if err != nil {
-		return p, "", err
-	}
-	warehouse, ok := names[in.WarehouseID]
-	if !ok {
-		return p, "", apierr.ReferenceNotFound("WAREHOUSE", "warehouseId", in.WarehouseID.String())
-	}
 	bare := trade.StockKey{Product: in.ProductID}
-	products, err := s.products.StockProducts(ctx, tx, company, []trade.StockKey{bare, k})
+	products, names, err := s.describeAll(ctx, tx, company, []trade.StockKey{bare, k}, []uuid.UUID{in.WarehouseID})
 	if err != nil {
 		return p, "", err
 	}
 	if _, ok := products[bare]; !ok {
 		return p, "", apierr.ReferenceNotFound("PRODUCT", "productId", in.ProductID.String())
 	}
-	p, ok = products[k]
-	switch {
-	case !ok:
+	p, known := products[k]
+	if !known {
 		return p, "", apierr.ReferenceNotFound("PRODUCT_VARIANT", "variantId", k.Variant.String())
+	}
+	warehouse, known = names[in.WarehouseID]
+	switch {
+	case !known:
+		return p, "", apierr.ReferenceNotFound("WAREHOUSE", "warehouseId", in.WarehouseID.String())
 	case !p.HasStock:
 		return p, "", apierr.StateConflict("STOCK_ACCOUNTING_DISABLED", "stock tracking is disabled for the product; set hasStock to true first")
 	case p.HasVariants && k.Variant == uuid.Nil:
@@ -290,10 +169,5 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	return p, warehouse, nil
 }
 
-func (st *Stock) describe(p trade.StockProduct, k trade.StockKey, warehouse string) {
-	st.ProductName, st.ProductSKU, st.WarehouseName = p.Name, p.SKU, warehouse
-	st.VariantID, st.VariantSKU, st.VariantAttributes = k.VariantID(), p.VariantSKU, p.VariantAttributes
-	st.CategoryID, st.CategoryName = p.CategoryID, p.CategoryName
-	st.Available = st.Qty - st.Reserved
-	st.IsLowStock = st.ReorderPoint > 0 && st.Qty <= st.ReorderPoint
-}
+// RecordID is empty: a stock record has no URL of its own.
+func (Stock) RecordID() string { return "" }

@@ -1,56 +1,59 @@
 package warehouse
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Warehouse is a place where stock is kept; see docs/reference/rules.md#warehouses.
 type Warehouse struct {
 	record.Key
 	Fields
+	BranchID  *uuid.UUID `json:"branchId" format:"uuid" doc:"branch that the warehouse serves"`
+	IsDefault bool       `json:"isDefault" doc:"default for receipts and write-offs"`
 	record.Meta
 }
 
-// Fields are the fields that API clients set.
+// Fields are the fields that API clients set and that are stored unchanged.
 type Fields struct {
 	Name          string     `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
-	Address       *string    `json:"address" maxLength:"1000"`
-	IsDefault     bool       `json:"isDefault" doc:"default for receipts and write-offs"`
+	Address       *string    `json:"address" maxLength:"1000" search:"text"`
 	ManagerUserID *uuid.UUID `json:"managerUserId" format:"uuid"`
-	BranchID      *uuid.UUID `json:"branchId" format:"uuid"`
 }
 
-var table = resource.Of[Warehouse]("warehouses", "WAREHOUSE")
-
-const sqlSelectDefault = `SELECT id FROM warehouses WHERE company_id = $1 AND is_default`
-
-const sqlSelectExists = `SELECT id FROM warehouses WHERE company_id = $1 AND id = $2`
-
-// FindWarehouse returns the id of the given warehouse, or of the default one if id is nil. ok is false if there is none.
-func (s *Service) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (found uuid.UUID, ok bool, err error) {
-	sql, args := sqlSelectDefault, []any{company}
-	if id != nil {
-		sql, args = sqlSelectExists, []any{company, *id}
-	}
-	err = q.QueryRow(ctx, sql, args...).Scan(&found)
-	if db.IsNoRows(err) {
-		return found, false, nil
-	}
-	if err != nil {
-		return found, false, fmt.Errorf("find warehouse: %w", err)
-	}
-	return found, true, nil
+// Input is the body of requests.
+type Input struct {
+	Fields
+	BranchID uuid.UUID `json:"branchId" format:"uuid" doc:"a branch without a warehouse; default on creation: the first such branch, the company's default branch before others"`
 }
 
-// CreateDefault queues the creation of the default warehouse of a company that has none, in its default branch.
-func (s *Service) CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string) {
-	table.Add(tx, company, &Warehouse{Fields: Fields{Name: name, IsDefault: true, BranchID: &branch}})
+// ListItem is a warehouse in a list.
+type ListItem struct {
+	Warehouse
+	BranchName  *string `json:"branchName" db:"-"`
+	ManagerName *string `json:"managerName" db:"-" doc:"null without a manager, or if the user was removed"`
 }
+
+// Filter filters and sorts warehouses.
+type Filter struct {
+	list.Params
+	Sort string `query:"sort" enum:"name,createdAt"`
+}
+
+var (
+	table = resource.Of[Warehouse]("warehouses", "WAREHOUSE").OnConstraint("warehouses_branch_key", errBranchTaken)
+	items = list.Of[ListItem, Filter]("warehouses")
+)
+
+// Errors of the rules of warehouses; see docs/reference/rules.md#warehouses.
+var (
+	errBranchTaken = apierr.StateConflict("BRANCH_WAREHOUSE_EXISTS", "branchId: the branch already has a warehouse; choose a branch without one")
+	errNoBranch    = apierr.StateConflict("BRANCH_NOT_AVAILABLE", "branchId: every open branch has a warehouse; open another branch first")
+	errIsDefault   = apierr.StateConflict("WAREHOUSE_IS_DEFAULT", "the default warehouse of the company cannot be deleted; make another warehouse the default first")
+	errNotEmpty    = apierr.StateConflict("WAREHOUSE_NOT_EMPTY", "the warehouse has stock or reserves; bring its quantities to 0 and move its open orders first")
+	errDeleted     = apierr.StateConflict("WAREHOUSE_DELETED", "the warehouse of the document was deleted; stock cannot move there")
+)

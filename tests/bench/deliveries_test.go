@@ -47,7 +47,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 	state := b.TempDir()
 	address := freeAddress(b)
 	p.process = p.start("dev", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
-		"--listen", address, "--ops-listen", freeAddress(b), "--receiver-listen", freeAddress(b))
+		"--listen", address, "--ops-listen", freeAddress(b), "--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b))
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil

@@ -1,0 +1,357 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Tokens of the operators of all nodes.
+const (
+	writerToken = "svc_admin_writer"
+	readerToken = "svc_admin_reader"
+)
+
+var testOperators = sync.OnceValue(func() *secret.Operators { //nolint:gochecknoglobals // made once
+	o, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleWrite, writerToken) + "\n" + secret.OperatorLine("rob", secret.RoleRead, readerToken))
+	if err != nil {
+		panic(err)
+	}
+	return o
+})
+
+// operator is a caller of the admin API.
+type operator struct {
+	node  *node
+	token string
+}
+
+func (o operator) do(t *testing.T, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	return askOf(t, o.node.admin, "Bearer "+o.token, method, httpapi.AdminBasePath+path, body, headers...)
+}
+
+// ok requires a success.
+func (o operator) ok(t *testing.T, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	r := o.do(t, method, path, body, headers...)
+	require.Less(t, r.status, 300, "%s %s: %s", method, path, r.raw)
+	return r
+}
+
+// operatorIn is an operator in one company.
+type operatorIn struct {
+	operator
+	company tenant.ID
+}
+
+func (o operator) in(company tenant.ID) operatorIn { return operatorIn{o, company} }
+
+func (o operatorIn) do(t *testing.T, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	return o.operator.do(t, method, "/companies/"+o.company.String()+path, body, headers...)
+}
+
+func (o operatorIn) ok(t *testing.T, method, path, body string, headers ...string) *reply {
+	t.Helper()
+	return o.operator.ok(t, method, "/companies/"+o.company.String()+path, body, headers...)
+}
+
+// path is an address of an admin operation in the company, where no record is.
+func (o operatorIn) path(op httpapi.Op) string {
+	return anyPath(strings.Replace(op.Path, "{companyId}", o.company.String(), 1))
+}
+
+// Every admin operation asks for the token of an operator, which no token of a company is.
+func TestEveryAdminOperationNeedsAnOperator(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	owner, id := n.owner(t)
+	me := operator{n, writerToken}.in(id)
+	require.NotEmpty(t, n.admin.Ops())
+	for _, op := range n.admin.Ops() {
+		for what, header := range map[string]string{
+			"no token": "", "another scheme": "Basic " + writerToken, "no scheme": writerToken, "unknown": "Bearer " + writerToken + "x",
+			"of a company": "Bearer " + owner.token, "the hash": "Bearer " + strings.Split(secret.OperatorLine("a", "read", writerToken), ":")[2],
+		} {
+			got := askOf(t, n.admin, header, op.Method, httpapi.AdminBasePath+me.path(op), anyBody(op))
+			got.refused(t, 401, "AUTH_API_TOKEN_INVALID", what+": "+name(op))
+			require.NotEmpty(t, got.header.Get("WWW-Authenticate"))
+		}
+	}
+	owner.do(t, "GET", "/token", "").id(t)
+	n.ask(t, "Bearer "+writerToken, "GET", "/token", "").refused(t, 401, "AUTH_API_TOKEN_INVALID", "an operator is no caller of the external API")
+}
+
+// An operator with the role read changes nothing; unknown companies are 404.
+func TestEveryAdminOperationNeedsItsRole(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	_, id := n.owner(t)
+	reader, writer := operator{n, readerToken}.in(id), operator{n, writerToken}.in(id)
+	for _, op := range n.admin.Ops() {
+		got := reader.operator.do(t, op.Method, reader.path(op), anyBody(op))
+		if op.Mutating() {
+			require.Equal(t, "write", got.refused(t, 403, "ADMIN_ROLE_INSUFFICIENT", name(op))["role"])
+		} else {
+			require.Contains(t, []int{200, 404}, got.status, "%s: %s", name(op), got.raw)
+		}
+		if !strings.HasPrefix(op.Path, inCompany) {
+			require.True(t, op.Platform, op.ID)
+			continue
+		}
+		nowhere := operator{n, writerToken}.in(tenant.NewID())
+		nowhere.operator.do(t, op.Method, nowhere.path(op), anyBody(op)).refused(t, 404, "COMPANY_NOT_FOUND", name(op))
+		bad := strings.Replace(writer.path(op), id.String(), "x", 1)
+		writer.operator.do(t, op.Method, bad, anyBody(op)).refused(t, 400, "VALIDATION_ERROR", name(op))
+	}
+}
+
+// Guessing tokens from one address ends in 429.
+func TestOperatorTokensCannotBeGuessed(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	address := newAddress()
+	statuses := map[int]int{}
+	for range 40 {
+		statuses[operator{n, "guess"}.do(t, "GET", "/audit", "", "X-Forwarded-For", address).status]++
+	}
+	require.Equal(t, map[int]int{401: 30, 429: 10}, statuses)
+	got := operator{n, writerToken}.do(t, "GET", "/audit", "", "X-Forwarded-For", address)
+	require.Equal(t, 429, got.status, "a token that may be a lucky guess waits, too: %s", got.raw)
+	operator{n, writerToken}.ok(t, "GET", "/audit", "")
+}
+
+// adminOfRecord says of admin operations on one record that no sample is about of what kind the record is.
+var adminOfRecord = map[string]string{} //nolint:gochecknoglobals // a constant table
+
+// Through the path of one company nothing of another company is seen or changed.
+func TestEveryAdminOperationStaysInItsCompany(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	theirs := n.fill(t)
+	_, mine := n.owner(t)
+	me, owner := operator{n, writerToken}.in(mine), operator{n, writerToken}.in(theirs.company)
+	for _, op := range n.admin.Ops() {
+		rest := strings.TrimPrefix(op.Path, inCompany)
+		if !strings.Contains(rest, "{") {
+			continue
+		}
+		s, body, ok := sampleOf(op)
+		entity := s.Entity
+		if !ok {
+			entity = adminOfRecord[op.ID]
+			require.NotEmpty(t, entity, "%s: an operation on one record needs a sample or a row above", op.ID)
+		}
+		body = fillIn(body, theirs.id)
+		path := theirs.at(httpapi.Op{Path: rest}, theirs.id[entity])
+		var before string
+		if !op.Mutating() {
+			before = owner.ok(t, op.Method, path, "").raw
+		}
+		me.do(t, op.Method, path, body).refused(t, 404, entity+"_NOT_FOUND", name(op))
+		if !op.Mutating() {
+			require.Equal(t, before, owner.ok(t, op.Method, path, "").raw)
+			continue
+		}
+		me.do(t, op.Method, path, body, "If-Match", `"999"`).refused(t, 404, entity+"_NOT_FOUND", name(op))
+	}
+}
+
+// Each change is recorded once, with its operator and without secrets; reads, refusals and replays are not.
+func TestAdminChangesAreRecorded(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	_, id := n.owner(t)
+	me := operator{n, writerToken}.in(id)
+	unit := `{"code":"box","name":" Box ","shortName":"bx","secretNote":"x"}`
+	key := uuid.NewString()
+	made := me.ok(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key, "X-Request-Id", "r-1")
+	require.Equal(t, made.raw, me.ok(t, "POST", "/catalog/units", unit, "X-Idempotency-Key", key).raw, "a replay")
+	me.do(t, "POST", "/catalog/units", unit).refused(t, 409, "UNIT_CODE_TAKEN", "no change")
+	me.do(t, "POST", "/catalog/units", `{}`).refused(t, 400, "VALIDATION_ERROR", "no change")
+	me.ok(t, "GET", "/catalog/units", "")
+	unitID := made.id(t)
+	me.ok(t, "PATCH", "/catalog/units/"+unitID, `{"isActive":false}`)
+
+	list := func(query string) []any {
+		return operator{n, readerToken}.ok(t, "GET", "/audit?companyId="+id.String()+query, "").body["items"].([]any)
+	}
+	all := list("")
+	require.Len(t, all, 2)
+	first := all[1].(map[string]any)
+	require.Equal(t, []any{"ann", "createUnit", id.String(), unitID, "r-1"},
+		[]any{first["operator"], first["operation"], first["companyId"], first["entityId"], first["requestId"]})
+	require.JSONEq(t, `{"code":"box","isActive":true,"name":"Box","shortName":"bx"}`, first["body"].(string))
+	require.Equal(t, "updateUnit", all[0].(map[string]any)["operation"], "newest first")
+	require.Equal(t, unitID, all[0].(map[string]any)["entityId"])
+	for query, want := range map[string]int{
+		"&operation=createUnit": 1, "&operator=ann": 2, "&operator=rob": 0, "&entityId=" + unitID: 2, "&entityId=x": 0,
+		"&dateFrom=2999-01-01": 0, "&dateTo=2999-01-01": 2, "&dateTo=2000-01-01": 0, "&pageSize=1": 1,
+	} {
+		require.Len(t, list(query), want, query)
+	}
+	_, other := n.owner(t)
+	require.Empty(t, operator{n, readerToken}.ok(t, "GET", "/audit?companyId="+other.String(), "").body["items"])
+}
+
+// adminWalk calls operations of the admin API in one company and holds every answer against the description.
+type adminWalk struct {
+	*promises
+
+	t       *testing.T
+	api     *httpapi.API
+	company tenant.ID
+	seen    map[string][]int // operation → statuses
+	changes int
+}
+
+func newAdminWalk(t *testing.T, all *domains, company tenant.ID) *adminWalk {
+	t.Helper()
+	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test"}
+	return &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.newAdminAPI(cfg), company: company, seen: map[string][]int{}}
+}
+
+// do calls an operation in the company; args fill the other {parameters}, and one that begins with ? is the query.
+func (w *adminWalk) do(status int, op, body string, args ...string) map[string]any {
+	w.t.Helper()
+	return w.with(writerToken, status, op, body, args...)
+}
+
+func (w *adminWalk) with(token string, status int, op, body string, args ...string) map[string]any {
+	w.t.Helper()
+	method, path, _ := strings.Cut(op, " ")
+	if w.ops[op] == nil {
+		op = method + " " + inCompany + path
+	}
+	require.NotNil(w.t, w.ops[op], "%s is not described: run make schemas", op)
+	_, path, _ = strings.Cut(op, " ")
+	path = strings.Replace(path, "{companyId}", w.company.String(), 1)
+	for _, arg := range args {
+		if strings.HasPrefix(arg, "?") {
+			path += arg
+			continue
+		}
+		before, rest, _ := strings.Cut(path, "{")
+		_, after, closed := strings.Cut(rest, "}")
+		require.True(w.t, closed, "%s has no parameter for %s", op, arg)
+		path = before + arg + after
+	}
+	got := askOf(w.t, w.api, "Bearer "+token, method, httpapi.AdminBasePath+path, body)
+	require.Equal(w.t, status, got.status, "%s %s: %s", method, path, got.raw)
+	require.NoError(w.t, w.checkAnswer(op, status, []byte(got.raw)))
+	w.seen[op] = append(w.seen[op], status)
+	if method != http.MethodGet && status < http.StatusMultipleChoices {
+		w.changes++
+	}
+	return got.body
+}
+
+// sample takes a sample through the operations that directories have, and returns its id.
+func (w *adminWalk) sample(s domain.Sample, ids map[string]string) string {
+	w.t.Helper()
+	id, _ := w.do(201, "POST "+s.Path, fillIn(s.Create, ids))["id"].(string)
+	require.NotEmpty(w.t, id, s.Entity)
+	w.do(200, "GET "+s.Path, "")
+	if w.ops["GET "+pathOf(s)+"/{id}"] != nil {
+		w.do(200, "GET "+s.Path+"/{id}", "", id)
+	}
+	if s.Change != "" {
+		w.do(200, "PATCH "+s.Path+"/{id}", fillIn(s.Change, ids), id)
+	}
+	return id
+}
+
+// deleteSamples deletes the samples that can be deleted, the last one first.
+func (w *adminWalk) deleteSamples(ids map[string]string) {
+	for _, s := range slices.Backward(samples()) {
+		if op := "DELETE " + pathOf(s) + "/{id}"; s.Admin && w.ops[op] != nil {
+			w.do(w.successOf(op), op, "", ids[s.Entity])
+		}
+	}
+}
+
+// refusals has the errors that every operation may answer.
+func (w *adminWalk) refusals() {
+	for op := range w.ops {
+		method, path, _ := strings.Cut(op, " ")
+		var nowhere []string
+		for part := range strings.SplitSeq(strings.TrimPrefix(path, inCompany), "/") {
+			if strings.HasPrefix(part, "{") {
+				nowhere = append(nowhere, uuid.NewString())
+			}
+		}
+		w.with("nobody", 401, op, "", nowhere...)
+		if method != http.MethodGet {
+			w.with(readerToken, 403, op, "", nowhere...)
+		}
+		if len(nowhere) > 0 {
+			nowhere[len(nowhere)-1] = "x"
+			w.do(400, op, "", nowhere...)
+		}
+	}
+}
+
+func (w *adminWalk) everyOperationIsSeen() {
+	require.NotEmpty(w.t, w.ops)
+	for op, description := range w.ops {
+		for status := range description["responses"].(map[string]any) {
+			n, err := strconv.Atoi(status)
+			require.NoError(w.t, err)
+			if n < http.StatusMultipleChoices {
+				require.True(w.t, slices.Contains(w.seen[op], n), "%s never answered %d: add a step", op, n)
+			}
+		}
+	}
+	require.Len(w.t, w.ops, len(w.api.Ops()), "the committed description and the operations differ: run make schemas")
+}
+
+// companies has what is special about companies, users and tokens.
+func (w *adminWalk) companies(made map[string]string) {
+	w.do(200, "GET /plans", "")
+	w.do(200, "GET /access", "")
+	w.do(200, "GET /companies", "", "?search=contract&status=active&sort=name&withTotal=true")
+	w.do(201, "POST /companies", `{"name":"Another"}`)
+	w.changes-- // in another company
+	w.do(200, "GET ", "")
+	w.do(200, "PATCH ", `{"timeZone":"Europe/Berlin","maxInFlight":null}`)
+	w.do(400, "PATCH ", `{"currency":"eur","plan":"gold"}`)
+	w.do(200, "POST /archive", "")
+	w.do(200, "POST /restore", "")
+	w.do(200, "POST /components", `{"component":"deals","enabled":false}`)
+	w.do(200, "POST /components", `{"component":"deals","enabled":true}`)
+	w.do(200, "POST /users/{id}/activate", "", made["USER"])
+	w.do(200, "POST /users/{id}/block", "", made["USER"])
+	w.do(201, "POST /tokens", `{"name":"plain","scopes":["*:read"]}`)
+	w.do(200, "POST /tokens/{id}/rotate", `{"overlapHours":1}`, made["TOKEN"])
+	w.do(200, "POST /tokens/{id}/revoke", "", made["TOKEN"])
+	w.do(409, "POST /tokens/{id}/rotate", "", made["TOKEN"])
+}
+
+// TestAdminAnswersMatchTheirSchemas goes through every operation of the admin API.
+func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
+	t.Parallel()
+	w := newWalk(t, dbtest.Open(t))
+	made := w.samples()
+	a := w.admin
+	a.companies(made)
+	a.deleteSamples(made)
+	audit := a.do(200, "GET /audit", "", fmt.Sprintf("?companyId=%s&withTotal=true", w.company))
+	require.EqualValues(t, a.changes, audit["total"], "each change is recorded")
+	a.refusals()
+	a.everyOperationIsSeen()
+}

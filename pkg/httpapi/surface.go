@@ -1,0 +1,212 @@
+package httpapi
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// AdminBasePath is the root of the admin API.
+const AdminBasePath = "/api/admin/v1"
+
+// Admin makes an API that of the platform's operators. The paths of its operations start with /companies/{companyId},
+// unless their [Group] is about the platform. Instead of scopes, components and plans it checks the role of the operator:
+// reading, or changes too.
+type Admin struct {
+	Companies Companies
+	Audit     Auditor // nil keeps no record of changes
+}
+
+// Companies lets operators into companies.
+type Companies interface {
+	// Enter returns the operator as a caller of the company, or a 404 if there is no such company.
+	Enter(ctx context.Context, operator *access.Principal, company tenant.ID) (*access.Principal, error)
+}
+
+// Auditor keeps a record of changes.
+type Auditor interface {
+	// Record stores the record in the transaction of the change.
+	Record(tx *db.Tx, c AdminChange) error
+}
+
+// AdminChange is a change that an operator made.
+type AdminChange struct {
+	At        time.Time
+	Operator  string
+	Operation string    // operationId
+	Company   tenant.ID // zero if the operation is about the platform
+	Entity    string    // id of the record that was changed or created; "" if there is none
+	RequestID string
+	Body      json.RawMessage // what the operator sent, without secrets; nil if the request had no body
+}
+
+// surface is what sets one API of the platform apart from the others.
+type surface struct {
+	base     string
+	name     string
+	about    string
+	prefix   string // of the paths of operations in a company
+	statuses map[int]string
+	errors   []apierr.Doc
+}
+
+var externalSurface = surface{ //nolint:gochecknoglobals // a constant
+	base: BasePath, name: "Tradegrid external API",
+	about: "Read and change the records of one company, and receive webhooks about changes. " +
+		"Send a bearer token with every request; send X-Idempotency-Key with requests that make changes to retry them safely. Ignore fields that you do not know.",
+}
+
+// companyParam is the path parameter that names the company in the admin API.
+const companyParam = "companyId"
+
+var adminSurface = surface{ //nolint:gochecknoglobals // a constant
+	base: AdminBasePath, name: "Tradegrid admin API", prefix: "/companies/{" + companyParam + "}",
+	about: "Set up companies: plans, components, settings, branches, users, tokens and directories. For the operators of the platform; " +
+		"each change is recorded with the name of its operator. Send an operator's token with every request; " +
+		"send X-Idempotency-Key with requests that make changes to retry them safely. Ignore fields that you do not know.",
+	statuses: map[int]string{
+		401: "the token is missing or is not that of an operator",
+		403: "the operator may only read",
+		404: "there is no such company, or it has no such record",
+		429: "too many calls without a valid token; retry after Retry-After seconds",
+	},
+	errors: []apierr.Doc{
+		{Status: 403, Code: "ADMIN_ROLE_INSUFFICIENT", Advice: "The operator may only read. Use the token of an operator with the role in meta.role."},
+		{Status: 404, Code: "COMPANY_NOT_FOUND", Advice: "There is no such company. Correct the id in the path."},
+	},
+}
+
+// path returns the path of an operation.
+func (s surface) path(op Op) string {
+	if op.Platform {
+		return op.Path
+	}
+	return s.prefix + op.Path
+}
+
+// Roles of operators, as the API description and errors name them.
+const (
+	roleRead  = "read"
+	roleWrite = "write"
+)
+
+func (o *operation) role() string {
+	if o.Mutating() {
+		return roleWrite
+	}
+	return roleRead
+}
+
+// operatorRole checks that the operator may call the operation.
+func (r *request) operatorRole() error {
+	if r.call.Allows("*", r.op.Mutating()) {
+		return nil
+	}
+	need := r.op.role()
+	return apierr.New(http.StatusForbidden, "ADMIN_ROLE_INSUFFICIENT", "the operator has not the role "+need+"; use the token of one who has").With("role", need)
+}
+
+// enter makes the operator a caller of the company in the path.
+func (r *request) enter(ctx context.Context) error {
+	admin := r.api.cfg.Admin
+	if admin == nil || r.op.Platform {
+		return nil
+	}
+	company, err := parseCompany(r.param("path", companyParam))
+	if err != nil {
+		return err
+	}
+	if r.call.Principal, err = admin.Companies.Enter(ctx, r.call.Principal, company); err != nil {
+		return err
+	}
+	trace.SpanFromContext(ctx).SetAttributes(attribute.String("app.company.id", company.String()))
+	return nil
+}
+
+func parseCompany(text string) (tenant.ID, error) {
+	if rule := badFormat("uuid", text); rule != "" {
+		return tenant.ID{}, apierr.Invalid(apierr.Field{Field: companyParam, Code: apierr.Format, Message: companyParam + ": " + rule})
+	}
+	return tenant.Parse(text)
+}
+
+// audit records the change of an operator in its transaction; body is that of the response.
+func (r *request) audit(tx *db.Tx, body any) error {
+	admin := r.api.cfg.Admin
+	if admin == nil || admin.Audit == nil {
+		return nil
+	}
+	c := AdminChange{
+		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: requestID(r.fc), Entity: r.entity(body),
+	}
+	if len(r.body) > 0 {
+		tree, err := r.bodyTree()
+		if err != nil {
+			return err
+		}
+		if c.Body, err = marshal(withoutSecrets(tree)); err != nil {
+			return err
+		}
+	}
+	return admin.Audit.Record(tx, c)
+}
+
+// entity is the record that a response is about, or else the one that the path names.
+func (r *request) entity(body any) string {
+	if v, ok := body.(Identified); ok {
+		return v.RecordID()
+	}
+	if name := lastParam(r.op.rel); name != "" && strings.Contains(r.op.rel, "{") {
+		return strings.ToLower(r.param("path", name))
+	}
+	if r.op.Platform || r.call.Company.IsZero() {
+		return ""
+	}
+	return r.call.Company.String()
+}
+
+const redacted = "[redacted]"
+
+// secretNames are parts of the names of fields whose values are not recorded.
+var secretNames = []string{"secret", "password", "token"} //nolint:gochecknoglobals // a constant list
+
+// withoutSecrets returns a copy of a decoded body without the values of secret fields.
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, value := range v {
+			if out[name] = withoutSecrets(value); secretName(name) {
+				out[name] = redacted
+			}
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = withoutSecrets(item)
+		}
+		return out
+	}
+	return v
+}
+
+func secretName(name string) bool {
+	lower := strings.ToLower(name)
+	for _, part := range secretNames {
+		if strings.Contains(lower, part) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,123 @@
+package company
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+// RegisterAdmin adds the operations on companies and on who may act for them.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	all := platform.On(api, s.db)
+	httpapi.List(all, "/companies", "listCompanies", "List companies", s.Companies)
+	httpapi.Create(all, "/companies", "createCompany", "Create a company with its default branch and warehouse", s.createCompany)
+	httpapi.Read(all, "/plans", "listPlans", "List all plans", listPlans)
+	httpapi.Read(all, "/access", "getAccess", "Read which scopes and components there are", s.accessInfo)
+
+	r := group.On(api, s.db)
+	httpapi.Read(r, "", "getCompany", "Read a company", s.Own)
+	httpapi.UpdateOwn(r, "", "updateCompany", "Change the plan and the settings of a company", s.Configure)
+	httpapi.CommandOwn(r, "/archive", "archiveCompany", "Close a company to the API", s.Archive)
+	httpapi.CommandOwn(r, "/restore", "restoreCompany", "Open an archived company again", s.Unarchive)
+	httpapi.CommandOwnWith(r, "/components", "setCompanyComponent", "Enable or disable a component", s.SetComponent)
+
+	httpapi.Read(r, "/branches", "listBranches", "List all branches", s.Branches)
+	httpapi.Create(r, "/branches", "createBranch", "Create a branch", s.CreateBranch)
+	httpapi.Get(r, "/branches/{id}", "getBranch", "Read a branch", s.Branch)
+	httpapi.Update(r, "/branches/{id}", "updateBranch", "Rename, open or close a branch", s.UpdateBranch)
+
+	httpapi.ReadWith(r, "/users", "listUsers", "List all users", s.listUsers)
+	httpapi.Create(r, "/users", "inviteUser", "Invite a user", s.InviteUser)
+	httpapi.Get(r, "/users/{id}", "getUser", "Read a user", s.User)
+	httpapi.Command(r, "/users/{id}/activate", "activateUser", "Activate a user, for the first time or again", s.ActivateUser)
+	httpapi.Command(r, "/users/{id}/block", "blockUser", "Block a user", s.BlockUser)
+
+	httpapi.ReadWith(r, "/tokens", "listTokens", "List the tokens of a company", s.listTokens)
+	httpapi.Create(r, "/tokens", "issueToken", "Issue a token; only this response shows its text", s.issueToken, showsSecret)
+	httpapi.Get(r, "/tokens/{id}", "getToken", "Read a token", s.Token)
+	httpapi.Command(r, "/tokens/{id}/revoke", "revokeToken", "Revoke a token immediately", s.RevokeToken)
+	httpapi.CommandWith(r, "/tokens/{id}/rotate", "rotateToken", "Give a token a new secret; only this response shows its text", s.rotateToken, showsSecret)
+}
+
+// showsSecret has the stored response of an operation encrypted.
+func showsSecret(op *httpapi.Op) { op.Secret = true }
+
+// CompanyInput is the body that creates a company.
+type CompanyInput struct {
+	Settings
+	IsTest     bool     `json:"isTest" doc:"tokens start with svc_test_"`
+	Components []string `json:"components" maxItems:"50" doc:"to enable; all if absent"`
+	BranchName string   `json:"branchName" minLength:"1" maxLength:"255" default:"Main" doc:"of the default branch and its warehouse"`
+}
+
+func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller, in CompanyInput) (Company, error) {
+	return s.Create(ctx, tx, NewCompany{
+		Name: in.Name, Plan: in.Plan, IsTest: in.IsTest, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix,
+		TimeZone: in.TimeZone, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, MaxInFlight: in.MaxInFlight,
+		Components: in.Components, BranchName: in.BranchName,
+	})
+}
+
+func listPlans(context.Context, access.Caller) ([]Plan, error) { return plans, nil }
+
+// AccessInfo lists what tokens and companies can have.
+type AccessInfo struct {
+	Scopes     []string `json:"scopes"`
+	Components []string `json:"components"`
+	AlwaysOn   []string `json:"alwaysOn" doc:"components that cannot be disabled"`
+}
+
+func (s *Service) accessInfo(context.Context, access.Caller) (AccessInfo, error) {
+	return AccessInfo{s.access.Scopes(), s.access.Components(), s.access.AlwaysOn()}, nil
+}
+
+type userQuery struct {
+	Technical bool `query:"includeTechnical" doc:"also the technical users of tokens"`
+}
+
+func (s *Service) listUsers(ctx context.Context, by access.Caller, q userQuery) ([]User, error) {
+	return s.Users(ctx, by, q.Technical)
+}
+
+type tokenQuery struct {
+	Revoked bool `query:"includeRevoked" doc:"also revoked tokens"`
+}
+
+func (s *Service) listTokens(ctx context.Context, by access.Caller, q tokenQuery) ([]Token, error) {
+	return s.Tokens(ctx, by, q.Revoked)
+}
+
+// TokenInput is the body that issues a token.
+type TokenInput struct {
+	Name         string      `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"of the integration that uses it"`
+	Scopes       []string    `json:"scopes" required:"true" minItems:"1" maxItems:"50" doc:"such as orders:write"`
+	LifetimeDays *int32      `json:"lifetimeDays" minimum:"1" maximum:"1095" default:"365" doc:"null = it never expires"`
+	IPAllowlist  []string    `json:"ipAllowlist" maxItems:"100" doc:"addresses or CIDR ranges that may use it; none = any"`
+	RateTier     string      `json:"rateTier" enum:"standard,high,custom" default:"standard"`
+	CustomRate   *CustomRate `json:"customRate" doc:"only for the tier custom; null = unlimited there"`
+}
+
+func (s *Service) issueToken(ctx context.Context, tx *db.Tx, by access.Caller, in TokenInput) (Issued, error) {
+	t := NewToken{Name: in.Name, Scopes: in.Scopes, NeverExpires: in.LifetimeDays == nil, IPAllowlist: in.IPAllowlist, RateTier: in.RateTier}
+	if in.LifetimeDays != nil {
+		t.Lifetime = time.Duration(*in.LifetimeDays) * 24 * time.Hour
+	}
+	if in.CustomRate != nil {
+		t.CustomRate = *in.CustomRate
+	}
+	return s.IssueToken(ctx, tx, by, t)
+}
+
+// RotationInput is the body that gives a token a new secret.
+type RotationInput struct {
+	OverlapHours int32 `json:"overlapHours" minimum:"0" maximum:"168" default:"24" doc:"how long older secrets stay valid"`
+}
+
+func (s *Service) rotateToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in RotationInput) (Issued, error) {
+	return s.RotateToken(ctx, tx, by, Rotation{TokenID: id, Overlap: time.Duration(in.OverlapHours) * time.Hour})
+}

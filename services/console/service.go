@@ -1,0 +1,76 @@
+// Package console lets operators of the platform in and records what they change. The operations themselves belong to the
+// other domains, which register them with the admin API.
+package console
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/secret"
+)
+
+// kept is how long the record of a change is kept.
+const kept = 400 * 24 * time.Hour
+
+// Config holds the dependencies of the service.
+type Config struct {
+	DB        *db.DB
+	Operators *secret.Operators // nil lets nobody in
+	Access    *access.Registry
+}
+
+// Service lets operators in. It is safe for concurrent use.
+type Service struct {
+	db        *db.DB
+	operators *secret.Operators
+	access    *access.Registry
+}
+
+// New returns a service.
+func New(cfg Config) *Service {
+	return &Service{db: cfg.DB, operators: cfg.Operators, access: cfg.Access}
+}
+
+var errToken = apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing or is not that of an operator; send one as Authorization: Bearer <token>")
+
+// Authenticate implements [httpapi.Authenticator] for operators. The principal belongs to no company and has no user: what
+// operators change is a change by the platform itself.
+func (s *Service) Authenticate(_ context.Context, bearer string, _ netip.Addr, lookUp bool) (*access.Principal, error) {
+	if s.operators == nil || !lookUp {
+		return nil, errToken
+	}
+	operator, ok := s.operators.Find(bearer)
+	if !ok {
+		return nil, errToken
+	}
+	scopes := access.Scopes{"*:read"}
+	if operator.Writes() {
+		scopes = access.Scopes{"*:write"}
+	}
+	hash := sha256.Sum256([]byte(operator.Name))
+	return &access.Principal{
+		TokenID: uuid.UUID(hash[:16]), TokenName: operator.Name, Scopes: scopes, Components: s.access.Components(), PlanAPI: true,
+		Rate: access.Rate{Unlimited: true},
+	}, nil
+}
+
+// Record implements [httpapi.Auditor].
+func (s *Service) Record(tx *db.Tx, c httpapi.AdminChange) error {
+	insertChange(tx, c)
+	return nil
+}
+
+// Changes returns a page of the changes that operators made.
+func (s *Service) Changes(ctx context.Context, by access.Caller, f Filter) (*list.Page[Change], error) {
+	return changes.Page(ctx, s.db, by.Company, f)
+}

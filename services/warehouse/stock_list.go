@@ -1,0 +1,211 @@
+package warehouse
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+// StockItem is a stock record in a list, or the sum of the records of a product or variant with groupBy=product.
+type StockItem struct {
+	ID        string    `json:"id" doc:"with groupBy=product: <productId>, or <productId>:<variantId>"`
+	CompanyID tenant.ID `json:"companyId" format:"uuid"`
+	StockedProduct
+	WarehouseID   *uuid.UUID `json:"warehouseId" format:"uuid" nullable:"true" doc:"null with groupBy=product"`
+	WarehouseName *string    `json:"warehouseName" nullable:"true" doc:"null with groupBy=product"`
+	Levels
+	Warehouses []WarehouseStock `json:"warehouses,omitempty" doc:"only with groupBy=product"`
+	record.Meta
+
+	id, variant uuid.UUID
+}
+
+// WarehouseStock is the share of a warehouse in a sum.
+type WarehouseStock struct {
+	WarehouseID   uuid.UUID `json:"warehouseId" format:"uuid"`
+	WarehouseName string    `json:"warehouseName"`
+	Levels
+}
+
+// StockFilter filters and sorts stock records.
+type StockFilter struct {
+	list.Params
+	Sort        string     `query:"sort" enum:"productName,productSku,qty,updatedAt"`
+	WarehouseID *uuid.UUID `query:"warehouseId" format:"uuid"`
+	CategoryID  string     `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for products without one"`
+	Level       []string   `query:"level" enum:"all,low,negative,reorder" maxItems:"4" doc:"low: qty at or below the reorder point; negative: qty below 0; reorder: available at or below the reorder point"`
+	GroupBy     string     `query:"groupBy" enum:"product" doc:"product: one record per product or variant, summed over the warehouses; level, sort and updatedSince then apply to the sums"`
+}
+
+func (f *StockFilter) grouped() bool { return f.GroupBy != "" }
+
+// key of the row: that of the variant, or of the product.
+const sqlGroupID = `CASE WHEN variant_id = '00000000-0000-0000-0000-000000000000' THEN product_id ELSE variant_id END AS id, NULL::UUID AS warehouse_id`
+
+// The company is the first argument of every list.
+const (
+	joinProducts = ` s JOIN products p ON p.company_id = s.company_id AND p.id = s.product_id`
+
+	fromGroups = `(SELECT company_id, product_id, variant_id, ` + sqlGroupID + `, sum(qty)::DECIMAL(18,3) AS qty, sum(reserved)::DECIMAL(18,3) AS reserved,
+sum(reorder_point)::DECIMAL(18,3) AS reorder_point, sum(version)::BIGINT AS version, max(ev_pos) AS ev_pos, min(created_at) AS created_at, max(updated_at) AS updated_at
+FROM stocks WHERE company_id = $1 GROUP BY company_id, product_id, variant_id)`
+
+	// In one warehouse a product or variant has one row.
+	fromGroupsOfWarehouse = `(SELECT company_id, product_id, variant_id, ` + sqlGroupID + `, warehouse_id AS of_warehouse, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at
+FROM stocks WHERE company_id = $1)`
+)
+
+func stockSpec(from string) list.Spec {
+	const collated = " COLLATE und"
+	return list.Spec{
+		From: from + joinProducts, Company: "s.company_id", ID: "s.id", Updated: "s.updated_at",
+		Columns: `s.id, s.company_id, s.product_id, s.variant_id, s.warehouse_id, s.qty, s.reserved, s.reorder_point, s.version, s.ev_pos, s.created_at, s.updated_at`,
+		Sorts: map[string]list.Sort{
+			"productName": {Column: "p.name" + collated, Type: "TEXT" + collated},
+			"productSku":  {Column: "p.sku" + collated, Type: "TEXT" + collated},
+			"qty":         {Column: "s.qty", Type: "DECIMAL"},
+			"updatedAt":   {Column: "s.updated_at", Type: "TIMESTAMPTZ"},
+			"createdAt":   {Column: "s.created_at", Type: "TIMESTAMPTZ"},
+		},
+	}
+}
+
+func (i *StockItem) targets() []any {
+	return append([]any{&i.id, &i.CompanyID, &i.ProductID, &i.variant, &i.WarehouseID, &i.Qty, &i.Reserved, &i.ReorderPoint}, i.Targets()...)
+}
+
+var levelConditions = map[string]string{
+	"low":      "(s.reorder_point > 0 AND s.qty <= s.reorder_point)",
+	"negative": "s.qty < 0",
+	"reorder":  "(s.reorder_point > 0 AND s.qty - s.reserved <= s.reorder_point)",
+}
+
+// Stocks returns a page of stock records.
+func (s *Service) Stocks(ctx context.Context, by access.Caller, f StockFilter) (*list.Page[StockItem], error) {
+	q, err := f.query(by.Company)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.filterCategory(q, by.Company, f.CategoryID); err != nil {
+		return nil, err
+	}
+	page, err := list.Fetch(ctx, s.db, q, (*StockItem).targets)
+	if err != nil || len(page.Items) == 0 {
+		return page, err
+	}
+	return page, s.complete(ctx, by.Company, page.Items, f)
+}
+
+func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
+	from, ofWarehouse := "stocks", "s.warehouse_id = ?"
+	switch {
+	case f.grouped() && f.WarehouseID != nil:
+		from, ofWarehouse = fromGroupsOfWarehouse, "s.of_warehouse = ?"
+	case f.grouped():
+		from = fromGroups
+	}
+	q, err := list.New(stockSpec(from), company, f.Params, f.Sort)
+	if err != nil {
+		return nil, err
+	}
+	if f.WarehouseID != nil {
+		q.Where(ofWarehouse, *f.WarehouseID)
+	}
+	q.Search("p.search_text")
+	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {
+		any := make([]string, len(f.Level))
+		for i, level := range f.Level {
+			any[i] = levelConditions[level]
+		}
+		q.Where("(" + strings.Join(any, " OR ") + ")")
+	}
+	return q, nil
+}
+
+// complete fills in the products and the warehouses of the items, in one round trip or two.
+func (s *Service) complete(ctx context.Context, company tenant.ID, all []StockItem, f StockFilter) error {
+	keys, warehouses := make([]trade.StockKey, len(all)), []uuid.UUID{}
+	for i, item := range all {
+		keys[i] = trade.StockKey{Product: item.ProductID, Variant: item.variant}
+		if item.WarehouseID != nil && !slices.Contains(warehouses, *item.WarehouseID) {
+			warehouses = append(warehouses, *item.WarehouseID)
+		}
+	}
+	var products map[trade.StockKey]trade.StockProduct
+	var names map[uuid.UUID]string
+	var shares map[trade.StockKey][]WarehouseStock
+	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
+		products, err = s.products.StockProducts(ctx, q, company, keys)
+		return err
+	}}
+	if f.grouped() {
+		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+			shares, err = selectShares(ctx, q, company, keys, f.WarehouseID)
+			return err
+		})
+	} else {
+		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
+			names, err = s.WarehouseNames(ctx, q, company, warehouses)
+			return err
+		})
+	}
+	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
+		return err
+	}
+	for i := range all {
+		item := &all[i]
+		item.StockedProduct = describe(keys[i], products[keys[i]])
+		item.derive()
+		item.ID = item.id.String()
+		if !f.grouped() {
+			item.WarehouseName = nameOf(names, item.WarehouseID)
+			continue
+		}
+		item.Warehouses = shares[keys[i]]
+		if item.VariantID != nil {
+			item.ID = item.ProductID.String() + ":" + item.VariantID.String()
+		}
+	}
+	return nil
+}
+
+const sqlSelectShares = `SELECT s.product_id, s.variant_id, s.warehouse_id, w.name, s.qty, s.reserved, s.reorder_point
+FROM stocks s JOIN warehouses w ON w.company_id = s.company_id AND w.id = s.warehouse_id
+WHERE s.company_id = $1 AND s.product_id = ANY($2::UUID[]) AND ($3::UUID IS NULL OR s.warehouse_id = $3)
+ORDER BY w.is_default DESC, w.created_at, w.id`
+
+// selectShares reads the stock of products by warehouse, the default warehouse first.
+func selectShares(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey, warehouse *uuid.UUID) (map[trade.StockKey][]WarehouseStock, error) {
+	ids := make([]uuid.UUID, len(keys))
+	for i, k := range keys {
+		ids[i] = k.Product
+	}
+	rows, err := q.Query(ctx, sqlSelectShares, company, ids, warehouse)
+	if err != nil {
+		return nil, fmt.Errorf("select stock by warehouse: %w", err)
+	}
+	shares := map[trade.StockKey][]WarehouseStock{}
+	var k trade.StockKey
+	var w WarehouseStock
+	_, err = pgx.ForEachRow(rows, []any{&k.Product, &k.Variant, &w.WarehouseID, &w.WarehouseName, &w.Qty, &w.Reserved, &w.ReorderPoint}, func() error {
+		w.derive()
+		shares[k] = append(shares[k], w)
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read stock by warehouse: %w", err)
+	}
+	return shares, nil
+}
