@@ -219,6 +219,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	api := httpapi.New(cfg)
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
+	all.clients.RegisterPrices(api)
 	all.console.RegisterAdmin(api)
 	return api
 }
