@@ -10,7 +10,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -169,12 +168,4 @@ const sqlDeletePrices = `DELETE FROM price_list_prices WHERE company_id = $1 AND
 // removePrices queues the deletion of all prices of a list.
 func removePrices(tx *db.Tx, company tenant.ID, priceList uuid.UUID) {
 	tx.Queue(sqlDeletePrices, company, priceList)
-}
-
-// RegisterPrices adds the operations on the prices of price lists, which operators maintain, to the admin API.
-func (s *Service) RegisterPrices(api *httpapi.API) {
-	r := group.On(api, s.db)
-	httpapi.ListIn(r, "/clients/price-lists/{id}/prices", "listPrices", "List the prices of a price list", s.ListPrices)
-	httpapi.CommandWith(r, "/clients/price-lists/{id}/prices", "setPrice", "Set the price of an item in a price list", s.SetPrice)
-	httpapi.DeleteIn(r, "/clients/price-lists/{id}/prices/{priceId}", "removePrice", "Remove a price from a price list", s.RemovePrice)
 }

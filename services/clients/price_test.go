@@ -181,7 +181,7 @@ func TestSettingOnePriceAtOnce(t *testing.T) {
 func TestOperatorsMaintainPrices(t *testing.T) {
 	t.Parallel()
 	k := setupPrices(t)
-	server := apitest.New(t, k.d, k.s.Register).ServeAdmin(k.s.RegisterPrices)
+	server := apitest.New(t, k.d, k.s.Register).ServeAdmin(k.s.RegisterAdmin)
 	c := server.Company()
 	k.by = access.Caller{Principal: c.Principal}
 	k.list = k.priceList("Retail")

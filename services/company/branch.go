@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Branch is a place of business of a company.
@@ -76,4 +77,9 @@ var sqlSelectBranches = "SELECT " + record.PlanOf[Branch]().SelectList("") + " F
 // Branches lists the branches of the company, the default first, then by name.
 func (s *Service) Branches(ctx context.Context, by access.Caller) ([]Branch, error) {
 	return all[Branch](ctx, s.db, sqlSelectBranches, by.Company)
+}
+
+// KnownBranches returns those ids that are branches of the company.
+func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return branches.Known(ctx, q, company, ids)
 }
