@@ -28,12 +28,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/exports"
 	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/sales"
+	"github.com/tradegrid/tradegrid/services/scheduling"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -41,24 +43,26 @@ import (
 
 // domains are the services of one process, each handed what it needs of the others.
 type domains struct {
-	db        *db.DB
-	company   *company.Service
-	catalog   *catalog.Service
-	offerings *offerings.Service
-	clients   *clients.Service
-	warehouse *warehouse.Service
-	suppliers *suppliers.Service
-	receipts  *receipts.Service
-	leads     *leads.Service
-	orders    *orders.Service
-	deals     *deals.Service
-	sales     *sales.Service
-	webhooks  *webhooks.Service
-	console   *console.Service
-	jobs      *jobs.Service
-	events    *event.Registry
-	access    *access.Registry
-	keys      *secret.Keys
+	db         *db.DB
+	company    *company.Service
+	catalog    *catalog.Service
+	offerings  *offerings.Service
+	clients    *clients.Service
+	warehouse  *warehouse.Service
+	suppliers  *suppliers.Service
+	receipts   *receipts.Service
+	leads      *leads.Service
+	orders     *orders.Service
+	deals      *deals.Service
+	sales      *sales.Service
+	scheduling *scheduling.Service
+	webhooks   *webhooks.Service
+	console    *console.Service
+	jobs       *jobs.Service
+	exports    *exports.Service
+	events     *event.Registry
+	access     *access.Registry
+	keys       *secret.Keys
 }
 
 // declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
@@ -78,11 +82,11 @@ func declared() []domain.Domain {
 		warehouse.Domain(),
 		suppliers.Domain(),
 		receipts.Domain(),
-		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
+		scheduling.Domain(),
 		webhooks.Domain(),
 		company.Domain(),
 		jobs.Domain(),
-		part("exports", []access.Resource{{Name: "exports"}}),
+		exports.Domain(),
 		console.Domain(),
 	}
 }
@@ -142,15 +146,20 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
 	})
 	all.sales = sales.New(sales.Config{
-		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company, PriceLists: all.clients,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		Branches: all.company, PriceLists: all.clients,
+	})
+	all.scheduling = scheduling.New(scheduling.Config{
+		DB: d, Calendar: calendar.New(), Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
+		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
 	})
 	all.deals = deals.New(deals.Config{
 		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
-		PriceLists: all.clients,
-		Addresses:  all.clients, Assets: clients.KnownAssets,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
+	all.exports = exports.New(exports.Config{DB: d})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
@@ -158,7 +167,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
-	return nil
+	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs())
 }
 
 // jobTypes are the names of all kinds of jobs.
@@ -225,9 +234,11 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
+	all.scheduling.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	all.jobs.Register(api)
+	all.exports.Register(api)
 	return api
 }
 

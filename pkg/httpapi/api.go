@@ -90,6 +90,7 @@ type API struct {
 	desc  *huma.OpenAPI
 	ops   []Op
 	paths pathTree
+	lists []*ListSource
 	keys  keyStore
 	log   *slog.Logger
 

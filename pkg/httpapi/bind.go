@@ -39,6 +39,15 @@ type param struct {
 	in     string // path, query or header
 	schema *huma.Schema
 	def    string // default; "" = none
+	needed bool   // must be sent; those in the path always are
+}
+
+// params are the parameters of a request, or those that stand for them.
+type params interface {
+	param(in, name string) string
+	emptyQuery(name string) bool
+	queryNames() map[string]string
+	queryArgs() []queryArg
 }
 
 // childParam in a path tag stands for the last parameter of the path of the operation.
@@ -92,7 +101,7 @@ func (b *binder) addParam(f reflect.StructField, index []int) {
 		if in == "path" && name == childParam {
 			name = b.child
 		}
-		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name)}
+		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name), needed: f.Tag.Get("required") == "true"}
 		b.params = append(b.params, p)
 		b.known[name] = in == "query"
 		if in == "query" && p.schema.Type == huma.TypeObject {
@@ -141,7 +150,7 @@ func (b *binder) bind(r *request, in reflect.Value) error {
 	return nil
 }
 
-func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
+func (b *binder) bindParams(r params, c *checker, in reflect.Value) {
 	for _, p := range b.params {
 		if p.in == "query" && p.schema.Type == huma.TypeObject {
 			b.bindKeyed(r, c, in.FieldByIndex(p.index), p)
@@ -154,6 +163,9 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 		}
 		if text == "" {
 			text = p.def
+		}
+		if text == "" && p.needed {
+			c.faults.Add(p.name, apierr.Required, "is required; set a value")
 		}
 		if text == "" && p.in != "path" {
 			continue
@@ -175,7 +187,7 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 }
 
 // bindKeyed fills a map of strings from the query parameters name[key].
-func (b *binder) bindKeyed(r *request, c *checker, into reflect.Value, p param) {
+func (b *binder) bindKeyed(r params, c *checker, into reflect.Value, p param) {
 	values := map[string]string{}
 	for _, arg := range r.queryArgs() {
 		rest, ok := strings.CutPrefix(arg.name, p.name)

@@ -66,13 +66,15 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 // List adds a GET that returns a page; F is a filter that embeds [list.Params].
 func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
-		Call
-		Filter F `params:"inline"`
-	},
-	) (*Reply[*list.Page[T]], error) {
+	Register(r.api, op, func(ctx context.Context, in *listInput[F]) (*Reply[*list.Page[T]], error) {
 		return Paged(read(ctx, in.Caller, in.Filter))
 	})
+	addList(r.api, op, read)
+}
+
+type listInput[F any] struct {
+	Call
+	Filter F `params:"inline"`
 }
 
 // Read adds a GET of a resource that exists once per company, or of a plain array.

@@ -32,6 +32,7 @@ func Metrics(types ...string) []prometheus.Collector {
 	for _, t := range types {
 		started.WithLabelValues(t)
 		stepFailures.WithLabelValues(t)
+		stepDuration.WithLabelValues(t)
 		for _, status := range []string{Done, Failed} {
 			ended.WithLabelValues(t, status)
 		}

@@ -31,6 +31,12 @@ AND ($5::TIMESTAMPTZ IS NULL OR occurred_at >= $5::TIMESTAMPTZ)
 AND ($6::TIMESTAMPTZ IS NULL OR occurred_at <= $6::TIMESTAMPTZ)
 AND agg_id = $8
 ORDER BY company_id, agg_id, seq LIMIT $7`
+	sqlCountLog = `SELECT count(*) FROM (SELECT 1 FROM events
+WHERE company_id = $1 AND expires_at > $2 AND ($3::TEXT[] IS NULL OR event LIKE ANY($3::TEXT[]))
+AND ($4::TIMESTAMPTZ IS NULL OR occurred_at >= $4::TIMESTAMPTZ)
+AND ($5::TIMESTAMPTZ IS NULL OR occurred_at <= $5::TIMESTAMPTZ) LIMIT $6) AS e`
+	sqlSelectManyLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
+WHERE company_id = $1 AND id = ANY($2::UUID[]) AND expires_at > $3`
 	sqlSelectLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id = $2 AND expires_at > $3`
 )
@@ -74,6 +80,32 @@ func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, 
 		return nil, fmt.Errorf("read event log: %w", err)
 	}
 	return entries, nil
+}
+
+// CountLog counts the events of the company that match the filter, up to limit. The filter's EntityID is ignored.
+func CountLog(ctx context.Context, q db.Querier, company tenant.ID, f LogFilter, limit int) (n int64, err error) {
+	err = q.QueryRow(ctx, sqlCountLog, company, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit).Scan(&n)
+	if err != nil {
+		return 0, fmt.Errorf("count event log: %w", err)
+	}
+	return n, nil
+}
+
+// LogEvents returns the events of the company with these ids; those that are not in the log are omitted.
+func LogEvents(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]LogEntry, error) {
+	rows, err := q.Query(ctx, sqlSelectManyLogged, company, ids, time.Now().UTC())
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	entries, err := pgx.CollectRows(rows, logEntry)
+	if err != nil {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	byID := make(map[uuid.UUID]LogEntry, len(entries))
+	for _, e := range entries {
+		byID[e.ID] = e
+	}
+	return byID, nil
 }
 
 // LogEvent returns one event of the company, or [ErrNotLogged].

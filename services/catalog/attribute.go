@@ -215,11 +215,15 @@ func checkUnusedAttribute(ctx context.Context, q db.Querier, company tenant.ID, 
 
 // AttributeOption reads one option.
 func (s *Service) AttributeOption(ctx context.Context, by access.Caller, attribute, id uuid.UUID) (AttributeOption, error) {
-	o, err := attributeOptions.Get(ctx, s.db, by.Company, id)
-	if err == nil && o.AttributeID != attribute {
-		err = apierr.NotFound("ATTRIBUTE_OPTION", id.String())
+	d, err := readAttribute(ctx, s.db, by.Company, attribute)
+	if err != nil {
+		return AttributeOption{}, err
 	}
-	return o, err
+	o, ok := d.option(id)
+	if !ok {
+		return o, apierr.NotFound("ATTRIBUTE_OPTION", id.String())
+	}
+	return o, nil
 }
 
 // CreateAttributeOption adds an option to an attribute; one of another type than select and multiselect is a 400.
@@ -238,12 +242,16 @@ func (s *Service) CreateAttributeOption(ctx context.Context, tx *db.Tx, by acces
 func (s *Service) UpdateAttributeOption(
 	ctx context.Context, tx *db.Tx, by access.Caller, attribute, id uuid.UUID, in record.Patch[AttributeOptionFields],
 ) (AttributeOption, error) {
+	d, err := attributes.Get(ctx, tx, by.Company, attribute)
+	if err != nil {
+		return AttributeOption{}, err
+	}
 	return attributeOptions.Change(ctx, tx, by, id, func(_ AttributeOption, o *AttributeOption) error {
 		if o.AttributeID != attribute {
 			return apierr.NotFound("ATTRIBUTE_OPTION", id.String())
 		}
 		in.Apply(&o.AttributeOptionFields)
-		return o.AttributeOptionFields.check(AttributeDefinition{AttributeFields: AttributeFields{Type: typeSelect}})
+		return o.AttributeOptionFields.check(d)
 	})
 }
 
@@ -258,7 +266,9 @@ func (f AttributeOptionFields) check(d AttributeDefinition) error {
 
 // DeleteAttributeOption deletes an option. If a product or variant has it as a value, it is 409 ATTRIBUTE_OPTION_IN_USE.
 func (s *Service) DeleteAttributeOption(ctx context.Context, tx *db.Tx, by access.Caller, attribute, id uuid.UUID) error {
-	tx.ReadsMore()
+	if _, err := attributes.Get(ctx, tx, by.Company, attribute); err != nil {
+		return err
+	}
 	return attributeOptions.Delete(ctx, tx, by, id, func(o AttributeOption) error {
 		if o.AttributeID != attribute {
 			return apierr.NotFound("ATTRIBUTE_OPTION", id.String())

@@ -34,6 +34,11 @@ type BranchFields struct {
 
 var branches = resource.Of[Branch]("branches", "BRANCH")
 
+// KnownBranches returns those ids that are branches of the company.
+func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return branches.Known(ctx, q, company, ids)
+}
+
 // CreateBranch adds a branch to a company.
 func (s *Service) CreateBranch(ctx context.Context, tx *db.Tx, by access.Caller, in BranchFields) (Branch, error) {
 	if err := in.check(); err != nil {
@@ -77,9 +82,4 @@ var sqlSelectBranches = "SELECT " + record.PlanOf[Branch]().SelectList("") + " F
 // Branches lists the branches of the company, the default first, then by name.
 func (s *Service) Branches(ctx context.Context, by access.Caller) ([]Branch, error) {
 	return all[Branch](ctx, s.db, sqlSelectBranches, by.Company)
-}
-
-// KnownBranches returns those ids that are branches of the company.
-func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	return branches.Known(ctx, q, company, ids)
 }

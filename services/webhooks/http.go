@@ -24,6 +24,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Delete(r, "/webhooks/subscriptions/{id}", "deleteWebhookSubscription", "Delete a subscription", s.DeleteSubscription)
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/rotate-secret", "rotateWebhookSecret", "Give a subscription a new secret", s.RotateSecret, showsSecret)
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message", s.SendTest, httpapi.Answers(http.StatusAccepted))
+	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval again", s.Replay, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the last deliveries of a subscription", s.Deliveries)
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
 	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", s.Redeliver, httpapi.Answers(http.StatusCreated))

@@ -1,0 +1,230 @@
+package exports_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/exports"
+	"github.com/tradegrid/tradegrid/services/jobs"
+	"github.com/tradegrid/tradegrid/services/suppliers"
+)
+
+func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
+
+type kit struct {
+	*apitest.Client
+	t      *testing.T
+	db     *db.DB
+	server *apitest.Server
+	run    func() (stop func()) // starts a worker
+}
+
+const root = "https://api.example.com" + httpapi.BasePath
+
+// setup opens a database of its own, because a worker runs the jobs of all companies.
+func setup(t *testing.T) *kit {
+	t.Helper()
+	d := dbtest.OpenNew(t)
+	e := exports.New(exports.Config{DB: d})
+	server := apitest.New(t, d, suppliers.New(suppliers.Config{DB: d}).Register, e.Register, jobs.New(jobs.Config{DB: d, Root: root}).Register)
+	k := &kit{t: t, db: d, server: server, Client: server.Company()}
+	k.run = func() func() {
+		w := job.NewWorker(job.Config{DB: d, Owner: "test", Handlers: e.Jobs(), Every: 5 * time.Millisecond, Slice: time.Nanosecond, Lease: 10 * time.Second})
+		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+		done := make(chan error, 1)
+		go func() { done <- w.Run(ctx) }()
+		stop := sync.OnceFunc(func() { cancel(); require.NoError(t, <-done) })
+		t.Cleanup(stop)
+		return stop
+	}
+	return k
+}
+
+// suppliers stores n suppliers of the company of the client.
+func (k *kit) suppliers(c *apitest.Client, n int) {
+	k.t.Helper()
+	_, err := k.db.Exec(k.t.Context(), `INSERT INTO suppliers (company_id, id, name, note, search_text, version, ev_pos, created_at, updated_at)
+SELECT $1, gen_random_uuid(), 'Mill ' || g, 'says "hi", then
+leaves', 'mill ' || g, 1, 1, now() - g * INTERVAL '1 second', now() FROM generate_series(1, $2::INT4) AS g`, c.Principal.Company, n)
+	require.NoError(k.t, err)
+}
+
+func (k *kit) start(c *apitest.Client, body string) string {
+	k.t.Helper()
+	got := c.Do(k.t, "POST", "/exports", body).OK(202)
+	require.Equal(k.t, "export", got["type"])
+	require.Equal(k.t, "pending", got["status"])
+	id, ok := got["id"].(string)
+	require.True(k.t, ok)
+	return id
+}
+
+func (k *kit) ended(c *apitest.Client, id string) (got map[string]any) {
+	k.t.Helper()
+	require.Eventually(k.t, func() bool {
+		got = c.Do(k.t, "GET", "/jobs/"+id, nil).OK(200)
+		return got["status"] == "done" || got["status"] == "failed"
+	}, time.Minute, 10*time.Millisecond)
+	return got
+}
+
+func (k *kit) download(c *apitest.Client, id string) (*apitest.Response, []byte) {
+	k.t.Helper()
+	got := c.Do(k.t, "GET", "/jobs/"+id+"/result", nil)
+	require.Equal(k.t, 200, got.Status, "%s", got.Body)
+	return got, got.Body
+}
+
+// An export has each record once, as the list returns it, over many steps and pages.
+func TestExportHasWhatTheListReturns(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	k.suppliers(k.Client, 2345)
+	k.suppliers(k.server.Company(), 10)
+	id := k.start(k.Client, `{"resource":"suppliers"}`)
+	k.run()
+	got := k.ended(k.Client, id)
+	require.Equal(t, "done", got["status"], "%v", got["error"])
+	require.Equal(t, 2345.0, got["processed"])
+	require.Equal(t, 100.0, got["progress"])
+	require.Equal(t, root+"/jobs/"+id+"/result", got["resultUrl"])
+	require.NotNil(t, got["expiresAt"])
+	answer, raw := k.download(k.Client, id)
+	require.Equal(t, "application/x-ndjson", answer.Header.Get("Content-Type"))
+	require.Equal(t, `attachment; filename="export-`+id+`.ndjson"`, answer.Header.Get("Content-Disposition"))
+	lines := bufio.NewScanner(bytes.NewReader(raw))
+	for page := 1; page <= 12; page++ {
+		var want struct{ Items []json.RawMessage }
+		require.NoError(t, json.Unmarshal(k.Do(t, "GET", fmt.Sprintf("/warehouse/suppliers?pageSize=200&page=%d", page), nil).Body, &want))
+		for _, item := range want.Items {
+			require.True(t, lines.Scan())
+			require.Equal(t, string(item), lines.Text())
+		}
+	}
+	require.False(t, lines.Scan(), "nothing else")
+}
+
+func TestExportAsCSV(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	k.suppliers(k.Client, 450)
+	all, some := k.start(k.Client, `{"resource":"suppliers","format":"csv"}`), k.start(k.Client, `{"resource":"suppliers","format":"csv","filters":{"search":"mill 44","fields":["name","note"]}}`)
+	none := k.start(k.Client, `{"resource":"suppliers","filters":{"search":"nobody"}}`)
+	k.run()
+	k.ended(k.Client, all)
+	answer, raw := k.download(k.Client, all)
+	require.Equal(t, "text/csv; charset=utf-8", answer.Header.Get("Content-Type"))
+	rows, err := csv.NewReader(bytes.NewReader(raw)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 451)
+	require.Equal(t, []string{"id", "companyId", "name", "contactName", "phone", "email", "inn", "address", "note", "version", "createdAt", "updatedAt"}, rows[0])
+	require.Equal(t, []string{"Mill 1", "", "says \"hi\", then\nleaves"}, []string{rows[1][2], rows[1][3], rows[1][8]})
+
+	require.Equal(t, 11.0, k.ended(k.Client, some)["processed"])
+	_, raw = k.download(k.Client, some)
+	rows, err = csv.NewReader(bytes.NewReader(raw)).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 12)
+	require.Equal(t, []string{"id", "name", "note"}, rows[0])
+
+	k.ended(k.Client, none)
+	_, raw = k.download(k.Client, none)
+	require.Empty(t, raw)
+}
+
+// Whoever may not read the list may neither export it nor see the job.
+func TestExportNeedsTheRightsOfTheList(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	company := k.Principal.Company
+	as := func(components []string, scopes ...string) *apitest.Client {
+		return k.server.Caller(company, func(p *access.Principal) { p.Scopes, p.Components = apitest.Scopes(scopes...), components })
+	}
+	on := []string{"core", "warehouse"}
+	body := `{"resource":"suppliers"}`
+	as(on, "warehouse:write").Do(t, "POST", "/exports", body).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
+	got := as(on, "exports:write").Do(t, "POST", "/exports", body).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
+	require.Equal(t, map[string]any{"scopes": []any{"warehouse:read"}}, got["meta"])
+	got = as([]string{"core"}, "exports:write", "warehouse:read").Do(t, "POST", "/exports", body).Fault(403, "MODULE_ACCESS_INACTIVE")
+	require.Equal(t, map[string]any{"alias": "warehouse"}, got["meta"])
+	maker := as(on, "exports:write", "warehouse:read")
+	id := k.start(maker, body)
+	k.run()
+	k.ended(maker, id)
+	for _, path := range []string{"/jobs/" + id, "/jobs/" + id + "/result"} {
+		as(on, "exports:write").Do(t, "GET", path, nil).Fault(404, "JOB_NOT_FOUND")
+		as(on, "warehouse:read").Do(t, "GET", path, nil).Fault(404, "JOB_NOT_FOUND")
+		k.server.Company().Do(t, "GET", path, nil).Fault(404, "JOB_NOT_FOUND")
+		require.Equal(t, 200, as(on, "exports:read", "warehouse:read").Do(t, "GET", path, nil).Status)
+	}
+}
+
+func TestExportInputFaults(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	for body, want := range map[string]map[string]string{
+		`{}`:                     {"resource": "REQUIRED"},
+		`{"resource":"planets"}`: {"resource": "ENUM"},
+		`{"resource":"suppliers","format":"xml"}`:                                     {"format": "ENUM"},
+		`{"resource":"suppliers","filters":{"cursor":"x","sort":"name","search":{}}}`: {"filters.cursor": "CONFLICT", "filters.sort": "CONFLICT", "filters.search": "TYPE"},
+		`{"resource":"suppliers","filters":{"colour":"red","ids":["x"],"search":""}}`: {"filters.colour": "UNKNOWN", "filters.ids[0]": "FORMAT", "filters.search": "FORMAT"},
+		`{"resource":"suppliers","filters":{"fields":["planet"]}}`:                    {"filters.fields": "ENUM"},
+		`{"resource":"suppliers","filters":{"search":["a",["b"]]}}`:                   {"filters.search": "TYPE"},
+	} {
+		require.Equal(t, want, k.Do(t, "POST", "/exports", body).Fields(), body)
+	}
+}
+
+// A result can be downloaded for 24 hours after the end of its job, and there is none before.
+func TestResultExpires(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	k.suppliers(k.Client, 3)
+	id := k.start(k.Client, `{"resource":"suppliers"}`)
+	got := k.Do(t, "GET", "/jobs/"+id+"/result", nil).Fault(409, "JOB_HAS_NO_RESULT")
+	require.Equal(t, map[string]any{"status": "pending"}, got["meta"])
+	k.run()
+	k.ended(k.Client, id)
+	_, err := k.db.Exec(t.Context(), `UPDATE jobs SET ended_at = ended_at - INTERVAL '24 hours' WHERE id = $1`, id)
+	require.NoError(t, err)
+	require.Nil(t, k.Do(t, "GET", "/jobs/"+id, nil).OK(200)["resultUrl"])
+	k.Do(t, "GET", "/jobs/"+id+"/result", nil).Fault(410, "JOB_RESULT_EXPIRED")
+}
+
+// A download whose pieces are gone breaks off, so that the client notices.
+func TestIncompleteResultBreaksOff(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	k.suppliers(k.Client, 1500)
+	id := k.start(k.Client, `{"resource":"suppliers"}`)
+	k.run()
+	k.ended(k.Client, id)
+	var pieces int
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM job_chunks WHERE job_id = $1`, id).Scan(&pieces))
+	require.Equal(t, 2, pieces)
+	_, err := k.db.Exec(t.Context(), `DELETE FROM job_chunks WHERE job_id = $1 AND n = 1`, id)
+	require.NoError(t, err)
+	var f job.Found
+	f.CompanyID, f.Bytes = tenant.ID(k.Principal.Company), 1<<20
+	require.NoError(t, f.ID.UnmarshalText([]byte(id)))
+	_, err = io.ReadAll(job.Result(t.Context(), k.db, f))
+	require.ErrorContains(t, err, "after piece 0")
+}

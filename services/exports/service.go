@@ -1,0 +1,197 @@
+// Package exports writes whole lists of the API to files, as jobs. An export reads the pages of the list as the REST
+// operation does, with its filters, its rules and the rights of the caller; see docs/reference/jobs.md#exports.
+package exports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
+)
+
+const (
+	pageSize  = "200"
+	stepPages = 5       // at most, in one step
+	stepBytes = 1 << 20 // after which a step reads no further page
+	maxBytes  = 1 << 30 // of a result
+)
+
+var export = job.Type{Name: "export", Resources: []string{"exports"}}
+
+// Input says what to export.
+type Input struct {
+	Resource string         `json:"resource" required:"true" minLength:"1" maxLength:"100" doc:"last segment of the path of a list, such as orders or suppliers"`
+	Filters  map[string]any `json:"filters,omitempty" doc:"query parameters of the list, such as status or dateFrom; those of paging and sorting are not allowed"`
+	Format   string         `json:"format,omitempty" enum:"ndjson,csv" default:"ndjson" doc:"ndjson: one record per line, as the list returns it; csv: one column per top-level field"`
+}
+
+// Config holds the dependencies of the service.
+type Config struct{ DB *db.DB }
+
+// Service exports lists of all companies.
+type Service struct {
+	db    *db.DB
+	lists func() map[string]*httpapi.ListSource // see [Service.Register]
+}
+
+// New returns a service.
+func New(cfg Config) *Service { return &Service{db: cfg.DB} }
+
+// order is what a job of this package is given.
+type order struct {
+	Resource string            `json:"resource"`
+	Params   map[string]string `json:"params"`
+	Format   string            `json:"format"`
+}
+
+// Start starts an export. It checks everything that the list would check, and counts the records.
+func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (job.Record, error) {
+	lists := s.lists()
+	source, ok := lists[in.Resource]
+	if !ok {
+		return job.Record{}, apierr.Invalid(apierr.Field{
+			Field: "resource", Code: apierr.Enum, Message: "resource: must be one of " + strings.Join(slices.Sorted(maps.Keys(lists)), ", "),
+		})
+	}
+	if err := source.Admits(by); err != nil {
+		return job.Record{}, err
+	}
+	params, err := paramsOf(in.Filters)
+	if err != nil {
+		return job.Record{}, err
+	}
+	first := maps.Clone(params)
+	first["pageSize"] = "1"
+	page, err := source.Page(ctx, by, first)
+	if err != nil {
+		return job.Record{}, inFilters(err)
+	}
+	return job.Start(ctx, tx, by, export, job.Options{
+		Input: order{in.Resource, params, in.Format}, Total: page.Total, Resources: resourcesOf(source),
+	})
+}
+
+func resourcesOf(source *httpapi.ListSource) []string {
+	if source.Scope == "" {
+		return nil
+	}
+	return []string{source.Scope}
+}
+
+// reserved are the parameters of a list that an export sets itself.
+var reserved = []string{"page", "pageSize", "cursor", "withTotal", "sort", "order"}
+
+// paramsOf writes filters as a query does: lists are separated by commas.
+func paramsOf(filters map[string]any) (map[string]string, error) {
+	params := map[string]string{}
+	var faults apierr.Fields
+	for _, name := range slices.Sorted(maps.Keys(filters)) {
+		if slices.Contains(reserved, name) {
+			faults.Add("filters."+name, apierr.Conflict, "is set by the export; omit it")
+			continue
+		}
+		text, ok := textOf(filters[name])
+		if !ok {
+			faults.Add("filters."+name, apierr.Type, "must be a string, a number, a boolean or an array of these")
+		}
+		params[name] = text
+	}
+	return params, faults.Err()
+}
+
+func textOf(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case bool:
+		return strconv.FormatBool(v), true
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64), true
+	case []any:
+		parts := make([]string, len(v))
+		for i := range v {
+			if _, nested := v[i].([]any); nested {
+				return "", false
+			}
+			text, ok := textOf(v[i])
+			if !ok {
+				return "", false
+			}
+			parts[i] = text
+		}
+		return strings.Join(parts, ","), true
+	}
+	return "", false
+}
+
+// inFilters names the fields of a fault of the list as the body of the export has them.
+func inFilters(err error) error {
+	var fault *apierr.Error
+	if !errors.As(err, &fault) || fault.Status != http.StatusBadRequest {
+		return err
+	}
+	fields := slices.Clone(fault.Fields)
+	for i := range fields {
+		fields[i].Field, fields[i].Message = "filters."+fields[i].Field, "filters."+fields[i].Message
+	}
+	return apierr.Invalid(fields...)
+}
+
+// Jobs returns the handlers of the jobs of this domain.
+func (s *Service) Jobs() []job.Handler {
+	// A step only adds to the result: what it has read needs no common snapshot with that.
+	return []job.Handler{{Type: export, Step: s.step, Tx: []db.Option{db.ReadCommitted()}}}
+}
+
+// state is how far an export has come.
+type state struct {
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// step reads the next pages and adds them to the result.
+func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
+	var in order
+	var at state
+	if err := errors.Join(t.Input(&in), t.State(&at)); err != nil {
+		return nil, err
+	}
+	source, ok := s.lists()[in.Resource]
+	if !ok {
+		return nil, fmt.Errorf("export: no list %s", in.Resource)
+	}
+	out := newWriter(in, source, t.Steps == 0)
+	p := job.Progress{Done: t.Done, Total: t.Total, Media: out.media()}
+	for range stepPages {
+		params := maps.Clone(in.Params)
+		params["pageSize"] = pageSize
+		if at.Cursor != "" {
+			params["cursor"] = at.Cursor
+		}
+		page, err := source.Page(ctx, t.By, params)
+		if err != nil {
+			return nil, err
+		}
+		if err := out.add(page.Items); err != nil {
+			return nil, err
+		}
+		p.Done, at.Cursor, p.End = p.Done+int64(len(page.Items)), page.Next, page.Next == ""
+		if p.End || out.size() >= stepBytes {
+			break
+		}
+	}
+	p.State, p.Result = at, out.bytes()
+	if t.Bytes+int64(len(p.Result)) > maxBytes {
+		return nil, apierr.StateConflict("EXPORT_TOO_LARGE", "the result would exceed 1 GiB; narrow the filters, and export in parts").With("limit", maxBytes)
+	}
+	return func(context.Context, *db.Tx) (job.Progress, error) { return p, nil }, nil
+}
