@@ -10,6 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -175,4 +176,33 @@ func TestSettingOnePriceAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, page.Items, 1)
 	require.EqualValues(t, len(errs), page.Items[0].Version)
+}
+
+func TestOperatorsMaintainPrices(t *testing.T) {
+	t.Parallel()
+	k := setupPrices(t)
+	server := apitest.New(t, k.d, k.s.Register).ServeAdmin(k.s.RegisterAdmin)
+	c := server.Company()
+	k.by = access.Caller{Principal: c.Principal}
+	k.list = k.priceList("Retail")
+	admin, path := c.Admin(), "/clients/price-lists/"+k.list.String()+"/prices"
+	require.Equal(t, map[string]string{"refId": "REQUIRED", "price": "REQUIRED", "kind": "ENUM"}, admin.Do(t, "POST", path, map[string]any{"kind": "custom"}).Fields())
+	require.Equal(t, map[string]string{"price": "MIN"}, admin.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": -1}).Fields())
+	admin.Do(t, "POST", path, map[string]any{"refId": uuid.New(), "price": 1}).Fault(404, "PRODUCT_NOT_FOUND")
+	made := admin.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 100}).OK(200)
+	require.Equal(t, []any{"product", k.product.ID.String(), nil, 100.0, k.list.String(), 1.0},
+		[]any{made["kind"], made["refId"], made["variantId"], made["price"], made["priceListId"], made["version"]})
+	variant := admin.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "variantId": k.small.Variant, "price": 90}).OK(200)
+	page := admin.Do(t, "GET", path+"?sort=price&kind=product&refId="+k.product.ID.String(), nil).OK(200)
+	require.Equal(t, []any{variant, made}, page["items"])
+	require.Empty(t, admin.Do(t, "GET", path+"?kind=service", nil).OK(200)["items"])
+	admin.Do(t, "DELETE", path+"/"+made["id"].(string), nil, apitest.Header{"If-Match", `"2"`}).Fault(412, "PRECONDITION_FAILED")
+	admin.Do(t, "DELETE", path+"/"+made["id"].(string), nil).OK(204)
+	admin.Do(t, "DELETE", path+"/"+made["id"].(string), nil).Fault(404, "PRICE_NOT_FOUND")
+
+	other := server.Company()
+	other.Admin().Do(t, "GET", path, nil).Fault(404, "PRICE_LIST_NOT_FOUND")
+	other.Admin().Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).Fault(404, "PRICE_LIST_NOT_FOUND")
+	other.Admin().Do(t, "DELETE", path+"/"+variant["id"].(string), nil).Fault(404, "PRICE_NOT_FOUND")
+	c.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).Fault(404, "ROUTE_NOT_FOUND")
 }

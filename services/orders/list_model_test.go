@@ -180,12 +180,12 @@ func (s *kit) drawQuery(rt *rapid.T, all []listed) query {
 	}
 	if use("dueFrom?") {
 		day := rapid.IntRange(1, 7).Draw(rt, "day")
-		from := fmt.Sprintf("2031-03-%02d", day)
+		from := fmt.Sprintf("2031-03-%02d", day) + rapid.SampledFrom([]string{"", "T10:00:00.000Z", "T10:00:00.001Z"}).Draw(rt, "at")
 		q.where("dueFrom", from, func(l listed) bool { return l.due >= from })
 	}
 	if use("dueTo?") {
-		to := "2031-03-07"
-		q.where("dueTo", to, func(l listed) bool { return l.due != "" && l.due[:10] <= to })
+		to := rapid.SampledFrom([]string{"2031-03-07T10:00:00.000Z", "2031-03-07T09:59:59.999Z", "2031-03-07"}).Draw(rt, "until")
+		q.where("dueTo", to, func(l listed) bool { return l.due != "" && l.due[:min(len(to), len(l.due))] <= to })
 	}
 	if use("search?") {
 		text := rapid.SampledFrom([]string{"oak", "K_L", "%", "straße", "ZO", "@example.com", "2345", "1", "2", "49 30", "nobody", "lee"}).Draw(rt, "text")

@@ -448,3 +448,35 @@ func TestStockPolicyBlock(t *testing.T) {
 	require.Equal(t, 5, made, "as many as there are")
 	require.Equal(t, [2]int64{6, 6}, s.counts())
 }
+
+func TestPricesOfTheClientsList(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	priceList := uuid.New()
+	ann := s.n.clients[s.ann]
+	ann.PriceListID = &priceList
+	s.n.clients[s.ann] = ann
+	s.n.prices = map[trade.ItemRef]money.Amount{
+		{Kind: "product", ID: s.wood}: 900, {Kind: "product", ID: s.shirt, Variant: s.large}: 1400, {Kind: "service", ID: s.fix}: 0,
+	}
+	body := s.body("customerId", s.ann, "items", []any{
+		map[string]any{"refId": s.wood, "modifiers": []any{map[string]any{"optionId": s.gift}}}, map[string]any{"refId": s.shirt, "variantId": s.large},
+		map[string]any{"refId": s.fix, "kind": "service"}, map[string]any{"refId": s.bolt, "qty": 2}, map[string]any{"refId": s.wood, "unitPrice": 1},
+	})
+	prices := func(o map[string]any) (all []any) {
+		for i := range o["lines"].([]any) {
+			all = append(all, line(o, i)["unitPrice"])
+		}
+		return all
+	}
+	want := []any{1050.0, 1400.0, 0.0, 250.0, 1.0}
+	require.Equal(t, want, prices(s.Do(t, "POST", "/orders/preview", body).OK(200)))
+	o := s.Do(t, "POST", "/orders", body).OK(201)
+	require.Equal(t, want, prices(o))
+	require.Equal(t, s.large.String(), line(o, 1)["variantId"])
+	require.Equal(t, 1.0, line(o, 1)["reservedQty"])
+	s.n.prices = map[trade.ItemRef]money.Amount{{Kind: "product", ID: s.wood}: 800}
+	require.Equal(t, want, prices(s.patch(o["id"], `{"note":"x"}`).OK(200)), "an order keeps its prices")
+	require.Equal(t, []any{800.0}, prices(s.patch(o["id"], map[string]any{"items": []any{map[string]any{"refId": s.wood}}}).OK(200)))
+	require.Equal(t, []any{999.0}, prices(s.create()), "others pay the price of the catalog")
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
@@ -435,4 +436,26 @@ func TestAShipmentIsRepeatedByItsKey(t *testing.T) {
 	require.Equal(t, first, s.Do(t, "POST", path, body, key).OK(201))
 	require.Equal(t, "-1/2", s.stock(s.wood))
 	require.Equal(t, []string{"order.created", "stock.movement.created", "order.shipped"}, s.events())
+}
+
+// A company that does not allow negative stock ships only what is there, wherever that is.
+func TestShipmentsUnderTheStockPolicy(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil, func(p *access.Principal) { p.Settings.StockPolicy = access.StockBlock })
+	s.receive(s.wood, 5)
+	o := s.create()
+	id := o["id"].(string)
+	side := s.secondWarehouse()
+	meta := s.ship(id, map[string]any{"warehouseId": side}).Fault(409, "STOCK_INSUFFICIENT")["meta"].(map[string]any)
+	require.Equal(t, side.String(), meta["lines"].([]any)[0].(map[string]any)["warehouseId"])
+	s.patch(id, map[string]any{"warehouseId": side}).Fault(409, "STOCK_INSUFFICIENT")
+	require.Equal(t, "5/3", s.stock(s.wood))
+	sh := s.ship(id, nil).OK(201)
+	require.Equal(t, 1.0, sh["number"], "a refused shipment takes no number")
+	require.Equal(t, "2/0", s.stock(s.wood))
+	s.cancel(id, sh["id"]).OK(200)
+	require.Equal(t, "5/3", s.stock(s.wood))
+	s.move(id, "in_progress").OK(200)
+	s.move(id, "completed").OK(200)
+	require.Equal(t, "2/0", s.stock(s.wood))
 }
