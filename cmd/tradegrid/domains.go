@@ -143,7 +143,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.deals = deals.New(deals.Config{
 		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
 		PriceLists: all.clients,
-		Addresses: all.clients, Assets: clients.KnownAssets,
+		Addresses:  all.clients, Assets: clients.KnownAssets,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
