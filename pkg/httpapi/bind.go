@@ -39,6 +39,7 @@ type param struct {
 	in     string // path, query or header
 	schema *huma.Schema
 	def    string // default; "" = none
+	needed bool   // must be sent; those in the path always are
 }
 
 // childParam in a path tag stands for the last parameter of the path of the operation.
@@ -92,7 +93,7 @@ func (b *binder) addParam(f reflect.StructField, index []int) {
 		if in == "path" && name == childParam {
 			name = b.child
 		}
-		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name)}
+		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name), needed: f.Tag.Get("required") == "true"}
 		b.params = append(b.params, p)
 		b.known[name] = in == "query"
 		if in == "query" && p.schema.Type == huma.TypeObject {
@@ -154,6 +155,9 @@ func (b *binder) bindParams(r *request, c *checker, in reflect.Value) {
 		}
 		if text == "" {
 			text = p.def
+		}
+		if text == "" && p.needed {
+			c.faults.Add(p.name, apierr.Required, "is required; set a value")
 		}
 		if text == "" && p.in != "path" {
 			continue
