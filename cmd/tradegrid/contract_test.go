@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -183,6 +184,8 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])
+	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
+	w.bookings(made["RESOURCE"], made["SERVICE"])
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.jobs(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
@@ -257,7 +260,7 @@ func (w *walk) samples() map[string]string {
 			ids[s.Entity] = w.admin.sample(s, ids)
 			continue
 		}
-		id := w.id(w.do(201, "POST "+s.Path, fillIn(s.Create, ids)))
+		id := w.id(w.do(201, "POST "+cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, ids)))
 		ids[s.Entity] = id
 		w.do(200, "GET "+s.Path, "")
 		w.do(200, "GET "+s.Path+"/{id}", "", id)
@@ -277,6 +280,27 @@ func (w *walk) deleteSamples(ids map[string]string) {
 			w.do(w.successOf(op), op, "", ids[all[i].Entity])
 		}
 	}
+}
+
+// bookings walks slots and the moves of bookings.
+func (w *walk) bookings(resource, service string) {
+	w.do(200, "GET /scheduling/bookings/slots", "", "?resourceId="+resource+"&date=2040-01-03&serviceId="+service)
+	w.do(200, "GET /scheduling/resources", "", "?activeOnly=true&type=staff&serviceId="+service)
+	book := func(status int, clock string) map[string]any {
+		return w.do(status, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T`+clock+`Z","customerName":"Bo","customerPhone":"1"}`)
+	}
+	first, second, third := w.id(book(201, "12:00:00")), w.id(book(201, "12:00:00")), w.id(book(201, "13:00:00"))
+	book(409, "12:00:00")
+	w.do(200, "PATCH /scheduling/bookings/{id}", `{"startAt":"2040-01-03T14:00:00Z"}`, first)
+	w.do(200, "POST /scheduling/bookings/{id}/confirm", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/complete", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/no-show", "", first)
+	w.do(409, "POST /scheduling/bookings/{id}/confirm", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/cancel", `{"reason":"ill"}`, second)
+	w.do(200, "PATCH /scheduling/bookings/{id}/status", `{"status":"confirmed"}`, third)
+	w.do(200, "GET /scheduling/bookings", "", "?sort=startAt&dateFrom=2040-01-03&status=confirmed")
+	w.do(200, "GET /catalog/services", "", "?include=costItems")
+	w.do(200, "POST /catalog/services/batch", `{"items":[{"op":"create","body":{"name":"Shave","price":1500}},{"op":"create","body":{}}]}`)
 }
 
 func (w *walk) customers(client string) {
@@ -383,6 +407,21 @@ func (w *walk) archivedLead() string {
 	require.True(w.t, ok)
 	w.do(200, "POST /clients/{id}/archive", "", client)
 	return lead
+}
+
+// cashier walks shifts and sales.
+func (w *walk) cashier(shift, sale, product string) {
+	w.do(409, "POST /shifts/open", `{"openingCash":0}`)
+	w.do(200, "GET /shifts/current", "")
+	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
+	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
+	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
+	w.do(200, "POST /sales/{id}/refund", "", sale)
+	w.do(409, "POST /sales/{id}/refund", "", sale)
+	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)
+	w.do(409, "POST /shifts/{id}/close", "", shift)
+	w.do(404, "GET /shifts/current", "")
+	w.do(200, "GET /shifts", "", "?status=closed")
 }
 
 func (w *walk) hooks(sub string) {

@@ -34,6 +34,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
+	"github.com/tradegrid/tradegrid/services/sales"
+	"github.com/tradegrid/tradegrid/services/scheduling"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -41,24 +43,26 @@ import (
 
 // domains are the services of one process, each handed what it needs of the others.
 type domains struct {
-	db        *db.DB
-	company   *company.Service
-	catalog   *catalog.Service
-	offerings *offerings.Service
-	clients   *clients.Service
-	warehouse *warehouse.Service
-	suppliers *suppliers.Service
-	receipts  *receipts.Service
-	leads     *leads.Service
-	orders    *orders.Service
-	deals     *deals.Service
-	webhooks  *webhooks.Service
-	console   *console.Service
-	jobs      *jobs.Service
-	exports   *exports.Service
-	events    *event.Registry
-	access    *access.Registry
-	keys      *secret.Keys
+	db         *db.DB
+	company    *company.Service
+	catalog    *catalog.Service
+	offerings  *offerings.Service
+	clients    *clients.Service
+	warehouse  *warehouse.Service
+	suppliers  *suppliers.Service
+	receipts   *receipts.Service
+	leads      *leads.Service
+	orders     *orders.Service
+	deals      *deals.Service
+	sales      *sales.Service
+	scheduling *scheduling.Service
+	webhooks   *webhooks.Service
+	console    *console.Service
+	jobs       *jobs.Service
+	exports    *exports.Service
+	events     *event.Registry
+	access     *access.Registry
+	keys       *secret.Keys
 }
 
 // declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
@@ -74,11 +78,11 @@ func declared() []domain.Domain {
 		leads.Domain(),
 		orders.Domain(),
 		deals.Domain(),
-		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		sales.Domain(),
 		warehouse.Domain(),
 		suppliers.Domain(),
 		receipts.Domain(),
-		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
+		scheduling.Domain(),
 		webhooks.Domain(),
 		company.Domain(),
 		jobs.Domain(),
@@ -136,16 +140,22 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
 	})
+	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
-		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
-		Deals: deals.Known,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
+	})
+	all.sales = sales.New(sales.Config{
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		Branches: all.company, PriceLists: all.clients,
+	})
+	all.scheduling = scheduling.New(scheduling.Config{
+		DB: d, Calendar: calendar.New(), Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
+		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
 	})
 	all.deals = deals.New(deals.Config{
 		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
-		PriceLists: all.clients,
-		Addresses: all.clients, Assets: clients.KnownAssets,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
@@ -219,10 +229,12 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.clients.Register(api)
 	all.leads.Register(api)
 	all.orders.Register(api)
+	all.sales.Register(api)
 	all.warehouse.Register(api)
 	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
+	all.scheduling.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
 	all.jobs.Register(api)
@@ -239,6 +251,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.RegisterAdmin(api)
 	all.warehouse.RegisterAdmin(api)
 	all.deals.RegisterAdmin(api)
+	all.clients.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }

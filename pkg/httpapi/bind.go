@@ -39,6 +39,7 @@ type param struct {
 	in     string // path, query or header
 	schema *huma.Schema
 	def    string // default; "" = none
+	needed bool   // must be sent; those in the path always are
 }
 
 // params are the parameters of a request, or those that stand for them.
@@ -100,7 +101,7 @@ func (b *binder) addParam(f reflect.StructField, index []int) {
 		if in == "path" && name == childParam {
 			name = b.child
 		}
-		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name)}
+		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name), needed: f.Tag.Get("required") == "true"}
 		b.params = append(b.params, p)
 		b.known[name] = in == "query"
 		if in == "query" && p.schema.Type == huma.TypeObject {
@@ -162,6 +163,9 @@ func (b *binder) bindParams(r params, c *checker, in reflect.Value) {
 		}
 		if text == "" {
 			text = p.def
+		}
+		if text == "" && p.needed {
+			c.faults.Add(p.name, apierr.Required, "is required; set a value")
 		}
 		if text == "" && p.in != "path" {
 			continue

@@ -9,7 +9,7 @@ import (
 // because only the binder has optional parameters as pointers.
 func (b *binder) describe(ho *huma.Operation) {
 	for _, p := range b.params {
-		described := &huma.Param{Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path", Schema: p.schema, Explode: b.explode(p)}
+		described := &huma.Param{Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path" || p.needed, Schema: p.schema, Explode: b.explode(p)}
 		if p.in == "query" && p.schema.Type == huma.TypeObject {
 			yes := true
 			described.Style, described.Explode = "deepObject", &yes // name[key]=value

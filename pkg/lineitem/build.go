@@ -141,7 +141,10 @@ func (b Builder) line(in Input, i int) (Line, error) {
 		Modifiers: make([]Modifier, len(in.Modifiers)), SortOrder: int32(i),
 	}
 	if in.Kind != trade.KindCustom {
-		l.SKU, l.Unit = &item.SKU, &item.Unit
+		l.SKU = &item.SKU
+		if item.Unit != "" { // services have none
+			l.Unit = &item.Unit
+		}
 	}
 	if in.Name != nil {
 		l.Name = *in.Name

@@ -115,7 +115,7 @@ func (p *Plan) SearchFields(v any) (texts, phones []string) {
 		if kind == "phone" {
 			phones = append(phones, value.String())
 		} else {
-			texts = append(texts, value.String())
+			texts = append(texts, fmt.Sprint(value.Interface()))
 		}
 	}
 	return texts, phones

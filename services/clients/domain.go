@@ -28,6 +28,10 @@ func Domain() domain.Domain {
 		Tables:   []resource.Described{table, groups, priceLists, prices, addresses, assets, interactions},
 		Lists:    []domain.Statements{items, priceView, addressItems, assetItems, interactionItems, pointsItems},
 		Samples: []domain.Sample{{
+			Entity: "PRICE_LIST", Path: "/clients/price-lists", Admin: true, Create: `{"name":"Wholesale"}`, Change: `{"name":"Large orders"}`,
+		}, {
+			Entity: "CLIENT_GROUP", Path: "/clients/groups", Admin: true, Create: `{"name":"Dealers","priceListId":"PRICE_LIST"}`, Change: `{"name":"Shops","priceListId":null}`,
+		}, {
 			Entity: "CLIENT", Path: "/clients", Change: `{"marketingConsent":false,"birthday":null,"displayName":"Acme & Co"}`,
 			Create: `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"office@example.com",
 				"tags":["wholesale"],"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":100000,"slaHours":4,"marketingConsent":true}`,

@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Branch is a place of business of a company.
@@ -32,6 +33,11 @@ type BranchFields struct {
 }
 
 var branches = resource.Of[Branch]("branches", "BRANCH")
+
+// KnownBranches returns those ids that are branches of the company.
+func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
+	return branches.Known(ctx, q, company, ids)
+}
 
 // CreateBranch adds a branch to a company.
 func (s *Service) CreateBranch(ctx context.Context, tx *db.Tx, by access.Caller, in BranchFields) (Branch, error) {

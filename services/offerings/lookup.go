@@ -10,11 +10,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/reference"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -40,6 +42,15 @@ func (s *Service) settle(ctx context.Context, q db.Querier, company tenant.ID, b
 
 // refers reports whether anything is to be looked up, as a rule.
 func (in Input) refers() bool { return in.SKU != "" || in.CategoryID != nil || in.CostItems != nil }
+
+// findBySKU returns the id of the service with a SKU.
+func findBySKU(ctx context.Context, q db.Querier, company tenant.ID, text string) (uuid.UUID, error) {
+	id, err := sku.Find(ctx, q, company, sku.Service, text)
+	if err == nil && id == uuid.Nil {
+		err = apierr.NotFound("SERVICE", text)
+	}
+	return id, err
+}
 
 const sqlSelectItems = `SELECT id, sku, name, price, total_cost, status = 'hidden' FROM services WHERE company_id = $1 AND id = ANY($2::UUID[])`
 

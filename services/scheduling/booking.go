@@ -1,0 +1,91 @@
+package scheduling
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+// Booking is the booking of a resource; see docs/reference/rules.md#bookings.
+type Booking struct {
+	record.Key
+	Number int64 `json:"number" db:",insert" search:"text" doc:"sequential number per company, from 1, without gaps"`
+	BookingFields
+	ResourceName string         `json:"resourceName" doc:"when it was booked"`
+	ServiceName  *string        `json:"serviceName" doc:"when it was booked"`
+	EndAt        jsontype.Time  `json:"endAt"`
+	Status       string         `json:"status" enum:"pending,confirmed,completed,no_show,cancelled"`
+	Price        *money.Amount  `json:"price" doc:"minor units; null without a service"`
+	Source       string         `json:"source" db:",insert"`
+	CancelReason *string        `json:"cancelReason"`
+	CreatedByID  *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
+	ConfirmedAt  *jsontype.Time `json:"confirmedAt"`
+	CompletedAt  *jsontype.Time `json:"completedAt"`
+	CancelledAt  *jsontype.Time `json:"cancelledAt"`
+	record.Meta
+}
+
+// BookingFields are the fields that API clients set.
+type BookingFields struct {
+	ResourceID      uuid.UUID     `json:"resourceId" required:"true" format:"uuid"`
+	ServiceID       *uuid.UUID    `json:"serviceId" format:"uuid" doc:"required unless the resource is for any service"`
+	ClientID        *uuid.UUID    `json:"clientId" format:"uuid" doc:"default: the client with this phone number, if there is one"`
+	CustomerName    string        `json:"customerName" required:"true" minLength:"1" maxLength:"255" search:"text"`
+	CustomerPhone   string        `json:"customerPhone" required:"true" minLength:"1" maxLength:"32" search:"phone"`
+	CustomerEmail   *string       `json:"customerEmail" format:"email" maxLength:"254" search:"text"`
+	StartAt         jsontype.Time `json:"startAt" required:"true" doc:"need not lie on the grid of slots"`
+	DurationMinutes int32         `json:"durationMinutes" minimum:"5" maximum:"1440" doc:"default: of the service, otherwise slotStepMinutes of the resource"`
+	Headcount       *int32        `json:"headcount" minimum:"1" maximum:"1000000" doc:"people"`
+	Note            *string       `json:"note" maxLength:"4000"`
+	ExternalID      *string       `json:"externalId" maxLength:"255" doc:"id in the system of the client of the API"`
+}
+
+// BookingFilter filters and sorts bookings.
+type BookingFilter struct {
+	list.Params
+	Sort       string     `query:"sort" enum:"startAt,createdAt,number"`
+	ResourceID *uuid.UUID `query:"resourceId" format:"uuid" where:"resource_id = ?"`
+	ServiceID  *uuid.UUID `query:"serviceId" format:"uuid" where:"service_id = ?"`
+	ClientID   *uuid.UUID `query:"clientId" format:"uuid" where:"client_id = ?"`
+	Status     []string   `query:"status" enum:"pending,confirmed,completed,no_show,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
+	DateFrom   *list.From `query:"dateFrom" where:"start_at >= ?" doc:"startAt at or after"`
+	DateTo     *list.To   `query:"dateTo" where:"start_at <= ?" doc:"startAt at or before"`
+}
+
+// source is that of all bookings until there are others.
+const source = "api"
+
+var (
+	bookings    = resource.Of[Booking]("bookings", "BOOKING")
+	bookingList = list.Of[Booking, BookingFilter]("bookings")
+)
+
+// Normalise drops what responses do not show of the time, so that a slot ends exactly where the next one begins.
+func (b *Booking) Normalise() {
+	start := b.StartAt.Std().Truncate(time.Millisecond)
+	b.StartAt, b.EndAt = jsontype.At(start), jsontype.At(start.Add(time.Duration(b.DurationMinutes)*time.Minute))
+}
+
+func (b *Booking) interval() interval { return interval{b.StartAt.Std(), b.EndAt.Std()} }
+
+// calendarEntry is what the calendar shows of the booking; nil for nothing.
+func (b *Booking) calendarEntry() *trade.CalendarEntry {
+	if b.Status == statusCancelled {
+		return nil
+	}
+	title := b.CustomerName
+	if b.ServiceName != nil {
+		title = *b.ServiceName + ": " + title
+	}
+	return &trade.CalendarEntry{
+		Kind: trade.CalendarBooking, OwnerID: b.ID, Title: title, StartAt: b.StartAt.Std(), EndAt: b.EndAt.Std(),
+		ResourceID: &b.ResourceID, ClientID: b.ClientID, Status: &b.Status,
+	}
+}
