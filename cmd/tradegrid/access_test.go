@@ -191,7 +191,10 @@ var pathParam = regexp.MustCompile(`\{\w+\}`)
 // fillPath puts ids in place of the {parameters} of a path.
 func fillPath(path string, id func(param string) string) string {
 	return pathParam.ReplaceAllStringFunc(path, func(param string) string {
-		if param == "{next}" {
+		switch {
+		case param == "{next}" && strings.Contains(path, "/delivery-status/"):
+			return "packing"
+		case param == "{next}":
 			return "confirmed"
 		}
 		return id(param)
@@ -259,7 +262,7 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 	n := newNode(dbtest.Open(t), alone())
 	id := n.found(t)
 	readers, without := map[string]as{}, map[string]as{}
-	other := as{n, n.issue(t, id, []string{"sales:write", "scheduling:write"}).Text}
+	sales, catalog := as{n, n.issue(t, id, []string{"sales:write"}).Text}, as{n, n.issue(t, id, []string{"catalog:write"}).Text}
 	for _, op := range n.api.Ops() {
 		if _, ok := readers[op.Scope]; op.Scope != "" && !ok {
 			readers[op.Scope] = as{n, n.issue(t, id, []string{op.Scope + ":read"}).Text}
@@ -281,6 +284,10 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 	require.Contains(t, without, "orders")
 	require.Contains(t, without, "clients")
 	for _, op := range n.api.Ops() {
+		other := sales
+		if op.Scope == "sales" {
+			other = catalog
+		}
 		path, body := anyPath(op.Path), anyBody(op)
 		archived.do(t, op.Method, path, body).refused(t, 401, "COMPANY_ARCHIVED", name(op))
 		meta := free.do(t, op.Method, path, body).refused(t, 403, "PLAN_API_DISABLED", name(op))
@@ -379,12 +386,20 @@ type records struct {
 const (
 	anAddress = `{"label":"Office","text":"Street 1"}`
 	anAsset   = `{"name":"Mill"}`
+	aPrice    = `{"refId":"PRODUCT","price":900}`
 )
+
+func (n *node) addBranch(t *testing.T, id tenant.ID) {
+	t.Helper()
+	_, err := changeWith(t.Context(), n.db, "test", id, n.company.CreateBranch, company.BranchFields{Name: "Annex"})
+	require.NoError(t, err)
+}
 
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
 	t.Helper()
 	owner, company := n.owner(t)
+	n.addBranch(t, company) // for the second warehouse
 	r := &records{owner: owner, company: company, id: map[string]string{}}
 	for _, s := range samples() {
 		create := owner.ok
@@ -396,6 +411,9 @@ func (n *node) fill(t *testing.T) *records {
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	prices := operator{n, writerToken}.in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
+	r.id["{priceId}"] = prices.id(t)
+	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -495,6 +513,11 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"PATCH", "/catalog/products/" + mine.id["PRODUCT"], `{"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
 		{"POST", "/catalog/products", `{"name":"x","price":1,"defaultSupplierId":"SUPPLIER"}`, "SUPPLIER_NOT_FOUND", "defaultSupplierId"},
 		{"POST", "/orders", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"PRODUCT","warehouseId":"` + mine.id["WAREHOUSE"] + `","targetQty":1,"reason":"x"}`, "PRODUCT_NOT_FOUND", "productId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"` + mine.id["PRODUCT"] + `","warehouseId":"WAREHOUSE","targetQty":1,"reason":"x"}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"WAREHOUSE","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
+		{"POST", "/warehouse/receipts", `{"supplierId":"SUPPLIER","warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},

@@ -31,6 +31,7 @@ type APICmd struct {
 	EdgeFlags
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
+	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
 	SecretKeysFlags
@@ -110,7 +111,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
 	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
+	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{DB: r.db, Kind: httpapi.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
@@ -124,20 +125,27 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	started := func(ops string) {
 		log.InfoContext(ctx, "api listening", "url", "http://"+ln.Addr().String()+httpapi.BasePath, "ops", ops)
 	}
-	return r.run(ctx, started,
+	parts := []func(context.Context) error{
 		func(ctx context.Context) error { return api.Serve(ctx, ln) },
 		limiter.Run,
 		shedder.Run,
 		answers.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
-	)
+	}
+	if c.JobWorkers > 0 {
+		parts = append(parts, all.newWorker(c.JobWorkers, log).Run)
+	}
+	return r.run(ctx, started, parts...)
 }
 
 // Check validates the flags of the API.
 func (c *APICmd) Check() error {
 	_, err := parseProxies(c.TrustedProxies)
 	err = errors.Join(err, c.check())
+	if c.JobWorkers < 0 || c.JobWorkers > 100 {
+		err = errors.Join(err, fmt.Errorf("--job-workers %d: must be 0 to 100", c.JobWorkers))
+	}
 	if c.KeyQuota < 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-quota %d: must not be below 0; 0 = no quota", c.KeyQuota))
 	}

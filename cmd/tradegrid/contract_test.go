@@ -174,7 +174,8 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w := newWalk(t, d)
 	w.people()
 	made := w.samples()
-	w.goods(d, made["PRODUCT"])
+	w.goods(made["PRODUCT"])
+	w.stores(made)
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
@@ -212,13 +213,12 @@ func (w *walk) people() {
 }
 
 // goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.
-func (w *walk) goods(d *db.DB, product string) {
+func (w *walk) goods(product string) {
 	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee"}`))
 	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Sets","parentId":"`+root+`"}`))
 	w.do(200, "GET /catalog/units", "")
 	w.do(201, "POST /catalog/products", `{"name":"Set","price":3000,"categoryId":"`+child+`","isBundle":true,
 		"costComponents":[{"label":"beans","productId":"`+product+`","qty":1,"unitCost":900},{"label":"work","amount":5}]}`)
-	w.stock(d, uuid.MustParse(product))
 	w.do(200, "GET /catalog/products/{id}", "", product, "?include=stock")
 	w.do(200, "GET /catalog/products", "", "?include=stock&search=espresso")
 	w.do(200, "GET /catalog/products", "", "?withTotal=true&pageSize=1&sort=name")
@@ -228,11 +228,20 @@ func (w *walk) goods(d *db.DB, product string) {
 	w.do(204, "DELETE /catalog/categories/{id}", "", child, "?reassignTo="+root)
 }
 
-// stock puts pieces of the product on stock: operations for it are not there yet.
-func (w *walk) stock(d *db.DB, product uuid.UUID) {
-	require.NoError(w.t, d.RunTx(w.t.Context(), "contract.stock", func(ctx context.Context, tx *db.Tx) error {
-		return w.all.setStock(ctx, tx, w.company, product, 10, "first stock")
-	}))
+// stores walks stock and receipts.
+func (w *walk) stores(made map[string]string) {
+	at := `{"warehouseId":"` + made["WAREHOUSE"] + `","productId":"` + made["PRODUCT"] + `","reason":"count",`
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":12,"expectedQty":2.5}`)
+	w.do(409, "POST /warehouse/stocks/adjust", at+`"targetQty":3,"expectedQty":2.5}`)
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":4,"reorderPoint":5}`)
+	w.do(200, "GET /warehouse/stocks", "", "?sort=productName&level=low&search=espresso")
+	w.do(200, "GET /warehouse/stocks", "", "?groupBy=product&withTotal=true")
+	w.do(200, "GET /warehouse/movements", "", "?type=receipt,adjustment&productId="+made["PRODUCT"])
+	w.do(409, "DELETE /warehouse/warehouses/{id}", "", made["WAREHOUSE"])
+	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
+	w.do(409, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
+	w.do(409, "POST /warehouse/warehouses", `{"name":"One too many"}`)
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":0}`)
 }
 
 // samples takes the sample of each resource through the operations that all resources have, and returns their ids.
@@ -309,6 +318,13 @@ func (w *walk) sales(product, client string) string {
 	}
 	w.do(409, "POST /orders/{id}/status/{next}", "", order, "new")
 	w.do(409, "PATCH /orders/{id}", `{"source":"y"}`, order)
+	shipment := w.id(w.do(201, "POST /orders/{id}/shipments", `{"carrier":"Parcel Ltd","trackingNumber":"T-1","deliveryCost":5}`, bare))
+	w.do(409, "POST /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments/{shipmentId}", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/shipments/{shipmentId}/cancel", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/delivery-status/{next}", "", bare, "pending")
+	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
 	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
 	w.do(200, "GET /orders/{id}/history", "", order)
 	return order

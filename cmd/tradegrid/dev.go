@@ -182,6 +182,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
 	g.Go(func() error { return all.company.Run(ctx) })
+	g.Go(func() error { return all.newWorker(2, log).Run(ctx) })
 	g.Go(func() error {
 		srv := &http.Server{Handler: hooks, ReadHeaderTimeout: 10 * time.Second}
 		context.AfterFunc(ctx, func() {
@@ -201,7 +202,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	if err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Log: log})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run}, Log: log})
 	if err != nil {
 		client.Close()
 		return err

@@ -9,12 +9,14 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -25,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
@@ -48,6 +51,7 @@ type domains struct {
 	sales     *sales.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
+	jobs      *jobs.Service
 	events    *event.Registry
 	access    *access.Registry
 	keys      *secret.Keys
@@ -73,6 +77,7 @@ func declared() []domain.Domain {
 		part("scheduling", []access.Resource{{Name: "scheduling"}}, access.Component{Alias: "scheduling"}),
 		webhooks.Domain(),
 		company.Domain(),
+		jobs.Domain(),
 		part("exports", []access.Resource{{Name: "exports"}}),
 		console.Domain(),
 	}
@@ -105,6 +110,7 @@ func declaredEvents() [][]event.Type {
 
 type domainConfig struct {
 	AllowInsecure bool
+	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
 	Cell          string            // of new tokens; "" = that of package company
 	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
 	Operators     *secret.Operators // of the admin API; nil where it is not served
@@ -120,8 +126,8 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
 	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
-	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, Users: all.company})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
@@ -129,14 +135,35 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
-		Addresses: all.clients, Assets: clients.KnownAssets,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
 	})
 	all.sales = sales.New(sales.Config{
 		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company,
+		PriceLists: all.clients,
 	})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
+	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
 	return all
+}
+
+// jobHandlers do the work of the jobs of all domains.
+func (all *domains) jobHandlers() []job.Handler {
+	return nil
+}
+
+// jobTypes are the names of all kinds of jobs.
+func jobTypes() []string {
+	var names []string
+	for _, h := range newDomains(nil, domainConfig{}).jobHandlers() {
+		names = append(names, h.Name)
+	}
+	return names
+}
+
+// newWorker makes the worker of an API node.
+func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
+	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.
@@ -167,7 +194,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
-	cfg.DB, cfg.Keys = all.db, all.keys
+	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
@@ -189,6 +216,7 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.receipts.Register(api)
 	all.webhooks.Register(api)
 	all.company.Register(api)
+	all.jobs.Register(api)
 	return api
 }
 
@@ -200,8 +228,24 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
 	all.clients.RegisterAdmin(api)
+	all.warehouse.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
+}
+
+// stockReconciler checks the stock of all companies.
+func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
+		DB: all.db, Reserves: all.orders.Reserved, Log: log,
+		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
+			ids := make([]tenant.ID, len(page))
+			for i, c := range page {
+				ids[i] = c.ID
+			}
+			return ids, err
+		},
+	})
 }
 
 // setStock sets how many pieces of a product the default warehouse of a company has.

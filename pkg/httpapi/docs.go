@@ -108,6 +108,11 @@ func (a *API) describe(op Op) huma.Operation {
 func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
 	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
 	if ho.DefaultStatus != http.StatusNoContent {
+		if t == reflect.TypeFor[File]() {
+			res.Content = fileContent()
+			ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+			return
+		}
 		schema := a.desc.Components.Schemas.Schema(t, true, ho.OperationID+"Response")
 		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
 	}

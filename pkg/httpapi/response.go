@@ -46,6 +46,7 @@ type response struct {
 	status   int
 	headers  map[string]string
 	body     []byte
+	file     *File // instead of body
 	replayed bool
 }
 
@@ -57,6 +58,10 @@ func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 	}
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
+	}
+	if f, ok := any(reply.Body).(File); ok {
+		resp.file = &f
+		return resp, nil
 	}
 	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
@@ -76,10 +81,8 @@ func (c *Call) recordHeaders(body any, h map[string]string) {
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
-	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !strings.Contains(c.op.rel, "{") {
-		if segment := id.RecordID(); segment != "" {
-			h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + segment
-		}
+	if id, ok := body.(Identified); ok && id.RecordID() != "" && c.op.Status == http.StatusCreated && !strings.Contains(c.op.rel, "{") {
+		h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + id.RecordID()
 	}
 }
 
@@ -116,6 +119,10 @@ func (r *request) write(resp *response) {
 	}
 	r.fc.Status(resp.status)
 	if resp.status == http.StatusNoContent {
+		return
+	}
+	if resp.file != nil {
+		sendFile(r.fc, resp.file)
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)

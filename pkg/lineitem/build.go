@@ -157,7 +157,7 @@ func (b Builder) line(in Input, i int) (Line, error) {
 	if err := l.Charge(l.Qty); err != nil {
 		return l, err
 	}
-	l.Stock, err = stockItems(r, item, l.Qty)
+	l.Stock, err = StockItems(r, item, l.Qty)
 	return l, err
 }
 
@@ -183,8 +183,8 @@ func (b Builder) price(in Input, modifiers []Modifier) (money.Amount, error) {
 	return price, nil
 }
 
-// stockItems returns what a quantity of an item takes from stock: the item itself, or the components of a bundle.
-func stockItems(r trade.ItemRef, item trade.Item, qty money.Qty) ([]StockItem, error) {
+// StockItems returns what a quantity of an item takes from stock: the item itself, or the components of a bundle.
+func StockItems(r trade.ItemRef, item trade.Item, qty money.Qty) ([]StockItem, error) {
 	if item.HasStock {
 		return []StockItem{{Product: r.ID, Variant: r.Variant, Qty: qty}}, nil
 	}

@@ -279,7 +279,7 @@ func TestWhatLinesTakeFromTheWarehouse(t *testing.T) {
 		require.NoError(t, err, name)
 		require.Equal(t, row.want, got[0].Stock, name)
 	}
-	_, err := stockItems(s.bundle, s.Items[s.bundle], money.MaxQty)
+	_, err := StockItems(s.bundle, s.Items[s.bundle], money.MaxQty)
 	requireFault(t, "VALIDATION_ERROR", err)
 }
 

@@ -24,9 +24,9 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "PRICE_LIST_IN_USE", Advice: "Clients or groups have the price list; meta counts both. Assign them another one first."},
 			{Status: 409, Code: "LOYALTY_POINTS_INSUFFICIENT", Advice: "The client has fewer points than redeemPoints. Read the client and redeem at most its points."},
 		},
-		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST", "ADDRESS", "ASSET", "INTERACTION"},
-		Tables:   []resource.Described{table, groups, priceLists, addresses, assets, interactions},
-		Lists:    []domain.Statements{items, addressItems, assetItems, interactionItems, pointsItems},
+		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST", "PRICE", "ADDRESS", "ASSET", "INTERACTION"},
+		Tables:   []resource.Described{table, groups, priceLists, prices, addresses, assets, interactions},
+		Lists:    []domain.Statements{items, priceView, addressItems, assetItems, interactionItems, pointsItems},
 		Samples: []domain.Sample{{
 			Entity: "PRICE_LIST", Path: "/clients/price-lists", Admin: true, Create: `{"name":"Wholesale"}`, Change: `{"name":"Large orders"}`,
 		}, {

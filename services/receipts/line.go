@@ -1,11 +1,10 @@
 package receipts
 
 import (
-	"fmt"
-
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/trade"
@@ -36,14 +35,7 @@ type Line struct {
 	Note              *string           `json:"note"`
 	SortOrder         int32             `json:"sortOrder"`
 
-	stock []stockItem
-}
-
-// stockItem is what a line puts on stock: the product itself, or a component of a bundle.
-type stockItem struct {
-	Product uuid.UUID `json:"productId"`
-	Variant uuid.UUID `json:"variantId"`
-	Qty     money.Qty `json:"qty"` // for the whole line
+	stock []lineitem.StockItem // what the line puts on stock
 }
 
 func (in LineInput) ref() trade.ItemRef {
@@ -70,16 +62,16 @@ func (b lineBuilder) lines(all []LineInput) ([]Line, error) {
 		item, ok := b.items[in.ref()]
 		switch {
 		case !ok:
-			return nil, apierr.ReferenceNotFound("PRODUCT", at(i, "productId"), in.ProductID.String())
+			return nil, apierr.ReferenceNotFound("PRODUCT", lineitem.At(i, "productId"), in.ProductID.String())
 		case item.UnknownVariant:
-			return nil, apierr.ReferenceNotFound("PRODUCT_VARIANT", at(i, "variantId"), in.VariantID.String())
+			return nil, apierr.ReferenceNotFound("PRODUCT_VARIANT", lineitem.At(i, "variantId"), in.VariantID.String())
 		}
 	}
 	lines := make([]Line, len(all))
 	for i, in := range all {
 		if b.items[in.ref()].HasVariants && in.VariantID == nil {
-			return nil, apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", at(i, "variantId")).
-				With("field", at(i, "variantId")).With("productId", in.ProductID)
+			return nil, apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "%s: the product has variants; set the variant", lineitem.At(i, "variantId")).
+				With("field", lineitem.At(i, "variantId")).With("productId", in.ProductID)
 		}
 		l, err := b.line(in)
 		if err != nil {
@@ -90,8 +82,6 @@ func (b lineBuilder) lines(all []LineInput) ([]Line, error) {
 	}
 	return lines, nil
 }
-
-func at(i int, field string) string { return fmt.Sprintf("items[%d].%s", i, field) }
 
 func (b lineBuilder) line(in LineInput) (l Line, err error) {
 	r := in.ref()
@@ -107,25 +97,8 @@ func (b lineBuilder) line(in LineInput) (l Line, err error) {
 	if l.Amount, err = money.LineAmount(l.Qty, l.UnitCost); err != nil {
 		return l, err
 	}
-	l.stock, err = stockItems(r, item, l.Qty)
+	l.stock, err = lineitem.StockItems(r, item, l.Qty)
 	return l, err
-}
-
-// stockItems are the stock items of a line: the product itself, or the components of a bundle; none for other products
-// without stock.
-func stockItems(r trade.ItemRef, item trade.Item, qty money.Qty) ([]stockItem, error) {
-	if item.HasStock {
-		return []stockItem{{Product: r.ID, Variant: r.Variant, Qty: qty}}, nil
-	}
-	var all []stockItem
-	for _, c := range item.Components {
-		n, err := money.MulDiv(money.Amount(qty), int64(c.Qty), 1000)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, stockItem{Product: c.Product, Qty: money.Qty(n)})
-	}
-	return all, nil
 }
 
 // total sets the totals of the receipt.

@@ -31,5 +31,8 @@ func Domain() domain.Domain {
 		Entities: []string{"WAREHOUSE"},
 		Tables:   []resource.Described{table},
 		Lists:    []domain.Statements{items, movements},
+		Samples: []domain.Sample{{
+			Entity: "WAREHOUSE", Path: "/warehouse/warehouses", Create: `{"name":"Annex","address":"2 Harbour Road"}`, Change: `{"name":"North annex","address":null}`,
+		}},
 	}
 }

@@ -33,24 +33,31 @@ type Users interface {
 	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
-// Config holds the dependencies of the service. Products is needed where stock moves, Users for the operations on warehouses.
+// FilterCategory adds the filter by a category, or "null", to a list that has a column category_id.
+type FilterCategory func(q *list.Query, company tenant.ID, categoryID string) error
+
+// Config holds the dependencies of the service. Products is needed where stock moves, the others for the operations of the API.
 type Config struct {
-	DB       *db.DB
-	Products Products
-	Users    Users
+	DB             *db.DB
+	Products       Products
+	FilterCategory FilterCategory
+	Users          Users
 }
 
 // Service manages the warehouses of all companies.
 type Service struct {
 	Defaults
 
-	db       *db.DB
-	products Products
-	users    Users
+	db             *db.DB
+	products       Products
+	filterCategory FilterCategory
+	users          Users
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB, products: cfg.Products, users: cfg.Users} }
+func New(cfg Config) *Service {
+	return &Service{db: cfg.DB, products: cfg.Products, filterCategory: cfg.FilterCategory, users: cfg.Users}
+}
 
 // Defaults creates the default warehouses of new companies.
 type Defaults struct{}

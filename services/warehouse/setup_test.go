@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
@@ -40,9 +41,9 @@ func open(t testing.TB, edit ...func(*access.Principal)) *shop {
 	t.Helper()
 	d := dbtest.Open(t)
 	s := &shop{t: t, d: d}
-	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	s.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
-	s.s = warehouse.New(warehouse.Config{DB: d, Products: goods, Users: s.company})
+	s.s = warehouse.New(warehouse.Config{DB: d, Products: goods, FilterCategory: catalog.FilterCategory, Users: s.company})
 	s.server = apitest.New(t, d, s.s.Register, goods.Register)
 	var made company.Company
 	s.tx(func(ctx context.Context, tx *db.Tx) (err error) {
@@ -175,9 +176,9 @@ func (s *shop) elsewhere() *shop {
 	s.t.Cleanup(d.Close)
 	other := *s
 	other.d = d
-	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known})
+	goods := catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	other.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: apitest.Registry()})
-	other.s = warehouse.New(warehouse.Config{DB: d, Products: goods, Users: other.company})
+	other.s = warehouse.New(warehouse.Config{DB: d, Products: goods, FilterCategory: catalog.FilterCategory, Users: other.company})
 	other.server = apitest.New(s.t, d, other.s.Register, goods.Register)
 	other.Client = other.server.Caller(s.Principal.Company, func(p *access.Principal) { p.Settings = s.Principal.Settings })
 	return &other

@@ -1,0 +1,257 @@
+// Package job runs work that takes longer than a request. A domain starts a job in the transaction of a request with
+// [Start], and says by a [Handler] how the work is done, in steps. A [Worker] runs the steps of the jobs of all companies.
+//
+// Each step stores its effect and the place where the next one goes on in one transaction, which commits only while the
+// worker holds the lease of the job. So a job survives the death of its worker: another one takes it over when the lease
+// expires and goes on behind the last step that was stored, and every step takes effect exactly once.
+package job
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// MaxOpen is how many jobs of a company may be unfinished at a time; see docs/reference/limits.md#jobs.
+const MaxOpen = 20
+
+const (
+	// ResultKept is how long the result of a job can be downloaded.
+	ResultKept = 24 * time.Hour
+	maxAge     = 24 * time.Hour     // a job that is not finished by then fails
+	recordKept = 7 * 24 * time.Hour // from the start; longer than maxAge and ResultKept together
+)
+
+// Statuses of a job; see docs/reference/states.md#job.
+const (
+	Pending    = "pending"
+	Processing = "processing"
+	Done       = "done"
+	Failed     = "failed"
+)
+
+// Type is a kind of job.
+type Type struct {
+	Name      string   // as clients see it, such as export
+	Resources []string // scopes whose read right a token needs to see the jobs; [Start] may add more
+}
+
+// Record is a job as clients see it.
+type Record struct {
+	ID          uuid.UUID      `json:"id" format:"uuid"`
+	CompanyID   tenant.ID      `json:"companyId" format:"uuid"`
+	Type        string         `json:"type" doc:"what the job does, such as export"`
+	Status      string         `json:"status" enum:"pending,processing,done,failed"`
+	Progress    int            `json:"progress" minimum:"0" maximum:"100" doc:"percent; 100 once the job is done"`
+	Processed   int64          `json:"processed" doc:"records processed so far"`
+	ResultURL   *string        `json:"resultUrl" nullable:"true" doc:"where the result can be downloaded with the API token; null while there is none"`
+	ExpiresAt   *jsontype.Time `json:"expiresAt" nullable:"true" doc:"until when the result can be downloaded"`
+	Error       *Failure       `json:"error" nullable:"true" doc:"why the job failed"`
+	CreatedAt   jsontype.Time  `json:"createdAt"`
+	UpdatedAt   jsontype.Time  `json:"updatedAt"`
+	CompletedAt *jsontype.Time `json:"completedAt" nullable:"true"`
+}
+
+// Failure says why a job failed, as an error response does.
+type Failure struct {
+	Code    string         `json:"code"`
+	Message string         `json:"message"`
+	Meta    map[string]any `json:"meta"`
+}
+
+// RecordID is the last segment of the job's address.
+func (r Record) RecordID() string { return r.ID.String() }
+
+// Task is a job as its steps see it.
+type Task struct {
+	Company tenant.ID
+	ID      uuid.UUID
+	By      access.Caller // who started the job, with the rights of that moment
+	Steps   int64         // stored so far
+	Done    int64         // records processed by them
+	Total   int64         // records to process; 0 = not known
+	Bytes   int64         // size of the result so far, before compression
+	input   []byte
+	state   []byte
+}
+
+// Input decodes what [Start] was given.
+func (t Task) Input(into any) error { return decode(t.input, into, "input") }
+
+// State decodes the state that the last step left, or that [Start] was given.
+func (t Task) State(into any) error { return decode(t.state, into, "state") }
+
+func decode(raw []byte, into any, what string) error {
+	if err := json.Unmarshal(raw, into); err != nil {
+		return fmt.Errorf("decode %s of job: %w", what, err)
+	}
+	return nil
+}
+
+// Progress is where a job stands after a step.
+type Progress struct {
+	State any   // where the next step goes on, as JSON
+	Done  int64 // records processed by all steps so far
+	Total int64 // records to process; 0 = not known
+	End   bool  // the job is done
+
+	Media  string // media type of the result; "" = there is none
+	Result []byte // what the step adds to the result
+}
+
+// Store stores the effect of a step. It may run several times, as the function of [db.DB.RunTx] does.
+type Store func(ctx context.Context, tx *db.Tx) (Progress, error)
+
+// Handler does the work of a type. Step prepares the next step, outside of a transaction, and returns the function that
+// stores it. A step takes seconds at most, and little memory. An [apierr.Error] fails the job with its code; after other
+// errors the step is tried again, with growing pauses.
+type Handler struct {
+	Type
+	Step func(ctx context.Context, t Task) (Store, error)
+	Tx   []db.Option // of the transactions of the steps
+}
+
+// Options of [Start].
+type Options struct {
+	Input     any      // what the handler needs, as JSON
+	State     any      // where the first step starts; nil = {}
+	Total     int64    // records to process; 0 = not known
+	Resources []string // scopes that reading the job needs, besides those of its type
+}
+
+const (
+	sqlLockCompany = `INSERT INTO job_companies (company_id, started) VALUES ($1, 1)
+ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1`
+	sqlCountOpen = `SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL`
+	sqlInsertJob = `INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries,
+ run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at)
+VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10)`
+)
+
+var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d unfinished jobs; wait until one has ended", MaxOpen).With("limit", MaxOpen)
+
+// Start adds a job in the transaction of a request.
+func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) (Record, error) {
+	if _, err := tx.Exec(ctx, sqlLockCompany, by.Company); err != nil {
+		return Record{}, fmt.Errorf("lock jobs of company: %w", err)
+	}
+	var open int
+	if err := tx.QueryRow(ctx, sqlCountOpen, by.Company).Scan(&open); err != nil {
+		return Record{}, fmt.Errorf("count open jobs: %w", err)
+	}
+	if open >= MaxOpen {
+		return Record{}, errTooMany
+	}
+	if o.State == nil {
+		o.State = struct{}{}
+	}
+	var encoded [3][]byte
+	for i, v := range []any{callerOf(by), o.Input, o.State} {
+		raw, err := json.Marshal(v)
+		if err != nil {
+			return Record{}, fmt.Errorf("encode job %s: %w", t.Name, err)
+		}
+		encoded[i] = raw
+	}
+	now := tx.Now()
+	r := Record{ID: record.NewID(), CompanyID: by.Company, Type: t.Name, Status: Pending, CreatedAt: jsontype.At(now), UpdatedAt: jsontype.At(now)}
+	resources := append(append([]string{}, t.Resources...), o.Resources...)
+	tx.Queue(sqlInsertJob, by.Company, r.ID, t.Name, resources, encoded[0], encoded[1], encoded[2], o.Total, now, now.Add(recordKept))
+	started.WithLabelValues(t.Name).Inc()
+	return r, nil
+}
+
+// caller is what a job remembers of who started it.
+type caller struct {
+	Actor         uuid.UUID         `json:"actor"`
+	TokenID       uuid.UUID         `json:"tokenId"`
+	Scopes        access.Scopes     `json:"scopes"`
+	Components    access.Components `json:"components"`
+	Currency      string            `json:"currency"`
+	CountryPrefix string            `json:"countryPrefix"`
+	Settings      access.Settings   `json:"settings"`
+}
+
+func callerOf(by access.Caller) caller {
+	return caller{
+		Actor: by.Actor, TokenID: by.TokenID, Scopes: by.Scopes, Components: by.Components, Currency: by.Currency, CountryPrefix: by.CountryPrefix,
+		Settings: by.Settings,
+	}
+}
+
+func (c caller) of(company tenant.ID) access.Caller {
+	return access.Caller{Principal: &access.Principal{
+		Company: company, Actor: c.Actor, TokenID: c.TokenID, Scopes: c.Scopes, Components: c.Components, Currency: c.Currency,
+		CountryPrefix: c.CountryPrefix, Settings: c.Settings,
+	}}
+}
+
+const sqlSelectJob = `SELECT type, status, resources, done, total, error, result_media, result_bytes, created_at, updated_at, ended_at
+FROM jobs WHERE company_id = $1 AND id = $2`
+
+// Found is a job with what is needed to show its result.
+type Found struct {
+	Record
+	Media string // of the result; "" = there is none
+	Bytes int64  // of the result
+}
+
+// Get reads a job. One that the caller may not see is not confirmed to exist.
+func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Found, error) {
+	f := Found{Record: Record{ID: id, CompanyID: by.Company}}
+	var (
+		resources []string
+		total     int64
+		failure   []byte
+		media     *string
+	)
+	err := q.QueryRow(ctx, sqlSelectJob, by.Company, id).Scan(&f.Type, &f.Status, &resources, &f.Processed, &total, &failure, &media, &f.Bytes,
+		&f.CreatedAt, &f.UpdatedAt, &f.CompletedAt)
+	if err != nil && !db.IsNoRows(err) {
+		return f, fmt.Errorf("select job: %w", err)
+	}
+	visible := err == nil
+	for _, r := range resources {
+		visible = visible && by.Allows(r, false)
+	}
+	if !visible {
+		return f, apierr.NotFound("JOB", id.String())
+	}
+	if failure != nil {
+		if err := json.Unmarshal(failure, &f.Error); err != nil {
+			return f, fmt.Errorf("decode error of job: %w", err)
+		}
+	}
+	f.Progress = percent(f.Status, f.Processed, total)
+	if media != nil && f.Status == Done {
+		f.Media = *media
+		until := jsontype.At(f.CompletedAt.Std().Add(ResultKept))
+		f.ExpiresAt = &until
+	}
+	return f, nil
+}
+
+// percent never shows 100 before the end: the total may have been counted before records were added.
+func percent(status string, done, total int64) int {
+	switch {
+	case status == Done:
+		return 100
+	case total <= 0:
+		return 0
+	}
+	return int(min(done*100/total, 99))
+}
+
+// ErrResultGone is the error for a result that is no longer kept.
+var ErrResultGone = apierr.New(http.StatusGone, "JOB_RESULT_EXPIRED", "the result of the job is kept for 24 hours after its end; start the job again")

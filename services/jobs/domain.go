@@ -1,0 +1,26 @@
+package jobs
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
+)
+
+// Any valid token may ask for a job; which jobs it sees depends on the scopes of what they work on.
+var group = httpapi.Group{Tag: "Jobs"}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name: "jobs",
+		Errors: []apierr.Doc{
+			{Status: 409, Code: "JOB_LIMIT_REACHED", Advice: "A company may have 20 unfinished jobs. Wait until one has ended."},
+			{Status: 409, Code: "JOB_HAS_NO_RESULT", Advice: "The job has not ended yet, has failed, or is of a type without a result. meta.status tells which. Poll the job until it is done."},
+			{Status: 410, Code: "JOB_RESULT_EXPIRED", Advice: "The result of a job is kept for 24 hours after its end. Start the job again."},
+			{Status: 504, Code: "JOB_TIMEOUT", Advice: "The job did not end within 24 hours. Start a smaller one."},
+		},
+		Entities: []string{"JOB"},
+		Cleanup:  job.CleanupJobs(),
+	}
+}

@@ -1,0 +1,65 @@
+// Package jobs shows the jobs of a company and hands out their results; see docs/reference/jobs.md. What jobs do belongs to
+// the domains that start them, running them to package job.
+package jobs
+
+import (
+	"context"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
+)
+
+// Config holds the dependencies of the service.
+type Config struct {
+	DB   *db.DB
+	Root string // URL of the API, such as https://api.example.com/api/external/v1; links to results begin with it
+}
+
+// Service shows the jobs of all companies.
+type Service struct {
+	db   *db.DB
+	root string
+}
+
+// New returns a service.
+func New(cfg Config) *Service { return &Service{db: cfg.DB, root: cfg.Root} }
+
+// Get reads a job.
+func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (job.Record, error) {
+	f, err := job.Get(ctx, s.db, by, id)
+	if err == nil && s.available(f) {
+		url := s.root + "/jobs/" + id.String() + "/result"
+		f.ResultURL = &url
+	}
+	return f.Record, err
+}
+
+// available reports whether a job has a result that is still kept.
+func (s *Service) available(f job.Found) bool {
+	return f.Media != "" && s.db.Now().Before(f.ExpiresAt.Std())
+}
+
+// extensions are the file extensions of results.
+var extensions = map[string]string{"application/x-ndjson": "ndjson", "text/csv; charset=utf-8": "csv"}
+
+// Result hands out the result of a job.
+func (s *Service) Result(ctx context.Context, by access.Caller, id uuid.UUID) (httpapi.File, error) {
+	f, err := job.Get(ctx, s.db, by, id)
+	switch {
+	case err != nil:
+		return httpapi.File{}, err
+	case f.Media == "":
+		return httpapi.File{}, apierr.StateConflict("JOB_HAS_NO_RESULT", "the job has no result; its status is %s", f.Status).With("status", f.Status)
+	case !s.available(f):
+		return httpapi.File{}, job.ErrResultGone
+	}
+	name := f.Type + "-" + id.String() + "." + extensions[f.Media]
+	// The file is sent after the request has returned.
+	return httpapi.File{Media: f.Media, Size: f.Bytes, Name: strings.TrimSuffix(name, "."), Body: job.Result(context.WithoutCancel(ctx), s.db, f)}, nil
+}
