@@ -387,6 +387,7 @@ const (
 	anAddress = `{"label":"Office","text":"Street 1"}`
 	anAsset   = `{"name":"Mill"}`
 	aPrice    = `{"refId":"PRODUCT","price":900}`
+	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
 func (n *node) addBranch(t *testing.T, id tenant.ID) {
@@ -445,6 +446,8 @@ func (n *node) ofRecord() map[string][2]string {
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
 		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
+		"setLeadStatus": `{"status":"spam"}`, "assignLead": `{"assigneeId":null}`,
+		"moveDeal": aMove, "moveDealByPost": aMove,
 	}
 	for _, op := range n.api.Ops() {
 		if s, body, ok := sampleOf(op); ok {
@@ -525,6 +528,14 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","items":[{"refId":"PRODUCT"}],"paymentMethod":"cash"}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders", `{"dealId":"DEAL","items":[{"kind":"custom","name":"x","unitPrice":1}]}`, "DEAL_NOT_FOUND", "dealId"},
+		{"POST", "/deals", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
+		{"POST", "/deals", `{"typeId":"` + mine.id["DEAL_TYPE"] + `","clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"addressId":"{addressId}"}`, "ADDRESS_NOT_FOUND", "addressId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"assetId":"{assetId}"}`, "ASSET_NOT_FOUND", "assetId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/leads/" + mine.id["LEAD"] + "/convert-deal", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
 	}
 	for _, row := range rows {
 		body := row.body

@@ -26,8 +26,10 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/jobs"
+	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
@@ -47,8 +49,10 @@ type domains struct {
 	warehouse *warehouse.Service
 	suppliers *suppliers.Service
 	receipts  *receipts.Service
+	leads     *leads.Service
 	orders    *orders.Service
 	sales     *sales.Service
+	deals     *deals.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
 	jobs      *jobs.Service
@@ -67,9 +71,9 @@ func declared() []domain.Domain {
 		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
-		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		leads.Domain(),
 		orders.Domain(),
-		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
+		deals.Domain(),
 		sales.Domain(),
 		warehouse.Domain(),
 		suppliers.Domain(),
@@ -125,7 +129,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
-	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
 	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
@@ -136,11 +140,18 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
+		Deals: deals.Known,
 	})
 	all.sales = sales.New(sales.Config{
 		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company,
 		PriceLists: all.clients,
 	})
+	all.deals = deals.New(deals.Config{
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		PriceLists: all.clients,
+		Addresses: all.clients, Assets: clients.KnownAssets,
+	})
+	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
@@ -209,9 +220,11 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.Register(api)
 	all.offerings.Register(api)
 	all.clients.Register(api)
+	all.leads.Register(api)
 	all.orders.Register(api)
 	all.sales.Register(api)
 	all.warehouse.Register(api)
+	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
 	all.webhooks.Register(api)
@@ -229,6 +242,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.RegisterAdmin(api)
 	all.clients.RegisterAdmin(api)
 	all.warehouse.RegisterAdmin(api)
+	all.deals.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }

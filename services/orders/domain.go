@@ -34,7 +34,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "SHIPMENT_QTY_EXCEEDED", Advice: "More is to be shipped than is left of a line; meta.lines lists what is left. Reduce the quantities."},
 			{Status: 409, Code: "SHIPMENT_ALREADY_CANCELLED", Advice: "The shipment was cancelled before."},
 		},
-		Entities: []string{"ORDER", "ORDER_LINE", "SHIPMENT", "DEAL"},
+		Entities: []string{"ORDER", "ORDER_LINE", "SHIPMENT"},
 		Tables:   []resource.Described{table, shipments},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
