@@ -180,8 +180,8 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.stores(made)
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
-	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])
+	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
 	raised := w.raised(d)
@@ -333,21 +333,6 @@ func (w *walk) sales(product, client string) string {
 	return order
 }
 
-// cashier walks shifts and sales.
-func (w *walk) cashier(shift, sale, product string) {
-	w.do(409, "POST /shifts/open", `{"openingCash":0}`)
-	w.do(200, "GET /shifts/current", "")
-	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
-	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
-	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
-	w.do(200, "POST /sales/{id}/refund", "", sale)
-	w.do(409, "POST /sales/{id}/refund", "", sale)
-	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)
-	w.do(409, "POST /shifts/{id}/close", "", shift)
-	w.do(404, "GET /shifts/current", "")
-	w.do(200, "GET /shifts", "", "?status=closed")
-}
-
 // pipeline walks a lead and a deal to their ends.
 func (w *walk) pipeline(lead, deal, typeID string) {
 	by := access.Caller{Principal: &access.Principal{Company: w.company, Components: w.all.access.Components()}}
@@ -396,6 +381,21 @@ func (w *walk) archivedLead() string {
 	require.True(w.t, ok)
 	w.do(200, "POST /clients/{id}/archive", "", client)
 	return lead
+}
+
+// cashier walks shifts and sales.
+func (w *walk) cashier(shift, sale, product string) {
+	w.do(409, "POST /shifts/open", `{"openingCash":0}`)
+	w.do(200, "GET /shifts/current", "")
+	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
+	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
+	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
+	w.do(200, "POST /sales/{id}/refund", "", sale)
+	w.do(409, "POST /sales/{id}/refund", "", sale)
+	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)
+	w.do(409, "POST /shifts/{id}/close", "", shift)
+	w.do(404, "GET /shifts/current", "")
+	w.do(200, "GET /shifts", "", "?status=closed")
 }
 
 func (w *walk) hooks(sub string) {

@@ -51,8 +51,8 @@ type domains struct {
 	receipts  *receipts.Service
 	leads     *leads.Service
 	orders    *orders.Service
-	sales     *sales.Service
 	deals     *deals.Service
+	sales     *sales.Service
 	webhooks  *webhooks.Service
 	console   *console.Service
 	jobs      *jobs.Service
@@ -139,17 +139,15 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
 		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
-		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets,
-		Deals: deals.Known,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
 	})
 	all.sales = sales.New(sales.Config{
-		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company,
-		PriceLists: all.clients,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company, Branches: all.company, PriceLists: all.clients,
 	})
 	all.deals = deals.New(deals.Config{
 		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
 		PriceLists: all.clients,
-		Addresses: all.clients, Assets: clients.KnownAssets,
+		Addresses:  all.clients, Assets: clients.KnownAssets,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
@@ -240,9 +238,9 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	api := httpapi.New(cfg)
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
-	all.clients.RegisterAdmin(api)
 	all.warehouse.RegisterAdmin(api)
 	all.deals.RegisterAdmin(api)
+	all.clients.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }
