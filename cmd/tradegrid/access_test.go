@@ -390,6 +390,7 @@ const (
 	anAsset   = `{"name":"Mill"}`
 	anOption  = `{"label":"Dark"}`
 	aVariant  = `{"status":"hidden"}`
+	aPrice    = `{"refId":"PRODUCT","price":900}`
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
@@ -420,6 +421,8 @@ func (n *node) fill(t *testing.T) *records {
 	}
 	maintain("{optionId}", "/catalog/attributes/"+r.id["ATTRIBUTE"]+"/options", anOption)
 	maintain("{variantId}", "/catalog/products/"+r.id["PRODUCT"]+"/variants", aVariant)
+	prices := operator{n, writerToken}.in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
+	r.id["{priceId}"] = prices.id(t)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)

@@ -39,6 +39,9 @@ func pathOf(s domain.Sample) string {
 	return s.Path
 }
 
+// partBodies are bodies of operations of the admin API that create a record below another one.
+var partBodies = map[string]string{"setPrice": aPrice} //nolint:gochecknoglobals // a constant table
+
 // sampleOf finds the sample that an operation on one record is about, and a body that the operation takes.
 func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {
 	at, admin := strings.CutPrefix(op.Path, inCompany)
@@ -49,7 +52,7 @@ func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {
 		if op.Method == http.MethodPatch && at == s.Path+"/{id}" {
 			return s, s.Change, true
 		}
-		return s, "", true
+		return s, partBodies[op.ID], true
 	}
 	return domain.Sample{}, "", false
 }

@@ -83,8 +83,16 @@ func TestPointsAreNotRedeemedTwice(t *testing.T) {
 	require.Equal(t, 3, done)
 	page := f.Do(t, "GET", "/clients/"+id+"/points", nil).OK(200)
 	require.Equal(t, 4.0, page["total"])
-	last := page["items"].([]any)[0].(map[string]any)
-	require.Equal(t, map[string]any{"id": last["id"], "delta": -30.0, "balance": 10.0, "reason": "redeemed", "saleId": sale.String(), "createdAt": last["createdAt"]}, last)
+	balances := map[float64]bool{}
+	for _, item := range page["items"].([]any) {
+		e := item.(map[string]any)
+		balances[e["balance"].(float64)] = true
+		require.Equal(t, sale.String(), e["saleId"])
+		if e["balance"] == 10.0 {
+			require.Equal(t, map[string]any{"id": e["id"], "delta": -30.0, "balance": 10.0, "reason": "redeemed", "saleId": sale.String(), "createdAt": e["createdAt"]}, e)
+		}
+	}
+	require.Equal(t, map[float64]bool{100: true, 70: true, 40: true, 10: true}, balances)
 	require.Equal(t, 10.0, f.Do(t, "GET", "/clients/"+id, nil).OK(200)["points"])
 
 	require.ErrorContains(t, f.addPoints(t, uuid.New(), 5, trade.PointsEarned, nil), "CLIENT_NOT_FOUND")

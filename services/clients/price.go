@@ -155,6 +155,11 @@ func (s *Service) checkPriced(ctx context.Context, q db.Querier, company tenant.
 
 // RemovePrice removes a price from a price list.
 func (s *Service) RemovePrice(ctx context.Context, tx *db.Tx, by access.Caller, priceList, id uuid.UUID) error {
+	all := by
+	all.IfVersion = nil // it is about the price
+	if _, err := priceLists.Lock(ctx, tx, all, priceList); err != nil {
+		return err
+	}
 	return prices.Delete(ctx, tx, by, id, func(p ListPrice) error {
 		if p.PriceListID != priceList {
 			return apierr.NotFound("PRICE", id.String())

@@ -134,7 +134,7 @@ func TestPricesOfLists(t *testing.T) {
 		return k.tx(func(ctx context.Context, tx *db.Tx) error { return k.s.RemovePrice(ctx, tx, k.by, priceList, id) })
 	}
 	requireCode(t, "PRICE_NOT_FOUND", remove(k, k.priceList("Third"), first.ID))
-	requireCode(t, "PRICE_NOT_FOUND", remove(&other, k.list, first.ID))
+	requireCode(t, "PRICE_LIST_NOT_FOUND", remove(&other, k.list, first.ID))
 	require.NoError(t, remove(k, k.list, first.ID))
 	requireCode(t, "PRICE_NOT_FOUND", remove(k, k.list, first.ID))
 	require.Equal(t, map[trade.ItemRef]money.Amount{k.small: 80, k.repair: 0}, k.prices(k.list))
