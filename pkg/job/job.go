@@ -57,7 +57,7 @@ type Record struct {
 	Processed   int64          `json:"processed" doc:"records processed so far"`
 	ResultURL   *string        `json:"resultUrl" nullable:"true" doc:"where the result can be downloaded with the API token; null while there is none"`
 	ExpiresAt   *jsontype.Time `json:"expiresAt" nullable:"true" doc:"until when the result can be downloaded"`
-	Error       *Failure       `json:"error" nullable:"true" doc:"why the job failed"`
+	Error       *Failure       `json:"error" doc:"why the job failed; null otherwise"`
 	CreatedAt   jsontype.Time  `json:"createdAt"`
 	UpdatedAt   jsontype.Time  `json:"updatedAt"`
 	CompletedAt *jsontype.Time `json:"completedAt" nullable:"true"`
@@ -65,6 +65,7 @@ type Record struct {
 
 // Failure says why a job failed, as an error response does.
 type Failure struct {
+	jsontype.OrNull
 	Code    string         `json:"code"`
 	Message string         `json:"message"`
 	Meta    map[string]any `json:"meta"`
