@@ -8,6 +8,7 @@ ENV GOMODCACHE=/cache/modules GOCACHE=/cache/build
 WORKDIR /src
 COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/cache go mod download
+COPY changelog.go CHANGELOG.md ./
 COPY cmd cmd
 COPY pkg pkg
 COPY schemas schemas
@@ -31,5 +32,5 @@ COPY --from=build /out/tradegrid /tradegrid
 ENV TRADEGRID_LOG_FORMAT=json
 # Nobody in particular; a number, so that Kubernetes can tell that it is not root.
 USER 65532:65532
-EXPOSE 8080 9090
+EXPOSE 8080 8081 9090
 ENTRYPOINT ["/tradegrid"]

@@ -191,7 +191,10 @@ var pathParam = regexp.MustCompile(`\{\w+\}`)
 // fillPath puts ids in place of the {parameters} of a path.
 func fillPath(path string, id func(param string) string) string {
 	return pathParam.ReplaceAllStringFunc(path, func(param string) string {
-		if param == "{next}" {
+		switch {
+		case param == "{next}" && strings.Contains(path, "/delivery-status/"):
+			return "packing"
+		case param == "{next}":
 			return "confirmed"
 		}
 		return id(param)
@@ -382,25 +385,32 @@ type records struct {
 const (
 	anAddress = `{"label":"Office","text":"Street 1"}`
 	anAsset   = `{"name":"Mill"}`
+	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
+
+func (n *node) addBranch(t *testing.T, id tenant.ID) {
+	t.Helper()
+	_, err := changeWith(t.Context(), n.db, "test", id, n.company.CreateBranch, company.BranchFields{Name: "Annex"})
+	require.NoError(t, err)
+}
 
 // fill makes one record of each kind.
 func (n *node) fill(t *testing.T) *records {
 	t.Helper()
-	owner, theirs := n.owner(t)
-	_, err := changeWith(t.Context(), n.db, "test", theirs, n.company.CreateBranch, company.BranchFields{Name: "North"}) // for the second warehouse
-	require.NoError(t, err)
-	r := &records{owner: owner, company: theirs, id: map[string]string{}}
+	owner, company := n.owner(t)
+	n.addBranch(t, company) // for the second warehouse
+	r := &records{owner: owner, company: company, id: map[string]string{}}
 	for _, s := range samples() {
 		create := owner.ok
 		if s.Admin {
-			create = operator{n, writerToken}.in(theirs).ok
+			create = operator{n, writerToken}.in(company).ok
 		}
-		r.id[s.Entity] = create(t, "POST", s.Path, fillIn(s.Create, r.id)).id(t)
+		r.id[s.Entity] = create(t, "POST", cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, r.id)).id(t)
 	}
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -433,6 +443,8 @@ func (n *node) ofRecord() map[string][2]string {
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
 		"setBookingStatus":    `{"status":"confirmed"}`,
 		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
+		"setLeadStatus": `{"status":"spam"}`, "assignLead": `{"assigneeId":null}`,
+		"moveDeal": aMove, "moveDealByPost": aMove,
 	}
 	for _, op := range n.api.Ops() {
 		if s, body, ok := sampleOf(op); ok {
@@ -509,7 +521,18 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"POST", "/sales", `{"shiftId":"SHIFT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "SHIFT_NOT_FOUND", "shiftId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","items":[{"refId":"PRODUCT"}],"paymentMethod":"cash"}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "CLIENT_NOT_FOUND", "customerId"},
 		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders", `{"dealId":"DEAL","items":[{"kind":"custom","name":"x","unitPrice":1}]}`, "DEAL_NOT_FOUND", "dealId"},
+		{"POST", "/deals", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
+		{"POST", "/deals", `{"typeId":"` + mine.id["DEAL_TYPE"] + `","clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"addressId":"{addressId}"}`, "ADDRESS_NOT_FOUND", "addressId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"assetId":"{assetId}"}`, "ASSET_NOT_FOUND", "assetId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/leads/" + mine.id["LEAD"] + "/convert-deal", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
 	}
 	for _, row := range rows {
 		body := row.body

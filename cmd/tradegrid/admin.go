@@ -53,6 +53,10 @@ type AdminCmd struct {
 		Block    userBlockCmd    `cmd:"" help:"Block a user."`
 		List     userListCmd     `cmd:"" help:"List the users of a company."`
 	} `cmd:"" help:"Users."`
+	Stock struct {
+		Check  stockCheckCmd  `cmd:"" help:"Compare the stock of a company with the movements and reserves that it is the sum of."`
+		Repair stockRepairCmd `cmd:"" help:"Set the stock of a company to the sums of its movements and reserves where it differs, and list what differed."`
+	} `cmd:"" help:"Stock."`
 	Rekey    rekeyCmd    `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
 	LoadData loadDataCmd `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }

@@ -355,3 +355,24 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	a.refusals()
 	a.everyOperationIsSeen()
 }
+
+// Both APIs serve their changelog and their pages without a token.
+func TestChangelogIsServed(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	for base, api := range map[string]*httpapi.API{httpapi.BasePath: n.api, httpapi.AdminBasePath: n.admin} {
+		got := askOf(t, api, "", "GET", base+"/changelog", "")
+		require.Equal(t, 200, got.status)
+		require.Equal(t, "text/markdown; charset=utf-8", got.header.Get("Content-Type"))
+		require.True(t, strings.HasPrefix(got.raw, "# Changelog"), got.raw)
+		index := askOf(t, api, "", "GET", base, "").body
+		require.Equal(t, base+"/changelog", index["links"].(map[string]any)["changelog"])
+		page := askOf(t, api, "", "GET", base+"/docs", "")
+		require.Contains(t, page.raw, "<title>"+index["name"].(string)+"</title>")
+		require.NotContains(t, page.raw, "{base}")
+		require.Contains(t, askOf(t, api, "", "GET", base+"/docs/init.js", "").raw, `url: "`+base+`/openapi.json"`)
+		require.Equal(t, index["name"], askOf(t, api, "", "GET", base+"/openapi.json", "").body["info"].(map[string]any)["title"])
+		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/health", "").status)
+		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/docs/swagger-ui.css", "").status)
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -27,6 +29,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -177,6 +180,8 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.stores(made)
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
+	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])
+	w.cashier(made["SHIFT"], made["SALE"], made["PRODUCT"])
 	w.bookings(made["RESOURCE"], made["SERVICE"])
 	w.hooks(made["WEBHOOK_SUBSCRIPTION"])
 	w.deleteSamples(made)
@@ -251,7 +256,7 @@ func (w *walk) samples() map[string]string {
 			ids[s.Entity] = w.admin.sample(s, ids)
 			continue
 		}
-		id := w.id(w.do(201, "POST "+s.Path, fillIn(s.Create, ids)))
+		id := w.id(w.do(201, "POST "+cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, ids)))
 		ids[s.Entity] = id
 		w.do(200, "GET "+s.Path, "")
 		w.do(200, "GET "+s.Path+"/{id}", "", id)
@@ -338,9 +343,81 @@ func (w *walk) sales(product, client string) string {
 	}
 	w.do(409, "POST /orders/{id}/status/{next}", "", order, "new")
 	w.do(409, "PATCH /orders/{id}", `{"source":"y"}`, order)
+	shipment := w.id(w.do(201, "POST /orders/{id}/shipments", `{"carrier":"Parcel Ltd","trackingNumber":"T-1","deliveryCost":5}`, bare))
+	w.do(409, "POST /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments/{shipmentId}", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/shipments/{shipmentId}/cancel", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/delivery-status/{next}", "", bare, "pending")
+	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
 	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
 	w.do(200, "GET /orders/{id}/history", "", order)
 	return order
+}
+
+// pipeline walks a lead and a deal to their ends.
+func (w *walk) pipeline(lead, deal, typeID string) {
+	by := access.Caller{Principal: &access.Principal{Company: w.company, Components: w.all.access.Components()}}
+	users, err := w.all.company.Users(w.t.Context(), by, false)
+	require.NoError(w.t, err)
+	types, err := w.all.deals.Types(w.t.Context(), by, deals.Directory{})
+	require.NoError(w.t, err)
+	own, err := w.all.deals.Type(w.t.Context(), by, uuid.MustParse(typeID))
+	require.NoError(w.t, err)
+	reasons, err := w.all.deals.LostReasons(w.t.Context(), by, deals.Directory{})
+	require.NoError(w.t, err)
+	w.do(200, "GET /leads", "", "?assignedToId=unassigned&sort=status")
+	w.do(200, "POST /leads/{id}/assign", `{"assigneeId":"`+users[0].ID.String()+`"}`, lead)
+	w.do(200, "PATCH /leads/{id}/status", `{"status":"in_progress"}`, lead)
+	w.do(409, "POST /leads/{id}/convert-deal", `{"typeId":"`+types[0].ID.String()+`"}`, w.archivedLead())
+	w.do(201, "POST /leads/{id}/convert", "", lead)
+	w.do(201, "POST /leads/{id}/convert-deal", "", lead)
+	w.do(201, "POST /leads/{id}/convert-deal", `{"typeId":"`+types[1].ID.String()+`"}`, w.id(w.do(201, "POST /leads", `{}`)))
+
+	w.do(200, "GET /deals/types", "", "?includeInactive=true")
+	w.do(200, "GET /deals/sources", "")
+	w.do(200, "GET /deals/lost-reasons", "")
+	w.do(200, "GET /deals", "", "?openOnly=true&sort=boardOrder")
+	move := func(stage deals.Stage) string {
+		return `{"stageId":"` + stage.ID.String() + `","lostReasonId":"` + reasons[0].ID.String() + `"}`
+	}
+	ends := map[string]deals.Stage{}
+	for _, st := range own.Stages {
+		if st.Outcome != nil {
+			ends[*st.Outcome] = st
+		}
+	}
+	w.do(200, "PATCH /deals/{id}/stage", move(ends[deals.Won]), deal)
+	w.do(200, "POST /deals/{id}/stage", move(ends[deals.Lost]), deal)
+	w.do(409, "PATCH /deals/{id}/stage", move(types[0].Stages[0]), deal)
+	w.do(400, "POST /deals/{id}/stage", `{"stageId":"`+ends[deals.Lost].ID.String()+`","lostReasonId":5}`, deal)
+	w.do(200, "GET /deals/{id}/history", "", deal)
+	w.do(201, "POST /deals", `{"typeId":"`+types[1].ID.String()+`"}`)
+	w.do(404, "POST /deals", `{"typeId":"`+uuid.NewString()+`"}`)
+}
+
+// archivedLead returns a lead whose client is archived.
+func (w *walk) archivedLead() string {
+	lead := w.id(w.do(201, "POST /leads", `{"name":"Gone"}`))
+	client, ok := w.do(201, "POST /leads/{id}/convert", "", lead)["clientId"].(string)
+	require.True(w.t, ok)
+	w.do(200, "POST /clients/{id}/archive", "", client)
+	return lead
+}
+
+// cashier walks shifts and sales.
+func (w *walk) cashier(shift, sale, product string) {
+	w.do(409, "POST /shifts/open", `{"openingCash":0}`)
+	w.do(200, "GET /shifts/current", "")
+	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
+	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
+	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
+	w.do(200, "POST /sales/{id}/refund", "", sale)
+	w.do(409, "POST /sales/{id}/refund", "", sale)
+	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)
+	w.do(409, "POST /shifts/{id}/close", "", shift)
+	w.do(404, "GET /shifts/current", "")
+	w.do(200, "GET /shifts", "", "?status=closed")
 }
 
 func (w *walk) hooks(sub string) {

@@ -202,7 +202,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	if err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Log: log})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run}, Log: log})
 	if err != nil {
 		client.Close()
 		return err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -25,11 +26,14 @@ import (
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/jobs"
+	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
+	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/scheduling"
 	"github.com/tradegrid/tradegrid/services/suppliers"
 	"github.com/tradegrid/tradegrid/services/warehouse"
@@ -46,7 +50,10 @@ type domains struct {
 	warehouse  *warehouse.Service
 	suppliers  *suppliers.Service
 	receipts   *receipts.Service
+	leads      *leads.Service
 	orders     *orders.Service
+	deals      *deals.Service
+	sales      *sales.Service
 	scheduling *scheduling.Service
 	webhooks   *webhooks.Service
 	console    *console.Service
@@ -66,10 +73,10 @@ func declared() []domain.Domain {
 		calendar.Domain(),
 		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
 		clients.Domain(),
-		part("leads", []access.Resource{{Name: "leads"}}, access.Component{Alias: "marketing"}),
+		leads.Domain(),
 		orders.Domain(),
-		part("deals", []access.Resource{{Name: "deals"}}, access.Component{Alias: "deals"}),
-		part("sales", []access.Resource{{Name: "sales"}}, access.Component{Alias: "cashier"}),
+		deals.Domain(),
+		sales.Domain(),
 		warehouse.Domain(),
 		suppliers.Domain(),
 		receipts.Domain(),
@@ -124,21 +131,31 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.offerings = offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
 	})
-	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
+	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
 	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company})
+	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
 	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
 	all.receipts = receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
 	})
+	numbers := numbering.New(numbering.Config{DB: d})
 	all.orders = orders.New(orders.Config{
-		DB: d, Numbers: numbering.New(numbering.Config{DB: d}),
-		Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
+	})
+	all.sales = sales.New(sales.Config{
+		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+		Branches: all.company, PriceLists: all.clients,
 	})
 	all.scheduling = scheduling.New(scheduling.Config{
 		DB: d, Calendar: calendar.New(), Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
 		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
 	})
+	all.deals = deals.New(deals.Config{
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
+	})
+	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
 	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
 	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
 	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
@@ -192,7 +209,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
-	cfg.DB, cfg.Keys = all.db, all.keys
+	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
@@ -207,8 +224,11 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	all.catalog.Register(api)
 	all.offerings.Register(api)
 	all.clients.Register(api)
+	all.leads.Register(api)
 	all.orders.Register(api)
+	all.sales.Register(api)
 	all.warehouse.Register(api)
+	all.deals.Register(api)
 	all.suppliers.Register(api)
 	all.receipts.Register(api)
 	all.scheduling.Register(api)
@@ -225,8 +245,26 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	api := httpapi.New(cfg)
 	all.company.RegisterAdmin(api)
 	all.catalog.RegisterAdmin(api)
+	all.warehouse.RegisterAdmin(api)
+	all.deals.RegisterAdmin(api)
+	all.clients.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
+}
+
+// stockReconciler checks the stock of all companies.
+func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
+	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
+		DB: all.db, Reserves: all.orders.Reserved, Log: log,
+		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
+			ids := make([]tenant.ID, len(page))
+			for i, c := range page {
+				ids[i] = c.ID
+			}
+			return ids, err
+		},
+	})
 }
 
 // setStock sets how many pieces of a product the default warehouse of a company has.

@@ -28,6 +28,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
+	"github.com/tradegrid/tradegrid/services/warehouse"
 )
 
 // commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
@@ -67,7 +68,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
-		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()))
+		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics())
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics())
 	}

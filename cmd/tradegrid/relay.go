@@ -71,6 +71,7 @@ func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayCo
 	}
 	defer client.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(client.Ping(ctx)) })
+	cfg.Jobs = []outbox.Job{newDomains(r.db, domainConfig{Log: log}).stockReconciler(log).Run}
 	relay, err := outbox.NewRelay(r.db, client, cfg)
 	if err != nil {
 		return err

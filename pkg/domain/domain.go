@@ -36,4 +36,6 @@ type Sample struct {
 	Create string // body of POST; a quoted entity such as "CLIENT" is replaced by the id of its sample
 	Change string // body of PATCH; "" = no PATCH
 	Admin  bool   // its operations belong to the admin API; Path is relative to the company
+
+	CreatePath string // path of POST; "" = Path
 }

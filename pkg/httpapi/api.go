@@ -58,22 +58,23 @@ type Gate interface {
 
 // Config configures an [API].
 type Config struct {
-	DB       *db.DB
-	Auth     Authenticator
-	Limiter  *ratelimit.Limiter
-	Gate     Gate           // nil accepts every request
-	Release  string         // shown in X-Api-Release
-	Timeout  time.Duration  // of one request; default 30 s
-	KeyTTL   time.Duration  // how long a stored response is kept; default 7 days
-	KeyLease time.Duration  // how long an unfinished request blocks its key; default 60 s
-	Proxies  []netip.Prefix // networks whose X-Forwarded-For is trusted
-	Keys     *secret.Keys   // encrypt the stored responses of operations that show a secret
-	Log      *slog.Logger
-	KeyQuota *quota.Meter           // counts the bytes of stored responses; nil = no quota
-	Errors   []apierr.Doc           // error codes of the domains, for the page of error codes
-	Entities []string               // records that an <ENTITY>_NOT_FOUND can be about
-	AsyncAPI func() ([]byte, error) // the description of the events; nil serves none
-	Admin    *Admin                 // makes this the admin API; nil = the external API
+	DB        *db.DB
+	Auth      Authenticator
+	Limiter   *ratelimit.Limiter
+	Gate      Gate           // nil accepts every request
+	Release   string         // shown in X-Api-Release
+	Timeout   time.Duration  // of one request; default 30 s
+	KeyTTL    time.Duration  // how long a stored response is kept; default 7 days
+	KeyLease  time.Duration  // how long an unfinished request blocks its key; default 60 s
+	Proxies   []netip.Prefix // networks whose X-Forwarded-For is trusted
+	Keys      *secret.Keys   // encrypt the stored responses of operations that show a secret
+	Log       *slog.Logger
+	Errors    []apierr.Doc           // error codes of the domains, for the page of error codes
+	Entities  []string               // records that an <ENTITY>_NOT_FOUND can be about
+	AsyncAPI  func() ([]byte, error) // the description of the events; nil serves none
+	KeyQuota  *quota.Meter           // counts the bytes of stored responses; nil = no quota
+	Changelog []byte                 // Markdown; nil serves none
+	Admin     *Admin                 // makes this the admin API; nil = the external API
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
@@ -110,6 +111,7 @@ type Op struct {
 	MaxBody     int            // bytes; default [DefaultMaxBody]
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
+	Records     string         // path below which a created record is read; default Path
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 
 	base string                           // path of the API

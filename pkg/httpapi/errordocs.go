@@ -46,11 +46,14 @@ func (a *API) errorDocs() []apierr.Doc {
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 
+// pages are the paths about the API that are not operations.
+var pages = []string{"", "/", "/openapi.json", "/asyncapi.json", "/changelog", "/health"} //nolint:gochecknoglobals // a constant list
+
 // describedPath turns a Fiber route into the path of the API description;
 // the pages about the API are not part of it.
 func (a *API) describedPath(route string) (string, bool) {
 	path, ok := strings.CutPrefix(route, a.of.base)
-	if !ok || path == "" || path == "/" || path == "/openapi.json" || path == "/asyncapi.json" || path == "/health" || strings.HasPrefix(path, "/docs") {
+	if !ok || slices.Contains(pages, path) || strings.HasPrefix(path, "/docs") {
 		return "", false
 	}
 	return fiberParam.ReplaceAllString(path, "{$1}"), true

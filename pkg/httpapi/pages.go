@@ -101,6 +101,9 @@ func (a *API) mountDocs() {
 	if a.cfg.AsyncAPI != nil {
 		a.mountDocument("/asyncapi.json", a.cfg.AsyncAPI)
 	}
+	if len(a.cfg.Changelog) > 0 {
+		a.mountPage("/changelog", newPage("text/markdown; charset=utf-8", a.cfg.Changelog))
+	}
 	a.route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 	a.mountPage("/docs/errors", newPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
 	a.mountPage("/docs/init.js", newPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.of.base))))
@@ -160,6 +163,9 @@ func (a *API) index() []byte {
 	}
 	if a.cfg.AsyncAPI != nil {
 		links["events"] = root + "/asyncapi.json"
+	}
+	if len(a.cfg.Changelog) > 0 {
+		links["changelog"] = root + "/changelog"
 	}
 	raw, err := json.MarshalIndent(struct {
 		Name    string            `json:"name"`

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -85,12 +86,13 @@ func (c *Call) recordHeaders(body any, h map[string]string) {
 	}
 }
 
-// concretePath is the path of an operation without parameters of its own, in the company of the call.
+// concretePath is the path of the records of an operation without parameters of its own, in the company of the call.
 func (c *Call) concretePath() string {
+	path := cmp.Or(c.op.Records, c.op.Path)
 	if c.Principal == nil {
-		return c.op.Path
+		return path
 	}
-	return strings.Replace(c.op.Path, "{"+companyParam+"}", c.Company.String(), 1)
+	return strings.Replace(path, "{"+companyParam+"}", c.Company.String(), 1)
 }
 
 // marshal writes JSON as clients read it: no HTML escapes, no newline at the end.

@@ -46,6 +46,9 @@ type Edit func(*Op)
 // Answers sets the status of success.
 func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
 
+// Records sets the path below which a created record is read, for Location.
+func Records(path string) Edit { return func(op *Op) { op.Records = path } }
+
 // AlsoNeeds names a second component that must be enabled.
 func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }
 

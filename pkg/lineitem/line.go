@@ -38,8 +38,9 @@ type Modifier struct {
 // documents store it.
 type StockItem struct {
 	Product uuid.UUID `json:"productId"`
-	Variant uuid.UUID `json:"variantId"` // zero = none
-	Qty     money.Qty `json:"qty"`       // for the whole line
+	Variant uuid.UUID `json:"variantId"`     // zero = none
+	Qty     money.Qty `json:"qty"`           // for the whole line
+	Out     money.Qty `json:"out,omitempty"` // part of Qty that shipments have taken out already
 }
 
 // line is a line of any document: a struct that embeds [Line].

@@ -22,9 +22,11 @@ func CleanupJobs() []cleanup.Job {
 // cleanUp deletes expired rows while this relay owns bucket 0, so that only one relay does it.
 func (r *Relay) cleanUp(ctx context.Context) {
 	cleanup.Runner{
-		DB: r.db, Jobs: r.cfg.CleanupJobs, Every: r.cfg.Cleanup, Owner: func() bool { return r.stillOwned(r.parts[0]) }, Log: r.log,
+		DB: r.db, Jobs: r.cfg.CleanupJobs, Every: r.cfg.Cleanup, Owner: r.ownsFirst, Log: r.log,
 	}.Run(ctx)
 }
+
+func (r *Relay) ownsFirst() bool { return r.stillOwned(r.parts[0]) }
 
 const sqlMeasure = `SELECT bucket, count(*), min(created_at) FROM outbox WHERE bucket = ANY($1::INT4[]) GROUP BY bucket`
 

@@ -36,9 +36,14 @@ type RelayConfig struct {
 	EventQuota     int64         // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
 	Cleanup        time.Duration // interval between deletions of expired rows, PostgreSQL only [1m]
 	CleanupJobs    []cleanup.Job // jobs that delete expired rows
+	Jobs           []Job         // that run beside the relay
 	Stats          time.Duration // interval between measurements of the outbox [10s]
 	Log            *slog.Logger
 }
+
+// Job runs in every relay until ctx is done. It works only while owner reports that this relay owns bucket 0, which one
+// relay at a time does.
+type Job func(ctx context.Context, owner func() bool)
 
 // Day is 24 hours.
 const day = 24 * time.Hour
@@ -178,6 +183,9 @@ func (r *Relay) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { r.keepLeases(leases, ctx.Done()) })
 	background.Go(func() { r.cleanUp(ctx) })
+	for _, job := range r.cfg.Jobs {
+		background.Go(func() { job(ctx, r.ownsFirst) })
+	}
 	background.Go(func() { r.keepStats(ctx) })
 	background.Go(func() { _ = r.quota.Run(ctx) }) // it ends with ctx and returns nil
 	r.schedule(ctx, work)

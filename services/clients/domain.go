@@ -24,10 +24,14 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "PRICE_LIST_IN_USE", Advice: "Clients or groups have the price list; meta counts both. Assign them another one first."},
 			{Status: 409, Code: "LOYALTY_POINTS_INSUFFICIENT", Advice: "The client has fewer points than redeemPoints. Read the client and redeem at most its points."},
 		},
-		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST", "ADDRESS", "ASSET", "INTERACTION"},
-		Tables:   []resource.Described{table, groups, priceLists, addresses, assets, interactions},
-		Lists:    []domain.Statements{items, addressItems, assetItems, interactionItems, pointsItems},
+		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST", "PRICE", "ADDRESS", "ASSET", "INTERACTION"},
+		Tables:   []resource.Described{table, groups, priceLists, prices, addresses, assets, interactions},
+		Lists:    []domain.Statements{items, priceView, addressItems, assetItems, interactionItems, pointsItems},
 		Samples: []domain.Sample{{
+			Entity: "PRICE_LIST", Path: "/clients/price-lists", Admin: true, Create: `{"name":"Wholesale"}`, Change: `{"name":"Large orders"}`,
+		}, {
+			Entity: "CLIENT_GROUP", Path: "/clients/groups", Admin: true, Create: `{"name":"Dealers","priceListId":"PRICE_LIST"}`, Change: `{"name":"Shops","priceListId":null}`,
+		}, {
 			Entity: "CLIENT", Path: "/clients", Change: `{"marketingConsent":false,"birthday":null,"displayName":"Acme & Co"}`,
 			Create: `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"office@example.com",
 				"tags":["wholesale"],"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":100000,"slaHours":4,"marketingConsent":true}`,

@@ -131,7 +131,7 @@ func (s *Service) UpdatePriceList(ctx context.Context, tx *db.Tx, by access.Call
 	return priceLists.Change(ctx, tx, by, id, func(_ PriceListRecord, l *PriceListRecord) error { in.Apply(&l.PriceListFields); return nil })
 }
 
-// DeletePriceList deletes a price list that no client and no group has.
+// DeletePriceList deletes a price list that no client and no group has, with its prices.
 func (s *Service) DeletePriceList(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) error {
 	tx.ReadsMore()
 	return priceLists.Delete(ctx, tx, by, id, func(PriceListRecord) error {
@@ -144,6 +144,7 @@ func (s *Service) DeletePriceList(ctx context.Context, tx *db.Tx, by access.Call
 			err = apierr.StateConflict("PRICE_LIST_IN_USE", "%d clients and %d groups have the price list; assign them another one first", clients, groups).
 				With("clients", clients).With("groups", groups)
 		}
+		removePrices(tx, by.Company, id)
 		return err
 	})
 }

@@ -2,11 +2,27 @@ package clients
 
 import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
+// RegisterAdmin adds the operations on directories that operators maintain.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	r := group.On(api, s.db)
+	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups)
+	httpapi.Create(r, "/clients/groups", "createClientGroup", "Create a client group", s.CreateGroup)
+	httpapi.Get(r, "/clients/groups/{id}", "getClientGroup", "Read a client group", s.Group)
+	httpapi.Update(r, "/clients/groups/{id}", "updateClientGroup", "Change a client group", s.UpdateGroup)
+	httpapi.Delete(r, "/clients/groups/{id}", "deleteClientGroup", "Delete a client group", s.DeleteGroup)
+	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists)
+	httpapi.Create(r, "/clients/price-lists", "createPriceList", "Create a price list", s.CreatePriceList)
+	httpapi.Get(r, "/clients/price-lists/{id}", "getPriceList", "Read a price list", s.PriceList)
+	httpapi.Update(r, "/clients/price-lists/{id}", "updatePriceList", "Change a price list", s.UpdatePriceList)
+	httpapi.Delete(r, "/clients/price-lists/{id}", "deletePriceList", "Delete a price list", s.DeletePriceList)
+}
+
 // Register adds the operations on clients.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/clients", "listClients", "List clients", s.List)
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create)
+	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and change up to 100 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update})
 	// Fixed paths come before {id}, which would match them.
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups)
 	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists)

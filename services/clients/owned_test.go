@@ -1,7 +1,6 @@
 package clients_test
 
 import (
-	"context"
 	"net/http"
 	"slices"
 	"sync"
@@ -11,9 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
-	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/services/clients"
 )
 
 // kinds are the records that belong to clients and can be changed: their paths, a body with every field, and their entity.
@@ -218,10 +216,10 @@ func TestAddressesAndAssetsOfDocuments(t *testing.T) {
 	_, found, err = f.service.AddressLabel(t.Context(), f.db, stranger, address)
 	require.NoError(t, err)
 	require.False(t, found)
-	known, err := clientAssets(t.Context(), f.db, f.Principal.Company, []uuid.UUID{asset, address})
+	known, err := clients.KnownAssets(t.Context(), f.db, f.Principal.Company, []uuid.UUID{asset, address})
 	require.NoError(t, err)
 	require.Equal(t, []uuid.UUID{asset}, known)
-	known, err = clientAssets(t.Context(), f.db, stranger, []uuid.UUID{asset})
+	known, err = clients.KnownAssets(t.Context(), f.db, stranger, []uuid.UUID{asset})
 	require.NoError(t, err)
 	require.Empty(t, known)
 }
@@ -376,64 +374,74 @@ func TestAnonymizeDuringOtherChanges(t *testing.T) {
 	}
 }
 
-func TestGroupsAndPriceLists(t *testing.T) {
+func TestOperatorsMaintainGroupsAndPriceLists(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	var group groupRecord
-	var prices priceListRecord
-	run := func(change func(ctx context.Context, tx *db.Tx, by access.Caller) error) error {
-		return f.tx(t, func(ctx context.Context, tx *db.Tx) error { return change(ctx, tx, f.by()) })
-	}
-	require.NoError(t, run(func(ctx context.Context, tx *db.Tx, by access.Caller) (err error) {
-		prices, err = f.service.CreatePriceList(ctx, tx, by, priceListFields{Name: "Retail"})
-		return err
-	}))
-	require.NoError(t, run(func(ctx context.Context, tx *db.Tx, by access.Caller) (err error) {
-		group, err = f.service.CreateGroup(ctx, tx, by, groupFields{Name: "Dealers"})
-		return err
-	}))
-	missing := uuid.New()
-	require.ErrorContains(t, run(func(ctx context.Context, tx *db.Tx, by access.Caller) error {
-		_, err := f.service.CreateGroup(ctx, tx, by, groupFields{Name: "x", PriceListID: &missing})
-		return err
-	}), "PRICE_LIST_NOT_FOUND")
-	require.ErrorContains(t, run(func(ctx context.Context, tx *db.Tx, by access.Caller) error {
-		_, err := f.service.UpdateGroup(ctx, tx, by, group.ID, patchGroup(groupFields{PriceListID: &missing}, "priceListId"))
-		return err
-	}), "PRICE_LIST_NOT_FOUND")
-	require.NoError(t, run(func(ctx context.Context, tx *db.Tx, by access.Caller) (err error) {
-		group, err = f.service.UpdateGroup(ctx, tx, by, group.ID, patchGroup(groupFields{Name: "Big dealers", PriceListID: &prices.ID}, "name", "priceListId"))
-		return err
-	}))
-	require.NoError(t, run(func(ctx context.Context, tx *db.Tx, by access.Caller) (err error) {
-		prices, err = f.service.UpdatePriceList(ctx, tx, by, prices.ID, patchList(priceListFields{Name: "Shops"}, "name"))
-		return err
-	}))
-	got, err := f.service.Group(t.Context(), f.by(), group.ID)
-	require.NoError(t, err)
-	require.Equal(t, "Big dealers", got.Name)
-	require.Equal(t, int64(2), got.Version)
-	list, err := f.service.PriceList(t.Context(), f.by(), prices.ID)
-	require.NoError(t, err)
-	require.Equal(t, "Shops", list.Name)
+	f.server.ServeAdmin(f.service.RegisterAdmin)
+	admin, stranger := f.Admin(), f.server.Company().Admin()
+	prices := admin.Do(t, "POST", "/clients/price-lists", `{"name":" retail "}`).OK(201)
+	list := "/clients/price-lists/" + prices["id"].(string)
+	require.Equal(t, "retail", prices["name"])
+	made := admin.Do(t, "POST", "/clients/groups", `{"name":"Dealers"}`).OK(201)
+	group := "/clients/groups/" + made["id"].(string)
+	require.Equal(t, map[string]string{"name": "REQUIRED"}, admin.Do(t, "POST", "/clients/groups", `{}`).Fields())
+	require.Equal(t, map[string]string{"name": "LENGTH"}, admin.Do(t, "PATCH", list, `{"name":" "}`).Fields())
+	missing := map[string]any{"name": "x", "priceListId": uuid.New()}
+	admin.Do(t, "POST", "/clients/groups", missing).Fault(404, "PRICE_LIST_NOT_FOUND")
+	admin.Do(t, "PATCH", group, missing).Fault(404, "PRICE_LIST_NOT_FOUND")
 
-	deleteGroup := func() error {
-		return run(func(ctx context.Context, tx *db.Tx, by access.Caller) error {
-			return f.service.DeleteGroup(ctx, tx, by, group.ID)
-		})
+	changed := admin.Do(t, "PATCH", group, map[string]any{"name": "Big dealers", "priceListId": prices["id"]}, apitest.Header{"If-Match", `"1"`}).OK(200)
+	require.Equal(t, []any{"Big dealers", prices["id"], 2.0}, []any{changed["name"], changed["priceListId"], changed["version"]})
+	require.Equal(t, changed, admin.Do(t, "GET", group, nil).OK(200))
+	require.Equal(t, "Shops", admin.Do(t, "PATCH", list, `{"name":"Shops"}`).OK(200)["name"])
+	require.Equal(t, "Shops", admin.Do(t, "GET", list, nil).OK(200)["name"])
+	admin.Do(t, "DELETE", group, nil, apitest.Header{"If-Match", `"1"`}).Fault(412, "PRECONDITION_FAILED")
+	for _, name := range []string{"apple", "Banana", "Äpfel"} {
+		admin.Do(t, "POST", "/clients/price-lists", map[string]any{"name": name}).OK(201)
 	}
-	deleteList := func() error {
-		return run(func(ctx context.Context, tx *db.Tx, by access.Caller) error {
-			return f.service.DeletePriceList(ctx, tx, by, prices.ID)
-		})
+	var lists []struct{ Name string }
+	f.Do(t, "GET", "/clients/price-lists", nil).Decode(&lists)
+	require.Equal(t, []struct{ Name string }{{"Äpfel"}, {"apple"}, {"Banana"}, {"Shops"}}, lists, "sorted as names are")
+
+	for path, code := range map[string]string{group: "CLIENT_GROUP_NOT_FOUND", list: "PRICE_LIST_NOT_FOUND"} {
+		stranger.Do(t, "GET", path, nil).Fault(404, code)
+		stranger.Do(t, "PATCH", path, `{"name":"x"}`).Fault(404, code)
+		stranger.Do(t, "DELETE", path, nil).Fault(404, code)
+		f.Do(t, "DELETE", path, nil).Fault(404, "ROUTE_NOT_FOUND")
 	}
-	id := f.create(t, map[string]any{"displayName": "In", "groupId": group.ID, "priceListId": prices.ID})["id"].(string)
-	require.ErrorContains(t, deleteGroup(), "CLIENT_GROUP_IN_USE")
-	require.ErrorContains(t, deleteList(), "PRICE_LIST_IN_USE")
+
+	id := f.create(t, map[string]any{"displayName": "In", "groupId": made["id"], "priceListId": prices["id"]})["id"].(string)
+	require.Equal(t, map[string]any{"clients": 1.0}, admin.Do(t, "DELETE", group, nil).Fault(409, "CLIENT_GROUP_IN_USE")["meta"])
+	require.Equal(t, map[string]any{"clients": 1.0, "groups": 1.0}, admin.Do(t, "DELETE", list, nil).Fault(409, "PRICE_LIST_IN_USE")["meta"])
 	f.Do(t, "PATCH", "/clients/"+id, `{"groupId":null,"priceListId":null}`).OK(200)
-	require.ErrorContains(t, deleteList(), "PRICE_LIST_IN_USE", "the group has it")
-	require.NoError(t, deleteGroup())
-	require.NoError(t, deleteList())
-	require.ErrorContains(t, deleteGroup(), "CLIENT_GROUP_NOT_FOUND")
+	require.Equal(t, map[string]any{"clients": 0.0, "groups": 1.0}, admin.Do(t, "DELETE", list, nil).Fault(409, "PRICE_LIST_IN_USE")["meta"])
+	admin.Do(t, "DELETE", group, nil).OK(204)
+	admin.Do(t, "DELETE", list, nil).OK(204)
+	admin.Do(t, "DELETE", group, nil).Fault(404, "CLIENT_GROUP_NOT_FOUND")
 	require.JSONEq(t, `[]`, string(f.Do(t, "GET", "/clients/groups", nil).Body))
+}
+
+func TestBatchOfClients(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	id := f.create(t, map[string]any{"displayName": "First"})["id"]
+	body := map[string]any{"items": []any{
+		map[string]any{"op": "create", "body": map[string]any{"kind": "legal", "displayName": "Second"}},
+		map[string]any{"op": "update", "id": id, "body": map[string]any{"displayName": "1st"}},
+		map[string]any{"op": "create", "body": map[string]any{"kind": "legal"}},
+		map[string]any{"op": "update", "id": uuid.NewString(), "body": map[string]any{"note": "x"}},
+		map[string]any{"op": "create", "body": map[string]any{"kind": "legal", "displayName": "Third", "groupId": uuid.New()}},
+	}}
+	key := apitest.Header{"X-Idempotency-Key", uuid.NewString()}
+	got := f.Do(t, "POST", "/clients/batch", body, key).OK(200)["results"].([]any)
+	var status []any
+	for _, r := range got {
+		status = append(status, r.(map[string]any)["status"])
+	}
+	require.Equal(t, []any{201.0, 200.0, 400.0, 404.0, 404.0}, status)
+	require.Equal(t, "1st", f.Do(t, "GET", "/clients/"+id.(string), nil).OK(200)["displayName"])
+	require.Equal(t, got, f.Do(t, "POST", "/clients/batch", body, key).OK(200)["results"])
+	names, _ := f.events(t)
+	require.ElementsMatch(t, []string{"client.created", "client.created", "client.updated"}, names)
+	require.Equal(t, 2.0, f.Do(t, "GET", "/clients", nil).OK(200)["total"])
 }

@@ -11,23 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/trade"
-	"github.com/tradegrid/tradegrid/services/clients"
-)
-
-// Short names of what the tests use often.
-type (
-	groupRecord     = clients.GroupRecord
-	groupFields     = clients.GroupFields
-	priceListRecord = clients.PriceListRecord
-	priceListFields = clients.PriceListFields
-)
-
-var (
-	clientAssets = clients.KnownAssets
-	patchGroup   = record.PatchOf[groupFields]
-	patchList    = record.PatchOf[priceListFields]
 )
 
 func (f kit) addPoints(t *testing.T, client uuid.UUID, delta int64, reason string, sale *uuid.UUID) error {

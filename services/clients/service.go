@@ -28,16 +28,18 @@ type Users interface {
 type Config struct {
 	DB    *db.DB
 	Users Users
+	Items Items // only needed to set prices
 }
 
 // Service manages the clients of all companies.
 type Service struct {
 	db    *db.DB
 	users Users
+	items Items
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB, users: cfg.Users} }
+func New(cfg Config) *Service { return &Service{db: cfg.DB, users: cfg.Users, items: cfg.Items} }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {

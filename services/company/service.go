@@ -29,7 +29,8 @@ type Warehouses interface {
 type Config struct {
 	DB         *db.DB
 	Warehouses Warehouses
-	Access     *access.Registry // scopes and components that there are
+	Pipelines  func(tx *db.Tx, company tenant.ID) // queues the deal types of a new company; nil = it gets none
+	Access     *access.Registry                   // scopes and components that there are
 	Log        *slog.Logger
 	Cell       string // two base62 characters that name this cell in tokens; "" = c1
 	CacheSize  int    // tokens that are remembered; 0 = 50 000
@@ -39,6 +40,7 @@ type Config struct {
 type Service struct {
 	db         *db.DB
 	warehouses Warehouses
+	pipelines  func(tx *db.Tx, company tenant.ID)
 	access     *access.Registry
 	log        *slog.Logger
 	cell       string
@@ -60,7 +62,7 @@ func New(cfg Config) *Service {
 	}
 	cfg.Cell = cmp.Or(cfg.Cell, "c1")
 	return &Service{
-		db: cfg.DB, warehouses: cfg.Warehouses, access: cfg.Access, log: cfg.Log, cell: cfg.Cell,
+		db: cfg.DB, warehouses: cfg.Warehouses, pipelines: cfg.Pipelines, access: cfg.Access, log: cfg.Log, cell: cfg.Cell,
 		cache: newCache(cfg.CacheSize), used: newUsage(),
 	}
 }
@@ -79,6 +81,9 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company
 		return Company{}, err
 	}
 	s.warehouses.CreateDefault(tx, c.ID, b.ID, b.Name)
+	if s.pipelines != nil {
+		s.pipelines(tx, c.ID)
+	}
 	return c, nil
 }
 

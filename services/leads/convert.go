@@ -78,8 +78,12 @@ func (s *Service) ConvertToDeal(ctx context.Context, tx *db.Tx, by access.Caller
 	return DealConversion{DealID: deal, ClientID: *l.ClientID}, s.storeConverted(ctx, tx, by, kept, &l)
 }
 
-// linkClient sets the client of a lead that has none; made reports whether it had to be created.
+// linkClient sets the client of a lead that has none, and the name of its user for the events; made reports whether the client
+// had to be created.
 func (s *Service) linkClient(ctx context.Context, tx *db.Tx, by access.Caller, l *Lead) (made bool, err error) {
+	if err := s.fillNames(ctx, tx, by.Company, l); err != nil {
+		return false, err
+	}
 	if l.ClientID != nil {
 		return false, nil
 	}
@@ -96,11 +100,9 @@ func (s *Service) linkClient(ctx context.Context, tx *db.Tx, by access.Caller, l
 	return !found, err
 }
 
+// storeConverted stores a lead with its new client or deal.
 func (s *Service) storeConverted(ctx context.Context, tx *db.Tx, by access.Caller, kept resource.Kept[Lead], l *Lead) error {
 	l.Status = StatusConverted
-	if err := s.fillNames(ctx, tx, by.Company, l); err != nil {
-		return err
-	}
 	events := []event.Event[Lead]{converted}
 	if kept.Before.Status != StatusConverted {
 		events = []event.Event[Lead]{statusChanged, converted}

@@ -18,7 +18,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/calendar"
+	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
+	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/leads"
 )
 
@@ -55,15 +58,35 @@ type kit struct {
 	t      *testing.T
 	db     *db.DB
 	server *apitest.Server
+	deals  *deals.Service
 }
 
 func setup(t *testing.T, edit ...func(*access.Principal)) kit {
 	t.Helper()
 	d, users := dbtest.Open(t), people{anna: "Anna", bert: "Bert", unnamed: ""}
 	c := clients.New(clients.Config{DB: d, Users: users})
-	s := leads.New(leads.Config{DB: d, Users: users, Clients: c})
-	server := apitest.New(t, d, c.Register, s.Register)
-	return kit{server.Company(edit...), t, d, server}
+	made := deals.New(deals.Config{DB: d, Access: apitest.Registry(), Catalog: catalog.New(catalog.Config{DB: d}), Clients: c, Users: users, Calendar: calendar.New()})
+	s := leads.New(leads.Config{DB: d, Users: users, Clients: c, Deals: made})
+	server := apitest.New(t, d, c.Register, s.Register, made.Register)
+	return kit{server.Company(edit...), t, d, server, made}
+}
+
+// run runs a change of a service.
+func (k kit) run(change func(ctx context.Context, tx *db.Tx) error) {
+	k.t.Helper()
+	require.NoError(k.t, k.db.RunTx(k.t.Context(), "test", change))
+}
+
+// pipelines gives the company the deal types of a new one.
+func (k kit) pipelines() {
+	k.t.Helper()
+	k.run(func(_ context.Context, tx *db.Tx) error { deals.CreateDefault(tx, k.Principal.Company); return nil })
+}
+
+func (k kit) array(path string) (all []object) {
+	k.t.Helper()
+	k.Do(k.t, "GET", path, nil).Decode(&all)
+	return all
 }
 
 func (k kit) post(body any) object {
@@ -160,7 +183,7 @@ func TestRepeatsReturnTheStoredLead(t *testing.T) {
 	require.NotEqual(t, first["id"], k.post(`{"externalId":"7"}`)["id"], "the default source")
 	require.NotEqual(t, first["id"], k.post(`{"source":"shop","externalId":"8"}`)["id"])
 	require.NotEqual(t, k.post(`{"source":"shop"}`)["id"], k.post(`{"source":"shop"}`)["id"], "without an external id")
-	other := kit{k.server.Company(), t, k.db, k.server}
+	other := kit{k.server.Company(), t, k.db, k.server, k.deals}
 	require.NotEqual(t, first["id"], other.post(`{"source":"shop","externalId":"7"}`)["id"], "another company")
 
 	key := apitest.Header{"X-Idempotency-Key", uuid.NewString()}
@@ -177,7 +200,7 @@ func TestParallelRepeatsCreateOneLead(t *testing.T) {
 	k := setup(t)
 	// Two servers, so that the requests meet in the database and not in the process.
 	peer := setup(t)
-	same := kit{peer.server.Caller(k.Principal.Company), t, peer.db, peer.server}
+	same := kit{peer.server.Caller(k.Principal.Company), t, peer.db, peer.server, peer.deals}
 	const n = 12
 	ids, fresh := make([]string, n), make([]bool, n)
 	var wg sync.WaitGroup
@@ -256,7 +279,9 @@ func TestAssign(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	id := k.post(`{}`)["id"].(string)
-	assign := func(to any) *apitest.Response { return k.Do(t, "POST", "/leads/"+id+"/assign", object{"assigneeId": to}) }
+	assign := func(to any) *apitest.Response {
+		return k.Do(t, "POST", "/leads/"+id+"/assign", object{"assigneeId": to})
+	}
 	got := assign(anna).OK(200)
 	require.Equal(t, []any{anna.String(), "Anna", 2.0}, []any{got["assignedToId"], got["assignedToName"], got["version"]})
 	require.Equal(t, got, assign(anna).OK(200), "again changes nothing")

@@ -106,7 +106,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 	if o.PayDueAt == nil && found.client != nil && found.client.PaymentTermsDays != nil {
 		o.PayDueAt = dueAfter(o.CreatedAt.Std(), *found.client.PaymentTermsDays)
 	}
-	if err := o.settleDelivery(); err != nil {
+	if err := o.settleDelivery(nil); err != nil {
 		return Order{}, err
 	}
 	return o, o.settle()
@@ -180,13 +180,16 @@ type announcement struct {
 	before, order *Order
 	raw           json.RawMessage
 	changed       []string
+	extra         any   // fields that the event adds to the order, unless it takes them from the order itself
 	offset        int64 // of the event among the events of one change
 }
 
 func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, e event.Event[Order], a announcement) error {
+	if a.extra == nil {
+		a.extra = e.Extra(a.before, a.order, a.changed)
+	}
 	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: e.Name, Actor: by.Actor, Type: aggregate, ID: a.order.ID, Meta: a.order.Meta, Offset: a.offset,
-		Data: a.raw, Extra: e.Extra(a.before, a.order, a.changed),
+		Name: e.Name, Actor: by.Actor, Type: aggregate, ID: a.order.ID, Meta: a.order.Meta, Offset: a.offset, Data: a.raw, Extra: a.extra,
 	})
 }
 

@@ -21,9 +21,9 @@ import (
 
 // HistoryEntry is the change of one field.
 type HistoryEntry struct {
-	Field   string        `json:"field"`
-	From    any           `json:"from" doc:"previous value; for lines their number"`
-	To      any           `json:"to" doc:"new value; for lines their number"`
+	Field   string        `json:"field" doc:"name of the field of the order; lines if they were replaced, shippedQty for shipments"`
+	From    any           `json:"from" doc:"previous value; for lines their number, for shippedQty the sum of all lines"`
+	To      any           `json:"to" doc:"new value; for lines their number, for shippedQty the sum of all lines"`
 	ActorID string        `json:"actorId"`
 	At      jsontype.Time `json:"at"`
 }
@@ -54,6 +54,18 @@ func difference(kept record.Snapshot, before, after *Order) ([]change, error) {
 	}
 	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(a.field, b.field) })
 	return changes, nil
+}
+
+// historyOf returns the changes as the history has them: of shipments it has the shipped quantity, not the lines.
+func historyOf(before, after *Order, changes []change) []change {
+	kept := slices.Clone(changes)
+	if slices.EqualFunc(before.Lines, after.Lines, func(a, b Line) bool { return a.ID == b.ID }) {
+		kept = slices.DeleteFunc(kept, func(c change) bool { return c.field == "lines" })
+	}
+	if from, to := before.shipped(), after.shipped(); from != to {
+		kept = append(kept, change{"shippedQty", from.String(), to.String()})
+	}
+	return kept
 }
 
 func namesOf(changes []change) []string {

@@ -19,6 +19,15 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Change an order", s.Update)
 	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History)
 	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", http.StatusOK), s.httpMove)
+	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", http.StatusOK), s.httpMoveDelivery)
+	httpapi.Get(r, "/orders/{id}/shipments", "listShipments", "List the shipments of an order", s.Shipments)
+	httpapi.GetIn(r, "/orders/{id}/shipments/{shipmentId}", "getShipment", "Read a shipment of an order", s.Shipment)
+
+	// Shipments depend on nothing but rows that they lock: the order, the counter, and stock. At SERIALIZABLE all that wait for
+	// the counter would have to start again.
+	locked := group.On(api, s.db, db.ReadCommitted())
+	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Post a shipment of an order", s.Ship)
+	httpapi.CommandIn(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.CancelShipment)
 }
 
 type inputRequest struct {
@@ -52,5 +61,16 @@ type moveRequest struct {
 func (s *Service) httpMove(ctx context.Context, in *moveRequest) (*httpapi.Reply[Order], error) {
 	return httpapi.Mutate(ctx, s.db, &in.Call, "moveOrder", func(ctx context.Context, tx *db.Tx) (Order, error) {
 		return s.Move(ctx, tx, in.Caller, in.ID, in.Next)
+	})
+}
+
+type moveDeliveryRequest struct {
+	httpapi.ByID
+	Next string `path:"next" enum:"pending,packing,shipped,delivered,returned"`
+}
+
+func (s *Service) httpMoveDelivery(ctx context.Context, in *moveDeliveryRequest) (*httpapi.Reply[Order], error) {
+	return httpapi.Mutate(ctx, s.db, &in.Call, "moveOrderDelivery", func(ctx context.Context, tx *db.Tx) (Order, error) {
+		return s.MoveDelivery(ctx, tx, in.Caller, in.ID, in.Next)
 	})
 }

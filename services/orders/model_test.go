@@ -3,6 +3,7 @@ package orders_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"testing"
@@ -30,6 +31,15 @@ func chaotic(t testing.TB, p float64) *db.DB {
 type modelLine struct {
 	product    string // wood, bolt, kit or "" for custom
 	qty, price int64
+	shipped    int64
+	out        map[string]int64 // of what the line takes, by product: taken by shipments
+}
+
+// modelShipment is a posted shipment: what it has of each line, and what it took for each, by product.
+type modelShipment struct {
+	id    string
+	parts map[int]int64
+	taken map[int]map[string]int64
 }
 
 type modelOrder struct {
@@ -40,13 +50,16 @@ type modelOrder struct {
 	bp, delivery  int64
 	prepaid       int64
 	everPaid, ann bool
+	delivered     string // delivery status
+	shipments     []modelShipment
 }
 
 // model is what a company should look like.
 type model struct {
-	orders  []*modelOrder
-	moved   map[string]int64 // physical thousandths that left, by product
-	balance int64
+	orders    []*modelOrder
+	moved     map[string]int64 // physical thousandths that left, by product
+	balance   int64
+	shipments int // last number
 }
 
 func (o *modelOrder) amounts() (subtotal, total int64) {
@@ -73,19 +86,33 @@ func (o *modelOrder) paymentStatus() string {
 	return "partial"
 }
 
-// takes is what the lines take from the warehouse, in thousandths by product.
-func (o *modelOrder) takes() map[string]int64 {
-	takes := map[string]int64{}
+// takes is what the line takes from the warehouse, in thousandths by product.
+func (l modelLine) takes() map[string]int64 {
+	switch l.product {
+	case "kit":
+		return map[string]int64{"wood": (l.qty*2500 + 500) / 1000, "bolt": l.qty * 4}
+	case "wood", "bolt":
+		return map[string]int64{l.product: l.qty}
+	}
+	return nil
+}
+
+// left is what has not been shipped of what the lines take.
+func (o *modelOrder) left() map[string]int64 {
+	left := map[string]int64{}
 	for _, l := range o.lines {
-		switch l.product {
-		case "kit":
-			takes["wood"] += (l.qty*2500 + 500) / 1000
-			takes["bolt"] += l.qty * 4
-		case "wood", "bolt":
-			takes[l.product] += l.qty
+		for product, n := range l.takes() {
+			left[product] += n - l.out[product]
 		}
 	}
-	return takes
+	return left
+}
+
+func (o *modelOrder) shipped() (n int64) {
+	for _, l := range o.lines {
+		n += l.shipped
+	}
+	return n
 }
 
 func (o *modelOrder) final() bool { return o.status == "completed" || o.status == "cancelled" }
@@ -93,7 +120,7 @@ func (o *modelOrder) final() bool { return o.status == "completed" || o.status =
 func (m *model) reserved(product string) (n int64) {
 	for _, o := range m.orders {
 		if !o.final() {
-			n += o.takes()[product]
+			n += o.left()[product]
 		}
 	}
 	return n
@@ -136,6 +163,11 @@ func (o *modelOrder) same(t require.TestingT, got map[string]any) {
 	for field, v := range want {
 		require.Equal(t, v, got[field], field)
 	}
+	if o.delivered == "" {
+		require.Nil(t, got["deliveryStatus"])
+	} else {
+		require.Equal(t, o.delivered, got["deliveryStatus"])
+	}
 	var sum float64
 	for i, l := range got["lines"].([]any) {
 		l := l.(map[string]any)
@@ -143,9 +175,10 @@ func (o *modelOrder) same(t require.TestingT, got map[string]any) {
 		require.GreaterOrEqual(t, l["total"], 0.0)
 		reserved := 0.0
 		if o.lines[i].product != "" && !o.final() {
-			reserved = float64(o.lines[i].qty) / 1000
+			reserved = float64(o.lines[i].qty-o.lines[i].shipped) / 1000
 		}
 		require.Equal(t, reserved, l["reservedQty"])
+		require.Equal(t, float64(o.lines[i].shipped)/1000, l["shippedQty"])
 	}
 	require.Equal(t, float64(total), sum, "the totals of the lines make the total")
 }
@@ -162,7 +195,7 @@ func TestOrdersFollowTheModel(t *testing.T) {
 		ann.CreditLimit = 0
 		s.n.clients[s.ann] = ann
 		m := &model{moved: map[string]int64{}}
-		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
 			s.step(rt, m)
 		}
 		s.check(rt, m)
@@ -175,11 +208,125 @@ func (s *kit) step(rt *rapid.T, m *model) {
 		return
 	}
 	o := m.orders[rapid.IntRange(0, len(m.orders)-1).Draw(rt, "order")]
-	if rapid.Bool().Draw(rt, "move") {
+	switch rapid.SampledFrom([]string{"move", "patch", "ship", "ship", "unship", "deliver"}).Draw(rt, "what") {
+	case "move":
 		s.moveStep(rt, m, o)
+	case "patch":
+		s.patchStep(rt, m, o)
+	case "ship":
+		s.shipStep(rt, m, o)
+	case "unship":
+		s.unshipStep(rt, m, o)
+	case "deliver":
+		s.deliverStep(rt, m, o)
+	}
+}
+
+func (s *kit) shipStep(rt *rapid.T, m *model, o *modelOrder) {
+	parts := map[int]int64{}
+	for i, l := range o.lines {
+		if left := l.qty - l.shipped; left > 0 && o.status != "completed" {
+			parts[i] = left
+		}
+	}
+	var body any
+	if len(parts) > 0 && rapid.Bool().Draw(rt, "part") {
+		i := rapid.SampledFrom(slices.Sorted(maps.Keys(parts))).Draw(rt, "line")
+		parts = map[int]int64{i: rapid.Int64Range(1, parts[i]).Draw(rt, "shipped")}
+		stored := s.Do(s.t, "GET", "/orders/"+o.id, nil).OK(200)
+		body = map[string]any{"items": []any{item(stored, i, float64(parts[i])/1000)}}
+	}
+	res := s.ship(o.id, body)
+	switch {
+	case res.Status == 503:
+		return
+	case o.status == "cancelled":
+		res.Fault(409, "ORDER_CANCELLED")
+		return
+	case o.delivered == "delivered" || o.delivered == "returned":
+		res.Fault(409, "ORDER_DELIVERY_TRANSITION_INVALID")
+		return
+	case len(parts) == 0:
+		res.Fault(409, "SHIPMENT_NOTHING_TO_SHIP")
 		return
 	}
-	s.patchStep(rt, m, o)
+	got := res.OK(201)
+	m.shipments++
+	require.EqualValues(rt, m.shipments, got["number"])
+	sh := modelShipment{id: got["id"].(string), parts: parts, taken: map[int]map[string]int64{}}
+	for i, n := range parts {
+		l := &o.lines[i]
+		l.shipped += n
+		sh.taken[i] = map[string]int64{}
+		for product, q := range l.takes() {
+			if l.out == nil {
+				l.out = map[string]int64{}
+			}
+			taken := max(0, (q*l.shipped*2+l.qty)/(2*l.qty)-l.out[product])
+			l.out[product] += taken
+			sh.taken[i][product] = taken
+			m.moved[product] += taken
+		}
+	}
+	o.shipments = append(o.shipments, sh)
+	o.delivered = "shipped"
+}
+
+func (s *kit) unshipStep(rt *rapid.T, m *model, o *modelOrder) {
+	if len(o.shipments) == 0 {
+		return
+	}
+	at := rapid.IntRange(0, len(o.shipments)-1).Draw(rt, "shipment")
+	sh := o.shipments[at]
+	res := s.cancel(o.id, sh.id)
+	switch {
+	case res.Status == 503:
+		return
+	case o.delivered == "returned":
+		res.Fault(409, "ORDER_DELIVERY_TRANSITION_INVALID")
+		return
+	}
+	res.OK(200)
+	o.shipments = slices.Delete(o.shipments, at, at+1)
+	for i, n := range sh.parts {
+		o.lines[i].shipped -= n
+		for product, taken := range sh.taken[i] {
+			o.lines[i].out[product] -= taken
+			m.moved[product] -= taken
+		}
+	}
+	if o.shipped() == 0 {
+		o.delivered = ""
+	}
+}
+
+func (s *kit) deliverStep(rt *rapid.T, m *model, o *modelOrder) {
+	to := rapid.SampledFrom([]string{"pending", "packing", "shipped", "delivered", "returned"}).Draw(rt, "to")
+	allowed := map[string][]string{
+		"": {"pending"}, "pending": {"packing", "shipped"}, "packing": {"pending", "shipped"}, "shipped": {"delivered", "returned"}, "delivered": {"returned"},
+	}
+	res := s.deliver(o.id, to)
+	switch {
+	case res.Status == 503:
+		return
+	case o.status == "cancelled":
+		res.Fault(409, "ORDER_CANCELLED")
+		return
+	case !slices.Contains(allowed[o.delivered], to):
+		res.Fault(409, "ORDER_DELIVERY_TRANSITION_INVALID")
+		return
+	}
+	o.delivered = to
+	o.same(rt, res.OK(200))
+	if to == "returned" {
+		for _, sh := range o.shipments {
+			for _, taken := range sh.taken {
+				for product, n := range taken {
+					m.moved[product] -= n
+				}
+			}
+		}
+	}
 }
 
 func (s *kit) createStep(rt *rapid.T, m *model) {
@@ -221,6 +368,8 @@ func (s *kit) patchStep(rt *rapid.T, m *model, o *modelOrder) {
 		body["items"] = s.items(next.lines)
 		if o.status != "new" && o.status != "confirmed" {
 			locked = "ORDER_ITEMS_LOCKED"
+		} else if o.shipped() > 0 {
+			locked = "ORDER_HAS_SHIPMENTS"
 		}
 	}
 	if rapid.Bool().Draw(rt, "discount?") {
@@ -265,9 +414,13 @@ func (s *kit) moveStep(rt *rapid.T, m *model, o *modelOrder) {
 		res.Fault(409, "ORDER_STATUS_TRANSITION_INVALID")
 		return
 	}
+	if to == "cancelled" && o.shipped() > 0 {
+		res.Fault(409, "ORDER_HAS_SHIPMENTS")
+		return
+	}
 	o.status = to
 	if to == "completed" {
-		for product, n := range o.takes() {
+		for product, n := range o.left() {
 			m.moved[product] += n
 		}
 		if o.ann {

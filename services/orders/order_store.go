@@ -55,7 +55,7 @@ func updateOrder(tx *db.Tx, before, o *Order) {
 
 // sameLine reports whether a stored line is unchanged.
 func sameLine(a, b Line) bool {
-	return a.ID == b.ID && a.DiscountAmount == b.DiscountAmount && a.ReservedQty == b.ReservedQty
+	return a.ID == b.ID && a.DiscountAmount == b.DiscountAmount && a.ReservedQty == b.ReservedQty && a.ShippedQty == b.ShippedQty
 }
 
 const sqlSelectStored = `SELECT EXISTS (SELECT 1 FROM orders WHERE company_id = $1 AND id = $2)`

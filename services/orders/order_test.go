@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -357,6 +358,66 @@ func TestCreditLimit(t *testing.T) {
 	require.Equal(t, map[string]any{"creditLimit": 10000.0, "used": 6000.0, "required": 4001.0}, meta)
 	s.patch(second, `{"prepaidAmount":1}`).OK(200)
 	s.move(second, "in_progress").OK(200)
+}
+
+// Several orders want the last of a credit limit at once: exactly one gets it, and nobody is answered a 503.
+func TestTheLastCreditAtOnce(t *testing.T) {
+	t.Parallel()
+	for _, paid := range []int{0, 10} { // without and with a balance to lock
+		s := open(t, nil)
+		ids := make([]any, 8)
+		for i := range ids {
+			ids[i] = s.create("customerId", s.ann, "prepaidAmount", paid, "items", []any{map[string]any{"kind": "custom", "name": "x", "unitPrice": 6000 + paid}})["id"]
+		}
+		codes := make([]string, len(ids))
+		var wg sync.WaitGroup
+		for i, id := range ids {
+			wg.Go(func() {
+				res := s.move(id, []string{"confirmed", "in_progress"}[i%2])
+				codes[i] = fmt.Sprint(res.Status)
+				if res.Status == 409 {
+					res.Fault(409, "CREDIT_LIMIT_EXCEEDED")
+				}
+			})
+		}
+		wg.Wait()
+		slices.Sort(codes)
+		require.Equal(t, []string{"200", "409", "409", "409", "409", "409", "409", "409"}, codes)
+	}
+}
+
+// What counts against a limit: debts, and what is due for orders that are confirmed and not completed.
+func TestWhatCountsAgainstTheCreditLimit(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	worth := func(price, prepaid int) any {
+		return s.create("customerId", s.ann, "prepaidAmount", prepaid, "items", []any{map[string]any{"kind": "custom", "name": "x", "unitPrice": price}})["id"]
+	}
+	used := func() float64 {
+		return s.move(worth(100_000, 0), "confirmed").Fault(409, "CREDIT_LIMIT_EXCEEDED")["meta"].(map[string]any)["used"].(float64)
+	}
+	require.Zero(t, used())
+	first := worth(5000, 1000)
+	require.Zero(t, used(), "new orders do not count")
+	s.move(first, "confirmed").OK(200)
+	require.Equal(t, 4000.0, used())
+	s.patch(first, `{"deliveryCost":500}`).OK(200)
+	require.Equal(t, 4500.0, used())
+	s.move(first, "ready").OK(200)
+	s.move(first, "completed").OK(200)
+	require.EqualValues(t, -4500, s.balance(s.ann))
+	require.Equal(t, 4500.0, used(), "what is due becomes a debt")
+	s.patch(first, `{"prepaidAmount":5500}`).OK(200)
+	require.Zero(t, used())
+	gone := worth(3000, 200)
+	s.move(gone, "in_progress").OK(200)
+	require.Equal(t, 2800.0, used())
+	s.move(gone, "cancelled").OK(200)
+	require.Zero(t, used())
+	require.EqualValues(t, 200, s.balance(s.ann), "payments stay recorded")
+	s.patch(gone, `{"prepaidAmount":0}`).OK(200)
+	require.EqualValues(t, 0, s.balance(s.ann))
+	require.Equal(t, "refunded", s.read(gone)["paymentStatus"])
 }
 
 func TestStockPolicyBlock(t *testing.T) {

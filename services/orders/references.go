@@ -81,7 +81,7 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, company tenant.ID, 
 // resolveClient reads the client and, if the client has a price list, its prices.
 func (s *Service) resolveClient(ctx context.Context, q db.Querier, company tenant.ID, r references, out *resolved) error {
 	c, found, err := s.cfg.Clients.DocumentClient(ctx, q, company, *r.customer, false)
-	if err := missing(err, found, "CLIENT", "customerId", *r.customer); err != nil {
+	if err := missing(err, found, "CLIENT", "customerId", r.customer); err != nil {
 		return err
 	}
 	out.client = &c
@@ -97,7 +97,7 @@ func (s *Service) resolveAddress(ctx context.Context, q db.Querier, company tena
 		label, found, err = s.cfg.Addresses.AddressLabel(ctx, q, company, id)
 		out.address = &label
 	}
-	return missing(err, found, "ADDRESS", "addressId", id)
+	return missing(err, found, "ADDRESS", "addressId", &id)
 }
 
 func (s *Service) resolveWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID, out *resolved) error {
@@ -108,7 +108,7 @@ func (s *Service) resolveWarehouse(ctx context.Context, q db.Querier, company te
 	if id == nil {
 		return err // only items with stock require one, see needsWarehouse
 	}
-	return missing(err, ok, "WAREHOUSE", "warehouseId", *id)
+	return missing(err, ok, "WAREHOUSE", "warehouseId", id)
 }
 
 // lines builds the lines of the items; before are those that the order had, whose items may be hidden.
@@ -140,7 +140,7 @@ func (s *Service) assignWarehouse(ctx context.Context, q db.Querier, o *Order) e
 var errNoWarehouse = apierr.New(http.StatusNotFound, "WAREHOUSE_NOT_FOUND",
 	"warehouseId: is required, because the order has items with stock and the company has no default warehouse").With("field", "warehouseId")
 
-func missing(err error, found bool, entity, field string, id uuid.UUID) error {
+func missing(err error, found bool, entity, field string, id *uuid.UUID) error {
 	if err != nil || found {
 		return err
 	}

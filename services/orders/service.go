@@ -40,6 +40,8 @@ type PriceLists interface {
 type Stock interface {
 	// FindWarehouse returns the given warehouse, or the default one if id is nil; ok is false if there is none.
 	FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (found uuid.UUID, ok bool, err error)
+	// WarehouseNames returns the names of those ids that are warehouses of the company.
+	WarehouseNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
 	// Reserve queues changes of reserved quantities; exceeding the available quantity may be 409 STOCK_INSUFFICIENT.
 	Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta)
 	// Move changes physical and reserved quantities, and stores the movements of the document.
@@ -103,12 +105,17 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Orde
 // Changes read the lines, references and stock as well, so they stay SERIALIZABLE; those of one order wait for each other in
 // this process, where the database would refuse them.
 func (s *Service) lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Order, error) {
-	if err := tx.LockInProcess(ctx, "order "+id.String()); err != nil {
-		return Order{}, err
-	}
-	o, err := selectOrder(ctx, tx, by.Company, id, true)
+	o, err := s.lockOrder(ctx, tx, by.Company, id)
 	if err != nil {
 		return o, err
 	}
 	return o, by.Expect(o.Version)
+}
+
+// lockOrder is lock for a change of a record that belongs to the order, whose version the caller does not expect.
+func (s *Service) lockOrder(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUID) (Order, error) {
+	if err := tx.LockInProcess(ctx, "order "+id.String()); err != nil {
+		return Order{}, err
+	}
+	return selectOrder(ctx, tx, company, id, true)
 }

@@ -134,6 +134,10 @@ func (n *neighbours) FindWarehouse(ctx context.Context, q db.Querier, company te
 	return n.store.FindWarehouse(ctx, q, company, id)
 }
 
+func (n *neighbours) WarehouseNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
+	return n.store.WarehouseNames(ctx, q, company, ids)
+}
+
 func (n *neighbours) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta) {
 	n.store.Reserve(tx, by, deltas)
 }
@@ -162,6 +166,7 @@ type kit struct {
 	gift  uuid.UUID // option of wood, surcharge 150
 	ann   uuid.UUID // client with terms of 10 days and a credit limit of 10000
 	gone  uuid.UUID // archived client
+	bea   uuid.UUID // client without terms and limit
 	bob   uuid.UUID // user
 	deal  uuid.UUID
 }
@@ -204,7 +209,7 @@ func newShop(t testing.TB, d *db.DB) *kit {
 		deals: map[uuid.UUID]bool{}, products: map[trade.StockKey]trade.StockProduct{},
 	}
 	n.store = warehouse.New(warehouse.Config{DB: d, Products: n})
-	s := &kit{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bob: id(), deal: id()}
+	s := &kit{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bea: id(), bob: id(), deal: id()}
 	two := money.Units(2)
 	s.sell(s.bolt, trade.Item{SKU: "B-1", Name: "Bolt", Unit: "pcs", Price: 250, HasStock: true, MinOrderQty: &two, OrderStepQty: &two})
 	s.sell(s.wood, trade.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, Options: map[uuid.UUID]trade.Modifier{s.gift: {Name: "Gift wrap", Surcharge: 150}}})
@@ -217,6 +222,7 @@ func newShop(t testing.TB, d *db.DB) *kit {
 	phone := "+49 151 2345678"
 	n.clients[s.ann] = trade.Client{DisplayName: "Ann Lee", Phone: &phone, PaymentTermsDays: &days, CreditLimit: 10000}
 	n.clients[s.gone] = trade.Client{DisplayName: "Gone", Archived: true}
+	n.clients[s.bea] = trade.Client{DisplayName: "Bea"}
 	n.users[s.bob], n.deals[s.deal] = "Bob", true
 	s.s = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Deals: n.KnownDeals,

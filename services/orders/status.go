@@ -35,8 +35,8 @@ func (o *Order) checkTransition(to string) error {
 		return apierr.StateConflict("ORDER_STATUS_TRANSITION_INVALID", "the status cannot change from %s to %s; use one of the statuses in meta.allowed", o.Status, to).
 			With("from", o.Status).With("to", to).With("allowed", allowed)
 	}
-	if to == statusCancelled && slices.ContainsFunc(o.Lines, func(l Line) bool { return l.ShippedQty > 0 }) {
-		return apierr.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped; cancel its shipments first")
+	if to == statusCancelled && o.shipped() > 0 {
+		return errShipped
 	}
 	return nil
 }
@@ -59,6 +59,9 @@ func (h *Header) checkChange(in *record.Patch[Fields]) error {
 	return nil
 }
 
+// errShipped is the 409 for a change that would drop shipped lines.
+var errShipped = apierr.StateConflict("ORDER_HAS_SHIPMENTS", "part of the order has been shipped; cancel its shipments first")
+
 // Payment statuses; see docs/reference/states.md#order-payment.
 const (
 	unpaid   = "unpaid"
@@ -78,30 +81,4 @@ func paymentStatus(prepaid, payable money.Amount, wasPaid bool) string {
 		return unpaid
 	}
 	return partial
-}
-
-// Delivery statuses that a delivery method sets or clears; see docs/reference/states.md#order-delivery.
-const (
-	deliveryPending = "pending"
-	deliveryPacking = "packing"
-)
-
-// settleDelivery updates the delivery status after a change of the method: setting a method makes the delivery pending,
-// and the method can be cleared only before anything is shipped.
-func (h *Header) settleDelivery() error {
-	if h.DeliveryMethod != nil {
-		if h.DeliveryStatus == nil {
-			h.DeliveryStatus = new(deliveryPending)
-		}
-		return nil
-	}
-	if h.DeliveryStatus == nil {
-		return nil
-	}
-	if s := *h.DeliveryStatus; s != deliveryPending && s != deliveryPacking {
-		return apierr.StateConflict("ORDER_DELIVERY_TRANSITION_INVALID", "the delivery is %s; deliveryMethod can be cleared only while it is pending or packing", s).
-			With("from", s).With("to", nil).With("allowed", []string{})
-	}
-	h.DeliveryStatus = nil
-	return nil
 }

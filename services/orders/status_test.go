@@ -24,6 +24,18 @@ func requireFault(t *testing.T, code string, err error, msg ...any) map[string]a
 	return f.Meta
 }
 
+// fieldsOf are the faults of the fields, by their paths.
+func fieldsOf(t *testing.T, err error) map[string]string {
+	t.Helper()
+	f, ok := apierr.As(err)
+	require.True(t, ok, "%v", err)
+	codes := map[string]string{}
+	for _, field := range f.Fields {
+		codes[field.Field] = field.Code
+	}
+	return codes
+}
+
 func TestTransitions(t *testing.T) {
 	t.Parallel()
 	all := []string{statusNew, statusConfirmed, statusInProgress, statusReady, statusCompleted, statusCancelled}
@@ -130,32 +142,39 @@ func TestPaymentStatus(t *testing.T) {
 func TestDeliveryFollowsItsMethod(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct {
-		method, status, want string // "" = none
-		code                 string
+		before, method, status, want string // "" = none
+		code                         string
 	}{
-		{"courier", "", "pending", ""},
-		{"post", "pending", "pending", ""},
-		{"post", "packing", "packing", ""},
-		{"post", "shipped", "shipped", ""},
-		{"", "", "", ""},
-		{"", "pending", "", ""},
-		{"", "packing", "", ""},
-		{"", "shipped", "shipped", "ORDER_DELIVERY_TRANSITION_INVALID"},
-		{"", "delivered", "delivered", "ORDER_DELIVERY_TRANSITION_INVALID"},
-		{"", "returned", "returned", "ORDER_DELIVERY_TRANSITION_INVALID"},
+		{"", "courier", "", "pending", ""},
+		{"", "courier", "shipped", "shipped", ""},
+		{"courier", "post", "pending", "pending", ""},
+		{"courier", "post", "packing", "packing", ""},
+		{"courier", "post", "shipped", "shipped", ""},
+		{"", "", "", "", ""},
+		{"", "", "pending", "", ""},
+		{"", "", "shipped", "shipped", ""}, // there is nothing to clear
+		{"post", "", "pending", "", ""},
+		{"post", "", "packing", "", ""},
+		{"post", "", "shipped", "shipped", "ORDER_DELIVERY_TRANSITION_INVALID"},
+		{"post", "", "delivered", "delivered", "ORDER_DELIVERY_TRANSITION_INVALID"},
+		{"post", "", "returned", "returned", "ORDER_DELIVERY_TRANSITION_INVALID"},
 	} {
 		var h Header
+		var before *string
+		if row.before != "" {
+			before = &row.before
+		}
 		if row.method != "" {
 			h.DeliveryMethod = &row.method
 		}
 		if row.status != "" {
 			h.DeliveryStatus = &row.status
 		}
-		meta := requireFault(t, row.code, h.settleDelivery(), row)
+		meta := requireFault(t, row.code, h.settleDelivery(before), row)
 		require.Equal(t, row.want, deref(h.DeliveryStatus), "%+v", row)
 		require.Equal(t, row.want == "", h.DeliveryStatus == nil)
 		if row.code != "" {
-			require.Equal(t, row.status, meta["from"])
+			require.Equal(t, &row.status, meta["from"])
 		}
 	}
 }

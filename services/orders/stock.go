@@ -3,6 +3,7 @@ package orders
 import (
 	"slices"
 
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -23,27 +24,36 @@ func (o *Order) reserve() {
 	}
 }
 
-// reserved returns the reservations of the order multiplied by sign.
+// reserved returns the reservations of the order multiplied by sign: of a line that reserves, all that is not shipped.
 func (o *Order) reserved(sign money.Qty) []trade.StockDelta {
-	return o.deltas(func(l *Line, d *trade.StockDelta, q money.Qty) { d.Reserved = sign * share(q, l.ReservedQty, l.Qty) })
+	return o.deltas(func(l *Line, it *lineitem.StockItem, d *trade.StockDelta) {
+		if l.ReservedQty > 0 {
+			d.Reserved = sign * (it.Qty - it.Out)
+		}
+	})
 }
 
 // leaving returns the stock changes on completion: the removed items and their released reservations.
 func (o *Order) leaving() []trade.StockDelta {
-	return o.deltas(func(l *Line, d *trade.StockDelta, q money.Qty) {
-		d.Qty, d.Reserved = -share(q, l.Qty-l.ShippedQty, l.Qty), -share(q, l.ReservedQty, l.Qty)
+	return o.deltas(func(l *Line, it *lineitem.StockItem, d *trade.StockDelta) {
+		d.Qty = it.Out - it.Qty
+		if l.ReservedQty > 0 {
+			d.Reserved = it.Out - it.Qty
+		}
 	})
 }
 
-func (o *Order) deltas(fill func(l *Line, d *trade.StockDelta, q money.Qty)) []trade.StockDelta {
-	var all []trade.StockDelta
+func (o *Order) deltas(fill func(l *Line, it *lineitem.StockItem, d *trade.StockDelta)) []trade.StockDelta {
 	if o.WarehouseID == nil {
 		return nil
 	}
+	var all []trade.StockDelta
 	for i := range o.Lines {
-		for _, s := range o.Lines[i].Stock {
-			d := trade.StockDelta{Warehouse: *o.WarehouseID, StockKey: trade.StockKey{Product: s.Product, Variant: s.Variant}}
-			fill(&o.Lines[i], &d, s.Qty)
+		l := &o.Lines[i]
+		for j := range l.Stock {
+			it := &l.Stock[j]
+			d := trade.StockDelta{Warehouse: *o.WarehouseID, StockKey: trade.StockKey{Product: it.Product, Variant: it.Variant}}
+			fill(l, it, &d)
 			all = append(all, d)
 		}
 	}

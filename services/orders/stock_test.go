@@ -34,7 +34,7 @@ func TestReserves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := Order{Header: Header{Status: row.status, WarehouseID: row.warehouse}, Lines: []Line{
-				{Line: lineitem.Line{Qty: 3000, Stock: []lineitem.StockItem{{Product: product, Qty: 3000}}}, ShippedQty: row.shipped},
+				{Line: lineitem.Line{Qty: 3000, Stock: []lineitem.StockItem{{Product: product, Qty: 3000, Out: row.shipped}}}, ShippedQty: row.shipped},
 				{Line: lineitem.Line{Qty: 1000, Stock: []lineitem.StockItem{{Product: part, Qty: 2500}}}},
 				{Line: lineitem.Line{Qty: 1000}},
 			}}

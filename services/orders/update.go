@@ -26,6 +26,9 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := before.checkChange(&in); err != nil {
 		return Order{}, err
 	}
+	if in.Sent(&in.Value.Items) && before.shipped() > 0 {
+		return Order{}, errShipped
+	}
 	kept := headers.Keep(&before.Header)
 	o := before
 	o.Lines = slices.Clone(before.Lines)
@@ -70,7 +73,7 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 		o.AddressLabel = found.address
 	}
 	if in.Sent(&in.Value.DeliveryMethod) {
-		if err := o.settleDelivery(); err != nil {
+		if err := o.settleDelivery(before.DeliveryMethod); err != nil {
 			return err
 		}
 	}
@@ -100,10 +103,9 @@ func (s *Service) newReferences(before, o *Order, items []LineInput) references 
 	return r
 }
 
-// store queues the writes and events of a change.
+// store queues the writes and events of a change. Clients come before stock, as in all changes of orders, so that two of them
+// cannot wait for each other.
 func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, changes []change) error {
-	updateOrder(tx, before, o)
-	s.cfg.Stock.Reserve(tx, by, append(before.reserved(-1), o.reserved(1)...))
 	if delta := o.PrepaidAmount - before.PrepaidAmount; delta != 0 {
 		insertPayment(tx, o, by, delta, o.UpdatedAt)
 	}
@@ -113,7 +115,14 @@ func (s *Service) store(ctx context.Context, tx *db.Tx, by access.Caller, before
 		s.addBalance(tx, before, -before.PrepaidAmount)
 		s.addBalance(tx, o, o.PrepaidAmount)
 	}
-	insertHistory(tx, o, by, changes)
+	s.cfg.Stock.Reserve(tx, by, append(before.reserved(-1), o.reserved(1)...))
+	return s.storeChange(ctx, tx, by, before, o, changes)
+}
+
+// storeChange queues the writes and the event of a change that concern the order alone.
+func (s *Service) storeChange(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, changes []change) error {
+	updateOrder(tx, before, o)
+	insertHistory(tx, o, by, historyOf(before, o, changes))
 	raw, err := marshal(o)
 	if err != nil {
 		return err

@@ -54,23 +54,27 @@ func (f *StockFilter) grouped() bool { return f.GroupBy != "" }
 // key of the row: that of the variant, or of the product.
 const sqlGroupID = `CASE WHEN variant_id = '00000000-0000-0000-0000-000000000000' THEN product_id ELSE variant_id END AS id, NULL::UUID AS warehouse_id`
 
-// The company is the first argument of every list.
+// The company is the first argument of every list. Each row has a product, so a total can be counted with a LEFT JOIN, which
+// the database leaves out unless a condition needs it.
 const (
-	joinProducts = ` s JOIN products p ON p.company_id = s.company_id AND p.id = s.product_id`
+	joinProducts = ` JOIN products p ON p.company_id = s.company_id AND p.id = s.product_id`
 
 	fromGroups = `(SELECT company_id, product_id, variant_id, ` + sqlGroupID + `, sum(qty)::DECIMAL(18,3) AS qty, sum(reserved)::DECIMAL(18,3) AS reserved,
 sum(reorder_point)::DECIMAL(18,3) AS reorder_point, sum(version)::BIGINT AS version, max(ev_pos) AS ev_pos, min(created_at) AS created_at, max(updated_at) AS updated_at
 FROM stocks WHERE company_id = $1 GROUP BY company_id, product_id, variant_id)`
+
+	// fromKeys are the groups without their sums.
+	fromKeys = `(SELECT DISTINCT company_id, product_id, variant_id, ` + sqlGroupID + ` FROM stocks WHERE company_id = $1)`
 
 	// In one warehouse a product or variant has one row.
 	fromGroupsOfWarehouse = `(SELECT company_id, product_id, variant_id, ` + sqlGroupID + `, warehouse_id AS of_warehouse, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at
 FROM stocks WHERE company_id = $1)`
 )
 
-func stockSpec(from string) list.Spec {
+func stockSpec(from, count string) list.Spec {
 	const collated = " COLLATE und"
 	return list.Spec{
-		From: from + joinProducts, Company: "s.company_id", ID: "s.id", Updated: "s.updated_at",
+		From: from + " s" + joinProducts, Count: count + " s LEFT" + joinProducts, Company: "s.company_id", ID: "s.id", Updated: "s.updated_at",
 		Columns: `s.id, s.company_id, s.product_id, s.variant_id, s.warehouse_id, s.qty, s.reserved, s.reorder_point, s.version, s.ev_pos, s.created_at, s.updated_at`,
 		Sorts: map[string]list.Sort{
 			"productName": {Column: "p.name" + collated, Type: "TEXT" + collated},
@@ -116,7 +120,11 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 	case f.grouped():
 		from = fromGroups
 	}
-	q, err := list.New(stockSpec(from), company, f.Params, f.Sort)
+	count := from
+	if from == fromGroups && len(f.Level) == 0 && f.UpdatedSince == nil {
+		count = fromKeys
+	}
+	q, err := list.New(stockSpec(from, count), company, f.Params, f.Sort)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"io"
+	"log/slog"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/warehouse"
+)
+
+type stockCheckCmd struct {
+	Company tenant.ID `help:"Company." required:"" placeholder:"UUID"`
+}
+
+func (c *stockCheckCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		if _, err := a.Get(ctx, c.Company); err != nil {
+			return err
+		}
+		found, err := a.all.stockReconciler(log).Check(ctx, c.Company)
+		return a.differences(found, err)
+	})
+}
+
+type stockRepairCmd struct {
+	Company tenant.ID `help:"Company." required:"" placeholder:"UUID"`
+}
+
+func (c *stockRepairCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		if _, err := a.Get(ctx, c.Company); err != nil {
+			return err
+		}
+		r := a.all.stockReconciler(log)
+		found, err := r.Check(ctx, c.Company)
+		if err != nil {
+			return err
+		}
+		for _, d := range found {
+			err := a.all.db.RunTx(ctx, "stock.repair", func(ctx context.Context, tx *db.Tx) error { return r.Repair(ctx, tx, c.Company, d) }, db.ReadCommitted())
+			if err != nil {
+				return err
+			}
+		}
+		return a.differences(found, nil)
+	})
+}
+
+func (a admin) differences(found []warehouse.Difference, err error) error {
+	if err != nil {
+		return err
+	}
+	rows := make([][]any, len(found))
+	for i, d := range found {
+		rows[i] = []any{d.WarehouseID, d.ProductID, d.VariantID, d.Field, d.Stored, d.Expected}
+	}
+	return a.write(found, "WAREHOUSE PRODUCT VARIANT FIELD STORED EXPECTED", rows...)
+}

@@ -1,0 +1,175 @@
+package deals
+
+import (
+	"context"
+	"strconv"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+const (
+	counterKind = "deal"
+	aggregate   = "deal"
+)
+
+// LockNumbers makes transactions of this process that create deals of the company run one after the other: they would abort
+// each other at the counter of the numbers. It is the first call of the transaction.
+func (s *Service) LockNumbers(ctx context.Context, tx *db.Tx, company tenant.ID) error {
+	return tx.LockInProcess(ctx, "deal numbers "+company.String())
+}
+
+// Create creates a deal in the initial stage of its type, with the next number.
+func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (Deal, error) {
+	if err := lineitem.Check(in.Items); err != nil {
+		return Deal{}, err
+	}
+	var faults apierr.Fields
+	d := Deal{Header: Header{Details: in.Details}, Intake: checkIntake(in.Intake, &faults)}
+	d.checkVenueTimes(&faults)
+	if err := faults.Err(); err != nil {
+		return Deal{}, err
+	}
+	if err := s.LockNumbers(ctx, tx, by.Company); err != nil {
+		return Deal{}, err
+	}
+	return s.create(ctx, tx, by, &in.TypeID, d, in.Items)
+}
+
+// CreateFromLead creates the deal that a lead is converted to. The transaction has called [Service.LockNumbers].
+func (s *Service) CreateFromLead(ctx context.Context, tx *db.Tx, by access.Caller, in trade.DealFromLead) (uuid.UUID, error) {
+	d := Deal{Header: Header{Details: Details{
+		ClientID: &in.ClientID, CustomerName: in.Name, CustomerPhone: in.Phone, CustomerEmail: in.Email,
+		Source: &in.Source, Note: in.Note, AssignedToID: in.AssignedToID,
+	}}}
+	var err error
+	if d.SourceID, err = sourceByAlias(ctx, tx, by.Company, in.Source); err != nil {
+		return uuid.Nil, err
+	}
+	d, err = s.create(ctx, tx, by, in.TypeID, d, nil)
+	return d.ID, err
+}
+
+// create completes and stores a deal of a type; nil = the type for leads.
+func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeID *uuid.UUID, d Deal, items []LineInput) (Deal, error) {
+	t, err := s.typeForNew(ctx, tx, by, typeID)
+	if err != nil {
+		return Deal{}, err
+	}
+	stage, ok := t.initial()
+	if !ok {
+		return Deal{}, checkStages(t.Stages)
+	}
+	d.Key, d.Meta = record.Key{ID: record.NewID(), CompanyID: by.Company}, record.New(tx.Now())
+	d.TypeID, d.StageID, d.StageEnteredAt, d.CreatedByID = t.ID, stage.ID, &d.CreatedAt, by.Actor
+	plan.Normalise(&d)
+	if d.Channel == nil {
+		d.Channel = new("manual")
+	}
+	found, err := s.resolve(ctx, tx, &Deal{}, &d, items)
+	if err != nil {
+		return Deal{}, err
+	}
+	if d.Lines, err = found.build(nil, items); err != nil {
+		return Deal{}, err
+	}
+	if err := found.checkClient(&Deal{}, &d); err != nil {
+		return Deal{}, err
+	}
+	d.AddressLabel = found.address
+	d.copyClient(found.client, d.CustomerName == nil, d.CustomerPhone == nil, d.CustomerEmail == nil)
+	if err := d.settle(d.CreatedAt); err != nil {
+		return Deal{}, err
+	}
+	if err := s.useVenue(ctx, tx, by, nil, d.venue()); err != nil {
+		return Deal{}, err
+	}
+	// From here on the transaction only queues writes, so that it keeps the counter for a short time.
+	if d.Number, err = numbering.Take(ctx, tx, by.Company, counterKind, 1); err != nil {
+		return Deal{}, err
+	}
+	insertDeal(tx, &d)
+	if err := raise(ctx, tx, by, created, nil, &d, nil, 0); err != nil {
+		return Deal{}, err
+	}
+	return d, s.cfg.Calendar.Sync(ctx, tx, by, nil, d.entry())
+}
+
+// raise appends an event of a deal to the outbox; offset numbers the events of one change.
+func raise(ctx context.Context, tx *db.Tx, by access.Caller, e event.Event[Deal], before, d *Deal, changed []string, offset int64) error {
+	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
+		Name: e.Name, Actor: by.Actor, Type: aggregate, ID: d.ID, Meta: d.Meta, Offset: offset,
+		Data: d, Extra: e.Extra(before, d, changed),
+	})
+}
+
+// ended reports whether the deal does not take place, so that it keeps neither venue nor calendar entry.
+func (d *Deal) ended() bool {
+	return d.Outcome != nil && (*d.Outcome == Lost || *d.Outcome == Cancelled)
+}
+
+// venue is the deal's use of its venue; nil = none.
+func (d *Deal) venue() *trade.VenueUse {
+	if d.VenueResourceID == nil || d.ended() {
+		return nil
+	}
+	use := &trade.VenueUse{DealID: d.ID, ResourceID: *d.VenueResourceID, Headcount: d.Headcount}
+	if d.ScheduledAt != nil && d.DueAt != nil {
+		use.StartAt, use.EndAt = new(d.ScheduledAt.Std()), new(d.DueAt.Std())
+	}
+	return use
+}
+
+// useVenue follows a change of what the deal uses.
+func (s *Service) useVenue(ctx context.Context, tx *db.Tx, by access.Caller, before, now *trade.VenueUse) error {
+	if before == nil && now == nil || before != nil && now != nil && before.ResourceID == now.ResourceID && samePtr(before.Headcount, now.Headcount) &&
+		sameTime(before.StartAt, now.StartAt) && sameTime(before.EndAt, now.EndAt) {
+		return nil
+	}
+	by.IfVersion = nil // it is about the deal
+	return s.cfg.Venues.UseVenue(ctx, tx, by, before, now)
+}
+
+func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
+
+// checkVenueTimes checks that a deal with a venue does not end before it begins.
+func (d *Deal) checkVenueTimes(faults *apierr.Fields) {
+	if d.VenueResourceID != nil && d.ScheduledAt != nil && d.DueAt != nil && !d.DueAt.Std().After(d.ScheduledAt.Std()) {
+		faults.Add("dueAt", apierr.Conflict, "must be after scheduledAt, because the deal takes its venue from then on")
+	}
+}
+
+// entry is what the calendar shows of the deal; nil = nothing.
+func (d *Deal) entry() *trade.CalendarEntry {
+	if d.ScheduledAt == nil || d.ended() {
+		return nil
+	}
+	e := &trade.CalendarEntry{
+		Kind: trade.CalendarDeal, OwnerID: d.ID, Title: d.title(), StartAt: d.ScheduledAt.Std(), EndAt: d.ScheduledAt.Std(),
+		ResourceID: d.VenueResourceID, ClientID: d.ClientID, Status: d.Outcome,
+	}
+	if d.DueAt != nil && d.DueAt.Std().After(e.StartAt) {
+		e.EndAt = d.DueAt.Std()
+	}
+	return e
+}
+
+// title is the title of the deal's calendar entry.
+func (d *Deal) title() string {
+	title := "Deal " + strconv.FormatInt(d.Number, 10)
+	if d.CustomerName != nil {
+		title += ": " + *d.CustomerName
+	}
+	return title
+}

@@ -1,0 +1,93 @@
+package deals
+
+import (
+	"context"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
+	"github.com/tradegrid/tradegrid/pkg/record"
+)
+
+// Update changes a deal. If nothing differs, there is no new version and no event.
+func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Deal, error) {
+	if err := lineitem.Check(in.Value.Items); err != nil {
+		return Deal{}, err
+	}
+	var faults apierr.Fields
+	in.Value.Intake = checkIntake(in.Value.Intake, &faults)
+	if err := faults.Err(); err != nil {
+		return Deal{}, err
+	}
+	before, err := s.lock(ctx, tx, by, id)
+	if err != nil {
+		return Deal{}, err
+	}
+	kept := plan.Keep(&before)
+	d := before
+	d.Lines = slices.Clone(before.Lines)
+	if err := s.apply(ctx, tx, &before, &d, &in); err != nil {
+		return Deal{}, err
+	}
+	_, names := kept.Changes(&d)
+	if !slices.EqualFunc(before.Lines, d.Lines, sameLine) {
+		names = append(names, "lines")
+	}
+	if len(names) == 0 {
+		return before, nil
+	}
+	d.Touch(tx.Now())
+	if err := s.useVenue(ctx, tx, by, before.venue(), d.venue()); err != nil {
+		return Deal{}, err
+	}
+	updateDeal(tx, &before, &d)
+	if err := raise(ctx, tx, by, updated, &before, &d, names, 0); err != nil {
+		return Deal{}, err
+	}
+	return d, s.cfg.Calendar.Sync(ctx, tx, by, before.entry(), d.entry())
+}
+
+// apply applies the body to the deal and computes the dependent fields.
+func (s *Service) apply(ctx context.Context, tx *db.Tx, before, d *Deal, in *record.Patch[Fields]) error {
+	f := Fields{Details: d.Details, Intake: d.Intake, NextActionAt: d.NextActionAt}
+	in.Apply(&f)
+	d.Details, d.Intake, d.NextActionAt = f.Details, f.Intake, f.NextActionAt
+	plan.Normalise(d)
+	var faults apierr.Fields
+	if d.checkVenueTimes(&faults); len(faults) > 0 {
+		return faults.Err()
+	}
+	if in.Sent(&in.Value.ChecklistDone) {
+		all, err := selectStages(ctx, tx, d.CompanyID, d.TypeID)
+		if err != nil {
+			return err
+		}
+		if d.ChecklistDone, err = checkChecklist(f.ChecklistDone, before.ChecklistDone, all); err != nil {
+			return err
+		}
+	}
+	found, err := s.resolve(ctx, tx, before, d, f.Items)
+	if err != nil {
+		return err
+	}
+	if in.Sent(&in.Value.Items) {
+		if d.Lines, err = found.build(before.Lines, f.Items); err != nil {
+			return err
+		}
+	}
+	if err := found.checkClient(before, d); err != nil {
+		return err
+	}
+	if !samePtr(before.ClientID, d.ClientID) {
+		d.copyClient(found.client, !in.Sent(&in.Value.CustomerName), !in.Sent(&in.Value.CustomerPhone), !in.Sent(&in.Value.CustomerEmail))
+	}
+	if !samePtr(before.AddressID, d.AddressID) {
+		d.AddressLabel = found.address
+	}
+	return d.settle(jsontype.At(tx.Now()))
+}

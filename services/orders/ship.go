@@ -1,0 +1,244 @@
+package orders
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+const shipmentCounter = "shipment"
+
+// Ship posts a shipment of an order: its items leave the stock of a warehouse, and the delivery of the order is shipped. See
+// docs/reference/rules.md#shipments.
+func (s *Service) Ship(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ShipmentFields) (Shipment, error) {
+	before, err := s.lock(ctx, tx, by, id)
+	if err != nil {
+		return Shipment{}, err
+	}
+	sh := newShipment(tx, by, &before, &in)
+	if sh.WarehouseID, err = s.shipsFrom(ctx, tx, &before, in.WarehouseID); err != nil {
+		return Shipment{}, err
+	}
+	parts, err := before.shipping(in.Items)
+	if err != nil {
+		return Shipment{}, err
+	}
+	held := before
+	if before.needsWarehouse() {
+		if held, err = s.reserveLate(ctx, tx, by, before); err != nil {
+			return Shipment{}, err
+		}
+	}
+	o := held
+	o.Lines = slices.Clone(held.Lines)
+	if err := o.applyShipment(&sh, &in, parts); err != nil {
+		return Shipment{}, err
+	}
+	o.Touch(tx.Now())
+	if err := s.moveShipped(ctx, tx, by, &held, &o, &sh); err != nil {
+		return Shipment{}, err
+	}
+	return sh, s.storeShipment(ctx, tx, by, &before, &o, &sh)
+}
+
+// shipping returns what a shipment of the items contains: without items everything that is left.
+func (o *Order) shipping(items []ShipmentItem) ([]part, error) {
+	parts, err := o.partsOf(items)
+	if err != nil {
+		return nil, err
+	}
+	if err := o.checkShippable(); err != nil {
+		return nil, err
+	}
+	left, err := o.left()
+	if err != nil || len(parts) == 0 {
+		return left, err
+	}
+	return parts, o.checkParts(parts)
+}
+
+func newShipment(tx *db.Tx, by access.Caller, o *Order, in *ShipmentFields) Shipment {
+	sh := Shipment{
+		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, OrderID: o.ID, Status: shipmentPosted, DeliveryMethod: o.DeliveryMethod,
+		Carrier: in.Carrier, TrackingNumber: in.TrackingNumber, ShippedAt: jsontype.At(tx.Now()), Note: in.Note, CreatedByID: actor(by),
+		Taken: []taken{}, Meta: record.New(tx.Now()),
+	}
+	if in.DeliveryMethod != nil {
+		sh.DeliveryMethod = in.DeliveryMethod
+	}
+	if in.ShippedAt != nil {
+		sh.ShippedAt = *in.ShippedAt
+	}
+	return sh
+}
+
+// shipsFrom returns the warehouse of a shipment: the given one, or else that of the order, or else the default one.
+func (s *Service) shipsFrom(ctx context.Context, q db.Querier, o *Order, id *uuid.UUID) (uuid.UUID, error) {
+	if id == nil && o.WarehouseID != nil {
+		return *o.WarehouseID, nil
+	}
+	found, ok, err := s.cfg.Stock.FindWarehouse(ctx, q, o.CompanyID, id)
+	if id == nil && err == nil && !ok {
+		return found, errNoWarehouse
+	}
+	return found, missing(err, ok, "WAREHOUSE", "warehouseId", id)
+}
+
+// applyShipment applies the effects of the shipment to the order, and fills in the lines of the shipment.
+func (o *Order) applyShipment(sh *Shipment, in *ShipmentFields, parts []part) error {
+	var out []taken
+	sh.Lines, out = o.ship(parts)
+	sh.Taken = append(sh.Taken, out...)
+	for _, l := range sh.Lines {
+		sh.TotalQty += l.Qty
+	}
+	if o.DeliveryStatus == nil || *o.DeliveryStatus != deliveryShipped {
+		o.DeliveryStatus = new(deliveryShipped)
+	}
+	o.DeliveryMethod = sh.DeliveryMethod
+	if in.DeliveryAddressText != nil {
+		o.DeliveryAddressText = in.DeliveryAddressText
+	}
+	if in.DeliveryCost != nil {
+		o.DeliveryCost = *in.DeliveryCost
+	}
+	headers.Normalise(&o.Header)
+	return o.settle()
+}
+
+// moveShipped numbers the shipment and takes it out of stock, with the change of what the order reserves.
+func (s *Service) moveShipped(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, sh *Shipment) (err error) {
+	if sh.Number, err = numbering.Take(ctx, tx, by.Company, shipmentCounter, 1); err != nil {
+		return err
+	}
+	names, err := s.cfg.Stock.WarehouseNames(ctx, tx, by.Company, []uuid.UUID{sh.WarehouseID})
+	if err != nil {
+		return err
+	}
+	sh.WarehouseName = names[sh.WarehouseID]
+	doc := trade.StockDocument{Movement: "shipment", Type: "shipment", ID: sh.ID, Number: sh.Number}
+	return s.cfg.Stock.Move(ctx, tx, by, doc, slices.Concat(sh.deltas(-1), before.reserved(-1), o.reserved(1)))
+}
+
+func (s *Service) storeShipment(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, sh *Shipment) error {
+	changes, err := difference(headers.Keep(&before.Header), before, o)
+	if err != nil {
+		return err
+	}
+	shipments.Insert(tx, sh)
+	updateOrder(tx, before, o)
+	insertHistory(tx, o, by, historyOf(before, o, changes))
+	raw, err := marshal(o)
+	if err != nil {
+		return err
+	}
+	return s.raise(ctx, tx, by, shipped, announcement{before: before, order: o, raw: raw, extra: withShipment{*sh}})
+}
+
+// CancelShipment cancels a posted shipment: its items return to the warehouse that they left, and to what the order
+// reserves unless it is completed. Without any other shipment the delivery of the order starts again.
+func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Caller, order, id uuid.UUID) (Shipment, error) {
+	before, err := s.lockOrder(ctx, tx, by.Company, order)
+	if err != nil {
+		return Shipment{}, err
+	}
+	sh, err := shipments.Lock(ctx, tx, by, id)
+	switch {
+	case err != nil:
+		return Shipment{}, err
+	case sh.OrderID != order:
+		return Shipment{}, apierr.NotFound("SHIPMENT", id.String())
+	case sh.Status == shipmentCancelled:
+		return Shipment{}, errShipmentCancelled
+	case deref(before.DeliveryStatus) == deliveryReturned:
+		return Shipment{}, deliveryConflict(before.DeliveryStatus, deliveryPending)
+	}
+	o := before
+	o.Lines = slices.Clone(before.Lines)
+	o.unship(&sh)
+	o.reserve()
+	if o.shipped() == 0 {
+		o.DeliveryStatus = nil
+		if o.DeliveryMethod != nil {
+			o.DeliveryStatus = new(deliveryPending)
+		}
+	}
+	o.Touch(tx.Now())
+	sh.Status = shipmentCancelled
+	sh.Touch(tx.Now())
+	doc := trade.StockDocument{Movement: "shipment_cancel", Type: "shipment", ID: sh.ID, Number: sh.Number}
+	if err := s.cfg.Stock.Move(ctx, tx, by, doc, slices.Concat(sh.deltas(1), before.reserved(-1), o.reserved(1))); err != nil {
+		return Shipment{}, err
+	}
+	shipments.Update(tx, &sh)
+	changes, err := difference(headers.Keep(&before.Header), &before, &o)
+	if err != nil {
+		return Shipment{}, err
+	}
+	return sh, s.storeChange(ctx, tx, by, &before, &o, changes)
+}
+
+var errShipmentCancelled = apierr.StateConflict("SHIPMENT_ALREADY_CANCELLED", "the shipment is cancelled already")
+
+// Shipments returns the shipments of an order, oldest first.
+func (s *Service) Shipments(ctx context.Context, by access.Caller, order uuid.UUID) ([]Shipment, error) {
+	if err := s.checkExists(ctx, by.Company, order); err != nil {
+		return nil, err
+	}
+	return selectShipments(ctx, s.db, by.Company, order)
+}
+
+// Shipment returns one shipment of an order.
+func (s *Service) Shipment(ctx context.Context, by access.Caller, order, id uuid.UUID) (Shipment, error) {
+	if err := s.checkExists(ctx, by.Company, order); err != nil {
+		return Shipment{}, err
+	}
+	sh, err := shipments.Get(ctx, s.db, by.Company, id)
+	if err == nil && sh.OrderID != order {
+		err = apierr.NotFound("SHIPMENT", id.String())
+	}
+	return sh, err
+}
+
+// checkExists returns a 404 if the company has no such order.
+func (s *Service) checkExists(ctx context.Context, company tenant.ID, id uuid.UUID) error {
+	found, err := stored(company, id)(ctx, s.db)
+	if err != nil {
+		return fmt.Errorf("look up order: %w", err)
+	}
+	if !found {
+		return apierr.NotFound("ORDER", id.String())
+	}
+	return nil
+}
+
+var shipmentPlan = record.PlanOf[Shipment]()
+
+var sqlSelectShipments = `SELECT ` + shipmentPlan.SelectList("") + ` FROM shipments WHERE company_id = $1 AND order_id = $2 ORDER BY number`
+
+// selectShipments returns the shipments of an order by their numbers.
+func selectShipments(ctx context.Context, q db.Querier, company tenant.ID, order uuid.UUID) ([]Shipment, error) {
+	rows, err := q.Query(ctx, sqlSelectShipments, company, order)
+	if err != nil {
+		return nil, fmt.Errorf("select shipments: %w", err)
+	}
+	all, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (sh Shipment, err error) {
+		return sh, row.Scan(shipmentPlan.Targets(&sh)...)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read shipments: %w", err)
+	}
+	return all, nil
+}

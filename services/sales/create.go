@@ -1,0 +1,206 @@
+package sales
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+const (
+	saleCounter = "sale"
+	aggregate   = "sale"
+)
+
+// Keep adds writes to the transaction of a sale; raw is the encoded sale. It may run several times.
+type Keep func(tx *db.Tx, v Sale, raw json.RawMessage) error
+
+// errClosed fails a transaction whose shift was closed since it was read.
+var errClosed = errors.New("the shift was closed")
+
+// Create stores a new sale with the next number. It runs its own transaction, shared with other sales of the company; keep may
+// be nil. Timestamps are those of the draft, not of the transaction, so that retries and sharing do not change them.
+func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep Keep, opts ...db.Option) (Sale, error) {
+	v, err := s.draft(ctx, by, in)
+	if err != nil {
+		return Sale{}, err
+	}
+	v, err = s.store(ctx, by, v, completed, keep, opts)
+	if errors.Is(err, errClosed) {
+		return Sale{}, closed(v.ShiftID)
+	}
+	return v, err
+}
+
+// draft computes a new sale without its number.
+func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Sale, error) {
+	if err := in.check(); err != nil {
+		return Sale{}, err
+	}
+	v := s.newSale(by, in)
+	found, err := s.resolve(ctx, by.Company, &in)
+	if err != nil {
+		return Sale{}, err
+	}
+	// What was handed over was sold, even if it is hidden or the quantity could not be ordered.
+	builder := lineitem.Builder{Items: found.items, Prices: found.prices, AnyQty: true, AllowHidden: true}
+	v.Lines, err = lineitem.Build(builder, in.Items, func(_ LineInput, l lineitem.Line) Line { return Line{l} })
+	if err != nil {
+		return Sale{}, err
+	}
+	if err := v.price(in.RedeemPoints); err != nil {
+		return Sale{}, err
+	}
+	if err := v.pay(in.Payments); err != nil {
+		return Sale{}, err
+	}
+	if err := found.check(in.RedeemPoints); err != nil {
+		return Sale{}, err
+	}
+	v.copyClient(found.client)
+	if v.CustomerID != nil {
+		v.EarnedPoints = accrual(v.Total, by.Settings.AccrualPercentBP)
+	}
+	if !v.takesStock() {
+		return v, nil
+	}
+	if v.WarehouseID = found.warehouse; v.WarehouseID == nil {
+		return Sale{}, errNoWarehouse
+	}
+	return v, nil
+}
+
+// check checks the rules of a body that depend on no other record, and reports all faults at once.
+func (in *Input) check() error {
+	var faults apierr.Fields
+	if e, ok := apierr.As(lineitem.Check(in.Items)); ok {
+		faults = append(faults, e.Fields...)
+	}
+	if in.RedeemPoints > 0 && in.CustomerID == nil {
+		faults.Add("customerId", apierr.Required, "is required to redeem points")
+	}
+	in.checkPayments(&faults)
+	return faults.Err()
+}
+
+// newSale returns a sale with the fields copied from the body.
+func (s *Service) newSale(by access.Caller, in Input) Sale {
+	v := Sale{Header: Header{
+		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CashierID: by.Actor,
+		Meta: record.New(s.db.Now()),
+	}}
+	headers.Normalise(&v.Header)
+	if v.Channel == nil {
+		v.Channel = new(defaultChannel)
+	}
+	return v
+}
+
+// price computes the amounts of the sale: the discount in percent, after it the points, and the share of each line in both.
+func (s *Sale) price(redeem int64) (err error) {
+	if s.Totals, err = lineitem.Sum(s.Lines, s.DiscountPercent); err != nil {
+		return err
+	}
+	points := money.Amount(redeem)
+	if points > s.Total {
+		return apierr.StateConflict("LOYALTY_POINTS_EXCEED_TOTAL", "redeemPoints: %d points exceed the total of %s; redeem fewer", redeem, s.Total).
+			With("redeemPoints", redeem).With("total", s.Total)
+	}
+	s.RedeemedPoints = redeem
+	s.Total -= points
+	lineitem.Spread(s.Lines, s.DiscountAmount+points)
+	return nil
+}
+
+// accrual returns the points that a total earns, rounded down: percent is in basis points.
+func accrual(total money.Amount, percent int32) int64 {
+	const whole = 10_000
+	return int64(total)/whole*int64(percent) + int64(total)%whole*int64(percent)/whole
+}
+
+// copyClient copies the contact data that the body left out from the customer.
+func (s *Sale) copyClient(c *trade.Client) {
+	if c == nil {
+		return
+	}
+	if s.CustomerName == nil {
+		s.CustomerName = &c.DisplayName
+	}
+	if s.CustomerPhone == nil {
+		s.CustomerPhone = c.Phone
+	}
+}
+
+// store stores a sale or refund with the next number and raises the event.
+func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.Event[Sale], keep Keep, opts []db.Option) (Sale, error) {
+	opts = append([]db.Option{db.WithCommitCheck(stored(by.Company, v.ID))}, opts...)
+	err := s.cfg.Numbers.Do(ctx, by.Company, saleCounter, func(ctx context.Context, tx *db.Tx, number int64) error {
+		v.Number = number
+		raw, err := s.insert(ctx, tx, by, &v, e)
+		if err != nil || keep == nil {
+			return err
+		}
+		return keep(tx, v, raw)
+	}, opts)
+	return v, err
+}
+
+// insert makes all writes of a sale or refund. It may run several times, with a new number each time.
+func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, v *Sale, e event.Event[Sale]) (json.RawMessage, error) {
+	if v.RefundOfSaleID != nil {
+		markRefunded(tx, v)
+	}
+	insertSale(tx, v)
+	insertLines(tx, v)
+	insertPayments(tx, v)
+	addTotals(tx, by.Company, v)
+	s.addPoints(tx, v)
+	doc := trade.StockDocument{Movement: v.Kind, Type: "sale", ID: v.ID, Number: v.Number} // the movements are named as the kinds
+	if err := s.cfg.Stock.Move(ctx, tx, by, doc, v.stock()); err != nil {
+		return nil, err
+	}
+	raw, err := marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	return raw, outbox.Raise(ctx, tx, by.Company, outbox.Event{Name: e.Name, Actor: by.Actor, Type: aggregate, ID: v.ID, Meta: v.Meta, Data: raw})
+}
+
+// addPoints queues the changes of the customer's points: a sale uses and earns points, a refund reverses both.
+func (s *Service) addPoints(tx *db.Tx, v *Sale) {
+	if v.CustomerID == nil {
+		return
+	}
+	add := func(delta int64, reason string) {
+		s.cfg.Clients.AddPoints(tx, v.CompanyID, *v.CustomerID, delta, reason, &v.ID)
+	}
+	if v.Kind == kindRefund {
+		add(v.RedeemedPoints, trade.PointsReturned)
+		add(-v.EarnedPoints, trade.PointsTakenBack)
+		return
+	}
+	add(-v.RedeemedPoints, trade.PointsRedeemed)
+	add(v.EarnedPoints, trade.PointsEarned)
+}
+
+// marshal encodes JSON without HTML escaping.
+func marshal(v any) (json.RawMessage, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return nil, fmt.Errorf("encode sale: %w", err)
+	}
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+}

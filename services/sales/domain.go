@@ -1,0 +1,43 @@
+package sales
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+var group = httpapi.Group{Tag: "Sales", Scope: "sales", Component: "cashier"}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{
+		Name:       "sales",
+		Scopes:     []access.Resource{{Name: "sales"}},
+		Components: []access.Component{{Alias: "cashier"}},
+		Events:     event.Declare(group.Component, group.Scope, completed, refunded, opened, shut),
+		Errors: []apierr.Doc{
+			{Status: 409, Code: "SHIFT_ALREADY_OPEN", Advice: "The token has an open shift; meta.shiftId identifies it. Use it, or close it first."},
+			{Status: 409, Code: "SHIFT_ALREADY_CLOSED", Advice: "The shift was closed before. Nothing was changed."},
+			{Status: 409, Code: "SHIFT_CLOSED", Advice: "Nothing can be sold in a closed shift. Open another one."},
+			{Status: 409, Code: "SHIFT_NOT_OPEN", Advice: "The shift of the sale is closed and the token has no open one to refund in. Open a shift."},
+			{Status: 409, Code: "SHIFT_TOTAL_OUT_OF_RANGE", Advice: "The total of the shift would exceed the largest amount that can be stored. Open another shift."},
+			{Status: 409, Code: "SALE_ALREADY_REFUNDED", Advice: "The sale was refunded before; meta.refundSaleId identifies the refund."},
+			{Status: 409, Code: "SALE_IS_REFUND", Advice: "A refund cannot be refunded. Sell the items again."},
+			{Status: 409, Code: "LOYALTY_POINTS_EXCEED_TOTAL", Advice: "redeemPoints exceeds the total after the discount; meta.total has it. Redeem fewer points."},
+		},
+		Entities: []string{"SALE", "SHIFT"},
+		Tables:   []resource.Described{shifts, table},
+		Lists:    []domain.Statements{shiftItems, items},
+		Samples: []domain.Sample{
+			{Entity: "SHIFT", Path: "/shifts", CreatePath: "/shifts/open", Create: `{"openingCash":10000}`},
+			{
+				Entity: "SALE", Path: "/sales",
+				Create: `{"shiftId":"SHIFT","customerId":"CLIENT","items":[{"kind":"custom","name":"Coffee","unitPrice":450,"qty":1.5}],"discountPercent":10,
+					"paymentMethod":"mixed","payments":[{"paymentMethod":"card","amount":400},{"method":"cash","amount":207}],"receivedAmount":300,"channel":"pos"}`,
+			},
+		},
+	}
+}

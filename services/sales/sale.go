@@ -1,0 +1,136 @@
+package sales
+
+import (
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+// Kinds of documents.
+const (
+	kindSale   = "sale"
+	kindRefund = "refund"
+)
+
+// Methods of payment.
+const (
+	methodCash  = "cash"
+	methodCard  = "card"
+	methodSBP   = "sbp"
+	methodMixed = "mixed"
+)
+
+// defaultChannel is the channel of a sale whose request names none.
+const defaultChannel = "pos"
+
+// Sale is the receipt of a sale, or of the refund of one, with its lines and payments. Money is in minor units. See
+// docs/reference/rules.md#sales.
+type Sale struct {
+	Header
+	Lines    []Line    `json:"lines" db:"-"`
+	Payments []Payment `json:"payments" db:"-"`
+}
+
+// Header is a sale without its lines and payments.
+type Header struct {
+	record.Key
+	ShiftID uuid.UUID `json:"shiftId" format:"uuid"`
+	Number  int64     `json:"number" doc:"sequential number per company, shared by sales and refunds, from 1, without gaps"`
+	Kind    string    `json:"kind" enum:"sale,refund"`
+	lineitem.Totals
+	Fields
+	RedeemedPoints   int64         `json:"redeemedPoints" doc:"loyalty points used as a discount, after discountAmount; 1 point = 1 minor unit"`
+	EarnedPoints     int64         `json:"earnedPoints" doc:"loyalty points that the customer earned"`
+	ChangeAmount     *money.Amount `json:"changeAmount" doc:"receivedAmount minus what was paid in cash"`
+	CashierID        uuid.UUID     `json:"cashierId" format:"uuid"`
+	RefundOfSaleID   *uuid.UUID    `json:"refundOfSaleId" format:"uuid" doc:"only on a refund"`
+	RefundedBySaleID *uuid.UUID    `json:"refundedBySaleId" format:"uuid" doc:"only on a sale that was refunded"`
+	WarehouseID      *uuid.UUID    `json:"warehouseId" format:"uuid" doc:"where the stock was taken from; null if none was"`
+	record.Meta
+}
+
+// Fields are the fields that API clients set.
+type Fields struct {
+	PaymentMethod    string        `json:"paymentMethod" required:"true" enum:"cash,card,sbp,mixed"`
+	PaymentMethodExt *string       `json:"paymentMethodExt" maxLength:"64" doc:"the client's own name of the method; paymentMethod is then the nearest one"`
+	DiscountPercent  money.Percent `json:"discountPercent" db:"discount_percent_bp"`
+	ReceivedAmount   *money.Amount `json:"receivedAmount" minimum:"0" doc:"cash received; ignored if nothing is paid in cash"`
+	CustomerID       *uuid.UUID    `json:"customerId" format:"uuid"`
+	CustomerName     *string       `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
+	CustomerPhone    *string       `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
+	Channel          *string       `json:"channel" maxLength:"64" doc:"such as pos, qr_menu or storefront; default pos"`
+}
+
+// Input is the body of a new sale.
+type Input struct {
+	ShiftID uuid.UUID   `json:"shiftId" required:"true" format:"uuid"`
+	Items   []LineInput `json:"items" required:"true" minItems:"1" maxItems:"500"`
+	Fields
+	RedeemPoints int64          `json:"redeemPoints" minimum:"0" maximum:"9007199254740991" doc:"loyalty points of the customer to use as a discount; 1 point = 1 minor unit"`
+	Payments     []PaymentInput `json:"payments" maxItems:"50" doc:"required for mixed; their sum is the total. Without them a sale is paid by one payment"`
+}
+
+// LineInput is one line in a request.
+type LineInput struct{ lineitem.Input }
+
+// Line is one line of a sale.
+type Line struct{ lineitem.Line }
+
+// PaymentInput is one payment in a request.
+type PaymentInput struct {
+	PaymentMethod    *string      `json:"paymentMethod,omitempty" enum:"cash,card,sbp" doc:"required"`
+	Method           *string      `json:"method,omitempty" enum:"cash,card,sbp" doc:"another name of paymentMethod"`
+	PaymentMethodExt *string      `json:"paymentMethodExt,omitempty" nullable:"true" maxLength:"64"`
+	Amount           money.Amount `json:"amount" required:"true" exclusiveMinimum:"0"`
+}
+
+// Payment is one payment of a sale.
+type Payment struct {
+	ID        uuid.UUID     `json:"id" format:"uuid"`
+	Method    string        `json:"paymentMethod" enum:"cash,card,sbp"`
+	MethodExt *string       `json:"paymentMethodExt"`
+	Amount    money.Amount  `json:"amount"`
+	CreatedAt jsontype.Time `json:"createdAt"`
+}
+
+// TransformSchema implements [huma.SchemaTransformer]. Bounds of requests do not hold for responses, so that they can change
+// compatibly.
+func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
+	s.Properties["receivedAmount"].Minimum = s.Properties["total"].Minimum
+	return h.Key.TransformSchema(reg, s)
+}
+
+// stock returns what the sale changes in stock: it takes the items of its lines, and a refund brings them back.
+func (s *Sale) stock() []trade.StockDelta {
+	if s.WarehouseID == nil {
+		return nil
+	}
+	sign := money.Qty(-1)
+	if s.Kind == kindRefund {
+		sign = 1
+	}
+	var all []trade.StockDelta
+	for i := range s.Lines {
+		for _, item := range s.Lines[i].Stock {
+			all = append(all, trade.StockDelta{
+				Warehouse: *s.WarehouseID, StockKey: trade.StockKey{Product: item.Product, Variant: item.Variant}, Qty: sign * item.Qty,
+			})
+		}
+	}
+	return all
+}
+
+// takesStock reports whether a line takes something from stock.
+func (s *Sale) takesStock() bool {
+	for i := range s.Lines {
+		if len(s.Lines[i].Stock) > 0 {
+			return true
+		}
+	}
+	return false
+}

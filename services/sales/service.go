@@ -1,0 +1,85 @@
+// Package sales manages the sales of a company and the cash shifts in which they are made: receipts with their lines,
+// payments and refunds, and what the drawer of a shift must hold. Items, clients, stock and users belong to other domains,
+// which it uses through the interfaces below.
+package sales
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+)
+
+// Catalog reads items that can be sold.
+type Catalog interface {
+	// OrderItems reads the items of the refs. Unknown items are omitted.
+	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
+}
+
+// Clients reads the customers of sales and changes their loyalty points.
+type Clients interface {
+	// DocumentClient reads a client; lock locks it until the transaction ends.
+	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
+	// AddPoints queues a change of the client's points; redeeming more than the client has is 409 LOYALTY_POINTS_INSUFFICIENT.
+	AddPoints(tx *db.Tx, company tenant.ID, client uuid.UUID, delta int64, reason string, sale *uuid.UUID)
+}
+
+// PriceLists reads the prices of price lists.
+type PriceLists interface {
+	// Prices returns the prices of those refs that are in the list.
+	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []trade.ItemRef) (map[trade.ItemRef]money.Amount, error)
+}
+
+// Stock is the warehouse as sales use it.
+type Stock interface {
+	// FindWarehouse returns the given warehouse, or the default one if id is nil; ok is false if there is none.
+	FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (found uuid.UUID, ok bool, err error)
+	// WarehouseOfBranch returns the warehouse of a branch; ok is false if there is none.
+	WarehouseOfBranch(ctx context.Context, q db.Querier, company tenant.ID, branch uuid.UUID) (found uuid.UUID, ok bool, err error)
+	// Move changes physical quantities, and stores the movements of the document; exceeding them may be 409 STOCK_INSUFFICIENT.
+	Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error
+}
+
+// Users reads the users of a company.
+type Users interface {
+	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
+	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
+}
+
+// Branches reads the branches of a company.
+type Branches interface {
+	// KnownBranches returns those ids that are branches of the company.
+	KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
+}
+
+// Config holds the dependencies of the service. Where PriceLists is nil, there are none.
+type Config struct {
+	DB         *db.DB
+	Numbers    *numbering.Committer
+	Catalog    Catalog
+	Clients    Clients
+	Stock      Stock
+	Users      Users
+	Branches   Branches
+	PriceLists PriceLists
+}
+
+// Service manages the sales and shifts of all companies.
+type Service struct {
+	cfg Config
+	db  *db.DB
+}
+
+// New returns a service.
+func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
+
+// Get reads one sale with its lines and payments.
+func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
+	return selectSale(ctx, s.db, by.Company, id)
+}

@@ -1,0 +1,106 @@
+package sales
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/reference"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+const shiftCounter = "shift"
+
+// Shifts returns a page of shifts.
+func (s *Service) Shifts(ctx context.Context, by access.Caller, f ShiftFilter) (*list.Page[Shift], error) {
+	page, err := shiftItems.Page(ctx, s.db, by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	for i := range page.Items {
+		page.Items[i].derive()
+	}
+	return page, nil
+}
+
+// Shift reads one shift.
+func (s *Service) Shift(ctx context.Context, by access.Caller, id uuid.UUID) (Shift, error) {
+	v, err := shifts.Get(ctx, s.db, by.Company, id)
+	v.derive()
+	return v, err
+}
+
+// CurrentShift reads the open shift of the caller's token; 404 SHIFT_NOT_FOUND if there is none.
+func (s *Service) CurrentShift(ctx context.Context, by access.Caller) (Shift, error) {
+	id, err := selectOpen(ctx, s.db, by.Company, by.Actor)
+	if err != nil {
+		return Shift{}, err
+	}
+	if id == nil {
+		return Shift{}, apierr.New(404, "SHIFT_NOT_FOUND", "this token has no open shift; open one")
+	}
+	return s.Shift(ctx, by, *id)
+}
+
+const sqlSelectOpen = `SELECT id FROM shifts WHERE company_id = $1 AND opened_by_id = $2 AND status = 'open'`
+
+// selectOpen returns the id of the open shift of a token, which its actor identifies, or nil.
+func selectOpen(ctx context.Context, q db.Querier, company tenant.ID, actor uuid.UUID) (*uuid.UUID, error) {
+	var id uuid.UUID
+	err := q.QueryRow(ctx, sqlSelectOpen, company, actor).Scan(&id)
+	if db.IsNoRows(err) {
+		return nil, nil //nolint:nilnil // no such shift
+	}
+	if err != nil {
+		return nil, fmt.Errorf("select open shift: %w", err)
+	}
+	return &id, nil
+}
+
+// OpenShift opens a shift for the caller's token. A token has at most one: 409 SHIFT_ALREADY_OPEN with meta.shiftId.
+func (s *Service) OpenShift(ctx context.Context, tx *db.Tx, by access.Caller, in ShiftFields) (Shift, error) {
+	if err := tx.LockInProcess(ctx, "open shift "+by.Actor.String()); err != nil {
+		return Shift{}, err
+	}
+	var refs reference.Set
+	refs.Add("BRANCH", "branchId", nil, in.BranchID, s.cfg.Branches.KnownBranches)
+	if err := refs.Check(ctx, tx, by.Company); err != nil {
+		return Shift{}, err
+	}
+	current, err := selectOpen(ctx, tx, by.Company, by.Actor)
+	if err != nil {
+		return Shift{}, err
+	}
+	if current != nil {
+		return Shift{}, errAlreadyOpen.With("shiftId", *current)
+	}
+	number, err := numbering.Take(ctx, tx, by.Company, shiftCounter, 1)
+	if err != nil {
+		return Shift{}, err
+	}
+	v := Shift{
+		Key: record.Key{ID: record.NewID()}, Number: number, Status: statusOpen, ShiftFields: in, OpenedAt: jsontype.At(tx.Now()), OpenedByID: by.Actor,
+	}
+	v.derive()
+	return shifts.Create(ctx, tx, by, v, opened)
+}
+
+// CloseShift closes a shift, also one of another token. Repeating it is 409 SHIFT_ALREADY_CLOSED.
+func (s *Service) CloseShift(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in CloseInput) (Shift, error) {
+	return shifts.Change(ctx, tx, by, id, func(before Shift, v *Shift) error {
+		if before.Status == statusClosed {
+			return apierr.StateConflict("SHIFT_ALREADY_CLOSED", "the shift was closed before; nothing was changed").With("closedAt", before.ClosedAt)
+		}
+		v.Status, v.ClosedAt, v.ClosedByID, v.ClosingCash = statusClosed, new(jsontype.At(tx.Now())), &by.Actor, in.ClosingCash
+		v.derive()
+		return nil
+	}, shut)
+}
