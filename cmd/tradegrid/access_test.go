@@ -535,6 +535,7 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	theirs, mine := n.fill(t), n.fill(t)
+	whole := mine.owner.ok(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"x","unitPrice":1}]}`).id(t) // nothing of it is shipped
 	rows := []struct{ method, path, body, code, field string }{
 		{"POST", "/catalog/categories", `{"name":"x","parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
 		{"PATCH", "/catalog/categories/" + mine.id["CATEGORY"], `{"parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
@@ -553,7 +554,7 @@ func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
 		{"POST", "/sales", `{"shiftId":"SHIFT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "SHIFT_NOT_FOUND", "shiftId"},
 		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","items":[{"refId":"PRODUCT"}],"paymentMethod":"cash"}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "CLIENT_NOT_FOUND", "customerId"},
-		{"PATCH", "/orders/" + mine.id["ORDER"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"PATCH", "/orders/" + whole, `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
 		{"POST", "/orders", `{"dealId":"DEAL","items":[{"kind":"custom","name":"x","unitPrice":1}]}`, "DEAL_NOT_FOUND", "dealId"},
 		{"POST", "/deals", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
 		{"POST", "/deals", `{"typeId":"` + mine.id["DEAL_TYPE"] + `","clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},

@@ -350,7 +350,7 @@ func (w *adminWalk) companies(made map[string]string) {
 	w.do(200, "POST /tokens/{id}/rotate", `{"overlapHours":1}`, made["TOKEN"])
 	w.do(200, "POST /tokens/{id}/revoke", "", made["TOKEN"])
 	w.do(409, "POST /tokens/{id}/rotate", "", made["TOKEN"])
-	price, _ := w.do(201, "POST /clients/price-lists/{id}/prices", fillIn(aPrice, made), made["PRICE_LIST"])["id"].(string)
+	price, _ := w.do(200, "POST /clients/price-lists/{id}/prices", fillIn(aPrice, made), made["PRICE_LIST"])["id"].(string)
 	w.do(200, "GET /clients/price-lists/{id}/prices", "", made["PRICE_LIST"])
 	w.do(204, "DELETE /clients/price-lists/{id}/prices/{priceId}", "", made["PRICE_LIST"], price)
 }

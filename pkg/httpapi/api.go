@@ -113,6 +113,7 @@ type Op struct {
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
 	Records     string         // path below which a created record is read; default Path
+	NoURL       bool           // what is created has no URL of its own, and the response no Location
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 
 	base string                           // path of the API

@@ -24,7 +24,7 @@ type Versioned interface {
 
 // Identified is a record whose URL is returned in Location when it is created.
 type Identified interface {
-	// RecordID is the last segment of the record's URL; "" if it has none.
+	// RecordID is the last segment of the record's URL.
 	RecordID() string
 }
 
@@ -81,7 +81,7 @@ func (c *Call) recordHeaders(body any, h map[string]string) {
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
-	if id, ok := body.(Identified); ok && id.RecordID() != "" && c.op.Status == http.StatusCreated && !strings.Contains(c.op.rel, "{") {
+	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !c.op.NoURL && !strings.Contains(c.op.rel, "{") {
 		h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + id.RecordID()
 	}
 }

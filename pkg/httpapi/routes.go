@@ -49,6 +49,9 @@ func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
 // Records sets the path below which a created record is read, for Location.
 func Records(path string) Edit { return func(op *Op) { op.Records = path } }
 
+// NoURL says that what is created cannot be read by an id: the response has no Location.
+func NoURL(op *Op) { op.NoURL = true }
+
 // AlsoNeeds names a second component that must be enabled.
 func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }
 

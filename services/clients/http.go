@@ -16,7 +16,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Update(r, "/clients/price-lists/{id}", "updatePriceList", "Change a price list", s.UpdatePriceList)
 	httpapi.Delete(r, "/clients/price-lists/{id}", "deletePriceList", "Delete a price list", s.DeletePriceList)
 	httpapi.ListIn(r, "/clients/price-lists/{id}/prices", "listPrices", "List the prices of a price list", s.ListPrices)
-	httpapi.CreateIn(r, "/clients/price-lists/{id}/prices", "setPrice", "Set the price of an item in a price list", s.SetPrice)
+	httpapi.CommandWith(r, "/clients/price-lists/{id}/prices", "setPrice", "Set the price of an item in a price list", s.SetPrice)
 	httpapi.DeleteIn(r, "/clients/price-lists/{id}/prices/{priceId}", "deletePrice", "Remove a price from a price list", s.RemovePrice)
 }
 

@@ -203,6 +203,6 @@ func TestOperatorsMaintainPrices(t *testing.T) {
 	other := server.Company()
 	other.Admin().Do(t, "GET", path, nil).Fault(404, "PRICE_LIST_NOT_FOUND")
 	other.Admin().Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).Fault(404, "PRICE_LIST_NOT_FOUND")
-	other.Admin().Do(t, "DELETE", path+"/"+variant["id"].(string), nil).Fault(404, "PRICE_NOT_FOUND")
+	other.Admin().Do(t, "DELETE", path+"/"+variant["id"].(string), nil).Fault(404, "PRICE_LIST_NOT_FOUND")
 	c.Do(t, "POST", path, map[string]any{"refId": k.product.ID, "price": 1}).Fault(404, "ROUTE_NOT_FOUND")
 }

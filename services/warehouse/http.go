@@ -27,7 +27,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.List(r, "/warehouse/stocks", "listStocks", "List stock", s.Stocks)
 	// An adjustment depends on the one row that it locks. At SERIALIZABLE, documents that move the same row would abort it.
 	adjust := group.On(api, s.db, db.ReadCommitted())
-	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock)
+	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL)
 	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set up to 100 quantities", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock})
 	httpapi.List(r, "/warehouse/movements", "listStockMovements", "List stock movements", s.Movements)
 }

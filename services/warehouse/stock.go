@@ -168,6 +168,3 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	}
 	return p, warehouse, nil
 }
-
-// RecordID is empty: a stock record has no URL of its own.
-func (Stock) RecordID() string { return "" }

@@ -47,7 +47,7 @@ func nextRelease(t *testing.T) string {
 	for _, dir := range []string{"cmd", "pkg", "schemas", "services", "topics"} {
 		require.NoError(t, os.CopyFS(filepath.Join(root, dir), notTests{os.DirFS(filepath.Join("../..", dir))}))
 	}
-	for _, file := range []string{"go.mod", "go.sum"} {
+	for _, file := range []string{"go.mod", "go.sum", "changelog.go", "CHANGELOG.md"} {
 		raw, err := os.ReadFile(filepath.Join("../..", file))
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(root, file), raw, 0o600))
