@@ -221,7 +221,7 @@ func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (Batc
 		return done[index], nil
 	}
 	if err != nil {
-		b.fail(&result, item, err)
+		b.fail(&result, item, err) //nolint:contextcheck // the request has its own
 	}
 	return result, nil
 }

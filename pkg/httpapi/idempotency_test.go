@@ -260,7 +260,7 @@ func TestQuotaOfStoredAnswers(t *testing.T) {
 	stored := 1
 	for ; stored < 100; stored++ {
 		got := f.echoOf(body, keyHeader, uuid.NewString())
-		if got.StatusCode != 200 {
+		if got.StatusCode != http.StatusOK {
 			got.is(t, 429, "IDEMPOTENCY_QUOTA_EXCEEDED")
 			require.Equal(t, "3600", got.Header.Get("Retry-After"))
 			require.Equal(t, map[string]any{"limit": 500.0, "used": float64(stored * len(first.raw))}, got.body["meta"])

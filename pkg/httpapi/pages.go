@@ -125,9 +125,9 @@ func (a *API) mountDocs() {
 }
 
 // mountDocument serves a JSON document that is made at its first request, when all operations are registered.
-func (a *API) mountDocument(path string, make func() ([]byte, error)) {
+func (a *API) mountDocument(path string, render func() ([]byte, error)) {
 	document := sync.OnceValues(func() (*page, error) {
-		raw, err := make()
+		raw, err := render()
 		if err != nil {
 			return nil, err
 		}

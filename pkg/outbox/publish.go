@@ -259,10 +259,10 @@ func startSend(ctx context.Context, rows []row) (context.Context, trace.Span) {
 }
 
 // origin returns the context of the request that wrote the row if its trace is sampled, otherwise ctx without a span.
-func (r *row) origin(ctx context.Context) context.Context {
+func (m *row) origin(ctx context.Context) context.Context {
 	ctx = trace.ContextWithSpanContext(ctx, trace.SpanContext{})
-	if !strings.HasSuffix(r.Traceparent, "1") { // the last bit is the sampled flag; most traces are not sampled
+	if !strings.HasSuffix(m.Traceparent, "1") { // the last bit is the sampled flag; most traces are not sampled
 		return ctx
 	}
-	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": r.Traceparent, "tracestate": r.Tracestate})
+	return propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": m.Traceparent, "tracestate": m.Tracestate})
 }

@@ -104,7 +104,7 @@ func TestConcurrentCountsAddUp(t *testing.T) {
 // What could not be written is counted at the next try.
 func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
-	var away error = errors.New("away")
+	away := errors.New("away")
 	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Inject: faulty{&away}})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)

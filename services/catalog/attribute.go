@@ -158,7 +158,7 @@ func (s *Service) UpdateAttribute(ctx context.Context, tx *db.Tx, by access.Call
 		if d.Type != before.Type {
 			return apierr.Invalid(apierr.Field{Field: "type", Code: apierr.Conflict, Message: "type: cannot be changed; create another attribute"})
 		}
-		if err := d.AttributeFields.check(ctx, tx, by.Company, before.CategoryIDs); err != nil {
+		if err := d.check(ctx, tx, by.Company, before.CategoryIDs); err != nil {
 			return err
 		}
 		defs, err := readAttributes(ctx, tx, by.Company, []uuid.UUID{id})
@@ -251,7 +251,7 @@ func (s *Service) UpdateAttributeOption(
 			return apierr.NotFound("ATTRIBUTE_OPTION", id.String())
 		}
 		in.Apply(&o.AttributeOptionFields)
-		return o.AttributeOptionFields.check(d)
+		return o.check(d)
 	})
 }
 

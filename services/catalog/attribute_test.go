@@ -78,15 +78,22 @@ func TestAttributeValues(t *testing.T) {
 	c, a := setupConsole(t)
 	x := a.traits()
 	p := create(t, c, object{"name": "Shirt", "price": 1, "attributes": []object{
-		{"attributeId": x.text, "valueText": " Cotton "}, {"attributeId": x.number, "valueNumber": 1.250}, {"attributeId": x.boolean, "valueBool": false},
-		{"attributeId": x.one, "optionIds": []any{x.red}, "valueText": nil}, {"attributeId": x.many, "optionIds": []any{x.a, x.b}},
+		{"attributeId": x.text, "valueText": " Cotton "},
+		{"attributeId": x.number, "valueNumber": 1.250},
+		{"attributeId": x.boolean, "valueBool": false},
+		{"attributeId": x.one, "optionIds": []any{x.red}, "valueText": nil},
+		{"attributeId": x.many, "optionIds": []any{x.a, x.b}},
 	}}).OK(201)
 	path := "/catalog/products/" + p["id"].(string)
 	want := fmt.Sprint([]object{
-		{"attributeId": x.many, "attributeName": "Uses", "attributeCode": nil, "type": "multiselect", "valueText": nil, "valueNumber": nil, "valueBool": nil, "unit": nil, "displayValue": "B, A",
-			"options": []object{{"optionId": x.b, "label": "B"}, {"optionId": x.a, "label": "A"}}},
-		{"attributeId": x.one, "attributeName": "Colour", "attributeCode": nil, "type": "select", "valueText": nil, "valueNumber": nil, "valueBool": nil, "unit": nil, "displayValue": "Red",
-			"options": []object{{"optionId": x.red, "label": "Red"}}},
+		{
+			"attributeId": x.many, "attributeName": "Uses", "attributeCode": nil, "type": "multiselect", "valueText": nil, "valueNumber": nil, "valueBool": nil, "unit": nil, "displayValue": "B, A",
+			"options": []object{{"optionId": x.b, "label": "B"}, {"optionId": x.a, "label": "A"}},
+		},
+		{
+			"attributeId": x.one, "attributeName": "Colour", "attributeCode": nil, "type": "select", "valueText": nil, "valueNumber": nil, "valueBool": nil, "unit": nil, "displayValue": "Red",
+			"options": []object{{"optionId": x.red, "label": "Red"}},
+		},
 		{"attributeId": x.boolean, "attributeName": "Washable", "attributeCode": nil, "type": "boolean", "valueText": nil, "valueNumber": nil, "valueBool": false, "unit": nil, "displayValue": "no", "options": []object{}},
 		{"attributeId": x.number, "attributeName": "Weight", "attributeCode": "weight", "type": "number", "valueText": nil, "valueNumber": 1.25, "valueBool": nil, "unit": "kg", "displayValue": "1.25 kg", "options": []object{}},
 		{"attributeId": x.text, "attributeName": "Material", "attributeCode": nil, "type": "text", "valueText": "Cotton", "valueNumber": nil, "valueBool": nil, "unit": nil, "displayValue": "Cotton", "options": []object{}},
@@ -98,8 +105,11 @@ func TestAttributeValues(t *testing.T) {
 	require.Equal(t, want, fmt.Sprint(raised[0].data["attributeValues"]))
 
 	same := c.Do(t, "PATCH", path, object{"attributes": []object{
-		{"attributeId": x.many, "optionIds": []any{x.b, x.a}}, {"attributeId": x.text, "valueText": "Cotton"}, {"attributeId": x.number, "valueNumber": 1.25},
-		{"attributeId": x.boolean, "valueBool": false}, {"attributeId": x.one, "optionId": x.red},
+		{"attributeId": x.many, "optionIds": []any{x.b, x.a}},
+		{"attributeId": x.text, "valueText": "Cotton"},
+		{"attributeId": x.number, "valueNumber": 1.25},
+		{"attributeId": x.boolean, "valueBool": false},
+		{"attributeId": x.one, "optionId": x.red},
 	}}).OK(200)
 	require.Equal(t, want, fmt.Sprint(same["attributeValues"]))
 	require.Len(t, events(t, c), 1, "the same values in another order are no change")
@@ -195,8 +205,14 @@ func TestRequiredAttributes(t *testing.T) {
 		sent     []object
 		missing  int
 	}{
-		{nil, nil, 1}, {nil, []object{origin}, 0}, {other, []object{origin}, 0}, {other, []object{size}, 1},
-		{root, []object{origin}, 1}, {child, []object{origin}, 1}, {child, nil, 2}, {child, []object{size, origin}, 0},
+		{nil, nil, 1},
+		{nil, []object{origin}, 0},
+		{other, []object{origin}, 0},
+		{other, []object{size}, 1},
+		{root, []object{origin}, 1},
+		{child, []object{origin}, 1},
+		{child, nil, 2},
+		{child, []object{size, origin}, 0},
 	} {
 		got := create(t, c, object{"name": "n", "price": 1, "categoryId": row.category, "attributes": row.sent})
 		if row.sent == nil {

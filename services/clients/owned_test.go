@@ -24,12 +24,14 @@ var kinds = []struct {
 	{
 		"addresses", "ADDRESS",
 		map[string]any{"label": "Office", "text": "Street 1, Rome", "city": "Rome", "postalCode": "00100", "lat": 41.9, "lng": -12.5, "isDefault": true},
-		[]string{"label", "text"}, []string{"label", "text", "isDefault"},
+		[]string{"label", "text"},
+		[]string{"label", "text", "isDefault"},
 	},
 	{
 		"assets", "ASSET",
 		map[string]any{"name": "Mill", "serialNumber": "S-7", "note": "loud"},
-		[]string{"name"}, []string{"name"},
+		[]string{"name"},
+		[]string{"name"},
 	},
 }
 

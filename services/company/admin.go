@@ -47,15 +47,15 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 // showsSecret has the stored response of an operation encrypted.
 func showsSecret(op *httpapi.Op) { op.Secret = true }
 
-// CompanyInput is the body that creates a company.
-type CompanyInput struct {
+// Input is the body that creates a company.
+type Input struct {
 	Settings
 	IsTest     bool     `json:"isTest" doc:"tokens start with svc_test_"`
 	Components []string `json:"components" maxItems:"50" doc:"to enable; all if absent"`
 	BranchName string   `json:"branchName" minLength:"1" maxLength:"255" default:"Main" doc:"of the default branch and its warehouse"`
 }
 
-func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller, in CompanyInput) (Company, error) {
+func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller, in Input) (Company, error) {
 	return s.Create(ctx, tx, NewCompany{
 		Name: in.Name, Plan: in.Plan, IsTest: in.IsTest, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix,
 		TimeZone: in.TimeZone, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, MaxInFlight: in.MaxInFlight,

@@ -82,8 +82,8 @@ type Filter struct {
 	Limit  int       // 1…200; 0 = 50
 }
 
-// CompanyFilter filters and sorts companies.
-type CompanyFilter struct {
+// AdminFilter filters and sorts companies.
+type AdminFilter struct {
 	list.Params
 	Sort   string `query:"sort" enum:"name,createdAt"`
 	Status string `query:"status" enum:"active,archived" where:"status = ?"`
@@ -91,7 +91,7 @@ type CompanyFilter struct {
 	IsTest *bool  `query:"isTest" where:"is_test = ?"`
 }
 
-var companies = list.Of[Company, CompanyFilter]("companies", list.Spec{Platform: true})
+var companies = list.Of[Company, AdminFilter]("companies", list.Spec{Platform: true})
 
 var (
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)

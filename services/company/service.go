@@ -121,7 +121,7 @@ func (s *Service) List(ctx context.Context, f Filter) ([]Company, error) {
 }
 
 // Companies reads a page of companies.
-func (s *Service) Companies(ctx context.Context, by access.Caller, f CompanyFilter) (*list.Page[Company], error) {
+func (s *Service) Companies(ctx context.Context, by access.Caller, f AdminFilter) (*list.Page[Company], error) {
 	page, err := companies.Page(ctx, s.db, by.Company, f)
 	if err != nil {
 		return nil, err

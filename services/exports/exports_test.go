@@ -223,7 +223,7 @@ func TestIncompleteResultBreaksOff(t *testing.T) {
 	_, err := k.db.Exec(t.Context(), `DELETE FROM job_chunks WHERE job_id = $1 AND n = 1`, id)
 	require.NoError(t, err)
 	var f job.Found
-	f.CompanyID, f.Bytes = tenant.ID(k.Principal.Company), 1<<20
+	f.CompanyID, f.Bytes = k.Principal.Company, 1<<20
 	require.NoError(t, f.ID.UnmarshalText([]byte(id)))
 	_, err = io.ReadAll(job.Result(t.Context(), k.db, f))
 	require.ErrorContains(t, err, "after piece 0")

@@ -144,8 +144,10 @@ func TestCostItems(t *testing.T) {
 	units.Decode(&all)
 	unit := all[0]["id"]
 	sent := []any{
-		object{"label": "Shampoo", "productId": product, "qty": 0.333, "unitId": unit, "unitCost": 101}, object{"label": "Nothing"},
-		object{"label": "Work", "qty": 2, "unitCost": 50, "amount": 90}, object{"label": "Rent", "unitCost": 11},
+		object{"label": "Shampoo", "productId": product, "qty": 0.333, "unitId": unit, "unitCost": 101},
+		object{"label": "Nothing"},
+		object{"label": "Work", "qty": 2, "unitCost": 50, "amount": 90},
+		object{"label": "Rent", "unitCost": 11},
 	}
 	s := k.create(object{"costItems": sent}).OK(201)
 	require.Equal(t, 135.0, s["totalCost"], "34 + 0 + 90 + 11")

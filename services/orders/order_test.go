@@ -460,8 +460,11 @@ func TestPricesOfTheClientsList(t *testing.T) {
 		{Kind: "product", ID: s.wood}: 900, {Kind: "product", ID: s.shirt, Variant: s.large}: 1400, {Kind: "service", ID: s.fix}: 0,
 	}
 	body := s.body("customerId", s.ann, "items", []any{
-		map[string]any{"refId": s.wood, "modifiers": []any{map[string]any{"optionId": s.gift}}}, map[string]any{"refId": s.shirt, "variantId": s.large},
-		map[string]any{"refId": s.fix, "kind": "service"}, map[string]any{"refId": s.bolt, "qty": 2}, map[string]any{"refId": s.wood, "unitPrice": 1},
+		map[string]any{"refId": s.wood, "modifiers": []any{map[string]any{"optionId": s.gift}}},
+		map[string]any{"refId": s.shirt, "variantId": s.large},
+		map[string]any{"refId": s.fix, "kind": "service"},
+		map[string]any{"refId": s.bolt, "qty": 2},
+		map[string]any{"refId": s.wood, "unitPrice": 1},
 	})
 	prices := func(o map[string]any) (all []any) {
 		for i := range o["lines"].([]any) {

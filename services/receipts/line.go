@@ -77,7 +77,7 @@ func (b lineBuilder) lines(all []LineInput) ([]Line, error) {
 		if err != nil {
 			return nil, err
 		}
-		l.SortOrder = int32(i) //nolint:gosec // at most 500
+		l.SortOrder = int32(i)
 		lines[i] = l
 	}
 	return lines, nil

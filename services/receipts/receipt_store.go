@@ -14,7 +14,7 @@ import (
 )
 
 func rowOf(r *Receipt) *row {
-	return &row{Header: r.Header, LinesCount: int32(len(r.Lines)), Digits: strconv.FormatInt(r.Number, 10)} //nolint:gosec // at most 500
+	return &row{Header: r.Header, LinesCount: int32(len(r.Lines)), Digits: strconv.FormatInt(r.Number, 10)}
 }
 
 const lineColumns = `id, sort_order, product_id, product_name, product_sku, variant_id, variant_sku, variant_attributes, unit, qty, unit_cost, amount, note, stock`

@@ -144,8 +144,10 @@ func TestGrid(t *testing.T) {
 		{"only slots that fit", resource("UTC", hours(1, "09:00", "10:40")), "2026-06-01", 30 * time.Minute, []string{"09:00", "09:30", "10:00"}},
 		{"day off", resource("UTC", hours(1, "09:00", "10:40")), "2026-06-02", 30 * time.Minute, nil},
 		{"sunday is the seventh", resource("UTC", hours(7, "09:00", "10:00")), "2026-06-07", time.Hour, []string{"09:00"}},
-		{"each interval begins a grid, whatever their order", resource("UTC", hours(1, "12:10", "13:00"), hours(1, "09:05", "10:00")), "2026-06-01", 25 * time.Minute,
-			[]string{"09:05", "09:30", "12:10", "12:35"}},
+		{
+			"each interval begins a grid, whatever their order", resource("UTC", hours(1, "12:10", "13:00"), hours(1, "09:05", "10:00")), "2026-06-01", 25 * time.Minute,
+			[]string{"09:05", "09:30", "12:10", "12:35"},
+		},
 		{"whole day", resource("UTC", hours(1, "00:00", "24:00")), "2026-06-01", 12 * time.Hour, []string{"00:00", "12:00"}},
 		{"too long", resource("UTC", hours(1, "09:00", "10:00")), "2026-06-01", 61 * time.Minute, nil},
 		{"local day", resource("Asia/Tokyo", hours(1, "08:00", "10:00")), "2026-06-01", time.Hour, []string{"23:00", "00:00"}},
@@ -154,8 +156,10 @@ func TestGrid(t *testing.T) {
 		{"spring: hours that begin in the gap", resource("Europe/Berlin", hours(7, "02:30", "04:00")), "2026-03-29", 30 * time.Minute, []string{"01:00", "01:30"}},
 		{"autumn: an hour more", resource("Europe/Berlin", hours(7, "00:00", "04:00")), "2026-10-25", time.Hour, []string{"22:00", "23:00", "00:00", "01:00", "02:00"}},
 		{"autumn: the repeated hour follows the first", resource("Europe/Berlin", hours(7, "02:00", "03:00")), "2026-10-25", 30 * time.Minute, []string{"00:00", "00:30", "01:00", "01:30"}},
-		{"autumn: adjoining hours do not overlap", resource("Europe/Berlin", hours(7, "01:00", "02:30"), hours(7, "02:30", "04:00")), "2026-10-25", time.Hour,
-			[]string{"23:00", "00:30", "01:30"}},
+		{
+			"autumn: adjoining hours do not overlap", resource("Europe/Berlin", hours(7, "01:00", "02:30"), hours(7, "02:30", "04:00")), "2026-10-25", time.Hour,
+			[]string{"23:00", "00:30", "01:30"},
+		},
 		{"a skipped midnight", resource("Africa/Cairo", hours(5, "00:00", "03:00")), "2026-04-24", time.Hour, []string{"22:00", "23:00"}},
 		{"a skipped day", resource("Pacific/Apia", hours(5, "00:00", "24:00")), "2011-12-30", time.Hour, nil},
 	} {
@@ -197,8 +201,11 @@ func TestIsOpen(t *testing.T) {
 		{"another weekday", berlin(hours(2, "09:00", "18:00")), "2026-06-01 08:00", "2026-06-01 09:00", false},
 		{"default hours", berlin(), "2026-06-01 18:00", "2026-06-01 19:00", true},
 		{"after default hours", berlin(), "2026-06-01 18:00", "2026-06-01 19:01", false},
-		{"local weekday, not that of UTC", Resource{ResourceFields: ResourceFields{TimeZone: "Pacific/Auckland", WorkingHours: []WorkingHours{hours(1, "08:00", "10:00")}}},
-			"2026-05-31 20:00", "2026-05-31 22:00", true},
+		{
+			"local weekday, not that of UTC",
+			Resource{ResourceFields: ResourceFields{TimeZone: "Pacific/Auckland", WorkingHours: []WorkingHours{hours(1, "08:00", "10:00")}}},
+			"2026-05-31 20:00", "2026-05-31 22:00", true,
+		},
 	} {
 		require.Equal(t, row.want, row.resource.isOpen(interval{utc(t, row.from), utc(t, row.to)}), row.name)
 	}

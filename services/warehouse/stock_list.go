@@ -26,14 +26,14 @@ type StockItem struct {
 	WarehouseID   *uuid.UUID `json:"warehouseId" format:"uuid" nullable:"true" doc:"null with groupBy=product"`
 	WarehouseName *string    `json:"warehouseName" nullable:"true" doc:"null with groupBy=product"`
 	Levels
-	Warehouses []WarehouseStock `json:"warehouses,omitempty" doc:"only with groupBy=product"`
+	Warehouses []PerWarehouse `json:"warehouses,omitempty" doc:"only with groupBy=product"`
 	record.Meta
 
 	id, variant uuid.UUID
 }
 
-// WarehouseStock is the share of a warehouse in a sum.
-type WarehouseStock struct {
+// PerWarehouse is the share of a warehouse in a sum.
+type PerWarehouse struct {
 	WarehouseID   uuid.UUID `json:"warehouseId" format:"uuid"`
 	WarehouseName string    `json:"warehouseName"`
 	Levels
@@ -133,11 +133,11 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 	}
 	q.Search("p.search_text")
 	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {
-		any := make([]string, len(f.Level))
+		levels := make([]string, len(f.Level))
 		for i, level := range f.Level {
-			any[i] = levelConditions[level]
+			levels[i] = levelConditions[level]
 		}
-		q.Where("(" + strings.Join(any, " OR ") + ")")
+		q.Where("(" + strings.Join(levels, " OR ") + ")")
 	}
 	return q, nil
 }
@@ -153,7 +153,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, all []StockIt
 	}
 	var products map[trade.StockKey]trade.StockProduct
 	var names map[uuid.UUID]string
-	var shares map[trade.StockKey][]WarehouseStock
+	var shares map[trade.StockKey][]PerWarehouse
 	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
 		products, err = s.products.StockProducts(ctx, q, company, keys)
 		return err
@@ -195,7 +195,7 @@ WHERE s.company_id = $1 AND s.product_id = ANY($2::UUID[]) AND ($3::UUID IS NULL
 ORDER BY w.is_default DESC, w.created_at, w.id`
 
 // selectShares reads the stock of products by warehouse, the default warehouse first.
-func selectShares(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey, warehouse *uuid.UUID) (map[trade.StockKey][]WarehouseStock, error) {
+func selectShares(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey, warehouse *uuid.UUID) (map[trade.StockKey][]PerWarehouse, error) {
 	ids := make([]uuid.UUID, len(keys))
 	for i, k := range keys {
 		ids[i] = k.Product
@@ -204,9 +204,9 @@ func selectShares(ctx context.Context, q db.Querier, company tenant.ID, keys []t
 	if err != nil {
 		return nil, fmt.Errorf("select stock by warehouse: %w", err)
 	}
-	shares := map[trade.StockKey][]WarehouseStock{}
+	shares := map[trade.StockKey][]PerWarehouse{}
 	var k trade.StockKey
-	var w WarehouseStock
+	var w PerWarehouse
 	_, err = pgx.ForEachRow(rows, []any{&k.Product, &k.Variant, &w.WarehouseID, &w.WarehouseName, &w.Qty, &w.Reserved, &w.ReorderPoint}, func() error {
 		w.derive()
 		shares[k] = append(shares[k], w)

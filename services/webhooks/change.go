@@ -169,7 +169,7 @@ func (s *Service) newSecret(sub *Subscription) (text string, err error) {
 func (s *Service) check(in *SubscriptionFields) error {
 	var faults apierr.Fields
 	s.checkURL(&faults, in.URL)
-	in.Events = texts(s.checkPatterns(&faults, "events", in.Events))
+	in.Events = texts(s.checkPatterns(&faults, in.Events))
 	in.Filter = checkFilter(&faults, in.Filter)
 	return faults.Err()
 }
@@ -179,7 +179,7 @@ func (s *Service) checkPatch(in *record.Patch[SubscriptionFields]) error {
 	if in.Sent(&in.Value.URL) {
 		s.checkURL(&faults, in.Value.URL)
 	}
-	in.Value.Events = texts(s.checkPatterns(&faults, "events", in.Value.Events))
+	in.Value.Events = texts(s.checkPatterns(&faults, in.Value.Events))
 	in.Value.Filter = checkFilter(&faults, in.Value.Filter)
 	return faults.Err()
 }

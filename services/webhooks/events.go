@@ -38,11 +38,11 @@ func (s *Service) EventTypes(context.Context, access.Caller) ([]EventType, error
 	return list, nil
 }
 
-// checkPatterns checks names and wildcards of events and leaves out repeats. Each must stand for at least one event.
-func (s *Service) checkPatterns(faults *apierr.Fields, field string, names []string) []webhook.EventPattern {
+// checkPatterns checks the names and wildcards of the field events and leaves out repeats. Each must stand for at least one event.
+func (s *Service) checkPatterns(faults *apierr.Fields, names []string) []webhook.EventPattern {
 	var patterns []webhook.EventPattern
 	for i, name := range names {
-		at := field + "[" + strconv.Itoa(i) + "]"
+		at := "events[" + strconv.Itoa(i) + "]"
 		p, err := webhook.ParseEventPattern(name)
 		switch {
 		case err != nil:

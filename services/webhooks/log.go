@@ -99,7 +99,7 @@ func (s *Service) checkFloor(ctx context.Context, company tenant.ID, c outbox.Cu
 // needed, which also shows events that only a newer binary knows.
 func (s *Service) readable(by access.Caller, wanted []string) (names []string, all bool, err error) {
 	var faults apierr.Fields
-	patterns := s.checkPatterns(&faults, "events", wanted)
+	patterns := s.checkPatterns(&faults, wanted)
 	if err := faults.Err(); err != nil {
 		return nil, false, err
 	}

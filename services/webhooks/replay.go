@@ -60,7 +60,7 @@ type replayState struct {
 // Replay sends the events of an interval to a subscription again, as a job.
 func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ReplayInput) (job.Record, error) {
 	var faults apierr.Fields
-	s.checkPatterns(&faults, "events", in.Events)
+	s.checkPatterns(&faults, in.Events)
 	if in.From.Std().After(in.To.Std()) {
 		faults.Add("from", apierr.Conflict, "must not be after to")
 	}
