@@ -61,7 +61,7 @@ func sqlTypes(t reflect.Type) []string {
 	case reflect.Int16, reflect.Int32:
 		return []string{"int4", "int2"}
 	case reflect.Float64:
-		return []string{"float8"}
+		return []string{"float8", "numeric"}
 	case reflect.Slice:
 		return []string{"_text", "_varchar", "_uuid", "_int4", "_int8", "jsonb", "bytea"}
 	default:
