@@ -132,7 +132,7 @@ const (
 SELECT warehouse_id, product_id, variant_id, qty, 0 AS moved FROM stocks WHERE company_id = $1 AND product_id > $2 AND product_id <= $3
 UNION ALL
 SELECT warehouse_id, product_id, COALESCE(variant_id, '00000000-0000-0000-0000-000000000000'), 0, delta FROM stock_movements WHERE company_id = $1 AND product_id > $2 AND product_id <= $3
-) AS parts GROUP BY warehouse_id, product_id, variant_id HAVING sum(qty) <> sum(moved) ORDER BY warehouse_id, product_id, variant_id`
+) AS parts GROUP BY warehouse_id, product_id, variant_id HAVING sum(qty) <> sum(moved) ORDER BY warehouse_id, product_id, variant_id NULLS LAST`
 )
 
 // checkMovements compares physical quantities with the sums of their movements, about 1000 stock rows at a time.
