@@ -4,6 +4,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
@@ -45,7 +46,8 @@ type Filter struct {
 }
 
 var (
-	table = resource.Of[Warehouse]("warehouses", "WAREHOUSE").OnConstraint("warehouses_branch_key", errBranchTaken)
+	table = resource.Of[Warehouse]("warehouses", "WAREHOUSE").OnConstraint("warehouses_branch_key", errBranchTaken).
+		OnConstraint(stockFK, db.ErrStale) // a document put stock into a warehouse that is being deleted: look again
 	items = list.Of[ListItem, Filter]("warehouses")
 )
 
