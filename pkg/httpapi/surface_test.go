@@ -50,6 +50,9 @@ func (a *adminOf) Enter(_ context.Context, operator *access.Principal, company t
 }
 
 func (a *adminOf) Record(_ *db.Tx, c httpapi.AdminChange) error {
+	if n := len(a.changes); n > 0 && a.changes[n-1].At.Equal(c.At) {
+		a.changes = a.changes[:n-1] // of a try before, which was not committed
+	}
 	if a.broken == nil {
 		a.changes = append(a.changes, c)
 	}
