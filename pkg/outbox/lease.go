@@ -49,11 +49,9 @@ func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
 		case <-t.C:
 		}
 		next := r.cfg.Renew
-		if r.hooks.skipRenewal == nil || !r.hooks.skipRenewal() {
-			if err := r.leaseTurn(ctx, stopped(stopping)); err != nil && ctx.Err() == nil {
-				r.log.WarnContext(ctx, "lease renewal failed", "error", err)
-				next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
-			}
+		if err := r.leaseTurn(ctx, stopped(stopping)); err != nil && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "lease renewal failed", "error", err)
+			next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
 		}
 		r.dropExpired()
 		t.Reset(next)
@@ -73,6 +71,9 @@ func stopped(c <-chan struct{}) bool {
 func (r *Relay) leaseTurn(ctx context.Context, stopping bool) error {
 	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), r.cfg.LeaseTTL/2)
 	defer cancel()
+	if err := r.cfg.Inject.At(ctx, beforeRenew); err != nil {
+		return err
+	}
 	start := time.Now() // taken before the database reads its clock, so that a lease never expires later here than in the database
 	mine := r.held()
 	alive, free, err := r.renew(ctx, start, mine)
