@@ -27,7 +27,7 @@ import (
 // Config configures a [Sweeper]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Owner       string        // name of this process, unique; required
+	Owner       string        // name of this process; required
 	Lease       time.Duration // after a crash another process takes over this much later; 15 s
 	Every       time.Duration // pause between two passes; 5 s
 	Grace       time.Duration // inject a delivery when its record is overdue by this; 10 min
@@ -97,7 +97,7 @@ type Sweeper struct {
 func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	cfg.setDefaults()
 	if cfg.Owner == "" {
-		return nil, errors.New("start sweeper: Owner is required, a name that no other process has")
+		return nil, errors.New("start sweeper: Owner is required, the name of this process")
 	}
 	if cfg.Subscriptions == nil && !cfg.DisableNever {
 		return nil, errors.New("start sweeper: Subscriptions is required unless DisableNever is set")
