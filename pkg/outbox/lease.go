@@ -95,6 +95,7 @@ func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive
 	var dbNow time.Time
 	err = r.db.RunTx(ctx, "outbox.renew", func(ctx context.Context, tx *db.Tx) error {
 		renewed = nil
+		tx.Queue(sqlBoundIdle)
 		tx.Queue(sqlUpsertMember, r.owner, r.cfg.LeaseTTL)
 		if len(mine) > 0 {
 			tx.Queue(sqlRenewLeases, r.owner, mine, r.cfg.LeaseTTL).Rows(func(rows pgx.Rows) (err error) {
