@@ -18,7 +18,6 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
@@ -66,12 +65,11 @@ type publication struct {
 // publish starts to send the rows of a bucket, in order. The caller waits for the end and calls [Relay.result], which also
 // ends the span.
 func (r *Relay) publish(ctx context.Context, v *view) (*publication, error) {
-	failpoint.Hit("relay.before_produce")
 	if !r.stillOwned(v.p) {
 		return nil, errLeaseOver
 	}
-	if r.hooks.beforeProduce != nil {
-		r.hooks.beforeProduce(v.p.bucket)
+	if err := r.cfg.Inject.At(ctx, beforeProduce); err != nil {
+		return nil, err
 	}
 	pub := &publication{view: v, errs: make([]error, len(v.rows)), done: make(chan struct{})}
 	pub.ctx, pub.span = startSend(ctx, v.rows)
@@ -85,11 +83,8 @@ func (r *Relay) publish(ctx context.Context, v *view) (*publication, error) {
 func (r *Relay) result(pub *publication) (*batch, error) {
 	defer pub.span.End()
 	defer pub.stop()
-	failpoint.Hit("relay.after_ack")
-	if r.hooks.afterAck != nil {
-		if err := r.hooks.afterAck(pub.view.p.bucket); err != nil {
-			return nil, err
-		}
+	if err := r.cfg.Inject.At(pub.ctx, afterAck); err != nil {
+		return nil, err
 	}
 	b := r.sort(pub.ctx, pub.view, pub.errs)
 	if b.failure != nil {

@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -60,7 +59,9 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 		if err := deleteRows(ctx, tx, all); err != nil {
 			return err
 		}
-		failpoint.Hit("relay.after_delete")
+		if err := r.cfg.Inject.At(ctx, afterDelete); err != nil {
+			return err
+		}
 		r.appendLog(tx, all)
 		for _, d := range all {
 			for _, p := range d.batch.poison {
