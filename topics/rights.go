@@ -38,11 +38,11 @@ func Rights() map[string][]Right {
 	}
 	return map[string][]Right{
 		RoleAPI: {
-			on(AuthInvalidations, read),
+			on(AuthInvalidations, read), on(OutboxNudges, write),
 			// The disk usage of the brokers, for the load shedder.
 			{Kind: "cluster", Name: cluster, Operations: []string{describe}},
 		},
-		RoleRelay: {on(Events, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write)},
+		RoleRelay: {on(Events, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxNudges, read)},
 		RoleDispatcher: append([]Right{
 			on(Events, read), on(Subscriptions, read), on(Deliveries, read, write), on(DeliveriesDead, write), on(EventsDead, write),
 			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{read}},

@@ -12,6 +12,7 @@ const (
 	EventsDead        = "events.dlq"            // records that could not be parsed
 	Subscriptions     = "webhook.subscriptions" // latest state of each subscription, compacted
 	AuthInvalidations = "auth.invalidations"    // tokens and companies that changed
+	OutboxNudges      = "outbox.nudges"         // buckets of the outbox that have new rows
 )
 
 // Topic declares a topic. Partition counts are for production; see [Local].
@@ -49,13 +50,14 @@ const day = 24 * time.Hour
 // All returns all topics with partition counts for a production cluster.
 func All() []Topic {
 	lines := Lines()
-	all := append(make([]Topic, 0, 6+len(lines)), []Topic{
+	all := append(make([]Topic, 0, 7+len(lines)), []Topic{
 		{Name: Events, Key: "companyId", Partitions: 256, Retention: 3 * day},
 		{Name: Deliveries, Key: "subscriptionId", Partitions: 512, Retention: 2 * day},
 		{Name: DeliveriesDead, Key: "subscriptionId", Partitions: 32, Retention: 30 * day},
 		{Name: EventsDead, Key: "companyId", Partitions: 32, Retention: 30 * day},
 		{Name: Subscriptions, Key: "companyId/subscriptionId", Partitions: 32, Compact: true},
 		{Name: AuthInvalidations, Key: "companyId", Partitions: 8, Retention: time.Hour},
+		{Name: OutboxNudges, Key: "none", Partitions: 1, Retention: time.Hour},
 	}...)
 	for i, line := range lines {
 		partitions := int32(32)

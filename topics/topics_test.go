@@ -28,13 +28,14 @@ func TestEachTopicIsDeclaredOnce(t *testing.T) {
 	}
 	for _, name := range []string{
 		topics.Events, topics.Deliveries, topics.DeliveriesDead, topics.EventsDead, topics.Subscriptions, topics.AuthInvalidations,
+		topics.OutboxNudges,
 	} {
 		require.Contains(t, names, name)
 	}
 	for _, line := range topics.Lines() {
 		require.Contains(t, names, line.Topic)
 	}
-	require.Len(t, names, 6+len(topics.Lines()))
+	require.Len(t, names, 7+len(topics.Lines()))
 }
 
 // Tier n follows failed attempt n: six pauses between seven attempts, each four times the one before, and one more
@@ -62,7 +63,7 @@ func TestLinesAreThePausesBetweenAttempts(t *testing.T) {
 func TestRetentionCoversTheLifeOfADelivery(t *testing.T) {
 	t.Parallel()
 	for _, topic := range topics.All() {
-		if topic.Name == topics.AuthInvalidations || topic.Compact {
+		if topic.Name == topics.AuthInvalidations || topic.Name == topics.OutboxNudges || topic.Compact {
 			continue
 		}
 		require.Greater(t, topic.Retention, 22*time.Hour, topic.Name)

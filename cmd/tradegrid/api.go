@@ -17,8 +17,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -103,11 +103,13 @@ func (c *APICmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error
 
 // run serves with the connections of the role.
 func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, keys *secret.Keys) error {
-	client, err := kafka.NewClient(r.broker)
+	client, err := outbox.NewClient(r.broker)
 	if err != nil {
 		return err
 	}
 	defer client.Close()
+	nudges := outbox.NewNudges(client, log)
+	r.db.Listen(nudges.Nudge)
 	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
 	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
@@ -130,6 +132,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		limiter.Run,
 		shedder.Run,
 		answers.Run,
+		nudges.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	}

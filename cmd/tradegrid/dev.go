@@ -207,6 +207,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		client.Close()
 		return err
 	}
+	d.Listen(relay.Nudge)
 	g.Go(func() error {
 		defer client.Close()
 		return relay.Run(ctx)

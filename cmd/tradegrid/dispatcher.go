@@ -47,6 +47,7 @@ type DispatcherCmd struct {
 	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much." default:"10m"`
 	DisableAfter     time.Duration   `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
+	LogSuccess       int             `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
 	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
 	SecretKeysFlags
@@ -69,6 +70,7 @@ type dispatcherOptions struct {
 	DisableFailed  int
 	AllowInsecure  bool
 	PropagateTrace bool
+	LogSuccess     int
 	live           *watcher // nil = the limits stay as they are
 }
 
@@ -86,7 +88,7 @@ func (c *DispatcherCmd) Check() error {
 		"--receiver-in-flight": int64(c.ReceiverInFlight), "--host-in-flight": int64(c.HostInFlight), "--company-in-flight": int64(c.CompanyInFlight),
 		"--in-flight": int64(c.InFlight), "--breaker-failures": int64(c.BreakerFailures), "--breaker-open": int64(c.BreakerOpen),
 		"--breaker-max-open": int64(c.BreakerMaxOpen), "--sweep-every": int64(c.SweepEvery), "--sweep-grace": int64(c.SweepGrace),
-		"--disable-failed": int64(c.DisableFailed),
+		"--disable-failed": int64(c.DisableFailed), "--log-success": int64(c.LogSuccess),
 	} {
 		if v <= 0 {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
@@ -112,7 +114,7 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 		Lanes:      c.lanes(),
 		Breaker:    sender.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
 		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
-		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace,
+		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace, LogSuccess: c.LogSuccess,
 	}
 	if o.DisableAfter == 0 {
 		o.DisableAfter = -1
@@ -226,7 +228,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Ke
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout},
-		PropagateTrace: o.PropagateTrace, Log: log,
+		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
 	}, d, client, receivers)
 	o.live.OnChange(func(next *CLI) { s.SetLimits(next.Dispatcher.lanes()) })
 	return func(ctx context.Context) error {

@@ -64,6 +64,7 @@ type DB struct {
 	cfg      Config
 	log      *slog.Logger
 	locks    *keyedmutex.Map[string] // see [Tx.LockInProcess]
+	listener *atomic.Pointer[func(key int32)]
 }
 
 // Open connects to the database and detects its dialect.
@@ -96,7 +97,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}}
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}, listener: &atomic.Pointer[func(key int32)]{}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}
@@ -158,6 +159,9 @@ func detectDialect(ctx context.Context, pc *pgxpool.Config) (Dialect, error) {
 	}
 	return PostgreSQL, nil
 }
+
+// Listen makes d call fn with the keys of [Tx.Signal] after each transaction, committed or not. fn must not wait.
+func (d *DB) Listen(fn func(key int32)) { d.listener.Store(&fn) }
 
 // Dialect is the detected database product.
 func (d *DB) Dialect() Dialect { return d.dialect }

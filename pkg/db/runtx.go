@@ -51,6 +51,7 @@ type txRun struct {
 	unlock     func()   // releases the key of [Tx.LockInProcess]; nil = none is held
 	mayLower   bool     // [Tx.Lock] may lower the isolation
 	ends       []func() // see [Tx.OnEnd]
+	signals    []int32  // see [Tx.Signal]
 }
 
 // Option changes how a transaction runs.
@@ -94,7 +95,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 		opt(&o)
 	}
 	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == ""}
-	defer r.end()
+	defer r.end(d)
 	fn = o.mark(fn)
 	showTx(name)
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
@@ -121,9 +122,14 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 
 var errTryAgain = errors.New("try the transaction again")
 
-func (r *txRun) end() {
+func (r *txRun) end(d *DB) {
 	for _, fn := range r.ends {
 		fn()
+	}
+	if listen := d.listener.Load(); listen != nil {
+		for _, key := range r.signals {
+			(*listen)(key)
+		}
 	}
 	if r.unlock != nil {
 		r.unlock()

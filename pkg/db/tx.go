@@ -33,6 +33,13 @@ func (t *Tx) Now() time.Time { return t.run.now }
 // transaction may have changed. Each try that calls it adds fn again.
 func (t *Tx) OnEnd(fn func()) { t.run.ends = append(t.run.ends, fn) }
 
+// Signal tells the listener of [DB.Listen] a key once [DB.RunTx] is done with the transaction.
+func (t *Tx) Signal(key int32) {
+	if !slices.Contains(t.run.signals, key) {
+		t.run.signals = append(t.run.signals, key)
+	}
+}
+
 // Queued is a write that [Tx.Flush] will send.
 type Queued struct {
 	sql    string

@@ -95,25 +95,25 @@ func TestCompression(t *testing.T) {
 		size         int // of the JSON text
 		accept, want string
 	}{
-		{1024, "gzip, br", ""},
-		{1025, "gzip, br", "br"},
-		{1025, "gzip", "gzip"},
-		{1025, "GZIP;q=0.5", "gzip"},
-		{1025, "br;q=0, gzip", "gzip"},
-		{1025, "gzip;q=0.0, br;q=0", ""},
-		{1025, "identity", ""},
-		{1025, "", ""},
-		{1025, "deflate", ""},
-		{1025, "br;q=0.2, gzip;q=0.8", "gzip"},
-		{1025, "gzip;q=1.0 , br ; q=1", "br"},
-		{1025, "br;q=x, gzip;level=1;q=0.1", "gzip"},
+		{4096, "gzip, br", ""},
+		{4097, "gzip, br", "br"},
+		{4097, "gzip", "gzip"},
+		{4097, "GZIP;q=0.5", "gzip"},
+		{4097, "br;q=0, gzip", "gzip"},
+		{4097, "gzip;q=0.0, br;q=0", ""},
+		{4097, "identity", ""},
+		{4097, "", ""},
+		{4097, "deflate", ""},
+		{4097, "br;q=0.2, gzip;q=0.8", "gzip"},
+		{4097, "gzip;q=1.0 , br ; q=1", "br"},
+		{4097, "br;q=x, gzip;level=1;q=0.1", "gzip"},
 		{90000, "br", "br"},
 	}
 	for _, row := range rows {
 		text := strings.Repeat("x", row.size-2)
 		got := f.do(request{method: "GET", path: "/things/big?size=" + jsonOf(len(text)), headers: map[string]string{"Accept-Encoding": row.accept}})
 		require.Equal(t, row.want, got.Header.Get("Content-Encoding"), "%+v", row)
-		require.Equal(t, row.size > 1024, strings.Contains(got.Header.Get("Vary"), "Accept-Encoding"), "%+v", row)
+		require.Equal(t, row.size > 4096, strings.Contains(got.Header.Get("Vary"), "Accept-Encoding"), "%+v", row)
 		require.Equal(t, `"`+text+`"`, string(unpack(t, row.want, got.raw)))
 	}
 }

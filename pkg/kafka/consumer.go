@@ -30,8 +30,10 @@ type ConsumerConfig struct {
 	// Handle is called with one record of a partition at a time and must return soon: longer work continues
 	// in the background and ends with [Record.Done]. A call that blocks delays only its own partition.
 	Handle func(ctx context.Context, r *Record)
-	// HandleBatch is called with the records of one partition in order; one call at a time per partition.
+	// HandleBatch is called with records of several partitions, those of one partition in order. The records of a partition
+	// are in one call at a time, up to BatchCalls calls run at once. One partition of a batch may stop while the others go on.
 	HandleBatch func(ctx context.Context, batch []*Record)
+	BatchCalls  int // 4
 
 	Opts []kgo.Opt // override the defaults
 }
@@ -49,6 +51,7 @@ func (c *ConsumerConfig) setDefaults() error {
 	c.WindowRecords = positive(c.WindowRecords, 5000)
 	c.WindowBytes = positive(c.WindowBytes, 64<<20)
 	c.MaxBatch = positive(c.MaxBatch, 500)
+	c.BatchCalls = positive(c.BatchCalls, 4)
 	c.CommitEvery = positive(c.CommitEvery, 200*time.Millisecond)
 	c.RevokeWait = positive(c.RevokeWait, 5*time.Second)
 	c.DrainWait = positive(c.DrainWait, 25*time.Second)
@@ -77,6 +80,8 @@ type consumer struct {
 	mu         sync.Mutex
 	partitions map[topicPartition]*partition
 	stopped    bool // the drain is over; do not wait for records in flight any more
+
+	batches batcher // for HandleBatch
 }
 
 type topicPartition struct {
@@ -107,6 +112,7 @@ func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err e
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	c := &consumer{cfg: cfg, log: cfg.Client.Log, work: work, partitions: map[topicPartition]*partition{}}
+	c.batches.wake = make(chan struct{}, cfg.BatchCalls)
 	client, err := NewClient(cfg.Client, append(c.options(), cfg.Opts...)...)
 	if err != nil {
 		return nil, fmt.Errorf("consume as group %s: %w", cfg.Group, err)
@@ -115,6 +121,11 @@ func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err e
 	var background sync.WaitGroup
 	background.Go(func() { c.commitLoop(work) })
 	background.Go(func() { c.measureLoop(work) })
+	if cfg.HandleBatch != nil {
+		for range cfg.BatchCalls {
+			background.Go(func() { c.batches.run(work, cfg) })
+		}
+	}
 
 	c.show()
 	recreated = c.pollLoop(ctx)
@@ -194,7 +205,7 @@ func (c *consumer) forget(topics []string) {
 	c.lost(c.work, c.client, gone)
 }
 
-// partition returns the state of a partition; at the first call for it, it starts the worker.
+// partition returns the state of a partition; at the first call for it, it starts the worker of Handle.
 func (c *consumer) partition(topic string, id int32) *partition {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +214,9 @@ func (c *consumer) partition(topic string, id int32) *partition {
 	if !ok {
 		p = newPartition(c, key)
 		c.partitions[key] = p
-		go p.run()
+		if c.cfg.Handle != nil {
+			go p.run()
+		}
 	}
 	return p
 }

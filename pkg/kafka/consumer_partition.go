@@ -78,6 +78,10 @@ func (p *partition) add(records []*kgo.Record) {
 		p.c.client.PauseFetchPartitions(p.asMap())
 	}
 	p.mu.Unlock()
+	if p.c.cfg.HandleBatch != nil {
+		p.c.batches.offer(p)
+		return
+	}
 	select {
 	case p.wake <- struct{}{}:
 	default:
@@ -99,11 +103,11 @@ func (p *partition) full(part int) bool {
 
 func (p *partition) asMap() map[string][]int32 { return map[string][]int32{p.key.topic: {p.key.id}} }
 
-// run passes the records to the handler until the partition stops.
+// run passes the records to Handle until the partition stops.
 func (p *partition) run() {
 	for {
-		batch := p.take()
-		if len(batch) == 0 {
+		next := p.take(1) // records that wait for a blocking handler are not in flight
+		if len(next) == 0 {
 			select {
 			case <-p.stopping:
 				return
@@ -111,32 +115,29 @@ func (p *partition) run() {
 				continue
 			}
 		}
-		p.handle(batch)
+		p.c.cfg.Handle(p.ctx, next[0])
 	}
 }
 
-func (p *partition) take() []*Record {
+// take takes up to n records from the queue, which are in flight then.
+func (p *partition) take(n int) []*Record {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.stopped || len(p.queue) == 0 {
 		return nil
 	}
-	n := min(len(p.queue), p.c.cfg.MaxBatch)
-	if p.c.cfg.Handle != nil {
-		n = 1 // records that wait for a blocking handler are not in flight
-	}
-	batch := p.queue[:n:n]
+	n = min(len(p.queue), n)
+	taken := p.queue[:n:n]
 	p.queue = p.queue[n:]
 	p.out += n
-	return batch
+	return taken
 }
 
-func (p *partition) handle(batch []*Record) {
-	if p.c.cfg.HandleBatch != nil {
-		p.c.cfg.HandleBatch(p.ctx, batch)
-		return
-	}
-	p.c.cfg.Handle(p.ctx, batch[0])
+// pending reports whether there are records to take.
+func (p *partition) pending() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.queue) > 0
 }
 
 // end ends a record; it reports false if the record has ended already.

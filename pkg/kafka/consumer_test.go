@@ -139,23 +139,34 @@ func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
 	b.produce(t, 0, total, partitions)
 	var running [partitions]atomic.Int32
 	next := [partitions]int{0, 1, 2}
-	var seen atomic.Int64
-	b.start(t, kafka.ConsumerConfig{Group: "g", HandleBatch: func(_ context.Context, batch []*kafka.Record) {
-		id := batch[0].Partition
-		if running[id].Add(1) != 1 {
-			panic("two batches of one partition at a time")
-		}
-		defer running[id].Add(-1)
+	var seen, mixed atomic.Int64
+	b.start(t, kafka.ConsumerConfig{Group: "g", BatchCalls: 2, HandleBatch: func(_ context.Context, batch []*kafka.Record) {
+		of := map[int32]bool{}
 		for _, r := range batch {
+			of[r.Partition] = true
+		}
+		for id := range of {
+			if running[id].Add(1) != 1 {
+				panic("two batches with records of one partition at a time")
+			}
+			defer running[id].Add(-1)
+		}
+		if len(of) > 1 {
+			mixed.Add(1)
+		}
+		for _, r := range batch {
+			id := r.Partition
 			if string(r.Value) != strconv.Itoa(next[id]) {
 				panic(fmt.Sprintf("partition %d: got %s, expected %d", id, r.Value, next[id]))
 			}
 			next[id] += partitions
 			r.Done()
 		}
+		time.Sleep(time.Millisecond) // the next batches grow
 		seen.Add(int64(len(batch)))
 	}})
 	require.Eventually(t, func() bool { return seen.Load() == total }, time.Minute, time.Millisecond)
+	require.Positive(t, mixed.Load(), "partitions share batches")
 }
 
 func TestStopWaitsForWhatIsInFlight(t *testing.T) {

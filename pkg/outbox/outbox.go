@@ -62,6 +62,7 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 	if tx.Compresses() {
 		m.Payload = compress.Pack(m.Payload)
 	}
+	tx.Signal(Bucket(company))
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	tx.Queue(sqlInsert, Bucket(company), m.Pos, m.ID, company, m.Topic, m.Key, m.Name, m.AggType, m.AggID,

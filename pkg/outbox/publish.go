@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -33,7 +32,7 @@ var legalTopic = regexp.MustCompile(`^[a-zA-Z0-9._-]{1,249}$`)
 
 // batch is the outcome of publishing the rows of one bucket.
 type batch struct {
-	bucket    int32
+	view      *view
 	acked     []row
 	poison    []poisonRow
 	firstOpen int64 // position of the first row that stays in the outbox; 0 = none
@@ -53,30 +52,52 @@ func (p *poisonRow) deadPayload() []byte {
 	return p.Payload
 }
 
-// publish sends the rows in order and waits until Kafka has accepted or rejected each. An error means that
-// their outcome is unknown; they are published again.
-func (r *Relay) publish(ctx context.Context, p *part, rows []row, s *slot) (*batch, error) {
-	ctx, span := startSend(ctx, rows)
-	defer span.End()
-	if !r.stillOwned(p) {
+// publication is the sending of the rows of one bucket.
+type publication struct {
+	view *view
+	ctx  context.Context // of the span
+	span trace.Span
+	stop context.CancelFunc
+	errs []error       // one per row
+	done chan struct{} // closed once each row has its result
+}
+
+// publish starts to send the rows of a bucket, in order. The caller waits for the end and calls [Relay.result], which also
+// ends the span.
+func (r *Relay) publish(ctx context.Context, v *view) (*publication, error) {
+	if !r.stillOwned(v.p) {
 		return nil, errLeaseOver
 	}
 	if err := r.cfg.Inject.At(ctx, beforeProduce); err != nil {
 		return nil, err
 	}
-	errs, err := r.produce(ctx, rows, s)
-	if err != nil {
-		span.SetStatus(codes.Error, err.Error())
+	pub := &publication{view: v, errs: make([]error, len(v.rows)), done: make(chan struct{})}
+	pub.ctx, pub.span = startSend(ctx, v.rows)
+	var sending context.Context
+	sending, pub.stop = context.WithTimeout(pub.ctx, r.cfg.PublishTimeout)
+	r.produce(sending, pub)
+	return pub, nil
+}
+
+// result sorts the rows of a publication that is done. An error means that their outcome is unknown; they are published again.
+func (r *Relay) result(pub *publication) (*batch, error) {
+	defer pub.span.End()
+	defer pub.stop()
+	if err := r.cfg.Inject.At(pub.ctx, afterAck); err != nil {
 		return nil, err
 	}
-	if err := r.cfg.Inject.At(ctx, afterAck); err != nil {
-		return nil, err
-	}
-	b := r.sort(ctx, p.bucket, rows, errs)
+	b := r.sort(pub.ctx, pub.view, pub.errs)
 	if b.failure != nil {
-		span.SetStatus(codes.Error, b.failure.Error())
+		pub.span.SetStatus(codes.Error, b.failure.Error())
 	}
 	return b, nil
+}
+
+// abandon gives up a publication whose outcome is unknown.
+func (pub *publication) abandon(err error) {
+	pub.span.SetStatus(codes.Error, err.Error())
+	pub.span.End()
+	pub.stop()
 }
 
 func (r *Relay) stillOwned(p *part) bool {
@@ -85,51 +106,42 @@ func (r *Relay) stillOwned(p *part) bool {
 	return p.usable(time.Now())
 }
 
-// produce returns one result per row. After the first retriable failure it sends no later rows, because they
-// could overtake the failed one.
-func (r *Relay) produce(ctx context.Context, rows []row, s *slot) ([]error, error) {
-	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
-	defer cancel()
-	errs := make([]error, len(rows))
-	var wg sync.WaitGroup
+// produce sends the rows of a publication. After the first retriable failure it sends no later rows, because they could
+// overtake the failed one.
+func (r *Relay) produce(ctx context.Context, pub *publication) {
+	var open atomic.Int64 // rows without a result, and this loop
+	open.Store(1)
+	end := func() {
+		if open.Add(-1) == 0 {
+			close(pub.done)
+		}
+	}
+	defer end()
 	var failed atomic.Bool
-	for i := range rows {
+	for i := range pub.view.rows {
+		m := &pub.view.rows[i]
 		if failed.Load() {
-			errs[i] = errHeldBack
+			pub.errs[i] = errHeldBack
 			continue
 		}
-		if errs[i] = rows[i].unsendable(); errs[i] != nil {
+		if pub.errs[i] = m.unsendable(); pub.errs[i] != nil {
 			continue
 		}
-		wg.Add(1)
-		r.client.Produce(ctx, kafkaRecord(&rows[i]), func(_ *kgo.Record, err error) {
-			errs[i] = err
+		open.Add(1)
+		r.client.Produce(ctx, kafkaRecord(m), func(_ *kgo.Record, err error) {
+			pub.errs[i] = err
 			if err != nil && !isPoison(err) {
 				failed.Store(true)
 			}
-			wg.Done()
+			end()
 		})
-	}
-	done := make(chan struct{})
-	go func() { wg.Wait(); close(done) }()
-	slow := time.NewTimer(slowAfter)
-	defer slow.Stop()
-	for {
-		select {
-		case <-done:
-			return errs, nil
-		case <-slow.C:
-			// A partition without a leader must not block the other buckets.
-			s.release()
-		case <-r.abort:
-			return nil, errAbandoned
-		}
 	}
 }
 
 // sort groups the rows by Kafka's response.
-func (r *Relay) sort(ctx context.Context, bucket int32, rows []row, errs []error) *batch {
-	b := &batch{bucket: bucket, acked: make([]row, 0, len(rows))}
+func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
+	rows := v.rows
+	b := &batch{view: v, acked: make([]row, 0, len(rows))}
 	now := time.Now()
 	open := 0
 	for i, err := range errs {

@@ -25,10 +25,10 @@ type RelayConfig struct {
 	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
 	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
 	Renew          time.Duration      // interval between renewals [1s]
-	TickMin        time.Duration      // poll interval of the outbox under traffic [5ms]
-	TickMax        time.Duration      // poll interval of the outbox when idle [200ms]
+	TickMin        time.Duration      // poll interval while rows come without nudges, and interval between batches under traffic [5ms]
+	TickMax        time.Duration      // poll interval otherwise [200ms]
 	BatchSize      int                // maximum number of rows of one bucket published together [500]
-	Parallel       int                // maximum number of buckets processed concurrently [8]
+	Parallel       int                // maximum number of batches processed concurrently, each of up to 64 buckets [8]
 	Lookback       time.Duration      // how far behind the newest position scans start; must exceed the longest transaction [120s]
 	FullSweep      time.Duration      // interval between scans of whole buckets [30s]
 	PublishTimeout time.Duration      // how long to wait for Kafka to acknowledge a batch [10s]
@@ -109,13 +109,14 @@ type Relay struct {
 	wake   chan struct{} // capacity 1; wakes the scheduler
 	abort  chan struct{} // closed when the drain timeout has passed
 
-	mu      sync.Mutex
-	parts   [Buckets]*part
-	ready   []*part // in the order in which they became ready
-	running int     // occupied slots, at most cfg.Parallel
-	workers sync.WaitGroup
-	dbTime  time.Time // time of the database's clock at dbSeen
-	dbSeen  time.Time // by this process's monotonic clock
+	mu       sync.Mutex
+	parts    [Buckets]*part
+	ready    []*part   // in the order in which they became ready
+	running  int       // occupied slots, at most cfg.Parallel
+	launched time.Time // when the last batch was started
+	workers  sync.WaitGroup
+	dbTime   time.Time // time of the database's clock at dbSeen
+	dbSeen   time.Time // by this process's monotonic clock
 }
 
 // part is a relay's state of one bucket.
@@ -132,6 +133,8 @@ type part struct {
 	limit               int       // maximum number of rows of the next batch; lower after failures and for large rows
 	failures            int
 	notBefore           time.Time
+	nudged              time.Time // of the last nudge
+	suspect             time.Time // when a poll found rows of which no nudge had told; zero = none
 }
 
 // The points of a relay; see [RelayConfig].

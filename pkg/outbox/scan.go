@@ -22,13 +22,17 @@ FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
 )
 
 const (
-	activeFor   = time.Second // how long after the last row the shortest poll interval is kept
-	slowAfter   = time.Second // a batch that waits longer for Kafka releases its slot
+	activeFor   = time.Second            // how long after the last row of which no writer told the shortest poll interval is kept
+	toldFor     = time.Second            // a bucket with a nudge within this time may have rows whose nudge is still under way
+	slowAfter   = 250 * time.Millisecond // a bucket that waits longer for Kafka is settled alone, and its batch releases its slot
 	retryFirst  = 100 * time.Millisecond
 	retryMax    = 5 * time.Second
 	retryLimit  = 50      // maximum number of rows of a batch after a failure
 	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
 	maxTurnTime = 30 * time.Second
+
+	// Buckets of one batch; together they may have groupRows times the rows of one.
+	minGroup, maxGroup, groupRows = 8, 64, 4
 )
 
 // row is one row of the outbox.
@@ -54,34 +58,38 @@ type row struct {
 func (r *Relay) schedule(ctx, work context.Context) {
 	tick := r.cfg.TickMin
 	var active time.Time
-	timer := time.NewTimer(0)
-	defer timer.Stop()
+	poll, start := time.NewTimer(0), time.NewTimer(time.Hour)
+	defer poll.Stop()
+	defer start.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-r.wake:
-		case <-timer.C:
-			start := time.Now()
-			found, err := r.probe(ctx)
+		case <-start.C:
+		case <-poll.C:
+			began := time.Now()
+			missed, err := r.probe(ctx)
 			switch {
 			case err != nil && ctx.Err() == nil:
 				r.log.WarnContext(ctx, "outbox scan failed", "error", err)
 				tick = r.cfg.TickMax
-			case found > 0:
+			case missed > 0:
 				active, tick = time.Now(), r.cfg.TickMin
 			case time.Since(active) > activeFor:
 				tick = min(2*tick, r.cfg.TickMax)
 			}
 			// Probes are slow while an old snapshot keeps dead rows in the index; probe less often then.
-			timer.Reset(max(tick, 2*time.Since(start)))
+			poll.Reset(max(tick, 2*time.Since(began)))
 		}
-		r.launch(work)
+		if wait := r.launch(work); wait > 0 {
+			start.Reset(wait)
+		}
 	}
 }
 
-// probe finds the idle buckets that have rows, with a single statement.
-func (r *Relay) probe(ctx context.Context) (found int, err error) {
+// probe finds the idle buckets that have rows, with a single statement. It counts those whose writers send no nudges.
+func (r *Relay) probe(ctx context.Context) (missed int, err error) {
 	look := r.idle()
 	if len(look.buckets) == 0 {
 		return 0, nil
@@ -94,6 +102,7 @@ func (r *Relay) probe(ctx context.Context) (found int, err error) {
 	defer r.mu.Unlock()
 	for _, b := range full {
 		look.found[b] = true
+		r.suspect(r.parts[b], look.at)
 		r.enqueue(r.parts[b])
 	}
 	for i, b := range look.buckets {
@@ -104,7 +113,7 @@ func (r *Relay) probe(ctx context.Context) (found int, err error) {
 			}
 		}
 	}
-	return len(full), nil
+	return r.missed(time.Now()), nil
 }
 
 // look is a snapshot of the idle buckets.
@@ -158,90 +167,52 @@ func (r *Relay) enqueue(p *part) {
 	}
 }
 
-// launch starts workers for the buckets that have waited longest, as long as slots are free.
-func (r *Relay) launch(work context.Context) {
+// launch starts workers for the buckets that have waited longest, as long as slots are free. Under traffic it waits for a
+// poll interval between two starts, so that a batch carries what many small ones would. It returns how long it waits.
+func (r *Relay) launch(work context.Context) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	now := time.Now()
-	for r.running < r.cfg.Parallel && len(r.ready) > 0 {
+	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0; {
+		if wait := r.cfg.TickMin - now.Sub(r.launched); r.running > 0 && wait > 0 {
+			return wait
+		}
+		group := r.next(now)
+		if len(group) == 0 {
+			continue
+		}
+		r.running++
+		r.launched = now
+		r.workers.Go(func() { r.work(work, group) })
+	}
+	return 0
+}
+
+// next takes the buckets of the next batch from the queue: an equal share for each free slot, and at least minGroup.
+// A bucket that failed goes alone, so that it does not fail others. The caller holds mu.
+func (r *Relay) next(now time.Time) (group []*part) {
+	most := min(max(len(r.ready)/(r.cfg.Parallel-r.running), minGroup), maxGroup)
+	for len(r.ready) > 0 && len(group) < most {
 		p := r.ready[0]
+		if p.failures > 0 && len(group) > 0 {
+			break
+		}
 		r.ready = r.ready[1:]
 		p.queued = false
 		if p.busy || !p.usable(now) || p.leaving || now.Before(p.notBefore) {
 			continue
 		}
 		p.busy, p.again = true, false
-		r.running++
-		r.workers.Go(func() { r.work(work, p) })
-	}
-}
-
-// slot limits how many workers use the database and the client at the same time; it is released once.
-type slot struct {
-	r        *Relay
-	released bool
-}
-
-func (s *slot) release() {
-	s.r.mu.Lock()
-	defer s.r.mu.Unlock()
-	if !s.released {
-		s.released = true
-		s.r.running--
-		s.r.signal()
-	}
-}
-
-// work processes one batch of a bucket.
-func (r *Relay) work(ctx context.Context, p *part) {
-	s := &slot{r: r}
-	more, err := r.turn(ctx, p, s)
-	s.release()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	p.busy = false
-	switch {
-	case err != nil:
-		p.failures++
-		p.limit = min(r.cfg.BatchSize, retryLimit)
-		wait := min(retryMax, retryFirst<<min(p.failures-1, 10))
-		p.notBefore = time.Now().Add(wait/2 + rand.N(wait/2))
-		if ctx.Err() == nil {
-			r.log.WarnContext(ctx, "outbox batch failed", "bucket", p.bucket, "failures", p.failures, "retry_in", wait.String(), "error", err)
+		group = append(group, p)
+		if p.failures > 0 {
+			break
 		}
-	case more || p.again:
-		p.failures = 0
-		r.enqueue(p)
-	default:
-		p.failures = 0
 	}
-	r.signal()
-}
-
-// turn reads, publishes and settles one batch. It reports whether there may be more rows.
-func (r *Relay) turn(ctx context.Context, p *part, s *slot) (more bool, err error) {
-	v := r.view(p)
-	if v.rows, err = r.scan(ctx, p.bucket, v.low, v.limit); err != nil {
-		return false, err
-	}
-	if len(v.rows) == 0 {
-		r.advance(p, v, &batch{})
-		return false, nil
-	}
-	r.countStragglers(ctx, p, v)
-	b, err := r.publish(ctx, p, v.rows, s)
-	if err != nil {
-		return false, err
-	}
-	if err := r.settle(ctx, b); err != nil {
-		return false, err
-	}
-	r.advance(p, v, b)
-	return v.full(), b.failure
+	return group
 }
 
 // view is the result of one scan of a bucket.
 type view struct {
+	p     *part
 	at    time.Time
 	low   int64 // 0 in a full sweep
 	bound int64 // where the scan would have started without a sweep
@@ -256,7 +227,7 @@ func (v *view) full() bool { return len(v.rows) == v.limit }
 func (r *Relay) view(p *part) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := view{at: time.Now(), low: p.low, bound: p.low, limit: p.limit}
+	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit}
 	if !v.at.Before(p.nextSweep) {
 		v.low, v.sweep = 0, true
 	}
@@ -265,7 +236,7 @@ func (r *Relay) view(p *part) view {
 
 // countStragglers counts rows that only a full sweep could find, because a transaction was open for longer than the
 // lookback or a clock was off by that much. A later change of the same record may have been published before them.
-func (r *Relay) countStragglers(ctx context.Context, p *part, v view) {
+func (r *Relay) countStragglers(ctx context.Context, v *view) {
 	n := 0
 	for i := range v.rows {
 		if v.rows[i].Pos < v.bound {
@@ -274,15 +245,16 @@ func (r *Relay) countStragglers(ctx context.Context, p *part, v view) {
 	}
 	if n > 0 {
 		stragglers.Add(float64(n))
-		r.log.WarnContext(ctx, "outbox rows older than the lookback", "bucket", p.bucket, "rows", n, "first_event_id", v.rows[0].ID)
+		r.log.WarnContext(ctx, "outbox rows older than the lookback", "bucket", v.p.bucket, "rows", n, "first_event_id", v.rows[0].ID)
 	}
 }
 
 // advance raises the position at which the next scan starts and adjusts the size of the next batch.
 // It is not called after an error; the next scan then starts where this one did.
-func (r *Relay) advance(p *part, v view, b *batch) {
+func (r *Relay) advance(v *view, b *batch) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	p := v.p
 	if v.sweep {
 		p.swept(v.at, r.cfg)
 	}
@@ -305,15 +277,33 @@ func (r *Relay) advance(p *part, v view, b *batch) {
 	}
 }
 
-func (r *Relay) scan(ctx context.Context, bucket int32, low int64, limit int) ([]row, error) {
-	rows, err := read(ctx, r.db, pgx.RowToStructByPos[row], sqlScan, bucket, low, limit)
-	if err != nil {
-		return nil, fmt.Errorf("scan outbox bucket %d: %w", bucket, err)
+// scan reads the next rows of several buckets in one round trip.
+func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
+	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
+	defer cancel()
+	views := make([]*view, len(group))
+	batch := &pgx.Batch{}
+	for i, p := range group {
+		v := r.view(p)
+		v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
+		views[i] = &v
+		batch.Queue(sqlScan, p.bucket, v.low, v.limit)
 	}
-	for i := range rows {
-		rows[i].Payload, rows[i].corrupt = compress.Open(rows[i].Stored)
+	res := r.db.SendBatch(ctx, batch)
+	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
+	for _, v := range views {
+		rows, err := res.Query()
+		if err != nil {
+			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
+		}
+		if v.rows, err = pgx.CollectRows(rows, pgx.RowToStructByPos[row]); err != nil {
+			return nil, fmt.Errorf("scan outbox bucket %d: %w", v.p.bucket, err)
+		}
+		for i := range v.rows {
+			v.rows[i].Payload, v.rows[i].corrupt = compress.Open(v.rows[i].Stored)
+		}
 	}
-	return rows, nil
+	return views, nil
 }
 
 // read runs one query and collects its rows in one round trip. It runs outside a transaction, so that it cannot cause

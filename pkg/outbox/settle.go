@@ -17,17 +17,17 @@ import (
 const (
 	// A relay that freezes in the transaction must not block its successor for longer than its lease.
 	sqlBoundIdle = `SET LOCAL idle_in_transaction_session_timeout = 5000`
-	sqlLockHead  = `SELECT n FROM event_log_heads WHERE bucket = $1 FOR UPDATE`
+	sqlLockHeads = `SELECT bucket FROM event_log_heads WHERE bucket = ANY($1::INT4[]) ORDER BY bucket FOR UPDATE`
 	// The range of positions makes every planner choose the same plan, a scan of that part of the primary key.
 	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
 AND (pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i)) RETURNING pos, id`
-	sqlMoveHead = `UPDATE event_log_heads SET n = n + $2::BIGINT WHERE bucket = $1`
-	// The head was already advanced in this transaction: position = head - back.
+	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b`
+	// The heads were already advanced in this transaction: position = head - back.
 	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at
-FROM unnest($2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
-AS u(company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at), event_log_heads AS h
-WHERE h.bucket = $1
+FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
+AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+JOIN event_log_heads AS h ON h.bucket = u.b
 ON CONFLICT DO NOTHING`
 	sqlInsertDead = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
@@ -37,49 +37,73 @@ ON CONFLICT (bucket, pos, id) DO NOTHING`
 // insertBytes limits the bodies of one INSERT; CockroachDB rejects statements above 16 MiB.
 const insertBytes = 4 << 20
 
-// settle deletes the rows that Kafka has accepted or rejected and writes the event log, in one transaction. Only the
-// relay that deletes a row logs it, so that the log has each event once, however many relays published it. The head
-// of the bucket is locked first, so that positions become visible in order and two relays cannot deadlock.
-func (r *Relay) settle(ctx context.Context, b *batch) error {
-	if len(b.acked)+len(b.poison) == 0 {
+// settle deletes the rows that Kafka has accepted or rejected and writes the event log, in one transaction for all
+// buckets. Only the relay that deletes a row logs it, so that the log has each event once, however many relays published
+// it. The heads of the buckets are locked first and in order, so that positions become visible in order and two relays
+// cannot deadlock.
+func (r *Relay) settle(ctx context.Context, batches []*batch) error {
+	var all []decided
+	for _, b := range batches {
+		if len(b.acked)+len(b.poison) > 0 {
+			all = append(all, decided{batch: b, rows: b.decided()})
+		}
+	}
+	if len(all) == 0 {
 		return nil
 	}
+	slices.SortFunc(all, func(x, y decided) int { return int(x.bucket() - y.bucket()) })
 	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
 	defer cancel()
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	all := b.decided()
-	var gone map[place]bool
-	err := r.db.RunTx(ctx, "outbox.settle", func(ctx context.Context, tx *db.Tx) (err error) {
-		if gone, err = deleteRows(ctx, tx, b.bucket, all); err != nil {
+	err := r.db.RunTx(ctx, "outbox.settle", func(ctx context.Context, tx *db.Tx) error {
+		if err := deleteRows(ctx, tx, all); err != nil {
 			return err
 		}
 		if err := r.cfg.Inject.At(ctx, afterDelete); err != nil {
 			return err
 		}
-		r.appendLog(tx, b.bucket, all, gone)
-		for _, p := range b.poison {
-			if gone[p.place()] {
-				tx.Queue(sqlInsertDead, b.bucket, p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
-					p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
+		r.appendLog(tx, all)
+		for _, d := range all {
+			for _, p := range d.batch.poison {
+				if d.gone[p.place()] {
+					tx.Queue(sqlInsertDead, d.bucket(), p.Pos, p.ID, p.Company, p.Topic, p.Key, p.Event, p.AggType, p.AggID,
+						p.AggVersion, p.deadPayload(), p.Traceparent, p.Tracestate, p.CreatedAt, p.reason.Error(), now)
+				}
 			}
 		}
 		return nil
 	}, db.ReadCommitted(), db.Repeatable()) // a repetition deletes nothing and therefore logs nothing
 	if err != nil {
-		return fmt.Errorf("settle outbox bucket %d: %w", b.bucket, err)
+		return fmt.Errorf("settle %d outbox buckets, the first %d: %w", len(all), all[0].bucket(), err)
 	}
-	for i := range all {
-		if all[i].logged() && gone[all[i].place()] {
-			r.quota.Add(all[i].Company, len(all[i].Stored), all[i].CreatedAt.Add(r.cfg.EventRetention))
+	for _, d := range all {
+		r.count(ctx, d)
+	}
+	return nil
+}
+
+// decided are the rows of a bucket that Kafka accepted or rejected.
+type decided struct {
+	batch *batch
+	rows  []row          // by position
+	gone  map[place]bool // those that this transaction deleted
+}
+
+func (d *decided) bucket() int32 { return d.batch.view.p.bucket }
+
+// count reports what became of the rows of a bucket.
+func (r *Relay) count(ctx context.Context, d decided) {
+	for i := range d.rows {
+		if d.rows[i].logged() && d.gone[d.rows[i].place()] {
+			r.quota.Add(d.rows[i].Company, len(d.rows[i].Stored), d.rows[i].CreatedAt.Add(r.cfg.EventRetention))
 		}
 	}
-	repeated.Add(float64(len(all) - len(gone)))
-	for _, p := range b.poison {
+	repeated.Add(float64(len(d.rows) - len(d.gone)))
+	for _, p := range d.batch.poison {
 		deadRows.WithLabelValues(p.Topic).Inc()
 		r.log.ErrorContext(ctx, "outbox row moved to outbox_dead", "company_id", p.Company, "event_id", p.ID,
 			"event", p.Event, "topic", p.Topic, "bytes", len(p.Payload), "error", p.reason)
 	}
-	return nil
 }
 
 // decided lists the acknowledged and the rejected rows by position.
@@ -108,68 +132,94 @@ type place struct {
 
 func (m *row) place() place { return place{m.Pos, m.ID} }
 
-func deleteRows(ctx context.Context, tx *db.Tx, bucket int32, rows []row) (map[place]bool, error) {
-	at, ids := make([]int64, len(rows)), make([]uuid.UUID, len(rows))
-	for i := range rows {
-		at[i], ids[i] = rows[i].Pos, rows[i].ID
-	}
+// deleteRows locks the heads and deletes the rows, in one round trip. Each bucket has a statement of its own, whose plan
+// is certain.
+func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 	batch := &pgx.Batch{}
 	batch.Queue(sqlBoundIdle)
-	batch.Queue(sqlLockHead, bucket)
-	batch.Queue(sqlDeleteRows, bucket, rows[0].Pos, rows[len(rows)-1].Pos, at, ids)
+	buckets := make([]int32, len(all))
+	for i := range all {
+		buckets[i] = all[i].bucket()
+	}
+	batch.Queue(sqlLockHeads, buckets)
+	for _, d := range all {
+		at, ids := make([]int64, len(d.rows)), make([]uuid.UUID, len(d.rows))
+		for i := range d.rows {
+			at[i], ids[i] = d.rows[i].Pos, d.rows[i].ID
+		}
+		batch.Queue(sqlDeleteRows, d.bucket(), at[0], at[len(at)-1], at, ids)
+	}
 	res := tx.SendBatch(ctx, batch)
 	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
 	if _, err := res.Exec(); err != nil {
-		return nil, fmt.Errorf("set idle timeout: %w", err)
+		return fmt.Errorf("set idle timeout: %w", err)
 	}
-	var n int64
-	if err := res.QueryRow().Scan(&n); err != nil {
-		return nil, fmt.Errorf("lock head of the event log: %w", err)
-	}
-	deleted, err := res.Query()
+	locked, err := res.Exec()
 	if err != nil {
-		return nil, fmt.Errorf("delete published rows: %w", err)
+		return fmt.Errorf("lock heads of the event log: %w", err)
 	}
-	gone := make(map[place]bool, len(rows))
-	list, err := pgx.CollectRows(deleted, pgx.RowToStructByPos[place])
-	if err != nil {
-		return nil, fmt.Errorf("delete published rows: %w", err)
+	if int(locked.RowsAffected()) != len(buckets) {
+		return fmt.Errorf("event_log_heads lacks rows for some of the buckets %v: run the migrations", buckets)
 	}
-	for _, at := range list {
-		gone[at] = true
+	for i := range all {
+		deleted, err := res.Query()
+		if err != nil {
+			return fmt.Errorf("delete published rows: %w", err)
+		}
+		list, err := pgx.CollectRows(deleted, pgx.RowToStructByPos[place])
+		if err != nil {
+			return fmt.Errorf("delete published rows: %w", err)
+		}
+		all[i].gone = make(map[place]bool, len(list))
+		for _, at := range list {
+			all[i].gone[at] = true
+		}
 	}
-	return gone, nil
+	return nil
 }
 
 // logged reports whether the row goes into the event log. A damaged one would fail every reader.
 func (m *row) logged() bool { return m.Topic == topics.Events && m.corrupt == nil }
 
 // appendLog queues the log entries of the events whose rows this transaction deleted.
-func (r *Relay) appendLog(tx *db.Tx, bucket int32, rows []row, gone map[place]bool) {
-	var events []*row
-	for i := range rows {
-		if rows[i].logged() && gone[rows[i].place()] {
-			events = append(events, &rows[i])
+func (r *Relay) appendLog(tx *db.Tx, all []decided) {
+	var c columns
+	var buckets []int32
+	var counts []int64
+	var inserts []columns
+	for _, d := range all {
+		var events []*row
+		for i := range d.rows {
+			if d.rows[i].logged() && d.gone[d.rows[i].place()] {
+				events = append(events, &d.rows[i])
+			}
+		}
+		if len(events) == 0 {
+			continue
+		}
+		buckets, counts = append(buckets, d.bucket()), append(counts, int64(len(events)))
+		for i, e := range events {
+			c.add(d.bucket(), e, int64(len(events)-1-i), e.CreatedAt.Add(r.cfg.EventRetention))
+			if c.bytes >= insertBytes {
+				inserts, c = append(inserts, c), columns{}
+			}
 		}
 	}
-	if len(events) == 0 {
+	if len(buckets) == 0 {
 		return
 	}
-	tx.Queue(sqlMoveHead, bucket, len(events)).Expect(1, fmt.Errorf("event_log_heads has no row for bucket %d: run the migrations", bucket))
-	left := int64(len(events))
-	var c columns
-	for i, e := range events {
-		left--
-		c.add(e, left, e.CreatedAt.Add(r.cfg.EventRetention))
-		if c.bytes >= insertBytes || i == len(events)-1 {
-			tx.Queue(sqlInsertEvents, bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires)
-			c = columns{}
-		}
+	tx.Queue(sqlMoveHeads, buckets, counts)
+	if len(c.id) > 0 {
+		inserts = append(inserts, c)
+	}
+	for _, c := range inserts {
+		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires)
 	}
 }
 
 // columns are the arguments of one INSERT into the event log.
 type columns struct {
+	bucket   []int32
 	company  []tenant.ID
 	back     []int64
 	id       []uuid.UUID
@@ -183,7 +233,8 @@ type columns struct {
 	bytes    int
 }
 
-func (c *columns) add(e *row, back int64, expires time.Time) {
+func (c *columns) add(bucket int32, e *row, back int64, expires time.Time) {
+	c.bucket = append(c.bucket, bucket)
 	c.company = append(c.company, e.Company)
 	c.back = append(c.back, back)
 	c.id = append(c.id, e.ID)

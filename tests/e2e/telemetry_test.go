@@ -17,7 +17,7 @@ func TestOneOrderIsOneTraceAtTheCollector(t *testing.T) {
 	t.Parallel()
 	c := otlptest.New(t)
 	r := newKit(t)
-	r.env = append(r.env, "TRADEGRID_OTLP_ENDPOINT="+c.URL, "TRADEGRID_OTLP_INTERVAL=200ms", "TRADEGRID_TRACE_SAMPLE=1", "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_BLRP_SCHEDULE_DELAY=100")
+	r.env = append(r.env, "TRADEGRID_OTLP_ENDPOINT="+c.URL, "TRADEGRID_OTLP_INTERVAL=200ms", "TRADEGRID_TRACE_SAMPLE=1", "TRADEGRID_LOG_SUCCESS=1", "OTEL_BSP_SCHEDULE_DELAY=100", "OTEL_BLRP_SCHEDULE_DELAY=100")
 	api := r.platform()
 	api.subscribe("all", "order.created")
 	o := api.order(api.product())

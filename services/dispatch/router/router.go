@@ -136,9 +136,41 @@ func (r *Router) subscriptionChanged(rec *kgo.Record) {
 	r.subs.Drop(key.Company)
 }
 
-// route processes a batch of one partition. A failed step is retried until it works or the partition stops; then the next
-// owner processes the batch again and recognises the rows that exist.
+// route processes a batch. A failed step is retried until it works or a partition of the batch stops. The records of
+// partitions that stop are dropped then: their next owner processes them again and recognises the rows that exist. The
+// others start again.
 func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
+	for len(batch) > 0 && !r.routeOnce(ctx, batch) {
+		batch = dropStopped(ctx, batch)
+	}
+}
+
+// dropStopped returns the records that still have to be routed.
+func dropStopped(ctx context.Context, batch []*kafka.Record) (rest []*kafka.Record) {
+	for _, rec := range batch {
+		if stopped(ctx, rec) {
+			rec.Drop()
+		} else {
+			rest = append(rest, rec)
+		}
+	}
+	return rest
+}
+
+// stopped reports whether the partition of a record stops.
+func stopped(ctx context.Context, rec *kafka.Record) bool {
+	select {
+	case <-rec.Stopping():
+		return true
+	case <-ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// routeOnce reports false when a partition stops before all records are routed.
+func (r *Router) routeOnce(ctx context.Context, batch []*kafka.Record) bool {
 	events, ok := r.decode(ctx, batch)
 	defer func() {
 		for _, e := range events {
@@ -158,19 +190,22 @@ func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
 		failpoint.Pass("router.inserted")
 	}
 	ok = ok && r.send(ctx, batch, deliveries, now)
+	if !ok {
+		return false
+	}
 	if len(deliveries) > 0 {
 		failpoint.Pass("router.produced")
 	}
 	for _, rec := range batch {
-		if ok {
-			rec.Done()
-		} else {
-			rec.Drop()
-		}
+		rec.Done()
 	}
+	return true
 }
 
-// try retries a step with exponential backoff. It reports false when the partition stops first.
+// watchPartitions is how often a step that waits for its retry looks whether a partition stops.
+const watchPartitions = 50 * time.Millisecond
+
+// try retries a step with exponential backoff. It reports false when a partition stops first.
 func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do func() error) bool {
 	for n := 0; ; n++ {
 		err := do()
@@ -178,14 +213,16 @@ func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do
 			return true
 		}
 		routerRetries.WithLabelValues(step).Inc()
-		r.cfg.Log.WarnContext(ctx, "routing step failed", "step", step, "partition", batch[0].Partition, "offset", batch[0].Offset, "error", err)
-		pause := time.NewTimer(r.cfg.Backoff << min(n, 6))
-		select {
-		case <-pause.C:
-		case <-ctx.Done():
-			return false
-		case <-batch[0].Stopping():
-			return false
+		r.cfg.Log.WarnContext(ctx, "routing step failed", "step", step, "records", len(batch),
+			"partition", batch[0].Partition, "offset", batch[0].Offset, "error", err)
+		for left := r.cfg.Backoff << min(n, 6); ; left -= watchPartitions {
+			if slices.ContainsFunc(batch, func(rec *kafka.Record) bool { return stopped(ctx, rec) }) {
+				return false
+			}
+			if left <= 0 {
+				break
+			}
+			time.Sleep(min(left, watchPartitions))
 		}
 	}
 }

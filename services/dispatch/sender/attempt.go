@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"time"
@@ -164,7 +165,7 @@ func (s *Sender) observe(ctx context.Context, j *job, r *receiver, a *attempted,
 	if !m.CommittedAt.IsZero() {
 		observeLatency(ctx, j, a, d.outcome == success)
 	}
-	if !s.log.Enabled(ctx, slog.LevelInfo) {
+	if !s.log.Enabled(ctx, slog.LevelInfo) || d.outcome == success && !s.logSuccess() {
 		return
 	}
 	attrs := []slog.Attr{
@@ -177,4 +178,9 @@ func (s *Sender) observe(ctx context.Context, j *job, r *receiver, a *attempted,
 		attrs = append(attrs, slog.Int64("age_ms", end.Sub(m.CommittedAt).Milliseconds()))
 	}
 	s.log.LogAttrs(ctx, slog.LevelInfo, "delivery attempted", attrs...)
+}
+
+// logSuccess reports whether a success is in the sample that is logged. Failed attempts are always logged.
+func (s *Sender) logSuccess() bool {
+	return s.cfg.LogSuccess <= 1 || rand.N(s.cfg.LogSuccess) == 0 || s.log.Enabled(s.work, slog.LevelDebug)
 }

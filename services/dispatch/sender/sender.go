@@ -40,6 +40,7 @@ type Config struct {
 	Egress  egress.Config
 
 	PropagateTrace bool // send traceparent to receivers; discloses internal ids
+	LogSuccess     int  // one of this many successful attempts is logged; all
 	Seen           int  // deliveries whose last attempt is kept in memory; 100 000
 	Tracer         trace.TracerProvider
 	Log            *slog.Logger

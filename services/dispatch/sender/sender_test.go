@@ -1,8 +1,11 @@
 package sender
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -374,4 +377,26 @@ func TestSenderDeadLettersWhatItCannotRead(t *testing.T) {
 	k.Send(m)
 	k.AwaitState(m.DeliveryID, webhook.StateSuccess)
 	k.Eventually(func() bool { return len(dead()) == 1 }, "dead letter")
+}
+
+// Of successes only a sample is logged, of failures everything.
+func TestSenderSamplesTheLogOfSuccesses(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	k := newKit(t, dbtest.Open(t), func(c *Config) {
+		c.LogSuccess, c.Retry.MaxAttempts = math.MaxInt, 1
+		c.Log = slog.New(slog.NewTextHandler(&log, nil)) // the handler serializes its writes
+	})
+	good, bad := dispatchtest.NewReceiver(t, dispatchtest.Status(204)), dispatchtest.NewReceiver(t, dispatchtest.Status(500))
+	for _, h := range []*dispatchtest.Receiver{good, bad} {
+		sub, _ := k.Subscribe(h.URL)
+		m := k.Messages(sub, 1)[0]
+		k.Send(m)
+		k.Eventually(func() bool {
+			return k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND id = $2 AND state > 1`, k.Company, m.DeliveryID) == 1
+		}, "the delivery ends")
+	}
+	k.stop()
+	require.Equal(t, 1, strings.Count(log.String(), "delivery attempted"))
+	require.Contains(t, log.String(), "result=failed")
 }

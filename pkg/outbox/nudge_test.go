@@ -1,0 +1,112 @@
+package outbox
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+)
+
+// A relay that hardly polls publishes at once what it is nudged about.
+func TestNudgedRowsNeedNoPoll(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	r := g.relay("a", func(r *Relay) { r.cfg.TickMin, r.cfg.TickMax = time.Hour, time.Hour })
+	g.db.Listen(r.Nudge)
+	g.run(r)
+	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
+	g.append(company(), message(uuid.New(), 1, nowMicro()))
+	g.drained()
+}
+
+// Buckets that became ready together are settled in one transaction, and a bucket that fails delays no other.
+func TestBucketsShareABatch(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	companies, turns := make(map[int32]bool), 0
+	for len(companies) < 20 {
+		c := company()
+		if companies[Bucket(c)] {
+			continue
+		}
+		companies[Bucket(c)] = true
+		g.append(c, message(uuid.New(), 1, nowMicro()), message(uuid.New(), 2, nowMicro()+1))
+	}
+	r := g.relay("a", func(r *Relay) { r.cfg.Parallel = 1 })
+	r.mu.Lock()
+	for b := range companies {
+		r.parts[b].held, r.parts[b].until = true, time.Now().Add(time.Hour)
+		r.enqueue(r.parts[b])
+	}
+	for len(r.ready) > 0 {
+		group := r.next(time.Now())
+		turns++
+		r.mu.Unlock()
+		r.work(t.Context(), group)
+		r.mu.Lock()
+		r.running = 0
+	}
+	r.mu.Unlock()
+	require.Equal(t, 1, turns)
+	require.Zero(t, g.count("outbox"))
+	require.Equal(t, 2*len(companies), g.count("events"))
+}
+
+// Polling gets fast only if rows come without nudges.
+func TestPollingIsTheNetBelowNudges(t *testing.T) {
+	t.Parallel()
+	r, err := NewRelay(nil, nil, RelayConfig{})
+	require.NoError(t, err)
+	now := time.Now()
+	p := r.parts[7]
+	p.held = true
+	r.suspect(p, now)
+	require.Zero(t, r.missed(now.Add(suspectFor)), "its nudge may still come")
+	r.Nudge(7)
+	require.Zero(t, r.missed(now.Add(2*suspectFor)), "it came")
+	r.suspect(p, p.nudged.Add(nudgeLasts))
+	require.Zero(t, r.missed(now.Add(time.Hour)), "the last nudge was shortly before")
+	r.suspect(p, p.nudged.Add(nudgeLasts+1))
+	require.Equal(t, 1, r.missed(now.Add(time.Hour)))
+	require.Zero(t, r.missed(now.Add(time.Hour)), "counted once")
+	r.Nudge(-1)
+	r.Nudge(Buckets)
+}
+
+func TestNudgesReachOtherProcesses(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	client, err := NewClient(kafka.Config{Brokers: g.brokers})
+	require.NoError(t, err)
+	t.Cleanup(client.Close)
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	t.Cleanup(func() { cancel(); running.Wait() })
+	var mu sync.Mutex
+	got := map[int32]bool{}
+	running.Go(func() {
+		_ = ConsumeNudges(ctx, kafka.Config{Brokers: g.brokers}, func(b int32) {
+			mu.Lock()
+			defer mu.Unlock()
+			got[b] = true
+		})
+	})
+	n := NewNudges(client, slog.New(slog.DiscardHandler))
+	running.Go(func() { _ = n.Run(ctx) })
+	want := map[int32]bool{0: true, 63: true, 64: true, 200: true, 255: true}
+	require.Eventually(t, func() bool {
+		for b := range want { // the consumer starts at the end of the topic, at some time
+			n.Nudge(b)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		return len(got) == len(want)
+	}, eventually, 10*time.Millisecond)
+	require.Equal(t, want, got)
+}
