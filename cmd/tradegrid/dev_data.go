@@ -33,6 +33,9 @@ func (all *domains) demoServices(now func() time.Time) demodata.Services {
 	}
 }
 
+// demoBranches are the shop, the depot, and spare ones for more warehouses.
+var demoBranches = [4]string{"Centre", "North", "South", "East"} //nolint:gochecknoglobals // a constant
+
 // fill makes the records of the demo company. The cash register has a token of its own, so that the token in dev.json can open
 // a shift beside the one that is open.
 func (dm *demo) fill(ctx context.Context, now time.Time) error {
@@ -60,7 +63,12 @@ func (dm *demo) fill(ctx context.Context, now time.Time) error {
 		return err
 	}
 	for _, b := range branches {
-		cfg.Branches = append(cfg.Branches, b.ID)
+		switch b.Name {
+		case demoBranches[0]:
+			cfg.Shop = b.ID
+		case demoBranches[1]:
+			cfg.Depot = b.ID
+		}
 	}
 	if dm.data == demodata.Large {
 		cfg.Progress = func(format string, arguments ...any) { fmt.Fprintf(dm.out, format+"\n", arguments...) }

@@ -142,7 +142,7 @@ func (dm *demo) make(ctx context.Context) error {
 		then = dm.domains.at(func() time.Time { return demodata.Founded(dm.data, now) })
 	}
 	co, err := then.createCompany(ctx, company.NewCompany{
-		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, AccrualPercent: 200, BranchName: "Centre",
+		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, AccrualPercent: 200, BranchName: demoBranches[0],
 	})
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (dm *demo) make(ctx context.Context) error {
 	if err := dm.keep(); err != nil {
 		return err
 	}
-	for _, name := range []string{"North", "South", "East"} { // spare branches, for more warehouses
+	for _, name := range demoBranches[1:] {
 		if _, err := changeWith(ctx, then.db, "company.branch.create", co.ID, then.company.CreateBranch, company.BranchFields{Name: name}); err != nil {
 			return err
 		}

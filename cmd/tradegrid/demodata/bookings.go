@@ -63,7 +63,7 @@ func (s *shop) makeResources(ctx context.Context, tx *db.Tx) (stands []stand, er
 		for _, j := range jobs {
 			in.ServiceIDs = append(in.ServiceIDs, j.id)
 		}
-		in.BranchID, in.TimeZone, in.IsActive, in.WorkingHours = &s.cfg.Branches[0], TimeZone, true, openingHours()
+		in.BranchID, in.TimeZone, in.IsActive, in.WorkingHours = &s.cfg.Shop, TimeZone, true, openingHours()
 		if in.ParallelBookings == 0 {
 			in.ParallelBookings = 1
 		}

@@ -38,7 +38,7 @@ var (
 		"Lindmoor", "Marquell", "Nordhave", "Ostrander-Wies", "Pellworth", "Quendt", "Ravenstedt", "Sandhagen", "Tannmark",
 	}
 	firms = []string{
-		"Parcel Pigeon Couriers", "Bakery Morgenlicht", "Hotel Lindenhof", "City Tours on Wheels", "Architects Ostflügel", "Green Street Delivery",
+		"Parcel Pigeon Couriers", "Bakery Morgenlicht", "Hotel Speichenhof", "City Tours on Wheels", "Architects Ostflügel", "Green Street Delivery",
 		"Co-working Kontor 9", "Day Nursery Sonnenrad", "Physio am Kanal", "Print Shop Letterpress",
 	}
 	streets = []string{"Lindenweg", "Kanalstraße", "Am Speicher", "Gartenring", "Mühlgasse", "Uferpromenade", "Schulstraße", "Am Rondell"}
@@ -59,7 +59,7 @@ func email(name string, i int) string {
 
 // person is the name of the i-th private client; no name comes twice among the first 480.
 func person(i int) (first, last string) {
-	return firstNames[i%len(firstNames)], surnames[(i+i/len(firstNames))%len(surnames)]
+	return firstNames[i%len(firstNames)], surnames[(i+i/len(firstNames)*3)%len(surnames)]
 }
 
 // directories are the groups that clients belong to and the price lists.

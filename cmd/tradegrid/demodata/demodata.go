@@ -62,7 +62,8 @@ type Config struct {
 	Office   access.Caller                         // creates most records
 	Till     access.Caller                         // the cash register: opens shifts and sells
 	Staff    []uuid.UUID                           // users whom records are assigned to
-	Branches []uuid.UUID                           // the first has a warehouse; the second gets one
+	Shop     uuid.UUID                             // branch with the default warehouse
+	Depot    uuid.UUID                             // branch that gets a warehouse
 	Progress func(format string, arguments ...any) // tells a person what is being made; may be nil
 }
 

@@ -50,7 +50,7 @@ func (s *shop) makeStock(ctx context.Context) error {
 		}
 		depot, err := s.setup.Warehouse.Create(ctx, tx, s.cfg.Office, warehouse.Input{
 			Fields:   warehouse.Fields{Name: "Depot North", Address: new("Industriestraße 18, 13407 Berlin"), ManagerUserID: &s.cfg.Staff[1]},
-			BranchID: s.cfg.Branches[1],
+			BranchID: s.cfg.Depot,
 		})
 		s.warehouses = [2]uuid.UUID{first, depot.ID}
 		return err
