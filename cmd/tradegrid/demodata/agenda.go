@@ -76,7 +76,9 @@ func (a *agenda) play(ctx context.Context, cfg Config) error {
 	for len(steps) > 0 {
 		day := untilChange(steps, step.day)
 		steps = steps[len(day):]
-		cfg.Progress("demo data: orders, sales and bookings of %s", day[0].at.Format(time.DateOnly))
+		if day[0].at.Weekday() == time.Monday {
+			cfg.Progress("demo data: orders, sales and bookings of the week of %s", day[0].at.Format(time.DateOnly))
+		}
 		g, ctx := errgroup.WithContext(ctx)
 		for len(day) > 0 {
 			part := untilChange(day, func(s step) int64 { return int64(s.lane) })

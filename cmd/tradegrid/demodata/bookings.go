@@ -81,7 +81,10 @@ func (s *shop) makeResources(ctx context.Context, tx *db.Tx) (stands []stand, er
 		}
 		add(in, workshop, s.scale.busy)
 	}
-	add(scheduling.ResourceFields{Type: "seat", Name: "Fitting studio", Description: new("Treadmill, cameras and a chair for one more"), Capacity: new(int32(2)), SlotStepMinutes: 30, Color: new("#1F6FEB"), SortOrder: 100}, studio, 8)
+	add(scheduling.ResourceFields{
+		Type: "seat", Name: "Fitting studio", Description: new("Treadmill, cameras and a chair for one more"), Capacity: new(int32(2)),
+		SlotStepMinutes: 30, Color: new("#1F6FEB"), SortOrder: 100,
+	}, studio, 8)
 	add(scheduling.ResourceFields{
 		Type: "equipment", Name: "Rental e-bikes", Description: new("Four Volta City"), ParallelBookings: 4, SlotStepMinutes: 120, Color: new("#1A7F37"), SortOrder: 110,
 	}, nil, 12)

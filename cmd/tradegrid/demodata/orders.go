@@ -105,8 +105,10 @@ func (o *order) planRest(at time.Time, delivered bool) {
 	}
 	o.pay(at, "confirmed", o.chance(20))
 	later(2, 20)
-	o.move(at, "in_progress")
-	later(4, 30)
+	if !o.chance(40) { // the others are ready at once
+		o.move(at, "in_progress")
+		later(4, 30)
+	}
 	o.move(at, "ready")
 	later(1, 10)
 	if delivered {

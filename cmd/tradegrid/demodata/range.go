@@ -34,7 +34,7 @@ var (
 )
 
 // perTx is how many records one transaction makes.
-const perTx = 10
+const perTx = 20
 
 // makeRange makes the products of the large catalog. Each series has a lane of its own, because it has a counter of its own
 // for its SKUs.
