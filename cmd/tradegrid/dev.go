@@ -153,8 +153,10 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
 	}
-	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, out: out, log: log, settled: routed(d, client)}
-	if err := dm.seed(ctx); err != nil {
+	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log, settled: routed(d, client)}
+	if err := dm.seed(ctx); ctx.Err() != nil {
+		return g.Wait() // ends by itself, because somebody pressed Ctrl-C or a part failed
+	} else if err != nil {
 		stop()
 		return errors.Join(fmt.Errorf("create the demo company: %w", err), g.Wait())
 	}

@@ -38,12 +38,12 @@ var demoBranches = [4]string{"Centre", "North", "South", "East"} //nolint:gochec
 
 // fill makes the records of the demo company. The cash register has a token of its own, so that the token in dev.json can open
 // a shift beside the one that is open.
-func (dm *demo) fill(ctx context.Context, now time.Time) error {
+func (dm *demo) fill(ctx context.Context) error {
 	var till string
 	if err := dm.issue(ctx, &till, dm.CompanyID, company.NewToken{Name: "cash register"}); err != nil {
 		return err
 	}
-	cfg := demodata.Config{Size: dm.data, Now: now, Services: dm.domains.demoServices}
+	cfg := demodata.Config{Size: dm.data, Now: dm.now, Services: dm.domains.demoServices}
 	var err error
 	if cfg.Office, err = dm.caller(ctx, dm.Token); err != nil {
 		return err

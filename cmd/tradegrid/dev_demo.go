@@ -52,7 +52,8 @@ type demo struct {
 	info    *devInfo
 	domains *domains
 	state   string
-	data    string // --demo-data
+	data    string    // --demo-data
+	now     time.Time // end of the history that the data show
 	out     io.Writer
 	log     *slog.Logger
 	settled func(ctx context.Context, id tenant.ID) error // waits until the events of the data are routed
@@ -136,10 +137,9 @@ func (dm *demo) make(ctx context.Context) error {
 			return err
 		}
 	}
-	now := time.Now()
 	then := dm.domains
 	if dm.data != demodata.None {
-		then = dm.domains.at(func() time.Time { return demodata.Founded(dm.data, now) })
+		then = dm.domains.at(func() time.Time { return demodata.Founded(dm.data, dm.now) })
 	}
 	co, err := then.createCompany(ctx, company.NewCompany{
 		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, AccrualPercent: 200, BranchName: demoBranches[0],
@@ -162,7 +162,7 @@ func (dm *demo) make(ctx context.Context) error {
 	if dm.data == demodata.None {
 		return nil
 	}
-	return dm.fill(ctx, now)
+	return dm.fill(ctx)
 }
 
 func (dm *demo) issueTokens(ctx context.Context) error {

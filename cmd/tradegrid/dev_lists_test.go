@@ -22,7 +22,7 @@ import (
 
 // startDemo starts the demo company of a state folder.
 func startDemo(ctx context.Context, n *node, state, data string) (*demo, error) {
-	dm := &demo{info: &devInfo{}, domains: n.domains, state: state, data: data, out: io.Discard}
+	dm := &demo{info: &devInfo{}, domains: n.domains, state: state, data: data, now: time.Now(), out: io.Discard}
 	return dm, dm.seed(ctx)
 }
 
@@ -222,4 +222,23 @@ func TestDemoDataIsMadeOnce(t *testing.T) {
 	users, err := n.company.Users(t.Context(), access.System(again.CompanyID), false)
 	require.NoError(t, err)
 	require.Len(t, users, 2)
+}
+
+// The data can be made on any day of the week, at night, and after the clocks were changed.
+func TestDemoDataCanBeMadeAtAnyTime(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	zone, err := time.LoadLocation(demodata.TimeZone)
+	require.NoError(t, err)
+	for i, hour := range []int{0, 4, 8, 12, 16, 20, 23} {
+		now := time.Date(2026, time.March, 30+i, hour, 30, 0, 0, zone)
+		t.Run(now.Format("Monday 15:04"), func(t *testing.T) {
+			t.Parallel()
+			dm := &demo{info: &devInfo{}, domains: n.domains, state: t.TempDir(), data: demodata.Small, now: now, out: io.Discard}
+			require.NoError(t, dm.seed(t.Context()))
+			latest := as{n, dm.Token}.ok(t, "GET", "/orders?pageSize=1", "")
+			records, _ := found(t, latest)
+			require.LessOrEqual(t, records[0]["createdAt"], now.UTC().Format(time.RFC3339), "nothing of the future")
+		})
+	}
 }

@@ -104,7 +104,8 @@ type shop struct {
 	suppliers  []uuid.UUID
 	warehouses [2]uuid.UUID // shop, depot
 	goods      []*good
-	described  int // how many of them are described one by one; the depot has only those
+	stocked    []*good // the shop has some of them
+	described  int     // how many of them are described one by one; the depot has only those
 	jobs       []job
 	clients    []client
 	prices     directories

@@ -20,9 +20,9 @@ func (s *shop) basket(most int, withJob bool) []lineitem.Input {
 	var items []lineitem.Input
 	taken := map[*good]bool{}
 	for range 1 + s.rng.IntN(most) {
-		g := pick(s, s.goods)
+		g := pick(s, s.stocked)
 		if g.price > 400_00 && s.chance(70) {
-			g = pick(s, s.goods) // bicycles sell less often than tyres
+			g = pick(s, s.stocked) // bicycles sell less often than tyres
 		}
 		qty := int64(1)
 		if g.price < 5000 {

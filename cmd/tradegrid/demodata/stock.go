@@ -40,6 +40,11 @@ func (s *shop) makeStock(ctx context.Context) error {
 		}
 	}
 	s.planDeliveries()
+	for _, g := range s.goods {
+		if g.stock > 0 {
+			s.stocked = append(s.stocked, g)
+		}
+	}
 	return s.countStock(ctx)
 }
 
