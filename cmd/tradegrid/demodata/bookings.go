@@ -74,7 +74,7 @@ func (s *shop) makeResources(ctx context.Context, tx *db.Tx) (stands []stand, er
 	for i := range s.scale.mechanics {
 		first, last := person(37 + i*5)
 		in := scheduling.ResourceFields{
-			Type: "staff", Name: first + " " + last, Description: new("Mechanic"), SlotStepMinutes: 30, Color: new("#CF222E"), SortOrder: int32(i), //nolint:gosec // few
+			Type: "staff", Name: first + " " + last, Description: new("Mechanic"), SlotStepMinutes: 30, Color: new("#CF222E"), SortOrder: int32(i),
 		}
 		if i < len(s.cfg.Staff) {
 			in.UserID = &s.cfg.Staff[i]

@@ -34,7 +34,7 @@ func (s *shop) makeCatalog(ctx context.Context) error {
 	var all axes
 	err := s.setup.tx(ctx, "categories", func(ctx context.Context, tx *db.Tx) error {
 		for i, c := range categoryTable {
-			in := catalog.CategoryFields{Name: c.name, Icon: c.icon, Color: &c.color, SortOrder: int32(i * 10)} //nolint:gosec // a short table
+			in := catalog.CategoryFields{Name: c.name, Icon: c.icon, Color: &c.color, SortOrder: int32(i * 10)}
 			if c.prefix != "" {
 				in.Prefix = &c.prefix
 			}
@@ -81,7 +81,7 @@ func (s *shop) makeAttributes(ctx context.Context, tx *db.Tx) (axes, error) {
 	for i, a := range attributeTable {
 		in := catalog.AttributeFields{
 			Code: &a.code, Name: a.name, NameI18n: map[string]string{"de": a.german}, Type: a.kind, IsVariant: a.options != nil,
-			IsPrimary: i == 0, IsFilterable: true, SortOrder: int32(i), //nolint:gosec // a short table
+			IsPrimary: i == 0, IsFilterable: true, SortOrder: int32(i),
 		}
 		if a.unit != "" {
 			in.Unit = &a.unit
@@ -92,7 +92,7 @@ func (s *shop) makeAttributes(ctx context.Context, tx *db.Tx) (axes, error) {
 		}
 		one := axis{made.ID, map[string]uuid.UUID{}}
 		for j, o := range a.options {
-			in := catalog.AttributeOptionFields{Label: o.label, LabelI18n: map[string]string{"de": o.german}, SortOrder: int32(j)} //nolint:gosec // a short table
+			in := catalog.AttributeOptionFields{Label: o.label, LabelI18n: map[string]string{"de": o.german}, SortOrder: int32(j)}
 			if o.color != "" {
 				in.Color = &o.color
 			}

@@ -85,7 +85,7 @@ type scale struct {
 
 var scales = map[string]scale{
 	Small: {days: 28, clients: 20, orders: 2, sales: 3, mechanics: 2, busy: 20, leads: 10, deals: 9},
-	Large: {days: 84, clients: 1500, products: 10_000, orders: 28, sales: 42, mechanics: 12, busy: 45, leads: 300, deals: 300},
+	Large: {days: 84, clients: 1000, products: 10_000, orders: 28, sales: 36, mechanics: 12, busy: 45, leads: 200, deals: 200},
 }
 
 // Founded is when a company of this size begins to exist, before its history.
@@ -121,7 +121,6 @@ func Fill(ctx context.Context, cfg Config) (Sample, error) {
 	if cfg.Progress == nil {
 		cfg.Progress = func(string, ...any) {}
 	}
-	//nolint:gosec // the same data each time, not secrets
 	s := &shop{scale: size, cfg: cfg, rng: rand.New(rand.NewPCG(1, 2)), start: begin(size, cfg.Now), categories: map[string]uuid.UUID{}}
 	s.setup = newLane(cfg)
 	s.setup.set(s.dayBefore())

@@ -15,16 +15,16 @@ import (
 //
 //nolint:gochecknoglobals // constants
 var series = []struct {
-	category, name, emoji string
-	price                 money.Amount
-	supplier              int
+	category, prefix, name, emoji string
+	price                         money.Amount
+	supplier                      int
 }{
-	{"Tyres and tubes", "Tyre", "🛞", 1990, 2},
-	{"Brakes", "Brake pads", "🛑", 1290, 3},
-	{"Drivetrain", "Chainring", "⚙️", 2790, 3},
-	{"Lights", "Light", "💡", 2490, 2},
-	{"Clothing", "Jersey", "👕", 3990, 4},
-	{"Accessories", "Saddlebag", "👜", 1890, 4},
+	{"Tyres and tubes", "TY", "Tyre", "🛞", 1990, 2},
+	{"Brakes", "BR", "Brake pads", "🛑", 1290, 3},
+	{"Drivetrain", "DT", "Chainring", "⚙️", 2790, 3},
+	{"Lights", "LT", "Light", "💡", 2490, 2},
+	{"Clothing", "CL", "Jersey", "👕", 3990, 4},
+	{"Accessories", "AC", "Saddlebag", "👜", 1890, 4},
 }
 
 //nolint:gochecknoglobals // constants
@@ -36,8 +36,7 @@ var (
 // perTx is how many records one transaction makes.
 const perTx = 20
 
-// makeRange makes the products of the large catalog. Each series has a lane of its own, because it has a counter of its own
-// for its SKUs.
+// makeRange makes the products of the large catalog, several series at a time.
 func (s *shop) makeRange(ctx context.Context) error {
 	each := s.scale.products / len(series)
 	made := make([][]*good, len(series))
@@ -77,6 +76,7 @@ func (s *shop) makeSeries(ctx context.Context, l *lane, tx *db.Tx, i, from, to i
 		brand, model := seriesBrands[n%len(seriesBrands)], seriesModels[n/len(seriesBrands)%len(seriesModels)]
 		price := line.price + money.Amount(n*n*31+n*170)%9000/10*10
 		p, err := l.Catalog.CreateProduct(ctx, tx, s.cfg.Office, catalog.ProductInput{ProductFields: catalog.ProductFields{
+			SKU:  fmt.Sprintf("%s-%05d", line.prefix, 10_001+n), // not a generated one, which would make the transactions wait for each other
 			Name: fmt.Sprintf("%s %s %d", line.name, model, 100+n/(len(seriesBrands)*len(seriesModels))*10), Brand: &brand, Model: &model,
 			CategoryID: new(s.categories[line.category]), Price: price, Cost: price * 55 / 100, HasStock: true,
 			DefaultSupplierID: &s.suppliers[line.supplier], Emoji: &line.emoji,

@@ -27,8 +27,8 @@ var jobTable = []struct {
 	costs               []offerings.CostItemInput
 }{
 	{"Safety check", "Sicherheitscheck", "fixed", 2900, 30, labour(30)},
-	{"Small service", "Kleine Inspektion", "fixed", 5900, 60, labour(50)},
-	{"Full service", "Große Inspektion", "fixed", 11900, 90, append(labour(85), offerings.CostItemInput{Label: "Grease and cables", UnitCost: 900})},
+	{"Small service", "Kleine Wartung", "fixed", 5900, 60, labour(50)},
+	{"Full service", "Große Wartung", "fixed", 11900, 90, append(labour(85), offerings.CostItemInput{Label: "Grease and cables", UnitCost: 900})},
 	{"Puncture repair", "Reifenpanne", "fixed", 1900, 30, append(labour(20), offerings.CostItemInput{Label: "Inner tube", UnitCost: 240})},
 	{"Brake service", "Bremsenservice", "fixed", 4500, 60, labour(45)},
 	{"Wheel truing", "Laufrad zentrieren", "per_item", 2400, 30, labour(25)},
