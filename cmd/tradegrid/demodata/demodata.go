@@ -109,6 +109,7 @@ type shop struct {
 	jobs       []job
 	clients    []client
 	prices     directories
+	sold       int                        // sales that are planned
 	priced     map[uuid.UUID]money.Amount // by product or service
 }
 

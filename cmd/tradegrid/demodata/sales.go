@@ -94,7 +94,8 @@ func (sh *shift) sell(at time.Time) {
 	if in.PaymentMethod == "card" && sh.chance(50) {
 		in.CustomerID = new(pick(sh.shop, sh.clients).id)
 	}
-	refunded := sh.chance(4)
+	sh.sold++
+	refunded := sh.sold%25 == 7
 	sh.agenda.add(at, laneSales, func(ctx context.Context, l *lane) error {
 		in.ShiftID = sh.id
 		made, err := l.Sales.Create(ctx, sh.cfg.Till, in, nil)
