@@ -39,6 +39,7 @@ type DevCmd struct {
 	Fresh          bool     `help:"Start over: delete the data in the state folder."`
 	Verbose        bool     `help:"Log normal operation, not only warnings and errors." short:"v"`
 	Demo           bool     `help:"Stop after the webhook of the first order; the exit code says whether it arrived and its signature verified."`
+	DemoData       string   `help:"Records of the demo company when it is made: none, small (some weeks of a bicycle shop), or large (thousands of orders, ten thousand products)." enum:"none,small,large" default:"small"`
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	AdminListen    string   `help:"Address of the admin API; port 0 picks a free one." default:"127.0.0.1:8081"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
@@ -147,18 +148,25 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	shedder := newShedder(d, client, nil, devLimits, log)
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
-	c.serve(ctx, g, ls, hooks, all, shedder, log)
-	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
-		stop()
-		return errors.Join(err, g.Wait())
-	}
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
 	}
+	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log, settled: routed(d, client)}
+	if err := dm.seed(ctx); ctx.Err() != nil {
+		return g.Wait() // ends by itself, because somebody pressed Ctrl-C or a part failed
+	} else if err != nil {
+		stop()
+		return errors.Join(fmt.Errorf("create the demo company: %w", err), g.Wait())
+	}
+	c.serve(ctx, g, ls, hooks, all, shedder, log)
+	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
+		stop()
+		return errors.Join(err, g.Wait())
+	}
 	g.Go(func() error {
-		err := c.show(ctx, out, &demo{info: &info, domains: all, state: c.State, log: log})
+		err := c.show(ctx, out, dm)
 		if c.Demo || err != nil {
 			stop()
 		}
@@ -347,10 +355,10 @@ func (b *backends) stop() error {
 	return nil
 }
 
-// show seeds the demo company, places the first order, prints the banner, and keeps dev.json until ctx is done.
+// show subscribes the receiver, places the first order, prints the banner, and keeps dev.json until ctx is done.
 func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
-	if err := dm.seed(ctx); err != nil {
-		return fmt.Errorf("create the demo company: %w", err)
+	if err := dm.subscribe(ctx); err != nil {
+		return fmt.Errorf("subscribe the receiver: %w", err)
 	}
 	arrival, err := dm.placeOrder(ctx)
 	if err != nil {

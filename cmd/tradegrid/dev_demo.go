@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,8 +18,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -42,6 +43,8 @@ type seeded struct {
 	SubscriptionID string    `json:"subscriptionId"`
 	Secret         string    `json:"secret"`
 	HookURL        string    `json:"hookUrl"`
+	DemoData       string    `json:"demoData"`
+	Unfinished     bool      `json:"unfinished,omitempty"` // the start was interrupted while the company was being made
 }
 
 // demo is the company that a person's first five minutes are spent with.
@@ -49,7 +52,11 @@ type demo struct {
 	info    *devInfo
 	domains *domains
 	state   string
+	data    string    // --demo-data
+	now     time.Time // end of the history that the data show
+	out     io.Writer
 	log     *slog.Logger
+	settled func(ctx context.Context, id tenant.ID) error // waits until the events of the data are routed
 	seeded
 }
 
@@ -74,21 +81,24 @@ func (a *arrival) String() string {
 		a.Number, a.Total/100, a.Total%100, a.Delivery.Event, a.Took.Round(time.Millisecond))
 }
 
-// seed makes the company once and finds it again at later starts.
+// seed makes the company once and finds it again at later starts. It needs nothing but the database: events are delivered
+// only later, so that a clock that lags, as that of the data does, puts none of them in the wrong order.
 func (dm *demo) seed(ctx context.Context) error {
-	path := filepath.Join(dm.state, seedFile)
-	raw, err := os.ReadFile(path)
+	raw, err := os.ReadFile(dm.file())
 	switch {
 	case err == nil:
 		if err := json.Unmarshal(raw, &dm.seeded); err != nil {
-			return fmt.Errorf("read %s (start over with --fresh): %w", path, err)
+			return fmt.Errorf("read %s (start over with --fresh): %w", dm.file(), err)
 		}
 	case !errors.Is(err, os.ErrNotExist):
 		return err
-	default:
+	}
+	if dm.CompanyID.IsZero() || dm.Unfinished {
 		if err := dm.make(ctx); err != nil {
 			return err
 		}
+	} else {
+		dm.sayOther()
 	}
 	if dm.NoModuleToken == "" { // made here, or by a release that did not know these
 		if err := dm.makeRefused(ctx); err != nil {
@@ -98,30 +108,61 @@ func (dm *demo) seed(ctx context.Context) error {
 	dm.info.CompanyID, dm.info.Token, dm.info.Token2 = dm.CompanyID.String(), dm.Token, dm.Token2
 	dm.info.NarrowToken, dm.info.LimitedToken, dm.info.ExpiredToken = dm.NarrowToken, dm.LimitedToken, dm.ExpiredToken
 	dm.info.ArchivedToken, dm.info.NoPlanToken, dm.info.NoModuleToken = dm.ArchivedToken, dm.NoPlanToken, dm.NoModuleToken
-	if err := dm.subscribe(ctx); err != nil {
-		return err
-	}
-	if raw, err = json.MarshalIndent(dm.seeded, "", "  "); err != nil { //nolint:gosec // tokens of a demo company, in a file for its user only
-		return fmt.Errorf("write %s: %w", path, err)
-	}
-	return os.WriteFile(path, raw, 0o600)
+	dm.Unfinished = false
+	return dm.keep()
 }
 
-func (dm *demo) make(ctx context.Context) error {
-	co, err := dm.domains.createCompany(ctx, company.NewCompany{Name: "Demo Trading", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", BranchName: "Centre"})
+func (dm *demo) file() string { return filepath.Join(dm.state, seedFile) }
+
+// keep writes what the next start has to know.
+func (dm *demo) keep() error {
+	raw, err := json.MarshalIndent(dm.seeded, "", "  ") //nolint:gosec // tokens of a demo company, in a file for its user only
 	if err != nil {
-		return err
+		return fmt.Errorf("write %s: %w", dm.file(), err)
 	}
-	dm.CompanyID = co.ID
-	for _, name := range []string{"North", "South"} { // spare branches, for more warehouses
-		if _, err := changeWith(ctx, dm.domains.db, "company.branch.create", co.ID, dm.domains.company.CreateBranch, company.BranchFields{Name: name}); err != nil {
+	return os.WriteFile(dm.file(), raw, 0o600)
+}
+
+// sayOther says that --demo-data has no effect on a company that exists.
+func (dm *demo) sayOther() {
+	if kept := cmp.Or(dm.DemoData, demodata.None); dm.data != kept && dm.data != demodata.Small {
+		fmt.Fprintf(dm.out, "The demo company exists with --demo-data %s; --fresh starts over.\n", kept)
+	}
+}
+
+// make makes the company. One that an interrupted start has left is archived first.
+func (dm *demo) make(ctx context.Context) error {
+	if dm.Unfinished {
+		if _, err := change(ctx, dm.domains.db, "company.archive", dm.CompanyID, dm.domains.company.Archive); err != nil {
 			return err
 		}
 	}
-	if err := dm.issueTokens(ctx); err != nil {
+	then := dm.domains
+	if dm.data != demodata.None {
+		then = dm.domains.at(func() time.Time { return demodata.Founded(dm.data, dm.now) })
+	}
+	co, err := then.createCompany(ctx, company.NewCompany{
+		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, AccrualPercent: 200, BranchName: demoBranches[0],
+	})
+	if err != nil {
 		return err
 	}
-	return dm.stockUp(ctx)
+	dm.seeded = seeded{CompanyID: co.ID, DemoData: dm.data, Unfinished: true}
+	if err := dm.keep(); err != nil {
+		return err
+	}
+	for _, name := range demoBranches[1:] {
+		if _, err := changeWith(ctx, then.db, "company.branch.create", co.ID, then.company.CreateBranch, company.BranchFields{Name: name}); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(dm.issueTokens(ctx), then.makeUsers(ctx, co.ID)); err != nil {
+		return err
+	}
+	if dm.data == demodata.None {
+		return nil
+	}
+	return dm.fill(ctx)
 }
 
 func (dm *demo) issueTokens(ctx context.Context) error {
@@ -156,7 +197,7 @@ const withoutModule = "orders"
 // makeRefused makes tokens that the API refuses, each for another reason, and the users of the demo company.
 func (dm *demo) makeRefused(ctx context.Context) error {
 	s, d := dm.domains.company, dm.domains.db
-	if err := dm.makeUsers(ctx); err != nil {
+	if err := dm.domains.makeUsers(ctx, dm.CompanyID); err != nil {
 		return err
 	}
 	if err := dm.issue(ctx, &dm.ExpiredToken, dm.CompanyID, company.NewToken{Name: "expired", Lifetime: time.Millisecond}); err != nil {
@@ -192,56 +233,22 @@ func (dm *demo) makeRefused(ctx context.Context) error {
 }
 
 // makeUsers makes two active users, for assignedToId, unless a start that failed has made them.
-func (dm *demo) makeUsers(ctx context.Context) error {
-	s, d := dm.domains.company, dm.domains.db
-	if have, err := s.Users(ctx, access.System(dm.CompanyID), false); err != nil || len(have) > 0 {
+func (all *domains) makeUsers(ctx context.Context, id tenant.ID) error {
+	s, d := all.company, all.db
+	if have, err := s.Users(ctx, access.System(id), false); err != nil || len(have) > 0 {
 		return err
 	}
 	for _, in := range []company.Invitation{
 		{Email: "anna@example.com", Name: "Anna Example", Role: "owner"}, {Email: "ben@example.com", Name: "Ben Example", Role: "sales"},
 	} {
-		u, err := changeWith(ctx, d, "company.user.invite", dm.CompanyID, s.InviteUser, in)
+		u, err := changeWith(ctx, d, "company.user.invite", id, s.InviteUser, in)
 		if err != nil {
 			return err
 		}
-		if _, err := changeWith(ctx, d, "company.user.active", dm.CompanyID, s.ActivateUser, u.ID); err != nil {
+		if _, err := changeWith(ctx, d, "company.user.active", id, s.ActivateUser, u.ID); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-// stockUp fills catalog, stock and clients through the API, as an integration would.
-func (dm *demo) stockUp(ctx context.Context) error {
-	var category, record struct {
-		ID string `json:"id"`
-	}
-	if err := dm.call(ctx, http.MethodPost, "/catalog/categories", map[string]any{"name": "Coffee", "prefix": "CF"}, &category); err != nil {
-		return err
-	}
-	for i, p := range []map[string]any{
-		{"name": "Espresso beans 1 kg", "price": 1890, "cost": 1100, "hasStock": true},
-		{"name": "Filter papers", "price": 450, "cost": 180, "hasStock": true},
-		{"name": "Hand grinder", "price": 6900, "cost": 4100, "hasStock": true},
-	} {
-		p["categoryId"] = category.ID
-		if err := dm.call(ctx, http.MethodPost, "/catalog/products", p, &record); err != nil {
-			return err
-		}
-		if i == 0 {
-			dm.ProductID = record.ID
-		}
-		if err := dm.domains.db.RunTx(ctx, "demo.stock", func(ctx context.Context, tx *db.Tx) error {
-			return dm.domains.setStock(ctx, tx, dm.CompanyID, uuid.MustParse(record.ID), 1000, "first stock")
-		}); err != nil {
-			return err
-		}
-	}
-	client := map[string]any{"kind": "individual", "displayName": "Erika Example", "phone": "+49 30 5550100", "email": "erika@example.com"}
-	if err := dm.call(ctx, http.MethodPost, "/clients", client, &record); err != nil {
-		return err
-	}
-	dm.ClientID = record.ID
 	return nil
 }
 
@@ -249,6 +256,9 @@ func (dm *demo) stockUp(ctx context.Context) error {
 func (dm *demo) subscribe(ctx context.Context) error {
 	hook := dm.info.ReceiverURL + "/hook/demo"
 	if dm.SubscriptionID == "" {
+		if err := dm.settled(ctx, dm.CompanyID); err != nil {
+			return err
+		}
 		var made struct{ ID, Secret string }
 		if err := dm.call(ctx, http.MethodPost, "/webhooks/subscriptions", map[string]any{"name": "demo", "url": hook, "events": []string{"*"}}, &made); err != nil {
 			return err
@@ -260,6 +270,9 @@ func (dm *demo) subscribe(ctx context.Context) error {
 		}
 	}
 	dm.HookURL = hook
+	if err := dm.keep(); err != nil {
+		return err
+	}
 	if err := dm.send(ctx, http.MethodPost, dm.info.ReceiverURL+"/secrets/demo", "", map[string]any{"secret": dm.Secret}, nil); err != nil {
 		return err
 	}
@@ -281,7 +294,11 @@ func (dm *demo) warmUp(ctx context.Context) error {
 	return nil
 }
 
+// orderBody is the body of the first order. Without data there is nothing to refer to.
 func (dm *demo) orderBody() map[string]any {
+	if dm.ProductID == "" {
+		return map[string]any{"items": []map[string]any{{"kind": "custom", "name": "First order", "qty": 1, "unitPrice": 1000}}}
+	}
 	return map[string]any{"customerId": dm.ClientID, "items": []map[string]any{{"refId": dm.ProductID, "qty": 2}}}
 }
 

@@ -166,7 +166,8 @@ func (d *DB) Listen(fn func(key int32)) { d.listener.Store(&fn) }
 // Dialect is the detected database product.
 func (d *DB) Dialect() Dialect { return d.dialect }
 
-// WithClock returns a handle on the same pool whose [DB.Now] and [Tx.Now] read another clock, for tests.
+// WithClock returns a handle on the same pool whose [DB.Now] and [Tx.Now] read another clock: for tests, and for demo data of
+// the past. A relay that runs already finds messages with an earlier time only by its next scan of whole buckets.
 func (d *DB) WithClock(now func() time.Time) *DB {
 	c := *d
 	c.cfg.Now = now

@@ -46,7 +46,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 	p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
 	state := b.TempDir()
 	address := freeAddress(b)
-	p.process = p.start("dev", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
+	p.process = p.start("dev", "--demo-data=none", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
 		"--listen", address, "--ops-listen", freeAddress(b), "--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b))
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))

@@ -92,7 +92,7 @@ func postgres(t *testing.T, parent int) (pids []int) {
 func TestDev(t *testing.T) {
 	t.Parallel()
 	s := devState{t: t, dir: filepath.Join(t.TempDir(), "state")}
-	s.demo()
+	s.demo("--demo-data=none") // what is made once is not made by the later starts
 	first := s.company()
 
 	p := s.spawn()
@@ -113,6 +113,6 @@ func TestDev(t *testing.T) {
 	_, err := pgx.Connect(t.Context(), run.DatabaseURL)
 	require.Error(t, err, "the database does not answer any more")
 
-	s.demo("--fresh")
+	s.demo("--fresh") // with the usual data
 	require.NotEqual(t, first, s.company(), fmt.Sprintf("--fresh starts over in %s", s.dir))
 }

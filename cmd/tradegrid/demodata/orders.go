@@ -1,0 +1,164 @@
+package demodata
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/services/orders"
+)
+
+// basket is what one customer buys: goods that are there, perhaps with a service.
+func (s *shop) basket(most int, withJob bool) []lineitem.Input {
+	var items []lineitem.Input
+	taken := map[*good]bool{}
+	for range 1 + s.rng.IntN(most) {
+		g := pick(s, s.stocked)
+		if g.price > 400_00 && s.chance(70) {
+			g = pick(s, s.stocked) // bicycles sell less often than tyres
+		}
+		qty := int64(1)
+		if g.price < 5000 {
+			qty += s.rng.Int64N(3)
+		}
+		if taken[g] || g.left < qty {
+			continue
+		}
+		taken[g] = true
+		g.left -= qty
+		items = append(items, lineitem.Input{Kind: trade.KindProduct, RefID: &g.product, VariantID: g.variant, Qty: new(money.Units(qty))})
+	}
+	if withJob || len(items) == 0 {
+		j := pick(s, s.jobs)
+		items = append(items, lineitem.Input{Kind: trade.KindService, RefID: &j.id, Qty: new(money.Units(1))})
+	}
+	return items
+}
+
+// planOrders plans the orders of all days but Sundays, and how far each has come.
+func (s *shop) planOrders() {
+	for _, day := range s.openDays() {
+		for range s.scale.orders {
+			s.planOrder(s.between(day, 8, 19))
+		}
+	}
+}
+
+// order is one order while it is handled.
+type order struct {
+	*shop
+	id   uuid.UUID
+	made orders.Order
+}
+
+func (s *shop) planOrder(at time.Time) {
+	o := &order{shop: s}
+	in := orders.Input{}
+	c := pick(s, s.clients)
+	in.CustomerID = &c.id
+	in.AssignedToID = &s.cfg.Staff[s.rng.IntN(len(s.cfg.Staff))]
+	in.Channel, in.Source = new(pick(s, []string{"manual", "public_link", "phone"})), new(pick(s, []string{"shop", "website", "phone"}))
+	in.DueAt = new(jsontype.At(at.Add(time.Duration(48+s.rng.IntN(72)) * time.Hour)))
+	for _, item := range s.basket(3, s.chance(25)) {
+		in.Items = append(in.Items, orders.LineInput{Input: item})
+	}
+	if s.chance(25) {
+		in.PrepaidAmount = 2_00 // a deposit
+	}
+	if s.chance(15) {
+		in.DiscountPercent = money.Percent(pick(s, []int{300, 500, 1000}))
+	}
+	delivered := c.address != nil && in.Items[0].Kind == trade.KindProduct && s.chance(45)
+	if delivered {
+		in.DeliveryMethod, in.AddressID, in.DeliveryCost = new("courier"), c.address, 490
+	} else if s.chance(50) {
+		in.DeliveryMethod = new("pickup")
+	}
+	if c.bike != nil && s.chance(30) {
+		in.AssetID, in.CustomerNote = c.bike, new("Please call before you change any part that is not on the list.")
+	}
+	s.agenda.add(at, laneOrders, func(ctx context.Context, l *lane) (err error) {
+		o.made, err = l.Orders.Create(ctx, s.cfg.Office, in, nil)
+		o.id = o.made.ID
+		return err
+	})
+	o.planRest(at, delivered)
+}
+
+// planRest plans what happens after an order was placed. Steps after the end of the history do not happen, so the latest orders
+// are in all states.
+func (o *order) planRest(at time.Time, delivered bool) {
+	later := func(hours, spread int) {
+		at = o.whenOpen(at.Add(time.Duration(hours*60+o.rng.IntN(spread*60)) * time.Minute))
+	}
+	later(1, 8)
+	if o.chance(9) {
+		o.move(at, "cancelled")
+		return
+	}
+	o.pay(at, "confirmed", o.chance(20))
+	later(2, 20)
+	if !o.chance(40) { // the others are ready at once
+		o.move(at, "in_progress")
+		later(4, 30)
+	}
+	o.move(at, "ready")
+	later(1, 10)
+	if delivered {
+		o.ship(at)
+		later(20, 20)
+		o.do(at, "delivery", func(ctx context.Context, l *lane, tx *db.Tx) error {
+			_, err := l.Orders.MoveDelivery(ctx, tx, o.cfg.Office, o.id, "delivered")
+			return err
+		})
+	}
+	later(1, 20)
+	o.pay(at, "completed", true)
+}
+
+// do plans a step of the order that runs in a transaction.
+func (o *order) do(at time.Time, what string, fn func(ctx context.Context, l *lane, tx *db.Tx) error) {
+	o.agenda.add(at, laneOrders, func(ctx context.Context, l *lane) error {
+		return l.tx(ctx, "order "+what, func(ctx context.Context, tx *db.Tx) error { return fn(ctx, l, tx) })
+	})
+}
+
+func (o *order) move(at time.Time, to string) {
+	o.do(at, to, func(ctx context.Context, l *lane, tx *db.Tx) error {
+		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to)
+		return err
+	})
+}
+
+// pay plans that an order is paid, if it is, and then moves. A large one is always paid in advance, so that no client reaches
+// the credit limit.
+func (o *order) pay(at time.Time, to string, paid bool) {
+	const large = 3_000_00
+	o.do(at, to, func(ctx context.Context, l *lane, tx *db.Tx) error {
+		if paid || o.made.Total >= large {
+			var in orders.Fields
+			in.PrepaidAmount = o.made.Total + o.made.DeliveryCost
+			if _, err := l.Orders.Update(ctx, tx, o.cfg.Office, o.id, record.PatchOf(in, "prepaidAmount")); err != nil {
+				return err
+			}
+		}
+		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to)
+		return err
+	})
+}
+
+func (o *order) ship(at time.Time) {
+	tracking := o.rng.IntN(1_000_000_000)
+	o.do(at, "shipment", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		in := orders.ShipmentFields{Carrier: new("Parcel Pigeon"), TrackingNumber: new(trackingNumber(tracking)), ShippedAt: new(jsontype.At(tx.Now()))}
+		_, err := l.Orders.Ship(ctx, tx, o.cfg.Office, o.id, in)
+		return err
+	})
+}

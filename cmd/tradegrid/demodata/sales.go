@@ -1,0 +1,138 @@
+package demodata
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/lineitem"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/services/sales"
+)
+
+func trackingNumber(n int) string { return fmt.Sprintf("PP%09dDE", n) }
+
+// planSales plans a shift of the cash register for each day. That of today stays open.
+func (s *shop) planSales() {
+	days := s.openDays()
+	for i, day := range days {
+		opens, closes := day.Add(8*time.Hour+50*time.Minute), day.Add(18*time.Hour+40*time.Minute)
+		today := i == len(days)-1
+		if today { // whatever the time is now
+			closes = s.cfg.Now
+			opens = closes.Add(-2 * time.Hour)
+		}
+		s.planShift(opens, closes, today)
+	}
+}
+
+// shift is a shift of the cash register.
+type shift struct {
+	*shop
+	id uuid.UUID
+}
+
+func (s *shop) planShift(opens, closes time.Time, today bool) {
+	sh := &shift{shop: s}
+	sh.do(opens, "open", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		made, err := l.Sales.OpenShift(ctx, tx, s.cfg.Till, sales.ShiftFields{OpeningCash: 150_00})
+		sh.id = made.ID
+		return err
+	})
+	n := s.scale.sales
+	for i := range n {
+		// One after the other, with some minutes between them.
+		part := closes.Sub(opens) * 9 / 10 / time.Duration(n)
+		sh.sell(opens.Add(part*time.Duration(i) + time.Minute + time.Duration(s.rng.Int64N(int64(part*3/4)))))
+	}
+	if today {
+		return
+	}
+	missing := money.Amount(0)
+	if s.chance(12) {
+		missing = money.Amount(s.rng.IntN(6) * 50)
+	}
+	sh.do(closes, "close", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		now, err := l.Sales.Shift(ctx, s.cfg.Till, sh.id)
+		if err != nil {
+			return err
+		}
+		_, err = l.Sales.CloseShift(ctx, tx, s.cfg.Till, sh.id, sales.CloseInput{ClosingCash: new(now.ExpectedCash - missing)})
+		return err
+	})
+}
+
+func (sh *shift) do(at time.Time, what string, fn func(ctx context.Context, l *lane, tx *db.Tx) error) {
+	sh.agenda.add(at, laneSales, func(ctx context.Context, l *lane) error {
+		return l.tx(ctx, "shift "+what, func(ctx context.Context, tx *db.Tx) error { return fn(ctx, l, tx) })
+	})
+}
+
+// sell plans a sale, and sometimes its refund a little later.
+func (sh *shift) sell(at time.Time) {
+	items := sh.basket(3, sh.chance(20))
+	in := sales.Input{}
+	for _, item := range items {
+		in.Items = append(in.Items, sales.LineInput{Input: item})
+	}
+	total := sh.total(items)
+	switch n := sh.rng.IntN(20); {
+	case n < 9:
+		in.PaymentMethod = "card"
+	case n < 11:
+		in.PaymentMethod = "mixed"
+		cash := total / 3 / 500 * 500
+		in.Payments = []sales.PaymentInput{{PaymentMethod: new("cash"), Amount: max(cash, 100)}, {PaymentMethod: new("card"), Amount: total - max(cash, 100)}}
+	case n < 12:
+		in.PaymentMethod, in.PaymentMethodExt = "sbp", new("instant transfer")
+	default:
+		in.PaymentMethod, in.ReceivedAmount = "cash", new((total+999)/1000*1000)
+	}
+	if in.PaymentMethod == "card" && sh.chance(50) {
+		in.CustomerID = new(pick(sh.shop, sh.clients).id)
+	}
+	sh.sold++
+	refunded := sh.sold%25 == 7
+	sh.agenda.add(at, laneSales, func(ctx context.Context, l *lane) error {
+		in.ShiftID = sh.id
+		made, err := l.Sales.Create(ctx, sh.cfg.Till, in, nil)
+		if err != nil || !refunded {
+			return err
+		}
+		l.tick()
+		l.tick()
+		_, err = l.Sales.Refund(ctx, sh.cfg.Till, made.ID, nil)
+		return err
+	})
+}
+
+// total is what somebody pays who has no prices of their own.
+func (s *shop) total(items []lineitem.Input) money.Amount {
+	var sum money.Amount
+	for _, item := range items {
+		unit := s.priceOf(*item.RefID)
+		amount, err := money.LineAmount(*item.Qty, unit)
+		if err != nil {
+			panic(err) // prices and quantities of the tables
+		}
+		sum += amount
+	}
+	return sum
+}
+
+// priceOf is the price in the catalog. Variants cost what their product costs.
+func (s *shop) priceOf(ref uuid.UUID) money.Amount {
+	if s.priced == nil {
+		s.priced = map[uuid.UUID]money.Amount{}
+		for _, g := range s.goods {
+			s.priced[g.product] = g.price
+		}
+		for _, j := range s.jobs {
+			s.priced[j.id] = j.price
+		}
+	}
+	return s.priced[ref]
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/dispatch/router"
+)
+
+// at returns services whose clock is now.
+func (all *domains) at(now func() time.Time) *domains {
+	return newDomains(all.db.WithClock(now), domainConfig{AllowInsecure: true, Keys: all.keys})
+}
+
+// demoServices are the services that fill the demo company.
+func (all *domains) demoServices(now func() time.Time) demodata.Services {
+	then := all.at(now)
+	return demodata.Services{
+		DB: then.db, Catalog: then.catalog, Offerings: then.offerings, Clients: then.clients, Warehouse: then.warehouse, Suppliers: then.suppliers,
+		Receipts: then.receipts, Leads: then.leads, Orders: then.orders, Deals: then.deals, Sales: then.sales, Scheduling: then.scheduling,
+	}
+}
+
+// demoBranches are the shop, the depot, and spare ones for more warehouses.
+var demoBranches = [4]string{"Centre", "North", "South", "East"} //nolint:gochecknoglobals // a constant
+
+// fill makes the records of the demo company. The cash register has a token of its own, so that the token in dev.json can open
+// a shift beside the one that is open.
+func (dm *demo) fill(ctx context.Context) error {
+	var till string
+	if err := dm.issue(ctx, &till, dm.CompanyID, company.NewToken{Name: "cash register"}); err != nil {
+		return err
+	}
+	cfg := demodata.Config{Size: dm.data, Now: dm.now, Services: dm.domains.demoServices}
+	var err error
+	if cfg.Office, err = dm.caller(ctx, dm.Token); err != nil {
+		return err
+	}
+	if cfg.Till, err = dm.caller(ctx, till); err != nil {
+		return err
+	}
+	users, err := dm.domains.company.Users(ctx, access.System(dm.CompanyID), false)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		cfg.Staff = append(cfg.Staff, u.ID)
+	}
+	branches, err := dm.domains.company.Branches(ctx, access.System(dm.CompanyID))
+	if err != nil {
+		return err
+	}
+	for _, b := range branches {
+		switch b.Name {
+		case demoBranches[0]:
+			cfg.Shop = b.ID
+		case demoBranches[1]:
+			cfg.Depot = b.ID
+		}
+	}
+	if dm.data == demodata.Large {
+		cfg.Progress = func(format string, arguments ...any) { fmt.Fprintf(dm.out, format+"\n", arguments...) }
+	}
+	sample, err := demodata.Fill(telemetry.Untraced(ctx), cfg)
+	dm.ProductID, dm.ClientID = sample.ProductID.String(), sample.ClientID.String()
+	return err
+}
+
+// caller is who shows a token.
+func (dm *demo) caller(ctx context.Context, token string) (access.Caller, error) {
+	p, err := dm.domains.company.Authenticate(ctx, token, netip.IPv6Loopback(), true)
+	return access.Caller{Principal: p}, err
+}
+
+const sqlPublished = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
+
+// routed waits until relay and router have seen the events of the company, so that a subscription that is created then gets
+// none of them. It does not wait longer than a minute, which others who use the same brokers could make it do.
+func routed(d *db.DB, client *kgo.Client) func(context.Context, tenant.ID) error {
+	admin := kadm.NewClient(client)
+	return func(ctx context.Context, id tenant.ID) error {
+		end := time.NewTimer(time.Minute)
+		defer end.Stop()
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for {
+			var published bool
+			if err := d.QueryRow(ctx, sqlPublished, outbox.Bucket(id), id).Scan(&published); err != nil {
+				return fmt.Errorf("read the outbox: %w", err)
+			}
+			if published && caughtUp(ctx, admin) {
+				return nil
+			}
+			select {
+			case <-tick.C:
+			case <-end.C:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+	}
+}
+
+// caughtUp reports whether the router has handled all events.
+func caughtUp(ctx context.Context, admin *kadm.Client) bool {
+	lags, err := admin.Lag(ctx, router.Group)
+	lag, ok := lags[router.Group]
+	return err == nil && ok && lag.Error() == nil && lag.Lag.Total() == 0
+}
