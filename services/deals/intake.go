@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,8 @@ const (
 	maxIntakeNumber = 64 // characters
 )
 
+var intakeKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
+
 // Answers are the answers that come with a deal, as the text of a JSON object.
 type Answers jsontype.Object
 
@@ -36,9 +39,8 @@ func (Answers) Schema(huma.Registry) *huma.Schema {
 	answer := &huma.Schema{AnyOf: []*huma.Schema{
 		{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber, Description: "of at most 64 characters, without an exponent"}, {Type: huma.TypeBoolean}, {Type: huma.TypeArray, Items: text},
 	}}
-	return jsontype.KeysOf(&huma.Schema{Type: huma.TypeObject, AdditionalProperties: answer}, &huma.Schema{
-		Type: huma.TypeString, Pattern: `^[A-Za-z0-9_.-]{1,64}$`, PatternDescription: "1 to 64 letters, digits, and the characters _ . -",
-	})
+	// The keys are checked together with the answers, so that all faults are reported at once.
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: answer, Extensions: map[string]any{jsontype.PropertyNames: map[string]any{"pattern": intakeKey.String()}}}
 }
 
 // checkIntake checks the answers that came with a deal and returns them in canonical form.
@@ -60,6 +62,9 @@ func checkIntake(in *Answers, faults *apierr.Fields) *Answers {
 	}
 	for _, key := range slices.Sorted(maps.Keys(answers)) {
 		path := "intake." + key
+		if !intakeKey.MatchString(key) {
+			faults.Add(path, apierr.Format, "the key must have 1 to 64 letters, digits, and the characters _ . -")
+		}
 		checkAnswer(path, answers[key], faults)
 	}
 	return (*Answers)(&canonical)
