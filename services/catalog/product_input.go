@@ -9,11 +9,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
-const (
-	maxName        = 255   // characters
-	maxDescription = 20000 // characters
-)
-
 // ProductInput is the body that API clients send: the fields, and lists that are converted before they are stored. A list
 // that was sent replaces the stored one as a whole; otherwise the stored one stays unchanged.
 type ProductInput struct {

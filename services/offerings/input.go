@@ -9,8 +9,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
-const maxName = 255 // characters
-
 // Input is the body that API clients send. Cost items that were sent replace the stored ones as a whole.
 type Input struct {
 	Fields
