@@ -120,7 +120,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect rules test-chaos test-race test-kill chart image-check demo load-check ## what `check` runs beside the tests
+rest: lint schemas-check dialect rules test-chaos test-race test-kill chart image-check demo load-check fuzz-check clients ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs
@@ -151,6 +151,19 @@ load: build ## run one load scenario with k6: SCENARIO=steady, see docs/load.md
 .PHONY: load-check
 load-check: build ## see that every load scenario is well formed, and run the smallest against a `tradegrid dev` of its own
 	@loadtest/check
+
+.PHONY: fuzz
+fuzz: build ## test both APIs from their descriptions for two minutes: needs Python 3; SEED, EXAMPLES and FUZZ_SECONDS change the run
+	@tests/fuzz/run
+
+.PHONY: clients
+clients: build ## generate the clients of docs/clients.md and call the API with them, in the languages whose tools are installed
+	@tests/clients/run
+
+# Machines without Python check everything else.
+.PHONY: fuzz-check
+fuzz-check:
+	@if tests/fuzz/run --possible; then $(MAKE) fuzz; else echo "make fuzz left out: it needs python3 with venv"; fi
 
 .PHONY: clean
 clean: ## remove what the build and `make dev` leave

@@ -49,13 +49,15 @@ type DevCmd struct {
 	KafkaBrokers   []string `help:"Brokers to use instead of an embedded one." placeholder:"HOST:PORT"`
 	OTLPEndpoint   string   `name:"otlp-endpoint" help:"Endpoint for traces, metrics and logs, OTLP over HTTP; empty = traces go to the debug log." placeholder:"URL" secret:"url"`
 	TraceSample    float64  `help:"Share of new traces to keep, 0 to 1." default:"1"`
+	TrustedProxies []string `help:"Addresses or networks whose X-Forwarded-For is trusted, such as those of a test that calls from many addresses."`
 
 	announced atomic.Bool // the banner was printed
 }
 
 // Check validates the settings as the roles do.
 func (c *DevCmd) Check() error {
-	return OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check()
+	_, err := parseProxies(c.TrustedProxies)
+	return errors.Join(err, OpsFlags{OTLPEndpoint: c.OTLPEndpoint, OTLPInterval: time.Second, TraceSample: c.TraceSample}.Check())
 }
 
 // devLimits have no disk limit, because the disk of a developer's machine is often nearly full.
@@ -160,7 +162,10 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		stop()
 		return errors.Join(fmt.Errorf("create the demo company: %w", err), g.Wait())
 	}
-	c.serve(ctx, g, ls, hooks, all, shedder, log)
+	if err := c.serve(ctx, g, ls, hooks, all, shedder, log); err != nil {
+		stop()
+		return errors.Join(err, g.Wait())
+	}
 	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
@@ -184,8 +189,12 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve serves both APIs and the receiver until ctx is done.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) {
-	cfg := httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log}
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) error {
+	proxies, err := parseProxies(c.TrustedProxies)
+	if err != nil {
+		return err
+	}
+	cfg := httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log}
 	api, admin := all.newAPI(cfg), all.newAdminAPI(cfg) //nolint:contextcheck // requests have their own
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
@@ -202,6 +211,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 		}
 		return nil
 	})
+	return nil
 }
 
 // startDelivery runs relay and dispatcher in the group.

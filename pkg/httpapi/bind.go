@@ -102,12 +102,34 @@ func (b *binder) addParam(f reflect.StructField, index []int) {
 			name = b.child
 		}
 		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name), needed: f.Tag.Get("required") == "true"}
+		if in == "query" {
+			notBlank(p.schema)
+		}
 		b.params = append(b.params, p)
 		b.known[name] = in == "query"
 		if in == "query" && p.schema.Type == huma.TypeObject {
 			b.prefix = append(b.prefix, name+"[")
 		}
 	}
+}
+
+// notBlank describes that a query parameter must have a value; bindParams checks it. Items of a list are separated by commas.
+func notBlank(s *huma.Schema) {
+	one := 1
+	switch {
+	case s.Type == huma.TypeArray:
+		s.MinItems = &one
+		if open(s.Items) {
+			s.Items.Pattern, s.Items.PatternDescription = `^[^,]*[^,\s][^,]*$`, "text that is not blank"
+		}
+	case open(s):
+		s.Pattern, s.PatternDescription = `\S`, "text that is not blank"
+	}
+}
+
+// open reports whether a schema allows any text.
+func open(s *huma.Schema) bool {
+	return s.Type == huma.TypeString && s.Pattern == "" && s.Format == "" && len(s.Enum) == 0 && len(s.OneOf) == 0
 }
 
 // resolve returns the schema that s refers to.
@@ -347,16 +369,19 @@ func parseJSON(raw []byte) (any, error) {
 	return v, checkKeys(raw, v)
 }
 
+// versionPattern is what If-Match may be.
+const versionPattern = `^(\*|(W/)?("[0-9]{1,18}"|[0-9]{1,18}))$`
+
 // parseVersion parses If-Match.
 func parseVersion(text string) (*int64, error) {
-	if text == "" || text == "*" {
-		return nil, nil //nolint:nilnil // no condition
+	if text == "*" {
+		return nil, nil //nolint:nilnil // any version
 	}
 	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
-	if err != nil {
+	if err != nil || !pattern(versionPattern).MatchString(text) {
 		return nil, apierr.Invalid(apierr.Field{
 			Field: "If-Match", Code: apierr.Format,
-			Message: `If-Match: must be the ETag of the record, such as "3"`,
+			Message: `If-Match: must be the ETag of the record, such as "3"; omit the header to change any version`,
 		})
 	}
 	return &v, nil

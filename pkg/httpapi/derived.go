@@ -27,11 +27,7 @@ func patchFields(t reflect.Type) reflect.Type {
 
 // derivedBody describes a body with the fields of struct t under a name of its own.
 func derivedBody(reg huma.Registry, t reflect.Type, suffix string) *huma.Schema {
-	stem := jsontype.SchemaName(t, "")
-	for _, end := range []string{"Fields", inputSuffix} {
-		stem = strings.TrimSuffix(stem, end)
-	}
-	name := stem + suffix
+	name := bodyName(t, suffix)
 	ref := &huma.Schema{Ref: "#/components/schemas/" + name}
 	if reg.Map()[name] != nil {
 		return ref
@@ -42,6 +38,38 @@ func derivedBody(reg huma.Registry, t reflect.Type, suffix string) *huma.Schema 
 	s.PrecomputeMessages()
 	reg.Map()[name] = s
 	return ref
+}
+
+func bodyName(t reflect.Type, suffix string) string {
+	stem := jsontype.SchemaName(t, "")
+	for _, end := range []string{"Fields", inputSuffix} {
+		stem = strings.TrimSuffix(stem, end)
+	}
+	return stem + suffix
+}
+
+// OneOf restricts a property of the bodies with the fields of T, or the items of one that is an array, to values that are
+// known only when the program is put together.
+func OneOf[T any](a *API, property string, values []string) {
+	one := make([]any, len(values))
+	for i, v := range values {
+		one[i] = v
+	}
+	found := false
+	for _, suffix := range []string{inputSuffix, patchSuffix} {
+		body := a.desc.Components.Schemas.Map()[bodyName(reflect.TypeFor[T](), suffix)]
+		if body == nil {
+			continue
+		}
+		p := body.Properties[property]
+		if p.Type == huma.TypeArray {
+			p = p.Items
+		}
+		p.Enum, found = one, true
+	}
+	if !found {
+		panic("no operation takes the fields of " + reflect.TypeFor[T]().String())
+	}
 }
 
 func addProperties(reg huma.Registry, s *huma.Schema, t reflect.Type, patch bool) {

@@ -8,7 +8,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
@@ -62,4 +64,75 @@ func TestResponsesHaveNoBoundsOfInputs(t *testing.T) {
 	require.NotNil(t, s.Properties["total"].Minimum, "of the type itself")
 	require.True(t, s.Properties["owner"].Nullable)
 	require.Equal(t, "uuid", s.Properties["owner"].Format)
+}
+
+func TestOneOf(t *testing.T) {
+	t.Parallel()
+	a := &API{desc: description(externalSurface)}
+	input := a.desc.Components.Schemas.SchemaFromRef(derivedBody(a.desc.Components.Schemas, reflect.TypeFor[GadgetFields](), inputSuffix).Ref)
+	patch := a.desc.Components.Schemas.SchemaFromRef(derivedBody(a.desc.Components.Schemas, reflect.TypeFor[GadgetFields](), patchSuffix).Ref)
+	OneOf[GadgetFields](a, "icon", []string{"folder", "file"})
+	OneOf[GadgetFields](a, "tags", []string{"new", "used"})
+	for _, s := range []*huma.Schema{input, patch} {
+		require.Equal(t, []any{"folder", "file"}, s.Properties["icon"].Enum)
+		require.Equal(t, []any{"new", "used"}, s.Properties["tags"].Items.Enum)
+		c := &checker{reg: a.desc.Components.Schemas}
+		c.value("", s, map[string]any{"name": "x", "icon": "fold", "tags": []any{"used", "old"}}, 1)
+		require.Equal(t, []string{"icon", "tags[1]"}, []string{c.faults[0].Field, c.faults[1].Field})
+	}
+	require.Panics(t, func() { OneOf[gadget](a, "total", nil) }, "no operation takes it")
+}
+
+func TestQueryParametersAreNotBlank(t *testing.T) {
+	t.Parallel()
+	type query struct {
+		Call
+		Brand  string            `query:"brand"`
+		Sort   string            `query:"sort" enum:"name"`
+		IDs    []uuid.UUID       `query:"ids" format:"uuid"`
+		Fields []string          `query:"fields"`
+		From   *list.From        `query:"from"`
+		Parent jsontype.IDOrNull `query:"parent"`
+		Only   *bool             `query:"only"`
+	}
+	b := newBinder(jsontype.NewRegistry("#/components/schemas/"), "/gadgets", reflect.TypeFor[query]())
+	schemas := map[string]*huma.Schema{}
+	for _, p := range b.params {
+		schemas[p.name] = p.schema
+	}
+	for name, values := range map[string]map[string]bool{
+		"brand":  {"x": true, " x ": true, "": false, "  ": false},
+		"parent": {"null": true, "0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55": true, "none": false, "": false, "0192d3a56f0e7c1a9b1e2f6d8a4c1e55": false},
+	} {
+		for value, ok := range values {
+			require.Equal(t, ok, pattern(schemas[name].Pattern).MatchString(value), "%s=%q", name, value)
+		}
+	}
+	for _, name := range []string{"sort", "from", "only"} {
+		require.Empty(t, schemas[name].Pattern, name)
+	}
+	require.Equal(t, "date", schemas["from"].OneOf[0].Format)
+	require.Equal(t, "date-time", schemas["from"].OneOf[1].Format)
+	require.Equal(t, 1, *schemas["ids"].MinItems)
+	require.Empty(t, schemas["ids"].Items.Pattern, "the format excludes blank ones")
+	for value, ok := range map[string]bool{"id": true, " id ": true, "": false, " ": false, "id,name": false} {
+		require.Equal(t, ok, pattern(schemas["fields"].Items.Pattern).MatchString(value), value)
+	}
+}
+
+func TestKeysOfMaps(t *testing.T) {
+	t.Parallel()
+	least, most := 1, 3
+	text := &huma.Schema{Type: huma.TypeString}
+	lower := jsontype.KeysOf(&huma.Schema{Type: huma.TypeObject, AdditionalProperties: text}, &huma.Schema{Pattern: "^[a-z]+$", MaxLength: &most, PatternDescription: "small"})
+	short := jsontype.KeysOf(&huma.Schema{Type: huma.TypeObject, AdditionalProperties: text}, &huma.Schema{MinLength: &least, MaxLength: &most})
+	c := &checker{}
+	c.value("a", lower, map[string]any{"x": "", "X": "", "wxyz": ""}, 1)
+	c.value("b", short, map[string]any{"": "", "X": "", "wxyz": ""}, 1)
+	require.Equal(t, apierr.Fields{
+		{Field: "a.X", Code: apierr.Format, Message: "a.X: the key must be small"},
+		{Field: "a.wxyz", Code: apierr.Format, Message: "a.wxyz: the key must be small"},
+		{Field: "b.", Code: apierr.Length, Message: "b.: the key must have at least 1 characters"},
+		{Field: "b.wxyz", Code: apierr.Length, Message: "b.wxyz: the key must have at most 3 characters, has 4"},
+	}, c.faults)
 }

@@ -99,7 +99,8 @@ func (a *API) describe(op Op) huma.Operation {
 	add(changeStatuses)
 	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a retry with the same key within 7 days returns the stored response"))
 	if op.Method == http.MethodPatch || strings.Contains(op.rel, "{") {
-		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the version that the client has read; if the record has changed since, the response is 412"))
+		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the version that the client has read, or * for any; if the record has changed since, the response is 412"))
+		ho.Parameters[len(ho.Parameters)-1].Schema.Pattern = versionPattern
 	}
 	return ho
 }

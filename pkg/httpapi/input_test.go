@@ -38,8 +38,11 @@ func TestNumbers(t *testing.T) {
 		`{"count":-1001}`:                           {"count", "MIN"},
 		`{"count":9007199254740992}`:                {"count", "MAX"},
 		`{"count":1e400}`:                           {"count", "MAX"},
-		`{"count":-1e400}`:                          {"count", "MAX"},
-		`{"count":1e-400}`:                          {"count", "MAX"},
+		`{"count":-1e400}`:                          {"count", "MIN"},
+		`{"count":1e-400}`:                          {"count", "STEP"},
+		`{"qty":1e-5}`:                              {"qty", "STEP"},
+		`{"qty":1e-400}`:                            {"qty", "STEP"},
+		`{"qty":1e400}`:                             {"qty", "MAX"},
 		`{"count":"1"}`:                             {"count", "TYPE"},
 		`{"count":true}`:                            {"count", "TYPE"},
 		`{"price":9007199254740992}`:                {"price", "MAX"},
@@ -221,7 +224,7 @@ func TestConditions(t *testing.T) {
 	got := change(`"1"`)
 	got.is(t, 412, "PRECONDITION_FAILED")
 	require.Equal(t, map[string]any{"currentVersion": 5.0}, got.body["meta"])
-	for _, bad := range []string{`"x"`, `1.5`, `"1", "2"`, `""`} {
+	for _, bad := range []string{``, `"x"`, `1.5`, `"1", "2"`, `""`, `"-1"`, `"1`, `W/`, `w/"1"`, `""1""`, `"1234567890123456789"`} {
 		require.Equal(t, map[string]string{"If-Match": "FORMAT"}, change(bad).faults(t), bad)
 	}
 	f.do(request{method: "DELETE", path: path, headers: map[string]string{"If-Match": `"5"`}}).is(t, 204, "")

@@ -236,7 +236,7 @@ func ComponentInactive(alias string) error {
 }
 
 func (r *request) condition(context.Context) (err error) {
-	if r.op.Mutating() {
+	if r.op.Mutating() && r.hasHeader(fiber.HeaderIfMatch) {
 		r.call.IfVersion, err = parseVersion(r.header(fiber.HeaderIfMatch))
 	}
 	return err

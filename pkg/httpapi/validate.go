@@ -20,6 +20,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 const (
@@ -192,13 +193,12 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 		c.wrongType(path, "a number", v)
 		return v
 	}
-	text, err := plainDecimal(string(num))
+	text, decimals, err := plainDecimal(string(num))
 	if err != nil {
 		c.faults.Add(path, apierr.Max, "%s", err.Error())
 		return v
 	}
-	f, _ := strconv.ParseFloat(text, 64) // only used to compare with bounds, which are exact in float64
-	decimals := fraction(text)
+	f, _ := strconv.ParseFloat(text, 64) // only used to compare with bounds, which are exact in float64; infinite beyond its range
 	switch {
 	case s.Type == huma.TypeInteger && decimals > 0:
 		c.faults.Add(path, apierr.Step, "must be a whole number")
@@ -212,6 +212,8 @@ func (c *checker) number(path string, s *huma.Schema, v any) any {
 		c.faults.Add(path, apierr.Max, "must be at most %s", trimFloat(*s.Maximum))
 	case s.ExclusiveMaximum != nil && f >= *s.ExclusiveMaximum:
 		c.faults.Add(path, apierr.Max, "must be less than %s", trimFloat(*s.ExclusiveMaximum))
+	case math.IsInf(f, 0):
+		c.faults.Add(path, apierr.Max, "is too large")
 	}
 	return json.Number(text)
 }
@@ -226,35 +228,37 @@ func allowedDecimals(s *huma.Schema) int {
 	return math.MaxInt
 }
 
-// fraction counts the decimal places of a plain decimal.
-func fraction(text string) int {
-	_, frac, ok := strings.Cut(text, ".")
-	if !ok {
-		return 0
-	}
-	return len(frac)
-}
+// Limits of a number in JSON.
+const (
+	maxDigits   = 64
+	maxExponent = 100
+)
 
-// plainDecimal writes a JSON number without exponent and without trailing zeros after the point.
-func plainDecimal(text string) (string, error) {
+// plainDecimal writes a JSON number without exponent and without trailing zeros after the point, and counts its decimal
+// places. A number whose exponent is beyond [maxExponent] is too large or too fine for any field, and stays as it is.
+func plainDecimal(text string) (plain string, decimals int, err error) {
 	mantissa, exponent, hasExp := strings.Cut(strings.ToLower(text), "e")
-	if len(mantissa) > 64 {
-		return "", fmt.Errorf("must have at most 64 digits")
+	if len(mantissa) > maxDigits {
+		return "", 0, fmt.Errorf("must have at most %d digits", maxDigits)
 	}
-	if hasExp {
-		if e, err := strconv.Atoi(exponent); err != nil || e > 30 || e < -30 {
-			return "", fmt.Errorf("is out of range; write it without an exponent")
+	if hasExp && strings.Trim(mantissa, "-0.") != "" {
+		if e, err := strconv.Atoi(exponent); err != nil || e > maxExponent || e < -maxExponent {
+			if strings.HasPrefix(exponent, "-") {
+				return text, math.MaxInt, nil
+			}
+			return text, 0, nil
 		}
 		r, ok := new(big.Rat).SetString(text)
 		if !ok {
-			return "", fmt.Errorf("is not a number")
+			return "", 0, fmt.Errorf("is not a number")
 		}
-		mantissa = r.FloatString(95) // exact: at most 64 decimals and 30 more from the exponent
+		mantissa = r.FloatString(maxDigits + maxExponent) // exact
 	}
 	if strings.Contains(mantissa, ".") {
 		mantissa = strings.TrimSuffix(strings.TrimRight(mantissa, "0"), ".")
 	}
-	return mantissa, nil
+	_, places, _ := strings.Cut(mantissa, ".")
+	return mantissa, len(places), nil
 }
 
 func (c *checker) array(path string, s *huma.Schema, v any, depth int) any {
@@ -333,6 +337,9 @@ func (c *checker) property(path string, s *huma.Schema, name string, v any, dept
 		return c.value(path, p, v, depth+1), true
 	}
 	if of, isMap := s.AdditionalProperties.(*huma.Schema); isMap {
+		if rule, ok := s.Extensions[jsontype.PropertyNames].(*huma.Schema); ok {
+			c.propertyName(path, rule, name)
+		}
 		return c.value(path, of, v, depth+1), true
 	}
 	c.free(path, v, depth+1)
@@ -341,6 +348,20 @@ func (c *checker) property(path string, s *huma.Schema, name string, v any, dept
 		return v, false
 	}
 	return v, true
+}
+
+// propertyName checks the key of a map.
+func (c *checker) propertyName(path string, rule *huma.Schema, name string) {
+	n := utf8.RuneCountInString(name)
+	tooShort, tooLong := rule.MinLength != nil && n < *rule.MinLength, rule.MaxLength != nil && n > *rule.MaxLength
+	switch {
+	case rule.Pattern != "" && (tooShort || tooLong || !pattern(rule.Pattern).MatchString(name)):
+		c.faults.Add(path, apierr.Format, "the key must be %s", patternText(rule))
+	case tooShort:
+		c.faults.Add(path, apierr.Length, "the key must have at least %d characters", *rule.MinLength)
+	case tooLong:
+		c.faults.Add(path, apierr.Length, "the key must have at most %d characters, has %d", *rule.MaxLength, n)
+	}
 }
 
 // free checks only the bounds of a value that has no schema.

@@ -89,7 +89,9 @@ func (To) Schema(huma.Registry) *huma.Schema {
 }
 
 func boundSchema(doc string) *huma.Schema {
-	return &huma.Schema{Type: huma.TypeString, Description: "RFC 3339 date-time or YYYY-MM-DD; " + doc, Examples: []any{"2026-11-20"}}
+	return &huma.Schema{
+		Type: huma.TypeString, OneOf: []*huma.Schema{{Format: "date"}, {Format: "date-time"}}, Description: "RFC 3339 date-time or YYYY-MM-DD; " + doc, Examples: []any{"2026-11-20"},
+	}
 }
 
 func parseBound(s string) (t time.Time, day bool, err error) {

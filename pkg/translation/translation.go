@@ -1,28 +1,41 @@
-// Package translation checks texts in several languages.
+// Package translation holds texts in several languages.
 package translation
 
 import (
-	"maps"
-	"regexp"
-	"slices"
-	"unicode/utf8"
+	"github.com/danielgtaylor/huma/v2"
 
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
-const maxLocale = 16 // characters
+// Limits of translations, in characters.
+const (
+	MaxName   = 255
+	MaxText   = 20000
+	maxLocale = 16
+)
 
-var locale = regexp.MustCompile(`^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`)
+const locale = `^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$`
 
-// Check adds the faults of a map of texts by locale. A text has at most limit characters.
-func Check(faults *apierr.Fields, field string, texts map[string]string, limit int) {
-	for _, key := range slices.Sorted(maps.Keys(texts)) {
-		path := field + "." + key
-		if len(key) > maxLocale || !locale.MatchString(key) {
-			faults.Add(path, apierr.Format, "the key must be a BCP 47 locale of at most %d characters, such as de or pt-BR", maxLocale)
-		}
-		if n := utf8.RuneCountInString(texts[key]); n == 0 || n > limit {
-			faults.Add(path, apierr.Length, "must have 1 to %d characters, has %d; omit the locale to remove it", limit, n)
-		}
-	}
+// Names are short texts by locale, a BCP 47 tag.
+type Names map[string]string
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (Names) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return byLocale(s, MaxName)
+}
+
+// Texts are long texts by locale.
+type Texts map[string]string
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (Texts) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return byLocale(s, MaxText)
+}
+
+func byLocale(s *huma.Schema, most int) *huma.Schema {
+	least, keys := 1, maxLocale
+	s.AdditionalProperties = &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most}
+	return jsontype.KeysOf(s, &huma.Schema{
+		Type: huma.TypeString, MaxLength: &keys, Pattern: locale, PatternDescription: "a BCP 47 locale of at most 16 characters, such as de or pt-BR",
+	})
 }

@@ -1,26 +1,30 @@
 package translation_test
 
 import (
-	"strings"
+	"reflect"
+	"regexp"
 	"testing"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/stretchr/testify/require"
 
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
-func TestCheck(t *testing.T) {
+func TestSchemas(t *testing.T) {
 	t.Parallel()
-	var faults apierr.Fields
-	translation.Check(&faults, "names", map[string]string{"de": "ä", "pt-BR": "ab", "zh-Hant-TW": "x"}, 2)
-	require.NoError(t, faults.Err())
-	translation.Check(&faults, "names", map[string]string{"d": "x", "de": "", "en": "äöü", "a-" + strings.Repeat("b", 8): "x", "abcdefgh-12345678": "x"}, 2)
-	got := map[string]string{}
-	for _, f := range faults {
-		got[f.Field] = f.Code
+	reg := jsontype.NewRegistry("#/components/schemas/")
+	for most, of := range map[int]reflect.Type{translation.MaxName: reflect.TypeFor[translation.Names](), translation.MaxText: reflect.TypeFor[translation.Texts]()} {
+		s := reg.Schema(of, true, "")
+		require.Equal(t, huma.TypeObject, s.Type)
+		text := s.AdditionalProperties.(*huma.Schema)
+		require.Equal(t, 1, *text.MinLength)
+		require.Equal(t, most, *text.MaxLength)
+		keys := s.Extensions[jsontype.PropertyNames].(*huma.Schema)
+		require.Equal(t, 16, *keys.MaxLength)
+		for key, ok := range map[string]bool{"de": true, "pt-BR": true, "zh-Hant-TW": true, "d": false, "": false, "de_AT": false, "de-": false, "abcdefghi": false} {
+			require.Equal(t, ok, regexp.MustCompile(keys.Pattern).MatchString(key), key)
+		}
 	}
-	require.Equal(t, map[string]string{
-		"names.d": apierr.Format, "names.de": apierr.Length, "names.en": apierr.Length, "names.a-bbbbbbbb": apierr.Format, "names.abcdefgh-12345678": apierr.Format,
-	}, got)
 }

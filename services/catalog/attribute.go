@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/resource"
@@ -41,7 +42,7 @@ type AttributeDefinition struct {
 type AttributeFields struct {
 	Code         *string           `json:"code" maxLength:"64" doc:"unique in the company"`
 	Name         string            `json:"name" required:"true" minLength:"1" maxLength:"255"`
-	NameI18n     map[string]string `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
+	NameI18n     translation.Names `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
 	Type         string            `json:"type" required:"true" enum:"text,number,boolean,select,multiselect" doc:"cannot be changed"`
 	Unit         *string           `json:"unit" maxLength:"16"`
 	CategoryIDs  []uuid.UUID       `json:"categoryIds" format:"uuid" maxItems:"100" doc:"the attribute is for these categories and those below them; empty = for all products"`
@@ -63,7 +64,7 @@ type AttributeOption struct {
 // AttributeOptionFields are the fields that the console sets.
 type AttributeOptionFields struct {
 	Label     string            `json:"label" required:"true" minLength:"1" maxLength:"255"`
-	LabelI18n map[string]string `json:"labelI18n" maxProperties:"30" doc:"translations by locale"`
+	LabelI18n translation.Names `json:"labelI18n" maxProperties:"30" doc:"translations by locale"`
 	Color     *string           `json:"color" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
 	SortOrder int32             `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
 }
@@ -97,19 +98,15 @@ func (d AttributeDefinition) appliesTo(path []uuid.UUID) bool {
 
 // AttributeFilter filters attributes.
 type AttributeFilter struct {
-	CategoryID  string `query:"categoryId" maxLength:"36" doc:"id of a category: attributes for it, for those above it, and for all products; or null: only those for all products"`
-	PrimaryOnly bool   `query:"primaryOnly" doc:"only attributes with isPrimary"`
+	CategoryID  jsontype.IDOrNull `query:"categoryId" doc:"id of a category: attributes for it, for those above it, and for all products; or null: only those for all products"`
+	PrimaryOnly bool              `query:"primaryOnly" doc:"only attributes with isPrimary"`
 }
 
 // Attributes returns the attributes of the company with their options, sorted by sortOrder and name.
 func (s *Service) Attributes(ctx context.Context, by access.Caller, f AttributeFilter) ([]AttributeDefinition, error) {
-	category, err := categoryOf("categoryId", f.CategoryID)
-	if err != nil {
-		return nil, err
-	}
 	var defs map[uuid.UUID]AttributeDefinition
 	var t tree
-	err = batchloader.Load(ctx, s.db, func(ctx context.Context, q db.Querier) (err error) {
+	err := batchloader.Load(ctx, s.db, func(ctx context.Context, q db.Querier) (err error) {
 		defs, err = readAttributes(ctx, q, by.Company, nil)
 		return err
 	}, func(ctx context.Context, q db.Querier) (err error) {
@@ -120,12 +117,12 @@ func (s *Service) Attributes(ctx context.Context, by access.Caller, f AttributeF
 		return nil, err
 	}
 	var path []uuid.UUID
-	if category != nil {
+	if category := f.CategoryID.ID(); category != nil {
 		path, _ = t.path(*category)
 	}
 	all := []AttributeDefinition{}
 	for _, d := range defs {
-		if (f.CategoryID == "" || d.appliesTo(path)) && (!f.PrimaryOnly || d.IsPrimary) {
+		if (!f.CategoryID.Sent() || d.appliesTo(path)) && (!f.PrimaryOnly || d.IsPrimary) {
 			all = append(all, d)
 		}
 	}
@@ -169,7 +166,6 @@ func (s *Service) UpdateAttribute(ctx context.Context, tx *db.Tx, by access.Call
 
 func (f AttributeFields) check(ctx context.Context, q db.Querier, company tenant.ID, before []uuid.UUID) error {
 	var faults apierr.Fields
-	translation.Check(&faults, "nameI18n", f.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
 		return err
 	}
@@ -257,7 +253,6 @@ func (s *Service) UpdateAttributeOption(
 
 func (f AttributeOptionFields) check(d AttributeDefinition) error {
 	var faults apierr.Fields
-	translation.Check(&faults, "labelI18n", f.LabelI18n, maxName)
 	if !d.hasOptions() {
 		faults.Add("label", apierr.Conflict, "an attribute of type %s has no options", d.Type)
 	}
@@ -332,16 +327,4 @@ func readAttribute(ctx context.Context, q db.Querier, company tenant.ID, id uuid
 		return d, apierr.NotFound("ATTRIBUTE", id.String())
 	}
 	return d, nil
-}
-
-// categoryOf reads a parameter that is the id of a category, or null or "" for none.
-func categoryOf(name, text string) (*uuid.UUID, error) {
-	if text == "" || text == "null" {
-		return nil, nil //nolint:nilnil // nil = no category
-	}
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return nil, apierr.Invalid(apierr.Field{Field: name, Code: apierr.Format, Message: name + ": must be the id of a category, or null"})
-	}
-	return &id, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
@@ -100,36 +101,21 @@ func (s *Service) UpdateCategory(ctx context.Context, tx *db.Tx, by access.Calle
 
 // Reassign is where the contents of a deleted category are moved.
 type Reassign struct {
-	To string `query:"reassignTo" doc:"id of the category that the contents are moved to before the deletion, or null for none"`
-}
-
-// target is nil for the root or no category.
-func (r Reassign) target() (*uuid.UUID, error) {
-	if r.To == "null" || r.To == "" {
-		return nil, nil //nolint:nilnil // nil = root
-	}
-	id, err := uuid.Parse(r.To)
-	if err != nil {
-		return nil, apierr.Invalid(apierr.Field{Field: "reassignTo", Code: apierr.Format, Message: "reassignTo: must be the id of a category, or null"})
-	}
-	return &id, nil
+	To jsontype.IDOrNull `query:"reassignTo" doc:"id of the category that the contents are moved to before the deletion, or null for none"`
 }
 
 // DeleteCategory deletes a category. If it has children or active items, it returns 409 CATEGORY_IN_USE unless reassign
 // says where to move them. Hidden items lose their category.
 func (s *Service) DeleteCategory(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, reassign Reassign) error {
-	to, err := reassign.target()
-	if err != nil {
-		return err
-	}
+	to := reassign.To.ID() // nil for the root or no category
 	c, t, err := lockCategory(ctx, tx, by, id)
 	if err != nil {
 		return err
 	}
-	if reassign.To == "" {
-		err = s.checkUnused(ctx, tx, c, t)
-	} else {
+	if reassign.To.Sent() {
 		err = s.moveChildren(ctx, tx, by, t, c, to)
+	} else {
+		err = s.checkUnused(ctx, tx, c, t)
 	}
 	if err != nil {
 		return err

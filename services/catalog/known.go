@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -35,17 +36,12 @@ UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.c
 
 // FilterCategory adds the filter categoryId to a list with a column category_id: the id of a category, for all items in it
 // and below it, or null for items without one. It adds nothing if the value is empty.
-func FilterCategory(q *list.Query, company tenant.ID, categoryID string) error {
-	switch categoryID {
-	case "":
-	case "null":
+func FilterCategory(q *list.Query, company tenant.ID, category jsontype.IDOrNull) {
+	switch id := category.ID(); {
+	case !category.Sent():
+	case id == nil:
 		q.Where("category_id IS NULL")
 	default:
-		id, err := categoryOf("categoryId", categoryID)
-		if err != nil {
-			return err
-		}
 		q.Where(sqlInCategory, company, *id, company)
 	}
-	return nil
 }

@@ -5,11 +5,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/sku"
+	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
 // States of a product; see docs/reference/states.md#product.
@@ -42,8 +44,8 @@ type ProductFields struct {
 	Barcode           *string           `json:"barcode" maxLength:"64" search:"text"`
 	Name              string            `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
 	Description       *string           `json:"description" maxLength:"20000"`
-	NameI18n          map[string]string `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
-	DescriptionI18n   map[string]string `json:"descriptionI18n" maxProperties:"30" doc:"translations by locale"`
+	NameI18n          translation.Names `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
+	DescriptionI18n   translation.Texts `json:"descriptionI18n" maxProperties:"30" doc:"translations by locale"`
 	CategoryID        *uuid.UUID        `json:"categoryId" format:"uuid"`
 	Brand             *string           `json:"brand" maxLength:"255"`
 	Model             *string           `json:"model" maxLength:"255"`
@@ -122,7 +124,7 @@ func (e Extras) stock() bool { return slices.Contains(e.Include, "stock") }
 // ProductFilter filters and sorts products.
 type ProductFilter struct {
 	list.Params
-	CategoryID string            `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for products without one"`
+	CategoryID jsontype.IDOrNull `query:"categoryId" doc:"id of a category, including those below it, or null for products without one"`
 	Status     []string          `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden products"`
 	PriceMin   *money.Amount     `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
 	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`

@@ -7,12 +7,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/translation"
-)
-
-const (
-	maxName        = 255   // characters
-	maxDescription = 20000 // characters
 )
 
 // ProductInput is the body that API clients send: the fields, and lists that are converted before they are stored. A list
@@ -59,7 +53,7 @@ type ModifierOptionInput struct {
 type ProductAttributeValueInput struct {
 	AttributeID uuid.UUID   `json:"attributeId" format:"uuid"`
 	ValueText   *string     `json:"valueText,omitempty" nullable:"true" maxLength:"4000"`
-	ValueNumber *money.Qty  `json:"valueNumber,omitempty" nullable:"true"`
+	ValueNumber *money.Qty  `json:"valueNumber,omitempty" nullable:"true" minimum:"-999999999999999" maximum:"999999999999999"`
 	ValueBool   *bool       `json:"valueBool,omitempty" nullable:"true"`
 	OptionIDs   []uuid.UUID `json:"optionIds,omitempty" format:"uuid" nullable:"true" maxItems:"50"`
 	OptionID    *uuid.UUID  `json:"optionId,omitempty" format:"uuid" nullable:"true" doc:"shorthand for optionIds with a single entry"`
@@ -69,8 +63,6 @@ type ProductAttributeValueInput struct {
 // the database are in [Service.settle].
 func (p *Product) take(in ProductInput) error {
 	var faults apierr.Fields
-	translation.Check(&faults, "nameI18n", p.NameI18n, maxName)
-	translation.Check(&faults, "descriptionI18n", p.DescriptionI18n, maxDescription)
 	if in.CostComponents != nil {
 		p.CostComponents = costComponents(&faults, p.ID, in.CostComponents)
 	}

@@ -40,9 +40,7 @@ func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter)
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if err := FilterCategory(q, company, f.CategoryID); err != nil {
-		return nil, err
-	}
+	FilterCategory(q, company, f.CategoryID)
 	return q, s.filterByAttributes(ctx, company, q, f.Attr)
 }
 

@@ -25,7 +25,7 @@ type Unit struct {
 	CompanyID *tenant.ID        `json:"companyId" format:"uuid" doc:"null = built in"`
 	Code      string            `json:"code"`
 	Name      string            `json:"name"`
-	NameI18n  map[string]string `json:"nameI18n"`
+	NameI18n  translation.Names `json:"nameI18n"`
 	ShortName string            `json:"shortName"`
 	Precision int16             `json:"precision" minimum:"0" maximum:"3" doc:"decimal places of quantities"`
 	IsActive  bool              `json:"isActive"`
@@ -42,7 +42,7 @@ type UnitRecord struct {
 type UnitFields struct {
 	Code      string            `json:"code" required:"true" pattern:"^[a-z0-9_]{1,16}$" patternDescription:"1 to 16 of a-z, 0-9 and _"`
 	Name      string            `json:"name" required:"true" minLength:"1" maxLength:"255"`
-	NameI18n  map[string]string `json:"nameI18n" maxProperties:"30"`
+	NameI18n  translation.Names `json:"nameI18n" maxProperties:"30"`
 	ShortName string            `json:"shortName" required:"true" minLength:"1" maxLength:"16"`
 	Precision int16             `json:"precision" minimum:"0" maximum:"3" db:"decimals"`
 	IsActive  bool              `json:"isActive" default:"true" doc:"false = no new use; records that have it keep it"`
@@ -72,7 +72,7 @@ var builtInUnits = []Unit{ //nolint:gochecknoglobals // a constant table
 func builtIn(n byte, code, name, short string, precision int16) Unit {
 	id := uuid.MustParse("00000000-0000-7000-8000-000000000000")
 	id[15] = n
-	return Unit{ID: id, Code: code, Name: name, NameI18n: map[string]string{}, ShortName: short, Precision: precision, IsActive: true}
+	return Unit{ID: id, Code: code, Name: name, NameI18n: translation.Names{}, ShortName: short, Precision: precision, IsActive: true}
 }
 
 const sqlSelectUnits = `SELECT id, company_id, code, name, name_i18n, short_name, decimals, is_active FROM units WHERE company_id = $1 ORDER BY code`
@@ -117,7 +117,6 @@ func (s *Service) UpdateUnit(ctx context.Context, tx *db.Tx, by access.Caller, i
 
 func (f *UnitFields) check() error {
 	var faults apierr.Fields
-	translation.Check(&faults, "nameI18n", f.NameI18n, maxName)
 	if err := faults.Err(); err != nil {
 		return err
 	}

@@ -42,6 +42,12 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Get(r, "/tokens/{id}", "getToken", "Read a token", s.Token)
 	httpapi.Command(r, "/tokens/{id}/revoke", "revokeToken", "Revoke a token immediately", s.RevokeToken)
 	httpapi.CommandWith(r, "/tokens/{id}/rotate", "rotateToken", "Give a token a new secret; only this response shows its text", s.rotateToken, showsSecret)
+
+	httpapi.OneOf[Input](api, "plan", planNames())
+	httpapi.OneOf[Settings](api, "plan", planNames())
+	httpapi.OneOf[Input](api, "components", s.access.Components())
+	httpapi.OneOf[Switch](api, "component", s.access.Components())
+	httpapi.OneOf[TokenInput](api, "scopes", s.access.Scopes())
 }
 
 // showsSecret has the stored response of an operation encrypted.

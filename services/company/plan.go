@@ -28,13 +28,17 @@ func planOf(name string) Plan {
 	return Plan{Name: name, API: true, InFlight: plans[0].InFlight}
 }
 
-func checkPlan(name string) error {
+func planNames() []string {
 	names := make([]string, len(plans))
 	for i, p := range plans {
 		names[i] = p.Name
 	}
-	if slices.Contains(names, name) {
+	return names
+}
+
+func checkPlan(name string) error {
+	if slices.Contains(planNames(), name) {
 		return nil
 	}
-	return fmt.Errorf("unknown plan %q: use one of %s", name, strings.Join(names, ", "))
+	return fmt.Errorf("unknown plan %q: use one of %s", name, strings.Join(planNames(), ", "))
 }

@@ -47,7 +47,7 @@ var users = resource.Of[User]("users", "USER").OnConstraint("users_email_key",
 
 // Invitation is what a user is made of.
 type Invitation struct {
-	Email string `json:"email" required:"true" minLength:"1" maxLength:"254" doc:"unique in the company, compared in lower case"`
+	Email string `json:"email" required:"true" minLength:"1" maxLength:"254" format:"email" doc:"unique in the company, compared in lower case"`
 	Name  string `json:"name" maxLength:"255"`
 	Role  string `json:"role" maxLength:"64"`
 }

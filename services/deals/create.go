@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
@@ -36,7 +37,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 		return Deal{}, err
 	}
 	var faults apierr.Fields
-	d := Deal{Header: Header{Details: in.Details}, Intake: checkIntake(in.Intake, &faults)}
+	d := Deal{Header: Header{Details: in.Details}, Intake: (*jsontype.Object)(checkIntake(in.Intake, &faults))}
 	d.checkVenueTimes(&faults)
 	if err := faults.Err(); err != nil {
 		return Deal{}, err

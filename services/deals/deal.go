@@ -65,16 +65,16 @@ type Input struct {
 	TypeID uuid.UUID   `json:"typeId" format:"uuid" required:"true"`
 	Items  []LineInput `json:"items" maxItems:"500"`
 	Details
-	Intake *jsontype.Object `json:"intake" maxProperties:"50" doc:"answers that came with the deal: strings, numbers, booleans, null or lists of strings"`
+	Intake *Answers `json:"intake" maxProperties:"50" doc:"answers that came with the deal: strings, numbers, booleans, null or lists of strings"`
 }
 
 // Fields are the fields of a deal that API clients can change.
 type Fields struct {
 	Items []LineInput `json:"items" maxItems:"500" doc:"replaces all items"`
 	Details
-	Intake        *jsontype.Object `json:"intake" maxProperties:"50"`
-	ChecklistDone []string         `json:"checklistDone" maxItems:"500" maxLength:"64"`
-	NextActionAt  *jsontype.Time   `json:"nextActionAt" doc:"null = no task"`
+	Intake        *Answers       `json:"intake" maxProperties:"50"`
+	ChecklistDone []string       `json:"checklistDone" maxItems:"500" maxLength:"64"`
+	NextActionAt  *jsontype.Time `json:"nextActionAt" doc:"null = no task"`
 }
 
 // LineInput is one line in a request.

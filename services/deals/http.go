@@ -37,4 +37,5 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Create(r, "/deals/sources", "createLeadSource", "Create a source", s.CreateLeadSource)
 	httpapi.Get(r, "/deals/sources/{id}", "getLeadSource", "Read a source", s.LeadSource)
 	httpapi.Update(r, "/deals/sources/{id}", "updateLeadSource", "Change or deactivate a source", s.UpdateLeadSource)
+	httpapi.OneOf[TypeFields](api, "component", s.cfg.Access.Components())
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -23,12 +24,31 @@ const (
 
 var intakeKey = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
+// Answers are the answers that come with a deal, as the text of a JSON object.
+type Answers jsontype.Object
+
+// UnmarshalJSON implements [json.Unmarshaler]; the text is kept unchanged.
+func (a *Answers) UnmarshalJSON(b []byte) error {
+	*a = Answers(b)
+	return nil
+}
+
+// Schema implements [huma.SchemaProvider].
+func (Answers) Schema(huma.Registry) *huma.Schema {
+	text := &huma.Schema{Type: huma.TypeString}
+	answer := &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber, Description: "of at most 64 characters, without an exponent"}, {Type: huma.TypeBoolean}, {Type: huma.TypeArray, Items: text},
+	}}
+	// The keys are checked together with the answers, so that all faults are reported at once.
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: answer, Extensions: map[string]any{jsontype.PropertyNames: map[string]any{"pattern": intakeKey.String()}}}
+}
+
 // checkIntake checks the answers that came with a deal and returns them in canonical form.
-func checkIntake(in *jsontype.Object, faults *apierr.Fields) *jsontype.Object {
+func checkIntake(in *Answers, faults *apierr.Fields) *Answers {
 	if in == nil {
 		return nil
 	}
-	canonical := in.Canonical()
+	canonical := jsontype.Object(*in).Canonical()
 	if len(canonical) > maxIntakeBytes {
 		faults.Add("intake", apierr.Length, "must have at most %d bytes as JSON, has %d", maxIntakeBytes, len(canonical))
 		return nil
@@ -47,7 +67,7 @@ func checkIntake(in *jsontype.Object, faults *apierr.Fields) *jsontype.Object {
 		}
 		checkAnswer(path, answers[key], faults)
 	}
-	return &canonical
+	return (*Answers)(&canonical)
 }
 
 func checkAnswer(path string, v any, faults *apierr.Fields) {

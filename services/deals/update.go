@@ -54,9 +54,9 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 
 // apply applies the body to the deal and computes the dependent fields.
 func (s *Service) apply(ctx context.Context, tx *db.Tx, before, d *Deal, in *record.Patch[Fields]) error {
-	f := Fields{Details: d.Details, Intake: d.Intake, NextActionAt: d.NextActionAt}
+	f := Fields{Details: d.Details, Intake: (*Answers)(d.Intake), NextActionAt: d.NextActionAt}
 	in.Apply(&f)
-	d.Details, d.Intake, d.NextActionAt = f.Details, f.Intake, f.NextActionAt
+	d.Details, d.Intake, d.NextActionAt = f.Details, (*jsontype.Object)(f.Intake), f.NextActionAt
 	plan.Normalise(d)
 	var faults apierr.Fields
 	if d.checkVenueTimes(&faults); len(faults) > 0 {

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
+
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -30,9 +32,19 @@ var export = job.Type{Name: "export", Resources: []string{"exports"}}
 
 // Input says what to export.
 type Input struct {
-	Resource string         `json:"resource" required:"true" minLength:"1" maxLength:"100" doc:"last segment of the path of a list, such as orders or suppliers"`
-	Filters  map[string]any `json:"filters,omitempty" doc:"query parameters of the list, such as status or dateFrom; those of paging and sorting are not allowed"`
-	Format   string         `json:"format,omitempty" enum:"ndjson,csv" default:"ndjson" doc:"ndjson: one record per line, as the list returns it; csv: one column per top-level field"`
+	Resource string  `json:"resource" required:"true" doc:"last segment of the path of a list, such as orders or suppliers"`
+	Filters  Filters `json:"filters,omitempty" doc:"query parameters of the list, such as status or dateFrom; those of paging and sorting are not allowed"`
+	Format   string  `json:"format,omitempty" enum:"ndjson,csv" default:"ndjson" doc:"ndjson: one record per line, as the list returns it; csv: one column per top-level field"`
+}
+
+// Filters are query parameters.
+type Filters map[string]any
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (Filters) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	one := []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}, {Type: huma.TypeBoolean}}
+	s.AdditionalProperties = &huma.Schema{AnyOf: append(one, &huma.Schema{Type: huma.TypeArray, Items: &huma.Schema{AnyOf: one}})}
+	return s
 }
 
 // Config holds the dependencies of the service.
@@ -56,13 +68,7 @@ type order struct {
 
 // Start starts an export. It checks everything that the list would check, and counts the records.
 func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (job.Record, error) {
-	lists := s.lists()
-	source, ok := lists[in.Resource]
-	if !ok {
-		return job.Record{}, apierr.Invalid(apierr.Field{
-			Field: "resource", Code: apierr.Enum, Message: "resource: must be one of " + strings.Join(slices.Sorted(maps.Keys(lists)), ", "),
-		})
-	}
+	source := s.lists()[in.Resource]
 	if err := source.Admits(by); err != nil {
 		return job.Record{}, err
 	}
@@ -92,7 +98,7 @@ func resourcesOf(source *httpapi.ListSource) []string {
 var reserved = []string{"page", "pageSize", "cursor", "withTotal", "sort", "order"}
 
 // paramsOf writes filters as a query does: lists are separated by commas.
-func paramsOf(filters map[string]any) (map[string]string, error) {
+func paramsOf(filters Filters) (map[string]string, error) {
 	params := map[string]string{}
 	var faults apierr.Fields
 	for _, name := range slices.Sorted(maps.Keys(filters)) {

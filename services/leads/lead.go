@@ -2,14 +2,10 @@ package leads
 
 import (
 	"fmt"
-	"maps"
-	"slices"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -65,11 +61,11 @@ func (Key) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
 
 // Request holds the fields that a new lead and a change have in common.
 type Request struct {
-	Name    *string            `json:"name" maxLength:"255" search:"text"`
-	Phone   *string            `json:"phone" maxLength:"32" search:"phone"`
-	Email   *string            `json:"email" maxLength:"254" format:"email" search:"text"`
-	Message *string            `json:"message" maxLength:"4000" search:"text"`
-	UTM     *map[string]string `json:"utm" maxProperties:"50" doc:"campaign parameters, such as utm_source"`
+	Name    *string   `json:"name" maxLength:"255" search:"text"`
+	Phone   *string   `json:"phone" maxLength:"32" search:"phone"`
+	Email   *string   `json:"email" maxLength:"254" format:"email" search:"text"`
+	Message *string   `json:"message" maxLength:"4000" search:"text"`
+	UTM     *Campaign `json:"utm" maxProperties:"50" doc:"campaign parameters, such as utm_source"`
 }
 
 // Fields are the fields that API clients can change.
@@ -101,7 +97,7 @@ type Filter struct {
 	Sort         string   `query:"sort" enum:"createdAt,status"`
 	Status       []string `query:"status" enum:"new,in_progress,converted,spam" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
 	Source       string   `query:"source" maxLength:"64" where:"source = ?"`
-	AssignedToID string   `query:"assignedToId" doc:"id of a user, or unassigned for leads without one"`
+	AssignedToID string   `query:"assignedToId" pattern:"^(unassigned|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$" patternDescription:"the id of a user, or unassigned" doc:"id of a user, or unassigned for leads without one"`
 }
 
 // unassigned is the value of assignedToId that selects leads of nobody.
@@ -128,21 +124,14 @@ const (
 	maxUTMValue = 1000
 )
 
-// check checks the campaign parameters.
-func (r *Request) check() error {
-	if r.UTM == nil {
-		return nil
-	}
-	var faults apierr.Fields
-	for _, key := range slices.Sorted(maps.Keys(*r.UTM)) {
-		if n := utf8.RuneCountInString(key); n == 0 || n > maxUTMKey {
-			faults.Add("utm."+key, apierr.Length, "the key must have 1 to %d characters, has %d", maxUTMKey, n)
-		}
-		if n := utf8.RuneCountInString((*r.UTM)[key]); n > maxUTMValue {
-			faults.Add("utm."+key, apierr.Length, "must have at most %d characters, has %d", maxUTMValue, n)
-		}
-	}
-	return faults.Err()
+// Campaign are the parameters of a campaign, such as utm_source.
+type Campaign map[string]string
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (Campaign) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	least, key, value := 1, maxUTMKey, maxUTMValue
+	s.AdditionalProperties = &huma.Schema{Type: huma.TypeString, MaxLength: &value}
+	return jsontype.KeysOf(s, &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &key})
 }
 
 // displayName is the name of the client that the lead becomes.

@@ -63,14 +63,12 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if err != nil {
 		return nil, err
 	}
-	switch id, err := uuid.Parse(f.AssignedToID); {
-	case f.AssignedToID == "":
-	case f.AssignedToID == unassigned:
+	switch f.AssignedToID {
+	case "":
+	case unassigned:
 		q.Where("assigned_to_id IS NULL")
-	case err != nil || len(f.AssignedToID) != len(uuid.Nil.String()):
-		return nil, apierr.Invalid(apierr.Field{Field: "assignedToId", Code: apierr.Format, Message: "assignedToId: must be the id of a user, or unassigned for leads without one"})
 	default:
-		q.Where("assigned_to_id = ?", id)
+		q.Where("assigned_to_id = ?::UUID", f.AssignedToID)
 	}
 	page, err := items.Fetch(ctx, s.db, q)
 	if err != nil {
@@ -94,9 +92,6 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Lead
 
 // Create creates a lead. If there is one with the source and external id, it returns that one and changes nothing.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (Lead, error) {
-	if err := in.check(); err != nil {
-		return Lead{}, err
-	}
 	l := Lead{Source: strings.TrimSpace(in.Source), ExternalID: in.ExternalID, Fields: Fields{Request: in.Request}, Status: StatusNew}
 	if l.Source == "" {
 		l.Source = defaultSource
@@ -116,9 +111,6 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 
 // Update changes a lead. If nothing differs, there is no new version and no event.
 func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[Fields]) (Lead, error) {
-	if err := in.Value.check(); err != nil {
-		return Lead{}, err
-	}
 	return s.change(ctx, tx, by, id, func(l *Lead) error { in.Apply(&l.Fields); return nil }, updated)
 }
 

@@ -7,10 +7,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/translation"
 )
-
-const maxName = 255 // characters
 
 // Input is the body that API clients send. Cost items that were sent replace the stored ones as a whole.
 type Input struct {
@@ -32,7 +29,6 @@ type CostItemInput struct {
 // need the database are in [Service.settle].
 func (o *Offering) take(in Input) error {
 	var faults apierr.Fields
-	translation.Check(&faults, "nameI18n", o.NameI18n, maxName)
 	if in.CostItems != nil {
 		o.CostItems = costItems(&faults, o.CostItems, in.CostItems)
 		total, err := totalOf(o.CostItems)

@@ -5,11 +5,13 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/sku"
+	"github.com/tradegrid/tradegrid/pkg/translation"
 )
 
 // States of a service; see docs/reference/states.md#service.
@@ -37,7 +39,7 @@ type Offering struct {
 type Fields struct {
 	SKU             string            `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
 	Name            string            `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
-	NameI18n        map[string]string `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
+	NameI18n        translation.Names `json:"nameI18n" maxProperties:"30" doc:"translations by locale"`
 	CategoryID      *uuid.UUID        `json:"categoryId" format:"uuid"`
 	PriceModel      string            `json:"priceModel" enum:"fixed,per_hour,per_minute,per_day,per_item" default:"fixed" doc:"what the price is for"`
 	Price           money.Amount      `json:"price" required:"true" minimum:"0"`
@@ -69,13 +71,13 @@ type ListItem struct {
 // Filter filters and sorts services.
 type Filter struct {
 	list.Params
-	CategoryID string        `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for services without one"`
-	Status     []string      `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden services"`
-	PriceModel []string      `query:"priceModel" enum:"fixed,per_hour,per_minute,per_day,per_item" where:"price_model = ANY(?::TEXT[])" doc:"comma-separated"`
-	PriceMin   *money.Amount `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
-	PriceMax   *money.Amount `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
-	Sort       string        `query:"sort" enum:"name,sku,price,totalCost,createdAt"`
-	Include    []string      `query:"include" enum:"costItems" maxItems:"10"`
+	CategoryID jsontype.IDOrNull `query:"categoryId" doc:"id of a category, including those below it, or null for services without one"`
+	Status     []string          `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden services"`
+	PriceModel []string          `query:"priceModel" enum:"fixed,per_hour,per_minute,per_day,per_item" where:"price_model = ANY(?::TEXT[])" doc:"comma-separated"`
+	PriceMin   *money.Amount     `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
+	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
+	Sort       string            `query:"sort" enum:"name,sku,price,totalCost,createdAt"`
+	Include    []string          `query:"include" enum:"costItems" maxItems:"10"`
 }
 
 var (

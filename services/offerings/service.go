@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/reference"
@@ -23,7 +24,7 @@ import (
 type Config struct {
 	DB *db.DB
 	// FilterCategory adds the filter categoryId to a list.
-	FilterCategory func(q *list.Query, company tenant.ID, categoryID string) error
+	FilterCategory func(q *list.Query, company tenant.ID, category jsontype.IDOrNull)
 	// CategoryPrefixes returns the SKU prefixes, nil for none, of those ids that are categories of the company.
 	CategoryPrefixes func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]*string, error)
 	Products         reference.Known
@@ -43,9 +44,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 		return nil, err
 	}
 	q.In("status", f.statuses())
-	if err := s.cfg.FilterCategory(q, by.Company, f.CategoryID); err != nil {
-		return nil, err
-	}
+	s.cfg.FilterCategory(q, by.Company, f.CategoryID)
 	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err

@@ -27,7 +27,7 @@ type ResourceFields struct {
 	Description      *string        `json:"description" maxLength:"4000"`
 	BranchID         *uuid.UUID     `json:"branchId" format:"uuid"`
 	UserID           *uuid.UUID     `json:"userId" format:"uuid" doc:"the user behind a resource of type staff"`
-	ServiceIDs       []uuid.UUID    `json:"serviceIds" maxItems:"500" doc:"services that the resource provides; empty = any, or none at all"`
+	ServiceIDs       []uuid.UUID    `json:"serviceIds" format:"uuid" maxItems:"500" doc:"services that the resource provides; empty = any, or none at all"`
 	Capacity         *int32         `json:"capacity" minimum:"1" maximum:"1000000" doc:"people; null = no limit"`
 	ParallelBookings int32          `json:"parallelBookings" minimum:"1" maximum:"1000" default:"1" doc:"bookings that may overlap at any instant"`
 	SlotStepMinutes  int32          `json:"slotStepMinutes" minimum:"5" maximum:"1440" default:"30" doc:"duration of slots and bookings unless a service sets it"`

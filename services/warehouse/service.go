@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/reference"
@@ -34,7 +35,7 @@ type Users interface {
 }
 
 // FilterCategory adds the filter by a category, or "null", to a list that has a column category_id.
-type FilterCategory func(q *list.Query, company tenant.ID, categoryID string) error
+type FilterCategory func(q *list.Query, company tenant.ID, category jsontype.IDOrNull)
 
 // Config holds the dependencies of the service. Products is needed where stock moves, the others for the operations of the API.
 type Config struct {

@@ -69,7 +69,7 @@ type Adjustment struct {
 	WarehouseID  uuid.UUID  `json:"warehouseId" required:"true" format:"uuid"`
 	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000" doc:"the new quantity"`
 	Reason       string     `json:"reason" required:"true" minLength:"1" maxLength:"500"`
-	ExpectedQty  *money.Qty `json:"expectedQty" doc:"the change is rejected unless this is the current quantity"`
+	ExpectedQty  *money.Qty `json:"expectedQty" minimum:"-999999999999999" maximum:"999999999999999" doc:"the change is rejected unless this is the current quantity"`
 	ReorderPoint *money.Qty `json:"reorderPoint" minimum:"0" maximum:"1000000000" doc:"null = unchanged; 0 = none"`
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -42,11 +43,11 @@ type PerWarehouse struct {
 // StockFilter filters and sorts stock records.
 type StockFilter struct {
 	list.Params
-	Sort        string     `query:"sort" enum:"productName,productSku,qty,updatedAt"`
-	WarehouseID *uuid.UUID `query:"warehouseId" format:"uuid"`
-	CategoryID  string     `query:"categoryId" maxLength:"36" doc:"id of a category, including those below it, or null for products without one"`
-	Level       []string   `query:"level" enum:"all,low,negative,reorder" maxItems:"4" doc:"low: qty at or below the reorder point; negative: qty below 0; reorder: available at or below the reorder point"`
-	GroupBy     string     `query:"groupBy" enum:"product" doc:"product: one record per product or variant, summed over the warehouses; level, sort and updatedSince then apply to the sums"`
+	Sort        string            `query:"sort" enum:"productName,productSku,qty,updatedAt"`
+	WarehouseID *uuid.UUID        `query:"warehouseId" format:"uuid"`
+	CategoryID  jsontype.IDOrNull `query:"categoryId" doc:"id of a category, including those below it, or null for products without one"`
+	Level       []string          `query:"level" enum:"all,low,negative,reorder" maxItems:"4" doc:"low: qty at or below the reorder point; negative: qty below 0; reorder: available at or below the reorder point"`
+	GroupBy     string            `query:"groupBy" enum:"product" doc:"product: one record per product or variant, summed over the warehouses; level, sort and updatedSince then apply to the sums"`
 }
 
 func (f *StockFilter) grouped() bool { return f.GroupBy != "" }
@@ -102,9 +103,7 @@ func (s *Service) Stocks(ctx context.Context, by access.Caller, f StockFilter) (
 	if err != nil {
 		return nil, err
 	}
-	if err := s.filterCategory(q, by.Company, f.CategoryID); err != nil {
-		return nil, err
-	}
+	s.filterCategory(q, by.Company, f.CategoryID)
 	page, err := list.Fetch(ctx, s.db, q, (*StockItem).targets)
 	if err != nil || len(page.Items) == 0 {
 		return page, err

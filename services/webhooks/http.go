@@ -44,7 +44,7 @@ type listEventsRequest struct {
 	httpapi.Call
 	Cursor   string     `query:"cursor" maxLength:"200" doc:"nextCursor of the page before; none = from the oldest event"`
 	Limit    int        `query:"limit" minimum:"1" maximum:"200" default:"50"`
-	Events   []string   `query:"events" maxItems:"100" doc:"comma list of names and prefixes such as order.*"`
+	Events   []string   `query:"events" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"comma list of names and prefixes such as order.*"`
 	DateFrom *list.From `query:"dateFrom" doc:"earliest occurredAt"`
 	DateTo   *list.To   `query:"dateTo" doc:"latest occurredAt"`
 	EntityID *uuid.UUID `query:"entityId" format:"uuid" doc:"the record that the events are about"`

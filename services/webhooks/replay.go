@@ -39,7 +39,7 @@ type ReplayInput struct {
 	From   jsontype.Time `json:"from" required:"true" doc:"earliest occurredAt"`
 	To     jsontype.Time `json:"to" required:"true" doc:"latest occurredAt"`
 	Status string        `json:"status,omitempty" enum:"failed,all" default:"failed" doc:"failed: events whose delivery failed and that did not arrive since; all: every event in the log that the subscription matches"`
-	Events []string      `json:"events,omitempty" maxItems:"100" doc:"names and prefixes such as order.*; default: those of the subscription"`
+	Events []string      `json:"events,omitempty" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"names and prefixes such as order.*; default: those of the subscription"`
 }
 
 // replayOrder is what the job is given.

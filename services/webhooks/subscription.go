@@ -42,8 +42,8 @@ type Subscription struct {
 
 // SubscriptionFields are what clients of the API set.
 type SubscriptionFields struct {
-	URL              string           `json:"url" required:"true" minLength:"1" maxLength:"2048" doc:"https://…"`
-	Events           []string         `json:"events" required:"true" minItems:"1" maxItems:"100" doc:"names, prefixes such as order.*, or *"`
+	URL              string           `json:"url" required:"true" minLength:"1" maxLength:"2048" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://(([A-Za-z0-9._~-]|[^\\x00-\\x7f])+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/([^\\x00-\\x20#%?\\x7f]|%[0-9A-Fa-f]{2})*)?(\\?[^\\x00-\\x20#\\x7f]*)?$" patternDescription:"a URL such as https://example.com/hook, without user, password and fragment" doc:"https://…"`
+	Events           []string         `json:"events" required:"true" minItems:"1" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"names, prefixes such as order.*, or *"`
 	Filter           *jsontype.Object `json:"filter" db:",text" doc:"dot paths into the envelope and the values that must stand there"`
 	Name             *string          `json:"name" minLength:"1" maxLength:"255"`
 	IsActive         bool             `json:"isActive" db:"-" default:"true" doc:"false pauses; true resumes, also after the platform has disabled the subscription"`

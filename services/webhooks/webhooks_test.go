@@ -214,6 +214,8 @@ func TestSubscriptionInputFaults(t *testing.T) {
 		want               map[string]string
 	}{
 		{"http", "url", `"http://receiver.example.com/"`, map[string]string{"url": "FORMAT"}},
+		{"ftp", "url", `"ftp://receiver.example.com/"`, map[string]string{"url": "FORMAT"}},
+		{"fragment", "url", `"https://receiver.example.com/#x"`, map[string]string{"url": "FORMAT"}},
 		{"no host", "url", `"https:///x"`, map[string]string{"url": "FORMAT"}},
 		{"user in url", "url", `"https://a:b@example.com/"`, map[string]string{"url": "FORMAT"}},
 		{"loopback", "url", `"https://127.0.0.1/"`, map[string]string{"url": "FORMAT"}},
@@ -247,7 +249,7 @@ func TestSubscriptionInputFaults(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{"url": "REQUIRED", "events": "REQUIRED"}, r.Do(t, "POST", subscriptions, `{}`).Fields())
 	require.Equal(t, map[string]string{"url": "FORMAT", "events[0]": "ENUM", "filter.a.": "FORMAT"},
-		r.Do(t, "POST", subscriptions, `{"url":"ftp://x","events":["no.such"],"filter":{"a.":1}}`).Fields(), "all faults at once")
+		r.Do(t, "POST", subscriptions, `{"url":"https://127.0.0.1/","events":["no.such"],"filter":{"a.":1}}`).Fields(), "all faults at once")
 	got := r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "2", "events": []string{"order.exploded"}})
 	require.Contains(t, string(got.Body), "order.exploded is not an event")
 }

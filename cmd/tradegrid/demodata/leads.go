@@ -44,7 +44,7 @@ func (s *shop) planLead(i int) {
 	in := leads.Input{Source: leadSources[i%len(leadSources)], ExternalID: new(fmt.Sprintf("form-%05d", 20_000+i*17))}
 	in.Name, in.Phone, in.Email, in.Message = new(first+" "+last), new(phone(700+i)), new(email(first+" "+last, 0)), &ask.message
 	if ask.campaign != "" {
-		in.UTM = &map[string]string{"utm_source": in.Source, "utm_campaign": ask.campaign}
+		in.UTM = &leads.Campaign{"utm_source": in.Source, "utm_campaign": ask.campaign}
 	}
 	v := &lead{shop: s}
 	v.do(at, "create", func(ctx context.Context, l *lane, tx *db.Tx) error {
