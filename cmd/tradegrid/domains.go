@@ -167,7 +167,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
-	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs())
+	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs(), all.catalog.Jobs())
 }
 
 // jobTypes are the names of all kinds of jobs.
