@@ -252,6 +252,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.warehouse.RegisterAdmin(api)
 	all.deals.RegisterAdmin(api)
 	all.clients.RegisterAdmin(api)
+	all.scheduling.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }

@@ -153,6 +153,11 @@ func TestBulkPrice(t *testing.T) {
 	other := &repriceKit{Client: k.server.Company(), t: t, db: k.db}
 	other.product(`{"sku":"A","name":"theirs","price":1990}`)
 	before := k.Do(t, "GET", "/catalog/products/"+id, nil).OK(200)
+	position := func() (pos int64) {
+		require.NoError(t, k.db.QueryRow(t.Context(), `SELECT ev_pos FROM products WHERE company_id = $1 AND id = $2`, k.Principal.Company, id).Scan(&pos))
+		return pos
+	}
+	first := position()
 	started := k.Do(t, "POST", bulkPrice, `{"filter":{},"rule":{"type":"percent","value":12.5,"roundTo":50}}`)
 	require.Empty(t, started.Header.Get("Location"))
 	require.Equal(t, "product.bulk_price", started.OK(202)["type"])
@@ -165,6 +170,7 @@ func TestBulkPrice(t *testing.T) {
 	require.Equal(t, map[string]priced{"A": {1990, 1}}, other.prices())
 
 	after := k.Do(t, "GET", "/catalog/products/"+id, nil).OK(200)
+	require.Greater(t, position(), first)
 	require.Greater(t, after["updatedAt"], before["updatedAt"], "incremental reads find it")
 	before["price"], before["version"], before["updatedAt"] = after["price"], after["version"], after["updatedAt"]
 	require.Equal(t, before, after, "nothing else changes")
@@ -207,6 +213,23 @@ func TestBulkPriceWithoutEffect(t *testing.T) {
 	}
 	require.Equal(t, map[string]priced{"A": {1000, 1}}, k.prices())
 	require.Equal(t, []string{"product.created"}, raisedBy(k))
+}
+
+// A slice in which few prices change is not taken for the last one.
+func TestBulkPriceGoesOnBehindProductsThatKeepTheirPrices(t *testing.T) {
+	t.Parallel()
+	k := repricing(t)
+	k.work(k.db, 30*time.Second)
+	k.fill(450)
+	got := k.ended(k.Do(t, "POST", bulkPrice, `{"filter":{},"rule":{"type":"percent","value":0,"roundTo":10}}`))
+	require.EqualValues(t, 450, got["processed"])
+	for sku, p := range k.prices() {
+		require.Zero(t, p.price%10, sku)
+	}
+	event := k.repriced()[0]
+	require.EqualValues(t, 405, event.Count)
+	require.Len(t, event.Items, 405)
+	require.False(t, event.Truncated)
 }
 
 func TestBulkPriceFilters(t *testing.T) {
