@@ -154,7 +154,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
 	})
 	all.deals = deals.New(deals.Config{
-		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Branches: all.company, Calendar: calendar.New(),
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
