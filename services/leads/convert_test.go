@@ -166,6 +166,10 @@ func TestConvertToADeal(t *testing.T) {
 	require.Equal(t, got, k.convertDeal(lead, object{"typeId": types[1]["id"]}), "a repeat")
 	require.Equal(t, object{"clientId": got["clientId"], "created": false}, k.convert(lead))
 	require.Len(t, k.names(), count, "repeats raise nothing")
+	k.Do(t, "PATCH", "/leads/"+lead["id"].(string)+"/status", object{"status": "spam"}).OK(200)
+	require.Equal(t, got, k.convertDeal(lead, nil), "a repeat, whatever the status is now")
+	require.Len(t, k.names(), count+1)
+	require.Equal(t, "spam", k.Do(t, "GET", "/leads/"+lead["id"].(string), nil).OK(200)["status"])
 
 	// After a conversion to a client, only the deal is made.
 	second := k.post(object{"phone": "7 7", "source": "unknown"})
