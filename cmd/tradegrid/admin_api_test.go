@@ -355,6 +355,14 @@ func (w *adminWalk) companies(made map[string]string) {
 	w.do(204, "DELETE /clients/price-lists/{id}/prices/{priceId}", "", made["PRICE_LIST"], price)
 }
 
+// resources are made by integrations too.
+func (w *adminWalk) resources() {
+	id := w.do(201, "POST /scheduling/resources", `{"type":"seat","name":"Table 1","capacity":4}`)["id"].(string)
+	w.do(200, "GET /scheduling/resources", "", "?type=seat&activeOnly=true")
+	w.do(200, "GET /scheduling/resources/{id}", "", id)
+	w.do(200, "PATCH /scheduling/resources/{id}", `{"isActive":false}`, id)
+}
+
 // warehouses are made by integrations too; which is the default one is for operators to say.
 func (w *adminWalk) warehouses(made map[string]string) {
 	branch := w.do(201, "POST /branches", `{"name":"Depot"}`)["id"].(string)
@@ -377,6 +385,7 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	w.attributes(made["PRODUCT"])
 	a.companies(made)
 	a.warehouses(made)
+	a.resources()
 	a.deleteSamples(made)
 	audit := a.do(200, "GET /audit", "", fmt.Sprintf("?companyId=%s&withTotal=true", w.company))
 	require.EqualValues(t, a.changes, audit["total"], "each change is recorded")

@@ -464,15 +464,18 @@ func (w *walk) hooks(sub string) {
 	w.do(200, "GET /webhooks/event-types", "")
 }
 
-// jobs walks exports and replays to their ends.
+// jobs walks the jobs to their ends.
 func (w *walk) jobs(sub string) {
 	w.t.Helper()
 	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"mill"},"format":"csv"}`))
 	w.do(400, "POST /exports", `{"resource":"planets"}`)
 	w.do(409, "GET /jobs/{id}/result", "", export)
 	replay := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","status":"all"}`, sub))
+	prices := w.id(w.do(202, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"percent","value":2.5,"roundTo":10}}`))
+	w.do(400, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"set","value":-1}}`)
+	w.do(404, "POST /catalog/products/bulk-price", `{"filter":{"categoryId":"`+uuid.NewString()+`"},"rule":{"type":"set","value":1}}`)
 	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
-	for _, id := range []string{export, replay} {
+	for _, id := range []string{export, replay, prices} {
 		require.Eventually(w.t, func() bool { return w.do(200, "GET /jobs/{id}", "", id)["status"] == "done" }, time.Minute, 20*time.Millisecond)
 	}
 	w.do(200, "GET /jobs/{id}/result", "", export)

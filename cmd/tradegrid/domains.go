@@ -154,7 +154,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
 	})
 	all.deals = deals.New(deals.Config{
-		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Calendar: calendar.New(),
+		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Branches: all.company, Calendar: calendar.New(),
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
 	})
 	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
@@ -167,7 +167,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
-	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs())
+	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs(), all.catalog.Jobs())
 }
 
 // jobTypes are the names of all kinds of jobs.
@@ -252,6 +252,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	all.warehouse.RegisterAdmin(api)
 	all.deals.RegisterAdmin(api)
 	all.clients.RegisterAdmin(api)
+	all.scheduling.RegisterAdmin(api)
 	all.console.RegisterAdmin(api)
 	return api
 }

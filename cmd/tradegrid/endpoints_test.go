@@ -25,6 +25,7 @@ PATCH /catalog/products/{id} 200 catalog catalog | ` + productBody + `
 DELETE /catalog/products/{id} 200 catalog catalog
 GET /catalog/products/{id}/variants 200 catalog catalog
 POST /catalog/products/batch 200 catalog catalog | items
+POST /catalog/products/bulk-price 202 catalog catalog | filter rule
 GET /catalog/services 200 catalog catalog page pageSize search categoryId status priceMin priceMax priceModel sort order include
 POST /catalog/services 201 catalog catalog | ` + serviceBody + `
 GET /catalog/services/{id} 200 catalog catalog

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -81,18 +82,41 @@ func (c *Call) recordHeaders(body any, h map[string]string) {
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
-	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !c.op.NoURL && !strings.Contains(c.op.rel, "{") {
-		h[fiber.HeaderLocation] = c.op.base + c.concretePath() + "/" + id.RecordID()
+	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !c.op.NoURL {
+		if path, ok := c.recordsPath(); ok {
+			h[fiber.HeaderLocation] = c.op.base + path + "/" + id.RecordID()
+		}
 	}
 }
 
-// concretePath is the path of the records of an operation without parameters of its own, in the company of the call.
-func (c *Call) concretePath() string {
+// recordsPath is the path below which a record that was just created is read. A record below another one may not be readable
+// alone; it then has none.
+func (c *Call) recordsPath() (string, bool) {
 	path := cmp.Or(c.op.Records, c.op.Path)
-	if c.Principal == nil {
-		return path
+	if c.Principal != nil {
+		path = strings.Replace(path, "{"+companyParam+"}", c.Company.String(), 1)
 	}
-	return strings.Replace(path, "{"+companyParam+"}", c.Company.String(), 1)
+	if !strings.Contains(path, "{") {
+		return path, true
+	}
+	if c.req == nil || !c.req.api.reads(cmp.Or(c.op.Records, c.op.Path)) {
+		return "", false
+	}
+	parts := strings.Split(path, "/")
+	for i, part := range parts {
+		if name, ok := strings.CutPrefix(part, "{"); ok {
+			parts[i] = strings.ToLower(c.req.param("path", strings.TrimSuffix(name, "}")))
+		}
+	}
+	return strings.Join(parts, "/"), true
+}
+
+// reads reports whether an operation reads one of the records at the path.
+func (a *API) reads(path string) bool {
+	return slices.ContainsFunc(a.ops, func(op Op) bool {
+		rest, below := strings.CutPrefix(op.Path, path+"/{")
+		return below && op.Method == http.MethodGet && strings.IndexByte(rest, '}') == len(rest)-1
+	})
 }
 
 // marshal writes JSON as clients read it: no HTML escapes, no newline at the end.

@@ -22,6 +22,9 @@ type part struct {
 	Note  string    `json:"note"`
 }
 
+// RecordID implements [httpapi.Identified].
+func (p part) RecordID() string { return p.ID.String() }
+
 type partFields struct {
 	Note string `json:"note" maxLength:"5" default:"none"`
 }
@@ -77,6 +80,11 @@ func TestOperationsOnOwnedRecords(t *testing.T) {
 		var p part
 		require.NoError(t, json.Unmarshal(got.raw, &p))
 		require.Equal(t, c.want, p, "%s %s", c.method, c.path)
+		location := ""
+		if c.status == 201 {
+			location = httpapi.BasePath + at + "/" + uuid.Nil.String()
+		}
+		require.Equal(t, location, got.Header.Get("Location"), "%s %s", c.method, c.path)
 	}
 	f.do(request{method: "DELETE", path: one}).is(t, 204, "")
 	require.JSONEq(t, `[{"owner":"00000000-0000-0000-0000-000000000000","id":"00000000-0000-0000-0000-000000000000","note":"q"}]`,

@@ -126,15 +126,21 @@ func (q *Query) Where(condition string, args ...any) {
 
 // Search adds the text search in column if the client sent search.
 func (q *Query) Search(column string) {
+	q.SearchBy(column+" LIKE ?", func(pattern string) []any { return []any{pattern} })
+}
+
+// SearchBy adds the text search by a condition if the client sent search. args returns the arguments of the condition for a
+// pattern of LIKE.
+func (q *Query) SearchBy(condition string, args func(pattern string) []any) {
 	if q.params.Search == "" {
 		return
 	}
 	patterns := likePatterns(q.params.Search)
 	if len(patterns) == 1 {
-		q.Where(column+" LIKE ?", patterns[0])
+		q.Where(condition, args(patterns[0])...)
 		return
 	}
-	q.Where("("+column+" LIKE ? OR "+column+" LIKE ?)", patterns[0], patterns[1])
+	q.Where("("+condition+" OR "+condition+")", append(args(patterns[0]), args(patterns[1])...)...)
 }
 
 // In adds an any-of filter if values is not empty.

@@ -21,7 +21,7 @@ func Domain() domain.Domain {
 		Scopes:     []access.Resource{{Name: "catalog"}},
 		Components: []access.Component{{Alias: "catalog", AlwaysOn: true}},
 		Events: event.Declare(group.Component, group.Scope,
-			categoryCreated, categoryUpdated, categoryDeleted, productCreated, productUpdated, productDeleted),
+			categoryCreated, categoryUpdated, categoryDeleted, productCreated, productUpdated, productDeleted, productsRepriced),
 		Errors: slices.Concat(sku.Errors(), []apierr.Doc{
 			{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or set reassignTo."},
 			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot be moved below itself. Choose another parent."},

@@ -9,4 +9,6 @@ var (
 	productCreated  = event.New[Product]("product.created", "A product was created.")
 	productUpdated  = event.WithChanges[Product]("product.updated", "A product or its variants were changed; changedFields lists the changed fields.")
 	productDeleted  = event.New[Product]("product.deleted", "A product was hidden.")
+
+	productsRepriced = event.New[Repricing]("product.bulk_repriced", "The prices of many products were changed by one rule. The products raise no events of their own.")
 )

@@ -1,6 +1,10 @@
 package catalog
 
-import "github.com/tradegrid/tradegrid/pkg/httpapi"
+import (
+	"net/http"
+
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
 
 // RegisterAdmin adds the operations on directories that operators maintain.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
@@ -38,6 +42,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct)
 	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create and change up to 100 products",
 		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU})
+	httpapi.Create(r, "/catalog/products/bulk-price", "repriceProducts", "Change the prices of many products", s.RepriceProducts, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Change a product", s.UpdateProduct)
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)

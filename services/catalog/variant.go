@@ -38,8 +38,8 @@ type ProductVariant struct {
 
 // VariantFields are the fields that the console sets and that are stored unchanged.
 type VariantFields struct {
-	SKU       string        `json:"sku" minLength:"1" maxLength:"64" doc:"unique, ignoring case; generated if omitted"`
-	Barcode   *string       `json:"barcode" maxLength:"64"`
+	SKU       string        `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
+	Barcode   *string       `json:"barcode" maxLength:"64" search:"text"`
 	Name      *string       `json:"name" maxLength:"255"`
 	Price     *money.Amount `json:"price" minimum:"0" doc:"null = the price of the product"`
 	Cost      *money.Amount `json:"cost" minimum:"0"`

@@ -2,6 +2,7 @@ package company
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -37,6 +38,21 @@ var branches = resource.Of[Branch]("branches", "BRANCH")
 // KnownBranches returns those ids that are branches of the company.
 func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	return branches.Known(ctx, q, company, ids)
+}
+
+const sqlSelectDefaultBranch = `SELECT id FROM branches WHERE company_id = $1 AND is_default`
+
+// DefaultBranch returns the default branch; nil = there is none.
+func (s *Service) DefaultBranch(ctx context.Context, q db.Querier, company tenant.ID) (*uuid.UUID, error) {
+	var id uuid.UUID
+	err := q.QueryRow(ctx, sqlSelectDefaultBranch, company).Scan(&id)
+	if db.IsNoRows(err) {
+		return nil, nil //nolint:nilnil // no branch
+	}
+	if err != nil {
+		return nil, fmt.Errorf("select default branch: %w", err)
+	}
+	return &id, nil
 }
 
 // CreateBranch adds a branch to a company.

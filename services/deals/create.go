@@ -58,6 +58,9 @@ func (s *Service) CreateFromLead(ctx context.Context, tx *db.Tx, by access.Calle
 	if d.SourceID, err = sourceByAlias(ctx, tx, by.Company, in.Source); err != nil {
 		return uuid.Nil, err
 	}
+	if d.BranchID, err = s.cfg.Branches.DefaultBranch(ctx, tx, by.Company); err != nil {
+		return uuid.Nil, err
+	}
 	d, err = s.create(ctx, tx, by, in.TypeID, d, nil)
 	return d.ID, err
 }

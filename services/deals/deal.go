@@ -33,6 +33,7 @@ type Header struct {
 	LostReasonID     *uuid.UUID     `json:"lostReasonId" format:"uuid"`
 	NextActionAt     *jsontype.Time `json:"nextActionAt" doc:"null = no task"`
 	StageEnteredAt   *jsontype.Time `json:"stageEnteredAt"`
+	BranchID         *uuid.UUID     `json:"branchId" format:"uuid" db:",insert" doc:"default branch of the company, for the deal of a converted lead; null for others"`
 	CreatedByID      uuid.UUID      `json:"createdById" format:"uuid" db:",insert"`
 	record.Meta
 }

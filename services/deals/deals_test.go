@@ -26,7 +26,7 @@ func TestCreateBare(t *testing.T) {
 		"customerPhone": nil, "customerEmail": nil, "customerNote": nil, "channel": "manual", "source": nil, "sourceId": nil, "address": nil,
 		"scheduledAt": nil, "dueAt": nil, "note": nil, "subtotal": 0.0, "discountPercent": 0.0, "discountAmount": 0.0, "total": 0.0, "cost": 0.0,
 		"budget": nil, "budgetExceededAt": nil, "headcount": nil, "lostReasonId": nil, "nextActionAt": nil, "stageEnteredAt": d["createdAt"],
-		"createdById": k.Principal.Actor.String(), "assignedToId": nil, "createdAt": d["createdAt"], "updatedAt": d["createdAt"], "version": 1.0,
+		"branchId": nil, "createdById": k.Principal.Actor.String(), "assignedToId": nil, "createdAt": d["createdAt"], "updatedAt": d["createdAt"], "version": 1.0,
 		"intake": nil, "lines": []any{},
 	}
 	require.Equal(t, want, d)

@@ -28,7 +28,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "DEAL_LOST_REASON_ALIAS_TAKEN", Advice: "Another lost reason has this alias. Choose another."},
 			{Status: 409, Code: "LEAD_SOURCE_ALIAS_TAKEN", Advice: "Another lead source has this alias. Choose another."},
 		},
-		Entities: []string{"DEAL", "DEAL_TYPE", "DEAL_STAGE", "DEAL_LOST_REASON", "LEAD_SOURCE", "RESOURCE"},
+		Entities: []string{"DEAL", "DEAL_TYPE", "DEAL_STAGE", "DEAL_LOST_REASON", "LEAD_SOURCE"},
 		Tables:   []resource.Described{table, types, stages, lostReasons, leadSources},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{

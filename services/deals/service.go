@@ -47,6 +47,12 @@ type Users interface {
 	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
+// Branches reads the branches of a company.
+type Branches interface {
+	// DefaultBranch returns the default branch; nil = there is none.
+	DefaultBranch(ctx context.Context, q db.Querier, company tenant.ID) (*uuid.UUID, error)
+}
+
 // Venues keeps the scheduling resources at which deals take place.
 type Venues interface {
 	// UseVenue replaces the use of a resource before a change of a deal with that after it; nil = none. It answers 404
@@ -67,6 +73,7 @@ type Config struct {
 	Catalog    Catalog
 	Clients    Clients
 	Users      Users
+	Branches   Branches
 	Calendar   Calendar
 	PriceLists PriceLists
 	Addresses  Addresses

@@ -71,13 +71,17 @@ func (w *writer) add(items []json.RawMessage) error {
 	return nil
 }
 
-// cell writes a value as a cell: text as it is, null as nothing, objects and arrays as JSON.
+// cell writes a value as a cell: null as nothing, numbers as they are, objects and arrays as JSON. A spreadsheet would take a text
+// that begins like a formula for one; a single quote before it prevents that.
 func cell(raw json.RawMessage) string {
 	var text string
 	switch {
 	case len(raw) == 0 || string(raw) == "null":
 		return ""
 	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
+		if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
+			return "'" + text
+		}
 		return text
 	}
 	return string(raw)

@@ -156,6 +156,7 @@ func TestConvertToADeal(t *testing.T) {
 	}, []any{
 		d["typeId"], d["stageId"], d["outcome"], d["clientId"], d["customerName"], d["customerPhone"], d["customerEmail"], d["source"], d["sourceId"], d["note"], d["assignedToId"], d["number"],
 	})
+	require.Equal(t, home.String(), d["branchId"])
 	require.Equal(t, "lead", types[0]["alias"])
 	after := k.Do(t, "GET", "/leads/"+lead["id"].(string), nil).OK(200)
 	require.Equal(t, []any{got["clientId"], got["dealId"], "converted"}, []any{after["clientId"], after["dealId"], after["status"]})
@@ -165,6 +166,10 @@ func TestConvertToADeal(t *testing.T) {
 	require.Equal(t, got, k.convertDeal(lead, object{"typeId": types[1]["id"]}), "a repeat")
 	require.Equal(t, object{"clientId": got["clientId"], "created": false}, k.convert(lead))
 	require.Len(t, k.names(), count, "repeats raise nothing")
+	k.Do(t, "PATCH", "/leads/"+lead["id"].(string)+"/status", object{"status": "spam"}).OK(200)
+	require.Equal(t, got, k.convertDeal(lead, nil), "a repeat, whatever the status is now")
+	require.Len(t, k.names(), count+1)
+	require.Equal(t, "spam", k.Do(t, "GET", "/leads/"+lead["id"].(string), nil).OK(200)["status"])
 
 	// After a conversion to a client, only the deal is made.
 	second := k.post(object{"phone": "7 7", "source": "unknown"})
@@ -175,6 +180,7 @@ func TestConvertToADeal(t *testing.T) {
 	require.ElementsMatch(t, []string{"deal.created", "lead.converted"}, k.names()[count:])
 	d = k.Do(t, "GET", "/deals/"+more["dealId"].(string), nil).OK(200)
 	require.Equal(t, []any{types[1]["id"], "unknown", nil, "Ada", "7 7", 2.0}, []any{d["typeId"], d["source"], d["sourceId"], d["customerName"], d["customerPhone"], d["number"]})
+	require.Nil(t, k.Do(t, "POST", "/deals", object{"typeId": types[0]["id"], "branchId": home}).OK(201)["branchId"], "only of converted leads")
 }
 
 func TestConversionsThatAreRefused(t *testing.T) {

@@ -46,7 +46,13 @@ func (p people) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []u
 	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { _, ok := p[id]; return !ok }), nil
 }
 
+// DefaultBranch implements [deals.Branches].
+func (people) DefaultBranch(context.Context, db.Querier, tenant.ID) (*uuid.UUID, error) {
+	return &home, nil
+}
+
 var (
+	home    = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e58")
 	anna    = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55")
 	bert    = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e57")
 	unnamed = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e56")
@@ -65,7 +71,7 @@ func setup(t *testing.T, edit ...func(*access.Principal)) kit {
 	t.Helper()
 	d, users := dbtest.Open(t), people{anna: "Anna", bert: "Bert", unnamed: ""}
 	c := clients.New(clients.Config{DB: d, Users: users})
-	made := deals.New(deals.Config{DB: d, Access: apitest.Registry(), Catalog: catalog.New(catalog.Config{DB: d}), Clients: c, Users: users, Calendar: calendar.New()})
+	made := deals.New(deals.Config{DB: d, Access: apitest.Registry(), Catalog: catalog.New(catalog.Config{DB: d}), Clients: c, Users: users, Branches: users, Calendar: calendar.New()})
 	s := leads.New(leads.Config{DB: d, Users: users, Clients: c, Deals: made})
 	server := apitest.New(t, d, c.Register, s.Register, made.Register)
 	return kit{server.Company(edit...), t, d, server, made}

@@ -5,14 +5,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
-// Register adds the operations on resources and bookings.
-func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.cfg.DB)
+// RegisterAdmin adds the operations on resources.
+func (s *Service) RegisterAdmin(api *httpapi.API) {
+	s.registerResources(group.On(api, s.cfg.DB))
+}
+
+func (s *Service) registerResources(r *httpapi.Routes) {
 	httpapi.List(r, "/scheduling/resources", "listResources", "List resources", s.Resources)
 	httpapi.Create(r, "/scheduling/resources", "createResource", "Create a resource", s.CreateResource)
 	httpapi.Get(r, "/scheduling/resources/{id}", "getResource", "Read a resource", s.Resource)
 	httpapi.Update(r, "/scheduling/resources/{id}", "updateResource", "Change a resource", s.UpdateResource)
+}
 
+// Register adds the operations on resources and bookings.
+func (s *Service) Register(api *httpapi.API) {
+	s.registerResources(group.On(api, s.cfg.DB))
 	b := group.On(api, s.cfg.DB, db.ReadCommitted()) // behind the lock of the resource
 	httpapi.ReadWith(b, "/scheduling/bookings/slots", "listSlots", "List the slots of a resource on one day", s.Slots)
 	httpapi.List(b, "/scheduling/bookings", "listBookings", "List bookings", s.Bookings)

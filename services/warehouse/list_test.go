@@ -167,6 +167,39 @@ func (s *shop) walk(t require.TestingT, path string, total int, params ...string
 	}
 }
 
+// A product is found with its variants, a variant by its own SKU and barcode, in any case and as a part.
+func TestStocksAreFoundByVariant(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.adjust(s.product("Cup", "sku", "CUP"), 1).OK(201)
+	shirt := s.product("Shirt", "sku", "TS")
+	variant := func(body string) string {
+		id := s.Admin().Do(t, "POST", "/catalog/products/"+shirt+"/variants", body).OK(201)["id"].(string)
+		s.adjust(shirt, 1, "variantId", id).OK(201)
+		return id
+	}
+	red := variant(`{"sku":"Größe-L","barcode":"4600001"}`)
+	blue := variant(`{"sku":"blue%","barcode":"4600 (002)"}`)
+	other := open(t)
+	theirs := other.product("Theirs", "sku", "X")
+	id := other.Admin().Do(t, "POST", "/catalog/products/"+theirs+"/variants", `{"sku":"größe-l"}`).OK(201)["id"].(string)
+	other.adjust(theirs, 1, "variantId", id).OK(201)
+	for search, want := range map[string][]any{
+		"GRÖSSE": {}, "GRÖßE-l": {red}, "4600001": {red}, "e%": {blue}, "4600": {red, blue}, "4600 (": {red, blue}, "shirt": {red, blue}, "ts": {red, blue}, "cup": {nil}, "x": {},
+	} {
+		for _, grouped := range []bool{false, true} {
+			params := []string{"search", search, "sort", "updatedAt"}
+			if grouped {
+				params = append(params, "groupBy", "product")
+			}
+			require.Equal(t, want, column(s.walk(t, "/warehouse/stocks", len(want), params...), "variantId"), "%s, grouped: %t", search, grouped)
+		}
+	}
+	s.Admin().Do(t, "PATCH", "/catalog/products/"+shirt+"/variants/"+red, `{"sku":"L-new","barcode":null}`).OK(200)
+	require.Equal(t, []any{red}, column(s.list("/warehouse/stocks", "search", "l-NEW"), "variantId"))
+	require.Empty(t, s.list("/warehouse/stocks", "search", "4600001"))
+}
+
 func TestStocksByProduct(t *testing.T) {
 	t.Parallel()
 	s, all, _ := filled(t)

@@ -91,6 +91,10 @@ func (i *StockItem) targets() []any {
 	return append([]any{&i.id, &i.CompanyID, &i.ProductID, &i.variant, &i.WarehouseID, &i.Qty, &i.Reserved, &i.ReorderPoint}, i.Targets()...)
 }
 
+// A product is found with all its variants, a variant alone. Each part is read once, by its own index.
+const sqlSearchStock = `(s.product_id IN (SELECT id FROM products WHERE company_id = ? AND search_text LIKE ?)
+OR s.variant_id IN (SELECT id FROM product_variants WHERE company_id = ? AND search_text LIKE ?))`
+
 var levelConditions = map[string]string{
 	"low":      "(s.reorder_point > 0 AND s.qty <= s.reorder_point)",
 	"negative": "s.qty < 0",
@@ -130,7 +134,7 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 	if f.WarehouseID != nil {
 		q.Where(ofWarehouse, *f.WarehouseID)
 	}
-	q.Search("p.search_text")
+	q.SearchBy(sqlSearchStock, func(pattern string) []any { return []any{company, pattern, company, pattern} })
 	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {
 		levels := make([]string, len(f.Level))
 		for i, level := range f.Level {
