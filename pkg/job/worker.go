@@ -303,7 +303,7 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	failpoint.Hit("job", "prepared")
+	failpoint.Pass("job.prepared")
 	var p Progress
 	check := func(ctx context.Context, q db.Querier) (done bool, err error) {
 		err = q.QueryRow(ctx, sqlStepDone, h.Company, h.ID, h.Steps, h.epoch).Scan(&done)
@@ -319,7 +319,7 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	failpoint.Hit("job", "stored")
+	failpoint.Pass("job.stored")
 	stepDuration.WithLabelValues(h.handler.Name).Observe(time.Since(began).Seconds())
 	h.Steps, h.Done, h.Total, h.Bytes, h.tries = h.Steps+1, p.Done, p.Total, h.Bytes+int64(len(p.Result)), 0
 	if p.End {
