@@ -415,7 +415,7 @@ func TestBulkPriceUnderFaults(t *testing.T) {
 	t.Parallel()
 	k := repricing(t)
 	k.fill(900)
-	faulty, err := db.Open(t.Context(), db.Config{URL: k.db.Pool().Config().ConnString(), MaxConns: 8, Inject: db.Chaos{Probability: 0.15, Tries: 9}})
+	faulty, err := db.Open(t.Context(), db.Config{URL: k.db.Pool().Config().ConnString(), MaxConns: 8, Inject: db.Chaos(0.15, 9)})
 	require.NoError(t, err)
 	t.Cleanup(faulty.Close)
 	for range 3 {
