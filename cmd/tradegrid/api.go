@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
@@ -116,7 +117,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	answers := quota.New(quota.Config{DB: r.db, Kind: httpapi.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
 		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
-		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+		Lists: newLists(r.db), PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
@@ -137,6 +138,11 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		parts = append(parts, all.newWorker(c.JobWorkers, log).Run)
 	}
 	return r.run(ctx, started, parts...)
+}
+
+// newLists returns what the lists of this process share.
+func newLists(d *db.DB) *list.Node {
+	return list.NewNode(list.NodeConfig{Conns: int(d.Pool().Config().MaxConns)})
 }
 
 // Check validates the flags of the API.
