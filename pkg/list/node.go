@@ -39,6 +39,7 @@ type NodeConfig struct {
 	Conns int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
 	Keep  time.Duration // how long a total is used after its count began; default 4 s
 	Limit time.Duration // of one statement; default 1 s
+	Skip  int           // records that a page may skip by reading them, before its place is looked up; default 1000
 }
 
 // TooExpensive is the code of a list that would take longer than the limit.
@@ -66,7 +67,7 @@ const remembered = 10_000 // totals, lists with deep pages, and slow statements 
 
 // NewNode returns a node.
 func NewNode(cfg NodeConfig) *Node {
-	cfg.Conns, cfg.Keep, cfg.Limit = max(cfg.Conns, 4), cmp.Or(cfg.Keep, 4*time.Second), cmp.Or(cfg.Limit, time.Second)
+	cfg.Conns, cfg.Keep, cfg.Limit, cfg.Skip = max(cfg.Conns, 4), cmp.Or(cfg.Keep, 4*time.Second), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000)
 	return &Node{
 		cfg: cfg, totals: cache[total](), places: cache[[]place](), slow: cache[time.Time](),
 		flights: map[key]*flight{}, wrote: map[tenant.ID]time.Time{}, swept: time.Now(),

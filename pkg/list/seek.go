@@ -21,18 +21,15 @@ type place struct {
 	began time.Time // of the read that found it
 }
 
-const (
-	shallow    = 1000 // records that a page may skip by reading them
-	placesKept = 16   // of one list with its filters
-)
+const placesKept = 16 // of one list with its filters
 
 // seek turns a deep page into the records that follow a known key. The key is that of an earlier page, or is looked up in
 // the index alone, without reading the records that are skipped. ok is false if the page lies past the end.
 func (q *Query) seek(ctx context.Context, d *db.DB, s Sort) (ok bool, err error) {
-	if q.skip <= shallow {
+	n, k := q.params.node, q.orderKey()
+	if q.skip <= int64(n.cfg.Skip) {
 		return true, nil
 	}
-	n, k := q.params.node, q.orderKey()
 	p, found := n.nearest(k, q.params.Page-1, q.notBefore())
 	between := int64(q.params.Page-1-p.page) * int64(q.params.PageSize)
 	if found && (between == 0 || !s.Nullable || p.sort == nil) {
