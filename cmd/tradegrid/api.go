@@ -117,7 +117,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	answers := quota.New(quota.Config{DB: r.db, Kind: httpapi.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
 		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
-		Lists: newLists(r.db), PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
@@ -140,8 +140,11 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	return r.run(ctx, started, parts...)
 }
 
-// newLists returns what the lists of this process share.
+// newLists returns what the lists of this process share. Without a database, there is only the description of the API.
 func newLists(d *db.DB) *list.Node {
+	if d == nil {
+		return nil
+	}
 	return list.NewNode(list.NodeConfig{Conns: int(d.Pool().Config().MaxConns)})
 }
 

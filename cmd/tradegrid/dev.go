@@ -177,7 +177,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 
 // serve serves both APIs and the receiver until ctx is done.
 func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) {
-	cfg := httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Lists: newLists(all.db), Release: release, Log: log}
+	cfg := httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Log: log}
 	api, admin := all.newAPI(cfg), all.newAdminAPI(cfg) //nolint:contextcheck // requests have their own
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })

@@ -31,6 +31,7 @@ type Config struct {
 	Slice    time.Duration // how long a job runs before others get their turn; 2 s
 	Every    time.Duration // interval between looks for jobs; 1 s
 	Retry    time.Duration // pause before the first repeat of a failed step, doubling; 1 s
+	Stored   func(company tenant.ID) // called after each stored step; may be nil
 	Log      *slog.Logger
 }
 
@@ -313,6 +314,9 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 		return false, err
 	}
 	failpoint.Hit("job", "stored")
+	if w.cfg.Stored != nil {
+		w.cfg.Stored(h.Company)
+	}
 	stepDuration.WithLabelValues(h.handler.Name).Observe(time.Since(began).Seconds())
 	h.Steps, h.Done, h.Total, h.Bytes, h.tries = h.Steps+1, p.Done, p.Total, h.Bytes+int64(len(p.Result)), 0
 	if p.End {
