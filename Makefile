@@ -40,7 +40,7 @@ test: ## run all tests against an embedded database and broker
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/numbering/..." -- -count=1
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/job/... ./pkg/numbering/..." -- -count=1
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector

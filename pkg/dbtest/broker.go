@@ -42,6 +42,9 @@ func Broker(t testing.TB) []string {
 	return brokers
 }
 
+// OnRealBrokers tells whether tests use the cluster named by TRADEGRID_TEST_KAFKA_BROKERS.
+func OnRealBrokers() bool { return os.Getenv(envKafka) != "" }
+
 // RealBrokers returns the cluster named by TRADEGRID_TEST_KAFKA_BROKERS like [Broker], but without topics; nil if unset.
 func RealBrokers(t testing.TB) []string {
 	t.Helper()

@@ -192,6 +192,8 @@ const sqlClaimJob = `UPDATE jobs SET status = 'processing', lease_owner = $3, le
 WHERE company_id = $1 AND id = $2 AND ended_at IS NULL AND lease_until <= now() AND run_at <= now()
 RETURNING lease_epoch, type, caller, input, state, steps, done, total, result_bytes, tries, created_at, now()`
 
+const sqlClaimed = `SELECT EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND id = $2 AND lease_owner = $3 AND lease_epoch = $4)`
+
 // held is a job under the lease of this worker.
 type held struct {
 	Task
@@ -207,10 +209,14 @@ func (w *Worker) claim(ctx context.Context, o open) (*held, error) {
 	h := &held{Task: Task{Company: o.Company, ID: o.ID}}
 	var name string
 	var by []byte
+	claimed := func(ctx context.Context, q db.Querier) (done bool, err error) {
+		err = q.QueryRow(ctx, sqlClaimed, o.Company, o.ID, w.cfg.Owner, h.epoch).Scan(&done)
+		return done, err
+	}
 	err := w.cfg.DB.RunTx(telemetry.Untraced(ctx), "job.claim", func(ctx context.Context, tx *db.Tx) error {
 		return tx.QueryRow(ctx, sqlClaimJob, o.Company, o.ID, w.cfg.Owner, w.cfg.Lease.Milliseconds()).
 			Scan(&h.epoch, &name, &by, &h.input, &h.state, &h.Steps, &h.Done, &h.Total, &h.Bytes, &h.tries, &h.created, &h.now)
-	}, db.ReadCommitted(), db.Repeatable()) // a claim whose answer is lost expires
+	}, db.ReadCommitted(), db.WithCommitCheck(claimed))
 	if db.IsNoRows(err) {
 		return nil, nil //nolint:nilnil // somebody else has it
 	}
@@ -301,7 +307,8 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 	failpoint.Hit("job", "prepared")
 	var p Progress
 	check := func(ctx context.Context, q db.Querier) (done bool, err error) {
-		return done, q.QueryRow(ctx, sqlStepDone, h.Company, h.ID, h.Steps, h.epoch).Scan(&done)
+		err = q.QueryRow(ctx, sqlStepDone, h.Company, h.ID, h.Steps, h.epoch).Scan(&done)
+		return done, err
 	}
 	err = w.cfg.DB.RunTx(ctx, "job.step", func(ctx context.Context, tx *db.Tx) error {
 		var err error

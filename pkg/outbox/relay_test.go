@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -58,6 +59,8 @@ func TestRelayFindsWhatIsCommittedLate(t *testing.T) {
 	g.run(g.relay("a"))
 	// A transaction takes its position first and commits last.
 	open, commit := make(chan struct{}), make(chan struct{})
+	finish := sync.OnceFunc(func() { close(commit) })
+	t.Cleanup(finish)
 	done := make(chan error, 1)
 	late := message(slow, 1, nowMicro())
 	go func() {
@@ -77,7 +80,7 @@ func TestRelayFindsWhatIsCommittedLate(t *testing.T) {
 	}
 	g.drained()
 	require.Equal(t, int64(50), g.ends(topics.Events))
-	close(commit)
+	finish()
 	require.NoError(t, <-done)
 	g.drained()
 	all := g.records(topics.Events)

@@ -3,13 +3,11 @@ package exports_test
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
-	"sync"
 	"testing"
 	"time"
 
@@ -45,15 +43,7 @@ func setup(t *testing.T) *kit {
 	e := exports.New(exports.Config{DB: d})
 	server := apitest.New(t, d, suppliers.New(suppliers.Config{DB: d}).Register, e.Register, jobs.New(jobs.Config{DB: d, Root: root}).Register)
 	k := &kit{t: t, db: d, server: server, Client: server.Company()}
-	k.run = func() func() {
-		w := job.NewWorker(job.Config{DB: d, Owner: "test", Handlers: e.Jobs(), Every: 5 * time.Millisecond, Slice: time.Nanosecond, Lease: 10 * time.Second})
-		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		done := make(chan error, 1)
-		go func() { done <- w.Run(ctx) }()
-		stop := sync.OnceFunc(func() { cancel(); require.NoError(t, <-done) })
-		t.Cleanup(stop)
-		return stop
-	}
+	k.run = func() func() { return apitest.Work(t, d, e.Jobs()) }
 	return k
 }
 

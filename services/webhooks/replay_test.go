@@ -1,9 +1,7 @@
 package webhooks_test
 
 import (
-	"context"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,12 +18,7 @@ import (
 // work runs the jobs of all companies until the end of the test, a step at a time.
 func (r *kit) work() {
 	r.t.Helper()
-	s := webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}})
-	w := job.NewWorker(job.Config{DB: r.db, Owner: uuid.NewString(), Handlers: s.Jobs(), Every: 5 * time.Millisecond, Slice: time.Nanosecond})
-	ctx, cancel := context.WithCancel(context.WithoutCancel(r.t.Context()))
-	var running sync.WaitGroup
-	running.Go(func() { _ = w.Run(ctx) })
-	r.t.Cleanup(func() { cancel(); running.Wait() })
+	apitest.Work(r.t, r.db, webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}}).Jobs())
 }
 
 // replay starts a replay of the last hour.
