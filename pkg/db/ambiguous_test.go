@@ -129,7 +129,7 @@ func TestLookUpStopsAtTheDeadline(t *testing.T) {
 // Exactly once under chaos: each successful call counts one, each failed one none, whatever went wrong on the way.
 func TestChaosCountsExactlyOnce(t *testing.T) {
 	t.Parallel()
-	cfg := db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos{Probability: 0.2}}
+	cfg := db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos(0.2, 0)}
 	d, err := db.Open(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(d.Close)

@@ -19,6 +19,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
@@ -41,9 +42,9 @@ type Config struct {
 	LockTimeout      time.Duration // of one wait for a lock
 	SavepointRetry   bool          // on CockroachDB: retry with cockroach-go's savepoint protocol
 	Tracer           trace.TracerProvider
-	QueryTracer      pgx.QueryTracer  // replaces the OpenTelemetry tracer, in tests
-	Inject           Injector         // injects errors in tests; nil in production
-	Now              func() time.Time // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
+	QueryTracer      pgx.QueryTracer    // replaces the OpenTelemetry tracer, in tests
+	Inject           failpoint.Injector // makes transactions fail in tests; nil in production
+	Now              func() time.Time   // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
 	Log              *slog.Logger
 }
 

@@ -8,40 +8,30 @@ import (
 	"syscall"
 
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 )
 
-// Point is a place in a transaction where tests can inject an error.
-type Point int
-
-// The points, in the order in which a transaction passes them.
+// The points of a transaction, in the order in which it passes them. What passes them is the transaction's name.
 const (
-	AtBegin Point = iota
-	AtStatement
-	BeforeCommit
-	AfterCommit // after the commit; an error here simulates a lost response
+	AtBegin      failpoint.Point = "tx.begin"
+	AtStatement  failpoint.Point = "tx.statement"
+	BeforeCommit failpoint.Point = "tx.before_commit"
+	AfterCommit  failpoint.Point = "tx.after_commit" // an error here simulates a lost response
 )
 
-// Injector injects errors into transactions, for tests. A nil error lets the transaction go on. The first try is 1.
-type Injector interface {
-	Fault(ctx context.Context, p Point, try int) error
-}
-
-// Chaos injects an error at each point with a probability: a serialization failure before the commit,
-// a lost connection after it.
-type Chaos struct {
-	Probability float64
-	Tries       int // number of tries of a transaction that may fail; 0 = all
-}
-
-// Fault implements [Injector].
-func (c Chaos) Fault(_ context.Context, p Point, try int) error {
-	if (c.Tries > 0 && try > c.Tries) || rand.Float64() >= c.Probability {
-		return nil
+// Chaos makes transactions fail with a probability at each point: by a serialization failure before the commit, by a lost
+// connection after it. Only the given number of tries may fail; 0 = all.
+func Chaos(probability float64, tries int) failpoint.Injector {
+	return func(_ context.Context, h failpoint.Hit) error {
+		if (tries > 0 && h.Try > tries) || rand.Float64() >= probability {
+			return nil
+		}
+		if h.Point == AfterCommit {
+			return io.ErrUnexpectedEOF
+		}
+		return &pgconn.PgError{Severity: "ERROR", Code: "40001", Message: "injected serialization failure"}
 	}
-	if p == AfterCommit {
-		return io.ErrUnexpectedEOF
-	}
-	return &pgconn.PgError{Severity: "ERROR", Code: "40001", Message: "injected serialization failure"}
 }
 
 // isConnLost reports whether err means that the connection broke.

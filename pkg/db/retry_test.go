@@ -16,24 +16,22 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 )
 
 // script fails chosen points of the tries of one test.
-type script func(p db.Point, passed int) error // passed counts earlier visits of the point
+type script func(p failpoint.Point, passed int) error // passed counts earlier visits of the point
 
-type scripted struct {
-	mu     sync.Mutex
-	passed map[db.Point]int
-	fail   script
-}
-
-// Fault implements [db.Injector].
-func (s *scripted) Fault(_ context.Context, p db.Point, _ int) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	n := s.passed[p]
-	s.passed[p]++
-	return s.fail(p, n)
+func (fail script) injector() failpoint.Injector {
+	var mu sync.Mutex
+	passed := map[failpoint.Point]int{}
+	return func(_ context.Context, h failpoint.Hit) error {
+		mu.Lock()
+		defer mu.Unlock()
+		n := passed[h.Point]
+		passed[h.Point]++
+		return fail(h.Point, n)
+	}
 }
 
 // failing opens a pool whose transactions fail as the script says. Without a script they never do, whatever the
@@ -42,7 +40,7 @@ func failing(t *testing.T, fail script) *db.DB {
 	t.Helper()
 	cfg := db.Config{URL: dbtest.URL(t), MaxConns: 4}
 	if fail != nil {
-		cfg.Inject = &scripted{passed: map[db.Point]int{}, fail: fail}
+		cfg.Inject = fail.injector()
 	}
 	d, err := db.Open(t.Context(), cfg)
 	require.NoError(t, err)
@@ -55,8 +53,8 @@ func sqlState(code string) error {
 }
 
 // firstTimes fails the first n visits of a point.
-func firstTimes(n int, at db.Point, err error) script {
-	return func(p db.Point, passed int) error {
+func firstTimes(n int, at failpoint.Point, err error) script {
+	return func(p failpoint.Point, passed int) error {
 		if p == at && passed < n {
 			return err
 		}
@@ -78,7 +76,7 @@ func takeAndCount(ctx context.Context, d *db.DB, company uuid.UUID, opts ...db.O
 func TestRetriesRunInNewTransactions(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
-		at   db.Point
+		at   failpoint.Point
 		err  error
 		runs int
 	}{
@@ -108,7 +106,7 @@ func TestDrainingNodeIsLeft(t *testing.T) {
 	for code, next := range map[string]string{"57P01": "tradegrid", "40003": "tradegrid", "40001": "marked"} {
 		d, err := db.Open(t.Context(), db.Config{
 			URL: dbtest.URL(t), MaxConns: 1,
-			Inject: &scripted{passed: map[db.Point]int{}, fail: firstTimes(1, db.BeforeCommit, sqlState(code))},
+			Inject: firstTimes(1, db.BeforeCommit, sqlState(code)).injector(),
 		})
 		require.NoError(t, err)
 		_, err = d.Exec(t.Context(), `SET application_name = 'marked'`) // of the only connection
@@ -169,7 +167,7 @@ func TestGivesUpAsBusyAfterTwelveTries(t *testing.T) {
 func TestStopsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancelCause(t.Context())
-	d := failing(t, func(p db.Point, passed int) error {
+	d := failing(t, func(p failpoint.Point, passed int) error {
 		if p != db.BeforeCommit {
 			return nil
 		}

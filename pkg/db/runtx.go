@@ -20,7 +20,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
@@ -45,6 +44,7 @@ type txOptions struct {
 
 // txRun is the state that all tries of one transaction share.
 type txRun struct {
+	name       string
 	now        time.Time // see [Tx.Now]
 	compresses bool      // see [Tx.Compresses]
 	locks      *keyedmutex.Map[string]
@@ -93,24 +93,24 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == ""}
+	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == ""}
 	defer r.end()
 	fn = o.mark(fn)
 	showTx(name)
 	ctx, span := otel.Tracer("tradegrid/db").Start(ctx, "tx "+name, trace.WithSpanKind(trace.SpanKindInternal))
 	defer span.End()
 	for try := 1; ; try++ {
-		err := d.runOnce(ctx, name, try, o, r, fn)
+		err := d.runOnce(ctx, try, o, r, fn)
 		if errors.Is(err, errReadsMore) {
 			r.mayLower = false
-			err = d.runOnce(ctx, name, try, o, r, fn)
+			err = d.runOnce(ctx, try, o, r, fn)
 		}
 		if err == nil {
 			txAttempts.Observe(float64(try))
 			span.SetAttributes(attribute.Int("tradegrid.tx.attempts", try))
 			return nil
 		}
-		if err = d.afterFailure(ctx, name, o, r, err, try); err == nil {
+		if err = d.afterFailure(ctx, o, r, err, try); err == nil {
 			return nil
 		} else if !errors.Is(err, errTryAgain) {
 			span.SetStatus(codes.Error, name)
@@ -131,27 +131,27 @@ func (r *txRun) end() {
 }
 
 // afterFailure maps the error of one try to nil (it was committed after all), errTryAgain, or the final error.
-func (d *DB) afterFailure(ctx context.Context, name string, o txOptions, r *txRun, err error, try int) error {
+func (d *DB) afterFailure(ctx context.Context, o txOptions, r *txRun, err error, try int) error {
 	var unknown *unknownOutcome
 	if errors.As(err, &unknown) {
 		txAmbiguous.Inc()
 		happened, lookErr := d.lookUp(ctx, o)
 		switch {
 		case lookErr != nil:
-			return fmt.Errorf("commit of %s has an unknown outcome: %w", name, errors.Join(err, lookErr))
+			return fmt.Errorf("commit of %s has an unknown outcome: %w", r.name, errors.Join(err, lookErr))
 		case happened:
 			return nil
 		}
 	} else if !retryable(err) {
 		return err
 	}
-	txRetries.WithLabelValues(name, sqlState(err)).Inc()
+	txRetries.WithLabelValues(r.name, sqlState(err)).Inc()
 	limit, longest := r.patience(ctx, err)
 	if try >= limit {
-		return fmt.Errorf("%w: %w (%s gave up after %d tries: %w)", busy(err), ErrBusy, name, try, err)
+		return fmt.Errorf("%w: %w (%s gave up after %d tries: %w)", busy(err), ErrBusy, r.name, try, err)
 	}
 	if !pause(ctx, try, longest) {
-		return fmt.Errorf("%s ran out of time after %d tries: %w", name, try, errors.Join(ctx.Err(), err))
+		return fmt.Errorf("%s ran out of time after %d tries: %w", r.name, try, errors.Join(ctx.Err(), err))
 	}
 	return errTryAgain
 }
@@ -206,14 +206,14 @@ func (d *DB) lookUp(ctx context.Context, o txOptions) (happened bool, err error)
 	return false, err
 }
 
-func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, r *txRun, fn func(context.Context, *Tx) error) (err error) {
+func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn func(context.Context, *Tx) error) (err error) {
 	if d.dialect == CockroachDB && d.cfg.SavepointRetry {
 		return d.runSavepoint(ctx, try, o, r, fn)
 	}
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	if err := d.injectAt(ctx, AtBegin, try); err != nil {
+	if err := d.cfg.Inject.AtTry(ctx, AtBegin, r.name, try); err != nil {
 		return err
 	}
 	lazy := d.newTx(o)
@@ -237,14 +237,11 @@ func (d *DB) runOnce(ctx context.Context, name string, try int, o txOptions, r *
 	if err := tx.Flush(ctx); err != nil {
 		return err
 	}
-	if err := d.injectAt(ctx, BeforeCommit, try); err != nil {
+	if err := d.cfg.Inject.AtTry(ctx, BeforeCommit, r.name, try); err != nil {
 		return err
 	}
 	ended = true
-	failpoint.Hit("tx.before_commit", name)
-	err = d.commit(ctx, lazy, try)
-	failpoint.Hit("tx.after_commit", name)
-	return err
+	return d.commit(ctx, lazy, r.name, try)
 }
 
 func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
@@ -255,14 +252,14 @@ func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) err
 	return err
 }
 
-func (d *DB) commit(ctx context.Context, lazy *lazyTx, try int) error {
+func (d *DB) commit(ctx context.Context, lazy *lazyTx, name string, try int) error {
 	if err := lazy.commit(ctx); err != nil {
 		if outcomeUnknown(err) {
 			return &unknownOutcome{err}
 		}
 		return fmt.Errorf("commit: %w", err)
 	}
-	if err := d.injectAt(ctx, AfterCommit, try); err != nil {
+	if err := d.cfg.Inject.AtTry(ctx, AfterCommit, name, try); err != nil {
 		return &unknownOutcome{err}
 	}
 	return nil
@@ -296,13 +293,6 @@ func (d *DB) rollback(ctx context.Context, lazy *lazyTx) {
 	if err := lazy.rollback(ctx); err != nil {
 		d.log.DebugContext(ctx, "rollback failed", "error", err)
 	}
-}
-
-func (d *DB) injectAt(ctx context.Context, p Point, try int) error {
-	if d.cfg.Inject == nil {
-		return nil
-	}
-	return d.cfg.Inject.Fault(ctx, p, try)
 }
 
 // unknownOutcome is the error of a commit that may or may not have taken effect.

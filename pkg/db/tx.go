@@ -9,6 +9,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 )
 
 // Tx is one attempt of a transaction. Reads run immediately. Queued writes are sent together, in order, right before
@@ -17,7 +19,7 @@ type Tx struct {
 	tx     Querier
 	run    *txRun
 	queue  []*Queued
-	inject Injector
+	inject failpoint.Injector
 	try    int
 	locked bool  // nothing but [Tx.Lock] has read, so READ COMMITTED is enough
 	failed error // fails the try even if fn drops the error
@@ -88,14 +90,7 @@ func (t *Tx) send(ctx context.Context) error {
 	if err := t.Flush(ctx); err != nil {
 		return err
 	}
-	return t.injectAt(ctx, AtStatement)
-}
-
-func (t *Tx) injectAt(ctx context.Context, p Point) error {
-	if t.inject == nil {
-		return nil
-	}
-	return t.inject.Fault(ctx, p, t.try)
+	return t.inject.AtTry(ctx, AtStatement, t.run.name, t.try)
 }
 
 // Queue adds a write, to be sent with the others before COMMIT or before the next statement.
@@ -131,7 +126,7 @@ func (t *Tx) Flush(ctx context.Context) error {
 	if len(t.queue) == 0 {
 		return nil
 	}
-	if err := t.injectAt(ctx, AtStatement); err != nil {
+	if err := t.inject.AtTry(ctx, AtStatement, t.run.name, t.try); err != nil {
 		return err
 	}
 	queue := t.queue

@@ -30,6 +30,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 )
 
 const (
@@ -155,7 +156,7 @@ func calmRapid() {
 // tests with their own pools cover transactions whose tries are exhausted.
 const chaoticTries = 9
 
-func chaos(t testing.TB) db.Injector {
+func chaos(t testing.TB) failpoint.Injector {
 	t.Helper()
 	text := os.Getenv(envChaos)
 	if text == "" {
@@ -164,7 +165,7 @@ func chaos(t testing.TB) db.Injector {
 	p, err := strconv.ParseFloat(text, 64)
 	require.NoErrorf(t, err, "%s must be a number from 0 to 1", envChaos)
 	require.Truef(t, p >= 0 && p <= 1, "%s must be a number from 0 to 1, not %s", envChaos, text)
-	return db.Chaos{Probability: p, Tries: chaoticTries}
+	return db.Chaos(p, chaoticTries)
 }
 
 // need starts the server on the first call. The caller holds the lock.

@@ -1,7 +1,5 @@
 //go:build failpoint && linux
 
-// Package failpoint marks the places where a test may kill or freeze a process. This build obeys
-// TRADEGRID_FAILPOINT: "name" kills the process at the first hit, "name:stop" freezes it, "name@3" waits for the third hit.
 package failpoint
 
 import (
@@ -19,30 +17,38 @@ var (
 	hits  atomic.Int64
 )
 
-type point struct {
+// order is what the environment asks for.
+type order struct {
 	name   string
 	signal unix.Signal
 	at     int64
 }
 
-func parse(s string) point {
-	p := point{signal: unix.SIGKILL, at: 1}
-	if s, ok := strings.CutSuffix(s, ":stop"); ok {
-		p.signal = unix.SIGSTOP
-		p.name = s
-	} else {
-		p.name = s
+func parse(s string) order {
+	o := order{signal: unix.SIGKILL, at: 1}
+	if name, ok := strings.CutSuffix(s, ":stop"); ok {
+		s, o.signal = name, unix.SIGSTOP
 	}
-	if name, n, ok := strings.Cut(p.name, "@"); ok {
-		p.name = name
-		p.at, _ = strconv.ParseInt(n, 10, 64)
+	name, n, counted := strings.Cut(s, "@")
+	o.name = name
+	if counted {
+		o.at, _ = strconv.ParseInt(n, 10, 64)
 	}
-	return p
+	return o
 }
 
-// Hit ends or freezes the process when the name is armed. The parts of the name are joined by dots.
-func Hit(parts ...string) {
-	if armed.name == "" || strings.Join(parts, ".") != armed.name || hits.Add(1) != armed.at {
+// names reports whether the order is for the point and what passes it.
+func (o order) names(p Point, of string) bool {
+	if o.name == "" {
+		return false
+	}
+	rest, ok := strings.CutPrefix(o.name, string(p))
+	return ok && (rest == "" && of == "" || of != "" && rest == "."+of)
+}
+
+// strike ends or freezes the process at the hit that was ordered.
+func strike(p Point, of string) {
+	if !armed.names(p, of) || hits.Add(1) != armed.at {
 		return
 	}
 	// Sent to this very thread, so that it does not run on until another one has taken the signal.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
@@ -20,11 +21,10 @@ type giveUp struct {
 	commits, tries int
 }
 
-// Fault implements [db.Injector].
-func (g *giveUp) Fault(_ context.Context, p db.Point, _ int) error {
+func (g *giveUp) inject(_ context.Context, h failpoint.Hit) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch p {
+	switch h.Point {
 	case db.AfterCommit:
 		if g.commits++; g.commits == 1 {
 			return io.ErrUnexpectedEOF
@@ -33,7 +33,6 @@ func (g *giveUp) Fault(_ context.Context, p db.Point, _ int) error {
 		if g.tries++; g.tries > 1 && g.tries <= 12 {
 			return &pgconn.PgError{Code: "40001", Message: "injected"}
 		}
-	case db.AtStatement, db.BeforeCommit:
 	}
 	return nil
 }
@@ -46,7 +45,7 @@ func TestBusyRequestFreesItsKey(t *testing.T) {
 	f := setup(t, func(cfg *httpapi.Config) {
 		var err error
 		url := cfg.DB.Pool().Config().ConnString()
-		failing, err = db.Open(t.Context(), db.Config{URL: url, MaxConns: 2, Inject: &giveUp{}})
+		failing, err = db.Open(t.Context(), db.Config{URL: url, MaxConns: 2, Inject: (&giveUp{}).inject})
 		require.NoError(t, err)
 		t.Cleanup(failing.Close)
 		cfg.DB = failing

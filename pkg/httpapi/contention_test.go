@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
@@ -34,10 +35,10 @@ func (f *kit) instance(edit func(*db.Config)) *kit {
 // PostgreSQL would take, and loses the answers of commits.
 func TestChangesOfOneRecordAllSucceed(t *testing.T) {
 	t.Parallel()
-	injected := db.Chaos{Probability: 0.2, Tries: 9}
+	injected := db.Chaos(0.2, 9)
 	for name, tc := range map[string]struct {
 		parallel int
-		inject   db.Injector
+		inject   failpoint.Injector
 		locked   func(context.Context, *db.Tx) error // what else each change does with the record locked
 	}{
 		"100":                      {parallel: 100},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
@@ -56,13 +57,10 @@ func TestUnavailableSaysWhy(t *testing.T) {
 }
 
 // alwaysFails refuses each try of a transaction.
-type alwaysFails struct{ code string }
-
-func (a alwaysFails) Fault(_ context.Context, p db.Point, _ int) error {
-	if p != db.BeforeCommit {
-		return nil
-	}
-	return &pgconn.PgError{Code: a.code, Message: "injected"}
+func alwaysFails(code string) failpoint.Injector {
+	return failpoint.On(map[failpoint.Point]func(context.Context) error{
+		db.BeforeCommit: func(context.Context) error { return &pgconn.PgError{Code: code, Message: "injected"} },
+	})
 }
 
 // A transaction that gives up tells rivals from a database that is away.
@@ -70,7 +68,7 @@ func TestExhaustedRetriesSayWhy(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]apierr.Reason{"40001": apierr.Serialization, "57P01": apierr.DatabaseUnavailable} {
 		f := setup(t)
-		node := f.instance(func(cfg *db.Config) { cfg.Inject = alwaysFails{code} })
+		node := f.instance(func(cfg *db.Config) { cfg.Inject = alwaysFails(code) })
 		res := node.post(`{"name":"one"}`)
 		res.is(t, 503, "SERVICE_UNAVAILABLE")
 		require.Equal(t, map[string]any{"reason": string(want)}, res.body["meta"])

@@ -304,7 +304,7 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	failpoint.Hit("job", "prepared")
+	failpoint.Pass("job.prepared")
 	var p Progress
 	check := func(ctx context.Context, q db.Querier) (done bool, err error) {
 		err = q.QueryRow(ctx, sqlStepDone, h.Company, h.ID, h.Steps, h.epoch).Scan(&done)
@@ -320,7 +320,7 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	failpoint.Hit("job", "stored")
+	failpoint.Pass("job.stored")
 	if w.cfg.Stored != nil {
 		w.cfg.Stored(h.Company)
 	}

@@ -343,7 +343,7 @@ func TestStepsAreExactUnderFaults(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	url := k.db.Pool().Config().ConnString()
-	faulty, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Inject: db.Chaos{Probability: 0.1, Tries: 9}})
+	faulty, err := db.Open(t.Context(), db.Config{URL: url, MaxConns: 8, Inject: db.Chaos(0.1, 9)})
 	require.NoError(t, err)
 	t.Cleanup(faulty.Close)
 	by := caller(tenant.NewID(), "orders:read")

@@ -77,6 +77,7 @@ type Config struct {
 type Shedder struct {
 	cfg      Config
 	log      *slog.Logger
+	probes   []*probe
 	inFlight atomic.Int64
 
 	mu       sync.Mutex
@@ -103,10 +104,14 @@ func New(cfg Config) *Shedder {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Shedder{
+	s := &Shedder{
 		cfg: cfg, log: cfg.Log, limits: cfg.Limits.byName(),
 		readings: map[string]reading{}, active: map[string]bool{}, failing: map[string]bool{},
 	}
+	for _, p := range cfg.Probes {
+		s.probes = append(s.probes, s.newProbe(p))
+	}
+	return s
 }
 
 // SetLimits replaces the limits. It may be called at any time.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
@@ -17,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 )
@@ -115,6 +117,106 @@ func TestOneProcessMeasuresForAll(t *testing.T) {
 	require.Zero(t, theirs.calls.Load())
 	require.EqualValues(t, 1, mine.calls.Load())
 	eventually(t, "a reading that nobody renews grows stale", takes(b))
+}
+
+// lasts is for how long the owner of a lease in these tests is dead or of an earlier release.
+const lasts = 700 * time.Millisecond
+
+func TestSuccessorMeasuresWhenTheOwnerIsDeadOrGone(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	_, err := d.Exec(t.Context(), `INSERT INTO job_leases (name, owner, epoch, expires_at) VALUES ('probe.gauge', 'dead', 1, now() + $1::BIGINT * INTERVAL '1 millisecond')`, lasts.Milliseconds())
+	require.NoError(t, err)
+	began := time.Now()
+	mine, theirs := &gauge{limit: loadshed.KafkaSize}, &gauge{limit: loadshed.KafkaSize}
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan error, 1)
+	a := loadshed.New(loadshed.Config{DB: d, Node: "a", Probes: []loadshed.Probe{mine.probe()}, Every: 10 * time.Millisecond})
+	go func() { done <- a.Run(ctx) }()
+	eventually(t, "the successor measures", func() bool { return mine.calls.Load() > 0 })
+	require.Greater(t, time.Since(began), lasts/2, "the owner may be alive")
+
+	shedder(t, d, "b", loadshed.Limits{}, theirs.probe())
+	n := mine.calls.Load()
+	eventually(t, "it goes on", func() bool { return mine.calls.Load() > n+5 })
+	require.Zero(t, theirs.calls.Load())
+	stop()
+	require.NoError(t, <-done)
+	left := time.Now()
+	eventually(t, "the next takes over", func() bool { return theirs.calls.Load() > 0 })
+	require.Less(t, time.Since(left), 10*time.Second, "without waiting for the end of the lease")
+}
+
+// A node that cannot store its lease or its readings measures for itself: a full database must be noticed.
+func TestFullDatabaseIsMeasured(t *testing.T) {
+	t.Parallel()
+	for name, fails := range map[string]func(tx string) bool{
+		"nothing can be stored":  func(string) bool { return true },
+		"leases, but no results": func(tx string) bool { return tx == "shed.probe" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			full, err := db.Open(t.Context(), db.Config{URL: dbtest.NewDatabase(t), MaxConns: 8, Inject: func(_ context.Context, h failpoint.Hit) error {
+				if h.Point == db.AtStatement && fails(h.Of) {
+					return &pgconn.PgError{Severity: "ERROR", Code: "53100", Message: "could not extend file: No space left on device"}
+				}
+				return nil
+			}})
+			require.NoError(t, err)
+			t.Cleanup(full.Close)
+			disk := &gauge{limit: loadshed.DatabaseDisk}
+			disk.value.Store(1)
+			a := shedder(t, full, "a", loadshed.Limits{Disk: 0.85}, disk.probe())
+			b := shedder(t, full, "b", loadshed.Limits{Disk: 0.85}, disk.probe())
+			eventually(t, "the first refuses", refuses(a))
+			eventually(t, "the second refuses", refuses(b))
+			disk.value.Store(0)
+			eventually(t, "the first takes again", takes(a))
+			eventually(t, "the second takes again", takes(b))
+			var stored int
+			require.NoError(t, full.QueryRow(t.Context(), `SELECT count(*) FROM limit_probes`).Scan(&stored))
+			require.Zero(t, stored)
+		})
+	}
+}
+
+// The release before elected by lease_until of the table itself. Its nodes run beside these during an upgrade.
+func TestNodesOfTheReleaseBefore(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	const (
+		sqlLease = `INSERT INTO limit_probes (name, node, lease_until, measured_at, readings)
+VALUES ($1, $2, now() + CAST($3 AS FLOAT8) * INTERVAL '1 second', TIMESTAMPTZ '2000-01-01 00:00:00Z', '{}')
+ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until
+WHERE limit_probes.lease_until < now()`
+		sqlStore = `UPDATE limit_probes SET measured_at = now(), readings = $3, lease_until = now() + CAST($4 AS FLOAT8) * INTERVAL '1 second'
+WHERE name = $1 AND node = $2`
+	)
+	exec := func(sql string, args ...any) int64 {
+		t.Helper()
+		tag, err := d.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+		return tag.RowsAffected()
+	}
+	require.EqualValues(t, 1, exec(sqlLease, "gauge", "old", 20.0), "the first measurement of all")
+	mine := &gauge{limit: loadshed.KafkaSize}
+	slow := mine.probe()
+	slow.Every = time.Hour
+	a := shedder(t, d, "new", loadshed.Limits{KafkaSize: 10}, slow)
+	eventually(t, "the new one measures beside the old one", func() bool { return mine.calls.Load() == 1 })
+	eventually(t, "its reading is stored", func() bool {
+		var node string
+		require.NoError(t, d.QueryRow(t.Context(), `SELECT node FROM limit_probes WHERE name = 'gauge'`).Scan(&node))
+		return node == "new"
+	})
+	require.Zero(t, exec(sqlStore, "gauge", "old", []byte(`{}`), 5.0), "the old one's result is not needed")
+	require.Zero(t, exec(sqlLease, "gauge", "old", 20.0), "it leaves the probe alone while the reading is fresh")
+
+	exec(`UPDATE limit_probes SET lease_until = now() - INTERVAL '1 second'`)
+	require.EqualValues(t, 1, exec(sqlLease, "gauge", "old", 20.0), "when it is older, it measures")
+	require.EqualValues(t, 1, exec(sqlStore, "gauge", "old", []byte(`{"kafka_size": 50}`), 5.0))
+	eventually(t, "the new one uses what the old one measured", refuses(a))
+	require.EqualValues(t, 1, mine.calls.Load())
 }
 
 func TestWhatCannotBeMeasuredRefusesNothing(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/lease"
 )
 
 // Probe measures a shared store. One process at a time runs it.
@@ -25,30 +26,45 @@ type Readings map[string]float64
 // probeTimeout bounds one measurement.
 const probeTimeout = 20 * time.Second
 
-// All times are the database's, because the clocks of the processes differ.
+// leaseTTL is how long after the death of the process that measures another one takes over: well before the last reading
+// is stale. A measurement may take longer; then a second process measures too, which does no harm.
+const leaseTTL = 15 * time.Second
+
+// All times are the database's, because the clocks of the processes differ. Releases that elect by lease_until of this
+// table leave a probe alone until it is over.
 const (
-	sqlSelectProbes = `SELECT name, lease_until < now(), CAST(extract(epoch FROM now() - measured_at) AS FLOAT8), readings FROM limit_probes`
+	sqlSelectProbes = `SELECT name, CAST(extract(epoch FROM now() - measured_at) AS FLOAT8), readings FROM limit_probes`
 
-	sqlLeaseProbe = `INSERT INTO limit_probes (name, node, lease_until, measured_at, readings)
-VALUES ($1, $2, now() + CAST($3 AS FLOAT8) * INTERVAL '1 second', TIMESTAMPTZ '2000-01-01 00:00:00Z', '{}')
-ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until
-WHERE limit_probes.lease_until < now()`
-
-	sqlDelayProbe = `UPDATE limit_probes SET lease_until = now() + CAST($3 AS FLOAT8) * INTERVAL '1 second' WHERE name = $1 AND node = $2`
-
-	sqlStoreReadings = `UPDATE limit_probes SET measured_at = now(), readings = $3, lease_until = now() + CAST($4 AS FLOAT8) * INTERVAL '1 second'
-WHERE name = $1 AND node = $2`
+	sqlStoreReadings = `INSERT INTO limit_probes (name, node, lease_until, measured_at, readings)
+VALUES ($1, $2, now() + CAST($4 AS FLOAT8) * INTERVAL '1 second', now(), $3)
+ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until, measured_at = excluded.measured_at, readings = excluded.readings`
 )
 
 type probeRow struct {
 	Name     string
-	Free     bool
 	Age      float64 // seconds
 	Readings []byte
 }
 
-// watchShared reads the stored measurements, and runs the probes that are due.
+func (r *probeRow) age() time.Duration { return time.Duration(r.Age * float64(time.Second)) }
+
+// probe is a probe and this process's part in it.
+type probe struct {
+	Probe
+	lease *lease.Lease
+	next  time.Time // not measured by this process before
+}
+
+func (s *Shedder) newProbe(p Probe) *probe {
+	if p.Every <= 0 {
+		p.Every = 5 * time.Second
+	}
+	return &probe{Probe: p, lease: lease.New(lease.Config{DB: s.cfg.DB, Name: "probe." + p.Name, Node: s.cfg.Node, TTL: leaseTTL})}
+}
+
+// watchShared reads the stored measurements, and runs the probes whose lease this process holds.
 func (s *Shedder) watchShared(ctx context.Context) {
+	defer s.release(ctx)
 	t := time.NewTicker(s.cfg.Every)
 	defer t.Stop()
 	for {
@@ -62,28 +78,45 @@ func (s *Shedder) watchShared(ctx context.Context) {
 	}
 }
 
+// release lets others take over at once.
+func (s *Shedder) release(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer cancel()
+	for _, p := range s.probes {
+		if err := p.lease.Release(ctx); err != nil {
+			s.log.WarnContext(ctx, "lease of a measurement not released, it will expire", "probe", p.Name, "error", err)
+		}
+	}
+}
+
 // look loads the stored readings and runs the probes that are due. If the database does not answer, the readings become
 // stale; writes then fail by themselves.
 func (s *Shedder) look(ctx context.Context) {
-	due := map[string]bool{}
-	for _, p := range s.cfg.Probes {
-		due[p.Name] = true
-	}
+	fresh := map[string]time.Duration{}
 	rows, err := s.stored(ctx)
 	s.failed(ctx, probeShared, err)
 	for _, row := range rows {
-		due[row.Name] = due[row.Name] && row.Free
+		fresh[row.Name] = row.age()
 		var readings Readings
 		if err := json.Unmarshal(row.Readings, &readings); err != nil {
 			continue // written by a newer release
 		}
 		for name, value := range readings {
-			s.set(name, value, time.Now().Add(-time.Duration(row.Age*float64(time.Second))))
+			s.set(name, value, time.Now().Add(-row.age()))
 		}
 	}
-	for _, p := range s.cfg.Probes {
-		if err == nil && due[p.Name] && ctx.Err() == nil {
-			s.failed(ctx, p.Name, s.measure(ctx, p))
+	for _, p := range s.probes {
+		if err != nil || ctx.Err() != nil {
+			return
+		}
+		held, leaseErr := p.lease.Hold(ctx)
+		// Another process may have measured just now, and have died or be of an earlier release.
+		if age, known := fresh[p.Name]; (known && age < p.Every) || time.Now().Before(p.next) {
+			continue
+		}
+		// The lease cannot be stored in a database that is full, which is what must be noticed.
+		if held || leaseErr != nil {
+			s.failed(ctx, p.Name, errors.Join(leaseErr, s.measure(ctx, p)))
 		}
 	}
 }
@@ -98,24 +131,19 @@ func (s *Shedder) stored(ctx context.Context) ([]probeRow, error) {
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[probeRow])
 }
 
-// measure runs a probe unless another process has leased it. It also measures if the lease or the result cannot be
-// stored, because the database may be full.
-func (s *Shedder) measure(ctx context.Context, p Probe) error {
-	if p.Every <= 0 {
-		p.Every = 5 * time.Second
-	}
+// measure runs a probe and stores the result. This process uses the result even if it cannot be stored; others then have
+// to measure for themselves.
+func (s *Shedder) measure(ctx context.Context, p *probe) error {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
-	mine, leaseErr := s.exec(ctx, sqlLeaseProbe, p.Name, s.cfg.Node, probeTimeout.Seconds())
-	if leaseErr == nil && mine == 0 {
-		return nil
-	}
 	start := time.Now()
 	readings, err := p.Measure(ctx)
+	pause := p.Every
+	defer func() { p.next = time.Now().Add(pause) }()
 	if err != nil {
-		_, delayErr := s.exec(ctx, sqlDelayProbe, p.Name, s.cfg.Node, p.Every.Seconds())
-		return errors.Join(leaseErr, fmt.Errorf("measure %s: %w", p.Name, err), delayErr)
+		return fmt.Errorf("measure %s: %w", p.Name, err)
 	}
+	pause = max(pause, 20*time.Since(start))
 	for name, value := range readings {
 		s.set(name, value, time.Now())
 	}
@@ -123,20 +151,21 @@ func (s *Shedder) measure(ctx context.Context, p Probe) error {
 	if err != nil {
 		return fmt.Errorf("write readings of %s: %w", p.Name, err)
 	}
-	_, err = s.exec(ctx, sqlStoreReadings, p.Name, s.cfg.Node, raw, max(p.Every, 20*time.Since(start)).Seconds())
-	return errors.Join(leaseErr, err)
+	if err := s.store(ctx, p.Name, raw, pause); err != nil {
+		return errors.Join(err, p.lease.Release(ctx))
+	}
+	return nil
 }
 
-func (s *Shedder) exec(ctx context.Context, sql string, args ...any) (rows int64, err error) {
-	err = s.cfg.DB.RunTx(ctx, "shed.probe", func(ctx context.Context, tx *db.Tx) error {
-		tag, err := tx.Exec(ctx, sql, args...)
-		rows = tag.RowsAffected()
-		return err
+func (s *Shedder) store(ctx context.Context, probe string, readings []byte, pause time.Duration) error {
+	err := s.cfg.DB.RunTx(ctx, "shed.probe", func(_ context.Context, tx *db.Tx) error {
+		tx.Queue(sqlStoreReadings, probe, s.cfg.Node, readings, pause.Seconds())
+		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil {
-		return 0, fmt.Errorf("store measurements of limits: %w", err)
+		return fmt.Errorf("store measurements of limits: %w", err)
 	}
-	return rows, nil
+	return nil
 }
 
 // failed counts a failed probe, and logs the first failure in a row.

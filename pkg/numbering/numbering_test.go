@@ -95,7 +95,7 @@ var errRefused = errors.New("the member refuses")
 func TestNumbersHaveNoGaps(t *testing.T) {
 	t.Parallel()
 	setup(t)
-	cfg := db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos{Probability: 0.2}}
+	cfg := db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos(0.2, 0)}
 	chaotic, err := db.Open(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(chaotic.Close)

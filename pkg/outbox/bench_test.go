@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -64,9 +65,10 @@ func preload(g *testKit, n int) {
 func BenchmarkRelayLatency(b *testing.B) {
 	g := setup(b)
 	acked := make(chan time.Time, 1)
-	r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
+	r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour, Inject: failpoint.On(points{
+		afterAck: func(context.Context) error { acked <- time.Now(); return nil },
+	})})
 	require.NoError(b, err)
-	r.hooks.afterAck = func(int32) error { acked <- time.Now(); return nil }
 	stop := g.run(r)
 	require.Eventually(b, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
 	c := company()
@@ -89,10 +91,11 @@ func BenchmarkRelayLatency(b *testing.B) {
 // rows as fast as they can.
 func BenchmarkRelaySteady(b *testing.B) {
 	g := setup(b)
-	r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour})
-	require.NoError(b, err)
 	var turns atomic.Int64
-	r.hooks.afterAck = func(int32) error { turns.Add(1); return nil }
+	r, err := NewRelay(g.db, g.client(), RelayConfig{Node: "bench", Stats: time.Hour, Inject: failpoint.On(points{
+		afterAck: func(context.Context) error { turns.Add(1); return nil },
+	})})
+	require.NoError(b, err)
 	g.run(r)
 	var companies []tenant.ID
 	for range 200 {

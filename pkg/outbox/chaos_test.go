@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -196,20 +197,22 @@ func (w *world) chaoticRelay(node string) *Relay {
 		for _, p := range r.parts {
 			p.limit = w.plan.batch
 		}
-		r.hooks.skipRenewal = frozen.Load
-		r.hooks.beforeProduce = func(int32) { freeze(w.plan.frozenBefore) }
-		r.hooks.afterAck = func(int32) error {
-			freeze(w.plan.frozenAfter)
-			if chance(w.plan.failedAfter) {
-				return errors.New("killed")
-			}
-			return nil
-		}
+		r.cfg.Inject = failpoint.On(points{
+			beforeRenew:   unless(&frozen),
+			beforeProduce: func(context.Context) error { freeze(w.plan.frozenBefore); return nil },
+			afterAck: func(context.Context) error {
+				freeze(w.plan.frozenAfter)
+				if chance(w.plan.failedAfter) {
+					return errors.New("killed")
+				}
+				return nil
+			},
+		})
 	})
 }
 
 func (w *world) openFaulty() *db.DB {
-	d, err := db.Open(w.t.Context(), db.Config{URL: w.db.Pool().Config().ConnString(), MaxConns: 8, Inject: db.Chaos{Probability: w.plan.dbFaults}})
+	d, err := db.Open(w.t.Context(), db.Config{URL: w.db.Pool().Config().ConnString(), MaxConns: 8, Inject: db.Chaos(w.plan.dbFaults, 0)})
 	require.NoError(w.t, err)
 	w.t.Cleanup(d.Close)
 	return d

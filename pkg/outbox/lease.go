@@ -49,11 +49,9 @@ func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
 		case <-t.C:
 		}
 		next := r.cfg.Renew
-		if r.hooks.skipRenewal == nil || !r.hooks.skipRenewal() {
-			if err := r.leaseTurn(ctx, stopped(stopping)); err != nil && ctx.Err() == nil {
-				r.log.WarnContext(ctx, "lease renewal failed", "error", err)
-				next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
-			}
+		if err := r.leaseTurn(ctx, stopped(stopping)); err != nil && ctx.Err() == nil {
+			r.log.WarnContext(ctx, "lease renewal failed", "error", err)
+			next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
 		}
 		r.dropExpired()
 		t.Reset(next)
@@ -73,6 +71,9 @@ func stopped(c <-chan struct{}) bool {
 func (r *Relay) leaseTurn(ctx context.Context, stopping bool) error {
 	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), r.cfg.LeaseTTL/2)
 	defer cancel()
+	if err := r.cfg.Inject.At(ctx, beforeRenew); err != nil {
+		return err
+	}
 	start := time.Now() // taken before the database reads its clock, so that a lease never expires later here than in the database
 	mine := r.held()
 	alive, free, err := r.renew(ctx, start, mine)
@@ -94,6 +95,7 @@ func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive
 	var dbNow time.Time
 	err = r.db.RunTx(ctx, "outbox.renew", func(ctx context.Context, tx *db.Tx) error {
 		renewed = nil
+		tx.Queue(sqlBoundIdle)
 		tx.Queue(sqlUpsertMember, r.owner, r.cfg.LeaseTTL)
 		if len(mine) > 0 {
 			tx.Queue(sqlRenewLeases, r.owner, mine, r.cfg.LeaseTTL).Rows(func(rows pgx.Rows) (err error) {

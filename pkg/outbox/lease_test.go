@@ -11,14 +11,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 )
 
 func TestRelaysShareTheBucketsFairly(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	a, b, c := g.relay("a"), g.relay("b"), g.relay("c")
 	var frozen atomic.Bool
-	c.hooks.skipRenewal = frozen.Load
+	a, b, c := g.relay("a"), g.relay("b"), g.relay("c", freezing(&frozen))
 	share := func(of map[*Relay]int) {
 		t.Helper()
 		require.Eventually(t, func() bool {
@@ -48,13 +48,17 @@ func TestRelaysShareTheBucketsFairly(t *testing.T) {
 	share(map[*Relay]int{b: 128, c: 128})
 }
 
+// freezing keeps a relay from renewing its leases while it is frozen.
+func freezing(frozen *atomic.Bool) func(*Relay) {
+	return func(r *Relay) { r.cfg.Inject = failpoint.On(points{beforeRenew: unless(frozen)}) }
+}
+
 // A bucket never has two owners in the database, and the owner stops before its lease expires.
 func TestOwnershipEndsBeforeTheLease(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	r := g.relay("a")
 	var frozen atomic.Bool
-	r.hooks.skipRenewal = frozen.Load
+	r := g.relay("a", freezing(&frozen))
 	g.run(r)
 	require.Eventually(t, func() bool { return r.Owned() == Buckets }, eventually, time.Millisecond)
 	frozen.Store(true)

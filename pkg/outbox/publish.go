@@ -19,7 +19,6 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
@@ -59,23 +58,19 @@ func (p *poisonRow) deadPayload() []byte {
 func (r *Relay) publish(ctx context.Context, p *part, rows []row, s *slot) (*batch, error) {
 	ctx, span := startSend(ctx, rows)
 	defer span.End()
-	failpoint.Hit("relay.before_produce")
 	if !r.stillOwned(p) {
 		return nil, errLeaseOver
 	}
-	if r.hooks.beforeProduce != nil {
-		r.hooks.beforeProduce(p.bucket)
+	if err := r.cfg.Inject.At(ctx, beforeProduce); err != nil {
+		return nil, err
 	}
 	errs, err := r.produce(ctx, rows, s)
 	if err != nil {
 		span.SetStatus(codes.Error, err.Error())
 		return nil, err
 	}
-	failpoint.Hit("relay.after_ack")
-	if r.hooks.afterAck != nil {
-		if err := r.hooks.afterAck(p.bucket); err != nil {
-			return nil, err
-		}
+	if err := r.cfg.Inject.At(ctx, afterAck); err != nil {
+		return nil, err
 	}
 	b := r.sort(ctx, p.bucket, rows, errs)
 	if b.failure != nil {

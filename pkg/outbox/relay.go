@@ -14,30 +14,32 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 )
 
 // RelayConfig configures a relay. Zero values take the default in brackets.
 type RelayConfig struct {
-	Node           string        // name of the process in leases and logs; the relay adds a unique suffix
-	LeaseTTL       time.Duration // how long a lease lasts without renewal [5s]
-	LeaseMargin    time.Duration // how long before expiry the owner stops using a lease [TTL/5]
-	Renew          time.Duration // interval between renewals [1s]
-	TickMin        time.Duration // poll interval of the outbox under traffic [5ms]
-	TickMax        time.Duration // poll interval of the outbox when idle [200ms]
-	BatchSize      int           // maximum number of rows of one bucket published together [500]
-	Parallel       int           // maximum number of buckets processed concurrently [8]
-	Lookback       time.Duration // how far behind the newest position scans start; must exceed the longest transaction [120s]
-	FullSweep      time.Duration // interval between scans of whole buckets [30s]
-	PublishTimeout time.Duration // how long to wait for Kafka to acknowledge a batch [10s]
-	DrainTimeout   time.Duration // how long to wait for batches in flight when the relay stops [15s]
-	EventRetention time.Duration // how long the event log keeps an event [30 days]
-	EventQuota     int64         // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
-	Cleanup        time.Duration // interval between deletions of expired rows, PostgreSQL only [1m]
-	CleanupJobs    []cleanup.Job // jobs that delete expired rows
-	Jobs           []Job         // that run beside the relay
-	Stats          time.Duration // interval between measurements of the outbox [10s]
+	Node           string             // name of the process in leases and logs; the relay adds a unique suffix
+	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
+	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
+	Renew          time.Duration      // interval between renewals [1s]
+	TickMin        time.Duration      // poll interval of the outbox under traffic [5ms]
+	TickMax        time.Duration      // poll interval of the outbox when idle [200ms]
+	BatchSize      int                // maximum number of rows of one bucket published together [500]
+	Parallel       int                // maximum number of buckets processed concurrently [8]
+	Lookback       time.Duration      // how far behind the newest position scans start; must exceed the longest transaction [120s]
+	FullSweep      time.Duration      // interval between scans of whole buckets [30s]
+	PublishTimeout time.Duration      // how long to wait for Kafka to acknowledge a batch [10s]
+	DrainTimeout   time.Duration      // how long to wait for batches in flight when the relay stops [15s]
+	EventRetention time.Duration      // how long the event log keeps an event [30 days]
+	EventQuota     int64              // bytes that the event log keeps per company; above it, the oldest events are removed early; 0 = no quota
+	Cleanup        time.Duration      // interval between deletions of expired rows, PostgreSQL only [1m]
+	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
+	Jobs           []Job              // that run beside the relay
+	Stats          time.Duration      // interval between measurements of the outbox [10s]
+	Inject         failpoint.Injector // disturbs the relay in tests; nil in production
 	Log            *slog.Logger
 }
 
@@ -103,7 +105,6 @@ type Relay struct {
 	cfg    RelayConfig
 	log    *slog.Logger
 	owner  string
-	hooks  hooks
 	quota  *quota.Meter
 	wake   chan struct{} // capacity 1; wakes the scheduler
 	abort  chan struct{} // closed when the drain timeout has passed
@@ -133,12 +134,13 @@ type part struct {
 	notBefore           time.Time
 }
 
-// hooks let tests block a relay at a certain point, like a frozen process.
-type hooks struct {
-	skipRenewal   func() bool
-	beforeProduce func(bucket int32)
-	afterAck      func(bucket int32) error
-}
+// The points of a relay; see [RelayConfig].
+const (
+	beforeRenew   failpoint.Point = "relay.before_renew"
+	beforeProduce failpoint.Point = "relay.before_produce" // of a batch, once the lease has been checked
+	afterAck      failpoint.Point = "relay.after_ack"      // of a batch, before its rows are deleted
+	afterDelete   failpoint.Point = "relay.after_delete"   // in the transaction
+)
 
 // NewClient creates the Kafka client of a relay.
 func NewClient(cfg kafka.Config) (*kgo.Client, error) {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -107,8 +108,8 @@ func TestRelayFindsWhatIsBehindItsLookback(t *testing.T) {
 // has published, but causes no other harm.
 func TestFrozenRelayOnlyRepeats(t *testing.T) {
 	t.Parallel()
-	for _, place := range []string{"before sending", "after the acknowledgement"} {
-		t.Run(place, func(t *testing.T) {
+	for _, place := range []failpoint.Point{beforeProduce, afterAck} {
+		t.Run(string(place), func(t *testing.T) {
 			t.Parallel()
 			g := setup(t)
 			c, record := company(), uuid.New()
@@ -116,19 +117,15 @@ func TestFrozenRelayOnlyRepeats(t *testing.T) {
 			g.append(c, before...)
 			var frozen atomic.Bool
 			froze, thaw := make(chan struct{}), make(chan struct{})
-			freeze := func() {
+			freeze := func(context.Context) error {
 				if frozen.CompareAndSwap(false, true) {
 					close(froze)
 					<-thaw
 				}
+				return nil
 			}
 			zombie := g.relay("zombie", func(r *Relay) {
-				r.hooks.skipRenewal = frozen.Load
-				if place == "before sending" {
-					r.hooks.beforeProduce = func(int32) { freeze() }
-				} else {
-					r.hooks.afterAck = func(int32) error { freeze(); return nil }
-				}
+				r.cfg.Inject = failpoint.On(points{beforeRenew: unless(&frozen), place: freeze})
 			})
 			stop := g.run(zombie)
 			<-froze
@@ -155,12 +152,12 @@ func TestRelayThatFailsBetweenAckAndDeleteRepeats(t *testing.T) {
 	g.append(c, messages...)
 	var failures atomic.Int32
 	g.run(g.relay("a", func(r *Relay) {
-		r.hooks.afterAck = func(int32) error {
+		r.cfg.Inject = failpoint.On(points{afterAck: func(context.Context) error {
 			if failures.Add(1) <= 2 {
 				return errors.New("the database is gone")
 			}
 			return nil
-		}
+		}})
 	}))
 	g.drained()
 	first, repeated := versions(g.records(topics.Events), record)

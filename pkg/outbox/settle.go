@@ -10,7 +10,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -54,7 +53,9 @@ func (r *Relay) settle(ctx context.Context, b *batch) error {
 		if gone, err = deleteRows(ctx, tx, b.bucket, all); err != nil {
 			return err
 		}
-		failpoint.Hit("relay.after_delete")
+		if err := r.cfg.Inject.At(ctx, afterDelete); err != nil {
+			return err
+		}
 		r.appendLog(tx, b.bucket, all, gone)
 		for _, p := range b.poison {
 			if gone[p.place()] {

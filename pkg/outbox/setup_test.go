@@ -2,11 +2,13 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -17,6 +19,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -87,6 +90,21 @@ func (g *testKit) run(r *Relay) (stop func()) {
 	}
 	g.t.Cleanup(stop)
 	return stop
+}
+
+// points are what a relay does at its points.
+type points = map[failpoint.Point]func(context.Context) error
+
+var errFrozen = errors.New("frozen")
+
+// unless makes the point fail while a relay is frozen.
+func unless(frozen *atomic.Bool) func(context.Context) error {
+	return func(context.Context) error {
+		if frozen.Load() {
+			return errFrozen
+		}
+		return nil
+	}
 }
 
 func nowMicro() int64 { return time.Now().UnixMicro() }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -105,7 +106,7 @@ func TestConcurrentCountsAddUp(t *testing.T) {
 func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
 	t.Parallel()
 	away := errors.New("away")
-	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Inject: faulty{&away}})
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), Inject: func(context.Context, failpoint.Hit) error { return away }})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	m := quota.New(quota.Config{DB: d, Kind: "x", Limit: limit})
@@ -118,11 +119,6 @@ func TestNothingIsLostWhileTheDatabaseIsAway(t *testing.T) {
 	used, _ := m.Above(c)
 	require.EqualValues(t, 430, used)
 }
-
-type faulty struct{ err *error }
-
-// Fault implements [db.Injector].
-func (f faulty) Fault(context.Context, db.Point, int) error { return *f.err }
 
 func TestNoQuotaCountsNothing(t *testing.T) {
 	t.Parallel()

@@ -21,7 +21,7 @@ import (
 // chaotic is a database whose transactions fail at each point with the probability.
 func chaotic(t testing.TB, p float64) *db.DB {
 	t.Helper()
-	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos{Probability: p}})
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 8, Inject: db.Chaos(p, 0)})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	return d

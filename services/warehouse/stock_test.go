@@ -81,7 +81,7 @@ func (w *kit) level(t require.TestingT, k trade.StockKey) (qty, reserved money.Q
 func TestStockFollowsTheModel(t *testing.T) {
 	t.Parallel()
 	dbtest.Open(t)
-	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: db.Chaos{Probability: 0.1, Tries: 9}})
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: db.Chaos(0.1, 9)})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	rapid.Check(t, func(rt *rapid.T) {

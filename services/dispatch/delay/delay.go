@@ -226,7 +226,7 @@ func (p *lookahead) forward(ctx context.Context, w waiting) {
 			p.push(waiting{w.rec, time.Now().Add(p.line.d.cfg.Retry)})
 			return
 		}
-		failpoint.Hit("delay.forwarded")
+		failpoint.Pass("delay.forwarded")
 		delayLate.WithLabelValues(p.line.Topic).Observe(max(time.Since(w.due), 0).Seconds())
 		w.rec.Done()
 	})

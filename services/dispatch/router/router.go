@@ -155,11 +155,11 @@ func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
 		return r.insert(ctx, deliveries, now)
 	})
 	if len(deliveries) > 0 {
-		failpoint.Hit("router.inserted")
+		failpoint.Pass("router.inserted")
 	}
 	ok = ok && r.send(ctx, batch, deliveries, now)
 	if len(deliveries) > 0 {
-		failpoint.Hit("router.produced")
+		failpoint.Pass("router.produced")
 	}
 	for _, rec := range batch {
 		if ok {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 	"github.com/tradegrid/tradegrid/topics"
@@ -26,8 +27,8 @@ import (
 // outage makes every transaction fail while it lasts.
 type outage struct{ on atomic.Bool }
 
-func (o *outage) Fault(_ context.Context, p db.Point, _ int) error {
-	if p == db.AtBegin && o.on.Load() {
+func (o *outage) inject(_ context.Context, h failpoint.Hit) error {
+	if h.Point == db.AtBegin && o.on.Load() {
 		return &pgconn.PgError{Severity: "FATAL", Code: "53300", Message: "outage"}
 	}
 	return nil
@@ -36,7 +37,7 @@ func (o *outage) Fault(_ context.Context, p db.Point, _ int) error {
 func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 	t.Parallel()
 	down := &outage{}
-	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: down})
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t), MaxConns: 4, Inject: down.inject})
 	require.NoError(t, err)
 	t.Cleanup(d.Close)
 	k := newKit(t, d, func(c *Config) {

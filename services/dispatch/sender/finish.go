@@ -47,7 +47,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 			next.Attempt, next.Parks = m.Attempt+1, 0
 		}
 		s.produce(j, next.Record(s.cfg.Retry.line(d.wait)), func() {
-			failpoint.Hit("sender.retry_produced")
+			failpoint.Pass("sender.retry_produced")
 			s.results.add(res)
 		})
 	case deadLetter:

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/lease"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
 	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
@@ -26,7 +27,7 @@ import (
 // Config configures a [Sweeper]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Owner       string        // name of this process, unique; required
+	Owner       string        // name of this process; required
 	Lease       time.Duration // after a crash another process takes over this much later; 15 s
 	Every       time.Duration // pause between two passes; 5 s
 	Grace       time.Duration // inject a delivery when its record is overdue by this; 10 min
@@ -82,7 +83,7 @@ type Sweeper struct {
 	client  *kgo.Client
 	out     producer // client, unless a test makes it fail
 	dead    *deadletter.Writer
-	lease   *lease
+	lease   *lease.Lease
 	now     func() time.Time
 	changed chan webhook.SubscriptionKey // subscriptions that may take deliveries again
 
@@ -96,7 +97,7 @@ type Sweeper struct {
 func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	cfg.setDefaults()
 	if cfg.Owner == "" {
-		return nil, errors.New("start sweeper: Owner is required, a name that no other process has")
+		return nil, errors.New("start sweeper: Owner is required, the name of this process")
 	}
 	if cfg.Subscriptions == nil && !cfg.DisableNever {
 		return nil, errors.New("start sweeper: Subscriptions is required unless DisableNever is set")
@@ -107,7 +108,7 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	}
 	return &Sweeper{
 		cfg: cfg, db: d, client: client, out: client, dead: deadletter.New(client), now: time.Now,
-		lease:   &lease{db: d, name: "sweeper", owner: cfg.Owner, ttl: cfg.Lease, now: time.Now},
+		lease:   lease.New(lease.Config{DB: d, Name: "sweeper", Node: cfg.Owner, TTL: cfg.Lease}),
 		changed: make(chan webhook.SubscriptionKey, 1000), monitor: newMonitor(d, client, &cfg),
 	}, nil
 }
@@ -123,7 +124,7 @@ func (s *Sweeper) Run(ctx context.Context) error {
 		s.loop(ctx)
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		if err := s.lease.release(last); err != nil {
+		if err := s.lease.Release(last); err != nil {
 			s.cfg.Log.WarnContext(ctx, "sweeper lease not released, it will expire", "error", err)
 		}
 		return nil
@@ -180,7 +181,7 @@ func (s *Sweeper) loop(ctx context.Context) {
 }
 
 func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
-	held, err := s.lease.hold(ctx)
+	held, err := s.lease.Hold(ctx)
 	if !held && err == nil {
 		s.showOldest(nil) // the owner of the lease measures now
 		s.monitor.reset()
@@ -228,7 +229,7 @@ func (s *Sweeper) scan(ctx context.Context, w *scan) error {
 		if end, err := s.page(ctx, w); end || err != nil {
 			return err
 		}
-		if held, err := s.lease.hold(ctx); !held || err != nil {
+		if held, err := s.lease.Hold(ctx); !held || err != nil {
 			return err
 		}
 	}

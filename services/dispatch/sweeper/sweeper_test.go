@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/lease"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
@@ -253,29 +254,6 @@ func TestSweeperReactsToAResumedSubscription(t *testing.T) {
 	require.Equal(t, id, k.Decode(sent()[0]).DeliveryID)
 }
 
-func TestSweeperLeaseHasOneOwner(t *testing.T) {
-	t.Parallel()
-	d := dbtest.OpenNew(t)
-	now := time.Now()
-	clock := func() time.Time { return now }
-	a := &lease{db: d, name: "sweeper", owner: "a", ttl: time.Minute, now: clock}
-	b := &lease{db: d, name: "sweeper", owner: "b", ttl: 300 * time.Millisecond, now: clock}
-	holds := func(l *lease) bool {
-		held, err := l.hold(t.Context())
-		require.NoError(t, err)
-		return held
-	}
-	require.True(t, holds(a))
-	require.False(t, holds(b))
-	require.True(t, holds(a), "without asking again")
-	require.NoError(t, a.release(t.Context()))
-	require.Eventually(t, func() bool { return holds(b) }, time.Minute, 5*time.Millisecond)
-	// b dies: its lease runs out by the clock of the database, whatever the clocks of the processes say.
-	require.Eventually(t, func() bool { return holds(a) }, time.Minute, 20*time.Millisecond)
-	now = now.Add(time.Hour)
-	require.False(t, holds(b))
-}
-
 func TestSweeperDisablesWhatFailsForDays(t *testing.T) {
 	t.Parallel()
 	k := dispatchtest.New(t, dbtest.OpenNew(t))
@@ -349,7 +327,7 @@ func TestOnlyTheOwnerOfTheLeaseTellsAges(t *testing.T) {
 		return oldest
 	}
 	sweeper := func(owner string) *Sweeper {
-		return &Sweeper{db: d, now: time.Now, lease: &lease{db: d, name: "sweeper", owner: owner, ttl: time.Minute, now: time.Now}}
+		return &Sweeper{db: d, now: time.Now, lease: lease.New(lease.Config{DB: d, Name: "sweeper", Node: owner, TTL: time.Minute})}
 	}
 	a, b := sweeper("a"), sweeper("b")
 	old := func() error {
