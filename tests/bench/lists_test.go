@@ -46,6 +46,8 @@ func BenchmarkLists(b *testing.B) {
 	a := r.api(address)
 	s := a.shop("Large")
 	r.fill("orders", fillOrders, s.company, manyOrders)
+	_, err := r.db.Exec(b.Context(), `INSERT INTO counters (company_id, kind, n) VALUES ($1, 'order', $2)`, s.company, manyOrders)
+	require.NoError(b, err)
 	r.fill("products", fillProducts, s.company, manyProducts)
 	for b.Loop() {
 		alone := a.firstPages(s)
