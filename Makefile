@@ -11,6 +11,7 @@ DEADCODE    := $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 WITHDB      := $(GO) run ./pkg/dbtest/withdb
 PACKAGES    ?= ./...
 SQL_LOG     := bin/sql.log
+BENCH       ?= .
 BENCHTIME   ?= 3s
 CHAOS       ?= 0.2
 # What gotestsum does with tests that fail. Only the suites on real brokers run them again, see test-kafka.
@@ -141,7 +142,7 @@ image-check: ## check Dockerfile and compose.yaml without a container engine
 
 .PHONY: bench
 bench: ## the figures of the README's performance section
-	$(WITHDB) --durable $(GO) test -run '^$$' -bench . -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
+	$(WITHDB) --durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
 	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch/sender
 
 .PHONY: load

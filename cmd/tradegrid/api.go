@@ -17,6 +17,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/quota"
@@ -140,6 +141,14 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		parts = append(parts, all.newWorker(c.JobWorkers, log).Run)
 	}
 	return r.run(ctx, started, parts...)
+}
+
+// newLists returns what the lists of this process share. Without a database, there is only the description of the API.
+func newLists(d *db.DB) *list.Node {
+	if d == nil {
+		return nil
+	}
+	return list.NewNode(list.NodeConfig{Conns: int(d.Pool().Config().MaxConns)})
 }
 
 // Check validates the flags of the API.

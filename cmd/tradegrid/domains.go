@@ -17,6 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -44,6 +45,7 @@ import (
 // domains are the services of one process, each handed what it needs of the others.
 type domains struct {
 	db         *db.DB
+	lists      *list.Node
 	company    *company.Service
 	catalog    *catalog.Service
 	offerings  *offerings.Service
@@ -127,7 +129,7 @@ type domainConfig struct {
 
 // newDomains makes the services. Without a database they can only be described.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, access: accessRegistry(), keys: cfg.Keys}
+	all := &domains{db: d, lists: newLists(d), access: accessRegistry(), keys: cfg.Keys}
 	all.events = event.NewRegistry(declaredEvents()...)
 	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
 	all.offerings = offerings.New(offerings.Config{
@@ -181,7 +183,7 @@ func jobTypes() []string {
 
 // newWorker makes the worker of an API node.
 func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
-	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
+	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Stored: all.lists.Wrote, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.
@@ -212,6 +214,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
+	cfg.Lists = all.lists
 	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range declared() {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)

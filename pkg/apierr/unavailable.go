@@ -44,9 +44,16 @@ func Reasons() []ReasonDoc {
 	}
 }
 
-// Unavailable returns a 503 with its reason; retryAfter is in seconds. Every 503 is created here.
+// Unavailable returns a 503 with its reason; retryAfter is in seconds. Every 503 is created here or by [TooExpensive].
 func Unavailable(reason Reason, retryAfter int, message string) *Error {
 	e := New(http.StatusServiceUnavailable, "SERVICE_UNAVAILABLE", message).With("reason", reason)
+	e.RetryAfter = retryAfter
+	return e
+}
+
+// TooExpensive returns the 503 for a read that would take too much of the database.
+func TooExpensive(code string, retryAfter int, message string) *Error {
+	e := New(http.StatusServiceUnavailable, code, message)
 	e.RetryAfter = retryAfter
 	return e
 }

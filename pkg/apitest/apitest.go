@@ -41,8 +41,15 @@ type Server struct {
 // New creates a server on the database.
 func New(t testing.TB, d *db.DB, register ...func(*httpapi.API)) *Server {
 	t.Helper()
+	return NewWith(t, d, func(*httpapi.Config) {}, register...)
+}
+
+// NewWith is [New] with a configuration that edit has changed.
+func NewWith(t testing.TB, d *db.DB, edit func(*httpapi.Config), register ...func(*httpapi.API)) *Server {
+	t.Helper()
 	s := &Server{tokens: map[string]*access.Principal{}}
 	s.config = httpapi.Config{DB: d, Auth: s, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Keys: Keys(t), Log: slog.New(slog.NewTextHandler(t.Output(), nil))}
+	edit(&s.config)
 	s.API = httpapi.New(s.config)
 	for _, r := range register {
 		r(s.API)

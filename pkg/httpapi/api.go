@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -75,6 +76,7 @@ type Config struct {
 	KeyQuota  *quota.Meter           // counts the bytes of stored responses; nil = no quota
 	Changelog []byte                 // Markdown; nil serves none
 	Admin     *Admin                 // makes this the admin API; nil = the external API
+	Lists     *list.Node             // serves the lists; nil = each request counts by itself, without limits
 
 	PublicURL      string        // scheme and host of links in responses; "" makes them relative
 	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
@@ -303,6 +305,9 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	resp, err := r.checks(ctx)
 	if err == nil && resp == nil {
 		resp, err = run(ctx, r)
+	}
+	if o.Mutating() && r.call.Principal != nil {
+		a.cfg.Lists.Wrote(r.call.Company) // also after an error, whose transaction may have been committed
 	}
 	if err == nil {
 		err = r.storeResponse(ctx, resp)

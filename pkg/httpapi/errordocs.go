@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/list"
 )
 
 // errorDocs are the codes that any operation may return; domains declare their own in [Config].
@@ -31,6 +32,7 @@ var errorDocs = []apierr.Doc{
 	{Status: 429, Code: "IDEMPOTENCY_QUOTA_EXCEEDED", Advice: "The stored answers of the company have reached their quota. Repeats of known keys are answered; new keys are accepted again when older answers have expired. Ask the operator for a larger quota."},
 	{Status: 500, Code: "INTERNAL_ERROR", Advice: "Internal error. Retry later with the same idempotency key, and quote the request ID to support if it persists."},
 	{Status: 503, Code: "SERVICE_UNAVAILABLE", Advice: "The service is temporarily unavailable; meta.reason says why. Nothing was stored. Retry after Retry-After seconds."},
+	{Status: 503, Code: list.TooExpensive, Advice: "The list would take more than a second with these filters and this sort. Narrow the filters, use another sort, or read by cursor without total. Retrying soon does not help."},
 	{Status: 504, Code: "REQUEST_TIMEOUT", Advice: "The request timed out. Retry it with the same idempotency key."},
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -70,6 +71,7 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
 	Register(r.api, op, func(ctx context.Context, in *listInput[F]) (*Reply[*list.Page[T]], error) {
+		serveList(&in.Call, &in.Filter)
 		return Paged(read(ctx, in.Caller, in.Filter))
 	})
 	addList(r.api, op, read)
@@ -78,6 +80,15 @@ func List[F, T any](r *Routes, path, id, summary string, read func(context.Conte
 type listInput[F any] struct {
 	Call
 	Filter F `params:"inline"`
+}
+
+// serveList has the node of the API serve a list; filter embeds [list.Params].
+func serveList(call *Call, filter any) {
+	if p, ok := filter.(interface {
+		On(n *list.Node, fresh bool)
+	}); ok {
+		p.On(call.req.api.cfg.Lists, strings.Contains(strings.ToLower(call.req.header(fiber.HeaderCacheControl)), "no-cache"))
+	}
 }
 
 // Read adds a GET of a resource that exists once per company, or of a plain array.

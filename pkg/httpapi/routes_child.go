@@ -25,6 +25,7 @@ func ListIn[F, T any](
 		Filter F `params:"inline"`
 	},
 	) (*Reply[*list.Page[T]], error) {
+		serveList(&in.Call, &in.Filter)
 		return Paged(read(ctx, in.Caller, in.ID, in.Filter))
 	})
 }

@@ -29,20 +29,27 @@ func (q *Query) cursorAt(last lastRow) string {
 	return base64.RawURLEncoding.EncodeToString(raw)
 }
 
-// digest hashes the client's conditions, before the cursor adds its own.
+// digest hashes the client's conditions.
 func (q *Query) digest() string {
+	h := hashOf(q.where, q.args)
+	return base64.RawURLEncoding.EncodeToString(h[:9])
+}
+
+// hashOf hashes statements and the values of their arguments.
+func hashOf(statements []string, args []any) (sum [sha256.Size]byte) {
 	h := sha256.New()
-	for _, w := range q.where {
-		fmt.Fprintf(h, "%s\n", w)
+	for _, s := range statements {
+		fmt.Fprintf(h, "%s\n", s)
 	}
-	for _, a := range q.args[:q.own] {
+	for _, a := range args {
 		raw, err := json.Marshal(a) // hash the value, not the pointer
 		if err != nil {
 			raw = fmt.Append(nil, a)
 		}
 		fmt.Fprintf(h, "%s\n", raw)
 	}
-	return base64.RawURLEncoding.EncodeToString(h.Sum(nil)[:9])
+	h.Sum(sum[:0])
+	return sum
 }
 
 var errCursor = apierr.Invalid(apierr.Field{
@@ -50,29 +57,29 @@ var errCursor = apierr.Invalid(apierr.Field{
 	Message: "cursor: is not valid for this list, filters and order; start again without it",
 })
 
-// afterCursor is the condition that selects the records after the cursor, in the order of the list.
-func (q *Query) afterCursor(s Sort) (string, error) {
+// place reads the cursor of the request.
+func (q *Query) place(s Sort) (*place, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(q.params.Cursor)
 	if err != nil {
-		return "", errCursor
+		return nil, errCursor
 	}
 	var c cursor
-	if err := json.Unmarshal(raw, &c); err != nil || c.Sort != q.sort || c.Desc != q.desc || c.Query != q.digest() {
-		return "", errCursor
+	if err := json.Unmarshal(raw, &c); err != nil || c.Sort != q.sort || c.Desc != q.desc || c.Query != q.digest() || (c.Value == nil && !s.Nullable) {
+		return nil, errCursor
 	}
+	return &place{id: c.ID, sort: c.Value}, nil
+}
+
+// after is the condition that selects the records behind the place, among those with a value or among those without.
+func (q *Query) after(s Sort, p place, args []any) (string, []any) {
 	op := ">"
 	if q.desc {
 		op = "<"
 	}
-	if c.Value == nil {
-		q.args = append(q.args, c.ID)
-		return fmt.Sprintf("(%s IS NULL AND %s %s $%d)", s.Column, q.spec.ID, op, len(q.args)), nil
+	if p.sort == nil {
+		args = append(args, p.id)
+		return fmt.Sprintf("%s %s $%d", q.spec.ID, op, len(args)), args
 	}
-	q.args = append(q.args, *c.Value, c.ID)
-	v, id := len(q.args)-1, len(q.args)
-	value := fmt.Sprintf("$%d::TEXT::%s", v, s.Type)
-	if !s.Nullable {
-		return fmt.Sprintf("(%s, %s) %s (%s, $%d)", s.Column, q.spec.ID, op, value, id), nil
-	}
-	return fmt.Sprintf("(%[1]s %[2]s %[3]s OR (%[1]s = %[3]s AND %[4]s %[2]s $%[5]d) OR %[1]s IS NULL)", s.Column, op, value, q.spec.ID, id), nil
+	args = append(args, *p.sort, p.id)
+	return fmt.Sprintf("(%s, %s) %s ($%d::TEXT::%s, $%d)", s.Column, q.spec.ID, op, len(args)-1, s.Type, len(args)), args
 }

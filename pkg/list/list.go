@@ -37,7 +37,13 @@ type Params struct {
 	UpdatedSince *jsontype.Time `query:"updatedSince" doc:"only records changed at or after this time, oldest change first; X-Sync-Watermark returns the value for the next request"`
 	IDs          []uuid.UUID    `query:"ids" format:"uuid" maxItems:"100" doc:"comma-separated ids"`
 	Fields       []string       `query:"fields" maxItems:"100" doc:"comma-separated top-level fields to return; id is always returned"`
+
+	node  *Node // of the process that serves the list; nil = none
+	fresh bool  // nothing that the node remembers is used
 }
+
+// On has the node serve the list. With fresh, nothing that it remembers is used: total is counted anew.
+func (p *Params) On(n *Node, fresh bool) { p.node, p.fresh = n, fresh }
 
 // Sort is a sort order of a list. The column may be an expression.
 type Sort struct {
@@ -74,21 +80,26 @@ type Page[T any] struct {
 
 // Query collects the conditions of one list request.
 type Query struct {
-	spec   Spec
-	params Params
-	sort   string
-	desc   bool
-	where  []string
-	args   []any
-	own    int // number of args of the conditions, without those of the cursor and the page
-	now    time.Time
+	spec    Spec
+	company tenant.ID
+	params  Params
+	sort    string
+	desc    bool
+	where   []string
+	args    []any
+	now     time.Time
+
+	seekFrom *place // the page lies behind it
+	skip     int64  // records between seekFrom, or the start, and the page
+	counted  *int64 // along with the page
 }
 
 // New returns the query of a company's list. sort is the resource's sort parameter.
 func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 	spec.Company, spec.ID = cmp.Or(spec.Company, "company_id"), cmp.Or(spec.ID, "id")
 	spec.Updated, spec.Default = cmp.Or(spec.Updated, "updated_at"), cmp.Or(spec.Default, "createdAt")
-	q := &Query{spec: spec, params: p, sort: cmp.Or(sort, spec.Default), now: time.Now()}
+	q := &Query{spec: spec, company: company, params: p, sort: cmp.Or(sort, spec.Default), now: time.Now()}
+	q.skip = int64(max(p.Page, 1)-1) * int64(p.PageSize)
 	q.desc = p.Order == "desc" || (p.Order == "" && sort == "")
 	if spec.Platform {
 		q.Where("TRUE")
@@ -112,6 +123,7 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 
 // Where adds a condition; each ? is replaced by the placeholder of the next argument.
 func (q *Query) Where(condition string, args ...any) {
+	condition, args = single(condition, args)
 	var b strings.Builder
 	first, rest, _ := strings.Cut(condition, "?")
 	b.WriteString(first)
@@ -122,6 +134,20 @@ func (q *Query) Where(condition string, args ...any) {
 		b.WriteString(first)
 	}
 	q.where = append(q.where, b.String())
+}
+
+// single turns an any-of condition with one value into an equation, whose rows an index returns in its order.
+func single(condition string, args []any) (string, []any) {
+	before, kind, ok := strings.Cut(condition, " = ANY(?::")
+	kind, ends := strings.CutSuffix(kind, "[])")
+	if !ok || !ends || len(args) != 1 || strings.ContainsAny(before+kind, "?() ") {
+		return condition, args
+	}
+	all := reflect.ValueOf(args[0])
+	if all.Kind() != reflect.Slice || all.Len() != 1 {
+		return condition, args
+	}
+	return before + " = ?::" + kind, []any{all.Index(0).Interface()}
 }
 
 // Search adds the text search in column if the client sent search.
@@ -185,30 +211,34 @@ func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pg
 	if err := checkFields[T](q.params.Fields); err != nil {
 		return nil, err
 	}
-	count := `SELECT count(*) FROM ` + cmp.Or(q.spec.Count, q.spec.From) + ` WHERE ` + strings.Join(q.where, " AND ")
-	countArgs := slices.Clone(q.args)
-	sql, err := q.pageSQL()
+	s, err := q.begin()
 	if err != nil {
 		return nil, err
 	}
 	page := &Page[T]{PageSize: q.params.PageSize, Items: []T{}, fields: q.params.Fields}
-	batch := &pgx.Batch{}
-	var last lastRow
-	batch.Queue(sql, q.args...).Query(func(rows pgx.Rows) (err error) {
-		page.Items, last, err = collect(rows, q.params.PageSize, read)
-		return err
-	})
-	if q.params.Cursor == "" || q.params.WithTotal {
-		page.Total = new(int64)
-		batch.Queue(count, countArgs...).QueryRow(func(row pgx.Row) error { return row.Scan(page.Total) })
+	var end lastRow
+	queue := func(b *pgx.Batch, p part) {
+		sql, args := q.pageSQL(s, p, q.params.PageSize+1-len(page.Items))
+		b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+			items, last, err := collect(rows, q.params.PageSize-len(page.Items), read)
+			page.Items = append(page.Items, items...)
+			if len(items) > 0 {
+				end = last
+			}
+			end.more = last.more
+			return err
+		})
 	}
-	if err := d.SendBatch(ctx, batch).Close(); err != nil {
+	if err := q.read(ctx, d, s, queue, &end); err != nil {
 		if q.params.Cursor != "" && isDataError(err) {
 			return nil, errCursor // the cursor is forged: its value does not have the type of the column
 		}
 		return nil, fmt.Errorf("read page of %s: %w", q.spec.From, err)
 	}
-	q.finish(page.envelope(), last)
+	if page.Total, err = q.total(ctx, d, len(page.Items), end.more); err != nil {
+		return nil, fmt.Errorf("count %s: %w", q.spec.From, err)
+	}
+	q.finish(page.envelope(), end)
 	return page, nil
 }
 
@@ -267,37 +297,65 @@ func collect[T any](rows pgx.Rows, size int, read func(pgx.Rows, ...any) (T, err
 	return items, end, rows.Err()
 }
 
-// pageSQL returns the SELECT of the page, with one extra row that tells whether there is a next page.
-func (q *Query) pageSQL() (string, error) {
-	s, ok := q.spec.Sorts[q.sort]
-	if !ok {
-		return "", apierr.Invalid(apierr.Field{Field: "sort", Code: apierr.Enum, Message: "sort: " + q.sort + " is not a sort of this list; use one from the API description"})
+// part is the part of a list that a statement reads. A list that is sorted by a nullable column is read in two parts, each
+// in the order of an index: first the records with a value, then those without.
+type part int
+
+const (
+	whole part = iota
+	values
+	nulls
+)
+
+// parts lists the parts that the page may lie in.
+func (q *Query) parts(s Sort) []part {
+	switch {
+	case !s.Nullable, q.seekFrom == nil && q.skip > 0:
+		return []part{whole}
+	case q.seekFrom != nil && q.seekFrom.sort == nil:
+		return []part{nulls}
 	}
-	q.own = len(q.args)
-	where := q.where
-	if q.params.Cursor != "" {
-		after, err := q.afterCursor(s)
-		if err != nil {
-			return "", err
-		}
-		where = append(slices.Clone(where), after)
+	return []part{values, nulls}
+}
+
+// pageSQL returns the SELECT of a part of the page, with one extra row that tells whether there is a next page.
+func (q *Query) pageSQL(s Sort, p part, limit int) (sql string, args []any) {
+	where, args := slices.Clone(q.where), slices.Clone(q.args)
+	if q.seekFrom != nil && (p != nulls || q.seekFrom.sort == nil) {
+		var after string
+		after, args = q.after(s, *q.seekFrom, args)
+		where = append(where, after)
 	}
+	switch p {
+	case values:
+		where = append(where, s.Column+" IS NOT NULL")
+	case nulls:
+		where = append(where, s.Column+" IS NULL")
+	case whole:
+	}
+	// The aliases keep the names in ORDER BY unambiguous.
+	sql = fmt.Sprintf("SELECT %s, %s AS cursor_id, (%s)::TEXT AS cursor_value FROM %s WHERE %s ORDER BY %s LIMIT %d",
+		q.spec.Columns, q.spec.ID, s.Column, q.spec.From, strings.Join(where, " AND "), q.orderBy(s, p), limit)
+	if q.skip > 0 {
+		args = append(args, q.skip)
+		sql += fmt.Sprintf(" OFFSET $%d", len(args))
+	}
+	return sql, args
+}
+
+// orderBy is the order of a part. Nulls are named only where they can occur, because indexes have them elsewhere.
+func (q *Query) orderBy(s Sort, p part) string {
 	dir := "ASC"
 	if q.desc {
 		dir = "DESC"
 	}
-	order := fmt.Sprintf("%s %s NULLS LAST, %s %s", s.Column, dir, q.spec.ID, dir)
-	if !s.Nullable {
-		order = fmt.Sprintf("%s %s, %s %s", s.Column, dir, q.spec.ID, dir) // matches an index
+	switch {
+	case p == nulls:
+		return q.spec.ID + " " + dir
+	case p == whole && s.Nullable:
+		return fmt.Sprintf("%s %s NULLS LAST, %s %s", s.Column, dir, q.spec.ID, dir)
 	}
-	// The aliases keep the names in ORDER BY unambiguous.
-	sql := fmt.Sprintf("SELECT %s, %s AS cursor_id, (%s)::TEXT AS cursor_value FROM %s WHERE %s ORDER BY %s LIMIT %d",
-		q.spec.Columns, q.spec.ID, s.Column, q.spec.From, strings.Join(where, " AND "), order, q.params.PageSize+1)
-	if q.params.Page > 1 {
-		q.args = append(q.args, int64(q.params.Page-1)*int64(q.params.PageSize))
-		sql += fmt.Sprintf(" OFFSET $%d", len(q.args))
-	}
-	return sql, nil
+	return fmt.Sprintf("%s %s, %s %s", s.Column, dir, q.spec.ID, dir)
 }
 
 // MarshalJSON implements [json.Marshaler]. It writes only the fields that the client selected.

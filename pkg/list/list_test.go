@@ -66,6 +66,7 @@ type listBooks struct {
 	httpapi.Call
 	list.Params
 	Sort     string     `query:"sort" enum:"title,pages,price,createdAt"`
+	Fresh    bool       `query:"fresh" default:"true"`
 	Title    []string   `query:"title"`
 	MinPages *int64     `query:"minPages"`
 	From     *list.From `query:"createdFrom"`
@@ -73,9 +74,11 @@ type listBooks struct {
 }
 
 func register(d *db.DB) func(*httpapi.API) {
+	node := list.NewNode(list.NodeConfig{Skip: 2})
 	group := httpapi.Group{Tag: "Books", Scope: "catalog", Component: "catalog"}
 	return func(api *httpapi.API) {
 		httpapi.Register(api, group.Op("GET", "/books", "listBooks", "List", 200), func(ctx context.Context, in *listBooks) (*httpapi.Reply[*list.Page[book]], error) {
+			in.Params.On(node, in.Fresh)
 			q, err := list.New(bookList, in.Company, in.Params, in.Sort)
 			if err != nil {
 				return nil, err

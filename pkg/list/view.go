@@ -216,23 +216,20 @@ func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T
 	})
 }
 
-// Statements returns the statements that the list may run: one per filter and one per sort.
+// Statements returns the statements that the list may run: one per filter and part, and those of each sort.
 func (v *View[T, F]) Statements() []string {
 	var all []string
 	for _, f := range v.filters {
 		q := v.sample("")
 		q.Where(f.where, nil)
-		all = append(all, q.mustPageSQL())
+		all = append(all, q.statements(nil)...)
 	}
 	for name := range v.spec.Sorts {
-		q := v.sample(name)
-		q.own = len(q.args)
 		value := "x"
-		q.params.Cursor = q.cursorAt(lastRow{sort: &value})
-		all = append(all, q.mustPageSQL())
+		all = append(all, v.sample(name).statements(&place{sort: &value})...)
 	}
 	slices.Sort(all)
-	return all
+	return slices.Compact(all)
 }
 
 func (v *View[T, F]) sample(sort string) *Query {
@@ -243,10 +240,16 @@ func (v *View[T, F]) sample(sort string) *Query {
 	return q
 }
 
-func (q *Query) mustPageSQL() string {
-	sql, err := q.pageSQL()
+// statements are those of the page behind a place, of its total, and of the place itself.
+func (q *Query) statements(behind *place) (all []string) {
+	s, err := q.begin()
 	if err != nil {
 		panic(err) // as in sample
 	}
-	return sql
+	q.seekFrom = behind
+	for _, p := range q.parts(s) {
+		sql, _ := q.pageSQL(s, p, 1)
+		all = append(all, sql)
+	}
+	return append(all, q.countSQL(), q.placeSQL(s))
 }

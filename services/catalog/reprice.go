@@ -45,9 +45,9 @@ type RepriceInput struct {
 
 // RepriceFilter selects active products.
 type RepriceFilter struct {
-	CategoryID string      `json:"categoryId,omitempty" minLength:"1" maxLength:"36" doc:"id of a category, including those below it, or the text null for products without one"`
-	Brand      string      `json:"brand,omitempty" minLength:"1" maxLength:"255" doc:"exact"`
-	IDs        []uuid.UUID `json:"ids,omitempty" format:"uuid" minItems:"1" maxItems:"500" doc:"ids of products; those that match nothing are left out"`
+	CategoryID jsontype.IDOrNull `json:"categoryId,omitempty" doc:"id of a category, including those below it, or the text null for products without one"`
+	Brand      string            `json:"brand,omitempty" minLength:"1" maxLength:"255" doc:"exact"`
+	IDs        []uuid.UUID       `json:"ids,omitempty" format:"uuid" minItems:"1" maxItems:"500" doc:"ids of products; those that match nothing are left out"`
 }
 
 // RepriceRule calculates a price from the one before.
@@ -158,23 +158,19 @@ func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Call
 }
 
 // selectCategories sets the categories that the order is about, as the tree has them now.
-func (s *Service) selectCategories(ctx context.Context, company tenant.ID, filter string, o *repriceOrder) error {
-	const field = "filter.categoryId"
-	switch filter {
-	case "":
+func (s *Service) selectCategories(ctx context.Context, company tenant.ID, filter jsontype.IDOrNull, o *repriceOrder) error {
+	if !filter.Sent() {
 		return nil
-	case "null":
+	}
+	id := filter.ID()
+	if id == nil {
 		o.Loose = true
 		return nil
 	}
-	id, err := categoryOf(field, filter)
-	if err != nil {
-		return err
-	}
 	var t tree
 	var refs reference.Set
-	refs.Add("CATEGORY", field, nil, id, categories.Known)
-	err = batchloader.Load(ctx, s.db, append(refs.Reads(company), func(ctx context.Context, q db.Querier) (err error) {
+	refs.Add("CATEGORY", "filter.categoryId", nil, id, categories.Known)
+	err := batchloader.Load(ctx, s.db, append(refs.Reads(company), func(ctx context.Context, q db.Querier) (err error) {
 		t, err = readTree(ctx, q, company)
 		return err
 	})...)

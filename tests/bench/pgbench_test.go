@@ -41,6 +41,10 @@ func newPGBench(r *kit, a *api, s *shop, companies int) *pgBench {
 	var payload, bin string
 	require.NoError(b, r.db.QueryRow(b.Context(), `SELECT encode(payload, 'hex') FROM outbox WHERE company_id = $1 AND event = 'order.created'`, s.company).Scan(&payload))
 	require.NoError(b, r.db.QueryRow(b.Context(), `SELECT setting FROM pg_config() WHERE name = 'BINDIR'`).Scan(&bin))
+	warehouses := r.insertsOf("warehouses", "company_id = $1", map[string]string{"company_id": "md5('company' || g)::uuid", "id": "md5('warehouse' || g)::uuid"}, s.company)
+	before, values, _ := strings.Cut(strings.TrimSuffix(warehouses, ");\n"), " VALUES (")
+	_, err = r.db.Exec(b.Context(), before+" SELECT "+values+" FROM generate_series(1, $1::BIGINT) AS g", companies) // stock refers to them
+	require.NoError(b, err)
 	script := filepath.Join(b.TempDir(), "order.pgbench")
 	require.NoError(b, os.WriteFile(script, []byte(strings.ReplaceAll(orderScript, "{payload}", payload)), 0o600))
 	u, err := url.Parse(r.url)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -32,8 +33,15 @@ type api struct {
 	client *fasthttp.HostClient
 }
 
+// api waits until the API accepts connections, which may be a moment after its process is ready.
 func (r *kit) api(address string) *api {
-	return &api{r: r, base: "http://" + address + httpapi.BasePath, client: &fasthttp.HostClient{Addr: address, MaxConns: 256}}
+	r.b.Helper()
+	a := &api{r: r, base: "http://" + address + httpapi.BasePath, client: &fasthttp.HostClient{Addr: address, MaxConns: 256}}
+	require.Eventually(r.b, func() bool {
+		status, _, err := a.client.Get(nil, a.base+"/health")
+		return err == nil && status == fasthttp.StatusOK
+	}, time.Minute, 20*time.Millisecond)
+	return a
 }
 
 // post sends a body and returns the answer, which must be of the status; key may be empty.
