@@ -78,7 +78,7 @@ func register(d *db.DB) func(*httpapi.API) {
 	group := httpapi.Group{Tag: "Books", Scope: "catalog", Component: "catalog"}
 	return func(api *httpapi.API) {
 		httpapi.Register(api, group.Op("GET", "/books", "listBooks", "List", 200), func(ctx context.Context, in *listBooks) (*httpapi.Reply[*list.Page[book]], error) {
-			in.Params.On(node, in.Fresh)
+			in.On(node, in.Fresh)
 			q, err := list.New(bookList, in.Company, in.Params, in.Sort)
 			if err != nil {
 				return nil, err

@@ -71,11 +71,10 @@ func (r *Relay) publish(ctx context.Context, v *view) (*publication, error) {
 	if err := r.cfg.Inject.At(ctx, beforeProduce); err != nil {
 		return nil, err
 	}
-	pub := &publication{view: v, errs: make([]error, len(v.rows)), done: make(chan struct{})}
-	pub.ctx, pub.span = startSend(ctx, v.rows)
-	var sending context.Context
-	sending, pub.stop = context.WithTimeout(pub.ctx, r.cfg.PublishTimeout)
-	r.produce(sending, pub)
+	ctx, span := startSend(ctx, v.rows)
+	pub := &publication{view: v, ctx: ctx, span: span, errs: make([]error, len(v.rows)), done: make(chan struct{})}
+	ctx, pub.stop = context.WithTimeout(ctx, r.cfg.PublishTimeout)
+	r.produce(ctx, pub)
 	return pub, nil
 }
 

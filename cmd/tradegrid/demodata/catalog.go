@@ -124,7 +124,7 @@ func (s *shop) makeProduct(ctx context.Context, tx *db.Tx, all axes, p product) 
 	}
 	var goods []*good
 	for i, label := range p.labels {
-		in := catalog.VariantInput{VariantFields: catalog.VariantFields{Name: new(p.name + ", " + label), SortOrder: int32(i)}} //nolint:gosec // a short table
+		in := catalog.VariantInput{VariantFields: catalog.VariantFields{Name: new(p.name + ", " + label), SortOrder: int32(i)}}
 		in.Attributes = []catalog.ProductAttributeValueInput{{AttributeID: all[p.axis].attribute, OptionID: new(all[p.axis].options[label])}}
 		v, err := s.setup.Catalog.CreateProductVariant(ctx, tx, s.cfg.Office, made.ID, in)
 		if err != nil {

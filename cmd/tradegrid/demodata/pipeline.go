@@ -65,13 +65,13 @@ func (s *shop) planPipeline(ctx context.Context) error {
 
 func (s *shop) makeDirectories(ctx context.Context, tx *db.Tx) error {
 	for i, in := range sourceTable {
-		in.IsActive, in.SortOrder = true, int32(10+i) //nolint:gosec // a short table
+		in.IsActive, in.SortOrder = true, int32(10+i)
 		if _, err := s.setup.Deals.CreateLeadSource(ctx, tx, s.cfg.Office, in); err != nil {
 			return err
 		}
 	}
 	for i, in := range reasonTable {
-		in.IsActive, in.SortOrder = true, int32(10+i) //nolint:gosec // a short table
+		in.IsActive, in.SortOrder = true, int32(10+i)
 		if _, err := s.setup.Deals.CreateLostReason(ctx, tx, s.cfg.Office, in); err != nil {
 			return err
 		}

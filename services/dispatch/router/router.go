@@ -222,7 +222,10 @@ func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do
 			if left <= 0 {
 				break
 			}
-			time.Sleep(min(left, watchPartitions))
+			select {
+			case <-time.After(min(left, watchPartitions)):
+			case <-ctx.Done():
+			}
 		}
 	}
 }
