@@ -172,7 +172,7 @@ func (n *Node) limited(ctx context.Context, slots *slots, k key, run func() erro
 	if at, slow := n.slow.Get(k); slow && time.Since(at) < cooldown {
 		return errTooExpensive
 	}
-	leave, err := slots.enter(ctx, k.company, 5*n.cfg.Limit)
+	leave, err := slots.enter(ctx, k.company, n.cfg.Limit)
 	if err != nil {
 		return err
 	}

@@ -286,7 +286,7 @@ func TestBulkPriceFaults(t *testing.T) {
 		`{}`:                          {"filter": "REQUIRED", "rule": "REQUIRED"},
 		`{"filter":null,"rule":null}`: {"filter": "TYPE", "rule": "TYPE"},
 		`{"filter":{},"rule":{}}`:     {"rule.type": "REQUIRED", "rule.value": "REQUIRED"},
-		`{"filter":{"categoryId":"","brand":" ","ids":[]},"rule":{"type":"percent","value":1}}`:      {"filter.categoryId": "LENGTH", "filter.brand": "LENGTH", "filter.ids": "MIN"},
+		`{"filter":{"categoryId":"","brand":" ","ids":[]},"rule":{"type":"percent","value":1}}`:      {"filter.categoryId": "FORMAT", "filter.brand": "LENGTH", "filter.ids": "MIN"},
 		`{"filter":{"categoryId":null,"brand":null,"ids":null},"rule":{"type":"percent","value":1}}`: {"filter.categoryId": "TYPE", "filter.brand": "TYPE", "filter.ids": "TYPE"},
 		`{"filter":{"categoryId":"x"},"rule":{"type":"set","value":1}}`:                              {"filter.categoryId": "FORMAT"},
 		`{"filter":{"ids":["x"]},"rule":{"type":"set","value":1}}`:                                   {"filter.ids[0]": "FORMAT"},

@@ -178,13 +178,16 @@ func (s *kit) drawQuery(rt *rapid.T, all []listed) query {
 			q.where("dateTo", to.Format(time.RFC3339Nano), func(l listed) bool { return !l.created.After(to) })
 		}
 	}
+	from := ""
 	if use("dueFrom?") {
 		day := rapid.IntRange(1, 7).Draw(rt, "day")
-		from := fmt.Sprintf("2031-03-%02d", day) + rapid.SampledFrom([]string{"", "T10:00:00.000Z", "T10:00:00.001Z"}).Draw(rt, "at")
+		from = fmt.Sprintf("2031-03-%02d", day) + rapid.SampledFrom([]string{"", "T10:00:00.000Z", "T10:00:00.001Z"}).Draw(rt, "at")
 		q.where("dueFrom", from, func(l listed) bool { return l.due >= from })
 	}
 	if use("dueTo?") {
-		to := rapid.SampledFrom([]string{"2031-03-07T10:00:00.000Z", "2031-03-07T09:59:59.999Z", "2031-03-07"}).Draw(rt, "until")
+		bounds := []string{"2031-03-07", "2031-03-07T10:00:00.000Z", "2031-03-07T09:59:59.999Z"}
+		bounds = slices.DeleteFunc(bounds, func(to string) bool { return len(to) > len("2031-03-07") && to < from }) // refused
+		to := rapid.SampledFrom(bounds).Draw(rt, "until")
 		q.where("dueTo", to, func(l listed) bool { return l.due != "" && l.due[:min(len(to), len(l.due))] <= to })
 	}
 	if use("search?") {
