@@ -176,13 +176,33 @@ var (
 	orderItem = regexp.MustCompile(`(?i)^(?:(\w+)\.)?(\w+)(?:\s+(?:ASC|DESC))?$`)
 )
 
+// noNulls finds the column of which the last condition before ORDER BY says that it is not null. A condition that is only
+// one of several alternatives says nothing.
+var (
+	noNulls      = regexp.MustCompile(`(?is)\bWHERE\b(.*)\bAND\s+(?:\w+\.)?(\w+)\s+IS\s+NOT\s+NULL\s*$`)
+	parentheses  = regexp.MustCompile(`\([^()]*\)`)
+	alternatives = regexp.MustCompile(`(?i)\bOR\b`)
+)
+
+// neverNull returns the column that the conditions before an ORDER BY keep from being null.
+func neverNull(before string) string {
+	for before != parentheses.ReplaceAllString(before, " x ") {
+		before = parentheses.ReplaceAllString(before, " x ")
+	}
+	if m := noNulls.FindStringSubmatch(before); m != nil && !alternatives.MatchString(m[1]) {
+		return m[2]
+	}
+	return ""
+}
+
 // nullOrders finds sort columns that may be null without NULLS FIRST or LAST: the databases differ in the default.
 func nullOrders(text string, schema Schema) (hits []Hit) {
 	tables := tablesOf(text)
 	for _, at := range orderBy.FindAllStringIndex(text, -1) {
+		sure := neverNull(text[:at[0]])
 		for _, item := range orderItems(text[at[1]:]) {
 			m := orderItem.FindStringSubmatch(item)
-			if m == nil {
+			if m == nil || m[2] == sure {
 				continue
 			}
 			for _, table := range tables {
