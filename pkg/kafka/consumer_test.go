@@ -139,7 +139,7 @@ func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
 	b.produce(t, 0, total, partitions)
 	var running [partitions]atomic.Int32
 	next := [partitions]int{0, 1, 2}
-	var seen, mixed atomic.Int64
+	var seen atomic.Int64
 	b.start(t, kafka.ConsumerConfig{Group: "g", BatchCalls: 2, HandleBatch: func(_ context.Context, batch []*kafka.Record) {
 		of := map[int32]bool{}
 		for _, r := range batch {
@@ -151,9 +151,6 @@ func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
 			}
 			defer running[id].Add(-1)
 		}
-		if len(of) > 1 {
-			mixed.Add(1)
-		}
 		for _, r := range batch {
 			id := r.Partition
 			if string(r.Value) != strconv.Itoa(next[id]) {
@@ -162,11 +159,39 @@ func TestBatchesComeInOrderAndOneAtATime(t *testing.T) {
 			next[id] += partitions
 			r.Done()
 		}
-		time.Sleep(time.Millisecond) // the next batches grow
 		seen.Add(int64(len(batch)))
 	}})
 	require.Eventually(t, func() bool { return seen.Load() == total }, time.Minute, time.Millisecond)
-	require.Positive(t, mixed.Load(), "partitions share batches")
+}
+
+// What arrives while a call is under way is in one batch after it, whatever its partition.
+func TestPartitionsShareBatches(t *testing.T) {
+	t.Parallel()
+	const total, partitions = 300, 3
+	b := setup(t, partitions)
+	b.produce(t, 0, partitions, partitions)
+	var calls, seen atomic.Int64
+	release := make(chan struct{})
+	batches := make(chan int, total)
+	b.start(t, kafka.ConsumerConfig{Group: "g", BatchCalls: 1, WindowRecords: total, HandleBatch: func(_ context.Context, batch []*kafka.Record) {
+		if calls.Add(1) == 1 {
+			<-release
+		}
+		of := map[int32]bool{}
+		for _, r := range batch {
+			of[r.Partition] = true
+			r.Done()
+		}
+		batches <- len(of)
+		seen.Add(int64(len(batch)))
+	}})
+	require.Eventually(t, func() bool { return calls.Load() == 1 }, time.Minute, time.Millisecond)
+	b.produce(t, partitions, total-partitions, partitions)
+	time.Sleep(time.Second) // until they are polled
+	close(release)
+	require.Eventually(t, func() bool { return seen.Load() == total }, time.Minute, time.Millisecond)
+	<-batches
+	require.Equal(t, partitions, <-batches)
 }
 
 func TestStopWaitsForWhatIsInFlight(t *testing.T) {
