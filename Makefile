@@ -154,7 +154,7 @@ load-check: build ## see that every load scenario is well formed, and run the sm
 	@loadtest/check
 
 .PHONY: fuzz
-fuzz: build ## test both APIs from their descriptions for two minutes: needs Python 3; SEED, EXAMPLES and FUZZ_SECONDS change the run
+fuzz: build ## test both APIs from their descriptions for some minutes: needs Python 3; SEED, EXAMPLES and FUZZ_SECONDS change the run
 	@tests/fuzz/run
 
 .PHONY: clients

@@ -13,7 +13,7 @@ RELATIVE = {"CONFLICT", "REQUIRED", "STEP", "UNKNOWN"}
 
 # Fields whose values are in other records, in lists too long for a schema, or in a language of their own, and bounds by other fields.
 DESCRIBED_IN_WORDS = re.compile(
-    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|workingHours\[\d+\]\.to|filters?(\..*)?)$"
+    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|attr\[.*\]|workingHours\[\d+\]\.to|filters?(\..*)?)$"
     r"|^payments$"  # one, unless paymentMethod is mixed
 )
 
@@ -54,6 +54,7 @@ def is_hidden(fault):
         or "decimal place" in text  # x-decimals
         or "without an exponent" in text
         or "port of 1 to 65535" in text
+        or "must be a URL" in text
         or "non-blank character" in text  # texts are trimmed before their length is checked
     )
 
