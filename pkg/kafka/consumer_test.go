@@ -170,10 +170,9 @@ func TestPartitionsShareBatches(t *testing.T) {
 	const total, partitions = 300, 3
 	b := setup(t, partitions)
 	b.produce(t, 0, partitions, partitions)
-	var calls, seen atomic.Int64
-	release := make(chan struct{})
-	batches := make(chan int, total)
-	b.start(t, kafka.ConsumerConfig{Group: "g", BatchCalls: 1, WindowRecords: total, HandleBatch: func(_ context.Context, batch []*kafka.Record) {
+	var calls, seen, most atomic.Int64
+	release, polled := make(chan struct{}), &polledRecords{}
+	b.start(t, kafka.ConsumerConfig{Group: "g", BatchCalls: 1, Opts: []kgo.Opt{kgo.WithHooks(polled)}, HandleBatch: func(_ context.Context, batch []*kafka.Record) {
 		if calls.Add(1) == 1 {
 			<-release
 		}
@@ -182,16 +181,24 @@ func TestPartitionsShareBatches(t *testing.T) {
 			of[r.Partition] = true
 			r.Done()
 		}
-		batches <- len(of)
+		most.Store(max(most.Load(), int64(len(of))))
 		seen.Add(int64(len(batch)))
 	}})
 	require.Eventually(t, func() bool { return calls.Load() == 1 }, time.Minute, time.Millisecond)
 	b.produce(t, partitions, total-partitions, partitions)
-	time.Sleep(time.Second) // until they are polled
+	require.Eventually(t, func() bool { return polled.n.Load() == total }, time.Minute, time.Millisecond)
 	close(release)
 	require.Eventually(t, func() bool { return seen.Load() == total }, time.Minute, time.Millisecond)
-	<-batches
-	require.Equal(t, partitions, <-batches)
+	require.Greater(t, most.Load(), int64(1))
+}
+
+// polledRecords counts the records that polls have returned.
+type polledRecords struct{ n atomic.Int64 }
+
+func (p *polledRecords) OnFetchRecordUnbuffered(_ *kgo.Record, polled bool) {
+	if polled {
+		p.n.Add(1)
+	}
 }
 
 func TestStopWaitsForWhatIsInFlight(t *testing.T) {
