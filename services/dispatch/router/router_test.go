@@ -237,3 +237,44 @@ func TestRouterBelongsToTheTraceOfTheRequest(t *testing.T) {
 	require.Equal(t, "4bf92f3577b34da6a3ce929d0e0e4736", span.SpanContext().TraceID().String())
 	require.Equal(t, "00f067aa0ba902b7", span.Parent().SpanID().String())
 }
+
+// mending takes nothing until it works.
+type mending struct {
+	lost
+	next  producer
+	works atomic.Bool
+}
+
+func (m *mending) ProduceSync(ctx context.Context, records ...*kgo.Record) kgo.ProduceResults {
+	if m.works.Load() {
+		return m.next.ProduceSync(ctx, records...)
+	}
+	return m.lost.ProduceSync(ctx, records...)
+}
+
+// A batch whose brokers are away loses some of its partitions to another router. The others are still routed.
+func TestRouterKeepsWhatStaysWhenPartitionsMove(t *testing.T) {
+	t.Parallel()
+	const events = 64
+	k := dispatchtest.New(t, dbtest.Open(t))
+	k.Subscription()
+	sent := k.Collect(topics.Deliveries)
+	for range events {
+		rec := k.Event("order.created").Record(t)
+		rec.Key = []byte(uuid.NewString()) // spreads them over the partitions
+		k.Produce(rec)
+	}
+	out := &mending{}
+	runRouter(k, func(r *Router) { out.next, r.out = r.client, out })
+	require.Eventually(t, func() bool { return k.Deliveries("true") == events && out.calls.Load() > 2 }, time.Minute, time.Millisecond)
+	runRouter(k, nil)
+	require.Eventually(t, func() bool { return len(sent()) > 0 }, time.Minute, time.Millisecond, "the other router has its share")
+	require.Less(t, len(sent()), events)
+	out.works.Store(true)
+	k.Await(sent, events)
+	got := map[uuid.UUID]bool{}
+	for _, r := range sent() {
+		got[k.Decode(r).EventID] = true
+	}
+	require.Len(t, got, events)
+}
