@@ -91,7 +91,7 @@ func (r *kit) launch(env []string, args ...string) *role.Process {
 func (r *kit) launchFrom(binary string, env []string, args ...string) *role.Process {
 	r.t.Helper()
 	flags := map[string][]string{
-		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--idempotency-lease=2s"},
+		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--idempotency-lease=2s", "--shed-disk=0"}, // brokers may be on the disk of this machine
 		"relay": {"--relay-lease-ttl=2s", "--relay-lease-margin=500ms", "--relay-renew=300ms", "--relay-full-sweep=1s"},
 		"dispatcher": {
 			"--allow-insecure", "--retry-delays=100ms,150ms,200ms,250ms,300ms,350ms,400ms", "--sweep-every=300ms",

@@ -96,7 +96,7 @@ func (r *kit) receive() {
 func (r *kit) launch(args ...string) *role.Process {
 	r.t.Helper()
 	flags := map[string][]string{
-		"api":   {"--listen=127.0.0.1:0", "--allow-insecure"},
+		"api":   {"--listen=127.0.0.1:0", "--allow-insecure", "--shed-disk=0"}, // brokers may be on the disk of this machine
 		"relay": {"--relay-lease-ttl=2s", "--relay-lease-margin=500ms", "--relay-renew=300ms", "--relay-full-sweep=1s"},
 		"dispatcher": {
 			"--allow-insecure", "--retry-delays=100ms,150ms,200ms,250ms,300ms,350ms,400ms", "--sweep-every=500ms", "--breaker-failures=1000",
