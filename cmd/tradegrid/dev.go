@@ -220,7 +220,10 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	if err != nil {
 		return err
 	}
-	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run}, Log: log})
+	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
+		Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run}, Log: log,
+		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
+	})
 	if err != nil {
 		client.Close()
 		return err

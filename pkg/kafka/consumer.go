@@ -73,6 +73,8 @@ type consumer struct {
 	client *kgo.Client
 	work   context.Context // context of the handlers; ends after the drain
 
+	advanced chan struct{} // capacity 1: there are offsets to commit
+
 	// commitMu serializes commits and the loss of partitions, so that no offset is
 	// committed for a partition that another member has taken over.
 	commitMu sync.Mutex
@@ -111,7 +113,7 @@ func Consume(ctx context.Context, cfg ConsumerConfig) error {
 func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err error) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	c := &consumer{cfg: cfg, log: cfg.Client.Log, work: work, partitions: map[topicPartition]*partition{}}
+	c := &consumer{cfg: cfg, log: cfg.Client.Log, work: work, advanced: make(chan struct{}, 1), partitions: map[topicPartition]*partition{}}
 	c.batches.wake = make(chan struct{}, cfg.BatchCalls)
 	client, err := NewClient(cfg.Client, append(c.options(), cfg.Opts...)...)
 	if err != nil {

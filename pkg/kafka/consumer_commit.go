@@ -12,32 +12,50 @@ import (
 
 const (
 	commitTimeout = 5 * time.Second
-	measureEvery  = time.Second
-	lagEvery      = 10 // times measureEvery; each time lists the end offsets of all partitions
+	measureEvery  = 5 * time.Second
+	lagEvery      = 2 // times measureEvery; each time lists the end offsets of all partitions
 )
 
+// commitLoop commits at most once per CommitEvery, and sleeps while there is nothing to commit.
 func (c *consumer) commitLoop(ctx context.Context) {
-	tick := time.NewTicker(c.cfg.CommitEvery)
-	defer tick.Stop()
+	pause := time.NewTimer(0)
+	defer pause.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
-			c.commitAll(ctx)
+		case <-c.advanced:
+		}
+		pause.Reset(c.cfg.CommitEvery)
+		select {
+		case <-ctx.Done():
+			return
+		case <-pause.C:
+		}
+		if !c.commitAll(ctx) {
+			c.prefixAdvanced()
 		}
 	}
 }
 
-func (c *consumer) commitAll(ctx context.Context) {
+// prefixAdvanced wakes the commits.
+func (c *consumer) prefixAdvanced() {
+	select {
+	case c.advanced <- struct{}{}:
+	default:
+	}
+}
+
+// commitAll commits all partitions; false means that some were not committed.
+func (c *consumer) commitAll(ctx context.Context) bool {
 	c.commitMu.Lock()
 	defer c.commitMu.Unlock()
-	c.commit(ctx, c.all())
+	return c.commit(ctx, c.all())
 }
 
 // commit commits the ends of the finished prefixes. A failed commit is retried with the next one;
 // a partition that was revoked meanwhile is consumed again from its last commit, which repeats records but loses none.
-func (c *consumer) commit(ctx context.Context, parts []*partition) {
+func (c *consumer) commit(ctx context.Context, parts []*partition) (ok bool) {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	byKey := map[topicPartition]*partition{}
 	for _, p := range parts {
@@ -52,18 +70,21 @@ func (c *consumer) commit(ctx context.Context, parts []*partition) {
 		byKey[p.key] = p
 	}
 	if len(offsets) == 0 {
-		return
+		return true
 	}
+	ok = true
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), commitTimeout)
 	defer cancel()
 	c.client.CommitOffsetsSync(ctx, offsets, func(_ *kgo.Client, _ *kmsg.OffsetCommitRequest, resp *kmsg.OffsetCommitResponse, err error) {
 		if err != nil {
+			ok = false
 			c.log.WarnContext(ctx, "offset commit failed", "group", c.cfg.Group, "error", err)
 			return
 		}
 		for _, t := range resp.Topics {
 			for _, rp := range t.Partitions {
 				if err := kerr.ErrorForCode(rp.ErrorCode); err != nil {
+					ok = false
 					c.log.WarnContext(ctx, "offset commit refused", "group", c.cfg.Group, "topic", t.Topic, "partition", rp.Partition, "error", err)
 					continue
 				}
@@ -71,6 +92,7 @@ func (c *consumer) commit(ctx context.Context, parts []*partition) {
 			}
 		}
 	})
+	return ok
 }
 
 // measureLoop updates the gauges of the member.

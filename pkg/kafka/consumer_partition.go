@@ -150,7 +150,10 @@ func (p *partition) end(r *Record, done bool) bool {
 	r.ended = true
 	p.out--
 	if done {
-		p.tracker.finish(&r.entry)
+		before := p.tracker.next
+		if p.tracker.finish(&r.entry); p.tracker.next != before {
+			p.c.prefixAdvanced()
+		}
 	}
 	if p.stopped && p.out == 0 {
 		close(p.idle)

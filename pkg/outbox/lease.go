@@ -17,10 +17,11 @@ const (
 	sqlUpsertMember = `INSERT INTO relay_members (node, expires_at) VALUES ($1, now() + $2::INTERVAL)
 ON CONFLICT (node) DO UPDATE SET expires_at = excluded.expires_at`
 	sqlDeleteMember = `DELETE FROM relay_members WHERE node = $1`
-	sqlCountMembers = `SELECT now(), count(*) FROM relay_members WHERE expires_at > now()`
-	sqlRenewLeases  = `UPDATE outbox_leases SET expires_at = now() + $3::INTERVAL
+	// One row for each free bucket; if none is free, one row without a bucket.
+	sqlSelectFree = `SELECT now(), (SELECT count(*) FROM relay_members WHERE expires_at > now()), l.bucket, l.owner
+FROM (SELECT 1) AS one LEFT JOIN outbox_leases AS l ON l.expires_at <= now()`
+	sqlRenewLeases = `UPDATE outbox_leases SET expires_at = now() + $3::INTERVAL
 WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch`
-	sqlSelectFree    = `SELECT bucket, owner FROM outbox_leases WHERE expires_at <= now()`
 	sqlAcquireLeases = `UPDATE outbox_leases SET owner = $1, epoch = epoch + 1, expires_at = now() + $3::INTERVAL
 WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch`
 	sqlReleaseLeases = `UPDATE outbox_leases SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`
@@ -38,21 +39,24 @@ type freeLease struct {
 	Owner  string
 }
 
-// keepLeases renews the leases until ctx is done. Once stopping is closed, it acquires no more buckets.
+// keepLeases renews the leases until ctx is done. Between two renewals it looks once for free buckets, with a single read,
+// so that those of a relay that stopped do not wait. Once stopping is closed, it acquires no more buckets.
 func (r *Relay) keepLeases(ctx context.Context, stopping <-chan struct{}) {
 	t := time.NewTimer(0)
 	defer t.Stop()
-	for {
+	for renew := true; ; {
 		select {
 		case <-ctx.Done():
 			return
 		case <-t.C:
 		}
-		next := r.cfg.Renew
-		if err := r.leaseTurn(ctx, stopped(stopping)); err != nil && ctx.Err() == nil {
+		next := r.cfg.Renew / 2
+		err := r.leaseTurn(ctx, renew, stopped(stopping))
+		if err != nil && ctx.Err() == nil {
 			r.log.WarnContext(ctx, "lease renewal failed", "error", err)
 			next = min(next, 100*time.Millisecond+rand.N(100*time.Millisecond))
 		}
+		renew = !renew || err != nil
 		r.dropExpired()
 		t.Reset(next)
 	}
@@ -67,35 +71,54 @@ func stopped(c <-chan struct{}) bool {
 	}
 }
 
-// leaseTurn renews the leases held, then releases or acquires buckets to reach the fair share.
-func (r *Relay) leaseTurn(ctx context.Context, stopping bool) error {
-	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), r.cfg.LeaseTTL/2)
+// leaseTurn releases or acquires buckets to reach the fair share, and renews the leases held before if renew is set.
+func (r *Relay) leaseTurn(ctx context.Context, renew, stopping bool) error {
+	// After a renewal that hangs, there is time for another one.
+	patience := min(r.cfg.LeaseTTL/2, (r.cfg.LeaseTTL-r.cfg.LeaseMargin-r.cfg.Renew)*3/4)
+	ctx, cancel := context.WithTimeout(telemetry.Untraced(ctx), patience)
 	defer cancel()
 	if err := r.cfg.Inject.At(ctx, beforeRenew); err != nil {
 		return err
 	}
-	start := time.Now() // taken before the database reads its clock, so that a lease never expires later here than in the database
-	mine := r.held()
-	alive, free, err := r.renew(ctx, start, mine)
+	seen, err := r.readLeases(ctx, renew)
 	if err != nil {
 		return err
 	}
-	share := (Buckets + alive - 1) / alive
+	share := (Buckets + seen.alive - 1) / seen.alive
 	if err := r.releaseExcess(ctx, share); err != nil {
 		return err
 	}
 	if want := share - len(r.held()); want > 0 && !stopping {
-		return r.acquire(ctx, free, want)
+		return r.acquire(ctx, seen.free, want)
 	}
 	return nil
 }
 
-func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive int, free []freeLease, err error) {
+// leases is what the database says of relays and buckets.
+type leases struct {
+	now   time.Time
+	alive int // relays, at least 1
+	free  []freeLease
+}
+
+// readLeases reads who is alive and what is free. With renew, it renews this relay's registration and leases before.
+func (r *Relay) readLeases(ctx context.Context, renew bool) (seen leases, err error) {
+	start := time.Now() // taken before the database reads its clock, so that a lease never expires later here than in the database
+	if !renew {
+		rows, err := r.db.Query(ctx, sqlSelectFree)
+		if err != nil {
+			return leases{}, fmt.Errorf("select free buckets: %w", err)
+		}
+		if seen, err = collectLeases(rows); err != nil {
+			return leases{}, fmt.Errorf("select free buckets: %w", err)
+		}
+		leasesOwned.Set(float64(Buckets - len(seen.free)))
+		return seen, nil
+	}
+	mine := r.held()
 	var renewed []lease
-	var dbNow time.Time
-	err = r.db.RunTx(ctx, "outbox.renew", func(ctx context.Context, tx *db.Tx) error {
+	err = r.db.RunTx(ctx, "outbox.renew", func(_ context.Context, tx *db.Tx) error {
 		renewed = nil
-		tx.Queue(sqlBoundIdle)
 		tx.Queue(sqlUpsertMember, r.owner, r.cfg.LeaseTTL)
 		if len(mine) > 0 {
 			tx.Queue(sqlRenewLeases, r.owner, mine, r.cfg.LeaseTTL).Rows(func(rows pgx.Rows) (err error) {
@@ -103,22 +126,31 @@ func (r *Relay) renew(ctx context.Context, start time.Time, mine []int32) (alive
 				return err
 			})
 		}
-		if err := tx.QueryRow(ctx, sqlCountMembers).Scan(&dbNow, &alive); err != nil {
-			return fmt.Errorf("count relays: %w", err)
-		}
-		rows, err := tx.Query(ctx, sqlSelectFree)
-		if err != nil {
-			return fmt.Errorf("select free buckets: %w", err)
-		}
-		free, err = pgx.CollectRows(rows, pgx.RowToStructByPos[freeLease])
-		return err
+		tx.Queue(sqlSelectFree).Rows(func(rows pgx.Rows) (err error) {
+			seen, err = collectLeases(rows)
+			return err
+		})
+		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil {
-		return 0, nil, fmt.Errorf("renew leases: %w", err)
+		return leases{}, fmt.Errorf("renew leases: %w", err)
 	}
-	leasesOwned.Set(float64(Buckets - len(free)))
-	r.confirm(start, dbNow, mine, renewed)
-	return max(alive, 1), free, nil
+	leasesOwned.Set(float64(Buckets - len(seen.free)))
+	r.confirm(start, seen.now, mine, renewed)
+	return seen, nil
+}
+
+func collectLeases(rows pgx.Rows) (seen leases, err error) {
+	var bucket *int32
+	var owner *string
+	_, err = pgx.ForEachRow(rows, []any{&seen.now, &seen.alive, &bucket, &owner}, func() error {
+		if bucket != nil {
+			seen.free = append(seen.free, freeLease{*bucket, *owner})
+		}
+		return nil
+	})
+	seen.alive = max(seen.alive, 1)
+	return seen, err
 }
 
 // confirm extends the renewed leases and drops buckets that another relay has acquired.

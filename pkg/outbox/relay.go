@@ -24,9 +24,9 @@ type RelayConfig struct {
 	Node           string             // name of the process in leases and logs; the relay adds a unique suffix
 	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
 	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
-	Renew          time.Duration      // interval between renewals [1s]
+	Renew          time.Duration      // interval between renewals; free buckets are looked for twice as often [2s]
 	TickMin        time.Duration      // poll interval while rows come without nudges, and interval between batches under traffic [5ms]
-	TickMax        time.Duration      // poll interval otherwise [200ms]
+	TickMax        time.Duration      // poll interval otherwise [500ms]
 	BatchSize      int                // maximum number of rows of one bucket published together [500]
 	Parallel       int                // maximum number of batches processed concurrently, each of up to 64 buckets [8]
 	Lookback       time.Duration      // how far behind the newest position scans start; must exceed the longest transaction [120s]
@@ -53,9 +53,9 @@ const day = 24 * time.Hour
 func (c RelayConfig) withDefaults() RelayConfig {
 	c.LeaseTTL = cmp.Or(c.LeaseTTL, 5*time.Second)
 	c.LeaseMargin = cmp.Or(c.LeaseMargin, c.LeaseTTL/5)
-	c.Renew = cmp.Or(c.Renew, time.Second)
+	c.Renew = cmp.Or(c.Renew, 2*time.Second)
 	c.TickMin = cmp.Or(c.TickMin, 5*time.Millisecond)
-	c.TickMax = cmp.Or(c.TickMax, 200*time.Millisecond)
+	c.TickMax = cmp.Or(c.TickMax, 500*time.Millisecond)
 	c.BatchSize = cmp.Or(c.BatchSize, 500)
 	c.Parallel = cmp.Or(c.Parallel, 8)
 	c.Lookback = cmp.Or(c.Lookback, 120*time.Second)

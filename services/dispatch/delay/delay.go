@@ -73,11 +73,17 @@ func (d *Forwarder) Run(ctx context.Context) error {
 		group.Go(func() error {
 			return kafka.Consume(ctx, kafka.ConsumerConfig{
 				Client: d.cfg.Kafka, Group: d.cfg.Group + "-" + line.Topic, Topics: []string{line.Topic}, InstanceID: d.cfg.InstanceID,
-				WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes, Handle: l.add,
+				WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes, Handle: l.add, Opts: []kgo.Opt{kgo.FetchMaxWait(fetchWait(line.Delay))},
 			})
 		})
 	}
 	return group.Wait()
+}
+
+// fetchWait is how long the brokers hold an empty fetch of a topic. New records end it, but a partition whose window was full
+// joins the next one, so it is short for short delays. Idle topics cost the less the longer it is.
+func fetchWait(line time.Duration) time.Duration {
+	return min(max(line/5, 500*time.Millisecond), 5*time.Second)
 }
 
 // delayTopic is one topic. Its partitions are identified by their stop channels.

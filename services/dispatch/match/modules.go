@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/expirable"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -19,13 +19,23 @@ type Modules interface {
 // moduleTable is a [Modules] that caches the components of companies.
 type moduleTable struct {
 	alwaysOn access.Components
-	cache    *expirable.LRU[tenant.ID, access.Components]
+	ttl      time.Duration
+	cache    *lru.Cache[tenant.ID, moduleEntry] // entries expire when they are read, so an idle process has no timers for them
 	read     func(ctx context.Context, company tenant.ID) (access.Components, error)
+}
+
+type moduleEntry struct {
+	components access.Components
+	until      time.Time
 }
 
 // NewModules caches what read returns, for ttl, but not errors. Components that are always on are not asked for.
 func NewModules(alwaysOn access.Components, ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
-	return &moduleTable{alwaysOn: alwaysOn, cache: expirable.NewLRU[tenant.ID, access.Components](maxCompanies, nil, ttl), read: read}
+	cache, err := lru.New[tenant.ID, moduleEntry](maxCompanies)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &moduleTable{alwaysOn: alwaysOn, ttl: ttl, cache: cache, read: read}
 }
 
 // maxCompanies bounds the companies whose components are cached.
@@ -36,13 +46,14 @@ func (t *moduleTable) Active(ctx context.Context, company tenant.ID, module stri
 	if t.alwaysOn.Has(module) {
 		return true, nil
 	}
-	if components, ok := t.cache.Get(company); ok {
-		return components.Has(module), nil
+	now := time.Now()
+	if e, ok := t.cache.Get(company); ok && now.Before(e.until) {
+		return e.components.Has(module), nil
 	}
 	components, err := t.read(ctx, company)
 	if err != nil {
 		return false, err
 	}
-	t.cache.Add(company, components)
+	t.cache.Add(company, moduleEntry{components, now.Add(t.ttl)})
 	return components.Has(module), nil
 }
