@@ -117,6 +117,7 @@ func (r *Relay) readLeases(ctx context.Context, renew bool) (seen leases, err er
 	}
 	mine := r.held()
 	var renewed []lease
+	// All statements and COMMIT go in one round trip: a relay that freezes leaves no transaction with locks behind.
 	err = r.db.RunTx(ctx, "outbox.renew", func(_ context.Context, tx *db.Tx) error {
 		renewed = nil
 		tx.Queue(sqlUpsertMember, r.owner, r.cfg.LeaseTTL)

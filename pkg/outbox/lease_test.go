@@ -121,3 +121,38 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		require.Equal(t, left, g.count(table), table)
 	}
 }
+
+// Between two renewals a relay looks once for buckets that others have left, so these wait for half the interval at most.
+func TestFreeBucketsAreTakenBetweenRenewals(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	r := g.relay("a", func(r *Relay) { r.cfg.LeaseTTL, r.cfg.LeaseMargin, r.cfg.Renew = time.Minute, time.Second, 20*time.Second })
+	ctx := t.Context()
+	require.NoError(t, r.leaseTurn(ctx, true, false))
+	require.Equal(t, Buckets, r.Owned())
+	until := func() (first time.Time) {
+		require.NoError(t, g.db.QueryRow(ctx, "SELECT min(expires_at) FROM outbox_leases").Scan(&first))
+		return first
+	}
+	renewed := until()
+	require.NoError(t, r.leaseTurn(ctx, false, false))
+	require.Equal(t, renewed, until(), "a look renews nothing")
+
+	const left = 7
+	_, err := g.db.Exec(ctx, "UPDATE outbox_leases SET owner = '', expires_at = now() WHERE bucket < $1", left)
+	require.NoError(t, err)
+	r.mu.Lock()
+	for b := range left {
+		r.parts[b].held = false
+	}
+	r.mu.Unlock()
+	require.NoError(t, r.leaseTurn(ctx, false, true))
+	require.Equal(t, Buckets-left, r.Owned(), "a relay that stops takes nothing")
+	require.NoError(t, r.leaseTurn(ctx, false, false))
+	require.Equal(t, Buckets, r.Owned())
+
+	_, err = g.db.Exec(ctx, "INSERT INTO relay_members (node, expires_at) VALUES ('b', now() + INTERVAL '1 hour')")
+	require.NoError(t, err)
+	require.NoError(t, r.leaseTurn(ctx, false, false))
+	require.Equal(t, Buckets/2, r.Owned(), "a look also leaves what is another relay's share")
+}

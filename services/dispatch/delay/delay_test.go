@@ -130,3 +130,13 @@ func TestDelayTopicDeadLettersWhatHasNoTime(t *testing.T) {
 	k.Await(arrived, 1)
 	k.Await(dead, 1)
 }
+
+// A partition that was paused joins the next fetch, so an empty one must not last long compared with the delay.
+func TestFetchesOfShortDelaysAreShort(t *testing.T) {
+	t.Parallel()
+	for line, wait := range map[time.Duration]time.Duration{
+		time.Millisecond: 500 * time.Millisecond, 5 * time.Second: time.Second, 20 * time.Second: 4 * time.Second, time.Hour: 5 * time.Second,
+	} {
+		require.Equal(t, wait, fetchWait(line), "%s", line)
+	}
+}
