@@ -126,7 +126,9 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 func TestFreeBucketsAreTakenBetweenRenewals(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
-	r := g.relay("a", func(r *Relay) { r.cfg.LeaseTTL, r.cfg.LeaseMargin, r.cfg.Renew = time.Minute, time.Second, 20*time.Second })
+	r := g.relay("a", func(r *Relay) {
+		r.cfg.LeaseTTL, r.cfg.LeaseMargin, r.cfg.Renew = time.Minute, time.Second, 20*time.Second
+	})
 	ctx := t.Context()
 	require.NoError(t, r.leaseTurn(ctx, true, false))
 	require.Equal(t, Buckets, r.Owned())

@@ -58,6 +58,60 @@ func TestBucketsShareABatch(t *testing.T) {
 	require.Equal(t, 2*len(companies), g.count("events"))
 }
 
+// A batch takes few buckets that have a backlog and reads each as far as it would alone; the others share what one batch has.
+func TestBatchTakesFewBucketsWithABacklog(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	const size, each = 20, 30
+	companies, first := make(map[int32]bool), nowMicro()
+	for len(companies) < 3*groupRows {
+		c := company()
+		if companies[Bucket(c)] {
+			continue
+		}
+		companies[Bucket(c)] = true
+		for i := range int64(each) {
+			g.append(c, message(uuid.New(), 1, first+i))
+		}
+	}
+	r := g.relay("a", func(r *Relay) { r.cfg.Parallel, r.cfg.BatchSize = 1, size })
+	next := func() (group []*part) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		for b := range companies {
+			p := r.parts[b]
+			p.held, p.until, p.limit, p.busy = true, time.Now().Add(time.Hour), size, false
+			r.enqueue(p)
+		}
+		group = r.next(time.Now())
+		for _, p := range r.ready {
+			p.queued = false
+		}
+		r.ready = nil
+		return group
+	}
+	group := next()
+	require.Len(t, group, 3*groupRows, "nobody knows of a backlog yet")
+	views, err := r.scan(t.Context(), group)
+	require.NoError(t, err)
+	for _, v := range views {
+		require.Len(t, v.rows, size/3)
+		r.advance(v, &batch{})
+	}
+	group = next()
+	require.Len(t, group, groupRows)
+	views, err = r.scan(t.Context(), group)
+	require.NoError(t, err)
+	for i, v := range views {
+		require.Len(t, v.rows, size)
+		v.rows = v.rows[:size-i%2]
+		r.advance(v, &batch{})
+	}
+	for i, p := range group {
+		require.Equal(t, i%2 == 0, p.backlog, "a scan that found less than it might has read the whole bucket")
+	}
+}
+
 // Polling gets fast only if rows come without nudges.
 func TestPollingIsTheNetBelowNudges(t *testing.T) {
 	t.Parallel()

@@ -130,6 +130,7 @@ type part struct {
 	queued, busy, again bool
 	low                 int64     // position at which scans start, except full sweeps
 	nextSweep           time.Time // time of the next full sweep
+	backlog             bool      // the last scan found as many rows as it might
 	limit               int       // maximum number of rows of the next batch; lower after failures and for large rows
 	failures            int
 	notBefore           time.Time

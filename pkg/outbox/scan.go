@@ -31,7 +31,8 @@ const (
 	bigBatch    = 4 << 20 // bytes; a larger batch halves the limit of the next one
 	maxTurnTime = 30 * time.Second
 
-	// Buckets of one batch; together they may have groupRows times the rows of one.
+	// Buckets of one batch; together they may have groupRows times the rows of one. A batch takes at most groupRows buckets
+	// with a backlog, whole: small pieces of a bucket would have each scan pass the remains of all pieces before.
 	minGroup, maxGroup, groupRows = 8, 64, 4
 )
 
@@ -190,8 +191,8 @@ func (r *Relay) launch(work context.Context) (wait time.Duration) {
 // next takes the buckets of the next batch from the queue: an equal share for each free slot, and at least minGroup.
 // A bucket that failed goes alone, so that it does not fail others. The caller holds mu.
 func (r *Relay) next(now time.Time) (group []*part) {
-	most := min(max(len(r.ready)/(r.cfg.Parallel-r.running), minGroup), maxGroup)
-	for len(r.ready) > 0 && len(group) < most {
+	most, backlogs := min(max(len(r.ready)/(r.cfg.Parallel-r.running), minGroup), maxGroup), 0
+	for len(r.ready) > 0 && len(group) < most && backlogs < groupRows {
 		p := r.ready[0]
 		if p.failures > 0 && len(group) > 0 {
 			break
@@ -203,6 +204,9 @@ func (r *Relay) next(now time.Time) (group []*part) {
 		}
 		p.busy, p.again = true, false
 		group = append(group, p)
+		if p.backlog {
+			backlogs++
+		}
 		if p.failures > 0 {
 			break
 		}
@@ -218,7 +222,9 @@ type view struct {
 	bound int64 // where the scan would have started without a sweep
 	sweep bool
 	limit int
-	rows  []row
+	// backlog: the scan before found as many rows as it might.
+	backlog bool
+	rows    []row
 }
 
 // full reports whether there may be rows after the last one.
@@ -227,7 +233,7 @@ func (v *view) full() bool { return len(v.rows) == v.limit }
 func (r *Relay) view(p *part) view {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit}
+	v := view{p: p, at: time.Now(), low: p.low, bound: p.low, limit: p.limit, backlog: p.backlog}
 	if !v.at.Before(p.nextSweep) {
 		v.low, v.sweep = 0, true
 	}
@@ -258,6 +264,7 @@ func (r *Relay) advance(v *view, b *batch) {
 	if v.sweep {
 		p.swept(v.at, r.cfg)
 	}
+	p.backlog = len(v.rows) > 0 && v.full()
 	low, size := r.behind(v.at), 0
 	for i := range v.rows {
 		size += len(v.rows[i].Payload)
@@ -285,7 +292,9 @@ func (r *Relay) scan(ctx context.Context, group []*part) ([]*view, error) {
 	batch := &pgx.Batch{}
 	for i, p := range group {
 		v := r.view(p)
-		v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
+		if !v.backlog {
+			v.limit = max(min(v.limit, r.cfg.BatchSize*groupRows/len(group)), 1)
+		}
 		views[i] = &v
 		batch.Queue(sqlScan, p.bucket, v.low, v.limit)
 	}

@@ -182,12 +182,20 @@ func (p *platform) preload(n int) {
 //
 //   - p50-ms, p99-ms: from the answer to the order, which follows its commit, until the webhook has arrived
 //   - whole-p50-ms, whole-p99-ms: from the request, so with the order itself
+//   - steps-p50-ms, steps-p99-ms: a commit, two records and a request one after the other with nothing of the platform
+//     between them, measured meanwhile
 //   - peak-MB: most memory that the process has held
 func BenchmarkLatency(b *testing.B) {
 	p := startPlatform(b, deliveryShops)
+	alone := newSteps(b, p.db)
 	for b.Loop() {
 		p.steady(2 * time.Second) // warm-up
+		ctx, stop := context.WithCancel(b.Context())
+		floor := make(chan []time.Duration, 1)
+		go func() { floor <- alone.measure(ctx, b) }()
 		placed := p.steady(steadyFor)
+		stop()
+		reportPercentiles(b, "steps-", <-floor)
 		var after, whole []time.Duration
 		p.mu.Lock()
 		for id, t := range placed {
