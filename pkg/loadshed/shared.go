@@ -161,7 +161,7 @@ func (s *Shedder) store(ctx context.Context, probe string, readings []byte, paus
 	err := s.cfg.DB.RunTx(ctx, "shed.probe", func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlStoreReadings, probe, s.cfg.Node, readings, pause.Seconds())
 		return nil
-	}, db.ReadCommitted(), db.Repeatable())
+	}, db.ReadCommitted(), db.Repeatable(), db.AsyncCommit()) // after a crash of the database, the next measurement replaces it
 	if err != nil {
 		return fmt.Errorf("store measurements of limits: %w", err)
 	}

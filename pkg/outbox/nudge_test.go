@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -109,6 +110,26 @@ func TestBatchTakesFewBucketsWithABacklog(t *testing.T) {
 	}
 	for i, p := range group {
 		require.Equal(t, i%2 == 0, p.backlog, "a scan that found less than it might has read the whole bucket")
+	}
+	for _, p := range group[2:] {
+		p.backlog = false
+	}
+	group[0].backlog, group[1].backlog = true, true
+	for b := range companies {
+		if p := r.parts[b]; !slices.Contains(group, p) {
+			p.backlog = false
+		}
+	}
+	group = next()
+	require.Len(t, group, 3*groupRows)
+	views, err = r.scan(t.Context(), group)
+	require.NoError(t, err)
+	for i, p := range group {
+		if p.backlog {
+			require.Len(t, views[i].rows, size)
+		} else {
+			require.Len(t, views[i].rows, size/3, "the others share what one batch has")
+		}
 	}
 }
 
