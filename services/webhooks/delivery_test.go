@@ -187,7 +187,9 @@ func TestDeliveryDetailOfASuccess(t *testing.T) {
 	const insert = `INSERT INTO delivery_attempts (company_id, subscription_id, delivery_id, ring, seq, attempt, http_code, error, duration_ms, started_at)
 VALUES ($1, $2, $3, $4::INT2, $4::INT2, $4::INT2, $5, $6, 12, $7)`
 	exec(insert, 1, 500, "the receiver answered 500", done.Add(-time.Minute))
-	attempts := func() []any { return r.Do(t, "GET", "/webhooks/deliveries/"+id.String(), nil).OK(200)["attempts"].([]any) }
+	attempts := func() []any {
+		return r.Do(t, "GET", "/webhooks/deliveries/"+id.String(), nil).OK(200)["attempts"].([]any)
+	}
 	const layout = "2006-01-02T15:04:05.000Z"
 	failed := map[string]any{
 		"attempt": float64(1), "httpCode": float64(500), "errorMessage": "the receiver answered 500", "durationMs": float64(12),
