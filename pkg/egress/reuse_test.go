@@ -91,9 +91,9 @@ func TestHTTP2SharesAConnection(t *testing.T) {
 	requireKind(t, err, Refused, "not public")
 }
 
-// One that takes few requests at a time on a connection holds nobody up: others open another. The caller's limit of requests under
-// way bounds them, give or take those that are being made when a stream becomes free; the transport does not count
-// connections of HTTP/2 towards its own limit.
+// One that takes few requests at a time on a connection holds nobody up: others open another. The transport does not count
+// those towards its limit, so what bounds them is the caller's limit of requests under way. Its strict mode, in which
+// requests wait for a connection that exists, stalls here.
 func TestHTTP2WithFewStreams(t *testing.T) {
 	t.Parallel()
 	s := newCounting(t, func(s *httptest.Server) {
@@ -108,5 +108,5 @@ func TestHTTP2WithFewStreams(t *testing.T) {
 	s.post(t, c, 1, 1)
 	s.post(t, c, 16, 20)
 	require.EqualValues(t, 2, s.major.Load())
-	require.LessOrEqual(t, s.conns.Load(), int64(3*16), "of 320 requests")
+	require.Less(t, s.conns.Load(), int64(160), "of 321 requests")
 }
