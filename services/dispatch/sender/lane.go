@@ -108,32 +108,28 @@ func (l *lane) unhealthy(now time.Time) bool {
 	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
 }
 
-// within is how many deliveries a receiver whose speed is known takes in a time.
+// within is how many deliveries a receiver whose speed is known takes in a time: as many as ended, or more when there was
+// not always something to do.
 func (l *lane) within(cfg *LaneConfig, d time.Duration) int {
-	return int(d / max(l.interval, l.average/time.Duration(cfg.PerReceiver), 1))
+	n := d * time.Duration(cfg.PerReceiver) / max(l.average, 1)
+	if l.interval > 0 {
+		n = max(n, d/l.interval)
+	}
+	return int(n)
 }
+
+// fastRoom is the room of a receiver that is fast enough for its partition to wait for it.
+const fastRoom = 1000
 
 // saturated reports whether so much is queued for a receiver that takes it fast that its partition can wait: to postpone
 // the rest would cost more than the rest itself.
 func (l *lane) saturated(cfg *LaneConfig, now time.Time) bool {
-	jobs, bytes := l.room(cfg, now)
-	return jobs == cfg.Burst && (len(l.queue) >= jobs/2 || l.bytes >= bytes/2)
-}
-
-// counted is how many of the queued jobs count towards what this process may have queued: not those that the receiver would
-// take later than others take theirs.
-func (l *lane) counted(cfg *LaneConfig, now time.Time) int {
-	switch {
-	case l.unhealthy(now):
-		return 0
-	case l.average == 0:
-		return len(l.queue)
+	if l.unhealthy(now) {
+		return false
 	}
-	return min(len(l.queue), max(l.within(cfg, backlogOf(cfg)), cfg.Queue))
+	jobs, bytes := l.room(cfg, now)
+	return jobs >= min(fastRoom, cfg.Burst) && (len(l.queue) >= jobs/2 || l.bytes >= bytes/2)
 }
-
-// backlogOf is the time in which this process works off what it may have queued.
-func backlogOf(cfg *LaneConfig) time.Duration { return cfg.Wait * 4 / 10 }
 
 // room is how much may be queued: about as much as the receiver can take within the longest wait.
 func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
@@ -145,7 +141,7 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	case l.average == 0:
 		return cfg.Burst, cfg.BurstBytes
 	}
-	jobs = min(max(l.within(cfg, cfg.Patience*8/10), cfg.Queue), cfg.Burst)
+	jobs = min(max(l.within(cfg, cfg.Wait*8/10), cfg.Queue), cfg.Burst)
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
 }
 

@@ -188,12 +188,13 @@ func TestLaneTakesLittleForSickReceivers(t *testing.T) {
 	r = newTestScheduler(LaneConfig{})
 	company, sub := tenant.NewID(), uuid.New()
 	run, _ := r.add(company, sub, "host")
+	r.clock = r.clock.Add(100 * time.Millisecond)
 	r.end(run[0], 100*time.Millisecond, false)
 	n := 0
 	for full := false; !full; n++ {
 		_, full = r.add(company, sub, "host")
 	}
-	require.Equal(t, 960+4, n-1, "40 a second for 24 s, and 4 under way")
+	require.Equal(t, 160+4, n-1, "40 a second for 4 s, and 4 under way")
 
 	r = newTestScheduler(LaneConfig{})
 	run, _ = r.add(company, sub, "host")

@@ -54,11 +54,12 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	if l.used == 0 && len(l.queue) == 0 {
 		l.since = now
 	}
-	before := l.counted(&s.cfg, now)
 	l.queue = append(l.queue, j)
 	l.bytes += size
 	s.backlog[l] = struct{}{}
-	s.allowed -= l.counted(&s.cfg, now) - before
+	if !l.unhealthy(now) {
+		s.allowed--
+	}
 	return s.pump(l, nil), created, false
 }
 
@@ -76,9 +77,11 @@ func (s *scheduler) measure(since time.Duration) {
 	s.ended = 0
 	queued := 0
 	for l := range s.backlog {
-		queued += l.counted(&s.cfg, now)
+		if !l.unhealthy(now) {
+			queued += len(l.queue)
+		}
 	}
-	s.allowed = max(minBacklog, int(s.rate*backlogOf(&s.cfg).Seconds())) - queued
+	s.allowed = max(minBacklog, int(s.rate*s.cfg.Wait.Seconds()*0.4)) - queued
 	if s.allowed > 0 {
 		close(s.more)
 		s.more = make(chan struct{})

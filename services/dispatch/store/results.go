@@ -178,10 +178,8 @@ func UpsertAttempts(tx *db.Tx, attempts []Attempt) {
 		c.errors, c.durations, c.started)
 }
 
-const sqlSelectSeqs = `SELECT d.company_id, d.subscription_id, max(d.seq)
-FROM unnest($1::UUID[], $2::UUID[]) AS u(c, s)
-JOIN delivery_attempts AS d ON d.company_id = u.c AND d.subscription_id = u.s
-GROUP BY d.company_id, d.subscription_id`
+const sqlSelectSeqs = `SELECT u.c, u.s, x.seq FROM unnest($1::UUID[], $2::UUID[]) AS u(c, s) CROSS JOIN LATERAL (
+  SELECT COALESCE(max(d.seq), 0) AS seq FROM delivery_attempts AS d WHERE d.company_id = u.c AND d.subscription_id = u.s) AS x`
 
 // LastAttempts reads where the history of each subscription ends.
 func LastAttempts(ctx context.Context, q db.Querier, keys []webhook.SubscriptionKey) (map[webhook.SubscriptionKey]int64, error) {
