@@ -16,9 +16,11 @@ var requestDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
 }, []string{"http_request_method", "http_response_status_code", "error_type"})
 
+// accepted is the series of nearly all requests.
+var accepted = requestDuration.WithLabelValues(http.MethodPost, strconv.Itoa(http.StatusOK), "")
+
 // Metrics returns the collectors of this package, to be registered once per process. Common series start at 0.
 func Metrics() []prometheus.Collector {
-	requestDuration.WithLabelValues(http.MethodPost, strconv.Itoa(http.StatusOK), "")
 	for _, kind := range []Kind{Timeout, Refused, TLS, DNS, Connect, Broken} {
 		requestDuration.WithLabelValues(http.MethodPost, "", string(kind))
 	}
@@ -27,6 +29,10 @@ func Metrics() []prometheus.Collector {
 
 // observe records a request. A response whose body did not arrive counts as an error.
 func observe(began time.Time, answer Answer, err error) {
+	if err == nil && answer.Status == http.StatusOK {
+		accepted.Observe(time.Since(began).Seconds())
+		return
+	}
 	status, kind := "", ""
 	var failure *Error
 	switch {

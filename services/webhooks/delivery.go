@@ -55,7 +55,7 @@ func (d DeliveryRecord) RecordID() string { return d.ID.String() }
 type DeliveryDetail struct {
 	DeliveryRecord
 	Payload  json.RawMessage   `json:"payload" doc:"the envelope; null when the log no longer has it"`
-	Attempts []DeliveryAttempt `json:"attempts" doc:"those among the last 100 attempts of the subscription, oldest first"`
+	Attempts []DeliveryAttempt `json:"attempts" doc:"oldest first; of the unsuccessful ones, those among the last 100 of the subscription"`
 }
 
 // DeliveryAttempt is one request to the receiver.
@@ -65,6 +65,15 @@ type DeliveryAttempt struct {
 	HTTPCode     *int          `json:"httpCode" nullable:"true"`
 	ErrorMessage *string       `json:"errorMessage" nullable:"true"`
 	DurationMs   int           `json:"durationMs"`
+}
+
+// successfulAttempt is the attempt that ended the delivery well; its row describes it.
+func (d *DeliveryRecord) successfulAttempt() (a DeliveryAttempt, ok bool) {
+	if d.Status != webhook.StateSuccess.String() || d.CompletedAt == nil || d.DurationMs == nil {
+		return a, false
+	}
+	began := d.CompletedAt.Std().Add(-time.Duration(*d.DurationMs) * time.Millisecond)
+	return DeliveryAttempt{Attempt: d.Attempt, StartedAt: jsontype.Time(began), HTTPCode: d.HTTPCode, DurationMs: *d.DurationMs}, true
 }
 
 // DeliveryFilter narrows the history of a subscription.

@@ -35,21 +35,41 @@ func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err er
 	return d, nil
 }
 
-const sqlSelectDelivery = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = $1 AND id = $2`
+// No index of its own serves these: each delivery would pay twice for it, when it is made and when it is over. A company has
+// few subscriptions, so the delivery is looked for below each.
+const (
+	sqlSelectDelivery = `SELECT d.* FROM webhook_subscriptions AS w CROSS JOIN LATERAL (
+ SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = w.company_id AND subscription_id = w.id AND id = $2
+ ORDER BY company_id, subscription_id, id LIMIT 1) AS d
+WHERE w.company_id = $1`
+	sqlSelectDeliveryOf = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND id = $3`
+	// Of a subscription that was deleted the deliveries remain.
+	sqlSelectNextSubscription = `SELECT subscription_id FROM deliveries WHERE company_id = $1 AND subscription_id > $2
+ORDER BY company_id, subscription_id, id LIMIT 1`
+)
 
 func (s *Service) selectDelivery(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (DeliveryRecord, error) {
-	rows, err := q.Query(ctx, sqlSelectDelivery, company, id)
-	if err != nil {
-		return DeliveryRecord{}, fmt.Errorf("select delivery: %w", err)
-	}
-	d, err := pgx.CollectExactlyOneRow(rows, s.scanDelivery)
-	if db.IsNoRows(err) {
-		return d, apierr.NotFound("WEBHOOK_DELIVERY", id.String())
+	d, err := s.oneDelivery(ctx, q, sqlSelectDelivery, company, id)
+	for sub := uuid.Nil; db.IsNoRows(err); {
+		if err = q.QueryRow(ctx, sqlSelectNextSubscription, company, sub).Scan(&sub); db.IsNoRows(err) {
+			return d, apierr.NotFound("WEBHOOK_DELIVERY", id.String())
+		}
+		if err == nil {
+			d, err = s.oneDelivery(ctx, q, sqlSelectDeliveryOf, company, sub, id)
+		}
 	}
 	if err != nil {
 		return d, fmt.Errorf("read delivery: %w", err)
 	}
 	return d, nil
+}
+
+func (s *Service) oneDelivery(ctx context.Context, q db.Querier, sql string, args ...any) (DeliveryRecord, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return DeliveryRecord{}, err
+	}
+	return pgx.CollectExactlyOneRow(rows, s.scanDelivery)
 }
 
 // The ids of a subscription's deliveries sort by the time of their events. A redelivery is younger than its event: those are
@@ -123,6 +143,8 @@ func (s *Service) collectDeliveries(ctx context.Context, sql string, args ...any
 const sqlSelectAttempts = `SELECT attempt, started_at, http_code, error, duration_ms FROM delivery_attempts
 WHERE company_id = $1 AND subscription_id = $2 AND delivery_id = $3 ORDER BY seq`
 
+// selectAttempts reads the attempts that the history still has. It holds the unsuccessful ones; a successful one is the last
+// of its delivery, whose row describes it. Releases before that stored the successful ones, too.
 func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) ([]DeliveryAttempt, error) {
 	rows, err := q.Query(ctx, sqlSelectAttempts, company, d.SubscriptionID, d.ID)
 	if err != nil {
@@ -131,6 +153,9 @@ func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d Deli
 	attempts, err := pgx.CollectRows(rows, pgx.RowToStructByPos[DeliveryAttempt])
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
+	}
+	if last, ok := d.successfulAttempt(); ok && !slices.ContainsFunc(attempts, func(a DeliveryAttempt) bool { return a.ErrorMessage == nil }) {
+		attempts = append(attempts, last)
 	}
 	return attempts, nil
 }

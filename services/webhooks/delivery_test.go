@@ -170,6 +170,66 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, 12, $8)`, r.company(), sub, seq, seq, id, se
 	}
 }
 
+// A success is described by the row of its delivery alone; releases before stored it with the other attempts, too.
+func TestDeliveryDetailOfASuccess(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	sub := r.subscribe()
+	done := time.Now().UTC().Truncate(time.Millisecond)
+	eventID, _ := r.log("order.created", uuid.New(), done)
+	id := r.delivery(sub, eventID, "order.created", 2, done)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		_, err := r.db.Exec(t.Context(), sql, append([]any{r.company(), sub, id}, args...)...)
+		require.NoError(t, err)
+	}
+	exec(`UPDATE deliveries SET attempt = 2, http_code = 204, duration_ms = 1500, completed_at = $4 WHERE company_id = $1 AND subscription_id = $2 AND id = $3`, done)
+	const insert = `INSERT INTO delivery_attempts (company_id, subscription_id, delivery_id, ring, seq, attempt, http_code, error, duration_ms, started_at)
+VALUES ($1, $2, $3, $4::INT2, $4::INT2, $4::INT2, $5, $6, 12, $7)`
+	exec(insert, 1, 500, "the receiver answered 500", done.Add(-time.Minute))
+	attempts := func() []any {
+		return r.Do(t, "GET", "/webhooks/deliveries/"+id.String(), nil).OK(200)["attempts"].([]any)
+	}
+	const layout = "2006-01-02T15:04:05.000Z"
+	failed := map[string]any{
+		"attempt": float64(1), "httpCode": float64(500), "errorMessage": "the receiver answered 500", "durationMs": float64(12),
+		"startedAt": done.Add(-time.Minute).Format(layout),
+	}
+	require.Equal(t, []any{failed, map[string]any{
+		"attempt": float64(2), "httpCode": float64(204), "errorMessage": nil, "durationMs": float64(1500),
+		"startedAt": done.Add(-1500 * time.Millisecond).Format(layout),
+	}}, attempts())
+
+	// As a release before has left it.
+	exec(insert, 2, 204, nil, done.Add(-12*time.Millisecond))
+	require.Equal(t, []any{failed, map[string]any{
+		"attempt": float64(2), "httpCode": float64(204), "errorMessage": nil, "durationMs": float64(12),
+		"startedAt": done.Add(-12 * time.Millisecond).Format(layout),
+	}}, attempts())
+}
+
+// The deliveries of a subscription that was deleted can still be read, those of another company never.
+func TestDeliveryIsFoundByItsID(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	now := time.Now().UTC()
+	var ids []string
+	for i := range 4 {
+		sub := r.Do(t, "POST", subscriptions, map[string]any{"url": hook + strconv.Itoa(i), "events": []string{"*"}}).OK(201)["id"].(string)
+		ids = append(ids, r.delivery(sub, eventIDAt(now), "order.created", 2, now).String())
+		if len(ids)%2 == 0 {
+			require.Equal(t, 204, r.Do(t, "DELETE", subscriptions+"/"+sub, nil).Status)
+		}
+	}
+	for _, id := range ids {
+		require.Equal(t, id, r.Do(t, "GET", "/webhooks/deliveries/"+id, nil).OK(200)["id"])
+	}
+	r.Do(t, "GET", "/webhooks/deliveries/"+uuid.NewString(), nil).Fault(404, "WEBHOOK_DELIVERY_NOT_FOUND")
+	other := setup(t)
+	other.subscribe()
+	other.Do(t, "GET", "/webhooks/deliveries/"+ids[0], nil).Fault(404, "WEBHOOK_DELIVERY_NOT_FOUND")
+}
+
 // eventIDAt is an event id of a moment.
 func eventIDAt(at time.Time) uuid.UUID {
 	id := uuid.Must(uuid.NewV7())

@@ -4,11 +4,16 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -18,7 +23,10 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/receiver"
 )
 
@@ -34,10 +42,21 @@ type platform struct {
 	*kit
 	api     *api
 	process *process // all roles, or the API alone
+	ops     string   // address of the metrics of all roles
 	shops   []*shop
+
+	hooks []*hook
 
 	mu      sync.Mutex
 	arrived map[string]time.Time // by id of the record
+}
+
+// hook is where the events of a company go.
+type hook struct {
+	company tenant.ID
+	id      uuid.UUID // of the subscription
+	url     *url.URL
+	signer  *webhook.Signer
 }
 
 // startPlatform subscribes every shop to all events.
@@ -46,8 +65,9 @@ func startPlatform(b *testing.B, shops int) *platform {
 	p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
 	state := b.TempDir()
 	address := freeAddress(b)
+	p.ops = freeAddress(b)
 	p.process = p.start("dev", "--demo-data=none", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
-		"--listen", address, "--ops-listen", freeAddress(b), "--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b))
+		"--listen", address, "--ops-listen", p.ops, "--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b))
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil
@@ -70,9 +90,16 @@ func (p *platform) open(address string, shops int) {
 	p.shops = p.api.shops(shops)
 	for _, s := range p.shops {
 		var made struct{ ID, Secret string }
-		url := srv.URL + "/hook/" + s.company.String()
-		p.api.create(s.token, "/webhooks/subscriptions", map[string]any{"url": url, "events": []string{"order.*"}}, &made)
+		address := srv.URL + "/hook/" + s.company.String()
+		p.api.create(s.token, "/webhooks/subscriptions", map[string]any{"url": address, "events": []string{"order.*"}}, &made)
 		require.NoError(p.b, hooks.SetSecret(s.company.String(), made.Secret))
+		h := &hook{company: s.company, id: uuid.MustParse(made.ID)}
+		var err error
+		h.url, err = url.Parse(address)
+		require.NoError(p.b, err)
+		h.signer, err = webhook.NewSigner(made.Secret, "")
+		require.NoError(p.b, err)
+		p.hooks = append(p.hooks, h)
 	}
 	for _, s := range p.shops {
 		p.first(s)
@@ -125,48 +152,114 @@ func (p *platform) order(s *shop) string {
 }
 
 // BenchmarkDeliveries puts events of 1 KB into the outbox in one transaction, and measures from its commit until the
-// last of them has arrived at its receiver: relay, broker, router, sender and results, all roles in one process.
+// last of them has arrived at its receiver: relay, broker, router, sender and results, all roles in one process. Then the
+// same client sends as many requests to the same receiver with nothing between them, which is the most that this machine
+// can do.
 //
 //   - deliveries/s: events over that time
+//   - direct/s: requests with nothing between client and receiver
+//   - of-direct: deliveries/s : direct/s
+//   - put-off: share of the deliveries that were parked before their attempt
 //   - peak-MB: most memory that the process has held
 func BenchmarkDeliveries(b *testing.B) {
 	p := startPlatform(b, deliveryShops)
 	for b.Loop() {
-		p.mu.Lock()
-		clear(p.arrived)
-		p.mu.Unlock()
-		before, beforeDB := p.process.cpu(), p.databaseCPU()
+		p.clear()
 		p.preload(preloaded)
-		committed := time.Now()
-		p.await(preloaded)
-		p.mu.Lock()
-		last := committed
-		for _, at := range p.arrived {
-			if at.After(last) {
-				last = at
-			}
-		}
-		p.mu.Unlock()
-		b.ReportMetric(preloaded/last.Sub(committed).Seconds(), "deliveries/s")
+		before, beforeDB, beforeParked := p.process.cpu(), p.databaseCPU(), p.parked()
+		delivered := p.throughput()
+		b.ReportMetric((p.parked()-beforeParked)/preloaded, "put-off")
 		reportCPU(b, "roles-µs/delivery", p.process.cpu()-before, preloaded)
 		reportCPU(b, "database-µs/delivery", p.databaseCPU()-beforeDB, preloaded)
+		p.clear()
+		go p.direct(preloaded)
+		direct := p.throughput()
+		b.ReportMetric(delivered, "deliveries/s")
+		b.ReportMetric(direct, "direct/s")
+		b.ReportMetric(delivered/direct, "of-direct")
 	}
 	b.ReportMetric(p.process.peakMB(), "peak-MB")
 	b.ReportMetric(0, "ns/op")
 }
 
-// preload raises events as orders do.
+// parked is how many deliveries were parked so far.
+func (p *platform) parked() (n float64) {
+	p.b.Helper()
+	status, body, err := fasthttp.Get(nil, "http://"+p.ops+"/metrics")
+	require.NoError(p.b, err)
+	require.Equal(p.b, fasthttp.StatusOK, status)
+	for line := range strings.Lines(string(body)) {
+		if !strings.HasPrefix(line, "tradegrid_lane_parked{") {
+			continue
+		}
+		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:len(line)-1], 64)
+		require.NoError(p.b, err)
+		n += v
+	}
+	return n
+}
+
+func (p *platform) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.arrived)
+}
+
+// throughput waits until all events have arrived and returns how many a second did.
+func (p *platform) throughput() float64 {
+	p.b.Helper()
+	began := time.Now()
+	p.await(preloaded)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := began
+	for _, at := range p.arrived {
+		if at.After(last) {
+			last = at
+		}
+	}
+	return preloaded / last.Sub(began).Seconds()
+}
+
+// inFlight is how many requests the sender has under way at one host.
+const inFlight = 16
+
+// direct sends events as the sender does, and does nothing else.
+func (p *platform) direct(n int) {
+	client := egress.New(egress.Config{AllowInsecure: true, AllowPrivate: true})
+	defer client.Close()
+	now := time.Now().UTC()
+	var next atomic.Int64
+	var all sync.WaitGroup
+	for range inFlight {
+		all.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				h, event := p.hooks[i%len(p.hooks)], uuid.Must(uuid.NewV7())
+				body := orderCreated(h.company, uuid.Must(uuid.NewV7()), event, now)
+				header := make(http.Header, 16)
+				h.signer.Sign(header, webhook.Attempt{
+					Event: "order.created", EventID: event.String(), DeliveryID: webhook.DeliveryID(event, h.id, 0).String(),
+					WebhookID: h.id.String(), Number: 1, At: time.Now(),
+				}, body)
+				if answer, err := client.Post(context.Background(), h.url, header, body); err != nil || answer.Status != http.StatusOK {
+					p.b.Errorf("request: %d %v", answer.Status, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+// preload raises events as orders do, each at a position of its own.
 func (p *platform) preload(n int) {
 	p.b.Helper()
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	filler := fmt.Sprintf("%0700d", 0)
 	err := p.db.RunTx(p.b.Context(), "bench.preload", func(ctx context.Context, tx *db.Tx) error {
 		for i := range n {
-			s, id, event := p.shops[i%len(p.shops)], uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
-			body := fmt.Appendf(nil, `{"event":"order.created","companyId":%q,"occurredAt":%q,"actorId":"system","data":{"id":%q,"version":1,"note":%q},"eventId":%q}`,
-				s.company, now.Format("2006-01-02T15:04:05.000Z"), id, filler, event)
-			err := outbox.Append(ctx, tx, s.company, outbox.Message{
-				ID: event, Name: "order.created", AggType: "order", AggID: id, Version: 1, Pos: now.UnixMicro(), Payload: body, CreatedAt: now,
+			h, id, event := p.hooks[i%len(p.hooks)], uuid.Must(uuid.NewV7()), uuid.Must(uuid.NewV7())
+			err := outbox.Append(ctx, tx, h.company, outbox.Message{
+				ID: event, Name: "order.created", AggType: "order", AggID: id, Version: 1, Pos: now.UnixMicro() + int64(i),
+				Payload: orderCreated(h.company, id, event, now), CreatedAt: now,
 			})
 			if err != nil {
 				return err
@@ -175,6 +268,14 @@ func (p *platform) preload(n int) {
 		return nil
 	}, db.ReadCommitted())
 	require.NoError(p.b, err)
+}
+
+var filler = fmt.Sprintf("%0700d", 0)
+
+// orderCreated is the body of an event of 1 KB.
+func orderCreated(company tenant.ID, order, event uuid.UUID, at time.Time) []byte {
+	return fmt.Appendf(nil, `{"event":"order.created","companyId":%q,"occurredAt":%q,"actorId":"system","data":{"id":%q,"version":1,"note":%q},"eventId":%q}`,
+		company, at.Format(webhook.TimeLayout), order, filler, event)
 }
 
 // BenchmarkLatency places orders over the API at a steady rate and measures how long their webhooks take,

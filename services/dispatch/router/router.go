@@ -91,6 +91,7 @@ type Router struct {
 	client   *kgo.Client
 	out      producer // client, unless a test makes it fail
 	dead     *deadletter.Writer
+	tracer   trace.Tracer
 	now      func() time.Time
 }
 
@@ -107,7 +108,7 @@ func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) 
 	}
 	return &Router{
 		cfg: cfg, db: d, registry: registry, modules: modules, subs: subs,
-		client: client, out: client, dead: deadletter.New(client), now: time.Now,
+		client: client, out: client, dead: deadletter.New(client), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"), now: time.Now,
 	}, nil
 }
 
@@ -254,11 +255,12 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 
 // startSpan continues the trace of the request that caused the event.
 func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
-	carrier := propagation.MapCarrier{"traceparent": e.TraceParent, "tracestate": e.TraceState}
-	ctx = propagation.TraceContext{}.Extract(ctx, carrier)
-	//nolint:spancheck // the span lives until the event was routed
-	_, span := r.cfg.Tracer.Tracer("tradegrid/dispatch").Start(ctx, "process "+topics.Events, trace.WithSpanKind(trace.SpanKindConsumer),
-		trace.WithAttributes(
+	if e.TraceParent != "" {
+		ctx = propagation.TraceContext{}.Extract(ctx, propagation.MapCarrier{"traceparent": e.TraceParent, "tracestate": e.TraceState})
+	}
+	_, span := r.tracer.Start(ctx, "process "+topics.Events, trace.WithSpanKind(trace.SpanKindConsumer))
+	if span.IsRecording() { // most are not sampled
+		span.SetAttributes(
 			attribute.String("messaging.system", "kafka"),
 			attribute.String("messaging.operation.name", "process"),
 			attribute.String("messaging.operation.type", "process"),
@@ -269,8 +271,9 @@ func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 			attribute.String("messaging.message.id", e.ID.String()),
 			attribute.String("app.company.id", e.Company.String()),
 			attribute.String("app.event", e.Type.Name),
-		))
-	return span //nolint:spancheck // as above
+		)
+	}
+	return span
 }
 
 // match lists the deliveries of the events, in the order of the events.
@@ -290,7 +293,9 @@ func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, er
 			continue
 		}
 		routedEvents.WithLabelValues("matched").Inc()
-		e.span.SetAttributes(attribute.Int("app.deliveries", len(found)))
+		if e.span.IsRecording() {
+			e.span.SetAttributes(attribute.Int("app.deliveries", len(found)))
+		}
 		for _, m := range found {
 			all = append(all, newDelivery(m))
 		}

@@ -77,6 +77,10 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 	case success:
 		// Also when a former owner of the partition has stored a failure of this attempt meanwhile.
 		res.State, res.Most, res.Completed = webhook.StateSuccess, math.MaxInt16, &moment
+		if a != nil {
+			// The history shows when the attempt began as the end less the duration, both in milliseconds.
+			moment = res.Started.Truncate(time.Millisecond).Add(res.Took.Truncate(time.Millisecond))
+		}
 	case deadLetter:
 		res.State, res.Most, res.Completed = webhook.StateFailed, math.MaxInt16, &moment
 		if d.reason != "" {

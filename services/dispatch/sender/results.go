@@ -233,11 +233,12 @@ func (r *results) writeOnce(ctx context.Context, batch []*result, changes map[we
 	return nil
 }
 
-// history numbers the attempts of a batch. It drops those that would be overwritten by others of the batch.
+// history numbers the unsuccessful attempts of a batch: a successful one is described by the row of its delivery. It drops
+// those that would be overwritten by others of the batch.
 func (r *results) history(ctx context.Context, batch []*result) ([]store.Attempt, map[webhook.SubscriptionKey]int64, error) {
 	tried := map[webhook.SubscriptionKey][]*result{}
 	for _, res := range batch {
-		if res.Tried {
+		if res.Tried && !res.Succeeded() {
 			tried[res.Subscription] = append(tried[res.Subscription], res)
 		}
 	}

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -19,8 +20,13 @@ const maxRows = 1000
 
 const sqlInsertDeliveries = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at)
 SELECT u.c, u.s, u.i, u.e, u.n, 0, 0, u.at, $7, false, $8, $8
-FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[]) AS u(c, s, i, e, n, at)
-ON CONFLICT (company_id, subscription_id, id) DO NOTHING RETURNING id`
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[]) AS u(c, s, i, e, n, at)`
+
+// sqlInsertMissing is for batches of which some rows exist. Such batches are rare, and looking for a conflict before each
+// row costs a record of the log more.
+const sqlInsertMissing = sqlInsertDeliveries + ` ON CONFLICT (company_id, subscription_id, id) DO NOTHING`
+
+var errExists = errors.New("some deliveries exist")
 
 const sqlSelectDeliveryStates = `SELECT d.id, d.state, d.attempt, d.next_attempt_at IS NULL
 FROM deliveries AS d JOIN unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
@@ -43,9 +49,16 @@ func Insert(ctx context.Context, d *db.DB, deliveries []*NewDelivery, now, expir
 		return cmp.Or(a.Subscription.Compare(b.Subscription), slices.Compare(a.ID[:], b.ID[:]))
 	})
 	for chunk := range slices.Chunk(sorted, maxRows) {
-		err := d.RunTx(ctx, "router.deliveries", func(ctx context.Context, tx *db.Tx) error {
-			return insert(ctx, tx, chunk, now, expires)
+		c := newColumns(chunk, now)
+		err := d.RunTx(ctx, "router.deliveries", func(_ context.Context, tx *db.Tx) error {
+			tx.Queue(sqlInsertDeliveries, c.args(now, expires)...).OnConstraint(primaryKey, errExists)
+			return nil
 		}, db.ReadCommitted(), db.Repeatable())
+		if errors.Is(err, errExists) {
+			err = d.RunTx(ctx, "router.repeated", func(ctx context.Context, tx *db.Tx) error {
+				return c.insertMissing(ctx, tx, now, expires)
+			}, db.ReadCommitted(), db.Repeatable())
+		}
 		if err != nil {
 			return fmt.Errorf("insert deliveries: %w", err)
 		}
@@ -53,40 +66,43 @@ func Insert(ctx context.Context, d *db.DB, deliveries []*NewDelivery, now, expir
 	return nil
 }
 
-func insert(ctx context.Context, tx *db.Tx, chunk []*NewDelivery, now, expires time.Time) error {
-	var (
-		keys   []DeliveryKey
-		events []uuid.UUID
-		names  []string
-		next   []*time.Time
-	)
-	byID := make(map[uuid.UUID]*NewDelivery, len(chunk))
-	for _, v := range chunk {
-		if byID[v.ID] != nil {
+const primaryKey = "deliveries_pkey"
+
+// newDeliveries are rows to be inserted, by column.
+type newDeliveries struct {
+	companies, subscriptions, ids, events []uuid.UUID
+	names                                 []string
+	next                                  []*time.Time
+	byID                                  map[uuid.UUID]*NewDelivery
+}
+
+// newColumns marks the repeats within the rows as known and leaves them out.
+func newColumns(rows []*NewDelivery, now time.Time) *newDeliveries {
+	c := &newDeliveries{byID: make(map[uuid.UUID]*NewDelivery, len(rows))}
+	keys := make([]DeliveryKey, 0, len(rows))
+	for _, v := range rows {
+		if c.byID[v.ID] != nil {
 			v.Known = true // the same event twice in a batch
 			continue
 		}
-		v.Known, byID[v.ID] = false, v
-		keys, events, names = append(keys, v.DeliveryKey), append(events, v.EventID), append(names, v.Event)
+		v.Known, c.byID[v.ID] = false, v
 		at := &now
 		if v.Parked {
 			at = nil
 		}
-		next = append(next, at)
+		keys, c.events, c.names, c.next = append(keys, v.DeliveryKey), append(c.events, v.EventID), append(c.names, v.Event), append(c.next, at)
 	}
-	companies, subs, ids := columns(keys)
-	rows, err := tx.Query(ctx, sqlInsertDeliveries, companies, subs, ids, events, names, next, expires, now)
-	if err != nil {
-		return err
-	}
-	inserted, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	if err != nil || len(inserted) == len(ids) {
-		return err
-	}
-	for _, id := range inserted {
-		delete(byID, id)
-	}
-	rows, err = tx.Query(ctx, sqlSelectDeliveryStates, companies, subs, ids)
+	c.companies, c.subscriptions, c.ids = columns(keys)
+	return c
+}
+
+func (c *newDeliveries) args(now, expires time.Time) []any {
+	return []any{c.companies, c.subscriptions, c.ids, c.events, c.names, c.next, expires, now}
+}
+
+func (c *newDeliveries) insertMissing(ctx context.Context, tx *db.Tx, now, expires time.Time) error {
+	// Before the insert: afterwards, rows of this transaction would look like those of another router.
+	rows, err := tx.Query(ctx, sqlSelectDeliveryStates, c.companies, c.subscriptions, c.ids)
 	if err != nil {
 		return err
 	}
@@ -97,10 +113,12 @@ func insert(ctx context.Context, tx *db.Tx, chunk []*NewDelivery, now, expires t
 		parked  bool
 	)
 	_, err = pgx.ForEachRow(rows, []any{&id, &state, &attempt, &parked}, func() error {
-		if v := byID[id]; v != nil {
-			v.Known = state != webhook.StatePending || attempt > 0 || parked
-		}
+		c.byID[id].Known = state != webhook.StatePending || attempt > 0 || parked
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	_, err = tx.Exec(ctx, sqlInsertMissing, c.args(now, expires)...)
 	return err
 }

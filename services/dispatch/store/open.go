@@ -34,15 +34,16 @@ FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
 JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i
 LEFT JOIN events AS e ON e.company_id = d.company_id AND e.id = d.event_id`
 
+// Why "state + 0": see sqlUpdateDeliveries.
 const sqlReopen = `UPDATE deliveries SET next_attempt_at = $5, updated_at = $5
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[]) AS u(c, s, i, a)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state = 0 AND deliveries.attempt = u.a`
+ AND deliveries.state + 0 = 0 AND deliveries.attempt = u.a`
 
 const sqlCloseFailed = `UPDATE deliveries SET state = 3, error = u.err, next_attempt_at = NULL, completed_at = $6, updated_at = $6
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::TEXT[]) AS u(c, s, i, a, err)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state < 2 AND deliveries.attempt = u.a`
+ AND deliveries.state + 0 < 2 AND deliveries.attempt = u.a`
 
 // sqlSelectOldest looks at the first open delivery of each subscription.
 const sqlSelectOldest = `SELECT CASE WHEN w.is_active AND w.status = 'active' AND w.breaker_opens = 0 AND (w.last_failure_at IS NULL OR w.last_success_at >= w.last_failure_at)
