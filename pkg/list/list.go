@@ -64,6 +64,10 @@ type Spec struct {
 	Default string // sort used, descending, when the client names none; default createdAt
 
 	Platform bool // a list over all companies: no condition on the company
+
+	// The records are never deleted, each change of a column that a condition may name sets Updated, and From is a table.
+	// Large totals are corrected by what has changed then, not counted again; see docs/architecture.md#lists.
+	Permanent bool
 }
 
 // Page is the envelope of a list; see docs/reference/conventions.md#lists.
@@ -88,6 +92,7 @@ type Query struct {
 	where   []string
 	args    []any
 	now     time.Time
+	foreign bool // a condition reads other tables
 
 	seekFrom *place // the page lies behind it
 	skip     int64  // records between seekFrom, or the start, and the page
@@ -124,6 +129,7 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 // Where adds a condition; each ? is replaced by the placeholder of the next argument.
 func (q *Query) Where(condition string, args ...any) {
 	condition, args = single(condition, args)
+	q.foreign = q.foreign || strings.Contains(condition, "SELECT ")
 	var b strings.Builder
 	first, rest, _ := strings.Cut(condition, "?")
 	b.WriteString(first)

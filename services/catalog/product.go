@@ -136,7 +136,7 @@ type ProductFilter struct {
 
 var (
 	products    = resource.Of[Product]("products", "PRODUCT")
-	productList = list.Of[Product, ProductFilter]("products")
+	productList = list.Of[Product, ProductFilter]("products", list.Spec{Permanent: true})
 )
 
 // Normalise copies the product ids in the cost components to their own column, which queries use.

@@ -44,7 +44,7 @@ type Filter struct {
 	Overdue       bool       `query:"overdue" doc:"deals without an outcome whose next action or due date has passed"`
 }
 
-var items = list.Of[ListItem, Filter]("deals")
+var items = list.Of[ListItem, Filter]("deals", list.Spec{Permanent: true})
 
 // List returns a page of deals.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
