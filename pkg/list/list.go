@@ -93,10 +93,18 @@ type Query struct {
 	args    []any
 	now     time.Time
 	foreign bool // a condition reads other tables
+	found   []found
 
 	seekFrom *place // the page lies behind it
 	skip     int64  // records between seekFrom, or the start, and the page
 	counted  *int64 // along with the page
+}
+
+// found is a condition of [Query.WhereFound].
+type found struct {
+	where    int // index of the condition
+	from, to int // its arguments
+	asked    any
 }
 
 // New returns the query of a company's list. sort is the resource's sort parameter.
@@ -124,6 +132,14 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 		faults.Add("cursor", apierr.Conflict, "cannot be combined with page; send one of them")
 	}
 	return q, faults.Err()
+}
+
+// WhereFound adds a condition with arguments that the client did not send, such as the time, or all ids below one. A cursor
+// is valid as long as the client asks for the same, even if the arguments differ by then.
+func (q *Query) WhereFound(asked any, condition string, args ...any) {
+	from := len(q.args)
+	q.Where(condition, args...)
+	q.found = append(q.found, found{len(q.where) - 1, from, len(q.args), asked})
 }
 
 // Where adds a condition; each ? is replaced by the placeholder of the next argument.

@@ -244,3 +244,24 @@ func TestSegmentsCoverAllTime(t *testing.T) {
 		require.Empty(t, s.grow(now.Add(s.width+time.Second)))
 	}
 }
+
+// A cursor belongs to what the client asked for, not to what was found for it; a total belongs to both.
+func TestCursorsOutliveWhatWasFound(t *testing.T) {
+	t.Parallel()
+	company := tenant.NewID()
+	query := func(asked string, ids ...uuid.UUID) *Query {
+		q, err := New(Spec{From: "things"}, company, Params{PageSize: 1}, "")
+		require.NoError(t, err)
+		q.Where("color = ?", "red")
+		q.WhereFound(asked, "kind = ANY(?::UUID[])", ids)
+		return q
+	}
+	a, b := uuid.New(), uuid.New()
+	first, more, other := query("x", a), query("x", a, b), query("y", a)
+	require.Equal(t, first.digest(), more.digest())
+	require.NotEqual(t, first.digest(), other.digest())
+	require.NotEqual(t, first.orderKey(), more.orderKey())
+	require.Len(t, more.args, 3, "the condition itself is kept")
+	require.Equal(t, []uuid.UUID{a, b}, more.args[2])
+	require.False(t, more.foreign)
+}

@@ -2,6 +2,8 @@
 
 CREATE INDEX IF NOT EXISTS orders_status_sort_idx ON orders (company_id, status, id);
 
+CREATE INDEX IF NOT EXISTS orders_created_by_idx ON orders (company_id, created_by_id, created_at, id);
+
 CREATE INDEX IF NOT EXISTS products_model_und_idx ON products (company_id, (model COLLATE und), id);
 
 CREATE INDEX IF NOT EXISTS clients_status_idx ON clients (company_id, status, created_at, id);
