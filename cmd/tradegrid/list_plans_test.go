@@ -205,7 +205,7 @@ func TestLargeListsLookAtFewRecords(t *testing.T) {
 				if isRange(filter) && sort != "" {
 					continue // no index has the order of one column within a range of another
 				}
-				if filter == "groupBy=product" && strings.Contains(sort, "qty") {
+				if strings.HasPrefix(filter, "groupBy=product") && strings.Contains(sort, "qty") {
 					continue // the order of sums takes all of them
 				}
 				query := strings.Trim(filter+"&"+sort, "&")
