@@ -148,7 +148,9 @@ func newLists(d *db.DB) *list.Node {
 	if d == nil {
 		return nil
 	}
-	return list.NewNode(list.NodeConfig{Conns: int(d.Pool().Config().MaxConns)})
+	n := list.NewNode(list.NodeConfig{Conns: int(d.Pool().Config().MaxConns)})
+	d.OnWritten(n.Wrote)
+	return n
 }
 
 // Check validates the flags of the API.

@@ -183,7 +183,7 @@ func jobTypes() []string {
 
 // newWorker makes the worker of an API node.
 func (all *domains) newWorker(parallel int, log *slog.Logger) *job.Worker {
-	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Stored: all.lists.Wrote, Log: log})
+	return job.NewWorker(job.Config{DB: all.db, Owner: nodeName(), Handlers: all.jobHandlers(), Parallel: parallel, Log: log})
 }
 
 // documentItems reads the items of document lines: products from the catalog and services from the offerings.

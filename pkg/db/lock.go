@@ -29,6 +29,7 @@ var errReadsMore = errors.New("the transaction reads more than the record that i
 // still running, and one that sees this change but not the changes of the first. Reads outside transactions, which run
 // at REPEATABLE READ, can see the same.
 func (t *Tx) Lock(ctx context.Context, sql string, args ...any) pgx.Row {
+	t.run.note(sql, args)
 	if err := t.LockInProcess(ctx, keyOf(args)); err != nil {
 		return failedRows{err}
 	}

@@ -52,6 +52,9 @@ type txRun struct {
 	mayLower   bool     // [Tx.Lock] may lower the isolation
 	ends       []func() // see [Tx.OnEnd]
 	signals    []int32  // see [Tx.Signal]
+
+	listened bool // somebody wants to know the tables that were changed
+	changed  map[changedTable]struct{}
 }
 
 // Option changes how a transaction runs.
@@ -94,7 +97,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == ""}
+	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == "", listened: d.written.any()}
 	defer r.end(d)
 	fn = o.mark(fn)
 	showTx(name)
@@ -123,6 +126,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 var errTryAgain = errors.New("try the transaction again")
 
 func (r *txRun) end(d *DB) {
+	d.written.tell(r.changed)
 	for _, fn := range r.ends {
 		fn()
 	}

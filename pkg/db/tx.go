@@ -52,6 +52,7 @@ type Queued struct {
 
 // Query sends the queued writes and then runs a statement.
 func (t *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
+	t.run.note(sql, args)
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
@@ -60,6 +61,7 @@ func (t *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 
 // QueryRow sends the queued writes and then runs a statement that returns at most one row.
 func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
+	t.run.note(sql, args)
 	if err := t.ready(ctx); err != nil {
 		return failedRows{err}
 	}
@@ -68,6 +70,7 @@ func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 
 // Exec sends the queued writes and then runs a statement.
 func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
+	t.run.note(sql, args)
 	if err := t.ready(ctx); err != nil {
 		return pgconn.CommandTag{}, err
 	}
@@ -76,6 +79,9 @@ func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 
 // SendBatch sends the queued writes and then runs a batch.
 func (t *Tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
+	for _, q := range b.QueuedQueries {
+		t.run.note(q.SQL, q.Arguments)
+	}
 	if err := t.ready(ctx); err != nil {
 		return failedBatch{err}
 	}
@@ -102,6 +108,7 @@ func (t *Tx) send(ctx context.Context) error {
 
 // Queue adds a write, to be sent with the others before COMMIT or before the next statement.
 func (t *Tx) Queue(sql string, args ...any) *Queued {
+	t.run.note(sql, args)
 	q := &Queued{sql: sql, args: args, expect: -1}
 	t.queue = append(t.queue, q)
 	return q

@@ -306,9 +306,6 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	if err == nil && resp == nil {
 		resp, err = run(ctx, r)
 	}
-	if o.Mutating() && r.call.Principal != nil {
-		a.cfg.Lists.Wrote(r.call.Company) // also after an error, whose transaction may have been committed
-	}
 	if err == nil {
 		err = r.storeResponse(ctx, resp)
 	}

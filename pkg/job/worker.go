@@ -24,14 +24,13 @@ import (
 // Config configures a [Worker]. Zero values take the defaults named beside the fields.
 type Config struct {
 	DB       *db.DB
-	Owner    string                  // name of this process, unique; required
-	Handlers []Handler               // jobs of other types are left to other workers
-	Parallel int                     // jobs at a time; 2
-	Lease    time.Duration           // how long a job of a dead worker waits for the next one; 30 s. A step may take half of it
-	Slice    time.Duration           // how long a job runs before others get their turn; 2 s
-	Every    time.Duration           // interval between looks for jobs; 1 s
-	Retry    time.Duration           // pause before the first repeat of a failed step, doubling; 1 s
-	Stored   func(company tenant.ID) // called after each stored step; may be nil
+	Owner    string        // name of this process, unique; required
+	Handlers []Handler     // jobs of other types are left to other workers
+	Parallel int           // jobs at a time; 2
+	Lease    time.Duration // how long a job of a dead worker waits for the next one; 30 s. A step may take half of it
+	Slice    time.Duration // how long a job runs before others get their turn; 2 s
+	Every    time.Duration // interval between looks for jobs; 1 s
+	Retry    time.Duration // pause before the first repeat of a failed step, doubling; 1 s
 	Log      *slog.Logger
 }
 
@@ -321,9 +320,6 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 		return false, err
 	}
 	failpoint.Pass("job.stored")
-	if w.cfg.Stored != nil {
-		w.cfg.Stored(h.Company)
-	}
 	stepDuration.WithLabelValues(h.handler.Name).Observe(time.Since(began).Seconds())
 	h.Steps, h.Done, h.Total, h.Bytes, h.tries = h.Steps+1, p.Done, p.Total, h.Bytes+int64(len(p.Result)), 0
 	if p.End {

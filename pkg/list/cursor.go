@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -31,7 +32,15 @@ func (q *Query) cursorAt(last lastRow) string {
 
 // digest hashes the client's conditions.
 func (q *Query) digest() string {
-	h := hashOf(q.where, q.args)
+	where, args := slices.Clone(q.where), slices.Clone(q.args)
+	for _, f := range q.found {
+		where[f.where] = ""
+		for i := f.from; i < f.to; i++ {
+			args[i] = nil
+		}
+		args = append(args, f.asked)
+	}
+	h := hashOf(where, args)
 	return base64.RawURLEncoding.EncodeToString(h[:9])
 }
 

@@ -64,6 +64,10 @@ type Spec struct {
 	Default string // sort used, descending, when the client names none; default createdAt
 
 	Platform bool // a list over all companies: no condition on the company
+
+	// The records are never deleted, each change of a column that a condition may name sets Updated, and From is a table.
+	// Large totals are corrected by what has changed then, not counted again; see docs/architecture.md#lists.
+	Permanent bool
 }
 
 // Page is the envelope of a list; see docs/reference/conventions.md#lists.
@@ -88,10 +92,19 @@ type Query struct {
 	where   []string
 	args    []any
 	now     time.Time
+	foreign bool // a condition reads other tables
+	found   []found
 
 	seekFrom *place // the page lies behind it
 	skip     int64  // records between seekFrom, or the start, and the page
 	counted  *int64 // along with the page
+}
+
+// found is a condition of [Query.WhereFound].
+type found struct {
+	where    int // index of the condition
+	from, to int // its arguments
+	asked    any
 }
 
 // New returns the query of a company's list. sort is the resource's sort parameter.
@@ -121,9 +134,18 @@ func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 	return q, faults.Err()
 }
 
+// WhereFound adds a condition with arguments that the client did not send, such as the time, or all ids below one. A cursor
+// is valid as long as the client asks for the same, even if the arguments differ by then.
+func (q *Query) WhereFound(asked any, condition string, args ...any) {
+	from := len(q.args)
+	q.Where(condition, args...)
+	q.found = append(q.found, found{len(q.where) - 1, from, len(q.args), asked})
+}
+
 // Where adds a condition; each ? is replaced by the placeholder of the next argument.
 func (q *Query) Where(condition string, args ...any) {
 	condition, args = single(condition, args)
+	q.foreign = q.foreign || strings.Contains(condition, "SELECT ")
 	var b strings.Builder
 	first, rest, _ := strings.Cut(condition, "?")
 	b.WriteString(first)

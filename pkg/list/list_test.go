@@ -113,6 +113,17 @@ func setup(t *testing.T) kit {
 	return kit{apitest.New(t, d, register(d)).Company(), d}
 }
 
+const sqlInsertBook = `INSERT INTO books (company_id, id, title, pages, price, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+
+func newBookOf(title string) book {
+	return book{ID: record.NewID(), Title: title, Meta: record.New(time.Now())}
+}
+
+func (b book) args(company tenant.ID) []any {
+	return []any{company, b.ID, b.Title, b.Pages, b.price, list.SearchText([]string{b.Title}), b.Version, b.EvPos, b.CreatedAt, b.UpdatedAt}
+}
+
+// add stores a book as another process would: no node of this one hears of it.
 func (f kit) add(t *testing.T, company tenant.ID, b book) book {
 	t.Helper()
 	if b.ID == uuid.Nil {
@@ -121,8 +132,7 @@ func (f kit) add(t *testing.T, company tenant.ID, b book) book {
 	if b.Version == 0 {
 		b.Meta = record.New(time.Now())
 	}
-	_, err := f.db.Exec(t.Context(), `INSERT INTO books (company_id, id, title, pages, price, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		company, b.ID, b.Title, b.Pages, b.price, list.SearchText([]string{b.Title}), b.Version, b.EvPos, b.CreatedAt, b.UpdatedAt)
+	_, err := f.db.Exec(t.Context(), sqlInsertBook, b.args(company)...)
 	require.NoError(t, err)
 	return b
 }

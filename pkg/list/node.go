@@ -23,12 +23,13 @@ import (
 type Node struct {
 	cfg    NodeConfig
 	totals *lru.Cache[key, total]
+	parted *lru.Cache[key, *segments] // totals of large lists
 	places *lru.Cache[key, []place]
 	slow   *lru.Cache[key, time.Time] // statements that took too long, and when
 
 	mu      sync.Mutex
 	flights map[key]*flight
-	wrote   map[tenant.ID]time.Time // last changes of companies; those older than Keep may be missing
+	wrote   map[written]time.Time // last changes; those older than Keep may be missing
 	swept   time.Time
 
 	pages, counts *slots
@@ -40,6 +41,7 @@ type NodeConfig struct {
 	Keep  time.Duration // how long a total is used after its count began; default 4 s
 	Limit time.Duration // of one statement; default 1 s
 	Skip  int           // records that a page may skip by reading them, before its place is looked up; default 1000
+	Large int64         // a total from which on it is kept in segments, if the list allows it; default 5000
 }
 
 // TooExpensive is the code of a list that would take longer than the limit.
@@ -63,47 +65,61 @@ type total struct {
 	began time.Time // before its snapshot was taken
 }
 
-const remembered = 10_000 // totals, lists with deep pages, and slow statements that a node remembers
+const (
+	remembered = 10_000 // totals, lists with deep pages, and slow statements that a node remembers
+	segmented  = 1000   // totals in segments that it remembers
+)
 
 // NewNode returns a node.
 func NewNode(cfg NodeConfig) *Node {
 	cfg.Conns, cfg.Keep, cfg.Limit, cfg.Skip = max(cfg.Conns, 4), cmp.Or(cfg.Keep, 4*time.Second), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000)
+	cfg.Large = cmp.Or(cfg.Large, 5000)
 	return &Node{
-		cfg: cfg, totals: cache[total](), places: cache[[]place](), slow: cache[time.Time](),
-		flights: map[key]*flight{}, wrote: map[tenant.ID]time.Time{}, swept: time.Now(),
+		cfg: cfg, totals: cache[total](remembered), parted: cache[*segments](segmented), places: cache[[]place](remembered), slow: cache[time.Time](remembered),
+		flights: map[key]*flight{}, wrote: map[written]time.Time{}, swept: time.Now(),
 		pages: newSlots(cfg.Conns / 2), counts: newSlots(cfg.Conns / 4),
 	}
 }
 
-func cache[V any]() *lru.Cache[key, V] {
-	c, err := lru.New[key, V](remembered)
+func cache[V any](size int) *lru.Cache[key, V] {
+	c, err := lru.New[key, V](size)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
 	return c
 }
 
-// Wrote says that this process may have changed records of the company. Call it after the commit and before the answer:
-// what was counted before is not used for the company any more.
-func (n *Node) Wrote(company tenant.ID) {
-	if n == nil {
-		return
-	}
+// written is a table of a company that was changed; the zero company stands for any.
+type written struct {
+	company tenant.ID
+	table   string
+}
+
+// Wrote says that this process may have changed records of the company in the table; a zero company stands for any of them.
+// Call it after the commit and before the answer: what was read of the table before is not used for the company any more.
+func (n *Node) Wrote(company tenant.ID, table string) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.wrote[company] = now
+	n.wrote[written{company, table}] = now
 	if now.Sub(n.swept) > n.cfg.Keep {
-		maps.DeleteFunc(n.wrote, func(_ tenant.ID, at time.Time) bool { return now.Sub(at) > n.cfg.Keep })
+		maps.DeleteFunc(n.wrote, func(_ written, at time.Time) bool { return now.Sub(at) > n.cfg.Keep })
 		n.swept = now
 	}
 }
 
-// lastWrite is the time after which a count shows all changes of the company that were answered by this process.
-func (n *Node) lastWrite(company tenant.ID) time.Time {
+// lastWrite is the time after which a read shows all changes of the company to the tables that this process has answered.
+func (n *Node) lastWrite(company tenant.ID, tables []string) (last time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.wrote[company]
+	for _, t := range tables {
+		for _, c := range [2]tenant.ID{company, {}} {
+			if at := n.wrote[written{c, t}]; at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last
 }
 
 // flight is a count that is waiting or under way.
@@ -144,12 +160,15 @@ func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func
 	}
 }
 
+// countPatience is how long a count may take, in limits of a statement.
+const countPatience = 30
+
 // fly starts a count, which goes on when the request that asked for it ends.
 func (n *Node) fly(ctx context.Context, k key, count func(context.Context) (int64, error)) *flight {
 	f := &flight{done: make(chan struct{})}
 	n.flights[k] = f
 	go func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*n.cfg.Limit)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countPatience*n.cfg.Limit)
 		defer cancel()
 		f.err = n.limited(ctx, n.counts, k, func() (err error) {
 			f.began = time.Now()

@@ -38,11 +38,13 @@ func (c *counter) count(context.Context) (int64, error) {
 	return n, c.err
 }
 
+const table = "things" // that all of these lists read
+
 func keyFor(company tenant.ID, what string) key { return key{company, hashOf([]string{what}, nil)} }
 
 func (n *Node) ask(t *testing.T, k key, c *counter) int64 {
 	t.Helper()
-	got, err := n.total(t.Context(), k, n.lastWrite(k.company), c.count)
+	got, err := n.total(t.Context(), k, n.lastWrite(k.company, []string{table}), c.count)
 	require.NoError(t, err)
 	return got
 }
@@ -55,7 +57,7 @@ func TestTotalsShowOwnWritesAtOnceAndOthersSoon(t *testing.T) {
 		require.EqualValues(t, 0, n.ask(t, k, c))
 
 		c.n.Store(1)
-		n.Wrote(company)
+		n.Wrote(company, table)
 		require.EqualValues(t, 1, n.ask(t, k, c), "an own write")
 
 		c.n.Store(2) // on another node
@@ -72,10 +74,18 @@ func TestTotalsShowOwnWritesAtOnceAndOthersSoon(t *testing.T) {
 		time.Sleep(5 * time.Second) // nobody asks
 		require.EqualValues(t, 3, n.ask(t, k, c), "after 5 s")
 
-		n.Wrote(tenant.NewID())
+		n.Wrote(tenant.NewID(), table)
 		runs := c.runs.Load()
 		n.ask(t, k, c)
 		require.Equal(t, runs, c.runs.Load(), "a write of another company changes nothing")
+
+		n.Wrote(company, "others")
+		n.ask(t, k, c)
+		require.Equal(t, runs, c.runs.Load(), "nor a write of another table")
+
+		c.n.Store(4)
+		n.Wrote(tenant.ID{}, table)
+		require.EqualValues(t, 4, n.ask(t, k, c), "a write that names no company may be one of any")
 	})
 }
 
@@ -89,7 +99,7 @@ func TestTotalsUnderWayDoNotAnswerLaterWriters(t *testing.T) {
 		wg.Go(func() { require.EqualValues(t, 0, n.ask(t, k, c)) })
 		time.Sleep(50 * time.Millisecond)
 		c.n.Store(1)
-		n.Wrote(company)
+		n.Wrote(company, table)
 		for range 10 {
 			wg.Go(func() { require.EqualValues(t, 1, n.ask(t, k, c)) })
 		}
@@ -161,7 +171,7 @@ func TestSlowCountsAreRefusedWithoutAnotherTry(t *testing.T) {
 		for range 3 {
 			_, err := n.total(t.Context(), k, time.Time{}, c.count)
 			require.True(t, apierr.Is(err, TooExpensive), "%v", err)
-			n.Wrote(company)
+			n.Wrote(company, table)
 		}
 		require.EqualValues(t, 1, c.runs.Load())
 		time.Sleep(cooldown)
@@ -198,4 +208,60 @@ func TestAnyOfOneValueIsAnEquation(t *testing.T) {
 	q.Where("(kind = ANY(?::TEXT[]) OR kind IS NULL)", []string{"a"})
 	require.Equal(t, []string{"status = $1::TEXT", "status = ANY($2::TEXT[])", "id = $3::UUID", "(kind = ANY($4::TEXT[]) OR kind IS NULL)"}, q.where)
 	require.Equal(t, []any{"new", []string{"new", "ready"}, uuid.Nil, []string{"a"}}, q.args)
+}
+
+func TestTablesOfAListAreFoundInItsStatements(t *testing.T) {
+	t.Parallel()
+	spec := Spec{From: "stocks s JOIN products p ON p.id = s.product_id", Count: "(SELECT DISTINCT product_id FROM stocks\nWHERE company_id = $1) s", Company: "s.company_id"}
+	q, err := New(spec, tenant.NewID(), Params{PageSize: 1}, "")
+	require.NoError(t, err)
+	q.Where("s.product_id IN (SELECT u.owner_id FROM attribute_uses u WHERE u.a = ?)", 1)
+	require.ElementsMatch(t, []string{"stocks", "products", "attribute_uses"}, q.tables())
+}
+
+func TestSegmentsCoverAllTime(t *testing.T) {
+	t.Parallel()
+	first := time.Date(2026, 1, 1, 0, 0, 0, 123456000, time.UTC)
+	for _, span := range []time.Duration{0, time.Millisecond, time.Hour, 400 * 24 * time.Hour} {
+		s := divide(first, first.Add(span))
+		require.Len(t, s.n, len(s.bounds)-1)
+		for i := range s.n {
+			require.True(t, s.bounds[i].Before(s.bounds[i+1]))
+			require.Equal(t, i, s.at(s.bounds[i]), "a bound belongs to what follows")
+			require.Equal(t, i, s.at(s.bounds[i+1].Add(-time.Microsecond)))
+			require.Equal(t, s.bounds[i+1], s.bounds[i+1].Truncate(time.Microsecond), "the database knows no less")
+		}
+		require.Equal(t, everBefore, s.bounds[0])
+		require.Equal(t, everAfter, s.bounds[len(s.bounds)-1])
+		require.Less(t, s.at(first.Add(span)), len(s.n))
+
+		now, segments := s.bounds[len(s.bounds)-2].Add(latest), len(s.n)
+		require.Empty(t, s.grow(now.Add(s.width)))
+		require.Equal(t, []int{segments - 1, segments}, s.grow(now.Add(s.width+time.Second)), "what was split and what is new")
+		require.Len(t, s.n, segments+1)
+		require.Len(t, s.bounds, segments+2)
+		require.Equal(t, everAfter, s.bounds[segments+1])
+		require.Empty(t, s.grow(now.Add(s.width+time.Second)))
+	}
+}
+
+// A cursor belongs to what the client asked for, not to what was found for it; a total belongs to both.
+func TestCursorsOutliveWhatWasFound(t *testing.T) {
+	t.Parallel()
+	company := tenant.NewID()
+	query := func(asked string, ids ...uuid.UUID) *Query {
+		q, err := New(Spec{From: "things"}, company, Params{PageSize: 1}, "")
+		require.NoError(t, err)
+		q.Where("color = ?", "red")
+		q.WhereFound(asked, "kind = ANY(?::UUID[])", ids)
+		return q
+	}
+	a, b := uuid.New(), uuid.New()
+	first, more, other := query("x", a), query("x", a, b), query("y", a)
+	require.Equal(t, first.digest(), more.digest())
+	require.NotEqual(t, first.digest(), other.digest())
+	require.NotEqual(t, first.orderKey(), more.orderKey())
+	require.Len(t, more.args, 3, "the condition itself is kept")
+	require.Equal(t, []uuid.UUID{a, b}, more.args[2])
+	require.False(t, more.foreign)
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -91,13 +92,8 @@ func (q *Query) total(ctx context.Context, d db.Querier, items int, more bool) (
 		all := q.skip + int64(items)
 		return &all, nil
 	}
-	sql, args := q.countSQL(), q.args
-	all, err := n.total(ctx, key{q.company, hashOf([]string{sql}, args)}, q.notBefore(), func(ctx context.Context) (all int64, err error) {
-		b := &pgx.Batch{}
-		b.Queue(sql, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&all) })
-		err = pool.ReadWithin(ctx, n.cfg.Limit, b)
-		return all, err
-	})
+	k := key{q.company, hashOf([]string{q.countSQL()}, q.args)}
+	all, err := n.total(ctx, k, q.notBefore(), func(ctx context.Context) (int64, error) { return q.count(ctx, pool, k) })
 	return &all, err
 }
 
@@ -106,7 +102,20 @@ func (q *Query) notBefore() time.Time {
 	if q.params.fresh {
 		return q.now
 	}
-	return q.params.node.lastWrite(q.company)
+	return q.params.node.lastWrite(q.company, q.tables())
+}
+
+// tables are those that the list and its conditions read.
+func (q *Query) tables() (names []string) {
+	sql := q.countSQL() + " FROM " + q.spec.From
+	for _, verb := range [...]string{" FROM ", " JOIN "} {
+		for _, after := range strings.Split(strings.ReplaceAll(sql, "\n", " "), verb)[1:] {
+			if name := db.TableName(after); name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
 }
 
 func (q *Query) countSQL() string {

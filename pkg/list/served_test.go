@@ -91,7 +91,7 @@ func TestSoughtPagesSeeOwnWrites(t *testing.T) {
 	require.Equal(t, "m10", second()[0])
 	f.add(t, company, book{Title: "a"})
 	require.Equal(t, "m10", second()[0], "another process wrote it: the page still follows the one before")
-	node.Wrote(company)
+	node.Wrote(company, "books")
 	require.Equal(t, "m09", second()[0])
 }
 
@@ -149,11 +149,15 @@ func TestTotalsOverTheAPI(t *testing.T) {
 			}
 			return list.Fetch(ctx, f.db, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Targets()...) })
 		})
-		httpapi.Create(group, "/shelf", "addToShelf", "Add", func(ctx context.Context, _ *db.Tx, by access.Caller, in newBook) (book, error) {
-			return f.add(t, by.Company, book{Title: in.Title}), nil
+		httpapi.Create(group, "/shelf", "addToShelf", "Add", func(_ context.Context, tx *db.Tx, by access.Caller, in newBook) (book, error) {
+			b := newBookOf(in.Title)
+			tx.Queue(sqlInsertBook, b.args(by.Company)...)
+			return b, nil
 		}, httpapi.NoURL)
 	}
-	s := apitest.NewWith(t, f.db, func(cfg *httpapi.Config) { cfg.Lists = list.NewNode(list.NodeConfig{}) }, routes)
+	node := list.NewNode(list.NodeConfig{})
+	f.db.OnWritten(node.Wrote)
+	s := apitest.NewWith(t, f.db, func(cfg *httpapi.Config) { cfg.Lists = node }, routes)
 	c, other := s.Company(), s.Company()
 	total := func(c *apitest.Client, headers ...apitest.Header) int {
 		var p page

@@ -21,7 +21,7 @@ import (
 
 // View is the list of a table with items T, filtered and sorted by F. F embeds [Params] and has a field Sort whose enum
 // names fields of T. Its other fields are filters: one tagged where:"kind = ANY(?::TEXT[])" adds the condition unless it
-// is zero. In a pair of bounds, such as dateFrom and dateTo or priceMin and priceMax, the lower must not exceed the upper.
+// is zero; without a ? it is the condition of a switch. In a pair of bounds, such as dateFrom and dateTo or priceMin and priceMax, the lower must not exceed the upper.
 type View[T, F any] struct {
 	spec     Spec
 	plan     *record.Plan
@@ -162,10 +162,19 @@ func (v *View[T, F]) Query(company tenant.ID, f F) (*Query, error) {
 	}
 	for _, w := range v.filters {
 		if value := at.FieldByIndex(w.index); !value.IsZero() {
-			q.Where(w.where, argument(value))
+			w.add(q, argument(value))
 		}
 	}
 	return q, faults.Err()
+}
+
+// add adds the condition, which has no argument if it is that of a switch.
+func (f filter) add(q *Query, argument any) {
+	if !strings.Contains(f.where, "?") {
+		q.Where(f.where)
+		return
+	}
+	q.Where(f.where, argument)
 }
 
 // argument returns the SQL argument of a condition.
@@ -221,7 +230,7 @@ func (v *View[T, F]) Statements() []string {
 	var all []string
 	for _, f := range v.filters {
 		q := v.sample("")
-		q.Where(f.where, nil)
+		f.add(q, nil)
 		all = append(all, q.statements(nil)...)
 	}
 	for name := range v.spec.Sorts {

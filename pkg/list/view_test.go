@@ -26,6 +26,7 @@ type partyFilter struct {
 	list.Params
 	Sort     string        `query:"sort" enum:"name,note,createdAt"`
 	Note     string        `query:"note" where:"note = ?"`
+	NoNote   bool          `query:"noNote" where:"note IS NULL"`
 	DateFrom *list.From    `query:"dateFrom" where:"created_at >= ?"`
 	DateTo   *list.To      `query:"dateTo" where:"created_at <= ?"`
 	SizeMin  *money.Amount `query:"sizeMin" where:"length(name) >= ?"`
@@ -69,6 +70,7 @@ func TestViewFiltersAndSorts(t *testing.T) {
 		"by name as people expect": {partyFilter{Sort: "name"}, []string{"Äpfel", "apple", "Banana", "cherry pie"}},
 		"the last one first":       {partyFilter{}, []string{"cherry pie", "Äpfel", "Banana", "apple"}},
 		"null comes last":          {partyFilter{Sort: "note"}, []string{"apple", "Äpfel", "cherry pie", "Banana"}},
+		"a switch":                 {partyFilter{Sort: "name", NoNote: true}, []string{"Banana"}},
 		"a filter":                 {partyFilter{Sort: "createdAt", Note: "x"}, []string{"apple", "Äpfel"}},
 		"an interval":              {partyFilter{Sort: "createdAt", DateFrom: &from, DateTo: &to}, []string{"Banana", "Äpfel"}},
 		"both bounds count":        {partyFilter{Sort: "createdAt", SizeMin: &five, SizeMax: &five}, []string{"apple", "Äpfel"}},
@@ -129,5 +131,5 @@ func TestViewsRefuseMistakes(t *testing.T) {
 	require.Panics(t, func() { list.Of[party, unknownSort]("suppliers") })
 	require.Panics(t, func() { list.Of[party, noSort]("suppliers") })
 	require.Panics(t, func() { list.Of[party, misspelt]("suppliers") })
-	require.Len(t, parties.Statements(), 23)
+	require.Len(t, parties.Statements(), 26)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
@@ -29,19 +30,29 @@ func CategoryPrefixes(ctx context.Context, q db.Querier, company tenant.ID, ids 
 	return prefixes, nil
 }
 
-const sqlInCategory = `category_id IN (WITH RECURSIVE below (id) AS (
-SELECT id FROM categories WHERE company_id = ? AND id = ?
-UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = ?
-) SELECT id FROM below)`
+const sqlSelectBelow = `WITH RECURSIVE below (id) AS (
+SELECT id FROM categories WHERE company_id = $1 AND id = $2
+UNION SELECT c.id FROM categories c JOIN below b ON c.parent_id = b.id WHERE c.company_id = $1
+) SELECT id FROM below`
 
 // FilterCategory adds the filter categoryId to a list with a column category_id: the id of a category, for all items in it
-// and below it, or null for items without one. It adds nothing if the value is empty.
-func FilterCategory(q *list.Query, company tenant.ID, category jsontype.IDOrNull) {
+// and below it, or null for items without one. It adds nothing if the value is empty. The categories are read before the list,
+// because the best way to read it depends on how many items they have.
+func FilterCategory(ctx context.Context, d db.Querier, q *list.Query, company tenant.ID, category jsontype.IDOrNull) error {
 	switch id := category.ID(); {
 	case !category.Sent():
 	case id == nil:
 		q.Where("category_id IS NULL")
 	default:
-		q.Where(sqlInCategory, company, *id, company)
+		rows, err := d.Query(ctx, sqlSelectBelow, company, *id)
+		if err != nil {
+			return fmt.Errorf("select categories below: %w", err)
+		}
+		below, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			return fmt.Errorf("read categories below: %w", err)
+		}
+		q.WhereFound(id, "category_id = ANY(?::UUID[])", below)
 	}
+	return nil
 }

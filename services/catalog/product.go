@@ -128,7 +128,7 @@ type ProductFilter struct {
 	Status     []string          `query:"status" enum:"active,hidden,all" maxItems:"3" doc:"default active, or all if updatedSince is set, so that incremental reads include hidden products"`
 	PriceMin   *money.Amount     `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
 	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
-	Brand      string            `query:"brand" maxLength:"255" where:"brand = ?" doc:"exact"`
+	Brand      string            `query:"brand" maxLength:"255" where:"brand COLLATE und = ?::TEXT COLLATE und" doc:"exact"`
 	Attr       map[string]string `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
 	Sort       string            `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
 	Extras
@@ -136,7 +136,7 @@ type ProductFilter struct {
 
 var (
 	products    = resource.Of[Product]("products", "PRODUCT")
-	productList = list.Of[Product, ProductFilter]("products")
+	productList = list.Of[Product, ProductFilter]("products", list.Spec{Permanent: true})
 )
 
 // Normalise copies the product ids in the cost components to their own column, which queries use.

@@ -40,7 +40,9 @@ func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter)
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	FilterCategory(q, company, f.CategoryID)
+	if err := FilterCategory(ctx, s.db, q, company, f.CategoryID); err != nil {
+		return nil, err
+	}
 	return q, s.filterByAttributes(ctx, company, q, f.Attr)
 }
 

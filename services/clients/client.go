@@ -96,7 +96,7 @@ type Filter struct {
 
 var (
 	table = resource.Of[Client]("clients", "CLIENT")
-	items = list.Of[ListItem, Filter]("clients")
+	items = list.Of[ListItem, Filter]("clients", list.Spec{Permanent: true})
 )
 
 // Normalise removes duplicate tags and keeps the order of first occurrences.

@@ -31,7 +31,7 @@ type Filter struct {
 	TypeID        *uuid.UUID `query:"typeId" format:"uuid" where:"type_id = ?"`
 	StageID       *uuid.UUID `query:"stageId" format:"uuid" where:"stage_id = ?"`
 	Outcome       []string   `query:"outcome" enum:"won,lost,done,cancelled" where:"outcome = ANY(?::TEXT[])" doc:"comma-separated"`
-	OpenOnly      bool       `query:"openOnly" where:"(outcome IS NULL) = ?::BOOLEAN" doc:"deals without an outcome"`
+	OpenOnly      bool       `query:"openOnly" where:"outcome IS NULL" doc:"deals without an outcome"`
 	AssignedToID  *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
 	ClientID      *uuid.UUID `query:"clientId" format:"uuid" where:"client_id = ?"`
 	AddressID     *uuid.UUID `query:"addressId" format:"uuid" where:"address_id = ?"`
@@ -40,11 +40,11 @@ type Filter struct {
 	SourceID      *uuid.UUID `query:"sourceId" format:"uuid" where:"source_id = ?"`
 	DateFrom      *list.From `query:"dateFrom" where:"created_at >= ?" doc:"created at or after"`
 	DateTo        *list.To   `query:"dateTo" where:"created_at <= ?" doc:"created at or before"`
-	NoTask        bool       `query:"noTask" where:"(outcome IS NULL AND next_action_at IS NULL) = ?::BOOLEAN" doc:"deals without an outcome and a next action"`
+	NoTask        bool       `query:"noTask" where:"outcome IS NULL AND next_action_at IS NULL" doc:"deals without an outcome and a next action"`
 	Overdue       bool       `query:"overdue" doc:"deals without an outcome whose next action or due date has passed"`
 }
 
-var items = list.Of[ListItem, Filter]("deals")
+var items = list.Of[ListItem, Filter]("deals", list.Spec{Permanent: true})
 
 // List returns a page of deals.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
@@ -54,7 +54,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	}
 	if f.Overdue {
 		now := s.db.Now()
-		q.Where("outcome IS NULL AND (next_action_at < ? OR due_at < ?)", now, now)
+		q.WhereFound("overdue", "outcome IS NULL AND (next_action_at < ? OR due_at < ?)", now, now)
 	}
 	page, err := items.Fetch(ctx, s.db, q)
 	if err != nil || len(page.Items) == 0 {

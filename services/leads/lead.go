@@ -107,7 +107,7 @@ const unassigned = "unassigned"
 // the transaction runs again and finds it.
 var (
 	table = resource.Of[Lead]("leads", "LEAD").OnConstraint("leads_external_key", db.ErrStale)
-	items = list.Of[Lead, Filter]("leads")
+	items = list.Of[Lead, Filter]("leads", list.Spec{Permanent: true})
 )
 
 // ResponseHeaders tells a client that its request created nothing.

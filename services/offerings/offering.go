@@ -82,7 +82,7 @@ type Filter struct {
 
 var (
 	table = resource.Of[Offering]("services", "SERVICE")
-	items = list.Of[ListItem, Filter]("services")
+	items = list.Of[ListItem, Filter]("services", list.Spec{Permanent: true})
 )
 
 // Known returns those ids that are services of the company.

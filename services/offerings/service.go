@@ -24,7 +24,7 @@ import (
 type Config struct {
 	DB *db.DB
 	// FilterCategory adds the filter categoryId to a list.
-	FilterCategory func(q *list.Query, company tenant.ID, category jsontype.IDOrNull)
+	FilterCategory func(ctx context.Context, d db.Querier, q *list.Query, company tenant.ID, category jsontype.IDOrNull) error
 	// CategoryPrefixes returns the SKU prefixes, nil for none, of those ids that are categories of the company.
 	CategoryPrefixes func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]*string, error)
 	Products         reference.Known
@@ -44,7 +44,9 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 		return nil, err
 	}
 	q.In("status", f.statuses())
-	s.cfg.FilterCategory(q, by.Company, f.CategoryID)
+	if err := s.cfg.FilterCategory(ctx, s.cfg.DB, q, by.Company, f.CategoryID); err != nil {
+		return nil, err
+	}
 	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err

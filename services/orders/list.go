@@ -37,7 +37,7 @@ type Filter struct {
 	Include       []string   `query:"include" enum:"lines"`
 }
 
-var items = list.Of[ListItem, Filter]("orders")
+var items = list.Of[ListItem, Filter]("orders", list.Spec{Permanent: true})
 
 // List returns a page of orders, with their lines on request.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {

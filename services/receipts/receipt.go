@@ -82,7 +82,7 @@ type row struct {
 var (
 	headers = record.PlanOf[Header]()
 	table   = resource.Of[row]("receipts", "RECEIPT")
-	items   = list.Of[ListItem, Filter]("receipts")
+	items   = list.Of[ListItem, Filter]("receipts", list.Spec{Permanent: true})
 )
 
 // maxAhead is how far in the future the date of a receipt may be.

@@ -64,7 +64,7 @@ const source = "api"
 
 var (
 	bookings    = resource.Of[Booking]("bookings", "BOOKING")
-	bookingList = list.Of[Booking, BookingFilter]("bookings")
+	bookingList = list.Of[Booking, BookingFilter]("bookings", list.Spec{Permanent: true})
 )
 
 // Normalise drops what responses do not show of the time, so that a slot ends exactly where the next one begins.

@@ -49,7 +49,7 @@ type MovementFilter struct {
 	DateTo      *list.To   `query:"dateTo" where:"created_at <= ?"`
 }
 
-var movements = list.Of[Movement, MovementFilter]("stock_movements", list.Spec{Updated: "created_at"})
+var movements = list.Of[Movement, MovementFilter]("stock_movements", list.Spec{Updated: "created_at", Permanent: true})
 
 // Movements returns a page of movements.
 func (s *Service) Movements(ctx context.Context, by access.Caller, f MovementFilter) (*list.Page[Movement], error) {

@@ -35,7 +35,7 @@ type Users interface {
 }
 
 // FilterCategory adds the filter by a category, or "null", to a list that has a column category_id.
-type FilterCategory func(q *list.Query, company tenant.ID, category jsontype.IDOrNull)
+type FilterCategory func(ctx context.Context, d db.Querier, q *list.Query, company tenant.ID, category jsontype.IDOrNull) error
 
 // Config holds the dependencies of the service. Products is needed where stock moves, the others for the operations of the API.
 type Config struct {

@@ -38,6 +38,8 @@ type PerWarehouse struct {
 	WarehouseID   uuid.UUID `json:"warehouseId" format:"uuid"`
 	WarehouseName string    `json:"warehouseName"`
 	Levels
+
+	meta record.Meta
 }
 
 // StockFilter filters and sorts stock records.
@@ -67,6 +69,14 @@ FROM stocks WHERE company_id = $1 GROUP BY company_id, product_id, variant_id)`
 	// fromKeys are the groups without their sums.
 	fromKeys = `(SELECT DISTINCT company_id, product_id, variant_id, ` + sqlGroupID + ` FROM stocks WHERE company_id = $1)`
 
+	// fromFirst and fromLast have one row of each group, the first created and the last changed, along the index of these times.
+	// The sums are made for the groups of the page only, from their shares.
+	fromFirst = fromOne + ` NOT EXISTS (SELECT 1 FROM stocks o WHERE o.company_id = s.company_id AND o.product_id = s.product_id AND o.variant_id = s.variant_id
+AND (o.created_at, o.id) < (s.created_at, s.id)))`
+	fromLast = fromOne + ` NOT EXISTS (SELECT 1 FROM stocks o WHERE o.company_id = s.company_id AND o.product_id = s.product_id AND o.variant_id = s.variant_id
+AND (o.updated_at, o.id) > (s.updated_at, s.id)))`
+	fromOne = `(SELECT company_id, product_id, variant_id, ` + sqlGroupID + `, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at FROM stocks s WHERE company_id = $1 AND`
+
 	// In one warehouse a product or variant has one row.
 	fromGroupsOfWarehouse = `(SELECT company_id, product_id, variant_id, ` + sqlGroupID + `, warehouse_id AS of_warehouse, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at
 FROM stocks WHERE company_id = $1)`
@@ -91,9 +101,10 @@ func (i *StockItem) targets() []any {
 	return append([]any{&i.id, &i.CompanyID, &i.ProductID, &i.variant, &i.WarehouseID, &i.Qty, &i.Reserved, &i.ReorderPoint}, i.Targets()...)
 }
 
-// A product is found with all its variants, a variant alone. Each part is read once, by its own index.
-const sqlSearchStock = `(s.product_id IN (SELECT id FROM products WHERE company_id = ? AND search_text LIKE ?)
-OR s.variant_id IN (SELECT id FROM product_variants WHERE company_id = ? AND search_text LIKE ?))`
+// A product is found with all its variants, a variant alone. Each part is found by its own index, and leads to its rows.
+const sqlSearchStock = `(s.product_id, s.variant_id) IN (
+SELECT o.product_id, o.variant_id FROM stocks o WHERE o.company_id = ? AND o.product_id IN (SELECT id FROM products WHERE company_id = ? AND search_text LIKE ?)
+UNION SELECT product_id, id FROM product_variants WHERE company_id = ? AND search_text LIKE ?)`
 
 var levelConditions = map[string]string{
 	"low":      "(s.reorder_point > 0 AND s.qty <= s.reorder_point)",
@@ -107,7 +118,9 @@ func (s *Service) Stocks(ctx context.Context, by access.Caller, f StockFilter) (
 	if err != nil {
 		return nil, err
 	}
-	s.filterCategory(q, by.Company, f.CategoryID)
+	if err := s.filterCategory(ctx, s.db, q, by.Company, f.CategoryID); err != nil {
+		return nil, err
+	}
 	page, err := list.Fetch(ctx, s.db, q, (*StockItem).targets)
 	if err != nil || len(page.Items) == 0 {
 		return page, err
@@ -115,17 +128,32 @@ func (s *Service) Stocks(ctx context.Context, by access.Caller, f StockFilter) (
 	return page, s.complete(ctx, by.Company, page.Items, f)
 }
 
-func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
-	from, ofWarehouse := "stocks", "s.warehouse_id = ?"
+// from returns what the page is read from, and what is counted. Only conditions on sums and their order need those of all
+// groups.
+func (f *StockFilter) from() (page, count string) {
+	level := len(f.Level) > 0 && !slices.Contains(f.Level, "all")
 	switch {
-	case f.grouped() && f.WarehouseID != nil:
-		from, ofWarehouse = fromGroupsOfWarehouse, "s.of_warehouse = ?"
-	case f.grouped():
-		from = fromGroups
+	case !f.grouped():
+		return "stocks", "stocks"
+	case f.WarehouseID != nil:
+		return fromGroupsOfWarehouse, fromGroupsOfWarehouse
+	case level:
+		return fromGroups, fromGroups
+	case f.UpdatedSince != nil:
+		return fromLast, fromLast
+	case f.Sort == "qty":
+		return fromGroups, fromKeys
+	case f.Sort == "updatedAt":
+		return fromLast, fromKeys
 	}
-	count := from
-	if from == fromGroups && len(f.Level) == 0 && f.UpdatedSince == nil {
-		count = fromKeys
+	return fromFirst, fromKeys
+}
+
+func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
+	from, count := f.from()
+	ofWarehouse := "s.warehouse_id = ?"
+	if from == fromGroupsOfWarehouse {
+		ofWarehouse = "s.of_warehouse = ?"
 	}
 	q, err := list.New(stockSpec(from, count), company, f.Params, f.Sort)
 	if err != nil {
@@ -134,7 +162,7 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 	if f.WarehouseID != nil {
 		q.Where(ofWarehouse, *f.WarehouseID)
 	}
-	q.SearchBy(sqlSearchStock, func(pattern string) []any { return []any{company, pattern, company, pattern} })
+	q.SearchBy(sqlSearchStock, func(pattern string) []any { return []any{company, company, pattern, company, pattern} })
 	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {
 		levels := make([]string, len(f.Level))
 		for i, level := range f.Level {
@@ -185,6 +213,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, all []StockIt
 			continue
 		}
 		item.Warehouses = shares[keys[i]]
+		item.sum()
 		if item.VariantID != nil {
 			item.ID = item.ProductID.String() + ":" + item.VariantID.String()
 		}
@@ -192,7 +221,28 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, all []StockIt
 	return nil
 }
 
-const sqlSelectShares = `SELECT s.product_id, s.variant_id, s.warehouse_id, w.name, s.qty, s.reserved, s.reorder_point
+// sum adds up the shares of the warehouses.
+func (i *StockItem) sum() {
+	if len(i.Warehouses) == 0 {
+		return // a warehouse was deleted meanwhile
+	}
+	levels, meta := Levels{}, i.Warehouses[0].meta
+	meta.Version = 0
+	for _, w := range i.Warehouses {
+		levels.Qty, levels.Reserved, levels.ReorderPoint = levels.Qty+w.Qty, levels.Reserved+w.Reserved, levels.ReorderPoint+w.ReorderPoint
+		meta.Version, meta.EvPos = meta.Version+w.meta.Version, max(meta.EvPos, w.meta.EvPos)
+		if w.meta.CreatedAt.Std().Before(meta.CreatedAt.Std()) {
+			meta.CreatedAt = w.meta.CreatedAt
+		}
+		if w.meta.UpdatedAt.Std().After(meta.UpdatedAt.Std()) {
+			meta.UpdatedAt = w.meta.UpdatedAt
+		}
+	}
+	levels.derive()
+	i.Levels, i.Meta = levels, meta
+}
+
+const sqlSelectShares = `SELECT s.product_id, s.variant_id, s.warehouse_id, w.name, s.qty, s.reserved, s.reorder_point, s.version, s.ev_pos, s.created_at, s.updated_at
 FROM stocks s JOIN warehouses w ON w.company_id = s.company_id AND w.id = s.warehouse_id
 WHERE s.company_id = $1 AND s.product_id = ANY($2::UUID[]) AND ($3::UUID IS NULL OR s.warehouse_id = $3)
 ORDER BY w.is_default DESC, w.created_at, w.id`
@@ -210,7 +260,8 @@ func selectShares(ctx context.Context, q db.Querier, company tenant.ID, keys []t
 	shares := map[trade.StockKey][]PerWarehouse{}
 	var k trade.StockKey
 	var w PerWarehouse
-	_, err = pgx.ForEachRow(rows, []any{&k.Product, &k.Variant, &w.WarehouseID, &w.WarehouseName, &w.Qty, &w.Reserved, &w.ReorderPoint}, func() error {
+	targets := append([]any{&k.Product, &k.Variant, &w.WarehouseID, &w.WarehouseName, &w.Qty, &w.Reserved, &w.ReorderPoint}, w.meta.Targets()...)
+	_, err = pgx.ForEachRow(rows, targets, func() error {
 		w.derive()
 		shares[k] = append(shares[k], w)
 		return nil

@@ -29,6 +29,8 @@ const (
 
 // BenchmarkLists reads pages of 50 from a company with 1 M orders and 100 k products over the API.
 //
+//   - all-first-ms: the very first page of all orders after the start, with total
+//   - all-p50-ms, all-p99-ms: that page at 100 requests/s
 //   - orders-p50-ms, orders-p99-ms: with two filters and total, at 100 requests/s, the filters in turns
 //   - no-hit-p99-ms: filters without a hit, at the same rate
 //   - search-p50-ms, search-p99-ms: products with search and total, at 100 requests/s, the texts in turns
@@ -37,7 +39,8 @@ const (
 //   - by-total-ms, by-due-ms: first page in these orders
 //   - pull-x: the last pages of a pull of all products by cursor, against its first ones
 //   - companies-x: first-ms beside 10 000 other companies, against alone
-//   - written-p99-ms: orders with two filters and total while an order is written 10 times a second
+//   - written-p50-ms, written-p99-ms: orders with two filters and total while an order is written 10 times a second
+//   - all-written-p50-ms, all-written-p99-ms: all orders with total while that happens
 func BenchmarkLists(b *testing.B) {
 	r := newKit(b)
 	address, ops := freeAddress(b), freeAddress(b)
@@ -50,6 +53,9 @@ func BenchmarkLists(b *testing.B) {
 	require.NoError(b, err)
 	r.fill("products", fillProducts, s.company, manyProducts)
 	for b.Loop() {
+		_, took := a.get(s.token, "/orders")
+		b.ReportMetric(float64(took.Microseconds())/1000, "all-first-ms")
+		a.reportRate("all-", s, func(int) string { return "/orders" })
 		alone := a.firstPages(s)
 		b.ReportMetric(alone, "first-ms")
 		a.measureOrders(s)
@@ -91,6 +97,7 @@ func (a *api) measureOrders(s *shop) {
 		}
 	})
 	a.reportRate("written-", s, ordersFiltered())
+	a.reportRate("all-written-", s, func(int) string { return "/orders" })
 	close(stop)
 	writer.Wait()
 }

@@ -1,0 +1,90 @@
+package dialect
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+var permanentList = regexp.MustCompile(`list\.Of\[[^\]]*\]\("(\w+)", list\.Spec\{[^}]*Permanent: true`)
+
+// permanentTables are the tables of lists that keep their totals.
+func permanentTables(t *testing.T) (tables []string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(root+"/services", func(path string, _ fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range permanentList.FindAllStringSubmatch(string(source), -1) {
+			tables = append(tables, m[1])
+		}
+		return err
+	}))
+	return tables
+}
+
+// breaksTotals reports why a statement must not be run on the table of a list that keeps its totals, if so: they are corrected
+// by the rows whose updated_at says that they have changed.
+func breaksTotals(sql, table string) string {
+	text := bare(sql)
+	switch update := regexp.MustCompile(`\bUPDATE ` + table + `\b(?: AS \w+)? SET (.*)`).FindStringSubmatch(text); {
+	case regexp.MustCompile(`\bDELETE FROM ` + table + `\b`).MatchString(text):
+		return "deletes"
+	case update != nil && !strings.Contains(update[1], "updated_at = ") && !strings.HasPrefix(update[1], "ev_pos = ev_pos "):
+		return "changes without updated_at"
+	case regexp.MustCompile(`\bINSERT INTO `+table+` .*\bDO UPDATE SET\b`).MatchString(text) && !strings.Contains(text, "updated_at = "):
+		return "changes without updated_at"
+	}
+	return ""
+}
+
+// A list that declares its records permanent keeps its total between reads. Nothing but a statement that says when may change
+// what it counts.
+func TestPermanentListsSeeEveryChange(t *testing.T) {
+	t.Parallel()
+	all := sources(t)
+	if path := os.Getenv("TRADEGRID_SQL_LOG"); path != "" {
+		logged, err := LoggedStatements(path)
+		require.NoError(t, err)
+		all = append(all, logged...)
+	}
+	own, err := SourceStatements(root, true)
+	require.NoError(t, err)
+	ofTests := map[string]bool{}
+	for _, st := range own {
+		ofTests[bare(st.SQL)] = true
+	}
+	for _, st := range sources(t) {
+		delete(ofTests, bare(st.SQL))
+	}
+	tables := permanentTables(t)
+	require.Greater(t, len(tables), 5)
+	for _, st := range all {
+		for _, table := range tables {
+			if why := breaksTotals(st.SQL, table); why != "" && !ofTests[bare(st.SQL)] {
+				t.Errorf("%s: %s %s, whose list is Permanent\n\t%s", st.Origin, why, table, bare(st.SQL))
+			}
+		}
+	}
+}
+
+func TestBrokenTotalsAreSeen(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]string{
+		"UPDATE orders SET status = 'x' WHERE id = $1":                                                     "changes without updated_at",
+		"UPDATE orders SET status = 'x', updated_at = $2 WHERE id = $1":                                    "",
+		"UPDATE orders SET ev_pos = ev_pos WHERE id = $1":                                                  "",
+		"WITH x AS (DELETE FROM orders WHERE id = $1) SELECT 1":                                            "deletes",
+		"DELETE FROM order_lines WHERE id = $1":                                                            "",
+		"INSERT INTO orders (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET status = 'x'":                  "changes without updated_at",
+		"INSERT INTO orders (id) VALUES ($1) ON CONFLICT (id) DO UPDATE SET status = 'x', updated_at = $2": "",
+	} {
+		require.Equal(t, want, breaksTotals(sql, "orders"), sql)
+	}
+}
