@@ -78,7 +78,7 @@ type BatchResult struct {
 // With an idempotency key, each item leaves a marker in its transaction. A repeat of a batch that was interrupted takes the
 // results of the items with markers and continues with the others; see docs/reference/idempotency.md#batches.
 func Batch[F, T any](r *Routes, path, id, summary string, w Writes[F, T], edits ...Edit) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, append([]Edit{func(op *Op) { op.MaxBody, op.body = BatchMaxBody, w.schema }}, edits...))
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, append([]Edit{func(op *Op) { op.MaxBody, op.body, op.OneTx = BatchMaxBody, w.schema, false }}, edits...))
 	if w.Created == 0 {
 		w.Created = http.StatusCreated
 	}
