@@ -2,6 +2,7 @@ package numbering_test
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -96,16 +97,18 @@ func TestCompaniesTakeTurns(t *testing.T) {
 	}
 	shared := 0
 	for _, batch := range byTx {
-		ofBusy := 0
+		ofBusy, largest := 0, int64(0)
 		for _, s := range batch {
 			if s.company == busy {
 				ofBusy++
+				largest = max(largest, s.number)
 			}
 		}
 		if ofBusy < len(batch) {
 			shared++
 			require.Len(t, batch, 16)
 			require.Equal(t, 8, ofBusy)
+			require.EqualValues(t, 8, largest, "in the first turn")
 		}
 	}
 	require.Equal(t, 1, shared, "nobody waited for a second turn of the company with many documents")
@@ -153,6 +156,8 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 		}, db.ReadCommitted())
 	}()
 	<-holding
+	unlock := sync.OnceFunc(func() { close(gate) })
+	defer unlock()
 	c, release := blocked(t, d, tenant.NewID(), numbering.Config{MaxRunning: 1, Patience: 300 * time.Millisecond})
 	mine, others := make(chan stored, 5), make(chan stored, 12)
 	submit(t, c, locked, 3, mine)
@@ -170,9 +175,11 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 	}
 	submit(t, c, locked, 2, mine) // wait for the transaction that waits for the lock
 	company := tenant.NewID()
-	require.NoError(t, do(t.Context(), c, company, document(company, nil, new(int64))), "the transaction that waits takes no place")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	require.NoError(t, do(ctx, c, company, document(company, nil, new(int64))), "the transaction that waits takes no place")
 	require.Empty(t, mine)
-	close(gate)
+	unlock()
 	require.NoError(t, <-ended)
 	require.EqualValues(t, 1, n)
 	for range 5 {
