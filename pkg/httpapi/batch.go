@@ -355,11 +355,7 @@ func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffi
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		return fmt.Errorf("encode the normalized body of an item: %w", err)
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err := json.Unmarshal(appendTree(nil, tree), into); err != nil {
 		return apierr.Invalid(apierr.Field{Field: "body", Code: apierr.Format, Message: "body: " + err.Error()})
 	}
 	return nil

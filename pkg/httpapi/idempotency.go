@@ -238,9 +238,7 @@ func (r *request) fingerprint() []byte {
 	body := r.body
 	if len(body) > 0 {
 		if tree, err := r.bodyTree(); err == nil {
-			if canonical, err := json.Marshal(tree); err == nil {
-				body = canonical
-			}
+			body = appendTree(make([]byte, 0, len(body)+64), tree)
 		}
 	}
 	h.Write(body)
