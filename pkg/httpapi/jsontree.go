@@ -208,13 +208,8 @@ func appendTree(to []byte, tree any) []byte {
 		return append(to, ']')
 	case map[string]any:
 		var few [24]string
-		names := few[:0]
-		for name := range v {
-			names = append(names, name)
-		}
-		slices.Sort(names)
 		to = append(to, '{')
-		for i, name := range names {
+		for i, name := range sortedKeys(few[:0], v) {
 			if i > 0 {
 				to = append(to, ',')
 			}
@@ -228,6 +223,15 @@ func appendTree(to []byte, tree any) []byte {
 		panic(err) // a tree holds nothing else
 	}
 	return append(to, raw...)
+}
+
+// sortedKeys appends the keys of an object in their order.
+func sortedKeys(to []string, object map[string]any) []string {
+	for name := range object {
+		to = append(to, name)
+	}
+	slices.Sort(to)
+	return to
 }
 
 // appendText appends a string. One that package json would escape is left to it.
