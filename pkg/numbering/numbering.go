@@ -46,7 +46,7 @@ type Config struct {
 	// On PostgreSQL the documents of several companies share a transaction once MaxRunning are in flight. On CockroachDB
 	// they do not, and there is no limit: the rows of several companies are in several ranges, and maybe regions.
 	MaxRunning int           // default 4
-	Patience   time.Duration // in a transaction of several companies, with a lock; default 100 ms
+	Patience   time.Duration // in a transaction of several companies, with a lock; default 250 ms
 }
 
 // maxShared is the most companies and kinds in one transaction: each is a lock that others may wait for until it ends.
@@ -58,7 +58,7 @@ type Committer struct {
 	mu      sync.Mutex
 	queues  map[key]*queue
 	ready   []*queue // those with documents that wait and no transaction in flight, the next one first
-	running int      // transactions in flight, without those that take long
+	running int      // transactions in flight, without those of one company that take long
 }
 
 type key struct {
@@ -102,7 +102,7 @@ func New(cfg Config) *Committer {
 		cfg.MaxRunning = 4
 	}
 	if cfg.Patience <= 0 {
-		cfg.Patience = 100 * time.Millisecond
+		cfg.Patience = 250 * time.Millisecond
 	}
 	return &Committer{cfg: cfg, queues: map[key]*queue{}}
 }
@@ -203,15 +203,17 @@ func (c *Committer) run(batch []*entry) (next []*entry) {
 			counted = false
 		}
 	}
-	slow := time.AfterFunc(c.cfg.Patience, func() {
-		c.mu.Lock()
-		stop() // what takes long may wait for a lock, and is no reason to let others wait, too
-		next := c.take()
-		c.mu.Unlock()
-		c.continueWith(next)
-	})
+	if !several(batch) { // others give up
+		slow := time.AfterFunc(c.cfg.Patience, func() {
+			c.mu.Lock()
+			stop() // it may wait for a lock, which is no reason to let other companies wait, too
+			next := c.take()
+			c.mu.Unlock()
+			c.continueWith(next)
+		})
+		defer slow.Stop()
+	}
 	c.store(batch)
-	slow.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	stop()

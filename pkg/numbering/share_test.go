@@ -2,6 +2,7 @@ package numbering_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -186,4 +187,37 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 		require.NoError(t, (<-mine).err)
 	}
 	require.Equal(t, []int64{2, 3, 4, 5, 6}, numbers(t, d, locked))
+}
+
+// Two nodes store documents of the same companies: they wait for each other's locks, and nothing fails.
+func TestNodesShareCompanies(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	nodes := []*numbering.Committer{numbering.New(numbering.Config{DB: d, MaxRunning: 2}), numbering.New(numbering.Config{DB: d, MaxRunning: 2})}
+	companies := make([]tenant.ID, 10)
+	for i := range companies {
+		companies[i] = tenant.NewID()
+	}
+	const each = 40
+	errs := make(chan error, 16)
+	for worker := range cap(errs) {
+		go func() {
+			var err error
+			for i := range each {
+				company := companies[(worker*7+i*3)%len(companies)]
+				err = errors.Join(err, do(t.Context(), nodes[worker%2], company, document(company, nil, new(int64))))
+			}
+			errs <- err
+		}()
+	}
+	for range cap(errs) {
+		require.NoError(t, <-errs)
+	}
+	total := 0
+	for _, company := range companies {
+		all := numbers(t, d, company)
+		require.Equal(t, upTo(len(all)), all)
+		total += len(all)
+	}
+	require.Equal(t, cap(errs)*each, total)
 }
