@@ -30,7 +30,7 @@ type APICmd struct {
 	Listen         string   `help:"Address to listen on; port 0 picks a free one." default:"127.0.0.1:8080"`
 	TrustedProxies []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	EdgeFlags
-	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a request whose API node died stays blocked; must exceed the longest request." default:"60s"`
+	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a batch whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
 	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`

@@ -18,12 +18,17 @@ type lazyTx struct {
 	pool  *pgxpool.Pool
 	iso   pgx.TxIsoLevel
 	async bool
+	wait  time.Duration // for a lock; 0 = the limit of the pool
 	conn  *pgxpool.Conn // nil until the first statement
 	ended bool          // by a COMMIT among the writes
 }
 
 func (d *DB) newTx(o txOptions) *lazyTx {
-	return &lazyTx{pool: d.pool, iso: cmp.Or(o.iso, pgx.Serializable), async: o.async && d.dialect == PostgreSQL}
+	t := &lazyTx{pool: d.pool, iso: cmp.Or(o.iso, pgx.Serializable)}
+	if d.dialect == PostgreSQL {
+		t.async, t.wait = o.async, o.lockWithin
+	}
+	return t
 }
 
 // begun reports whether a statement was sent. From then on the isolation is fixed and locks may be held.
@@ -34,6 +39,9 @@ func (t *lazyTx) begin() []string {
 	begin := []string{"begin isolation level " + string(t.iso)}
 	if t.async {
 		begin = append(begin, "set local synchronous_commit = off")
+	}
+	if t.wait > 0 {
+		begin = append(begin, fmt.Sprintf("set local lock_timeout = %d", t.wait.Milliseconds()))
 	}
 	return begin
 }

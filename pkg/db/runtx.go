@@ -40,6 +40,7 @@ type txOptions struct {
 	check      CommitCheck
 	repeatable bool
 	async      bool
+	lockWithin time.Duration // 0 = the limit of the pool
 }
 
 // txRun is the state that all tries of one transaction share.
@@ -74,6 +75,13 @@ func Repeatable() Option { return func(o *txOptions) { o.repeatable = true } }
 // AsyncCommit does not wait for the disk on PostgreSQL (synchronous_commit = off): a server crash may undo the transaction
 // unless a later synchronous one was committed. Use it for writes that have no meaning without such a later transaction.
 func AsyncCommit() Option { return func(o *txOptions) { o.async = true } }
+
+// LockWithin gives up with [ErrLocked], without another try, when a statement waits for a lock for longer than the limit.
+// It has no effect on CockroachDB.
+func LockWithin(limit time.Duration) Option { return func(o *txOptions) { o.lockWithin = limit } }
+
+// ErrLocked is the error of a transaction that would have waited too long; see [LockWithin]. Nothing was stored.
+var ErrLocked = errors.New("the transaction waited too long for a lock")
 
 // ErrBusy is the error of a transaction that ran out of tries; it comes with the 503 for the client. Nothing was stored.
 var ErrBusy = errors.New("too many transaction retries")
@@ -152,6 +160,8 @@ func (d *DB) afterFailure(ctx context.Context, o txOptions, r *txRun, err error,
 		case happened:
 			return nil
 		}
+	} else if o.lockWithin > 0 && sqlState(err) == codeLockTimeout {
+		return fmt.Errorf("%w: %w", ErrLocked, err)
 	} else if !retryable(err) {
 		return err
 	}

@@ -117,10 +117,17 @@ type Op struct {
 	Records     string         // path below which a created record is read; default Path
 	NoURL       bool           // what is created has no URL of its own, and the response no Location
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
+	OneTx       bool           // the change is one transaction, which stores the response; other operations lease their idempotency key first
 
 	base string                           // path of the API
 	rel  string                           // Path as declared, without the company of the admin API
 	body func(huma.Registry) *huma.Schema // of the body, if its type does not describe it
+}
+
+// InOneTx returns the operation with [Op.OneTx].
+func (o Op) InOneTx() Op {
+	o.OneTx = true
+	return o
 }
 
 // ByID is the input of an operation that takes only the ID of a record.
@@ -152,7 +159,7 @@ func New(cfg Config) *API {
 	if cfg.Admin != nil {
 		of = adminSurface
 	}
-	keys := keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys, quota: cfg.KeyQuota}
+	keys := keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys, quota: cfg.KeyQuota, running: &runningKeys{}}
 	a := &API{cfg: cfg, of: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage: true,
@@ -239,7 +246,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		}
 		reply, err := handle(ctx, in)
 		if err != nil {
-			return nil, err
+			return r.recall(ctx, err)
 		}
 		return newResponse(&r.call, reply)
 	}
@@ -307,7 +314,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 		resp, err = run(ctx, r)
 	}
 	if err == nil {
-		err = r.storeResponse(ctx, resp)
+		resp, err = r.storeResponse(ctx, resp)
 	}
 	if err != nil {
 		r.releaseKey(ctx)

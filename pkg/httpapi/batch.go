@@ -78,7 +78,7 @@ type BatchResult struct {
 // With an idempotency key, each item leaves a marker in its transaction. A repeat of a batch that was interrupted takes the
 // results of the items with markers and continues with the others; see docs/reference/idempotency.md#batches.
 func Batch[F, T any](r *Routes, path, id, summary string, w Writes[F, T], edits ...Edit) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, append([]Edit{func(op *Op) { op.MaxBody, op.body = BatchMaxBody, w.schema }}, edits...))
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, append([]Edit{func(op *Op) { op.MaxBody, op.body, op.OneTx = BatchMaxBody, w.schema, false }}, edits...))
 	if w.Created == 0 {
 		w.Created = http.StatusCreated
 	}
@@ -355,11 +355,7 @@ func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffi
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		return fmt.Errorf("encode the normalized body of an item: %w", err)
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
+	if err := json.Unmarshal(appendTree(nil, tree), into); err != nil {
 		return apierr.Invalid(apierr.Field{Field: "body", Code: apierr.Format, Message: "body: " + err.Error()})
 	}
 	return nil

@@ -329,10 +329,7 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 		return nil
 	}
 	// Decode what was validated: the decoder matches names case-insensitively.
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		return fmt.Errorf("encode normalized body: %w", err)
-	}
+	raw := appendTree(make([]byte, 0, len(r.body)+64), tree)
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
@@ -352,6 +349,9 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 func parseJSON(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("is not valid JSON: must be UTF-8")
+	}
+	if tree, ok := readTree(raw); ok {
+		return tree, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

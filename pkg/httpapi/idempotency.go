@@ -27,19 +27,23 @@ const QuotaKind = "answers"
 
 // keyStore stores the responses of mutating requests by X-Idempotency-Key; see docs/reference/idempotency.md.
 type keyStore struct {
-	db    *db.DB
-	ttl   time.Duration
-	lease time.Duration
-	seal  *secret.Keys
-	quota *quota.Meter
+	db      *db.DB
+	ttl     time.Duration
+	lease   time.Duration
+	seal    *secret.Keys
+	quota   *quota.Meter
+	running *runningKeys
 }
 
-// claim is the exclusive right of a request to execute the change of its idempotency key.
+// claim is a request's hold of its idempotency key. An operation of one transaction, see [Op.OneTx], stores nothing before
+// that: the key is held in this process, and the first transaction that stores an answer under it decides between processes.
+// Other operations insert the key with a lease before they begin, which excludes other requests everywhere.
 type claim struct {
 	keys    *keyStore
 	company tenant.ID
 	key     uuid.UUID
 	lease   uuid.UUID
+	leased  bool // a row with the lease was inserted before the change
 	secret  bool // the answer is sealed before it is stored
 	size    int  // of the answer as it is stored
 	stored  bool // the answer was queued in a transaction that is committed
@@ -57,7 +61,16 @@ WHERE idempotency_keys.expires_at < $7 OR idempotency_keys.lease_id = excluded.l
    OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < $7 AND idempotency_keys.fingerprint = excluded.fingerprint)
 RETURNING lease_id`
 
-const sqlSelectKey = `SELECT fingerprint, state, status, headers, body FROM idempotency_keys WHERE company_id = $1 AND key = $2`
+const sqlSelectKey = `SELECT fingerprint, state, lease_until, status, headers, body FROM idempotency_keys
+WHERE company_id = $1 AND key = $2 AND expires_at >= $3`
+
+const sqlInsertAnswer = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at, status, headers, body)
+VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (company_id, key) DO UPDATE
+SET fingerprint = excluded.fingerprint, state = 1, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
+    expires_at = excluded.expires_at, status = excluded.status, headers = excluded.headers, body = excluded.body
+WHERE idempotency_keys.expires_at < $5
+   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < $5 AND idempotency_keys.fingerprint = excluded.fingerprint)`
 
 const sqlFinishKey = `UPDATE idempotency_keys SET state = 1, status = $4, headers = $5, body = $6
 WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
@@ -74,6 +87,11 @@ var errInFlight = &apierr.Error{
 var errKeyReused = apierr.New(http.StatusUnprocessableEntity, "IDEMPOTENCY_KEY_REUSED",
 	"this X-Idempotency-Key was used with another request; use a new key for each change")
 
+var (
+	errKeyFree  = errors.New("no request holds the idempotency key")
+	errKeyTaken = errors.New("another request has stored something under the idempotency key") // fails the transaction of a change
+)
+
 // claimKey claims the key of a mutating request. It returns the stored response if the request was already executed.
 func (r *request) claimKey(ctx context.Context) (*response, error) {
 	if !r.op.Mutating() {
@@ -83,7 +101,7 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New(), secret: r.op.Secret}
+	c := &claim{keys: &r.api.keys, company: r.call.Company, key: key, lease: uuid.New(), secret: r.op.Secret, leased: !r.op.OneTx}
 	refused := r.admit(c)
 	if key == uuid.Nil {
 		return nil, refused
@@ -92,14 +110,59 @@ func (r *request) claimKey(ctx context.Context) (*response, error) {
 	if refused != nil {
 		return c.collect(ctx, refused)
 	}
-	resp, err := c.take(ctx)
-	if err != nil {
+	if c.leased {
+		resp, err := c.take(ctx)
+		if resp == nil && err == nil {
+			r.call.claim = c
+		}
+		return resp, err
+	}
+	return r.hold(ctx, c)
+}
+
+// hold holds the key in this process until the end of the request, and returns the stored response, if there is one.
+func (r *request) hold(ctx context.Context, c *claim) (*response, error) {
+	holder, ok := c.keys.running.enter(c)
+	if ok {
+		r.held = c
+	}
+	resp, err := c.read(ctx)
+	switch {
+	case !errors.Is(err, errKeyFree):
+		return resp, err
+	case ok:
+		idempotency.WithLabelValues(keyClaimed).Inc()
+		r.call.claim = c
+		return nil, nil //nolint:nilnil // no stored response
+	case string(holder) != string(c.fingerprint):
+		idempotency.WithLabelValues(keyReused).Inc()
+		return nil, errKeyReused
+	}
+	idempotency.WithLabelValues(keyInFlight).Inc()
+	return nil, errInFlight
+}
+
+// recall returns the stored response for a request that failed because another process has executed it meanwhile: what it
+// stored under the key, or what it changed, was in the way of this one.
+func (r *request) recall(ctx context.Context, failed error) (*response, error) {
+	c := r.call.claim
+	if c == nil || c.leased {
+		return nil, failed
+	}
+	taken := errors.Is(failed, errKeyTaken)
+	if f, ok := apierr.As(failed); !taken && (!ok || f.Status >= http.StatusInternalServerError) {
+		return nil, failed
+	}
+	resp, err := c.read(ctx)
+	switch {
+	case err == nil:
+		return resp, nil
+	case taken && errors.Is(err, errKeyFree):
+		return nil, errInFlight // it was free again at once; a repeat finds out
+	case taken:
 		return nil, err
 	}
-	if resp == nil {
-		r.call.claim = c
-	}
-	return resp, nil
+	return nil, failed
 }
 
 // admit reports why a change that is new cannot be made now.
@@ -135,7 +198,7 @@ const quotaRetryAfter = 3600
 // collect looks up the stored response of a request that would be rejected if it were new.
 func (c *claim) collect(ctx context.Context, refused error) (*response, error) {
 	resp, err := c.read(ctx)
-	if errors.Is(err, pgx.ErrNoRows) {
+	if errors.Is(err, errKeyFree) {
 		return nil, refused
 	}
 	return resp, err
@@ -175,9 +238,7 @@ func (r *request) fingerprint() []byte {
 	body := r.body
 	if len(body) > 0 {
 		if tree, err := r.bodyTree(); err == nil {
-			if canonical, err := json.Marshal(tree); err == nil {
-				body = canonical
-			}
+			body = appendTree(make([]byte, 0, len(body)+64), tree)
 		}
 	}
 	h.Write(body)
@@ -203,29 +264,35 @@ func (c *claim) take(ctx context.Context) (*response, error) {
 			return nil, nil //nolint:nilnil // no stored response
 		}
 		resp, err := c.read(ctx)
-		if !errors.Is(err, pgx.ErrNoRows) {
+		if !errors.Is(err, errKeyFree) {
 			return resp, err
 		}
 	}
 	return nil, errInFlight
 }
 
-// read reads a key that another request has claimed.
+// read returns the response that is stored under the key, or errKeyFree if a request may execute its change.
 func (c *claim) read(ctx context.Context) (*response, error) {
 	var (
 		theirs  []byte
 		state   int16
+		until   time.Time
 		status  *int32
 		headers []byte
 		resp    response
 	)
-	err := c.keys.db.QueryRow(ctx, sqlSelectKey, c.company, c.key).Scan(&theirs, &state, &status, &headers, &resp.body)
+	now := time.Now().UTC()
+	err := c.keys.db.QueryRow(ctx, sqlSelectKey, c.company, c.key, now).Scan(&theirs, &state, &until, &status, &headers, &resp.body)
 	switch {
+	case db.IsNoRows(err):
+		return nil, errKeyFree
 	case err != nil:
 		return nil, fmt.Errorf("read idempotency key: %w", err)
 	case string(theirs) != string(c.fingerprint):
 		idempotency.WithLabelValues(keyReused).Inc()
 		return nil, errKeyReused
+	case state == 0 && until.Before(now):
+		return nil, errKeyFree
 	case state == 0:
 		idempotency.WithLabelValues(keyInFlight).Inc()
 		return nil, errInFlight
@@ -241,8 +308,8 @@ func (c *claim) read(ctx context.Context) (*response, error) {
 	return &resp, nil
 }
 
-// finish stores the response in the transaction of the change. If another request has taken over the claim,
-// the change is rolled back.
+// finish stores the response in the transaction of the change. If another request holds the key by now, the change is
+// rolled back.
 func (c *claim) finish(tx *db.Tx, resp *response) error {
 	headers, err := json.Marshal(resp.headers)
 	if err != nil {
@@ -260,6 +327,12 @@ func (c *claim) finish(tx *db.Tx, resp *response) error {
 		body = compress.Pack(body)
 	}
 	c.size = len(body)
+	if !c.leased {
+		now := time.Now().UTC()
+		tx.Queue(sqlInsertAnswer, c.company, c.key, c.fingerprint, c.lease, now, now.Add(c.keys.lease+c.keys.ttl), resp.status, headers, body).
+			Expect(1, errKeyTaken)
+		return nil
+	}
 	tx.Queue(sqlFinishKey, c.company, c.key, c.lease, resp.status, headers, body).Expect(1, errInFlight)
 	return nil
 }
@@ -288,21 +361,23 @@ func (c *claim) done(ctx context.Context, q db.Querier) (done bool, err error) {
 }
 
 // storeResponse stores the response of an operation that changed nothing in the database, so that a replay returns the same.
-func (r *request) storeResponse(ctx context.Context, resp *response) error {
+// It returns the response to send.
+func (r *request) storeResponse(ctx context.Context, resp *response) (*response, error) {
 	c := r.call.claim
 	if c == nil || c.stored || resp.replayed {
-		return nil
+		return resp, nil
 	}
 	if c.partial {
 		r.releaseKey(ctx)
-		return nil
+		return resp, nil
 	}
 	err := c.keys.db.RunTx(ctx, "idempotency.keep", func(_ context.Context, tx *db.Tx) error { return c.finish(tx, resp) },
 		db.ReadCommitted(), db.WithCommitCheck(c.done))
-	if err == nil {
-		c.committed()
+	if err != nil {
+		return r.recall(ctx, err)
 	}
-	return err
+	c.committed()
+	return resp, nil
 }
 
 // committed records that the answer is stored.
@@ -314,7 +389,7 @@ func (c *claim) committed() {
 // releaseKey frees the key of a failed request: only successful responses are stored.
 func (r *request) releaseKey(ctx context.Context) {
 	c := r.call.claim
-	if c == nil || c.stored {
+	if c == nil || c.stored || !c.leased {
 		return
 	}
 	if err := c.release(ctx); err != nil {

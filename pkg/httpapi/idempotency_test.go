@@ -150,26 +150,143 @@ func TestInFlight(t *testing.T) {
 	require.Equal(t, 1, f.stored())
 }
 
-// The node that held the key froze longer than its lease: another request takes over, and the
-// first one must not change anything when it wakes.
-func TestLostLeaseUndoesTheChange(t *testing.T) {
+// The node that runs a request freezes: nothing of it is stored yet, so another node makes the change at once, and the first
+// one undoes its own when it wakes and returns the stored answer.
+func TestSlowerNodeUndoesItsChange(t *testing.T) {
 	t.Parallel()
-	f := setup(t, func(c *httpapi.Config) { c.KeyLease = 100 * time.Millisecond })
+	f := setup(t)
+	other := f.twin()
 	g, key := hold(f), uuid.NewString()
 	done := make(chan response, 1)
 	go func() { done <- f.post(`{"name":"frozen"}`, keyHeader, key) }()
 	<-g.entered
-	var second response
-	require.Eventually(t, func() bool {
-		second = f.post(`{"name":"frozen"}`, keyHeader, key)
-		return second.StatusCode == http.StatusCreated
-	}, time.Minute, 20*time.Millisecond)
+	second := other.post(`{"name":"frozen"}`, keyHeader, key)
+	second.is(t, 201, "")
 	require.Empty(t, second.Header.Get("X-Idempotent-Replayed"))
 	close(g.leave)
-	(<-done).is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+	first := <-done
+	first.is(t, 201, "")
+	require.Equal(t, "true", first.Header.Get("X-Idempotent-Replayed"))
+	require.Equal(t, string(second.raw), string(first.raw))
 	require.Equal(t, 1, f.stored())
 	again := f.post(`{"name":"frozen"}`, keyHeader, key)
 	require.Equal(t, string(second.raw), string(again.raw), "the loser leaves the winner's answer alone")
+}
+
+// A request may fail because of what another node has changed under the same key: it returns the stored answer all the same.
+func TestSlowerNodeFindsItsOwnChange(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	id := f.post(`{"name":"one"}`).body["id"].(string)
+	gone := request{method: "DELETE", path: "/things/" + id, headers: map[string]string{keyHeader: uuid.NewString()}}
+	f.blind = func() { f.twin().do(gone).is(t, 204, "") }
+	got := f.do(gone)
+	got.is(t, 204, "")
+	require.Equal(t, "true", got.Header.Get("X-Idempotent-Replayed"))
+	require.Zero(t, f.stored())
+	f.blind = nil
+	gone.headers[keyHeader] = uuid.NewString()
+	f.do(gone).is(t, 404, "THING_NOT_FOUND")
+}
+
+// Two nodes get requests with one key at the same time, a hundred times: each key has one change, and both requests get its
+// answer, unless one of them is told to wait.
+func TestNodesRaceWithOneKey(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	other := f.twin()
+	var ids, kept []string
+	for range 100 {
+		a, b := raceOf(f, other, request{method: "POST", path: "/things", body: `{"name":"once"}`})
+		ids = append(ids, sameAnswer(t, 201, a, b).body["id"].(string))
+	}
+	require.Equal(t, len(ids), f.stored())
+	for i, id := range ids {
+		r := request{method: "PATCH", path: "/things/" + id, body: `{"name":"changed"}`, headers: map[string]string{"If-Match": `"1"`}}
+		if i%2 == 0 {
+			r, kept = request{method: "DELETE", path: "/things/" + id}, append(kept, id)
+			a, b := raceOf(f, other, r)
+			sameAnswer(t, 204, a, b)
+			continue
+		}
+		a, b := raceOf(f, other, r)
+		require.EqualValues(t, 2, sameAnswer(t, 200, a, b).body["version"])
+	}
+	require.Equal(t, len(ids)-len(kept), f.stored())
+}
+
+// raceOf sends a request with a new key to both nodes at the same time.
+func raceOf(a, b *kit, r request) (first, second response) {
+	if r.headers == nil {
+		r.headers = map[string]string{}
+	}
+	r.headers[keyHeader] = uuid.NewString()
+	start := make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() { <-start; first = a.do(r) })
+	wg.Go(func() { <-start; second = b.do(r) })
+	close(start)
+	wg.Wait()
+	return first, second
+}
+
+// sameAnswer checks that the answers are equal and that one of them is a replay, or that one of them asks to wait, and
+// returns the answer.
+func sameAnswer(t *testing.T, status int, a, b response) response {
+	t.Helper()
+	if a.StatusCode != status {
+		a, b = b, a
+	}
+	a.is(t, status, "")
+	if b.StatusCode != status {
+		b.is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+		require.Empty(t, a.Header.Get("X-Idempotent-Replayed"))
+		return a
+	}
+	require.Equal(t, string(a.raw), string(b.raw))
+	require.NotEqual(t, a.Header.Get("X-Idempotent-Replayed"), b.Header.Get("X-Idempotent-Replayed"), "one of them is the first")
+	return a
+}
+
+const sqlLeaseOf = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at)
+SELECT $1, $2, fingerprint, 0, $3, $4, $5 FROM idempotency_keys WHERE company_id = $1 AND key = $6`
+
+// The release before this one inserts a lease for every key. It is honoured, and taken over when it has ended.
+func TestLeaseOfAnotherRelease(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	model := uuid.New()
+	f.post(`{"name":"one"}`, keyHeader, model.String()).is(t, 201, "")
+	lease := func(until time.Duration) (key string) {
+		k := uuid.New()
+		_, err := f.db.Exec(t.Context(), sqlLeaseOf, f.company, k, uuid.New(), time.Now().Add(until), time.Now().Add(time.Hour), model)
+		require.NoError(t, err)
+		return k.String()
+	}
+	held := lease(time.Hour)
+	f.post(`{"name":"one"}`, keyHeader, held).is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+	f.post(`{"name":"two"}`, keyHeader, held).is(t, 422, "IDEMPOTENCY_KEY_REUSED")
+	require.Equal(t, 1, f.stored())
+
+	ended := lease(-time.Second)
+	f.post(`{"name":"two"}`, keyHeader, ended).is(t, 422, "IDEMPOTENCY_KEY_REUSED")
+	made := f.post(`{"name":"one"}`, keyHeader, ended)
+	made.is(t, 201, "")
+	require.Empty(t, made.Header.Get("X-Idempotent-Replayed"))
+	require.Equal(t, 2, f.stored())
+	again := f.post(`{"name":"one"}`, keyHeader, ended)
+	require.Equal(t, string(made.raw), string(again.raw))
+
+	g, key := hold(f), uuid.New() // a node of that release claims the key while this one makes the change
+	f.calls = 0
+	done := make(chan response, 1)
+	go func() { done <- f.post(`{"name":"one"}`, keyHeader, key.String()) }()
+	<-g.entered
+	_, err := f.db.Exec(t.Context(), sqlLeaseOf, f.company, key, uuid.New(), time.Now().Add(time.Hour), time.Now().Add(time.Hour), model)
+	require.NoError(t, err)
+	close(g.leave)
+	(<-done).is(t, 409, "IDEMPOTENCY_IN_FLIGHT")
+	require.Equal(t, 2, f.stored(), "the change was undone")
 }
 
 func TestKeysAreForgottenAfterTheirTime(t *testing.T) {

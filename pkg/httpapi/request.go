@@ -39,11 +39,15 @@ type request struct {
 	treeErr error
 	parsed  bool
 	call    Call
+	held    *claim // holds the key of the request in this process
 	release func()
 	ignored []string // unknown fields and parameters
 }
 
 func (r *request) close() {
+	if r.held != nil {
+		r.api.keys.running.leave(r.held)
+	}
 	if r.release != nil {
 		r.release()
 	}

@@ -61,6 +61,7 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 		method, path = m, rest
 	}
 	op := r.group.Op(method, path, id, summary, status)
+	op.OneTx = op.Mutating()
 	for _, edit := range edits {
 		edit(&op)
 	}

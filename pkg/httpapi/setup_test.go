@@ -64,6 +64,7 @@ type things struct {
 	enter  func(context.Context, int)
 	broken error // of /things/broken
 	locked func(context.Context, *db.Tx) error
+	blind  func() // called before each delete, if set
 
 	mu    sync.Mutex
 	calls int
@@ -151,6 +152,9 @@ func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[th
 }
 
 func (s *things) remove(ctx context.Context, in *httpapi.ByID) (*httpapi.Reply[httpapi.None], error) {
+	if s.blind != nil {
+		s.blind()
+	}
 	return httpapi.Mutate(ctx, s.db, &in.Call, "things.delete", func(ctx context.Context, tx *db.Tx) (httpapi.None, error) {
 		_, err := s.read(ctx, tx, in.Company, in.ID)
 		tx.Queue(`DELETE FROM things WHERE company_id = $1 AND id = $2`, in.Company, in.ID)
@@ -209,7 +213,7 @@ var errSecret = errors.New("password hunter2 was refused by db-7")
 
 func (s *things) register(api *httpapi.API) {
 	group := httpapi.Group{Tag: "Things", Scope: "orders", Component: "orders"}
-	httpapi.Register(api, group.Op("POST", "/things", "createThing", "Create", 201), s.create)
+	httpapi.Register(api, group.Op("POST", "/things", "createThing", "Create", 201).InOneTx(), s.create)
 	httpapi.Register(api, group.Op("POST", "/things/echo", "echoThing", "Echo", 200), s.echo)
 	httpapi.Register(api, group.Op("POST", "/things/optional", "optionalThing", "Optional", 200), s.optional)
 	httpapi.Register(api, group.Op("GET", "/things/big", "bigThing", "Big", 200), s.big)
@@ -220,8 +224,8 @@ func (s *things) register(api *httpapi.API) {
 		return nil, s.broken
 	})
 	httpapi.Register(api, group.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
-	httpapi.Register(api, group.Op("PATCH", "/things/{id}", "updateThing", "Change", 200), s.update)
-	httpapi.Register(api, group.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204), s.remove)
+	httpapi.Register(api, group.Op("PATCH", "/things/{id}", "updateThing", "Change", 200).InOneTx(), s.update)
+	httpapi.Register(api, group.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204).InOneTx(), s.remove)
 	httpapi.Register(api, httpapi.Op{Method: "GET", Path: "/open", ID: "open", Summary: "Any token", Tag: "Things"}, s.open)
 }
 
@@ -237,6 +241,7 @@ type kit struct {
 	company tenant.ID
 	base    string         // of the API; "" = of the external one
 	tokens  map[string]any // bearer → *access.Principal or the error of authentication
+	edit    []func(*httpapi.Config)
 }
 
 func setup(t *testing.T, edit ...func(*httpapi.Config)) *kit {
@@ -244,15 +249,31 @@ func setup(t *testing.T, edit ...func(*httpapi.Config)) *kit {
 	d := dbtest.OpenNew(t)
 	_, err := d.Exec(t.Context(), createThings)
 	require.NoError(t, err)
-	f := &kit{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}}
-	cfg := httpapi.Config{DB: d, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"}
-	for _, e := range edit {
+	f := &kit{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}, edit: edit}
+	f.serve()
+	f.token("all")
+	return f
+}
+
+// serve makes the API.
+func (f *kit) serve() {
+	cfg := httpapi.Config{DB: f.db, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"}
+	for _, e := range f.edit {
 		e(&cfg)
 	}
 	f.api = httpapi.New(cfg)
 	f.register(f.api)
-	f.token("all")
-	return f
+}
+
+// twin is a second node on the same database.
+func (f *kit) twin() *kit {
+	f.t.Helper()
+	d, err := db.Open(f.t.Context(), db.Config{URL: f.db.Pool().Config().ConnString(), MaxConns: 8})
+	require.NoError(f.t, err)
+	f.t.Cleanup(d.Close)
+	other := &kit{things: &things{db: d, broken: errSecret}, t: f.t, company: f.company, tokens: f.tokens, edit: f.edit}
+	other.serve()
+	return other
 }
 
 // token adds a caller of the kit's company with all rights, less what edit takes.

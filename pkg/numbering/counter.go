@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -16,6 +18,26 @@ ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNI
 func Take(ctx context.Context, tx *db.Tx, company tenant.ID, kind string, count int) (last int64, err error) {
 	if err := tx.QueryRow(ctx, sqlTakeNumbers, company, kind, count).Scan(&last); err != nil {
 		return 0, fmt.Errorf("take %s numbers: %w", kind, err)
+	}
+	return last, nil
+}
+
+const sqlTakeAll = `INSERT INTO counters (company_id, kind, n)
+SELECT u.company, u.kind, u.n FROM unnest($1::UUID[], $2::TEXT[], $3::BIGINT[]) AS u(company, kind, n) ORDER BY u.company, u.kind
+ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + excluded.n RETURNING company_id, kind, n`
+
+// takeAll takes numbers of several companies and kinds, and returns the last one of each. The order of the rows is that of
+// the locks, so transactions that take several do not deadlock.
+func takeAll(ctx context.Context, tx *db.Tx, companies []tenant.ID, kinds []string, counts []int64) (map[key]int64, error) {
+	rows, err := tx.Query(ctx, sqlTakeAll, companies, kinds, counts)
+	if err != nil {
+		return nil, fmt.Errorf("take numbers of several companies: %w", err)
+	}
+	last := make(map[key]int64, len(companies))
+	var k key
+	var n int64
+	if _, err := pgx.ForEachRow(rows, []any{&k.company, &k.kind, &n}, func() error { last[k] = n; return nil }); err != nil {
+		return nil, fmt.Errorf("take numbers of several companies: %w", err)
 	}
 	return last, nil
 }

@@ -2,13 +2,17 @@
 // transaction that stores the document, so a document that is not stored takes none.
 //
 // The counter row serialises these transactions. To store more than one document per commit, documents that arrive
-// while a transaction is in flight are committed together in the next one (group commit).
+// while a transaction is in flight are committed together in the next one (group commit): those of one company and kind
+// everywhere, and on PostgreSQL those of several companies, too. See docs/architecture.md#group-commit.
 package numbering
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 	"sync"
 	"time"
@@ -24,7 +28,7 @@ import (
 
 // Member stores one document with its number. It may run several times, possibly with different numbers; the last run
 // counts. It must change nothing but the transaction and its own result, and only queue writes: reads would delay all
-// documents of the company, so do them before.
+// documents of the transaction, so do them before.
 type Member func(ctx context.Context, tx *db.Tx, number int64) error
 
 // Config configures group commits. Only DB is required.
@@ -38,13 +42,23 @@ type Config struct {
 	// their writes come after the counter row, whose lock serialises the transactions of a company and kind.
 	// At SERIALIZABLE every transaction that waited for this lock would be aborted and retried.
 	Serializable bool
+
+	// On PostgreSQL the documents of several companies share a transaction once MaxRunning are in flight. On CockroachDB
+	// they do not, and there is no limit: the rows of several companies are in several ranges, and maybe regions.
+	MaxRunning int           // default 4
+	Patience   time.Duration // in a transaction of several companies, with a lock; default 250 ms
 }
+
+// maxShared is the most companies and kinds in one transaction: each is a lock that others may wait for until it ends.
+const maxShared = 16
 
 // Committer commits the documents of all companies. Use one per process and database.
 type Committer struct {
-	cfg    Config
-	mu     sync.Mutex
-	queues map[key]*queue
+	cfg     Config
+	mu      sync.Mutex
+	queues  map[key]*queue
+	ready   []*queue // those with documents that wait and no transaction in flight, the next one first
+	running int      // transactions in flight, without those of one company that take long
 }
 
 type key struct {
@@ -52,12 +66,22 @@ type key struct {
 	kind    string
 }
 
-// queue holds the callers that wait for the transaction in flight; without one there is no queue.
-type queue struct{ waiting []*entry }
+func (k key) compare(other key) int {
+	return cmp.Or(bytes.Compare(k.company[:], other.company[:]), cmp.Compare(k.kind, other.kind))
+}
+
+// queue holds the callers that wait for a transaction. It exists as long as there are any, or a transaction is in flight.
+type queue struct {
+	key     key
+	waiting []*entry
+	busy    bool // a transaction is in flight; the next one waits for it
+	alone   bool // the next transaction is not shared with others: the counter may be locked for long
+}
 
 // entry is one caller of [Committer.Do].
 type entry struct {
 	ctx    context.Context
+	key    key
 	member Member
 	opts   []db.Option
 	done   chan error // of capacity 1
@@ -74,8 +98,17 @@ func New(cfg Config) *Committer {
 	if cfg.Timeout <= 0 {
 		cfg.Timeout = 25 * time.Second
 	}
+	if cfg.MaxRunning <= 0 {
+		cfg.MaxRunning = 4
+	}
+	if cfg.Patience <= 0 {
+		cfg.Patience = 250 * time.Millisecond
+	}
 	return &Committer{cfg: cfg, queues: map[key]*queue{}}
 }
+
+// shares reports whether documents of several companies share a transaction.
+func (c *Committer) shares() bool { return c.cfg.DB.Dialect() == db.PostgreSQL }
 
 var errFull = apierr.Unavailable(apierr.QueueFull, 1, "too many documents of this company are waiting to be stored; nothing was stored, repeat the request after the time in Retry-After")
 
@@ -86,69 +119,160 @@ func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, memb
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("take a %s number: %w", kind, err)
 	}
-	k := key{company, kind}
-	e := &entry{ctx: ctx, member: member, opts: opts, done: make(chan error, 1)}
+	e := &entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts, done: make(chan error, 1)}
 	c.mu.Lock()
-	q := c.queues[k]
-	if q == nil {
-		c.queues[k] = &queue{}
-		c.mu.Unlock()
-		c.run(k, []*entry{e}) //nolint:contextcheck // the batch takes its context from its members
-		c.next(k)             //nolint:contextcheck // the next batch is not this caller's
-		return <-e.done
-	}
-	if len(q.waiting) >= c.cfg.MaxWaiting {
+	if q := c.queues[e.key]; q != nil && len(q.waiting) >= c.cfg.MaxWaiting {
 		c.mu.Unlock()
 		return errFull
 	}
-	q.waiting = append(q.waiting, e)
+	c.enqueue(e)
+	batch := c.take()
 	c.mu.Unlock()
-	return c.wait(k, e)
+	if len(batch) == 1 && batch[0] == e { // the rule while not all transactions that may run do
+		next := c.run(batch) //nolint:contextcheck // the batch takes its context from its members
+		c.continueWith(next) //nolint:contextcheck // the next batch is not this caller's
+	} else {
+		c.continueWith(batch) //nolint:contextcheck // as above
+	}
+	return c.wait(e)
 }
 
-// next commits the waiting documents in the background, so that the first caller gets its answer immediately.
-func (c *Committer) next(k key) {
-	if batch := c.take(k); batch != nil {
-		go func() {
-			for ; batch != nil; batch = c.take(k) {
-				c.run(k, batch)
-			}
-		}()
+// enqueue adds an entry to the queue of its key.
+func (c *Committer) enqueue(e *entry) {
+	q := c.queues[e.key]
+	if q == nil {
+		q = &queue{key: e.key}
+		c.queues[e.key] = q
+	}
+	q.waiting = append(q.waiting, e)
+	if len(q.waiting) == 1 && !q.busy {
+		c.ready = append(c.ready, q)
 	}
 }
 
-// take removes the next batch from the queue; nil if it is empty, and then the queue is deleted.
-func (c *Committer) take(k key) []*entry {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q := c.queues[k]
-	if len(q.waiting) == 0 {
-		delete(c.queues, k)
+// continueWith runs a batch, and those after it, in the background, so that callers get their answers at once.
+func (c *Committer) continueWith(batch []*entry) {
+	if len(batch) == 0 {
+		return
+	}
+	go func() {
+		for len(batch) > 0 {
+			batch = c.run(batch)
+		}
+	}()
+}
+
+// take removes the next batch from the queues, in the order of the locks; it is empty if nothing waits or enough
+// transactions are in flight. Companies take turns, and none gets more than half of a batch while others wait.
+func (c *Committer) take() []*entry {
+	shares := c.shares()
+	if len(c.ready) == 0 || shares && c.running >= c.cfg.MaxRunning {
 		return nil
 	}
-	n := min(len(q.waiting), c.cfg.MaxBatch)
-	batch := slices.Clone(q.waiting[:n])
-	q.waiting = slices.Delete(q.waiting, 0, n)
+	c.running++
+	most := c.cfg.MaxBatch
+	if shares && len(c.ready) > 1 && !c.ready[0].alone {
+		most = max(1, most/2)
+	}
+	var batch []*entry
+	for keys := 0; len(c.ready) > 0 && len(batch) < c.cfg.MaxBatch; keys++ {
+		q := c.ready[0]
+		if keys > 0 && (!shares || q.alone || keys == maxShared) {
+			break
+		}
+		c.ready = slices.Delete(c.ready, 0, 1)
+		n := min(len(q.waiting), most, c.cfg.MaxBatch-len(batch))
+		batch = append(batch, q.waiting[:n]...)
+		q.waiting = slices.Delete(q.waiting, 0, n)
+		q.busy = true
+		if q.alone {
+			q.alone = false
+			break
+		}
+	}
+	slices.SortStableFunc(batch, func(a, b *entry) int { return a.key.compare(b.key) })
 	return batch
 }
 
-func (c *Committer) wait(k key, e *entry) error {
+// run commits a batch, and returns the next one.
+func (c *Committer) run(batch []*entry) (next []*entry) {
+	counted := true
+	stop := func() { // under the mutex
+		if counted {
+			c.running--
+			counted = false
+		}
+	}
+	if !several(batch) { // others give up
+		slow := time.AfterFunc(c.cfg.Patience, func() {
+			c.mu.Lock()
+			stop() // it may wait for a lock, which is no reason to let other companies wait, too
+			next := c.take()
+			c.mu.Unlock()
+			c.continueWith(next)
+		})
+		defer slow.Stop()
+	}
+	c.store(batch)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	stop()
+	for group := range groups(batch) {
+		c.release(c.queues[group[0].key])
+	}
+	next = c.take()
+	for more := c.take(); len(more) > 0; more = c.take() {
+		c.continueWith(more)
+	}
+	return next
+}
+
+// release makes a queue ready whose transaction has ended, and deletes an empty one.
+func (c *Committer) release(q *queue) {
+	q.busy = false
+	switch {
+	case len(q.waiting) == 0:
+		delete(c.queues, q.key)
+	case q.alone:
+		c.ready = slices.Insert(c.ready, 0, q)
+	default:
+		c.ready = append(c.ready, q)
+	}
+}
+
+// groups are the parts of a batch with the same key.
+func groups(batch []*entry) iter.Seq[[]*entry] {
+	return func(yield func([]*entry) bool) {
+		for len(batch) > 0 {
+			n := 1
+			for n < len(batch) && batch[n].key == batch[0].key {
+				n++
+			}
+			if !yield(batch[:n]) {
+				return
+			}
+			batch = batch[n:]
+		}
+	}
+}
+
+func (c *Committer) wait(e *entry) error {
 	select {
 	case err := <-e.done:
 		return err
 	case <-e.ctx.Done():
 	}
-	if c.leave(k, e) {
-		return fmt.Errorf("wait for a %s number: %w", k.kind, e.ctx.Err())
+	if c.leave(e) {
+		return fmt.Errorf("wait for a %s number: %w", e.key.kind, e.ctx.Err())
 	}
 	return <-e.done
 }
 
 // leave removes a waiting entry; false if its transaction has started.
-func (c *Committer) leave(k key, e *entry) bool {
+func (c *Committer) leave(e *entry) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	q := c.queues[k]
+	q := c.queues[e.key]
 	if q == nil {
 		return false
 	}
@@ -157,17 +281,26 @@ func (c *Committer) leave(k key, e *entry) bool {
 		return false
 	}
 	q.waiting = slices.Delete(q.waiting, i, i+1)
+	if len(q.waiting) == 0 && !q.busy {
+		c.ready = slices.DeleteFunc(c.ready, func(r *queue) bool { return r == q })
+		delete(c.queues, e.key)
+	}
 	return true
 }
 
-// run commits a batch and reports the outcome to every member. If one member fails, the batch is rolled back and run
-// again in halves, until the failing member is alone and gets its error.
-func (c *Committer) run(k key, batch []*entry) {
-	memberFailed, err := c.commit(k, batch)
-	if err != nil && memberFailed && len(batch) > 1 {
+// store commits a batch and reports the outcome to every member. If one member fails, the batch is rolled back and run
+// again in halves, until the failing member is alone and gets its error. If a company keeps the others waiting, all wait
+// again, for transactions of their own.
+func (c *Committer) store(batch []*entry) {
+	memberFailed, err := c.commit(batch)
+	switch {
+	case errors.Is(err, db.ErrLocked):
+		c.putBack(batch)
+		return
+	case err != nil && memberFailed && len(batch) > 1:
 		half := len(batch) / 2
-		c.run(k, batch[:half])
-		c.run(k, batch[half:])
+		c.store(batch[:half])
+		c.store(batch[half:])
 		return
 	}
 	for _, e := range batch {
@@ -175,22 +308,32 @@ func (c *Committer) run(k key, batch []*entry) {
 	}
 }
 
+// putBack returns the members of a batch to their queues, which are busy until the end of [Committer.run].
+func (c *Committer) putBack(batch []*entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for group := range groups(batch) {
+		q := c.queues[group[0].key]
+		q.waiting = slices.Insert(q.waiting, 0, group...)
+		q.alone = true
+	}
+}
+
 // commit runs one transaction for the batch. memberFailed means that a member or its writes failed, so that the others
 // may succeed without it; any other error applies to all.
-func (c *Committer) commit(k key, batch []*entry) (memberFailed bool, err error) {
-	ctx, end := c.begin(k, batch)
+func (c *Committer) commit(batch []*entry) (memberFailed bool, err error) {
+	ctx, end := c.begin(batch)
 	defer end()
 	var inMembers bool
-	err = c.cfg.DB.RunTx(ctx, "numbering."+k.kind, func(ctx context.Context, tx *db.Tx) error {
+	err = c.cfg.DB.RunTx(ctx, "numbering."+batch[0].key.kind, func(ctx context.Context, tx *db.Tx) error {
 		inMembers = false
-		last, err := Take(ctx, tx, k.company, k.kind, len(batch))
+		numbers, err := take(ctx, tx, batch)
 		if err != nil {
 			return err
 		}
 		inMembers = true
-		first := last - int64(len(batch)) + 1
 		for i, e := range batch {
-			if err := e.store(ctx, tx, first+int64(i)); err != nil {
+			if err := e.store(ctx, tx, numbers[i]); err != nil {
 				return err
 			}
 		}
@@ -208,11 +351,49 @@ func (c *Committer) commit(k key, batch []*entry) (memberFailed bool, err error)
 	return memberFailed, err
 }
 
+// several reports whether a batch has more than one key.
+func several(batch []*entry) bool { return batch[0].key != batch[len(batch)-1].key }
+
+// take takes a number for each member of the batch.
+func take(ctx context.Context, tx *db.Tx, batch []*entry) ([]int64, error) {
+	last := map[key]int64{}
+	if several(batch) {
+		var companies []tenant.ID
+		var kinds []string
+		var counts []int64
+		for group := range groups(batch) {
+			companies, kinds, counts = append(companies, group[0].key.company), append(kinds, group[0].key.kind), append(counts, int64(len(group)))
+		}
+		var err error
+		if last, err = takeAll(ctx, tx, companies, kinds, counts); err != nil {
+			return nil, err
+		}
+	} else {
+		k := batch[0].key
+		n, err := Take(ctx, tx, k.company, k.kind, len(batch))
+		if err != nil {
+			return nil, err
+		}
+		last[k] = n
+	}
+	numbers := make([]int64, 0, len(batch))
+	for group := range groups(batch) {
+		first := last[group[0].key] - int64(len(group)) + 1
+		for i := range group {
+			numbers = append(numbers, first+int64(i))
+		}
+	}
+	return numbers, nil
+}
+
 // options leaves out the members' options for a batch of several, whose outcome is looked up by its marker row.
 func (c *Committer) options(batch []*entry) []db.Option {
 	var opts []db.Option
 	if !c.cfg.Serializable {
 		opts = append(opts, db.ReadCommitted())
+	}
+	if several(batch) {
+		opts = append(opts, db.LockWithin(c.cfg.Patience))
 	}
 	if len(batch) == 1 {
 		opts = append(opts, batch[0].opts...)
@@ -222,7 +403,7 @@ func (c *Committer) options(batch []*entry) []db.Option {
 
 // begin makes the context of the transaction, independent of those of the members, so that one cannot cancel the others.
 // It links the spans of the members and of the batch.
-func (c *Committer) begin(k key, batch []*entry) (context.Context, func()) {
+func (c *Committer) begin(batch []*entry) (context.Context, func()) {
 	groupCommitSize.Observe(float64(len(batch)))
 	if len(batch) == 1 {
 		return context.WithTimeout(context.WithoutCancel(batch[0].ctx), c.cfg.Timeout)
@@ -231,9 +412,12 @@ func (c *Committer) begin(k key, batch []*entry) (context.Context, func()) {
 	for i, e := range batch {
 		links[i] = trace.LinkFromContext(e.ctx)
 	}
+	about := []attribute.KeyValue{attribute.Int("tradegrid.group_commit.size", len(batch))}
+	if k := batch[0].key; !several(batch) {
+		about = append(about, attribute.String("app.company.id", k.company.String()))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Timeout)
-	ctx, span := otel.Tracer("tradegrid/numbering").Start(ctx, "group commit "+k.kind, trace.WithLinks(links...),
-		trace.WithAttributes(attribute.Int("tradegrid.group_commit.size", len(batch)), attribute.String("app.company.id", k.company.String())))
+	ctx, span := otel.Tracer("tradegrid/numbering").Start(ctx, "group commit "+batch[0].key.kind, trace.WithLinks(links...), trace.WithAttributes(about...))
 	for _, e := range batch {
 		trace.SpanFromContext(e.ctx).AddLink(trace.Link{SpanContext: span.SpanContext()})
 	}

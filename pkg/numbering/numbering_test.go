@@ -100,19 +100,24 @@ func TestNumbersHaveNoGaps(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(chaotic.Close)
 	for _, serializable := range []bool{false, true} {
-		c := numbering.New(numbering.Config{DB: chaotic, MaxBatch: 7, Serializable: serializable})
+		c := numbering.New(numbering.Config{DB: chaotic, MaxBatch: 7, Serializable: serializable, MaxRunning: 2, Patience: 20 * time.Millisecond})
 		rapid.Check(t, func(rt *rapid.T) {
 			kinds := rapid.SliceOfN(rapid.SampledFrom([]string{"good", "good", "good", "refuses", "twin", "panics"}), 1, 20).Draw(rt, "members")
-			checkNumbers(rt, chaotic, c, kinds)
+			companies := make([]tenant.ID, rapid.IntRange(1, 5).Draw(rt, "companies"))
+			for i := range companies {
+				companies[i] = tenant.NewID()
+			}
+			checkNumbers(rt, chaotic, c, companies, kinds)
 		})
 	}
 }
 
-func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, kinds []string) {
-	company := tenant.NewID()
+// checkNumbers has the companies store documents in turns, all at once.
+func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, companies []tenant.ID, kinds []string) {
 	errs, got := make([]error, len(kinds)), make([]int64, len(kinds))
 	var wg sync.WaitGroup
 	for i, kind := range kinds {
+		company := companies[i%len(companies)]
 		wg.Go(func() {
 			var name *string
 			if kind == "twin" {
@@ -131,11 +136,11 @@ func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, kinds []string)
 		})
 	}
 	wg.Wait()
-	stored := []int64{}
-	twins := 0
+	stored, twins := map[tenant.ID][]int64{}, map[tenant.ID]int{}
 	for i, kind := range kinds {
+		company := companies[i%len(companies)]
 		if errs[i] == nil {
-			stored = append(stored, got[i])
+			stored[company] = append(stored[company], got[i])
 		}
 		switch {
 		case errors.Is(errs[i], db.ErrBusy): // chaos may win; then nothing was stored
@@ -146,15 +151,17 @@ func checkNumbers(rt *rapid.T, d *db.DB, c *numbering.Committer, kinds []string)
 		case kind == "panics":
 			require.ErrorContains(rt, errs[i], "a mistake")
 		case errs[i] == nil:
-			twins++
+			twins[company]++
 		default:
 			require.ErrorIs(rt, errs[i], errNameTaken)
 		}
 	}
-	require.LessOrEqual(rt, twins, 1, "one of the documents with the same name is stored")
-	slices.Sort(stored)
-	require.Equal(rt, upTo(len(stored)), stored, "every caller got a number of its own")
-	require.ElementsMatch(rt, stored, numbers(rt, d, company), "the stored documents are those that were reported")
+	for _, company := range companies {
+		require.LessOrEqual(rt, twins[company], 1, "one of the documents with the same name is stored")
+		slices.Sort(stored[company])
+		require.Equal(rt, upTo(len(stored[company])), append([]int64{}, stored[company]...), "every caller got a number of its own")
+		require.ElementsMatch(rt, stored[company], numbers(rt, d, company), "the stored documents are those that were reported")
+	}
 }
 
 // do takes a number for a member.

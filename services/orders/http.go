@@ -13,13 +13,13 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders", "createOrder", "Create an order", http.StatusCreated), s.httpCreate)
+	httpapi.Register(api, group.Op(http.MethodPost, "/orders", "createOrder", "Create an order", http.StatusCreated).InOneTx(), s.httpCreate)
 	httpapi.Register(api, group.Op(http.MethodPost, "/orders/preview", "previewOrder", "Preview an order without storing it", http.StatusOK), s.httpPreview)
 	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get)
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Change an order", s.Update)
 	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", http.StatusOK), s.httpMove)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", http.StatusOK), s.httpMoveDelivery)
+	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", http.StatusOK).InOneTx(), s.httpMove)
+	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", http.StatusOK).InOneTx(), s.httpMoveDelivery)
 	httpapi.Get(r, "/orders/{id}/shipments", "listShipments", "List the shipments of an order", s.Shipments)
 	httpapi.GetIn(r, "/orders/{id}/shipments/{shipmentId}", "getShipment", "Read a shipment of an order", s.Shipment)
 

@@ -13,9 +13,9 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List)
-	httpapi.Register(api, group.Op(http.MethodPost, "/sales", "createSale", "Sell", http.StatusCreated), s.httpCreate)
+	httpapi.Register(api, group.Op(http.MethodPost, "/sales", "createSale", "Sell", http.StatusCreated).InOneTx(), s.httpCreate)
 	httpapi.Get(r, "/sales/{id}", "getSale", "Read a sale", s.Get)
-	httpapi.Register(api, group.Op(http.MethodPost, "/sales/{id}/refund", "refundSale", "Refund a whole sale", http.StatusOK), s.httpRefund)
+	httpapi.Register(api, group.Op(http.MethodPost, "/sales/{id}/refund", "refundSale", "Refund a whole sale", http.StatusOK).InOneTx(), s.httpRefund)
 	httpapi.List(r, "/shifts", "listShifts", "List shifts", s.Shifts)
 	httpapi.Create(r, "/shifts/open", "openShift", "Open a shift", s.OpenShift, httpapi.Records("/shifts"))
 	// A fixed path comes before {id}, which would match it.

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+)
+
+// Changes store their answer in their only transaction; others lease their idempotency key, which costs a transaction more.
+// See docs/architecture.md#idempotency.
+func TestOperationsThatLeaseTheirKey(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	var leased []string
+	for _, op := range slices.Concat(n.api.Ops(), n.admin.Ops()) {
+		if op.Mutating() && !op.OneTx {
+			leased = append(leased, op.ID)
+		}
+		require.False(t, op.OneTx && !op.Mutating(), "%s reads", op.ID)
+	}
+	slices.Sort(leased)
+	require.Equal(t, []string{"batchClients", "batchProducts", "batchServices", "batchStockAdjustments", "previewOrder"}, leased)
+}
