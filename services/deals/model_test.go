@@ -112,7 +112,7 @@ func orNull(n, none int64) any {
 // drawFields draws some fields of a deal into d, and the body that sets them.
 func (m *model) drawFields(rt *rapid.T, d *modelDeal) object {
 	body := object{}
-	use := func(name string) bool { return rapid.IntRange(0, 2).Draw(rt, name+"?") == 0 }
+	use := func(name string) bool { return d.id == "" || rapid.IntRange(0, 2).Draw(rt, name+"?") == 0 } // a new deal has all of them
 	if use("items") {
 		d.lines = rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) modelLine {
 			return modelLine{
@@ -138,15 +138,15 @@ func (m *model) drawFields(rt *rapid.T, d *modelDeal) object {
 		body["discountPercent"] = float64(d.discount) / 100
 	}
 	if use("venue") {
-		d.venue = rapid.SampledFrom([]string{"", "hall", "anywhere"}).Draw(rt, "venue")
+		d.venue = rapid.SampledFrom([]string{"hall", "anywhere", ""}).Draw(rt, "venue")
 		body["venueResourceId"] = map[string]any{"": nil, "hall": m.hall, "anywhere": m.anywhere}[d.venue]
 	}
 	if use("from") {
-		d.from = rapid.IntRange(0, 4).Draw(rt, "from")
+		d.from = rapid.SampledFrom([]int{1, 2, 3, 0}).Draw(rt, "from")
 		body["scheduledAt"] = hour(d.from)
 	}
 	if use("to") {
-		d.to = rapid.IntRange(0, 6).Draw(rt, "to")
+		d.to = rapid.SampledFrom([]int{4, 3, 2, 1, 0}).Draw(rt, "to")
 		body["dueAt"] = hour(d.to)
 	}
 	return body
@@ -313,7 +313,7 @@ func TestDealsFollowTheModel(t *testing.T) {
 		k, shop := setup(t)
 		m := &model{kit: k, shop: shop, full: k.fullType(), reason: k.reason("price")}
 		m.create(rt)
-		for range rapid.IntRange(1, 15).Draw(rt, "steps") {
+		for range rapid.IntRange(1, 20).Draw(rt, "steps") {
 			step := rapid.IntRange(0, 4).Draw(rt, "step")
 			if step == 0 || len(m.deals) == 0 {
 				m.create(rt)
