@@ -88,6 +88,8 @@ func secret(t *testing.T, name string) []byte {
 		return []byte("postgres://user:word@host:26257/name?sslmode=verify-full\n")
 	case "password":
 		return []byte("word\n")
+	case "tokens":
+		return []byte("somebody:write:" + strings.Repeat("0", 64) + "\n")
 	case "keys":
 		return []byte("2026-11:" + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\n")
 	}

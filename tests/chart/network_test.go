@@ -63,7 +63,7 @@ func TestOnlySendersReachReceivers(t *testing.T) {
 		}
 		require.True(t, reaches(rules, "10.1.2.3", 5432), "%s: database", o.Name())
 		require.False(t, reaches(rules, "10.2.2.3", 5432), "%s: the database is elsewhere", o.Name())
-		require.True(t, reaches(rules, "10.2.2.3", 9092), "%s: Kafka", o.Name())
+		require.Equal(t, o.Name() != "tg-grid-console", reaches(rules, "10.2.2.3", 9092), "%s: Kafka", o.Name())
 		require.True(t, reaches(rules, "10.96.0.10", 53), "%s: DNS", o.Name())
 		require.True(t, reaches(rules, "10.9.9.9", 443), "%s: OTLP at the port of its URL", o.Name())
 		require.False(t, reaches(rules, "10.2.2.3", 22), o.Name())
@@ -177,6 +177,13 @@ func TestWhoMayComeIn(t *testing.T) {
 	}
 	require.Len(t, At(find(t, r, "NetworkPolicy", "tg-grid-relay").Doc, "spec", "ingress"), 1)
 	require.Empty(t, At(find(t, r, "NetworkPolicy", "tg-grid-migrate").Doc, "spec", "ingress"))
+	console := At(find(t, r, "NetworkPolicy", "tg-grid-console").Doc, "spec", "ingress").([]any)
+	require.Len(t, console, 2)
+	require.True(t, portOpen(console[0], 8081))
+	require.Equal(t, "operators-proxy", At(At(console[0], "from").([]any)[0], "podSelector", "matchLabels", "app"))
+	closed := At(find(t, render(t, "gateway"), "NetworkPolicy", "orders-console").Doc, "spec", "ingress").([]any)
+	require.Len(t, closed, 1, "no pod may call the admin API unless named")
+	require.True(t, portOpen(closed[0], 9090))
 	require.Empty(t, render(t, "bare").Kind("NetworkPolicy"))
 }
 

@@ -93,6 +93,10 @@ func TestStopAndProbes(t *testing.T) {
 				require.InDelta(t, 8080, ports["http"], 0)
 				require.Contains(t, c["args"], "--listen=:8080")
 			}
+			if strings.HasSuffix(o.Name(), "-console") {
+				require.InDelta(t, 8081, ports["http"], 0)
+				require.Contains(t, c["args"], "--admin-listen=:8081")
+			}
 		}
 	}
 	api := containers(find(t, render(t, "minimal"), "Deployment", "tg-tradegrid-api"))[0]
@@ -186,7 +190,7 @@ func indexOf(list []string, s string) int {
 	return -1
 }
 
-// Only what shows or signs with webhook secrets gets their keys: the API and senders, and no Job or init container.
+// Only what shows or signs with webhook secrets gets their keys: the API, the console and senders, and no Job or init container.
 func TestWhoHasTheWebhookKeys(t *testing.T) {
 	t.Parallel()
 	for _, name := range matrix(t) {
@@ -202,7 +206,7 @@ func TestWhoHasTheWebhookKeys(t *testing.T) {
 			}
 		}
 		want := map[string][]string{
-			"full": {"-grid-api/tradegrid", "-grid-dispatcher-sender/tradegrid"}, "gateway": {"orders-api/tradegrid", "orders-dispatcher/tradegrid"},
+			"full": {"-grid-api/tradegrid", "-grid-console/tradegrid", "-grid-dispatcher-sender/tradegrid"}, "gateway": {"orders-api/tradegrid", "orders-console/tradegrid", "orders-dispatcher/tradegrid"},
 		}[name]
 		if want == nil {
 			want = []string{"-api/tradegrid", "-dispatcher/tradegrid"}

@@ -50,6 +50,9 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"minimal", []string{"dispatcher.autoscaling.enabled=true", "dispatcher.autoscaling.cpu=0"}, []string{"dispatcher.autoscaling: scale on cpu, on lag, or both"}},
 		{"minimal", []string{"api.autoscaling.enabled=true", "api.autoscaling.minReplicas=20"}, []string{"api.autoscaling: minReplicas 20 is above maxReplicas 10"}},
 		{"minimal", []string{"terminationGracePeriodSeconds=39"}, []string{"terminationGracePeriodSeconds: 39 is too short for api; preStopSeconds, 25 s to drain and a margin of 10 s need 40"}},
+		{"minimal", []string{"console.enabled=true", "console.config.admin-listen=x"}, []string{
+			"console.tokensSecret.name: name the Secret with the tokens of operators", "console.config.admin-listen: the chart sets it; use console.service",
+		}},
 		{"minimal", []string{"api.config.ops-listen=x", "dispatcher.config.roles=sender", "relay.config.log-level=debug"}, []string{
 			"api.config.ops-listen: the chart sets it; use port 9090", "dispatcher.config.roles: the chart sets it; use dispatcher.roles", "relay.config.log-level: the chart sets it; use logging.level",
 		}},

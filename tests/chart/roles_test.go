@@ -160,6 +160,41 @@ func TestWaysIn(t *testing.T) {
 	require.Empty(t, g.Kind("Ingress"))
 }
 
+// The admin API runs if asked for, needs no Kafka, has the tokens of operators, and is never exposed by the chart itself.
+func TestConsole(t *testing.T) {
+	t.Parallel()
+	for _, o := range roles(render(t, "minimal")) {
+		require.NotContains(t, o.Name(), "console", "off unless asked for")
+	}
+	r := render(t, "full")
+	console := find(t, r, "Deployment", "tg-grid-console")
+	require.InDelta(t, 2, At(console.Doc, "spec", "replicas"), 0)
+	require.Equal(t, []string{"database-ca", "operators", "tradegrid-database-url", "webhook-keys"}, secrets(console))
+	c := env(containers(console)[0])
+	require.Equal(t, "/etc/tradegrid/operators/tokens", c["TRADEGRID_ADMIN_TOKENS_FILE"])
+	require.NotContains(t, c, "TRADEGRID_KAFKA_BROKERS")
+	require.Equal(t, []any{"10.0.0.0/8"}, config(t, r, console.Name())["trusted-proxies"])
+	find(t, r, "PodDisruptionBudget", console.Name())
+	service := find(t, r, "Service", console.Name())
+	require.Equal(t, "ClusterIP", At(service.Doc, "spec", "type"))
+	require.InDelta(t, 8443, At(At(service.Doc, "spec", "ports").([]any)[0], "port"), 0)
+	for _, o := range r.Objects {
+		if o.Name() != console.Name() {
+			require.NotContains(t, env(firstContainer(o)), "TRADEGRID_ADMIN_TOKENS_FILE", o.Name())
+			require.NotContains(t, secrets(o), "operators", o.Name())
+		}
+	}
+	require.Contains(t, r.Notes, "port-forward service/tg-grid-console 8081:8443")
+	require.NotContains(t, render(t, "minimal").Notes, "console")
+}
+
+func firstContainer(o Object) map[string]any {
+	if all := containers(o); len(all) > 0 {
+		return all[0]
+	}
+	return nil
+}
+
 // Before roles of a release start, the schema and then the topics are those of the release.
 func TestJobsRunFirst(t *testing.T) {
 	t.Parallel()
@@ -236,8 +271,12 @@ func TestJobsAsInitContainers(t *testing.T) {
 		require.Empty(t, hookJobs(r), name)
 		for _, o := range roles(r) {
 			first, _ := At(pod(o), "spec", "initContainers").([]any)
-			require.Len(t, first, 2, "%s: %s", name, o.Name())
 			require.Equal(t, "migrate", At(first[0], "args").([]any)[0])
+			if o.Name() == "orders-console" {
+				require.Len(t, first, 1, "it has no access to Kafka")
+				continue
+			}
+			require.Len(t, first, 2, "%s: %s", name, o.Name())
 			require.Equal(t, "topics", At(first[1], "args").([]any)[0])
 		}
 	}

@@ -88,8 +88,8 @@ func TestOneBrokerFails(t *testing.T) {
 	l.settled()
 }
 
-// outage is how long all brokers are gone: six times as long as a batch waits for them.
-const outage = 60 * time.Second
+// outage is how long all brokers are gone: three times as long as a batch waits for them.
+const outage = 30 * time.Second
 
 // All brokers are gone for a while: the API answers as always, the outbox grows, and is published in order afterwards.
 func TestAllBrokersFail(t *testing.T) {
@@ -108,7 +108,7 @@ func TestAllBrokersFail(t *testing.T) {
 	defer end.Stop()
 	<-end.C
 	during := l.placed() - before
-	require.Greater(t, during, 300, "orders are placed without brokers")
+	require.Greater(t, during, 150, "orders are placed without brokers")
 	waiting := r.count(`SELECT count(*) FROM outbox`)
 	require.GreaterOrEqual(t, waiting, 2*during, "their events wait in the outbox")
 	status, answer := api.Ask("/readyz")

@@ -29,7 +29,7 @@ so that it accepts the chart without values.
 {{/* The API server refuses numbers too, but only after the hooks ran. */}}
 {{- define "tradegrid.checkEnv" -}}
 {{- $faults := list -}}
-{{- $lists := dict "extraEnv" .Values.extraEnv "api.extraEnv" .Values.api.extraEnv "relay.extraEnv" .Values.relay.extraEnv "dispatcher.extraEnv" .Values.dispatcher.extraEnv -}}
+{{- $lists := dict "extraEnv" .Values.extraEnv "api.extraEnv" .Values.api.extraEnv "relay.extraEnv" .Values.relay.extraEnv "dispatcher.extraEnv" .Values.dispatcher.extraEnv "console.extraEnv" .Values.console.extraEnv -}}
 {{- range $set, $own := .Values.dispatcher.sets -}}
 {{- $_ := set $lists (printf "dispatcher.sets.%s.extraEnv" $set) (default dict $own).extraEnv -}}
 {{- end -}}
@@ -139,6 +139,12 @@ so that it accepts the chart without values.
 {{- $faults = append $faults (printf "dispatcher: no pod has the role %s; add it to dispatcher.roles, or to the roles of one of dispatcher.sets" .) -}}
 {{- end -}}
 {{- end -}}
+{{- if .Values.console.enabled -}}
+{{- if not .Values.console.tokensSecret.name -}}
+{{- $faults = append $faults "console.tokensSecret.name: name the Secret with the tokens of operators, one per line as name:role:hash; docs/kubernetes.md makes one" -}}
+{{- end -}}
+{{- $faults = concat $faults (include "tradegrid.checkRole" (dict "root" $ "key" "console" "component" "console" "values" .Values.console) | fromYamlArray) -}}
+{{- end -}}
 {{- range list "api" "relay" -}}
 {{- $faults = concat $faults (include "tradegrid.checkRole" (dict "root" $ "key" . "component" . "values" (get $.Values .)) | fromYamlArray) -}}
 {{- end -}}
@@ -157,6 +163,11 @@ so that it accepts the chart without values.
   "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"
   "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" "secret-keys-file" "webhooks.keysSecret" -}}
 {{- if eq .component "api" -}}{{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}{{- end -}}
+{{- if eq .component "console" -}}
+{{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}
+{{- $_ := set $taken "admin-listen" "console.service" -}}
+{{- $_ := set $taken "admin-tokens-file" "console.tokensSecret" -}}
+{{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}
 {{- $_ := set $taken "static-membership" "dispatcher.staticMembership" -}}

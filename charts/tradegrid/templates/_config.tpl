@@ -24,7 +24,7 @@
 {{- /* The process exits by itself, with a message, shortly before Kubernetes would kill it. */ -}}
 {{- $_ := set $config "stop-within" (printf "%ds" (sub (int $values.terminationGracePeriodSeconds) (add (int .values.preStopSeconds) 3))) -}}
 {{- with $values.telemetry.otlpEndpoint -}}{{- $_ := set $config "otlp-endpoint" . -}}{{- end -}}
-{{- if eq .component "api" -}}
+{{- if has .component (list "api" "console") -}}
 {{- with .values.trustedProxies -}}{{- $_ := set $config "trusted-proxies" . -}}{{- end -}}
 {{- end -}}
 {{- if eq .component "dispatcher" -}}

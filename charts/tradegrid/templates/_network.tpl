@@ -24,6 +24,9 @@ spec:
     {{- if eq .component "api" }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.api.from "ports" (list 8080)) | nindent 6 | trim }}
     {{- end }}
+    {{- if and (eq .component "console") $policy.console.from }}
+    - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.console.from "ports" (list 8081)) | nindent 6 | trim }}
+    {{- end }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.ops.from "ports" (list 9090)) | nindent 6 | trim }}
   {{- end }}
   egress:

@@ -4,9 +4,10 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   database   settings of the database, if the pod uses it
   kafka      settings of Kafka, if the pod uses it
   webhooks   true if the pod handles webhook secrets
+  operators  true if the pod checks tokens of operators
   job        true for a Job: no ports, probes, configuration file
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
-A new role, such as a console, is a template with one call of this.
+A new role is a template with one call of this.
 */}}
 {{- define "tradegrid.podTemplate" -}}
 {{- $v := .root.Values -}}
@@ -80,7 +81,7 @@ spec:
       args: [migrate, --log-format={{ $v.logging.format }}]
       {{- include "tradegrid.container" (merge (dict "values" $v.jobs "job" true) .) | nindent 6 }}
     {{- end }}
-    {{- if $v.jobs.topics.enabled }}
+    {{- if and $v.jobs.topics.enabled .kafka }}
     - name: topics
       args:
         {{- include "tradegrid.topicsArgs" .root | nindent 8 }}
@@ -96,6 +97,8 @@ spec:
       ports:
         {{- if eq .component "api" }}
         - {name: http, containerPort: 8080, protocol: TCP}
+        {{- else if eq .component "console" }}
+        - {name: http, containerPort: 8081, protocol: TCP}
         {{- end }}
         - {name: ops, containerPort: 9090, protocol: TCP}
       startupProbe: # a process that cannot reach the database exits and is restarted
@@ -138,6 +141,9 @@ env:
   {{- end }}
   {{- if and .webhooks (not .job) }}
   - {name: TRADEGRID_SECRET_KEYS_FILE, value: /etc/tradegrid/webhooks/keys}
+  {{- end }}
+  {{- if and .operators (not .job) }}
+  - {name: TRADEGRID_ADMIN_TOKENS_FILE, value: /etc/tradegrid/operators/tokens}
   {{- end }}
   - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
   {{- with (($resources).limits).memory }}
@@ -212,6 +218,9 @@ volumeMounts:
 {{- if and .webhooks (not .job) }}
 - {name: webhooks, mountPath: /etc/tradegrid/webhooks, readOnly: true}
 {{- end }}
+{{- if and .operators (not .job) }}
+- {name: operators, mountPath: /etc/tradegrid/operators, readOnly: true}
+{{- end }}
 {{- with concat .root.Values.extraVolumeMounts (default list .values.extraVolumeMounts) }}
 {{ toYaml . }}
 {{- end }}
@@ -224,7 +233,7 @@ volumeMounts:
   configMap:
     name: {{ .name }}
 {{- end }}
-{{- range $part := list "database" "kafka" "webhooks" }}
+{{- range $part := list "database" "kafka" "webhooks" "operators" }}
 {{- with include "tradegrid.files" (dict "part" $part "pod" $) }}
 - name: {{ $part }}
   projected:
@@ -242,6 +251,10 @@ volumeMounts:
 {{- $settings := get .pod .part -}}
 {{- if and $settings (eq .part "database") -}}
 {{- include "tradegrid.databaseFiles" (dict "root" .pod.root "database" $settings) | trim -}}
+{{- else if and $settings (eq .part "operators") -}}
+{{- with .pod.root.Values.console.tokensSecret -}}
+{{- include "tradegrid.secretItem" (dict "name" .name "key" .key "path" "tokens") -}}
+{{- end -}}
 {{- else if and $settings (eq .part "webhooks") -}}
 {{- include "tradegrid.webhookKeysFiles" (dict "root" .pod.root) | trim -}}
 {{- else if $settings -}}
