@@ -12,9 +12,11 @@ import (
 	"text/tabwriter"
 	"unicode"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -29,7 +31,7 @@ type AdminCmd struct {
 
 	Company struct {
 		Create    companyCreateCmd    `cmd:"" help:"Create a company with its default branch."`
-		List      companyListCmd      `cmd:"" help:"List companies by id."`
+		List      companyListCmd      `cmd:"" help:"List companies, newest first."`
 		Show      companyShowCmd      `cmd:"" help:"Show one company."`
 		Archive   companyArchiveCmd   `cmd:"" help:"Archive a company: its API is closed, its data stays."`
 		Unarchive companyUnarchiveCmd `cmd:"" help:"Open an archived company again."`
@@ -209,20 +211,33 @@ func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Log
 }
 
 type companyListCmd struct {
-	Search string    `help:"Only companies whose name contains this text."`
-	Status string    `help:"active or archived."`
-	After  tenant.ID `help:"Last id of the previous page." placeholder:"UUID"`
-	Limit  int       `help:"Maximum number of companies." default:"50"`
+	Search string `help:"Only companies whose name contains this text."`
+	Status string `help:"active or archived." enum:"active,archived," default:""`
+	Page   int    `help:"Page, from 1; the newest companies come first." default:"1"`
+	Limit  int    `help:"Maximum number of companies on the page, 1 to 200." default:"50"`
 }
 
 func (c *companyListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		list, err := a.List(ctx, company.Filter{Search: c.Search, Status: c.Status, After: c.After, Limit: c.Limit})
+		page, err := a.Companies(ctx, access.Caller{Principal: &access.Principal{}}, company.Filter{
+			Params: list.Params{Page: c.Page, PageSize: c.Limit, Search: c.Search}, Status: c.Status,
+		})
 		if err != nil {
 			return err
 		}
-		return a.companies(list, list...)
+		return a.companies(page.Items, page.Items...)
 	})
+}
+
+// Validate checks the page.
+func (c *companyListCmd) Validate() error {
+	if c.Page < 1 {
+		return errors.New("--page: must be 1 or more")
+	}
+	if c.Limit < 1 || c.Limit > 200 {
+		return errors.New("--limit: must be between 1 and 200")
+	}
+	return nil
 }
 
 // ofCompany is the flag of all subcommands about one company.

@@ -263,15 +263,7 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 // stockReconciler checks the stock of all companies.
 func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
 	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
-		DB: all.db, Reserves: all.orders.Reserved, Log: log,
-		Companies: func(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
-			page, err := all.company.List(ctx, company.Filter{After: after, Limit: 200})
-			ids := make([]tenant.ID, len(page))
-			for i, c := range page {
-				ids[i] = c.ID
-			}
-			return ids, err
-		},
+		DB: all.db, Reserves: all.orders.Reserved, Companies: all.company.IDs, Log: log,
 	})
 }
 

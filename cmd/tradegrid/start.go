@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -25,6 +26,17 @@ type role struct {
 	ops    string // URL of health checks and metrics
 	live   *watcher
 	reload chan os.Signal
+	up     atomic.Bool // its listeners accept and its parts run
+}
+
+var errStarting = errors.New("the process is starting")
+
+// started is a readiness check.
+func (r *role) started(context.Context) error {
+	if !r.up.Load() {
+		return errStarting
+	}
+	return nil
 }
 
 // serve is [serveRole] for a role that also uses the brokers.
@@ -54,6 +66,7 @@ func serveRole(
 		return err
 	}
 	r := &role{tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
+	tel.Ready("start", r.started)
 	signal.Notify(r.reload, syscall.SIGHUP) // before waiting for the database, because SIGHUP would end the process
 	defer signal.Stop(r.reload)
 	return tel.ServeWhile(ctx, ln, func(ctx context.Context) error {
@@ -65,7 +78,8 @@ func serveRole(
 	})
 }
 
-// run runs the parts until ctx is done or one of them fails.
+// run runs the parts until ctx is done or one of them fails. From now on the process is ready: what listens for clients has to
+// be bound before.
 func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
 	clock := db.NewClock(r.db, time.Now)
 	r.tel.Ready("clock", clock.Check)
@@ -76,6 +90,7 @@ func (r *role) run(ctx context.Context, started func(ops string), parts ...func(
 	for _, part := range parts {
 		g.Go(func() error { return part(ctx) })
 	}
+	r.up.Store(true)
 	started(r.ops)
 	return g.Wait()
 }

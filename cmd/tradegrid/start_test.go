@@ -2,8 +2,12 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -11,6 +15,8 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
 
 // A wait is told of at once, once a minute after that, and again when its reason changes.
@@ -41,4 +47,34 @@ func TestWaitingIsToldRarely(t *testing.T) {
 		w.over(t.Context())
 		require.Contains(t, text.String(), "the database is up")
 	})
+}
+
+// A process is ready once its listeners accept, not as soon as it has the database.
+func TestReadyOnceListening(t *testing.T) {
+	t.Parallel()
+	listening, bound := make(chan string), make(chan struct{})
+	ready := func(ops string) (int, string) {
+		req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, ops+"/readyz", nil)
+		req.RequestURI = ""
+		res, err := http.DefaultClient.Do(req)
+		require.NoError(t, err)
+		raw, err := io.ReadAll(res.Body)
+		require.NoError(t, errors.Join(err, res.Body.Close()))
+		return res.StatusCode, string(raw)
+	}
+	flags := DatabaseFlags{DatabaseSource: DatabaseSource{DatabaseURL: dbtest.NewDatabase(t)}, DatabaseConns: 4}
+	background(t, func(ctx context.Context) error {
+		return serveRole(ctx, "console", flags, OpsFlags{OpsListen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler), nil, func(ctx context.Context, _ *slog.Logger, r *role) error {
+			listening <- r.ops
+			<-bound
+			return r.run(ctx, func(string) { listening <- r.ops }, func(ctx context.Context) error { <-ctx.Done(); return nil })
+		})
+	})
+	ops := <-listening // there is a database, but no listener
+	status, reasons := ready(ops)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+	require.Contains(t, reasons, `"start":"the process is starting"`)
+	close(bound)
+	<-listening
+	require.Eventually(t, func() bool { status, _ := ready(ops); return status == http.StatusOK }, time.Minute, 10*time.Millisecond)
 }

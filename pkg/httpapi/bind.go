@@ -17,6 +17,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // binder fills the input struct of one operation from a request: fields tagged `path`, `query` and `header` from
@@ -218,6 +219,9 @@ func (b *binder) bindKeyed(r params, c *checker, into reflect.Value, p param) {
 		}
 		key, closed := strings.CutSuffix(strings.TrimPrefix(rest, "["), "]")
 		_, twice := values[key]
+		if rule, ok := p.schema.Extensions[jsontype.PropertyNames].(*huma.Schema); ok && closed && key != "" {
+			c.propertyName(arg.name, rule, key)
+		}
 		switch text := strings.TrimSpace(arg.value); {
 		case rest == "" || !closed || key == "":
 			c.faults.Add(arg.name, apierr.Format, "must be sent as %s[key]=value", p.name)
@@ -230,7 +234,7 @@ func (b *binder) bindKeyed(r params, c *checker, into reflect.Value, p param) {
 		}
 	}
 	if len(values) > 0 {
-		into.Set(reflect.ValueOf(values))
+		into.Set(reflect.ValueOf(values).Convert(into.Type()))
 	}
 }
 

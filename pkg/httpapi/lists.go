@@ -19,18 +19,48 @@ import (
 // of its operation. [List] adds one for each list.
 type ListSource struct {
 	Op
-	Name   string   // last segment of its path, such as suppliers
-	Fields []string // top-level fields of an item, in the order of its JSON
+	Name   string      // last segment of its path, such as suppliers
+	Fields []ItemField // top-level fields of an item, in the order of its JSON
 
 	bind *binder
-	page func(ctx context.Context, by access.Caller, params queryMap) (ListPage, error)
+	page func(ctx context.Context, by access.Caller, params queryMap, size int) (ListPage, error)
 }
 
 // ListPage is a page of a list.
 type ListPage struct {
-	Items []json.RawMessage
+	Len   int
 	Next  string // cursor; "" = this was the last page
 	Total int64  // only of the first page
+	Items Items
+}
+
+// Items are the items of a page.
+type Items interface {
+	// Encode writes item i as the operation does, and a newline.
+	Encode(to *json.Encoder, i int) error
+	// Item returns item i with all its fields, for [ItemField.Value].
+	Item(i int) reflect.Value
+}
+
+// ItemField is a top-level field of the items of a list.
+type ItemField struct {
+	Name  string
+	index []int
+	omit  bool // left out if it is empty
+}
+
+// Value returns the field of an item. sent is false if the JSON of the item omits it.
+func (f ItemField) Value(item reflect.Value) (v reflect.Value, sent bool) {
+	v = item.FieldByIndex(f.index)
+	if !f.omit {
+		return v, true
+	}
+	switch v.Kind() {
+	case reflect.Slice, reflect.Map:
+		return v, v.Len() > 0
+	default:
+		return v, !v.IsZero()
+	}
 }
 
 // Lists returns the lists of the API, by name.
@@ -43,38 +73,39 @@ func (a *API) Lists() map[string]*ListSource {
 }
 
 func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, F) (*list.Page[T], error)) {
-	l := &ListSource{Op: op, Name: path.Base(op.Path), Fields: jsonFields(reflect.TypeFor[T](), nil)}
+	l := &ListSource{Op: op, Name: path.Base(op.Path), Fields: ItemFields[T]()}
 	if slices.ContainsFunc(a.lists, func(other *ListSource) bool { return other.Name == l.Name }) {
 		l.Name = strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "-")
 	}
 	l.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[listInput[F]]())
-	l.page = func(ctx context.Context, by access.Caller, params queryMap) (out ListPage, err error) {
+	l.page = func(ctx context.Context, by access.Caller, params queryMap, size int) (out ListPage, err error) {
 		in := new(listInput[F])
 		if err := l.bind.bindQuery(params, reflect.ValueOf(in).Elem()); err != nil {
 			return out, err
+		}
+		if p, ok := any(&in.Filter).(interface{ Read(size int) }); ok && size > 0 {
+			p.Read(size)
 		}
 		page, err := read(ctx, by, in.Filter)
 		if err != nil {
 			return out, err
 		}
-		raw, err := marshal(page)
-		if err != nil {
-			return out, err
-		}
-		if err := json.Unmarshal(raw, &out); err != nil {
-			return out, fmt.Errorf("split page of %s: %w", l.Name, err)
-		}
+		out.Len, out.Items = len(page.Items), page
 		if page.NextCursor != nil {
 			out.Next = *page.NextCursor
+		}
+		if page.Total != nil {
+			out.Total = *page.Total
 		}
 		return out, nil
 	}
 	a.lists = append(a.lists, l)
 }
 
-// Page reads a page as the operation does. The parameters are those of its query; unknown ones are faults.
-func (l *ListSource) Page(ctx context.Context, by access.Caller, params map[string]string) (ListPage, error) {
-	return l.page(ctx, by, params)
+// Page reads a page as the operation does. The parameters are those of its query; unknown ones are faults. A size that is
+// not 0 takes the place of pageSize, and may be larger than requests may ask for.
+func (l *ListSource) Page(ctx context.Context, by access.Caller, params map[string]string, size int) (ListPage, error) {
+	return l.page(ctx, by, params, size)
 }
 
 // Admits returns the 403 for a caller who may not call the operation.
@@ -123,17 +154,25 @@ func (q queryMap) queryArgs() []queryArg {
 	return all
 }
 
-// jsonFields lists the names of the fields that a type has in JSON.
-func jsonFields(t reflect.Type, names []string) []string {
+// ItemFields lists the fields that a type has in JSON. An item is encoded as a whole by encoding/json or field by field by
+// those who write columns, so it must not have a JSON form of its own.
+func ItemFields[T any]() []ItemField { return itemFields(reflect.TypeFor[T](), nil, nil) }
+
+func itemFields(t reflect.Type, at []int, fields []ItemField) []ItemField {
+	if t.Implements(reflect.TypeFor[json.Marshaler]()) {
+		panic(fmt.Sprintf("%s: items of lists cannot have a JSON form of their own", t))
+	}
 	for i := range t.NumField() {
 		f := t.Field(i)
-		if f.Anonymous && f.Type.Kind() == reflect.Struct {
-			names = jsonFields(f.Type, names)
+		index := append(slices.Clone(at), i)
+		if f.Anonymous && f.Type.Kind() == reflect.Struct && f.Tag.Get("json") == "" {
+			fields = itemFields(f.Type, index, fields)
 			continue
 		}
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" && name != "-" {
-			names = append(names, name)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "-" {
+			fields = append(fields, ItemField{name, index, strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")})
 		}
 	}
-	return names
+	return fields
 }

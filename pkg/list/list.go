@@ -45,6 +45,9 @@ type Params struct {
 // On has the node serve the list. With fresh, nothing that it remembers is used: total is counted anew.
 func (p *Params) On(n *Node, fresh bool) { p.node, p.fresh = n, fresh }
 
+// Read sets the number of records on the page for readers within the process, beyond the limit for requests.
+func (p *Params) Read(size int) { p.PageSize = size }
+
 // Sort is a sort order of a list. The column may be an expression.
 type Sort struct {
 	Column   string
@@ -387,20 +390,10 @@ func (p Page[T]) MarshalJSON() ([]byte, error) {
 		return json.Marshal(plain(p))
 	}
 	items := make([]map[string]json.RawMessage, len(p.Items))
-	for i, item := range p.Items {
-		raw, err := json.Marshal(item)
-		if err != nil {
-			return nil, fmt.Errorf("encode list item: %w", err)
-		}
-		var all map[string]json.RawMessage
-		if err := json.Unmarshal(raw, &all); err != nil {
-			return nil, fmt.Errorf("select fields of list item: %w", err)
-		}
-		items[i] = map[string]json.RawMessage{"id": all["id"]}
-		for _, name := range p.fields {
-			if v, ok := all[name]; ok {
-				items[i][name] = v
-			}
+	for i := range p.Items {
+		var err error
+		if items[i], err = p.selected(i); err != nil {
+			return nil, err
 		}
 	}
 	return json.Marshal(struct {
@@ -411,6 +404,40 @@ func (p Page[T]) MarshalJSON() ([]byte, error) {
 		NextCursor *string                      `json:"nextCursor"`
 	}{items, p.Total, p.Page, p.PageSize, p.NextCursor})
 }
+
+// selected returns the fields of item i that the client selected.
+func (p *Page[T]) selected(i int) (map[string]json.RawMessage, error) {
+	raw, err := json.Marshal(&p.Items[i])
+	if err != nil {
+		return nil, fmt.Errorf("encode list item: %w", err)
+	}
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return nil, fmt.Errorf("select fields of list item: %w", err)
+	}
+	some := map[string]json.RawMessage{"id": all["id"]}
+	for _, name := range p.fields {
+		if v, ok := all[name]; ok {
+			some[name] = v
+		}
+	}
+	return some, nil
+}
+
+// Encode writes item i as MarshalJSON does, and a newline.
+func (p *Page[T]) Encode(to *json.Encoder, i int) error {
+	if len(p.fields) == 0 {
+		return to.Encode(&p.Items[i])
+	}
+	some, err := p.selected(i)
+	if err != nil {
+		return err
+	}
+	return to.Encode(some)
+}
+
+// Item returns item i with all its fields.
+func (p *Page[T]) Item(i int) reflect.Value { return reflect.ValueOf(&p.Items[i]).Elem() }
 
 // Headers returns the response headers of the page.
 func (p *Page[T]) Headers() map[string]string {

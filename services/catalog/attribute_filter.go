@@ -2,13 +2,16 @@ package catalog
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -23,8 +26,19 @@ const (
 	sqlHasNumber = `id IN (SELECT u.owner_id FROM attribute_uses u WHERE u.company_id = ? AND u.attribute_id = ? AND u.number_value >= ? AND u.number_value <= ?)`
 )
 
+// AttributeFilters are values of attributes, by the ids of the attributes.
+type AttributeFilters map[string]string
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (AttributeFilters) TransformSchema(_ huma.Registry, s *huma.Schema) *huma.Schema {
+	return jsontype.KeysOf(s, &huma.Schema{
+		Type: huma.TypeString, Pattern: `^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`,
+		PatternDescription: "the id of an attribute, as in attr[0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55]",
+	})
+}
+
 // filterByAttributes adds the filters attr[<attributeId>]=<value>. All must match. It reports all faults.
-func (s *Service) filterByAttributes(ctx context.Context, company tenant.ID, q *list.Query, filters map[string]string) error {
+func (s *Service) filterByAttributes(ctx context.Context, company tenant.ID, q *list.Query, filters AttributeFilters) error {
 	if len(filters) == 0 {
 		return nil
 	}
@@ -35,9 +49,8 @@ func (s *Service) filterByAttributes(ctx context.Context, company tenant.ID, q *
 	}
 	for _, key := range slices.Sorted(maps.Keys(filters)) {
 		id, err := uuid.Parse(key)
-		if err != nil || len(key) != len(uuid.Nil.String()) {
-			faults.Add("attr["+key+"]", apierr.Format, "must name an attribute by its id, as in attr[0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55]")
-			continue
+		if err != nil {
+			return fmt.Errorf("filter by attribute: %w", err) // the schema has the form of ids
 		}
 		ids[key] = id
 	}

@@ -129,7 +129,7 @@ type ProductFilter struct {
 	PriceMin   *money.Amount     `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
 	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
 	Brand      string            `query:"brand" maxLength:"255" where:"brand COLLATE und = ?::TEXT COLLATE und" doc:"exact"`
-	Attr       map[string]string `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
+	Attr       AttributeFilters  `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
 	Sort       string            `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
 	Extras
 }

@@ -74,16 +74,8 @@ type NewCompany struct {
 	BranchName     string   // of the default branch and its warehouse; "" = Main
 }
 
-// Filter chooses companies of [Service.List], which is ordered by id.
+// Filter filters and sorts companies.
 type Filter struct {
-	Search string    // substring of the name, any case
-	Status string    // "" = any
-	After  tenant.ID // last id of the page before
-	Limit  int       // 1…200; 0 = 50
-}
-
-// AdminFilter filters and sorts companies.
-type AdminFilter struct {
 	list.Params
 	Sort   string `query:"sort" enum:"name,createdAt"`
 	Status string `query:"status" enum:"active,archived" where:"status = ?"`
@@ -91,7 +83,7 @@ type AdminFilter struct {
 	IsTest *bool  `query:"isTest" where:"is_test = ?"`
 }
 
-var companies = list.Of[Company, AdminFilter]("companies", list.Spec{Platform: true})
+var companies = list.Of[Company, Filter]("companies", list.Spec{Platform: true})
 
 var (
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)

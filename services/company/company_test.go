@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -203,23 +204,45 @@ func TestListCompanies(t *testing.T) {
 	for _, name := range []string{"Alpha 100% ", "Beta_1 ", "Gamma "} {
 		ids = append(ids, create(t, s, NewCompany{Name: name + tag}).ID.String())
 	}
-	found, err := s.List(t.Context(), Filter{Search: tag, Limit: 2})
-	require.NoError(t, err)
-	require.Len(t, found, 2)
-	rest, err := s.List(t.Context(), Filter{Search: tag, After: found[1].ID, Limit: 2})
-	require.NoError(t, err)
-	require.Len(t, rest, 1)
-	require.Equal(t, apitest.Registry().Components().List(), rest[0].Components)
-	require.ElementsMatch(t, ids, []string{found[0].ID.String(), found[1].ID.String(), rest[0].ID.String()})
+	find := func(search string, size int, cursor string) *list.Page[Company] {
+		page, err := s.Companies(t.Context(), access.System(tenant.ID{}), Filter{Params: list.Params{Search: search, PageSize: size, Cursor: cursor, Order: "asc"}, Sort: "name"})
+		require.NoError(t, err)
+		return page
+	}
+	found := find(tag, 2, "")
+	require.Len(t, found.Items, 2)
+	rest := find(tag, 2, *found.NextCursor)
+	require.Len(t, rest.Items, 1)
+	require.Equal(t, apitest.Registry().Components().List(), rest.Items[0].Components)
+	require.Equal(t, ids, []string{found.Items[0].ID.String(), found.Items[1].ID.String(), rest.Items[0].ID.String()})
+	require.Len(t, find("100% "+tag, 50, "").Items, 1, "a percent sign is only a percent sign")
+	require.Len(t, find("BETA_1 "+tag, 50, "").Items, 1)
+}
 
-	wild, err := s.List(t.Context(), Filter{Search: "100% " + tag})
-	require.NoError(t, err)
-	require.Len(t, wild, 1, "a percent sign is only a percent sign")
-	wild, err = s.List(t.Context(), Filter{Search: "BETA_1 " + tag})
-	require.NoError(t, err)
-	require.Len(t, wild, 1)
-	_, err = s.List(t.Context(), Filter{Limit: 201, Status: "gone"})
-	require.Len(t, requireFault(t, err, 400, "VALIDATION_ERROR").Fields, 2)
+// Whoever works through all companies sees each once.
+func TestIDsOfCompanies(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	want := map[tenant.ID]bool{}
+	for range 3 {
+		want[create(t, s, NewCompany{}).ID] = true
+	}
+	var after tenant.ID
+	seen := map[tenant.ID]int{}
+	for {
+		ids, err := s.IDs(t.Context(), after)
+		require.NoError(t, err)
+		if len(ids) == 0 {
+			break
+		}
+		for _, id := range ids {
+			seen[id]++
+		}
+		after = ids[len(ids)-1]
+	}
+	for id := range want {
+		require.Equal(t, 1, seen[id])
+	}
 }
 
 func TestBranches(t *testing.T) {

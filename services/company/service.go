@@ -98,30 +98,13 @@ func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company,
 	return c, err
 }
 
-// List reads a page of companies in the order of their ids.
-func (s *Service) List(ctx context.Context, f Filter) ([]Company, error) {
-	var faults apierr.Fields
-	if f.Status != "" && f.Status != Active && f.Status != Archived {
-		faults.Add("status", apierr.Enum, "%q is not a status: use %s or %s", f.Status, Active, Archived)
-	}
-	if f.Limit == 0 {
-		f.Limit = 50
-	}
-	if f.Limit < 1 || f.Limit > 200 {
-		faults.Add("limit", apierr.Max, "must be between 1 and 200")
-	}
-	if err := faults.Err(); err != nil {
-		return nil, err
-	}
-	found, err := listCompanies(ctx, s.db, f)
-	for i := range found {
-		found[i].Components = s.access.With(found[i].Components...)
-	}
-	return found, err
+// IDs lists the next companies behind one, in the order of their ids, for those who work through all of them.
+func (s *Service) IDs(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+	return selectIDs(ctx, s.db, after)
 }
 
 // Companies reads a page of companies.
-func (s *Service) Companies(ctx context.Context, by access.Caller, f AdminFilter) (*list.Page[Company], error) {
+func (s *Service) Companies(ctx context.Context, by access.Caller, f Filter) (*list.Page[Company], error) {
 	page, err := companies.Page(ctx, s.db, by.Company, f)
 	if err != nil {
 		return nil, err

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/netip"
 	"strings"
 	"time"
 
@@ -109,16 +108,6 @@ func (in *NewToken) checkAllowlist(faults *apierr.Fields) {
 		}
 		in.IPAllowlist[i] = p.String()
 	}
-}
-
-// parseRange reads a CIDR range or a single address.
-func parseRange(text string) (netip.Prefix, error) {
-	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
-		addr = addr.Unmap()
-		return netip.PrefixFrom(addr, addr.BitLen()), nil
-	}
-	p, err := netip.ParsePrefix(text)
-	return p.Masked(), err
 }
 
 func (in *NewToken) checkRate(faults *apierr.Fields) {

@@ -22,9 +22,12 @@ import (
 )
 
 const (
-	pageSize  = "200"
-	stepPages = 5       // at most, in one step
-	stepBytes = 1 << 20 // after which a step reads no further page
+	minPage   = 20      // records
+	firstPage = 200     // records, while nothing is known of their size
+	maxPage   = 1000    // records
+	pageBytes = 1 << 20 // that a page should become in the result
+	stepPages = 8       // at most, in one step
+	stepBytes = 4 << 20 // of the result, after which a step reads no further page
 	maxBytes  = 1 << 30 // of a result
 )
 
@@ -76,9 +79,7 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 	if err != nil {
 		return job.Record{}, err
 	}
-	first := maps.Clone(params)
-	first["pageSize"] = "1"
-	page, err := source.Page(ctx, by, first)
+	page, err := source.Page(ctx, by, params, 1)
 	if err != nil {
 		return job.Record{}, inFilters(err)
 	}
@@ -164,7 +165,7 @@ type state struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// step reads the next pages and adds them to the result.
+// step reads the next pages and adds them to the result. It reads each page while it writes the one before.
 func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	var in order
 	var at state
@@ -175,23 +176,26 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	if !ok {
 		return nil, fmt.Errorf("export: no list %s", in.Resource)
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	read := &reader{ctx: ctx, source: source, by: t.By, params: in.Params, size: sizeOfPages(t)}
 	out := newWriter(in, source, t.Steps == 0)
 	p := job.Progress{Done: t.Done, Total: t.Total, Media: out.media()}
-	for range stepPages {
-		params := maps.Clone(in.Params)
-		params["pageSize"] = pageSize
-		if at.Cursor != "" {
-			params["cursor"] = at.Cursor
-		}
-		page, err := source.Page(ctx, t.By, params)
+	next := read.begin(at.Cursor)
+	for left := stepPages - 1; ; left-- {
+		page, err := next()
 		if err != nil {
 			return nil, err
 		}
-		if err := out.add(page.Items); err != nil {
+		p.Done, at.Cursor, p.End = p.Done+int64(page.Len), page.Next, page.Next == ""
+		more := !p.End && left > 0 && out.size() < stepBytes
+		if more {
+			next = read.begin(page.Next)
+		}
+		if err := out.add(page); err != nil {
 			return nil, err
 		}
-		p.Done, at.Cursor, p.End = p.Done+int64(len(page.Items)), page.Next, page.Next == ""
-		if p.End || out.size() >= stepBytes {
+		if !more {
 			break
 		}
 	}
@@ -200,4 +204,42 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 		return nil, apierr.StateConflict("EXPORT_TOO_LARGE", "the result would exceed 1 GiB; narrow the filters, and export in parts").With("limit", maxBytes)
 	}
 	return func(context.Context, *db.Tx) (job.Progress, error) { return p, nil }, nil
+}
+
+// sizeOfPages is the number of records that fill a page, judged by those of the steps before.
+func sizeOfPages(t job.Task) int {
+	if t.Done == 0 || t.Bytes == 0 {
+		return firstPage
+	}
+	return int(min(max(pageBytes*t.Done/t.Bytes, minPage), maxPage))
+}
+
+// reader reads pages of a list.
+type reader struct {
+	ctx    context.Context //nolint:containedctx // of one step
+	source *httpapi.ListSource
+	by     access.Caller
+	params map[string]string
+	size   int
+}
+
+// begin starts to read the page behind a cursor. The function that it returns waits for the page.
+func (r *reader) begin(cursor string) (wait func() (httpapi.ListPage, error)) {
+	params := maps.Clone(r.params)
+	if cursor != "" {
+		params["cursor"] = cursor
+	}
+	var page httpapi.ListPage
+	var err error
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() {
+			if p := recover(); p != nil { // the worker cannot catch it here
+				err = fmt.Errorf("read page of export: panic: %v", p)
+			}
+		}()
+		page, err = r.source.Page(r.ctx, r.by, params, r.size)
+	}()
+	return func() (httpapi.ListPage, error) { <-done; return page, err }
 }

@@ -18,11 +18,17 @@ type Conversion struct {
 	Created  bool      `json:"created" doc:"this request created the client; false if the lead matched an existing one or was converted before"`
 }
 
+// RecordID is the last segment of the client's address.
+func (c Conversion) RecordID() string { return c.ClientID.String() }
+
 // DealConversion is the result of a conversion to a deal.
 type DealConversion struct {
 	DealID   uuid.UUID `json:"dealId" format:"uuid"`
 	ClientID uuid.UUID `json:"clientId" format:"uuid"`
 }
+
+// RecordID is the last segment of the deal's address.
+func (c DealConversion) RecordID() string { return c.DealID.String() }
 
 // DealInput is the body of a conversion to a deal.
 type DealInput struct {

@@ -17,7 +17,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Update(r, "/leads/{id}", "updateLead", "Change a lead", s.Update)
 	httpapi.CommandWith(r, "PATCH /leads/{id}/status", "setLeadStatus", "Set the status of a lead", s.SetStatus)
 	httpapi.CommandWith(r, "/leads/{id}/assign", "assignLead", "Assign a lead to a user or to nobody", s.Assign)
-	httpapi.Command(r, "/leads/{id}/convert", "convertLead", "Convert a lead to a client", s.Convert, httpapi.Answers(http.StatusCreated))
+	httpapi.Command(r, "/leads/{id}/convert", "convertLead", "Convert a lead to a client", s.Convert, httpapi.Answers(http.StatusCreated),
+		httpapi.Records("/clients"))
 	httpapi.CommandWith(r, "/leads/{id}/convert-deal", "convertLeadToDeal", "Convert a lead to a client and a deal", s.ConvertToDeal,
-		httpapi.Answers(http.StatusCreated), httpapi.AlsoNeeds("deals"))
+		httpapi.Answers(http.StatusCreated), httpapi.Records("/deals"), httpapi.AlsoNeeds("deals"))
 }

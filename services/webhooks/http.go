@@ -27,7 +27,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval again", s.Replay, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the last deliveries of a subscription", s.Deliveries)
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
-	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", s.Redeliver, httpapi.Answers(http.StatusCreated))
+	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", s.Redeliver, httpapi.Answers(http.StatusCreated),
+		httpapi.Records("/webhooks/deliveries"))
 	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List every event", s.EventTypes)
 
 	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "Read the event log", http.StatusOK)

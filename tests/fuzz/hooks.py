@@ -13,7 +13,7 @@ RELATIVE = {"CONFLICT", "REQUIRED", "STEP", "UNKNOWN"}
 
 # Fields whose values are in other records, in lists too long for a schema, or in a language of their own, and bounds by other fields.
 DESCRIBED_IN_WORDS = re.compile(
-    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|attr\[.*\]|workingHours\[\d+\]\.to|filters?(\..*)?)$"
+    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|workingHours\[\d+\]\.to|filters?(\..*)?)$"
     r"|^payments$"  # one, unless paymentMethod is mixed
 )
 
@@ -51,6 +51,7 @@ def is_hidden(fault):
     return not (
         fault["code"] in RELATIVE
         or DESCRIBED_IN_WORDS.search(fault["field"])
+        or fault["field"].startswith("attr[") and fault["code"] == "ENUM"  # the attribute is not in the catalog
         or "decimal place" in text  # x-decimals
         or "without an exponent" in text
         or "port of 1 to 65535" in text

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -30,21 +31,24 @@ func (l *lane) set(t time.Time) { l.micros.Store(t.UnixMicro()) }
 // tick moves the clock a little, so that records that are made in one go can be sorted by time.
 func (l *lane) tick() { l.micros.Add(17_000_000) }
 
-// tx runs fn in a transaction.
+// tx runs fn in a transaction. Nobody but the lanes changes the company now, and what they change together is behind locks, so
+// it needs no common snapshot. It does not wait for the disk: after a crash the company is made anew.
 func (l *lane) tx(ctx context.Context, what string, fn func(ctx context.Context, tx *db.Tx) error) error {
-	if err := l.DB.RunTx(ctx, "demo", fn); err != nil {
+	if err := l.DB.RunTx(ctx, "demo", fn, db.ReadCommitted(), db.AsyncCommit()); err != nil {
 		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }
 
-// Lanes of the history.
+// Lanes of the history. Those of a phase run side by side, one phase of a day after the other: what is created gets its
+// numbers in the order of time, and what happens to it later has several lanes.
 const (
 	laneOrders = iota
 	laneSales
 	laneBookings
 	lanePipeline
-	lanes
+	laneLater // the first of those of the second phase
+	lanes     = laneLater + 3
 )
 
 // step is one thing that happened.
@@ -52,6 +56,20 @@ type step struct {
 	at   time.Time
 	lane int
 	run  func(ctx context.Context, l *lane) error
+
+	// Instead of run, for what may share a transaction with other records.
+	record any
+	change change
+}
+
+// change is what happened to a record.
+type change func(ctx context.Context, l *lane, tx *db.Tx) error
+
+func (s step) phase() int {
+	if s.lane >= laneLater {
+		return 1
+	}
+	return 0
 }
 
 // agenda is what happened in the history.
@@ -59,15 +77,24 @@ type agenda struct{ steps []step }
 
 // add notes a step.
 func (a *agenda) add(at time.Time, lane int, run func(ctx context.Context, l *lane) error) {
-	a.steps = append(a.steps, step{at, lane, run})
+	a.steps = append(a.steps, step{at: at, lane: lane, run: run})
 }
 
-// play runs the steps up to the end of the history. Those of one lane run in the order of time. The lanes run side by side,
-// and wait for each other at the end of each day, so that records of different kinds are in order, too.
+// later notes what happens to a record on the day of its creation or after it. key chooses the lane: records that are
+// changed together have the same.
+func (a *agenda) later(at time.Time, key uuid.UUID, record any, do change) {
+	a.steps = append(a.steps, step{at: at, lane: laneOf(key), record: record, change: do})
+}
+
+// laneOf is the lane of the second phase for a key.
+func laneOf(key uuid.UUID) int { return laneLater + int(key[len(key)-1])%(lanes-laneLater) }
+
+// play runs the steps up to the end of the history. Those of one lane run in the order of time. The lanes of a
+// phase run side by side, and wait for each other at its end, so that records of different kinds are in order, too.
 func (a *agenda) play(ctx context.Context, cfg Config) error {
 	steps := slices.DeleteFunc(a.steps, func(s step) bool { return s.at.After(cfg.Now) })
 	slices.SortStableFunc(steps, func(x, y step) int {
-		return cmp.Or(cmp.Compare(x.day(), y.day()), cmp.Compare(x.lane, y.lane), x.at.Compare(y.at))
+		return cmp.Or(cmp.Compare(x.day(), y.day()), cmp.Compare(x.phase(), y.phase()), cmp.Compare(x.lane, y.lane), x.at.Compare(y.at))
 	})
 	var all [lanes]*lane
 	for i := range all {
@@ -79,17 +106,26 @@ func (a *agenda) play(ctx context.Context, cfg Config) error {
 		if day[0].at.Weekday() == time.Monday {
 			cfg.Progress("demo data: orders, sales and bookings of the week of %s", day[0].at.Format(time.DateOnly))
 		}
-		g, ctx := errgroup.WithContext(ctx)
 		for len(day) > 0 {
-			part := untilChange(day, func(s step) int64 { return int64(s.lane) })
+			part := untilChange(day, func(s step) int64 { return int64(s.phase()) })
 			day = day[len(part):]
-			g.Go(func() error { return all[part[0].lane].run(ctx, part) })
-		}
-		if err := g.Wait(); err != nil {
-			return err
+			if err := playPhase(ctx, all[:], part); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// playPhase runs steps of one phase.
+func playPhase(ctx context.Context, all []*lane, steps []step) error {
+	g, ctx := errgroup.WithContext(ctx)
+	for len(steps) > 0 {
+		part := untilChange(steps, func(s step) int64 { return int64(s.lane) })
+		steps = steps[len(part):]
+		g.Go(func() error { return all[part[0].lane].run(ctx, part) })
+	}
+	return g.Wait()
 }
 
 // day numbers the days.
@@ -104,13 +140,51 @@ func untilChange(steps []step, value func(step) int64) []step {
 	return steps[:n]
 }
 
+// Changes within some time share a transaction, up to a number, and with it the time of the last one.
+const (
+	mostChanges = 10
+	changesIn   = 2 * time.Hour
+)
+
 // run runs steps one after the other.
 func (l *lane) run(ctx context.Context, steps []step) error {
-	for _, s := range steps {
-		l.set(s.at)
-		if err := s.run(ctx, l); err != nil {
-			return fmt.Errorf("at %s: %w", s.at.Format(time.RFC3339), err)
+	for len(steps) > 0 {
+		some := steps[:together(steps)]
+		steps = steps[len(some):]
+		last := some[len(some)-1]
+		l.set(last.at)
+		if err := l.runTogether(ctx, some); err != nil {
+			return fmt.Errorf("at %s: %w", last.at.Format(time.RFC3339), err)
 		}
 	}
 	return nil
+}
+
+// together is how many of the first steps can share a transaction: changes of different records.
+func together(steps []step) int {
+	records := map[any]bool{}
+	for n, s := range steps {
+		if n > 0 && (s.change == nil || n == mostChanges || records[s.record] || s.at.Sub(steps[0].at) > changesIn) {
+			return n
+		}
+		if s.change == nil {
+			return 1
+		}
+		records[s.record] = true
+	}
+	return len(steps)
+}
+
+func (l *lane) runTogether(ctx context.Context, steps []step) error {
+	if steps[0].change == nil {
+		return steps[0].run(ctx, l)
+	}
+	return l.tx(ctx, "later", func(ctx context.Context, tx *db.Tx) error {
+		for _, s := range steps {
+			if err := s.change(ctx, l, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -2,6 +2,7 @@ package demodata
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,13 +104,14 @@ func openingHours() []scheduling.WorkingHours {
 // booking is a booking while it is handled.
 type booking struct {
 	*shop
-	id uuid.UUID
+	resource uuid.UUID
+	id       uuid.UUID
 }
 
 // planBooking plans a booking that is made some days before, and what comes of it. Those that begin after the end of the
 // history are pending or confirmed.
 func (s *shop) planBooking(st stand, start time.Time) {
-	b := &booking{shop: s}
+	b := &booking{shop: s, resource: st.id}
 	c := pick(s, s.clients)
 	in := scheduling.BookingFields{
 		ResourceID: st.id, ClientID: &c.id, CustomerName: c.name, CustomerPhone: c.phone, StartAt: jsontype.At(start), Note: new(pick(s, bookingNotes)),
@@ -128,13 +130,15 @@ func (s *shop) planBooking(st stand, start time.Time) {
 		}
 	}
 	fate := s.rng.IntN(100)
-	b.do(made, "create", func(ctx context.Context, l *lane, tx *db.Tx) error {
-		v, err := l.Scheduling.CreateBooking(ctx, tx, s.cfg.Office, in)
-		if b.id = v.ID; err != nil || fate >= 85 {
+	b.agenda.add(made, laneBookings, func(ctx context.Context, l *lane) error {
+		return l.tx(ctx, "booking", func(ctx context.Context, tx *db.Tx) error {
+			v, err := l.Scheduling.CreateBooking(ctx, tx, s.cfg.Office, in)
+			if b.id = v.ID; err != nil || fate >= 85 {
+				return err
+			}
+			_, err = l.Scheduling.SetStatus(ctx, tx, s.cfg.Office, b.id, scheduling.StatusChange{Status: "confirmed"})
 			return err
-		}
-		_, err = l.Scheduling.SetStatus(ctx, tx, s.cfg.Office, b.id, scheduling.StatusChange{Status: "confirmed"})
-		return err
+		})
 	})
 	switch {
 	case fate < 8:
@@ -149,15 +153,11 @@ func (s *shop) planBooking(st stand, start time.Time) {
 //nolint:gochecknoglobals // constants
 var bookingNotes = []string{"Key is at the counter", "Please ring when it is ready", "Brings the bicycle by car", "First visit", "Wants a quote before any repair above 80 EUR"}
 
-func (b *booking) do(at time.Time, what string, fn func(ctx context.Context, l *lane, tx *db.Tx) error) {
-	b.agenda.add(at, laneBookings, func(ctx context.Context, l *lane) error {
-		return l.tx(ctx, "booking "+what, func(ctx context.Context, tx *db.Tx) error { return fn(ctx, l, tx) })
-	})
-}
-
 func (b *booking) set(at time.Time, status string, reason *string) {
-	b.do(at, status, func(ctx context.Context, l *lane, tx *db.Tx) error {
-		_, err := l.Scheduling.SetStatus(ctx, tx, b.cfg.Office, b.id, scheduling.StatusChange{Status: status, Reason: reason})
-		return err
+	b.agenda.later(at, b.resource, b, func(ctx context.Context, l *lane, tx *db.Tx) error {
+		if _, err := l.Scheduling.SetStatus(ctx, tx, b.cfg.Office, b.id, scheduling.StatusChange{Status: status, Reason: reason}); err != nil {
+			return fmt.Errorf("booking %s: %w", status, err)
+		}
+		return nil
 	})
 }

@@ -2,6 +2,7 @@ package demodata
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,15 +55,16 @@ func (s *shop) planOrders() {
 // order is one order while it is handled.
 type order struct {
 	*shop
-	id   uuid.UUID
-	made orders.Order
+	customer uuid.UUID
+	id       uuid.UUID
+	made     orders.Order
 }
 
 func (s *shop) planOrder(at time.Time) {
 	o := &order{shop: s}
 	in := orders.Input{}
 	c := pick(s, s.clients)
-	in.CustomerID = &c.id
+	in.CustomerID, o.customer = &c.id, c.id
 	in.AssignedToID = &s.cfg.Staff[s.rng.IntN(len(s.cfg.Staff))]
 	in.Channel, in.Source = new(pick(s, []string{"manual", "public_link", "phone"})), new(pick(s, []string{"shop", "website", "phone"}))
 	in.DueAt = new(jsontype.At(at.Add(time.Duration(48+s.rng.IntN(72)) * time.Hour)))
@@ -123,10 +125,13 @@ func (o *order) planRest(at time.Time, delivered bool) {
 	o.pay(at, "completed", true)
 }
 
-// do plans a step of the order that runs in a transaction.
-func (o *order) do(at time.Time, what string, fn func(ctx context.Context, l *lane, tx *db.Tx) error) {
-	o.agenda.add(at, laneOrders, func(ctx context.Context, l *lane) error {
-		return l.tx(ctx, "order "+what, func(ctx context.Context, tx *db.Tx) error { return fn(ctx, l, tx) })
+// do plans a step of the order. The orders of a client are in the same lane.
+func (o *order) do(at time.Time, what string, fn change) {
+	o.agenda.later(at, o.customer, o, func(ctx context.Context, l *lane, tx *db.Tx) error {
+		if err := fn(ctx, l, tx); err != nil {
+			return fmt.Errorf("order %s: %w", what, err)
+		}
+		return nil
 	})
 }
 
@@ -156,9 +161,12 @@ func (o *order) pay(at time.Time, to string, paid bool) {
 
 func (o *order) ship(at time.Time) {
 	tracking := o.rng.IntN(1_000_000_000)
-	o.do(at, "shipment", func(ctx context.Context, l *lane, tx *db.Tx) error {
-		in := orders.ShipmentFields{Carrier: new("Parcel Pigeon"), TrackingNumber: new(trackingNumber(tracking)), ShippedAt: new(jsontype.At(tx.Now()))}
-		_, err := l.Orders.Ship(ctx, tx, o.cfg.Office, o.id, in)
-		return err
+	// It takes a number, for which all others would wait until the end of a longer transaction.
+	o.agenda.add(at, laneOf(o.customer), func(ctx context.Context, l *lane) error {
+		return l.tx(ctx, "order shipment", func(ctx context.Context, tx *db.Tx) error {
+			in := orders.ShipmentFields{Carrier: new("Parcel Pigeon"), TrackingNumber: new(trackingNumber(tracking)), ShippedAt: new(jsontype.At(tx.Now()))}
+			_, err := l.Orders.Ship(ctx, tx, o.cfg.Office, o.id, in)
+			return err
+		})
 	})
 }

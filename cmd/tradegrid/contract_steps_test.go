@@ -1,0 +1,296 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/deals"
+)
+
+// people has users and branches, which have no operations of their own to change them.
+func (w *walk) people() {
+	ctx, s, d := w.t.Context(), w.all.company, w.all.db
+	user, err := changeWith(ctx, d, "test", w.company, s.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	require.NoError(w.t, err)
+	_, err = changeWith(ctx, d, "test", w.company, s.ActivateUser, user.ID)
+	require.NoError(w.t, err)
+	_, err = changeWith(ctx, d, "test", w.company, s.BlockUser, user.ID)
+	require.NoError(w.t, err)
+	_, err = changeWith(ctx, d, "test", w.company, s.CreateBranch, company.BranchFields{Name: "North"})
+	require.NoError(w.t, err)
+	w.do(200, "GET /users", "")
+	w.do(200, "GET /branches", "")
+	w.do(200, "GET /token", "")
+	limited, err := changeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
+	require.NoError(w.t, err)
+	w.with(limited.Text, nil, 200, "GET /token", "")
+}
+
+// attributes walks attributes with options, values and variants.
+func (w *walk) attributes(product string) {
+	a := w.admin
+	attribute := w.id(a.do(201, "POST /catalog/attributes", `{"name":"Grind","type":"multiselect","isVariant":true,"unit":"µm"}`))
+	option := w.id(a.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Fine","labelI18n":{"de":"Fein"},"color":"#112233"}`, attribute))
+	a.do(200, "GET /catalog/attributes/{id}/options/{optionId}", "", attribute, option)
+	a.do(200, "PATCH /catalog/attributes/{id}/options/{optionId}", `{"label":"Very fine"}`, attribute, option)
+	unused := w.id(a.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Coarse"}`, attribute))
+	a.do(204, "DELETE /catalog/attributes/{id}/options/{optionId}", "", attribute, unused)
+	value := `{"attributes":[{"attributeId":"` + attribute + `","optionIds":["` + option + `"]}]`
+	valued := w.id(w.do(201, "POST /catalog/products", value+`,"name":"Beans","price":900}`))
+	w.do(200, "GET /catalog/attributes", "", "?categoryId=null")
+	w.do(200, "GET /catalog/products", "", "?attr["+attribute+"]="+option)
+	w.do(200, "POST /catalog/products/batch", `{"items":[{"op":"update","id":"`+valued+`","body":{"attributes":[]}},{"op":"upsert","sku":"none","body":{}}]}`)
+
+	variant := w.id(a.do(201, "POST /catalog/products/{id}/variants", value+`,"barcode":"7","name":"Fine","price":1,"cost":2}`, product))
+	a.do(200, "GET /catalog/products/{id}/variants/{variantId}", "", product, variant)
+	a.do(200, "PATCH /catalog/products/{id}/variants/{variantId}", `{"sortOrder":1}`, product, variant)
+	w.do(200, "GET /catalog/products/{id}/variants", "", product, "?include=stock")
+	a.do(200, "GET /catalog/products/{id}/variants", "", product)
+	a.do(409, "DELETE /catalog/attributes/{id}", "", attribute)
+	a.do(200, "DELETE /catalog/products/{id}/variants/{variantId}", "", product, variant) // from here on the product is sold as it is
+}
+
+// goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.
+func (w *walk) goods(product string) {
+	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee"}`))
+	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Sets","parentId":"`+root+`"}`))
+	w.do(200, "GET /catalog/units", "")
+	w.do(201, "POST /catalog/products", `{"name":"Set","price":3000,"categoryId":"`+child+`","isBundle":true,
+		"costComponents":[{"label":"beans","productId":"`+product+`","qty":1,"unitCost":900},{"label":"work","amount":5}]}`)
+	w.do(200, "GET /catalog/products/{id}", "", product, "?include=stock")
+	w.do(200, "GET /catalog/products", "", "?include=stock&search=espresso")
+	w.do(200, "GET /catalog/products", "", "?withTotal=true&pageSize=1&sort=name")
+	w.do(200, "GET /catalog/products", "", "?updatedSince=2026-01-01T00:00:00Z")
+	w.attributes(product)
+	w.do(409, "DELETE /catalog/categories/{id}", "", child)
+	w.do(204, "DELETE /catalog/categories/{id}", "", child, "?reassignTo="+root)
+}
+
+// stores walks stock and receipts.
+func (w *walk) stores(made map[string]string) {
+	at := `{"warehouseId":"` + made["WAREHOUSE"] + `","productId":"` + made["PRODUCT"] + `","reason":"count",`
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":12,"expectedQty":2.5}`)
+	w.do(409, "POST /warehouse/stocks/adjust", at+`"targetQty":3,"expectedQty":2.5}`)
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":4,"reorderPoint":5}`)
+	w.do(200, "GET /warehouse/stocks", "", "?sort=productName&level=low&search=espresso")
+	w.do(200, "GET /warehouse/stocks", "", "?groupBy=product&withTotal=true")
+	w.do(200, "GET /warehouse/movements", "", "?type=receipt,adjustment&productId="+made["PRODUCT"])
+	w.do(409, "DELETE /warehouse/warehouses/{id}", "", made["WAREHOUSE"])
+	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
+	w.do(409, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":0}`)
+	w.do(200, "POST /warehouse/stocks/adjust/batch", `{"items":[{"op":"create","body":`+at+`"targetQty":2}},{"op":"create","body":`+at+`"targetQty":0}},{"op":"create","body":{}}]}`)
+}
+
+// samples takes the sample of each resource through the operations that all resources have, and returns their ids.
+func (w *walk) samples() map[string]string {
+	ids := map[string]string{}
+	for _, s := range samples() {
+		if s.Admin {
+			ids[s.Entity] = w.admin.sample(s, ids)
+			continue
+		}
+		id := w.id(w.do(201, "POST "+cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, ids)))
+		ids[s.Entity] = id
+		w.do(200, "GET "+s.Path, "")
+		w.do(200, "GET "+s.Path+"/{id}", "", id)
+		if s.Change != "" {
+			w.do(200, "PATCH "+s.Path+"/{id}", fillIn(s.Change, ids), id)
+		}
+	}
+	return ids
+}
+
+// deleteSamples deletes the samples that can be deleted, the last one first.
+func (w *walk) deleteSamples(ids map[string]string) {
+	all := samples()
+	for i := len(all) - 1; i >= 0; i-- {
+		op := "DELETE " + all[i].Path + "/{id}"
+		if _, ok := w.ops[op]; ok && !all[i].Admin {
+			w.do(w.successOf(op), op, "", ids[all[i].Entity])
+		}
+	}
+}
+
+// bookings walks slots and the moves of bookings.
+func (w *walk) bookings(resource, service string) {
+	w.do(200, "GET /scheduling/bookings/slots", "", "?resourceId="+resource+"&date=2040-01-03&serviceId="+service)
+	w.do(200, "GET /scheduling/resources", "", "?activeOnly=true&type=staff&serviceId="+service)
+	book := func(status int, clock string) map[string]any {
+		return w.do(status, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T`+clock+`Z","customerName":"Bo","customerPhone":"1"}`)
+	}
+	first, second, third := w.id(book(201, "12:00:00")), w.id(book(201, "12:00:00")), w.id(book(201, "13:00:00"))
+	book(409, "12:00:00")
+	w.do(200, "PATCH /scheduling/bookings/{id}", `{"startAt":"2040-01-03T14:00:00Z"}`, first)
+	w.do(200, "POST /scheduling/bookings/{id}/confirm", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/complete", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/no-show", "", first)
+	w.do(409, "POST /scheduling/bookings/{id}/confirm", "", first)
+	w.do(200, "POST /scheduling/bookings/{id}/cancel", `{"reason":"ill"}`, second)
+	w.do(200, "PATCH /scheduling/bookings/{id}/status", `{"status":"confirmed"}`, third)
+	w.do(200, "GET /scheduling/bookings", "", "?sort=startAt&dateFrom=2040-01-03&status=confirmed")
+	w.do(200, "GET /catalog/services", "", "?include=costItems")
+	w.do(200, "POST /catalog/services/batch", `{"items":[{"op":"create","body":{"name":"Shave","price":1500}},{"op":"create","body":{}}]}`)
+}
+
+func (w *walk) customers(client string) {
+	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Bare"}`)
+	w.do(200, "POST /clients/batch", `{"items":[{"op":"create","body":{"kind":"individual","displayName":"Batch"}},{"op":"update","id":"`+client+`","body":{"note":"n"}}]}`)
+	w.do(200, "GET /clients", "", "?search=acme")
+	w.do(200, "POST /clients/{id}/archive", "", client)
+	w.do(200, "POST /clients/{id}/restore", "", client)
+	w.do(201, "POST /clients/{id}/interactions", `{"type":"call","direction":"in","subject":"s","body":"b","occurredAt":"2026-11-20T10:00:00Z"}`, client)
+	w.do(200, "GET /clients/{id}/interactions", "", client, "?type=call,note")
+	address := w.id(w.do(201, "POST /clients/{id}/addresses", anAddress, client))
+	w.do(200, "GET /clients/{id}/addresses", "", client)
+	w.do(200, "GET /clients/{id}/addresses/{addressId}", "", client, address)
+	w.do(200, "PATCH /clients/{id}/addresses/{addressId}", `{"city":"Rome","lat":41.9,"lng":12.5,"isDefault":true}`, client, address)
+	w.do(204, "DELETE /clients/{id}/addresses/{addressId}", "", client, address)
+	asset := w.id(w.do(201, "POST /clients/{id}/assets", anAsset, client))
+	w.do(200, "GET /clients/{id}/assets", "", client)
+	w.do(200, "GET /clients/{id}/assets/{assetId}", "", client, asset)
+	w.do(200, "PATCH /clients/{id}/assets/{assetId}", `{"serialNumber":"7"}`, client, asset)
+	w.do(204, "DELETE /clients/{id}/assets/{assetId}", "", client, asset)
+	w.do(200, "GET /clients/{id}/points", "", client)
+	gone := w.id(w.do(201, "POST /clients", `{"kind":"individual","displayName":"Gone"}`))
+	w.do(200, "POST /clients/{id}/anonymize", "", gone)
+	w.do(409, "PATCH /clients/{id}", `{"phone":"1"}`, gone)
+	w.do(200, "GET /clients/groups", "")
+	w.do(200, "GET /clients/price-lists", "")
+}
+
+// sales walks orders and returns one.
+func (w *walk) sales(product, client string) string {
+	group := w.do(200, "GET /catalog/products/{id}", "", product)["modifierGroups"].([]any)[0].(map[string]any)
+	option := w.id(group["options"].([]any)[0].(map[string]any))
+	full := `{"customerId":"` + client + `","items":[{"refId":"` + product + `","qty":2,"modifiers":[{"optionId":"` + option + `"}],"note":"n"},{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5}],
+		"discountPercent":12.5,"prepaidAmount":100,"deliveryMethod":"courier","deliveryCost":500,"deliveryAddressText":"Street 1","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"e-1","note":"x"}`
+	w.do(200, "POST /orders/preview", strings.Replace(full, "e-1", "e-0", 1))
+	order := w.id(w.do(201, "POST /orders", full))
+	w.do(409, "POST /orders", full)
+	w.do(409, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}],"prepaidAmount":2}`)
+	w.do(404, "POST /orders", `{"items":[{"refId":"`+uuid.NewString()+`"}]}`)
+	w.do(400, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":9007199254740991,"qty":2}]}`)
+	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}]}`))
+	w.do(200, "GET /orders", "", "?include=lines&sort=number")
+	for _, next := range []string{"confirmed", "ready", "completed"} {
+		w.do(200, "POST /orders/{id}/status/{next}", "", order, next)
+	}
+	w.do(409, "POST /orders/{id}/status/{next}", "", order, "new")
+	w.do(409, "PATCH /orders/{id}", `{"source":"y"}`, order)
+	shipment := w.id(w.do(201, "POST /orders/{id}/shipments", `{"carrier":"Parcel Ltd","trackingNumber":"T-1","deliveryCost":5}`, bare))
+	w.do(409, "POST /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments", "", bare)
+	w.do(200, "GET /orders/{id}/shipments/{shipmentId}", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/shipments/{shipmentId}/cancel", "", bare, shipment)
+	w.do(200, "POST /orders/{id}/delivery-status/{next}", "", bare, "pending")
+	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
+	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
+	w.do(200, "GET /orders/{id}/history", "", order)
+	return order
+}
+
+// pipeline walks a lead and a deal to their ends.
+func (w *walk) pipeline(lead, deal, typeID string) {
+	by := access.Caller{Principal: &access.Principal{Company: w.company, Components: w.all.access.Components()}}
+	users, err := w.all.company.Users(w.t.Context(), by, false)
+	require.NoError(w.t, err)
+	types, err := w.all.deals.Types(w.t.Context(), by, deals.Directory{})
+	require.NoError(w.t, err)
+	own, err := w.all.deals.Type(w.t.Context(), by, uuid.MustParse(typeID))
+	require.NoError(w.t, err)
+	reasons, err := w.all.deals.LostReasons(w.t.Context(), by, deals.Directory{})
+	require.NoError(w.t, err)
+	w.do(200, "GET /leads", "", "?assignedToId=unassigned&sort=status")
+	w.do(200, "POST /leads/{id}/assign", `{"assigneeId":"`+users[0].ID.String()+`"}`, lead)
+	w.do(200, "PATCH /leads/{id}/status", `{"status":"in_progress"}`, lead)
+	w.do(409, "POST /leads/{id}/convert-deal", `{"typeId":"`+types[0].ID.String()+`"}`, w.archivedLead())
+	w.do(201, "POST /leads/{id}/convert", "", lead)
+	w.do(201, "POST /leads/{id}/convert-deal", "", lead)
+	w.do(201, "POST /leads/{id}/convert-deal", `{"typeId":"`+types[1].ID.String()+`"}`, w.id(w.do(201, "POST /leads", `{}`)))
+
+	w.do(200, "GET /deals/types", "", "?includeInactive=true")
+	w.do(200, "GET /deals/sources", "")
+	w.do(200, "GET /deals/lost-reasons", "")
+	w.do(200, "GET /deals", "", "?openOnly=true&sort=boardOrder")
+	move := func(stage deals.Stage) string {
+		return `{"stageId":"` + stage.ID.String() + `","lostReasonId":"` + reasons[0].ID.String() + `"}`
+	}
+	ends := map[string]deals.Stage{}
+	for _, st := range own.Stages {
+		if st.Outcome != nil {
+			ends[*st.Outcome] = st
+		}
+	}
+	w.do(200, "PATCH /deals/{id}/stage", move(ends[deals.Won]), deal)
+	w.do(200, "POST /deals/{id}/stage", move(ends[deals.Lost]), deal)
+	w.do(409, "PATCH /deals/{id}/stage", move(types[0].Stages[0]), deal)
+	w.do(400, "POST /deals/{id}/stage", `{"stageId":"`+ends[deals.Lost].ID.String()+`","lostReasonId":5}`, deal)
+	w.do(200, "GET /deals/{id}/history", "", deal)
+	w.do(201, "POST /deals", `{"typeId":"`+types[1].ID.String()+`"}`)
+	w.do(404, "POST /deals", `{"typeId":"`+uuid.NewString()+`"}`)
+}
+
+// archivedLead returns a lead whose client is archived.
+func (w *walk) archivedLead() string {
+	lead := w.id(w.do(201, "POST /leads", `{"name":"Gone"}`))
+	client, ok := w.do(201, "POST /leads/{id}/convert", "", lead)["clientId"].(string)
+	require.True(w.t, ok)
+	w.do(200, "POST /clients/{id}/archive", "", client)
+	return lead
+}
+
+// cashier walks shifts and sales.
+func (w *walk) cashier(shift, sale, product string) {
+	w.do(409, "POST /shifts/open", `{"openingCash":0}`)
+	w.do(200, "GET /shifts/current", "")
+	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
+	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
+	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
+	w.do(200, "POST /sales/{id}/refund", "", sale)
+	w.do(409, "POST /sales/{id}/refund", "", sale)
+	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)
+	w.do(409, "POST /shifts/{id}/close", "", shift)
+	w.do(404, "GET /shifts/current", "")
+	w.do(200, "GET /shifts", "", "?status=closed")
+}
+
+func (w *walk) hooks(sub string) {
+	w.do(409, "POST /webhooks/subscriptions", `{"url":"https://example.com/hook","events":["*"]}`)
+	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"isActive":true}`, sub)
+	w.do(200, "POST /webhooks/subscriptions/{id}/rotate-secret", `{"overlapHours":1}`, sub)
+	delivery, ok := w.do(202, "POST /webhooks/subscriptions/{id}/test", "", sub)["deliveryId"].(string)
+	require.True(w.t, ok)
+	payload, err := json.Marshal(w.do(200, "GET /webhooks/deliveries/{id}", "", delivery)["payload"])
+	require.NoError(w.t, err)
+	require.Equal(w.t, "webhook.test", w.checkEnvelope(payload))
+	w.do(201, "POST /webhooks/deliveries/{id}/redeliver", "", delivery)
+	w.do(200, "GET /webhooks/subscriptions/{id}/deliveries", "", sub)
+	w.do(200, "GET /webhooks/event-types", "")
+}
+
+// jobs walks the jobs to their ends.
+func (w *walk) jobs(sub string) {
+	w.t.Helper()
+	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"mill"},"format":"csv"}`))
+	w.do(400, "POST /exports", `{"resource":"planets"}`)
+	w.do(409, "GET /jobs/{id}/result", "", export)
+	replay := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","status":"all"}`, sub))
+	prices := w.id(w.do(202, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"percent","value":2.5,"roundTo":10}}`))
+	w.do(400, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"set","value":-1}}`)
+	w.do(404, "POST /catalog/products/bulk-price", `{"filter":{"categoryId":"`+uuid.NewString()+`"},"rule":{"type":"set","value":1}}`)
+	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
+	for _, id := range []string{export, replay, prices} {
+		require.Eventually(w.t, func() bool { return w.do(200, "GET /jobs/{id}", "", id)["status"] == "done" }, time.Minute, 20*time.Millisecond)
+	}
+	w.do(200, "GET /jobs/{id}/result", "", export)
+	w.do(404, "GET /jobs/{id}", "", uuid.NewString())
+}

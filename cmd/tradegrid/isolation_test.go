@@ -1,0 +1,215 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// records are one of each kind, as paths name them.
+type records struct {
+	owner   as
+	company tenant.ID
+	id      map[string]string // entity, or {parameter} for a record below another one → id
+}
+
+// Bodies of records that belong to another one.
+const (
+	anAddress = `{"label":"Office","text":"Street 1"}`
+	anAsset   = `{"name":"Mill"}`
+	anOption  = `{"label":"Dark"}`
+	aVariant  = `{"status":"hidden"}`
+	aPrice    = `{"refId":"PRODUCT","price":900}`
+	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
+)
+
+func (n *node) addBranch(t *testing.T, id tenant.ID) {
+	t.Helper()
+	_, err := changeWith(t.Context(), n.db, "test", id, n.company.CreateBranch, company.BranchFields{Name: "Annex"})
+	require.NoError(t, err)
+}
+
+// fill makes one record of each kind.
+func (n *node) fill(t *testing.T) *records {
+	t.Helper()
+	owner, company := n.owner(t)
+	n.addBranch(t, company) // for the second warehouse
+	r := &records{owner: owner, company: company, id: map[string]string{}}
+	for _, s := range samples() {
+		create := owner.ok
+		if s.Admin {
+			create = operator{n, writerToken}.in(company).ok
+		}
+		r.id[s.Entity] = create(t, "POST", cmp.Or(s.CreatePath, s.Path), fillIn(s.Create, r.id)).id(t)
+	}
+	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
+	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
+	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	maintain := func(name, path, body string) {
+		r.id[name] = operator{n, writerToken}.in(company).ok(t, "POST", path, body).id(t)
+	}
+	maintain("{optionId}", "/catalog/attributes/"+r.id["ATTRIBUTE"]+"/options", anOption)
+	maintain("{variantId}", "/catalog/products/"+r.id["PRODUCT"]+"/variants", aVariant)
+	prices := operator{n, writerToken}.in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
+	r.id["{priceId}"] = prices.id(t)
+	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
+	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
+	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
+	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
+	r.id["JOB"] = n.export(t, owner)
+	return r
+}
+
+// export runs an export to its end and returns the id of its job.
+func (n *node) export(t *testing.T, owner as) string {
+	t.Helper()
+	id := owner.ok(t, "POST", "/exports", `{"resource":"suppliers"}`).id(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	done := make(chan error, 1)
+	go func() { done <- n.newWorker(1, slog.New(slog.DiscardHandler)).Run(ctx) }()
+	require.Eventually(t, func() bool { return owner.ok(t, "GET", "/jobs/"+id, "").body["status"] == "done" }, time.Minute, 20*time.Millisecond)
+	stop()
+	require.NoError(t, <-done)
+	return id
+}
+
+// awaitEvent waits until the event log has something of the company.
+func (r *records) awaitEvent(t *testing.T) {
+	t.Helper()
+	require.Eventually(t, func() bool {
+		got := r.owner.ok(t, "GET", "/events?limit=1", "")
+		items, _ := got.body["items"].([]any)
+		if len(items) == 0 {
+			return false
+		}
+		first, _ := items[0].(map[string]any)
+		r.id["EVENT"], _ = first["eventId"].(string)
+		return r.id["EVENT"] != ""
+	}, time.Minute, 20*time.Millisecond)
+}
+
+// ofRecord says for each operation on one record of what kind it is, and with what body it would succeed: by the samples
+// of the domains, and for operations without one here.
+func (n *node) ofRecord() map[string][2]string {
+	known := map[string][2]string{
+		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
+		"getEvent": {"EVENT"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
+	}
+	bodies := map[string]string{
+		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
+		"setBookingStatus":    `{"status":"confirmed"}`,
+		"replayWebhookEvents": `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`,
+		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,
+		"setLeadStatus": `{"status":"spam"}`, "assignLead": `{"assigneeId":null}`,
+		"moveDeal": aMove, "moveDealByPost": aMove,
+	}
+	for _, op := range n.api.Ops() {
+		if s, body, ok := sampleOf(op); ok {
+			known[op.ID] = [2]string{s.Entity, cmp.Or(bodies[op.ID], body)}
+		}
+	}
+	return known
+}
+
+// at is the address of the operation on the record; r has the records below it.
+func (r *records) at(op httpapi.Op, id string) string {
+	return fillPath(op.Path, func(param string) string { return cmp.Or(r.id[param], id) })
+}
+
+// Of another company's records nothing is told, and nothing about them changes.
+func TestEveryOperationHidesOtherCompanies(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.OpenNew(t), alone())
+	startRelay(t, n.db, dbtest.Broker(t))
+	theirs := n.fill(t)
+	theirs.awaitEvent(t)
+	me, _ := n.owner(t)
+	known := n.ofRecord()
+	snapshot := func() map[string]string {
+		seen := map[string]string{}
+		for _, op := range n.api.Ops() {
+			if of, ok := known[op.ID]; ok && !op.Mutating() {
+				got := theirs.owner.ok(t, op.Method, theirs.at(op, theirs.id[of[0]]), "")
+				seen[op.ID] = got.raw
+			}
+		}
+		return seen
+	}
+	before := snapshot()
+	require.GreaterOrEqual(t, len(before), 10, "the owner reads them all")
+	asked := 0
+	for _, op := range n.api.Ops() {
+		of, ok := known[op.ID]
+		require.Equal(t, ok, strings.Contains(op.Path, "{"), "%s: an operation on one record needs a row above", op.ID)
+		if !ok {
+			continue
+		}
+		asked++
+		for what, id := range map[string]string{"theirs": theirs.id[of[0]], "nobody's": uuid.NewString()} {
+			got := me.do(t, op.Method, theirs.at(op, id), of[1])
+			got.refused(t, 404, of[0]+"_NOT_FOUND", what+": "+name(op))
+		}
+		// A condition must not tell that there is something it could hold for.
+		if op.Mutating() {
+			me.do(t, op.Method, theirs.at(op, theirs.id[of[0]]), of[1], "If-Match", `"999"`).refused(t, 404, of[0]+"_NOT_FOUND", name(op))
+		}
+	}
+	require.Equal(t, len(known), asked)
+	require.Equal(t, before, snapshot(), "nothing of theirs has changed")
+}
+
+// References of a body do not reach other companies either.
+func TestBodiesDoNotReachOtherCompanies(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	theirs, mine := n.fill(t), n.fill(t)
+	whole := mine.owner.ok(t, "POST", "/orders", `{"items":[{"kind":"custom","name":"x","unitPrice":1}]}`).id(t) // nothing of it is shipped
+	rows := []struct{ method, path, body, code, field string }{
+		{"POST", "/catalog/categories", `{"name":"x","parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
+		{"PATCH", "/catalog/categories/" + mine.id["CATEGORY"], `{"parentId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "parentId"},
+		{"POST", "/catalog/products", `{"name":"x","price":1,"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
+		{"PATCH", "/catalog/products/" + mine.id["PRODUCT"], `{"categoryId":"CATEGORY"}`, "CATEGORY_NOT_FOUND", "categoryId"},
+		{"POST", "/catalog/products", `{"name":"x","price":1,"defaultSupplierId":"SUPPLIER"}`, "SUPPLIER_NOT_FOUND", "defaultSupplierId"},
+		{"POST", "/orders", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"PRODUCT","warehouseId":"` + mine.id["WAREHOUSE"] + `","targetQty":1,"reason":"x"}`, "PRODUCT_NOT_FOUND", "productId"},
+		{"POST", "/warehouse/stocks/adjust", `{"productId":"` + mine.id["PRODUCT"] + `","warehouseId":"WAREHOUSE","targetQty":1,"reason":"x"}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"WAREHOUSE","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "WAREHOUSE_NOT_FOUND", "warehouseId"},
+		{"POST", "/warehouse/receipts", `{"warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].productId"},
+		{"POST", "/warehouse/receipts", `{"supplierId":"SUPPLIER","warehouseId":"` + mine.id["WAREHOUSE"] + `","items":[{"productId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "SUPPLIER_NOT_FOUND", "supplierId"},
+		{"POST", "/orders/preview", `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders", `{"customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `","qty":1}]}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"PATCH", "/orders/" + mine.id["ORDER"], `{"customerId":"CLIENT"}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"POST", "/sales", `{"shiftId":"SHIFT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "SHIFT_NOT_FOUND", "shiftId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","items":[{"refId":"PRODUCT"}],"paymentMethod":"cash"}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/sales", `{"shiftId":"` + mine.id["SHIFT"] + `","customerId":"CLIENT","items":[{"refId":"` + mine.id["PRODUCT"] + `"}],"paymentMethod":"cash"}`, "CLIENT_NOT_FOUND", "customerId"},
+		{"PATCH", "/orders/" + whole, `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/orders", `{"dealId":"DEAL","items":[{"kind":"custom","name":"x","unitPrice":1}]}`, "DEAL_NOT_FOUND", "dealId"},
+		{"POST", "/deals", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
+		{"POST", "/deals", `{"typeId":"` + mine.id["DEAL_TYPE"] + `","clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"clientId":"CLIENT"}`, "CLIENT_NOT_FOUND", "clientId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"addressId":"{addressId}"}`, "ADDRESS_NOT_FOUND", "addressId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"assetId":"{assetId}"}`, "ASSET_NOT_FOUND", "assetId"},
+		{"PATCH", "/deals/" + mine.id["DEAL"], `{"items":[{"refId":"PRODUCT","qty":1}]}`, "PRODUCT_NOT_FOUND", "items[0].refId"},
+		{"POST", "/leads/" + mine.id["LEAD"] + "/convert-deal", `{"typeId":"DEAL_TYPE"}`, "DEAL_TYPE_NOT_FOUND", "typeId"},
+	}
+	for _, row := range rows {
+		body := row.body
+		for entity, id := range theirs.id {
+			body = strings.ReplaceAll(body, `"`+entity+`"`, `"`+id+`"`)
+		}
+		meta := mine.owner.do(t, row.method, row.path, body).refused(t, 404, row.code, row.method+" "+row.path+" "+row.body)
+		require.Equal(t, row.field, meta["field"], "%s %s", row.method, row.path)
+	}
+}
