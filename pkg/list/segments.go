@@ -140,11 +140,11 @@ func (q *Query) countSegments(ctx context.Context, d *db.DB, k key, known *segme
 func (q *Query) changedSegments(ctx context.Context, d *db.DB, known *segments) (s *segments, changed []int, err error) {
 	if now := time.Now(); len(known.n) > 0 && len(known.n) < segmentsKept && now.Sub(known.made) < segmentsFor {
 		s = &segments{known.bounds, slices.Clone(known.n), known.made, known.began, known.width}
-		some := false
-		if changed, some, err = q.changes(ctx, d, s); err != nil {
+		var few bool
+		if changed, few, err = q.changes(ctx, d, s); err != nil {
 			return nil, nil, err
 		}
-		if some {
+		if few {
 			for _, i := range s.grow(now) {
 				if !slices.Contains(changed, i) {
 					changed = append(changed, i)
