@@ -118,13 +118,13 @@ var errFull = apierr.Unavailable(apierr.QueueFull, 1, "too many documents of thi
 // failed; errors of other members do not affect it. A caller whose ctx ends while it waits leaves the queue; one whose
 // transaction is running waits for the outcome. The commit check in opts is used if the document is committed alone.
 func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
-	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts, done: make(chan error, 1)})
+	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts, done: make(chan error, 1)}) //nolint:contextcheck // a batch takes its context from its members
 }
 
 // DoReading is [Committer.Do] for a kind whose members cannot do without reads. Each is a round trip for all documents of the
 // transaction, so these share it with others of their company only.
 func (c *Committer) DoReading(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
-	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, reads: true, opts: opts, done: make(chan error, 1)})
+	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, reads: true, opts: opts, done: make(chan error, 1)}) //nolint:contextcheck // a batch takes its context from its members
 }
 
 func (c *Committer) do(e *entry) error {
@@ -140,10 +140,10 @@ func (c *Committer) do(e *entry) error {
 	batch := c.take()
 	c.mu.Unlock()
 	if len(batch) == 1 && batch[0] == e { // the rule while not all transactions that may run do
-		next := c.run(batch) //nolint:contextcheck // the batch takes its context from its members
-		c.continueWith(next) //nolint:contextcheck // the next batch is not this caller's
+		next := c.run(batch)
+		c.continueWith(next)
 	} else {
-		c.continueWith(batch) //nolint:contextcheck // as above
+		c.continueWith(batch)
 	}
 	return c.wait(e)
 }
