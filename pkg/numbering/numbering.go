@@ -74,6 +74,7 @@ func (k key) compare(other key) int {
 type queue struct {
 	key     key
 	waiting []*entry
+	own     bool // its transactions are never shared with others, and there is no limit for them
 	busy    bool // a transaction is in flight; the next one waits for it
 	alone   bool // the next transaction is not shared with others: the counter may be locked for long
 }
@@ -83,6 +84,7 @@ type entry struct {
 	ctx    context.Context
 	key    key
 	member Member
+	reads  bool // the member reads
 	opts   []db.Option
 	done   chan error // of capacity 1
 }
@@ -116,10 +118,19 @@ var errFull = apierr.Unavailable(apierr.QueueFull, 1, "too many documents of thi
 // failed; errors of other members do not affect it. A caller whose ctx ends while it waits leaves the queue; one whose
 // transaction is running waits for the outcome. The commit check in opts is used if the document is committed alone.
 func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("take a %s number: %w", kind, err)
+	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts, done: make(chan error, 1)}) //nolint:contextcheck // a batch takes its context from its members
+}
+
+// DoReading is [Committer.Do] for a kind whose members cannot do without reads. Each is a round trip for all documents of the
+// transaction, so these share it with others of their company only.
+func (c *Committer) DoReading(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
+	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, reads: true, opts: opts, done: make(chan error, 1)}) //nolint:contextcheck // a batch takes its context from its members
+}
+
+func (c *Committer) do(e *entry) error {
+	if err := e.ctx.Err(); err != nil {
+		return fmt.Errorf("take a %s number: %w", e.key.kind, err)
 	}
-	e := &entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts, done: make(chan error, 1)}
 	c.mu.Lock()
 	if q := c.queues[e.key]; q != nil && len(q.waiting) >= c.cfg.MaxWaiting {
 		c.mu.Unlock()
@@ -129,10 +140,10 @@ func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, memb
 	batch := c.take()
 	c.mu.Unlock()
 	if len(batch) == 1 && batch[0] == e { // the rule while not all transactions that may run do
-		next := c.run(batch) //nolint:contextcheck // the batch takes its context from its members
-		c.continueWith(next) //nolint:contextcheck // the next batch is not this caller's
+		next := c.run(batch)
+		c.continueWith(next)
 	} else {
-		c.continueWith(batch) //nolint:contextcheck // as above
+		c.continueWith(batch)
 	}
 	return c.wait(e)
 }
@@ -141,7 +152,7 @@ func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, memb
 func (c *Committer) enqueue(e *entry) {
 	q := c.queues[e.key]
 	if q == nil {
-		q = &queue{key: e.key}
+		q = &queue{key: e.key, own: e.reads || !c.shares()}
 		c.queues[e.key] = q
 	}
 	q.waiting = append(q.waiting, e)
@@ -165,45 +176,50 @@ func (c *Committer) continueWith(batch []*entry) {
 // take removes the next batch from the queues, in the order of the locks; it is empty if nothing waits or enough
 // transactions are in flight. Companies take turns, and none gets more than half of a batch while others wait.
 func (c *Committer) take() []*entry {
-	shares := c.shares()
-	if len(c.ready) == 0 || shares && c.running >= c.cfg.MaxRunning {
+	if i := slices.IndexFunc(c.ready, func(q *queue) bool { return q.own }); i >= 0 {
+		return c.pop(i, c.cfg.MaxBatch)
+	}
+	if len(c.ready) == 0 || c.running >= c.cfg.MaxRunning {
 		return nil
 	}
 	c.running++
+	if c.ready[0].alone {
+		c.ready[0].alone = false
+		return c.pop(0, c.cfg.MaxBatch)
+	}
 	most := c.cfg.MaxBatch
-	if shares && len(c.ready) > 1 && !c.ready[0].alone {
+	if len(c.ready) > 1 {
 		most = max(1, most/2)
 	}
 	var batch []*entry
-	for keys := 0; len(c.ready) > 0 && len(batch) < c.cfg.MaxBatch; keys++ {
-		q := c.ready[0]
-		if keys > 0 && (!shares || q.alone || keys == maxShared) {
-			break
-		}
-		c.ready = slices.Delete(c.ready, 0, 1)
-		n := min(len(q.waiting), most, c.cfg.MaxBatch-len(batch))
-		batch = append(batch, q.waiting[:n]...)
-		q.waiting = slices.Delete(q.waiting, 0, n)
-		q.busy = true
-		if q.alone {
-			q.alone = false
-			break
-		}
+	for keys := 0; keys < maxShared && len(batch) < c.cfg.MaxBatch && len(c.ready) > 0 && !c.ready[0].alone; keys++ {
+		batch = append(batch, c.pop(0, min(most, c.cfg.MaxBatch-len(batch)))...)
 	}
 	slices.SortStableFunc(batch, func(a, b *entry) int { return a.key.compare(b.key) })
 	return batch
 }
 
+// pop takes up to most entries of a queue that is ready.
+func (c *Committer) pop(i, most int) []*entry {
+	q := c.ready[i]
+	c.ready = slices.Delete(c.ready, i, i+1)
+	n := min(len(q.waiting), most)
+	taken := slices.Clone(q.waiting[:n])
+	q.waiting = slices.Delete(q.waiting, 0, n)
+	q.busy = true
+	return taken
+}
+
 // run commits a batch, and returns the next one.
 func (c *Committer) run(batch []*entry) (next []*entry) {
-	counted := true
+	counted := !c.ofOwn(batch)
 	stop := func() { // under the mutex
 		if counted {
 			c.running--
 			counted = false
 		}
 	}
-	if !several(batch) { // others give up
+	if counted && !several(batch) { // others give up
 		slow := time.AfterFunc(c.cfg.Patience, func() {
 			c.mu.Lock()
 			stop() // it may wait for a lock, which is no reason to let other companies wait, too
@@ -225,6 +241,13 @@ func (c *Committer) run(batch []*entry) (next []*entry) {
 		c.continueWith(more)
 	}
 	return next
+}
+
+// ofOwn reports whether a batch is of a queue with transactions of its own.
+func (c *Committer) ofOwn(batch []*entry) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.queues[batch[0].key].own
 }
 
 // release makes a queue ready whose transaction has ended, and deletes an empty one.

@@ -189,6 +189,37 @@ func TestLockedCompanyLeavesTheOthersAlone(t *testing.T) {
 	require.Equal(t, []int64{2, 3, 4, 5, 6}, numbers(t, d, locked))
 }
 
+// Documents whose members read keep to their company, and wait for no place among the transactions of the others.
+func TestMembersThatReadDoNotShare(t *testing.T) {
+	t.Parallel()
+	d := setup(t)
+	c, release := blocked(t, d, tenant.NewID(), patient)
+	defer release()
+	gate := make(chan struct{})
+	txs, errs := make(chan *db.Tx, 4), make(chan error, 4)
+	for range 2 {
+		company := tenant.NewID()
+		for range 2 {
+			member := document(company, nil, new(int64))
+			go func() {
+				errs <- c.DoReading(t.Context(), company, "document", func(ctx context.Context, tx *db.Tx, n int64) error {
+					<-gate
+					txs <- tx
+					return member(ctx, tx, n)
+				}, nil)
+			}()
+		}
+		require.Eventually(t, func() bool { return numbering.Waiting(c, company, "document") == 1 }, waitTime, tick)
+	}
+	close(gate)
+	seen := map[*db.Tx]bool{}
+	for range 4 {
+		require.NoError(t, <-errs)
+		seen[<-txs] = true
+	}
+	require.Len(t, seen, 4, "each company has a transaction for the first document and one for the second")
+}
+
 // Two nodes store documents of the same companies: they wait for each other's locks, and nothing fails.
 func TestNodesShareCompanies(t *testing.T) {
 	t.Parallel()

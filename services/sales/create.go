@@ -145,7 +145,7 @@ func (s *Sale) copyClient(c *trade.Client) {
 // store stores a sale or refund with the next number and raises the event.
 func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.Event[Sale], keep Keep, opts []db.Option) (Sale, error) {
 	opts = append([]db.Option{db.WithCommitCheck(stored(by.Company, v.ID))}, opts...)
-	err := s.cfg.Numbers.Do(ctx, by.Company, saleCounter, func(ctx context.Context, tx *db.Tx, number int64) error {
+	err := s.cfg.Numbers.DoReading(ctx, by.Company, saleCounter, func(ctx context.Context, tx *db.Tx, number int64) error {
 		v.Number = number
 		raw, err := s.insert(ctx, tx, by, &v, e)
 		if err != nil || keep == nil {
