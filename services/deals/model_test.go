@@ -46,7 +46,9 @@ type model struct {
 	deals  []*modelDeal
 }
 
-func (d *modelDeal) ended() bool { return outcomes[d.stage] == "lost" || outcomes[d.stage] == "cancelled" }
+func (d *modelDeal) ended() bool {
+	return outcomes[d.stage] == "lost" || outcomes[d.stage] == "cancelled"
+}
 
 func (d *modelDeal) effective(l modelLine) int64 {
 	if l.perGuest && d.guests > 0 {
@@ -82,7 +84,9 @@ func (m *model) refusal(d *modelDeal, used bool) string {
 }
 
 // backwards reports whether the deal would leave its venue before it comes.
-func (d *modelDeal) backwards() bool { return d.venue != "" && d.from > 0 && d.to > 0 && d.to <= d.from }
+func (d *modelDeal) backwards() bool {
+	return d.venue != "" && d.from > 0 && d.to > 0 && d.to <= d.from
+}
 
 func (d *modelDeal) uses() any {
 	if d.venue == "" || d.ended() {

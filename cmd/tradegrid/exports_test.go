@@ -1,0 +1,75 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/job"
+)
+
+// The two formats say the same of every record of every list: rows are written field by field, lines as a whole.
+func TestFormatsOfExportsAgree(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.OpenNew(t), alone())
+	dm, err := startDemo(t.Context(), n, t.TempDir(), demodata.Small)
+	require.NoError(t, err)
+	apitest.Work(t, n.db, n.jobHandlers())
+	w := as{n, dm.Token}
+	by, err := dm.caller(t.Context(), dm.Token)
+	require.NoError(t, err)
+	export := func(list, format string) string {
+		id := w.ok(t, "POST", "/exports", `{"resource":"`+list+`","format":"`+format+`"}`).id(t)
+		require.Eventually(t, func() bool { return w.ok(t, "GET", "/jobs/"+id, "").body["status"] == "done" }, time.Minute, 5*time.Millisecond, list)
+		found, err := job.Get(t.Context(), n.db, by, uuid.MustParse(id))
+		require.NoError(t, err)
+		raw, err := io.ReadAll(job.Result(t.Context(), n.db, found))
+		require.NoError(t, err)
+		return string(raw)
+	}
+	records := 0
+	for _, list := range slices.Sorted(maps.Keys(n.api.Lists())) {
+		rows, err := csv.NewReader(strings.NewReader(export(list, "csv"))).ReadAll()
+		require.NoError(t, err, list)
+		lines := slices.Collect(strings.Lines(export(list, "ndjson")))
+		require.Len(t, rows, 1+len(lines), list)
+		for i, line := range lines {
+			var record map[string]any
+			require.NoError(t, json.Unmarshal([]byte(line), &record))
+			for j, name := range rows[0] {
+				sameCell(t, record[name], rows[1+i][j], fmt.Sprint(list, " ", name))
+				delete(record, name)
+			}
+			require.Empty(t, record, "%s: fields without a column", list)
+			records++
+		}
+	}
+	require.Greater(t, records, 300)
+}
+
+// sameCell compares a value of a line with the cell of a row.
+func sameCell(t *testing.T, value any, cell, what string) {
+	t.Helper()
+	switch v := value.(type) {
+	case nil:
+		require.Empty(t, cell, what)
+	case string:
+		require.Equal(t, v, strings.TrimPrefix(cell, "'"), what)
+	default:
+		raw, err := json.Marshal(v)
+		require.NoError(t, err)
+		require.JSONEq(t, string(raw), cell, what)
+	}
+}
