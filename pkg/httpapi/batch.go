@@ -355,7 +355,11 @@ func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffi
 	if err := c.faults.Err(); err != nil {
 		return err
 	}
-	if err := json.Unmarshal(appendTree(nil, tree), into); err != nil {
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return fmt.Errorf("encode the normalized body of an item: %w", err)
+	}
+	if err := json.Unmarshal(raw, into); err != nil {
 		return apierr.Invalid(apierr.Field{Field: "body", Code: apierr.Format, Message: "body: " + err.Error()})
 	}
 	return nil

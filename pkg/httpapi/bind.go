@@ -333,7 +333,10 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 		return nil
 	}
 	// Decode what was validated: the decoder matches names case-insensitively.
-	raw := appendTree(make([]byte, 0, len(r.body)+64), tree)
+	raw, err := json.Marshal(tree)
+	if err != nil {
+		return fmt.Errorf("encode normalized body: %w", err)
+	}
 	if target.Kind() == reflect.Pointer {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
@@ -353,9 +356,6 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 func parseJSON(raw []byte) (any, error) {
 	if !utf8.Valid(raw) {
 		return nil, fmt.Errorf("is not valid JSON: must be UTF-8")
-	}
-	if tree, ok := readTree(raw); ok {
-		return tree, nil
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()

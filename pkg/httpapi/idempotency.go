@@ -238,7 +238,9 @@ func (r *request) fingerprint() []byte {
 	body := r.body
 	if len(body) > 0 {
 		if tree, err := r.bodyTree(); err == nil {
-			body = appendTree(make([]byte, 0, len(body)+64), tree)
+			if canonical, err := json.Marshal(tree); err == nil {
+				body = canonical
+			}
 		}
 	}
 	h.Write(body)
