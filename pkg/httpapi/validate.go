@@ -3,6 +3,7 @@ package httpapi
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/big"
 	"net/mail"
@@ -302,8 +303,7 @@ func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
 			obj[name] = defaultOf(p)
 		}
 	}
-	var few [24]string
-	for _, name := range sortedKeys(few[:0], obj) {
+	for _, name := range slices.Sorted(maps.Keys(obj)) {
 		v, keep := c.property(join(path, name), s, name, obj[name], depth)
 		if obj[name] = v; !keep {
 			delete(obj, name)
@@ -379,7 +379,7 @@ func (c *checker) free(path string, v any, depth int) {
 			c.free(path+"["+strconv.Itoa(i)+"]", item, depth+1)
 		}
 	case map[string]any:
-		for _, name := range sortedKeys(nil, v) {
+		for _, name := range slices.Sorted(maps.Keys(v)) {
 			c.free(join(path, name), v[name], depth+1)
 		}
 	}
