@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +34,9 @@ func permanentTables(t *testing.T) (tables []string) {
 // by the rows whose updated_at says that they have changed.
 func breaksTotals(sql, table string) string {
 	text := bare(sql)
+	if text == "DELETE FROM "+table+" WHERE company_id = $1 AND id = $2 AND version = $3" {
+		return "" // made for every table; see TestPermanentRecordsAreNotDeleted
+	}
 	switch update := regexp.MustCompile(`\bUPDATE ` + table + `\b(?: AS \w+)? SET (.*)`).FindStringSubmatch(text); {
 	case regexp.MustCompile(`\bDELETE FROM ` + table + `\b`).MatchString(text):
 		return "deletes"
@@ -72,6 +76,32 @@ func TestPermanentListsSeeEveryChange(t *testing.T) {
 			}
 		}
 	}
+}
+
+var tableVariable = regexp.MustCompile(`(\w+)\s*=\s*resource\.Of\[[^\]]*\]\("(\w+)"`)
+
+// Nobody calls the function that deletes a record of such a list.
+func TestPermanentRecordsAreNotDeleted(t *testing.T) {
+	t.Parallel()
+	permanent, looked := permanentTables(t), 0
+	files, err := filepath.Glob(root + "/services/*/*.go")
+	require.NoError(t, err)
+	folders := map[string]string{}
+	for _, path := range files {
+		source, err := os.ReadFile(path)
+		require.NoError(t, err)
+		folders[filepath.Dir(path)] += string(source)
+	}
+	for folder, source := range folders {
+		for _, m := range tableVariable.FindAllStringSubmatch(source, -1) {
+			if !slices.Contains(permanent, m[2]) {
+				continue
+			}
+			looked++
+			require.NotRegexp(t, `\b`+m[1]+`\.(Delete|Remove)\(`, source, "%s: deletes %s, whose list is Permanent", folder, m[2])
+		}
+	}
+	require.Greater(t, looked, 5)
 }
 
 func TestBrokenTotalsAreSeen(t *testing.T) {
