@@ -70,8 +70,10 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 		`, 'customer_id', ` + ref("g * 11"), map[string][]string{
 		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"},
 	}},
-	"/warehouse/stocks": {"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,
-		map[string][]string{"warehouseId": nil, "categoryId": {aRef}}},
+	"/warehouse/stocks": {
+		"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,
+		map[string][]string{"warehouseId": nil, "categoryId": {aRef}},
+	},
 	"/scheduling/bookings": {"bookings", `'number', 100000 + g, 'external_id', NULL, 'resource_id', ` + ref("g") + `, 'service_id', ` + ref("g * 7") + `, 'client_id', ` + ref("g * 11") +
 		`, 'start_at', now() + (g * 7919 % 10000) * interval '7 minutes', 'end_at', now() + (g * 7919 % 10000) * interval '7 minutes' + interval '1 hour'`, map[string][]string{
 		"resourceId": {aRef}, "serviceId": {aRef}, "clientId": {aRef}, "dateFrom": {"40"}, "dateTo": {"3"},
