@@ -12,10 +12,9 @@ import (
 type LaneConfig struct {
 	Queue        int           // queued deliveries of a slow or failing receiver; 64
 	QueueBytes   int64         // the same in bytes; 1 MiB
-	Burst        int           // queued deliveries of a receiver that can take them within Wait; 5 000, as many as the consumer holds of a partition
+	Burst        int           // queued deliveries of a receiver that can take them within Wait; 2 048
 	BurstBytes   int64         // the same in bytes; 16 MiB
-	Wait         time.Duration // longest time in the queue of a slow or failing receiver; 5 s
-	Patience     time.Duration // longest time in the queue of another receiver, which takes what waits there; 30 s
+	Wait         time.Duration // longest time in a queue; 5 s
 	PerReceiver  int           // concurrent requests; 4
 	PerHost      int           // 16
 	PerCompany   int           // 64
@@ -26,10 +25,9 @@ type LaneConfig struct {
 func (c *LaneConfig) setDefaults() {
 	c.Queue = cmp.Or(c.Queue, 64)
 	c.QueueBytes = cmp.Or(c.QueueBytes, 1<<20)
-	c.Burst = cmp.Or(c.Burst, 5000)
+	c.Burst = cmp.Or(c.Burst, 2048)
 	c.BurstBytes = cmp.Or(c.BurstBytes, 16<<20)
 	c.Wait = cmp.Or(c.Wait, 5*time.Second)
-	c.Patience = cmp.Or(c.Patience, 30*time.Second)
 	c.PerReceiver = cmp.Or(c.PerReceiver, 4)
 	c.PerHost = cmp.Or(c.PerHost, 16)
 	c.PerCompany = cmp.Or(c.PerCompany, 64)
@@ -108,29 +106,6 @@ func (l *lane) unhealthy(now time.Time) bool {
 	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
 }
 
-// within is how many deliveries a receiver whose speed is known takes in a time: as many as ended, or more when there was
-// not always something to do.
-func (l *lane) within(cfg *LaneConfig, d time.Duration) int {
-	n := d * time.Duration(cfg.PerReceiver) / max(l.average, 1)
-	if l.interval > 0 {
-		n = max(n, d/l.interval)
-	}
-	return int(n)
-}
-
-// fastRoom is the room of a receiver that is fast enough for its partition to wait for it.
-const fastRoom = 1000
-
-// saturated reports whether so much is queued for a receiver that takes it fast that its partition can wait: to postpone
-// the rest would cost more than the rest itself.
-func (l *lane) saturated(cfg *LaneConfig, now time.Time) bool {
-	if l.unhealthy(now) {
-		return false
-	}
-	jobs, bytes := l.room(cfg, now)
-	return jobs >= min(fastRoom, cfg.Burst) && (len(l.queue) >= jobs/2 || l.bytes >= bytes/2)
-}
-
 // room is how much may be queued: about as much as the receiver can take within the longest wait.
 func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
@@ -141,7 +116,8 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	case l.average == 0:
 		return cfg.Burst, cfg.BurstBytes
 	}
-	jobs = min(max(l.within(cfg, cfg.Wait*8/10), cfg.Queue), cfg.Burst)
+	perWait := int(cfg.Wait * 8 / 10 * time.Duration(cfg.PerReceiver) / l.average)
+	jobs = min(max(perWait, cfg.Queue), cfg.Burst)
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
 }
 

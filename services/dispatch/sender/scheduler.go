@@ -88,15 +88,6 @@ func (s *scheduler) measure(since time.Duration) {
 	}
 }
 
-// saturated reports whether the queue of a receiver is so long that its partition should wait, although it takes what is
-// sent to it.
-func (s *scheduler) saturated(key webhook.SubscriptionKey) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	l, ok := s.lanes[key]
-	return ok && l.saturated(&s.cfg, s.now())
-}
-
 // overloaded is nil while jobs may be queued, otherwise closed when that may have changed.
 func (s *scheduler) overloaded() <-chan struct{} {
 	s.mu.Lock()
@@ -271,20 +262,15 @@ func smooth(average, v time.Duration) time.Duration {
 	return max((average*4+v)/5, 1)
 }
 
-// overdue removes jobs that have waited too long. Time before since does not count. What waits for a receiver that takes it
-// waits on: to park it costs more than the wait, and this process is what it waits for.
+// overdue removes jobs that have waited too long. Time before since does not count.
 func (s *scheduler) overdue(since time.Time) (out []*job) {
-	now := s.now()
-	if since.After(now.Add(-s.cfg.Wait)) {
+	limit := s.now().Add(-s.cfg.Wait)
+	if since.After(limit) {
 		return nil
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.backlog {
-		limit := now.Add(-s.cfg.Patience)
-		if l.average == 0 || l.unhealthy(now) {
-			limit = now.Add(-s.cfg.Wait)
-		}
 		for len(l.queue) > 0 && l.queue[0].queuedAt.Before(limit) {
 			out = append(out, s.pop(l))
 		}

@@ -146,9 +146,6 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 			return
 		}
 	}
-	if !s.holdBack(rec, msg) {
-		return
-	}
 	j := &job{rec: rec, msg: msg, from: s.assignment(rec)}
 	if needed := !s.surelyNew(j); needed || j.from.checking.Load() > 0 {
 		j.from.checking.Add(1)
@@ -161,24 +158,6 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 		return
 	}
 	s.admit(j)
-}
-
-// lookAgain is how often a partition that is held back looks for room.
-const lookAgain = 5 * time.Millisecond
-
-// holdBack waits, for a while, until a fast receiver has worked off half of its queue. It reports false when the partition
-// stops meanwhile.
-func (s *Sender) holdBack(rec *kafka.Record, msg *webhook.Message) bool {
-	key := webhook.SubscriptionKey{Company: msg.Company, ID: msg.SubscriptionID}
-	for left := s.cfg.Lanes.Wait; left > 0 && s.sched.saturated(key); left -= lookAgain {
-		select {
-		case <-time.After(lookAgain):
-		case <-rec.Stopping():
-			rec.Drop()
-			return false
-		}
-	}
-	return true
 }
 
 // blocked is nil while the sender can take records, otherwise closed when that may have changed.
