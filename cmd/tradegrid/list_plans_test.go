@@ -233,29 +233,45 @@ func (p planned) check(t *testing.T, d *db.DB, what string, statements []*pgx.Qu
 		if !strings.Contains(q.SQL, " FROM "+p.table) {
 			continue
 		}
-		plan, text := runPlan(t, d, q)
-		looked := 0.0
-		plan.each(func(n *planNode) {
-			if n.Relation == p.table {
-				looked += (n.Rows + n.Filtered + n.Rechecked) * n.Loops
-				if n.NodeType == "Seq Scan" {
-					t.Errorf("%s: reads all of %s\n\t%s\n%s", what, p.table, q.SQL, text)
-				}
-			}
-			if n.Index != "" && !strings.Contains(n.Cond, "company_id") {
-				t.Errorf("%s: enters %s without the company\n\t%s\n%s", what, n.Index, q.SQL, text)
-			}
-		})
+		looked, entered := p.look(t, d, what, q)
+		if looked > recordsOfAPage {
+			// What VACUUM and ANALYZE find depends on the transactions that are open: a plan is as good as they are.
+			_, err := d.Exec(t.Context(), `VACUUM ANALYZE `+p.table)
+			require.NoError(t, err)
+			looked, entered = p.look(t, d, what, q)
+		}
 		if strings.Contains(q.SQL, "cursor_id") {
 			pages++
 			if looked > recordsOfAPage {
-				t.Errorf("%s: the page looks at %.0f records\n\t%s", what, looked, q.SQL)
+				t.Errorf("%s: the page looks at %.0f records, by %v\n\t%s", what, looked, entered, q.SQL)
 			}
 		}
 	}
 	if pages == 0 {
 		t.Errorf("%s: no statement was seen", what)
 	}
+}
+
+// look runs a statement again. It returns how many records of the table it looked at, and by which indexes.
+func (p planned) look(t *testing.T, d *db.DB, what string, q *pgx.QueuedQuery) (looked float64, entered []string) {
+	t.Helper()
+	plan, text := runPlan(t, d, q)
+	plan.each(func(n *planNode) {
+		if n.Relation == p.table {
+			looked += (n.Rows + n.Filtered + n.Rechecked) * n.Loops
+			if n.NodeType == "Seq Scan" {
+				t.Errorf("%s: reads all of %s\n\t%s\n%s", what, p.table, q.SQL, text)
+			}
+		}
+		if n.Index == "" {
+			return
+		}
+		entered = append(entered, n.Index)
+		if !strings.Contains(n.Cond, "company_id") {
+			t.Errorf("%s: enters %s without the company\n\t%s\n%s", what, n.Index, q.SQL, text)
+		}
+	})
+	return looked, entered
 }
 
 // parametersOf are the filters and sorts of a list by its description, as queries; the first of each is none.
