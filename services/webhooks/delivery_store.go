@@ -38,10 +38,10 @@ func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err er
 // No index of its own serves these: each delivery would pay twice for it, when it is made and when it is over. A company has
 // few subscriptions, so the delivery is looked for below each.
 const (
-	sqlSelectDelivery = `SELECT d.* FROM webhook_subscriptions AS w CROSS JOIN LATERAL (
- SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = w.company_id AND subscription_id = w.id AND id = $2
- ORDER BY company_id, subscription_id, id LIMIT 1) AS d
-WHERE w.company_id = $1`
+	sqlSelectDelivery = `SELECT ` + deliveryColumns + `
+FROM (SELECT company_id AS c, id AS s FROM webhook_subscriptions WHERE company_id = $1) AS w CROSS JOIN LATERAL (
+ SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = w.c AND subscription_id = w.s AND id = $2
+ ORDER BY company_id, subscription_id, id LIMIT 1) AS d`
 	sqlSelectDeliveryOf = `SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND id = $3`
 	// Of a subscription that was deleted the deliveries remain.
 	sqlSelectNextSubscription = `SELECT subscription_id FROM deliveries WHERE company_id = $1 AND subscription_id > $2
