@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,12 +32,21 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 		}
 		g.append(c, all...)
 	}
+	counted := func() { // a moment after the rows are gone
+		t.Helper()
+		g.drained()
+		require.Eventually(t, func() bool {
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			return !slices.ContainsFunc(r.parts[:], func(p *part) bool { return p.busy })
+		}, eventually, time.Millisecond)
+	}
 	store(loud, 9, 72*time.Hour, 1000)
 	store(quiet, 9, 72*time.Hour, 1000)
 	stop := g.run(r)
-	g.drained()
+	counted()
 	store(loud, 8, time.Hour, 1000)
-	g.drained()
+	counted()
 	require.NoError(t, r.quota.Flush(t.Context()))
 	ages := func(c tenant.ID) (old, young int) {
 		t.Helper()
@@ -57,7 +67,7 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 	used, _ := r.quota.Above(loud)
 	require.EqualValues(t, 17_000, used, "as it was before")
 	store(loud, 9, time.Hour, 1000)
-	g.drained()
+	counted()
 	require.NoError(t, r.quota.Flush(t.Context()))
 	_, young = ages(loud)
 	require.Equal(t, 17, young, "recent events stay, whatever the quota")

@@ -13,7 +13,7 @@ RELATIVE = {"CONFLICT", "REQUIRED", "STEP", "UNKNOWN"}
 
 # Fields whose values are in other records, in lists too long for a schema, or in a language of their own, and bounds by other fields.
 DESCRIBED_IN_WORDS = re.compile(
-    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|workingHours\[\d+\]\.to|filters?(\..*)?)$"
+    r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|workingHours\[\d+\]\.to|filters?(\..*)?)$"
     r"|^payments$"  # one, unless paymentMethod is mixed
 )
 
