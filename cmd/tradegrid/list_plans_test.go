@@ -25,8 +25,8 @@ import (
 // Sizes of the tables. A page may look at so many records; a whole company has many more.
 const (
 	recordsOfACompany = 10_000
-	recordsOfAPage    = 1_600
-	distinctRefs      = 300 // records that a column refers to
+	recordsOfAPage    = 2_500 // 50 of a status that one in thirty has, found in the order of another column
+	distinctRefs      = 300   // records that a column refers to
 )
 
 // planned is a large list: how to fill its table, and what its filters are given. More records are made of those of the demo
@@ -80,10 +80,12 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 	}},
 }
 
-// fillSQL makes records of a table for the company of the first argument, of those of the company of the second one.
+// fillSQL makes records of a table for the company of the first argument, of those of the company of the second one. Which of
+// these a record is made of comes from a hash of its number: it may not depend on what else the number decides, or the won
+// deals are just those without a date.
 func (p planned) fillSQL() string {
 	return fmt.Sprintf(`INSERT INTO %s SELECT n.* FROM generate_series(1, $3::INT) AS g CROSS JOIN (SELECT $1::UUID AS company) AS k
-JOIN (SELECT b, row_number() OVER () - 1 AS i, count(*) OVER () AS many FROM %s b WHERE company_id = $2) AS s ON s.i = g %% s.many
+JOIN (SELECT b, row_number() OVER () - 1 AS i, count(*) OVER () AS many FROM %s b WHERE company_id = $2) AS s ON s.i = abs(hashint4(g)::BIGINT) %% s.many
 CROSS JOIN LATERAL jsonb_populate_record(s.b, jsonb_build_object('company_id', k.company, 'id', md5('%s' || k.company || g)::UUID, 'created_at', now() - g * interval '1 minute', 'updated_at', now() - g * interval '1 minute',
 'search_text', 'thing ' || g || ' of ' || g %% 300, %s)) AS n`, p.table, p.table, strings.TrimSuffix(p.table, "s"), p.fill)
 }
