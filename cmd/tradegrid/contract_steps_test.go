@@ -173,7 +173,7 @@ func (w *walk) sales(product, client string) string {
 	option := w.id(group["options"].([]any)[0].(map[string]any))
 	full := `{"customerId":"` + client + `","items":[{"refId":"` + product + `","qty":2,"modifiers":[{"optionId":"` + option + `"}],"note":"n"},{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5}],
 		"discountPercent":12.5,"prepaidAmount":100,"deliveryMethod":"courier","deliveryCost":500,"deliveryAddressText":"Street 1","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"e-1","note":"x"}`
-	w.do(200, "POST /orders/preview", strings.Replace(full, "e-1", "e-0", 1))
+	w.do(200, "POST /orders/preview", strings.Replace(full, `"e-1"`, `"e-0"`, 1))
 	order := w.id(w.do(201, "POST /orders", full))
 	w.do(409, "POST /orders", full)
 	w.do(409, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}],"prepaidAmount":2}`)
