@@ -16,7 +16,7 @@ type RelayCmd struct {
 	RelayLeaseTTL       time.Duration `name:"relay-lease-ttl" help:"How long a lease on a bucket lasts without renewal; after a crash, others wait this long." default:"5s"`
 	RelayLeaseMargin    time.Duration `help:"How long before its expiry the owner stops using a lease; must exceed the clock skew between database nodes." default:"1s"`
 	RelayRenew          time.Duration `help:"Interval between renewals of leases; free buckets are looked for twice as often." default:"2s"`
-	RelayTickMin        time.Duration `help:"Poll interval of the outbox while writers send no nudges, and interval between batches under traffic." default:"5ms"`
+	RelayTickMin        time.Duration `help:"Poll interval of the outbox while writers send no nudges, and interval between batches under traffic, up to four times as long while several are in flight." default:"5ms"`
 	RelayTickMax        time.Duration `help:"Poll interval of the outbox while nudges tell of its rows, or when idle." default:"500ms"`
 	RelayBatchSize      int           `help:"Maximum number of rows of one bucket published together." default:"500"`
 	RelayParallel       int           `help:"Maximum number of buckets processed concurrently; each needs a database connection." default:"8"`

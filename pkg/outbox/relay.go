@@ -25,7 +25,7 @@ type RelayConfig struct {
 	LeaseTTL       time.Duration      // how long a lease lasts without renewal [5s]
 	LeaseMargin    time.Duration      // how long before expiry the owner stops using a lease [TTL/5]
 	Renew          time.Duration      // interval between renewals; free buckets are looked for twice as often [2s]
-	TickMin        time.Duration      // poll interval while rows come without nudges, and interval between batches under traffic [5ms]
+	TickMin        time.Duration      // poll interval while rows come without nudges, and the least between batches under traffic [5ms]
 	TickMax        time.Duration      // poll interval otherwise [500ms]
 	BatchSize      int                // maximum number of rows of one bucket published together [500]
 	Parallel       int                // maximum number of batches processed concurrently, each of up to 64 buckets [8]

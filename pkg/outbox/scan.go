@@ -168,13 +168,15 @@ func (r *Relay) enqueue(p *part) {
 	}
 }
 
-// launch starts workers for the buckets that have waited longest, as long as slots are free. Under traffic it waits for a
-// poll interval between two starts, so that a batch carries what many small ones would. It returns how long it waits.
+// launch starts workers for the buckets that have waited longest, as long as slots are free. Under traffic it waits between two
+// starts, so that a batch carries what many small ones would: for a poll interval while one batch is in flight, and for up to
+// four the more there are. It returns how long it waits.
 func (r *Relay) launch(work context.Context) (wait time.Duration) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for now := time.Now(); r.running < r.cfg.Parallel && len(r.ready) > 0; {
-		if wait := r.cfg.TickMin - now.Sub(r.launched); r.running > 0 && wait > 0 {
+		pause := r.cfg.TickMin << min(max(r.running-1, 0), 2)
+		if wait := pause - now.Sub(r.launched); r.running > 0 && wait > 0 {
 			return wait
 		}
 		group := r.next(now)
