@@ -112,8 +112,10 @@ func TestRowsTravelTogether(t *testing.T) {
 			add(tx, c, 1).Expect(1, other)
 			add(tx, c, 2).Expect(1, other)
 			add(tx, c, 3).Expect(1, nil)
-			add(tx, c, 4)
-		}, []string{"Ic2", "Ic", "Ic"}},
+			add(tx, c, 4).Expect(1, nil)
+			add(tx, c, 5)
+			add(tx, c, 6)
+		}, []string{"Ic2", "Ic2", "Ic2"}},
 		"slices": {func(tx *db.Tx, c uuid.UUID) {
 			tx.QueueRows(sqlAddAll, []uuid.UUID{c, c}, []string{"a", "b"}, []int64{1, 2}).Expect(2, nil)
 			mark(tx)
