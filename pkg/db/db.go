@@ -66,6 +66,7 @@ type DB struct {
 	locks    *keyedmutex.Map[string] // see [Tx.LockInProcess]
 	listener *atomic.Pointer[func(key int32)]
 	written  *writeListeners
+	inserts  *inserts // see [Tx.QueueRow]
 }
 
 // Open connects to the database and detects its dialect.
@@ -98,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}}
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}, inserts: &inserts{}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}

@@ -49,6 +49,7 @@ type txRun struct {
 	now        time.Time // see [Tx.Now]
 	compresses bool      // see [Tx.Compresses]
 	locks      *keyedmutex.Map[string]
+	inserts    *inserts
 	unlock     func()   // releases the key of [Tx.LockInProcess]; nil = none is held
 	mayLower   bool     // [Tx.Lock] may lower the isolation
 	ends       []func() // see [Tx.OnEnd]
@@ -105,7 +106,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == "", listened: d.written.any()}
+	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, inserts: d.inserts, mayLower: o.iso == "", listened: d.written.any()}
 	defer r.end(d)
 	fn = o.mark(fn)
 	showTx(name)

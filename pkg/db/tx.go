@@ -43,6 +43,7 @@ func (t *Tx) Signal(key int32) {
 // Queued is a write that [Tx.Flush] will send.
 type Queued struct {
 	sql    string
+	insert *insert // its rows may be joined with others; nil = the write is sent as it is
 	args   []any
 	rows   func(pgx.Rows) error
 	expect int64
@@ -143,7 +144,7 @@ func (t *Tx) Flush(ctx context.Context) error {
 	if err := t.inject.AtTry(ctx, AtStatement, t.run.name, t.try); err != nil {
 		return err
 	}
-	queue := t.queue
+	queue := join(t.queue)
 	t.queue = nil
 	b := &pgx.Batch{}
 	for _, q := range queue {

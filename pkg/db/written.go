@@ -51,17 +51,23 @@ func (r *txRun) note(sql string, args []any) {
 		if r.changed == nil {
 			r.changed = map[changedTable]struct{}{}
 		}
-		r.changed[changedTable{companyOf(args), table}] = struct{}{}
+		for _, company := range companiesOf(args) {
+			r.changed[changedTable{company, table}] = struct{}{}
+		}
 	}
 }
 
-func companyOf(args []any) tenant.ID {
+// companiesOf returns the first company among the arguments of a statement, or the first companies.
+func companiesOf(args []any) []tenant.ID {
 	for _, a := range args {
-		if id, ok := a.(tenant.ID); ok {
-			return id
+		switch a := a.(type) {
+		case tenant.ID:
+			return []tenant.ID{a}
+		case []tenant.ID:
+			return a
 		}
 	}
-	return tenant.ID{}
+	return []tenant.ID{{}}
 }
 
 // changedBy lists the tables that a statement changes, also within a WITH. Keywords are upper case in all statements and

@@ -64,13 +64,17 @@ RETURNING lease_id`
 const sqlSelectKey = `SELECT fingerprint, state, lease_until, status, headers, body FROM idempotency_keys
 WHERE company_id = $1 AND key = $2 AND expires_at >= $3`
 
+// stateDone is the state of a key with an answer.
+const stateDone = 1
+
+// lease_until of the new row is the current time.
 const sqlInsertAnswer = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at, status, headers, body)
-VALUES ($1, $2, $3, 1, $4, $5, $6, $7, $8, $9)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (company_id, key) DO UPDATE
-SET fingerprint = excluded.fingerprint, state = 1, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
+SET fingerprint = excluded.fingerprint, state = excluded.state, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, status = excluded.status, headers = excluded.headers, body = excluded.body
-WHERE idempotency_keys.expires_at < $5
-   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < $5 AND idempotency_keys.fingerprint = excluded.fingerprint)`
+WHERE idempotency_keys.expires_at < excluded.lease_until
+   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < excluded.lease_until AND idempotency_keys.fingerprint = excluded.fingerprint)`
 
 const sqlFinishKey = `UPDATE idempotency_keys SET state = 1, status = $4, headers = $5, body = $6
 WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
@@ -331,7 +335,7 @@ func (c *claim) finish(tx *db.Tx, resp *response) error {
 	c.size = len(body)
 	if !c.leased {
 		now := time.Now().UTC()
-		tx.Queue(sqlInsertAnswer, c.company, c.key, c.fingerprint, c.lease, now, now.Add(c.keys.lease+c.keys.ttl), resp.status, headers, body).
+		tx.QueueRow(sqlInsertAnswer, c.company, c.key, c.fingerprint, stateDone, c.lease, now, now.Add(c.keys.lease+c.keys.ttl), resp.status, headers, body).
 			Expect(1, errKeyTaken)
 		return nil
 	}

@@ -65,7 +65,7 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 	tx.Signal(Bucket(company))
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
-	tx.Queue(sqlInsert, Bucket(company), m.Pos, m.ID, company, m.Topic, m.Key, m.Name, m.AggType, m.AggID,
+	tx.QueueRow(sqlInsert, Bucket(company), m.Pos, m.ID, company, m.Topic, m.Key, m.Name, m.AggType, m.AggID,
 		m.Version, m.Payload, carrier["traceparent"], carrier["tracestate"], m.CreatedAt)
 	return nil
 }

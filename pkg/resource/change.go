@@ -111,7 +111,7 @@ func (t *Table[T]) Delete(ctx context.Context, tx *db.Tx, by access.Caller, id u
 // Remove deletes a locked record and raises the events with its last state.
 func (t *Table[T]) Remove(ctx context.Context, tx *db.Tx, by access.Caller, v T, events ...event.Event[T]) error {
 	k, m := t.asRecord(&v).RecordKey(), t.asRecord(&v).RecordMeta()
-	t.queue(tx, t.sqlDelete, []any{k.CompanyID, k.ID, m.Version}).Expect(1, db.ErrStale)
+	t.mapped(tx.Queue(t.sqlDelete, k.CompanyID, k.ID, m.Version)).Expect(1, db.ErrStale)
 	before := v
 	m.Touch(tx.Now())
 	return t.raise(ctx, tx, by, m.EvPos, &before, &v, nil, events)

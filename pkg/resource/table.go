@@ -119,8 +119,8 @@ func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
 	return v, nil
 }
 
-func (t *Table[T]) queue(tx *db.Tx, sql string, args []any) *db.Queued {
-	q := tx.Queue(sql, args...)
+// mapped gives a write the constraints of the table.
+func (t *Table[T]) mapped(q *db.Queued) *db.Queued {
 	for name, err := range t.constraints {
 		q.OnConstraint(name, err)
 	}
@@ -131,13 +131,13 @@ func (t *Table[T]) queue(tx *db.Tx, sql string, args []any) *db.Queued {
 // everything else.
 func (t *Table[T]) Insert(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
-	t.queue(tx, t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert))
+	t.mapped(tx.QueueRow(t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert)...))
 }
 
 // Update queues the UPDATE of v, whose version must already be incremented. Use [Table.Store] for everything else.
 func (t *Table[T]) Update(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
-	t.queue(tx, t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)).Expect(1, db.ErrStale)
+	t.mapped(tx.Queue(t.sqlUpdate, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.UpdatedAt}, t.update)...)).Expect(1, db.ErrStale)
 }
 
 func (t *Table[T]) args(v *T, args []any, columns []record.Column) []any {

@@ -134,13 +134,14 @@ func readLines(rows pgx.Rows, each func(order uuid.UUID, l Line)) error {
 }
 
 const sqlInsertLines = `INSERT INTO order_lines (company_id, order_id, ` + lineColumns + `)
-SELECT $1, $2, u.id, u.kind, u.ref, u.variant, u.sku, u.name, u.unit, u.qty, u.price, u.amount, u.discount, u.total, u.reserved, u.shipped, u.modifiers, u.stock, u.note, u.sort
-FROM unnest($3::UUID[], $4::TEXT[], $5::UUID[], $6::UUID[], $7::TEXT[], $8::TEXT[], $9::TEXT[], $10::DECIMAL[], $11::BIGINT[], $12::BIGINT[], $13::BIGINT[], $14::BIGINT[],
-$15::DECIMAL[], $16::DECIMAL[], $17::TEXT[], $18::TEXT[], $19::TEXT[], $20::INT4[])
-AS u(id, kind, ref, variant, sku, name, unit, qty, price, amount, discount, total, reserved, shipped, modifiers, stock, note, sort)`
+SELECT u.company, u.doc, u.id, u.kind, u.ref, u.variant, u.sku, u.name, u.unit, u.qty, u.price, u.amount, u.discount, u.total, u.reserved, u.shipped, u.modifiers, u.stock, u.note, u.sort
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::TEXT[], $5::UUID[], $6::UUID[], $7::TEXT[], $8::TEXT[], $9::TEXT[], $10::DECIMAL[], $11::BIGINT[], $12::BIGINT[],
+$13::BIGINT[], $14::BIGINT[], $15::DECIMAL[], $16::DECIMAL[], $17::TEXT[], $18::TEXT[], $19::TEXT[], $20::INT4[])
+AS u(company, doc, id, kind, ref, variant, sku, name, unit, qty, price, amount, discount, total, reserved, shipped, modifiers, stock, note, sort)`
 
 func insertLines(tx *db.Tx, o *Order) {
 	n := len(o.Lines)
+	companies, orders := slices.Repeat([]tenant.ID{o.CompanyID}, n), slices.Repeat([]uuid.UUID{o.ID}, n)
 	ids, kinds, refs, variants := make([]uuid.UUID, n), make([]string, n), make([]*uuid.UUID, n), make([]*uuid.UUID, n)
 	skus, names, units, notes := make([]*string, n), make([]string, n), make([]*string, n), make([]*string, n)
 	qtys, reserved, shipped := make([]money.Qty, n), make([]money.Qty, n), make([]money.Qty, n)
@@ -153,7 +154,7 @@ func insertLines(tx *db.Tx, o *Order) {
 		prices[i], amounts[i], discounts[i], totals[i] = l.UnitPrice, l.Amount, l.DiscountAmount, l.Total
 		modifiers[i], stock[i], sort[i] = jsonArray(l.Modifiers), jsonArray(l.Stock), l.SortOrder
 	}
-	tx.Queue(sqlInsertLines, o.CompanyID, o.ID, ids, kinds, refs, variants, skus, names, units, qtys, prices, amounts, discounts, totals,
+	tx.QueueRows(sqlInsertLines, companies, orders, ids, kinds, refs, variants, skus, names, units, qtys, prices, amounts, discounts, totals,
 		reserved, shipped, modifiers, stock, notes, sort).Expect(int64(n), nil)
 }
 
@@ -174,7 +175,7 @@ const sqlDeleteLines = `DELETE FROM order_lines WHERE company_id = $1 AND order_
 const sqlInsertPayment = `INSERT INTO order_payments (company_id, order_id, id, delta, created_by_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
 
 func insertPayment(tx *db.Tx, o *Order, by access.Caller, delta money.Amount, at jsontype.Time) {
-	tx.Queue(sqlInsertPayment, o.CompanyID, o.ID, record.NewID(), delta, actor(by), at)
+	tx.QueueRow(sqlInsertPayment, o.CompanyID, o.ID, record.NewID(), delta, actor(by), at)
 }
 
 const sqlSelectExternal = `SELECT id FROM orders WHERE company_id = $1 AND source_key = $2 AND external_id = $3`

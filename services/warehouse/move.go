@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -55,17 +54,11 @@ func (s *Service) Reserve(tx *db.Tx, by access.Caller, deltas []trade.StockDelta
 	if len(deltas) == 0 {
 		return
 	}
-	q := reserveStocks(tx, by.Company, deltas)
 	if !by.Settings.BlocksStock() {
+		reserveStocks(tx, by.Company, deltas, nil)
 		return
 	}
-	q.Rows(func(rows pgx.Rows) error {
-		after, err := readLevels(rows)
-		if err != nil {
-			return err
-		}
-		return checkPolicy(deltas, after)
-	})
+	reserveStocks(tx, by.Company, deltas, func(after map[rowKey]Stock) error { return checkPolicy(deltas, after) })
 }
 
 // Move changes physical and reserved quantities, stores a movement of each changed physical quantity and raises its event. If

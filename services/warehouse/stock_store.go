@@ -3,6 +3,8 @@ package warehouse
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -35,18 +37,36 @@ const stockFK = "stocks_warehouse_fkey"
 
 const returningLevels = ` RETURNING warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at`
 
-// A reservation does not change updated_at, which is the time of the last movement.
+// A reservation does not change updated_at, which is the time of the last movement. Documents that are stored together change a
+// row once, in the order in which all documents lock stock rows.
 const sqlReserve = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
-SELECT $1, u.w, u.p, u.v, u.i, 0, u.r, 0, 1, $7::BIGINT, $8::TIMESTAMPTZ, $8::TIMESTAMPTZ
-FROM unnest($2::UUID[], $3::UUID[], $4::UUID[], $5::UUID[], $6::DECIMAL[]) AS u(w, p, v, i, r)
+SELECT u.c, u.w, u.p, u.v, min(u.i)::UUID, 0, sum(u.r), 0, 1, min(u.pos), min(u.at), min(u.at)
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::DECIMAL[], $7::BIGINT[], $8::TIMESTAMPTZ[]) AS u(c, w, p, v, i, r, pos, at)
+GROUP BY u.c, u.w, u.p, u.v ORDER BY u.c, u.w, u.p, u.v
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE
 SET reserved = stocks.reserved + excluded.reserved, version = stocks.version + 1, ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos)` + returningLevels
 
-// reserveStocks queues the changes of reserved quantities.
-func reserveStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) *db.Queued {
+// reserveStocks queues the changes of reserved quantities. check, which may be nil, is called with the rows after them; without
+// it, they are joined with those of other documents.
+func reserveStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta, check func(after map[rowKey]Stock) error) {
+	n := len(deltas)
 	c := columnsOf(deltas)
-	return tx.Queue(sqlReserve, company, c.warehouses, c.products, c.variants, c.ids, c.reserved, tx.Now().UnixMicro(), tx.Now()).
-		Expect(int64(len(deltas)), nil).OnConstraint(stockFK, errDeleted)
+	ids := make([]string, n)
+	for i, id := range c.ids {
+		ids[i] = id.String()
+	}
+	q := tx.QueueRows(sqlReserve, slices.Repeat([]tenant.ID{company}, n), c.warehouses, c.products, c.variants, ids, c.reserved,
+		slices.Repeat([]int64{tx.Now().UnixMicro()}, n), slices.Repeat([]time.Time{tx.Now()}, n)).OnConstraint(stockFK, errDeleted)
+	if check == nil {
+		return
+	}
+	q.Rows(func(rows pgx.Rows) error {
+		after, err := readLevels(rows)
+		if err != nil {
+			return err
+		}
+		return check(after)
+	})
 }
 
 const sqlMoveStocks = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)

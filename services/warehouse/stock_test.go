@@ -113,7 +113,7 @@ func (w *kit) set(k trade.StockKey, target int64) error {
 
 // change reserves or takes out several products at once, some of them in two entries.
 func (w *kit) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
-	out := rapid.Bool().Draw(rt, "out")
+	out, apart := rapid.Bool().Draw(rt, "out"), rapid.Bool().Draw(rt, "apart")
 	deltas := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) trade.StockDelta {
 		d := trade.StockDelta{Warehouse: w.id, StockKey: rapid.SampledFrom(w.keys).Draw(rt, "key")}
 		if n := money.Qty(rapid.Int64Range(1, 9000).Draw(rt, "n")); out {
@@ -135,7 +135,13 @@ func (w *kit) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
 		if out {
 			return w.s.Move(ctx, tx, w.by, trade.StockDocument{Movement: "sale", Type: "sale", ID: uuid.New(), Number: 1}, deltas)
 		}
-		w.s.Reserve(tx, w.by, deltas)
+		n := len(deltas) // of one document, or of a document each
+		if apart {
+			n = 1
+		}
+		for some := range slices.Chunk(deltas, n) {
+			w.s.Reserve(tx, w.by, some)
+		}
 		return nil
 	})
 	if w.by.Settings.BlocksStock() && !enough {
@@ -146,6 +152,40 @@ func (w *kit) change(rt *rapid.T, qty, reserved map[trade.StockKey]money.Qty) {
 	for _, d := range deltas {
 		qty[d.StockKey] += d.Qty
 		reserved[d.StockKey] += d.Reserved
+	}
+}
+
+const sqlSelectVersions = `SELECT product_id, version FROM stocks WHERE company_id = $1`
+
+// Documents of several companies in one transaction reserve by one statement, which changes each row once.
+func TestReservationsOfOneTransaction(t *testing.T) {
+	t.Parallel()
+	d := dbtest.Open(t)
+	shops := []*kit{setup(t, d, access.StockAllowNegative), setup(t, d, access.StockAllowNegative), setup(t, d, access.StockBlock)}
+	for _, k := range shops[2].keys {
+		require.NoError(t, shops[2].set(k, 100))
+	}
+	for round := range 2 {
+		require.NoError(t, shops[0].tx(func(_ context.Context, tx *db.Tx) error {
+			for i := range 9 {
+				w := shops[i/3] // a company after the other, as in group commits
+				w.s.Reserve(tx, w.by, []trade.StockDelta{
+					{Warehouse: w.id, StockKey: w.keys[i%3], Reserved: money.Units(1)}, {Warehouse: w.id, StockKey: w.keys[0], Reserved: money.Units(2)},
+				})
+			}
+			return nil
+		}))
+		for i, w := range shops {
+			versions, err := db.Map[uuid.UUID, int64](t.Context(), d, sqlSelectVersions, w.by.Company)
+			require.NoError(t, err)
+			for j, k := range w.keys {
+				_, reserved := w.level(t, k)
+				require.Equal(t, money.Units([]int64{7, 1, 1}[j]*int64(round+1)), reserved)
+				if i < 2 {
+					require.EqualValues(t, round+1, versions[k.Product], "one change of each row per transaction")
+				}
+			}
+		}
 	}
 }
 
