@@ -165,8 +165,8 @@ func (p *platform) order(s *shop) string {
 //   - direct/s: requests with nothing between client and receiver
 //   - of-direct: deliveries/s : direct/s
 //   - put-off: share of the deliveries that were parked before their attempt
-//   - <role>-µs/delivery: time of processors that the role spends on one delivery; roles: all of them in one process
-//   - peak-MB: most memory that the process has held
+//   - <role>-µs/delivery, database-µs/delivery: time of processors that is spent on one delivery; "roles" is all in one process
+//   - peak-MB, <role>-peak-MB: most memory that the process has held
 func BenchmarkDeliveries(b *testing.B) {
 	b.Run("together", drainTogether)
 	for _, companies := range []int{1, 100, 10_000} {
@@ -190,13 +190,12 @@ func drainTogether(b *testing.B) {
 func (p *platform) drain(roles map[string]*process) {
 	b := p.b
 	b.Helper()
-	before, beforeDB, beforeParked := p.cpuOf(roles), p.databaseCPU(), p.parked()
+	before, beforeParked := p.cpuOf(roles), p.parked()
 	delivered := p.throughput()
 	b.ReportMetric((p.parked()-beforeParked)/preloaded, "put-off")
-	for role, used := range p.cpuOf(roles) {
-		reportCPU(b, role+"-µs/delivery", used-before[role], preloaded)
+	for part, used := range p.cpuOf(roles) {
+		reportCPU(b, part+"-µs/delivery", used-before[part], preloaded)
 	}
-	reportCPU(b, "database-µs/delivery", p.databaseCPU()-beforeDB, preloaded)
 	p.clear()
 	go p.direct(preloaded)
 	direct := p.throughput()
