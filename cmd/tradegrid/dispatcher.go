@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
@@ -204,17 +203,22 @@ func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, l
 }
 
 func modulesOf(all *domains) match.Modules {
-	return match.NewModules(all.access.AlwaysOn(), moduleAge, all.componentsOf)
+	return match.NewModules(moduleAge, all.componentsOf)
 }
 
-// componentsOf reads the components of a company. A deleted company counts as having all, so that the events raised
+// componentsOf reads the components of companies. A deleted company counts as having all, so that the events raised
 // before its deletion are still delivered.
-func (all *domains) componentsOf(ctx context.Context, id tenant.ID) (access.Components, error) {
-	c, err := all.company.Get(ctx, id)
-	if apierr.Is(err, "COMPANY_NOT_FOUND") {
-		return all.access.Components(), nil
+func (all *domains) componentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
+	found, err := all.company.ComponentsOf(ctx, ids)
+	if err != nil {
+		return nil, err
 	}
-	return c.Components, err
+	for _, id := range ids {
+		if _, exists := found[id]; !exists {
+			found[id] = all.access.Components()
+		}
+	}
+	return found, nil
 }
 
 func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Keys, log *slog.Logger) (func(context.Context) error, error) {

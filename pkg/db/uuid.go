@@ -9,9 +9,12 @@ import (
 	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
-// registerUUID registers a binary codec for uuid.UUID and *uuid.UUID, which would otherwise be sent as text.
+// registerUUID registers a binary codec for uuid.UUID and *uuid.UUID, which would otherwise be sent as text, and one for arrays.
 func registerUUID(m *pgtype.Map) {
 	pgxuuid.Register(m)
+	if arrays, ok := m.TypeForOID(pgtype.UUIDArrayOID); ok {
+		m.RegisterType(&pgtype.Type{Name: arrays.Name, OID: arrays.OID, Codec: uuidArrays{arrays.Codec}})
+	}
 	m.TryWrapEncodePlanFuncs = slices.Insert(m.TryWrapEncodePlanFuncs, 0, wrapUUIDPointer)
 }
 

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -20,7 +21,7 @@ type Record struct {
 // Done marks the record as finished. Its offset may be committed as soon as all earlier records are finished too.
 func (r *Record) Done() {
 	if r.p.end(r, true) {
-		finished(r.Topic, r.p.c.cfg.Group, r.since)
+		r.p.processed.Observe(time.Since(r.since).Seconds())
 	}
 }
 
@@ -41,6 +42,8 @@ type partition struct {
 	stopping chan struct{} // no more records are passed to the handler
 	idle     chan struct{} // stopping, and no records are in flight
 
+	processed prometheus.Observer
+
 	mu        sync.Mutex
 	tracker   tracker
 	queue     []*Record // registered, not yet passed to the handler
@@ -52,7 +55,7 @@ type partition struct {
 
 func newPartition(c *consumer, key topicPartition) *partition {
 	p := &partition{
-		c: c, key: key, tracker: newTracker(), committed: -1,
+		c: c, key: key, tracker: newTracker(), committed: -1, processed: processed(key.topic, c.cfg.Group),
 		wake: make(chan struct{}, 1), stopping: make(chan struct{}), idle: make(chan struct{}),
 	}
 	p.ctx, p.cancel = context.WithCancel(c.work)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/twmb/franz-go/pkg/kerr"
@@ -90,13 +89,13 @@ func polled(topic, group string, n int) {
 func showGroup(group string, topics []string) {
 	for _, topic := range topics {
 		polled(topic, group, 0)
-		processSeconds.WithLabelValues(system, opProcess, topic, group)
+		processed(topic, group)
 	}
 }
 
-// finished records the processing time of a record.
-func finished(topic, group string, since time.Time) {
-	processSeconds.WithLabelValues(system, opProcess, topic, group).Observe(time.Since(since).Seconds())
+// processed is where a member records the processing times of a topic.
+func processed(topic, group string) prometheus.Observer {
+	return processSeconds.WithLabelValues(system, opProcess, topic, group)
 }
 
 // errorType classifies err with a small set of values, fit for a label.

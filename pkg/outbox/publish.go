@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel"
@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
@@ -215,29 +216,27 @@ func isPoison(err error) bool {
 
 // kafkaRecord converts a row to a record, with the trace context of the request that made the change.
 func kafkaRecord(m *row) *kgo.Record {
-	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: make([]kgo.RecordHeader, 0, 12)}
+	h := kafka.NewHeaders(12, 3*36+3*20+2*12+len(m.Event)+len(m.AggType)+len(m.Traceparent)+len(m.Tracestate))
+	h.UUID("ce_id", m.ID)
+	h.Text("ce_type", m.Event)
+	h.Text("ce_source", "tradegrid")
+	h.UUID("companyid", uuid.UUID(m.Company))
+	h.Text("agg_type", m.AggType)
+	h.UUID("agg_id", m.AggID)
+	h.Int("version", m.AggVersion)
+	h.Int("pos", m.Pos)
+	h.Text("schema", "1")
+	if m.Traceparent != "" {
+		h.Text("traceparent", m.Traceparent)
+	}
+	if m.Tracestate != "" {
+		h.Text("tracestate", m.Tracestate)
+	}
+	h.Int("committed_at", m.CreatedAt.UnixMicro())
+	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: h.List()}
 	if len(m.Payload) > 0 { // otherwise a tombstone
 		rec.Value = m.Payload
 	}
-	add := func(key, value string) {
-		rec.Headers = append(rec.Headers, kgo.RecordHeader{Key: key, Value: []byte(value)})
-	}
-	add("ce_id", m.ID.String())
-	add("ce_type", m.Event)
-	add("ce_source", "tradegrid")
-	add("companyid", m.Company.String())
-	add("agg_type", m.AggType)
-	add("agg_id", m.AggID.String())
-	add("version", strconv.FormatInt(m.AggVersion, 10))
-	add("pos", strconv.FormatInt(m.Pos, 10))
-	add("schema", "1")
-	if m.Traceparent != "" {
-		add("traceparent", m.Traceparent)
-	}
-	if m.Tracestate != "" {
-		add("tracestate", m.Tracestate)
-	}
-	add("committed_at", strconv.FormatInt(m.CreatedAt.UnixMicro(), 10))
 	return rec
 }
 

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -18,18 +19,22 @@ const (
 	// A relay that freezes in the transaction must not block its successor for longer than its lease.
 	sqlBoundIdle = `SET LOCAL idle_in_transaction_session_timeout = 5000`
 	sqlLockHeads = `SELECT bucket FROM event_log_heads WHERE bucket = ANY($1::INT4[]) ORDER BY bucket FOR UPDATE`
-	// The range of positions makes every planner choose the same plan, a scan of that part of the primary key.
+	// The range of positions makes every planner choose the same plan, a scan of that part of the primary key. IS TRUE keeps
+	// PostgreSQL from a join, which its generic plan would make by comparing each row with each pair; it looks up a hash
+	// table instead.
 	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
-AND (pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i)) RETURNING pos, id`
+AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`
 	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b`
 	// The heads were already advanced in this transaction: position = head - back.
 	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at
 FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
 AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-JOIN event_log_heads AS h ON h.bucket = u.b
-ON CONFLICT DO NOTHING`
-	sqlInsertDead = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
+JOIN event_log_heads AS h ON h.bucket = u.b`
+	// For batches of which some events are in the log, which no relay causes: looking for a conflict before each row costs a
+	// record of the write-ahead log and a search of both keys more.
+	sqlInsertMissing = sqlInsertEvents + ` ON CONFLICT DO NOTHING`
+	sqlInsertDead    = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (bucket, pos, id) DO NOTHING`
 )
@@ -54,15 +59,31 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 	slices.SortFunc(all, func(x, y decided) int { return int(x.bucket() - y.bucket()) })
 	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
 	defer cancel()
+	err := r.settleOnce(ctx, all, sqlInsertEvents)
+	if errors.Is(err, errLogged) {
+		err = r.settleOnce(ctx, all, sqlInsertMissing)
+	}
+	if err != nil {
+		return fmt.Errorf("settle %d outbox buckets, the first %d: %w", len(all), all[0].bucket(), err)
+	}
+	for _, d := range all {
+		r.count(ctx, d)
+	}
+	return nil
+}
+
+var errLogged = errors.New("some events are in the log")
+
+func (r *Relay) settleOnce(ctx context.Context, all []decided, sqlInsert string) error {
 	now := time.Now().UTC().Truncate(time.Microsecond)
-	err := r.db.RunTx(ctx, "outbox.settle", func(ctx context.Context, tx *db.Tx) error {
+	return r.db.RunTx(ctx, "outbox.settle", func(ctx context.Context, tx *db.Tx) error {
 		if err := deleteRows(ctx, tx, all); err != nil {
 			return err
 		}
 		if err := r.cfg.Inject.At(ctx, afterDelete); err != nil {
 			return err
 		}
-		r.appendLog(tx, all)
+		r.appendLog(tx, all, sqlInsert)
 		for _, d := range all {
 			for _, p := range d.batch.poison {
 				if d.gone[p.place()] {
@@ -73,13 +94,6 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 		}
 		return nil
 	}, db.ReadCommitted(), db.Repeatable()) // a repetition deletes nothing and therefore logs nothing
-	if err != nil {
-		return fmt.Errorf("settle %d outbox buckets, the first %d: %w", len(all), all[0].bucket(), err)
-	}
-	for _, d := range all {
-		r.count(ctx, d)
-	}
-	return nil
 }
 
 // decided are the rows of a bucket that Kafka accepted or rejected.
@@ -182,7 +196,7 @@ func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 func (m *row) logged() bool { return m.Topic == topics.Events && m.corrupt == nil }
 
 // appendLog queues the log entries of the events whose rows this transaction deleted.
-func (r *Relay) appendLog(tx *db.Tx, all []decided) {
+func (r *Relay) appendLog(tx *db.Tx, all []decided, sqlInsert string) {
 	var c columns
 	var buckets []int32
 	var counts []int64
@@ -213,7 +227,8 @@ func (r *Relay) appendLog(tx *db.Tx, all []decided) {
 		inserts = append(inserts, c)
 	}
 	for _, c := range inserts {
-		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires)
+		tx.Queue(sqlInsert, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires).
+			OnConstraint("events_pkey", errLogged).OnConstraint("events_id_key", errLogged)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -56,33 +57,30 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.IsTest {
 		isTest = "1"
 	}
-	id := m.DeliveryID.String()
-	subscription := m.SubscriptionID.String()
-	h := make([]kgo.RecordHeader, 0, 15)
-	add := func(key, value string) { h = append(h, kgo.RecordHeader{Key: key, Value: []byte(value)}) }
-	add(recordDelivery, id)
-	add(recordSubscription, subscription)
-	add(recordCompany, m.Company.String())
-	add(recordEvent, m.Event)
-	add(recordEventID, m.EventID.String())
-	add(recordAttempt, strconv.Itoa(m.Attempt))
-	add(recordNotBefore, unixText(m.NotBefore, time.Time.UnixMilli))
-	add(recordExpiresAt, unixText(m.ExpiresAt, time.Time.UnixMilli))
-	add(recordParks, strconv.Itoa(m.Parks))
-	add(recordCommittedAt, unixText(m.CommittedAt, time.Time.UnixMicro))
-	add(recordIsTest, isTest)
-	add(recordTraceParent, m.TraceParent)
-	add(recordTraceState, m.TraceState)
-	add(recordID, id)
-	add(recordSchema, "1")
-	return &kgo.Record{Topic: topic, Key: []byte(subscription), Value: m.Body, Headers: h}
+	h := kafka.NewHeaders(15, 4*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
+	id := h.UUID(recordDelivery, m.DeliveryID)
+	subscription := h.UUID(recordSubscription, m.SubscriptionID)
+	h.UUID(recordCompany, uuid.UUID(m.Company))
+	h.Text(recordEvent, m.Event)
+	h.UUID(recordEventID, m.EventID)
+	h.Int(recordAttempt, int64(m.Attempt))
+	h.Int(recordNotBefore, unix(m.NotBefore, time.Time.UnixMilli))
+	h.Int(recordExpiresAt, unix(m.ExpiresAt, time.Time.UnixMilli))
+	h.Int(recordParks, int64(m.Parks))
+	h.Int(recordCommittedAt, unix(m.CommittedAt, time.Time.UnixMicro))
+	h.Text(recordIsTest, isTest)
+	h.Text(recordTraceParent, m.TraceParent)
+	h.Text(recordTraceState, m.TraceState)
+	h.Again(recordID, id)
+	h.Text(recordSchema, "1")
+	return &kgo.Record{Topic: topic, Key: subscription, Value: m.Body, Headers: h.List()}
 }
 
-func unixText(t time.Time, unit func(time.Time) int64) string {
+func unix(t time.Time, unit func(time.Time) int64) int64 {
 	if t.IsZero() {
-		return "0"
+		return 0
 	}
-	return strconv.FormatInt(unit(t), 10)
+	return unit(t)
 }
 
 // outboxForm is the message as the payload of an outbox row, whose other columns become the record's headers.
@@ -114,7 +112,7 @@ func DecodeMessage(r *kgo.Record) (*Message, error) {
 	plain := false
 	for _, h := range r.Headers {
 		plain = plain || h.Key == recordDelivery
-		d.header(m, h.Key, string(h.Value))
+		d.header(m, h.Key, h.Value)
 	}
 	if !plain {
 		d.outbox(m, r.Value)
@@ -147,7 +145,7 @@ func (m *Message) check() error {
 // decoder keeps the first error.
 type decoder struct{ err error }
 
-func (d *decoder) header(m *Message, key, value string) {
+func (d *decoder) header(m *Message, key string, value []byte) {
 	switch key {
 	case recordDelivery:
 		m.DeliveryID = d.uuid(key, value)
@@ -156,7 +154,7 @@ func (d *decoder) header(m *Message, key, value string) {
 	case recordCompany:
 		m.Company = tenant.ID(d.uuid(key, value))
 	case recordEvent:
-		m.Event = value
+		m.Event = string(value)
 	case recordEventID:
 		m.EventID = d.uuid(key, value)
 	case recordAttempt:
@@ -170,11 +168,11 @@ func (d *decoder) header(m *Message, key, value string) {
 	case recordCommittedAt:
 		m.CommittedAt = d.time(key, value, time.UnixMicro)
 	case recordIsTest:
-		m.IsTest = value == "1"
+		m.IsTest = string(value) == "1"
 	case recordTraceParent:
-		m.TraceParent = value
+		m.TraceParent = string(value)
 	case recordTraceState:
-		m.TraceState = value
+		m.TraceState = string(value)
 	}
 }
 
@@ -188,26 +186,26 @@ func (d *decoder) outbox(m *Message, payload []byte) {
 	m.ExpiresAt, m.IsTest, m.Body = form.ExpiresAt, form.IsTest, form.Body
 }
 
-func (d *decoder) uuid(key, value string) uuid.UUID {
-	id, err := uuid.Parse(value)
+func (d *decoder) uuid(key string, value []byte) uuid.UUID {
+	id, err := uuid.ParseBytes(value)
 	if err != nil {
 		d.fail(fmt.Errorf("delivery record: header %s must be a UUID, is %.60q", key, value))
 	}
 	return id
 }
 
-func (d *decoder) int(key, value string) int64 {
-	if value == "" {
+func (d *decoder) int(key string, value []byte) int64 {
+	if len(value) == 0 {
 		return 0
 	}
-	n, err := strconv.ParseInt(value, 10, 64)
+	n, err := strconv.ParseInt(string(value), 10, 64)
 	if err != nil || n < 0 {
 		d.fail(fmt.Errorf("delivery record: header %s must be a non-negative integer, is %.60q", key, value))
 	}
 	return n
 }
 
-func (d *decoder) time(key, value string, unit func(int64) time.Time) time.Time {
+func (d *decoder) time(key string, value []byte, unit func(int64) time.Time) time.Time {
 	n := d.int(key, value)
 	if n == 0 {
 		return time.Time{}

@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -50,7 +51,7 @@ func TestMessageOutboxRoundTrip(t *testing.T) {
 		require.NoError(t, err)
 		got, err := DecodeMessage(&kgo.Record{Value: payload, Headers: []kgo.RecordHeader{
 			{Key: "companyid", Value: []byte(m.Company.String())},
-			{Key: "committed_at", Value: []byte(unixText(m.CommittedAt, time.Time.UnixMicro))},
+			{Key: "committed_at", Value: strconv.AppendInt(nil, unix(m.CommittedAt, time.Time.UnixMicro), 10)},
 			{Key: "traceparent", Value: []byte(m.TraceParent)},
 			{Key: "tracestate", Value: []byte(m.TraceState)},
 			{Key: "agg_type", Value: []byte("subscription")},

@@ -38,7 +38,10 @@ var (
   ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
 FROM companies AS c`
 	sqlSelectCompany = sqlSelectCompanyColumns + ` WHERE c.id = $1`
-	sqlSelectIDs     = `SELECT id FROM companies WHERE id > $1 ORDER BY id LIMIT 200`
+	// sqlSelectComponents has a row for each company that exists.
+	sqlSelectComponents = `SELECT c.id, ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled)
+FROM companies AS c WHERE c.id = ANY($1::UUID[])`
+	sqlSelectIDs = `SELECT id FROM companies WHERE id > $1 ORDER BY id LIMIT 200`
 )
 
 // scanCompany leaves in Components those that are enabled; ones that are always on may have no row.

@@ -196,6 +196,19 @@ func TestComponents(t *testing.T) {
 	require.Len(t, facts(t, s.db, c.ID), 2)
 }
 
+func TestComponentsOfSeveralCompanies(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	none := create(t, s, NewCompany{Components: []string{}})
+	deals := create(t, s, NewCompany{Components: []string{"deals"}})
+	found, err := s.ComponentsOf(t.Context(), []tenant.ID{none.ID, deals.ID, tenant.NewID()})
+	require.NoError(t, err)
+	require.Len(t, found, 2, "the third does not exist")
+	require.Equal(t, none.Components, found[none.ID].List(), "what is always on")
+	require.Equal(t, deals.Components, found[deals.ID].List())
+	require.True(t, found[deals.ID].Has("deals"))
+}
+
 func TestListCompanies(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)

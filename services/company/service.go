@@ -5,6 +5,7 @@ package company
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -96,6 +97,19 @@ func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company,
 	c, err := getCompany(ctx, q, id)
 	c.Components = s.access.With(c.Components...)
 	return c, err
+}
+
+// ComponentsOf reads the components of companies; those that do not exist are left out.
+func (s *Service) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
+	enabled, err := db.Map[tenant.ID, []string](ctx, s.db, sqlSelectComponents, ids)
+	if err != nil {
+		return nil, fmt.Errorf("select components of companies: %w", err)
+	}
+	all := make(map[tenant.ID]access.Components, len(enabled))
+	for id, aliases := range enabled {
+		all[id] = s.access.With(aliases...)
+	}
+	return all, nil
 }
 
 // IDs lists the next companies behind one, in the order of their ids, for those who work through all of them.

@@ -28,6 +28,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 const (
@@ -79,11 +80,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 // open makes shops, subscribes each to all events at a receiver, and waits until these arrive.
 func (p *platform) open(address string, shops int) {
 	p.b.Helper()
-	hooks := receiver.New(receiver.Config{Arrived: func(d receiver.Delivery) {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		p.arrived[d.DataID] = d.ReceivedAt
-	}})
+	hooks := receiver.New(receiver.Config{Arrived: p.arrive})
 	srv := httptest.NewServer(hooks)
 	p.b.Cleanup(func() { hooks.Close(); srv.Close() })
 	p.api = p.kit.api(address)
@@ -104,6 +101,12 @@ func (p *platform) open(address string, shops int) {
 	for _, s := range p.shops {
 		p.first(s)
 	}
+}
+
+func (p *platform) arrive(d receiver.Delivery) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.arrived[d.DataID] = d.ReceivedAt
 }
 
 // first orders until an order arrives: the router learns of a new subscription a moment after the API has stored it.
@@ -152,34 +155,53 @@ func (p *platform) order(s *shop) string {
 }
 
 // BenchmarkDeliveries puts events of 1 KB into the outbox in one transaction, and measures from its commit until the
-// last of them has arrived at its receiver: relay, broker, router, sender and results, all roles in one process. Then the
-// same client sends as many requests to the same receiver with nothing between them, which is the most that this machine
-// can do.
+// last of them has arrived at its receiver: relay, broker, router, sender and results. Then the same client sends as many
+// requests to the same receiver with nothing between them, which is the most that this machine can do.
+//
+// In "together", all roles and the broker are one process, and there are 20 companies. In the others, relay and
+// dispatcher are processes of their own; they tell what the number of companies and of partitions costs.
 //
 //   - deliveries/s: events over that time
 //   - direct/s: requests with nothing between client and receiver
 //   - of-direct: deliveries/s : direct/s
 //   - put-off: share of the deliveries that were parked before their attempt
-//   - peak-MB: most memory that the process has held
+//   - <role>-µs/delivery, database-µs/delivery: time of processors that is spent on one delivery; "roles" is all in one process
+//   - peak-MB, <role>-peak-MB: most memory that the process has held
 func BenchmarkDeliveries(b *testing.B) {
+	b.Run("together", drainTogether)
+	for _, companies := range []int{1, 100, 10_000} {
+		b.Run(fmt.Sprintf("companies=%d", companies), func(b *testing.B) { drainApart(b, companies, topics.Local()) })
+	}
+	b.Run("companies=100,partitions=production", func(b *testing.B) { drainApart(b, 100, topics.All()) })
+}
+
+func drainTogether(b *testing.B) {
 	p := startPlatform(b, deliveryShops)
 	for b.Loop() {
 		p.clear()
 		p.preload(preloaded)
-		before, beforeDB, beforeParked := p.process.cpu(), p.databaseCPU(), p.parked()
-		delivered := p.throughput()
-		b.ReportMetric((p.parked()-beforeParked)/preloaded, "put-off")
-		reportCPU(b, "roles-µs/delivery", p.process.cpu()-before, preloaded)
-		reportCPU(b, "database-µs/delivery", p.databaseCPU()-beforeDB, preloaded)
-		p.clear()
-		go p.direct(preloaded)
-		direct := p.throughput()
-		b.ReportMetric(delivered, "deliveries/s")
-		b.ReportMetric(direct, "direct/s")
-		b.ReportMetric(delivered/direct, "of-direct")
+		p.drain(map[string]*process{"roles": p.process})
 	}
 	b.ReportMetric(p.process.peakMB(), "peak-MB")
 	b.ReportMetric(0, "ns/op")
+}
+
+// drain measures until the preloaded events have arrived, and then the direct way.
+func (p *platform) drain(roles map[string]*process) {
+	b := p.b
+	b.Helper()
+	before, beforeParked := p.cpuOf(roles), p.parked()
+	delivered := p.throughput()
+	b.ReportMetric((p.parked()-beforeParked)/preloaded, "put-off")
+	for part, used := range p.cpuOf(roles) {
+		reportCPU(b, part+"-µs/delivery", used-before[part], preloaded)
+	}
+	p.clear()
+	go p.direct(preloaded)
+	direct := p.throughput()
+	b.ReportMetric(delivered, "deliveries/s")
+	b.ReportMetric(direct, "direct/s")
+	b.ReportMetric(delivered/direct, "of-direct")
 }
 
 // parked is how many deliveries were parked so far.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -31,9 +32,13 @@ func Registry() *event.Registry {
 // Modules gives every company orders, and the catalog, which is always on.
 type Modules struct{}
 
-// Active implements match.Modules.
-func (Modules) Active(_ context.Context, _ tenant.ID, module string) (bool, error) {
-	return module == "orders" || module == "catalog", nil
+// Of implements match.Modules.
+func (Modules) Of(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
+	all := make(map[tenant.ID]access.Components, len(companies))
+	for _, company := range companies {
+		all[company] = access.ComponentSet("catalog", "orders")
+	}
+	return all, nil
 }
 
 // Event is an event as a change raises it.

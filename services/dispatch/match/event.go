@@ -35,25 +35,24 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 	var errs []error
 	var name, schema string
 	for _, h := range rec.Headers {
-		value := string(h.Value)
 		var err error
 		switch h.Key {
 		case "ce_id":
-			e.ID, err = uuid.Parse(value)
+			e.ID, err = uuid.ParseBytes(h.Value)
 		case "companyid":
-			e.Company, err = tenant.Parse(value)
+			e.Company, err = tenant.Parse(string(h.Value))
 		case "committed_at":
 			var us int64
-			us, err = strconv.ParseInt(value, 10, 64)
+			us, err = strconv.ParseInt(string(h.Value), 10, 64)
 			e.CommittedAt = time.UnixMicro(us).UTC()
 		case "ce_type":
-			name = value
+			name = string(h.Value)
 		case "schema":
-			schema = value
+			schema = string(h.Value)
 		case "traceparent":
-			e.TraceParent = value
+			e.TraceParent = string(h.Value)
 		case "tracestate":
-			e.TraceState = value
+			e.TraceState = string(h.Value)
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("header %s: %w", h.Key, err))

@@ -3,11 +3,9 @@
 package match
 
 import (
-	"context"
-	"fmt"
-
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
@@ -26,31 +24,20 @@ type Delivery struct {
 	Paused       bool // the delivery is parked until the subscription is resumed
 }
 
-// Match appends the deliveries of an event to the list.
-func Match(ctx context.Context, modules Modules, e *Event, subs []Subscription, to []Delivery) ([]Delivery, error) {
-	asked := false
-	for i := range subs {
-		sub := &subs[i]
-		if !sub.wants(e) {
-			continue
-		}
-		if !asked {
-			active, err := modules.Active(ctx, e.Company, e.Type.Module)
-			if err != nil {
-				return to, fmt.Errorf("check that module %s is active: %w", e.Type.Module, err)
-			}
-			if !active {
-				return to, nil
-			}
-			asked = true
-		}
-		to = append(to, Delivery{Event: e, Subscription: sub.ID, DeliveryID: webhook.DeliveryID(e.ID, sub.ID, 0), Paused: sub.Paused})
+// Match appends the deliveries of an event to the list. The components are those of the company, see [Modules].
+func Match(e *Event, subs []Subscription, components access.Components, to []Delivery) []Delivery {
+	if !components.Has(e.Type.Module) {
+		return to
 	}
-	return to, nil
+	for i := range subs {
+		if sub := &subs[i]; sub.wants(e) {
+			to = append(to, Delivery{Event: e, Subscription: sub.ID, DeliveryID: webhook.DeliveryID(e.ID, sub.ID, 0), Paused: sub.Paused})
+		}
+	}
+	return to
 }
 
-// wants reports whether the subscription matches the event and its scopes allow to read it. Whether the module is active
-// depends on the company only, so [Match] asks once per event.
+// wants reports whether the subscription matches the event and its scopes allow to read it.
 func (s *Subscription) wants(e *Event) bool {
 	return webhook.MatchAny(s.Events, e.Type.Name) &&
 		s.Scopes.Allows(e.Type.Scope, false) &&

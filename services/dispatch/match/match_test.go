@@ -65,8 +65,9 @@ func TestMatching(t *testing.T) {
 			e, err := Decode(raw.Record(t), dispatchtest.Registry())
 			require.NoError(t, err)
 			c.sub.ID = uuid.New()
-			got, err := Match(t.Context(), dispatchtest.Modules{}, e, []Subscription{all(c.sub)}, nil)
+			has, err := dispatchtest.Modules{}.Of(t.Context(), []tenant.ID{raw.Company})
 			require.NoError(t, err)
+			got := Match(e, []Subscription{all(c.sub)}, has[raw.Company], nil)
 			if !c.want {
 				require.Empty(t, got)
 				return

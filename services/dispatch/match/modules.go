@@ -10,18 +10,17 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Modules tells which components a company has. A deleted company has all of them, because events from before its deletion
+// Modules tells which components companies have. A deleted company has all of them, because events from before its deletion
 // are still delivered.
 type Modules interface {
-	Active(ctx context.Context, company tenant.ID, module string) (bool, error)
+	Of(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)
 }
 
 // moduleTable is a [Modules] that caches the components of companies.
 type moduleTable struct {
-	alwaysOn access.Components
-	ttl      time.Duration
-	cache    *lru.Cache[tenant.ID, moduleEntry] // entries expire when they are read, so an idle process has no timers for them
-	read     func(ctx context.Context, company tenant.ID) (access.Components, error)
+	ttl   time.Duration
+	cache *lru.Cache[tenant.ID, moduleEntry] // entries expire when they are read, so an idle process has no timers for them
+	read  func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)
 }
 
 type moduleEntry struct {
@@ -29,31 +28,40 @@ type moduleEntry struct {
 	until      time.Time
 }
 
-// NewModules caches what read returns, for ttl, but not errors. Components that are always on are not asked for.
-func NewModules(alwaysOn access.Components, ttl time.Duration, read func(ctx context.Context, company tenant.ID) (access.Components, error)) Modules {
+// NewModules caches what read returns, for ttl, but not errors. All companies that are not cached are read in one call.
+func NewModules(ttl time.Duration, read func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)) Modules {
 	cache, err := lru.New[tenant.ID, moduleEntry](maxCompanies)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &moduleTable{alwaysOn: alwaysOn, ttl: ttl, cache: cache, read: read}
+	return &moduleTable{ttl: ttl, cache: cache, read: read}
 }
 
 // maxCompanies bounds the companies whose components are cached.
 const maxCompanies = 100_000
 
-// Active implements [Modules].
-func (t *moduleTable) Active(ctx context.Context, company tenant.ID, module string) (bool, error) {
-	if t.alwaysOn.Has(module) {
-		return true, nil
-	}
+// Of implements [Modules].
+func (t *moduleTable) Of(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
 	now := time.Now()
-	if e, ok := t.cache.Get(company); ok && now.Before(e.until) {
-		return e.components.Has(module), nil
+	found := make(map[tenant.ID]access.Components, len(companies))
+	var missing []tenant.ID
+	for _, company := range companies {
+		if e, ok := t.cache.Get(company); ok && now.Before(e.until) {
+			found[company] = e.components
+		} else {
+			missing = append(missing, company)
+		}
 	}
-	components, err := t.read(ctx, company)
+	if len(missing) == 0 {
+		return found, nil
+	}
+	read, err := t.read(ctx, missing)
 	if err != nil {
-		return false, err
+		return nil, err
 	}
-	t.cache.Add(company, moduleEntry{components, now.Add(t.ttl)})
-	return components.Has(module), nil
+	for _, company := range missing {
+		found[company] = read[company]
+		t.cache.Add(company, moduleEntry{read[company], now.Add(t.ttl)})
+	}
+	return found, nil
 }

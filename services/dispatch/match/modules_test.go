@@ -12,44 +12,43 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-func TestModulesAreReadOnceAndErrorsAgain(t *testing.T) {
+func TestModulesAreReadTogetherAndOnceButErrorsAgain(t *testing.T) {
 	t.Parallel()
-	reads, broken := 0, errors.New("database away")
-	var err error
-	m := NewModules(access.ComponentSet("core"), time.Hour, func(context.Context, tenant.ID) (access.Components, error) {
-		reads++
-		return access.ComponentSet("orders"), err
+	var reads [][]tenant.ID
+	err := errors.New("database away")
+	m := NewModules(time.Hour, func(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
+		reads = append(reads, companies)
+		found := map[tenant.ID]access.Components{}
+		for _, company := range companies {
+			found[company] = access.ComponentSet("orders", company.String())
+		}
+		return found, err
 	})
-	company := tenant.NewID()
-	active := func(of tenant.ID, module string) bool {
-		t.Helper()
-		got, err := m.Active(t.Context(), of, module)
-		require.NoError(t, err)
-		return got
-	}
-	require.True(t, active(company, "core"))
-	require.Zero(t, reads, "a component that is always on needs no read")
-	err = broken
-	_, got := m.Active(t.Context(), company, "orders")
-	require.ErrorIs(t, got, broken)
+	one, two, three := tenant.NewID(), tenant.NewID(), tenant.NewID()
+	_, got := m.Of(t.Context(), []tenant.ID{one, two})
+	require.ErrorIs(t, got, err)
 	err = nil
-	require.True(t, active(company, "orders"))
-	require.False(t, active(company, "warehouse"))
-	require.Equal(t, 2, reads)
-	require.True(t, active(tenant.NewID(), "orders"))
-	require.Equal(t, 3, reads, "each company has components of its own")
+	for _, asked := range [][]tenant.ID{{one, two}, {two}, {one, three, two}, {}} {
+		found, err := m.Of(t.Context(), asked)
+		require.NoError(t, err)
+		require.Len(t, found, len(asked))
+		for _, company := range asked {
+			require.True(t, found[company].Has(company.String()), "each company has components of its own")
+		}
+	}
+	require.Equal(t, [][]tenant.ID{{one, two}, {one, two}, {three}}, reads)
 }
 
 func TestModulesAreReadAgainWhenOld(t *testing.T) {
 	t.Parallel()
 	reads := 0
-	m := NewModules(nil, time.Millisecond, func(context.Context, tenant.ID) (access.Components, error) {
+	m := NewModules(time.Millisecond, func(context.Context, []tenant.ID) (map[tenant.ID]access.Components, error) {
 		reads++
 		return nil, nil
 	})
 	company := tenant.NewID()
 	require.Eventually(t, func() bool {
-		_, err := m.Active(t.Context(), company, "orders")
+		_, err := m.Of(t.Context(), []tenant.ID{company})
 		return err == nil && reads > 1
 	}, time.Minute, 2*time.Millisecond)
 }

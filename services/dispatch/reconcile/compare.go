@@ -2,6 +2,8 @@ package reconcile
 
 import (
 	"context"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/google/uuid"
@@ -43,12 +45,14 @@ func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events
 	if err != nil {
 		return nil, err
 	}
+	components, err := r.cfg.Modules.Of(ctx, slices.Collect(maps.Keys(subs)))
+	if err != nil {
+		return nil, fmt.Errorf("read components of companies: %w", err)
+	}
 	var made []match.Delivery
 	for i := range events {
 		if e := r.decode(&events[i]); e != nil {
-			if made, err = match.Match(ctx, r.cfg.Modules, e, subs[e.Company], made); err != nil {
-				return nil, err
-			}
+			made = match.Match(e, subs[e.Company], components[e.Company], made)
 		}
 	}
 	// Read after the subscriptions themselves, so that a change in between shows.

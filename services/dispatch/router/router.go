@@ -278,16 +278,19 @@ func (r *Router) startSpan(ctx context.Context, e *incoming) trace.Span {
 
 // match lists the deliveries of the events, in the order of the events.
 func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, error) {
-	byCompany, err := r.subs.Load(ctx, companiesOf(events))
+	companies := companiesOf(events)
+	byCompany, err := r.subs.Load(ctx, companies)
 	if err != nil {
 		return nil, err
 	}
+	subscribed := slices.DeleteFunc(companies, func(c tenant.ID) bool { return len(byCompany[c]) == 0 })
+	components, err := r.modules.Of(ctx, subscribed)
+	if err != nil {
+		return nil, fmt.Errorf("read components of companies: %w", err)
+	}
 	var all []*delivery
 	for _, e := range events {
-		found, err := match.Match(ctx, r.modules, e.Event, byCompany[e.Company], nil)
-		if err != nil {
-			return nil, err
-		}
+		found := match.Match(e.Event, byCompany[e.Company], components[e.Company], nil)
 		if len(found) == 0 {
 			routedEvents.WithLabelValues("unmatched").Inc()
 			continue

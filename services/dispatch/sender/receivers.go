@@ -73,6 +73,7 @@ type ReceiverCache struct {
 	entries *lru.Cache[webhook.SubscriptionKey, *receiverEntry]
 	wanted  []*receiverEntry
 	loading bool
+	loaded  time.Time // when a query ended last; only load uses it
 }
 
 // receiverEntry is one subscription; it is read when done is closed.
@@ -137,9 +138,14 @@ func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
 	return e
 }
 
+// loadPause is the time between two queries. A receiver that is asked for after a while is read at once; when many are, those
+// that come meanwhile are read together.
+const loadPause = 5 * time.Millisecond
+
 // load reads wanted entries until there are none. Those that are added during a query form the next one.
 func (c *ReceiverCache) load() {
 	for {
+		time.Sleep(loadPause - time.Since(c.loaded))
 		c.mu.Lock()
 		batch := c.wanted[:min(len(c.wanted), 500)]
 		c.wanted = c.wanted[len(batch):]
@@ -153,6 +159,7 @@ func (c *ReceiverCache) load() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		found, err := c.loadReceivers(ctx, batch)
 		cancel()
+		c.loaded = time.Now()
 		c.keep(batch, found, err)
 	}
 }

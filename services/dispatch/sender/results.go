@@ -126,13 +126,14 @@ func (r *results) run(ctx context.Context) {
 		case <-r.full:
 		case <-ctx.Done():
 		}
-		r.flush(context.WithoutCancel(ctx), ctx.Done())
+		r.flush(context.WithoutCancel(ctx), ctx.Done(), r.cfg.Batch)
 	}
-	r.flush(context.WithoutCancel(ctx), ctx.Done())
+	r.flush(context.WithoutCancel(ctx), ctx.Done(), 1)
 }
 
-// flush writes what is queued. A failed batch is retried; after stop only a few times.
-func (r *results) flush(ctx context.Context, stop <-chan struct{}) {
+// flush writes what is queued, until fewer results are left than a transaction is worth: those wait for more of them. A
+// failed batch is retried; after stop only a few times.
+func (r *results) flush(ctx context.Context, stop <-chan struct{}, worth int) {
 	for {
 		batch, changes := r.take()
 		if len(batch) == 0 && len(changes) == 0 {
@@ -146,7 +147,23 @@ func (r *results) flush(ctx context.Context, stop <-chan struct{}) {
 				res.stored()
 			}
 		}
+		if r.wait(worth) {
+			return
+		}
 	}
+}
+
+// wait reports whether fewer results are queued than a transaction is worth, and lets them wait for more.
+func (r *results) wait(worth int) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if len(r.queue) >= worth {
+		return false
+	}
+	if len(r.queue) > 0 {
+		signal(r.wake)
+	}
+	return true
 }
 
 // take removes the next batch. It never contains two results of one delivery, because a statement must not update a row
