@@ -49,6 +49,9 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		// Only `topics apply` creates topics.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.WithHooks(meter{}),
+		// The meter reports to the metrics of this process; brokers need no second copy, for which each client would ask them
+		// again and again.
+		kgo.DisableClientMetrics(),
 	}
 	client, err := kgo.NewClient(slices.Concat(base, secure, opts)...)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -78,6 +79,8 @@ type consumer struct {
 	// commitMu serializes commits and the loss of partitions, so that no offset is
 	// committed for a partition that another member has taken over.
 	commitMu sync.Mutex
+
+	polls atomic.Int64 // that returned records
 
 	mu         sync.Mutex
 	partitions map[topicPartition]*partition
@@ -180,6 +183,7 @@ func (c *consumer) pollLoop(ctx context.Context) (recreated []string) {
 		recreated = errs.look(ctx, fetches, func(topic string) { fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc() })
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			if len(p.Records) > 0 {
+				c.polls.Add(1)
 				polled(p.Topic, c.cfg.Group, len(p.Records))
 				c.partition(p.Topic, p.Partition).add(p.Records)
 			}
