@@ -26,6 +26,10 @@ import (
 // group is the consumer group of the senders.
 const group = "tradegrid-sender"
 
+// fetchWait is how long the brokers hold an empty fetch. A partition whose window was full may have to wait as long for its
+// next records, but half of its window is still to be sent then, which takes longer.
+const fetchWait = time.Second
+
 // Config configures a [Sender]. Zero values take the defaults of the parts.
 type Config struct {
 	Client     kafka.Config
@@ -119,7 +123,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	background.Go(func() { s.tickLoop(work) })
 	err := kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: s.cfg.Client, Group: s.cfg.Group, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
-		Handle: s.handle, Opts: s.cfg.Opts,
+		Handle: s.handle, Opts: append([]kgo.Opt{kgo.FetchMaxWait(fetchWait)}, s.cfg.Opts...),
 	})
 	cancel()
 	background.Wait()
@@ -348,19 +352,28 @@ func inspect(m *webhook.Message, r *receiver, now time.Time) (blocked bool, why 
 	return false, 0
 }
 
-// tickLoop does periodic work.
+// tickLoop does periodic work. While there are no jobs it only evicts lanes.
 func (s *Sender) tickLoop(ctx context.Context) {
-	tick := time.NewTicker(min(100*time.Millisecond, s.cfg.Lanes.Wait/4))
+	every, evictEvery := min(100*time.Millisecond, s.cfg.Lanes.Wait/4), s.cfg.Lanes.IdleEviction/10
+	tick := time.NewTimer(every)
 	defer tick.Stop()
 	evicted, measured, heldUp := s.now(), s.now(), time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-s.sched.awake:
+			measured = s.now()
+			tick.Reset(every)
+			continue
 		case <-tick.C:
 		}
 		now := s.now()
-		s.sched.measure(now.Sub(measured))
+		if idle := s.sched.measure(now.Sub(measured)); idle {
+			tick.Reset(max(evictEvery, every))
+		} else {
+			tick.Reset(every)
+		}
 		measured = now
 		s.sched.markSlow(now.Add(-slowAfter))
 		s.showLongRunning()
@@ -370,7 +383,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 		for _, j := range s.sched.overdue(heldUp) {
 			s.finish(j, nil, nil, retryInput{cause: laneWaited})
 		}
-		if now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
+		if now.Sub(evicted) >= evictEvery {
 			evicted = now
 			for _, l := range s.sched.evict() {
 				l.breaker.forget()
