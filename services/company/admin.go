@@ -103,7 +103,7 @@ type TokenInput struct {
 	Name         string      `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"of the integration that uses it"`
 	Scopes       []string    `json:"scopes" required:"true" minItems:"1" maxItems:"50" doc:"such as orders:write"`
 	LifetimeDays *int32      `json:"lifetimeDays" minimum:"1" maximum:"1095" default:"365" doc:"null = it never expires"`
-	IPAllowlist  []string    `json:"ipAllowlist" maxItems:"100" doc:"addresses or CIDR ranges that may use it; none = any"`
+	IPAllowlist  []string    `json:"ipAllowlist" maxItems:"100" doc:"addresses such as 203.0.113.7 or CIDR ranges such as 203.0.113.0/24 that may use it; none = any"`
 	RateTier     string      `json:"rateTier" enum:"standard,high,custom" default:"standard"`
 	CustomRate   *CustomRate `json:"customRate" doc:"only for the tier custom; null = unlimited there"`
 }

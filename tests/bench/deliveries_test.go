@@ -210,6 +210,11 @@ func (p *platform) throughput() float64 {
 	p.b.Helper()
 	began := time.Now()
 	p.await(preloaded)
+	return preloaded / p.lastArrival(began).Sub(began).Seconds()
+}
+
+// lastArrival is when the last record arrived, not before began.
+func (p *platform) lastArrival(began time.Time) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	last := began
@@ -218,7 +223,7 @@ func (p *platform) throughput() float64 {
 			last = at
 		}
 	}
-	return preloaded / last.Sub(began).Seconds()
+	return last
 }
 
 // inFlight is how many requests the sender has under way at one host.
