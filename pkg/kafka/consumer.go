@@ -57,6 +57,7 @@ func (c *ConsumerConfig) setDefaults() error {
 	c.RevokeWait = positive(c.RevokeWait, 5*time.Second)
 	c.DrainWait = positive(c.DrainWait, 25*time.Second)
 	c.Client.Session = positive(c.Client.Session, 45*time.Second)
+	c.Client.FetchWait = positive(c.Client.FetchWait, 500*time.Millisecond)
 	return nil
 }
 
@@ -160,8 +161,7 @@ func (c *consumer) options() []kgo.Opt {
 		// A member that dies during a rebalance blocks all others for this long, so keep it as short as
 		// revoking partitions allows.
 		kgo.RebalanceTimeout(min(3*c.cfg.RevokeWait, max(c.cfg.Client.Session, c.cfg.RevokeWait+time.Second))),
-		// A resumed partition joins the next fetch, so a long fetch would delay it.
-		kgo.FetchMaxWait(500 * time.Millisecond),
+		kgo.FetchMaxWait(c.cfg.Client.FetchWait),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
 		kgo.OnPartitionsLost(c.lost),

@@ -26,10 +26,6 @@ import (
 // group is the consumer group of the senders.
 const group = "tradegrid-sender"
 
-// fetchWait is how long the brokers hold an empty fetch. A partition whose window was full may have to wait as long for its
-// next records, but half of its window is still to be sent then, which takes longer.
-const fetchWait = time.Second
-
 // Config configures a [Sender]. Zero values take the defaults of the parts.
 type Config struct {
 	Client     kafka.Config
@@ -123,7 +119,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	background.Go(func() { s.tickLoop(work) })
 	err := kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: s.cfg.Client, Group: s.cfg.Group, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
-		Handle: s.handle, Opts: append([]kgo.Opt{kgo.FetchMaxWait(fetchWait)}, s.cfg.Opts...),
+		Handle: s.handle, Opts: s.cfg.Opts,
 	})
 	cancel()
 	background.Wait()
