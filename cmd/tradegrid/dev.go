@@ -124,7 +124,10 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 }
 
 func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, d *db.DB) error {
-	broker := kafka.Config{Brokers: b.brokers, ClientID: "tradegrid-dev", Log: log}
+	broker := kafka.Config{
+		Brokers: b.brokers, ClientID: "tradegrid-dev", Log: log,
+		FetchWait: 2 * time.Second, // nobody floods a laptop with events of one company, but it is idle most of the time
+	}
 	if err := prepare(ctx, d, broker, log); err != nil {
 		return err
 	}

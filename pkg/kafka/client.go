@@ -18,7 +18,10 @@ type Config struct {
 	TLS      TLS
 	SASL     SASL
 	Session  time.Duration // session timeout of consumer groups; 45 s
-	Log      *slog.Logger
+	// FetchWait is how long the brokers hold an empty fetch of a consumer group; 500 ms. New records end it, but a partition whose
+	// window was full joins the next one, so a long wait limits what one busy partition among idle ones can do.
+	FetchWait time.Duration
+	Log       *slog.Logger
 }
 
 // NewClient creates a client that produces without loss: idempotent, in order, and acknowledged by all in-sync replicas.
@@ -49,6 +52,9 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		// Only `topics apply` creates topics.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.WithHooks(meter{}),
+		// The meter reports to the metrics of this process; brokers need no second copy, for which each client would ask them
+		// again and again.
+		kgo.DisableClientMetrics(),
 	}
 	client, err := kgo.NewClient(slices.Concat(base, secure, opts)...)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -56,6 +57,7 @@ func (c *ConsumerConfig) setDefaults() error {
 	c.RevokeWait = positive(c.RevokeWait, 5*time.Second)
 	c.DrainWait = positive(c.DrainWait, 25*time.Second)
 	c.Client.Session = positive(c.Client.Session, 45*time.Second)
+	c.Client.FetchWait = positive(c.Client.FetchWait, 500*time.Millisecond)
 	return nil
 }
 
@@ -78,6 +80,8 @@ type consumer struct {
 	// commitMu serializes commits and the loss of partitions, so that no offset is
 	// committed for a partition that another member has taken over.
 	commitMu sync.Mutex
+
+	polls atomic.Int64 // that returned records
 
 	mu         sync.Mutex
 	partitions map[topicPartition]*partition
@@ -157,8 +161,7 @@ func (c *consumer) options() []kgo.Opt {
 		// A member that dies during a rebalance blocks all others for this long, so keep it as short as
 		// revoking partitions allows.
 		kgo.RebalanceTimeout(min(3*c.cfg.RevokeWait, max(c.cfg.Client.Session, c.cfg.RevokeWait+time.Second))),
-		// A resumed partition joins the next fetch, so a long fetch would delay it.
-		kgo.FetchMaxWait(500 * time.Millisecond),
+		kgo.FetchMaxWait(c.cfg.Client.FetchWait),
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
 		kgo.OnPartitionsLost(c.lost),
@@ -180,6 +183,7 @@ func (c *consumer) pollLoop(ctx context.Context) (recreated []string) {
 		recreated = errs.look(ctx, fetches, func(topic string) { fetchErrors.WithLabelValues(c.cfg.Group, topic).Inc() })
 		fetches.EachPartition(func(p kgo.FetchTopicPartition) {
 			if len(p.Records) > 0 {
+				c.polls.Add(1)
 				polled(p.Topic, c.cfg.Group, len(p.Records))
 				c.partition(p.Topic, p.Partition).add(p.Records)
 			}

@@ -14,6 +14,7 @@ const (
 	commitTimeout = 5 * time.Second
 	measureEvery  = 5 * time.Second
 	lagEvery      = 2 // times measureEvery; each time lists the end offsets of all partitions
+	lagEveryIdle  = 6 // the same while nothing is behind and no records come
 )
 
 // commitLoop commits at most once per CommitEvery, and sleeps while there is nothing to commit.
@@ -100,6 +101,7 @@ func (c *consumer) measureLoop(ctx context.Context) {
 	admin := kadm.NewClient(c.client)
 	tick := time.NewTicker(measureEvery)
 	defer tick.Stop()
+	last, polls, none := -lagEvery, int64(0), false
 	for n := 0; ; n++ {
 		select {
 		case <-ctx.Done():
@@ -107,8 +109,13 @@ func (c *consumer) measureLoop(ctx context.Context) {
 		case <-tick.C:
 		}
 		c.measureWindows()
-		if n%lagEvery == 0 {
-			c.measureLag(ctx, admin)
+		every := lagEvery
+		if none && c.polls.Load() == polls {
+			every = lagEveryIdle
+		}
+		if n-last >= every {
+			last, polls = n, c.polls.Load()
+			none = c.measureLag(ctx, admin)
 		}
 	}
 }
@@ -139,13 +146,13 @@ func (p *partition) measure() (window int, age time.Duration) {
 }
 
 // measureLag sums the lag of this member's partitions. It asks the brokers, because
-// a paused partition does not learn of new records.
-func (c *consumer) measureLag(ctx context.Context, admin *kadm.Client) {
+// a paused partition does not learn of new records. It reports whether there is none.
+func (c *consumer) measureLag(ctx context.Context, admin *kadm.Client) (none bool) {
 	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	ends, err := admin.ListEndOffsets(ctx, c.cfg.Topics...)
 	if err != nil {
-		return // the gauge keeps its last value; other metrics show that the brokers are unreachable
+		return false // the gauge keeps its last value; other metrics show that the brokers are unreachable
 	}
 	lag := map[string]int64{}
 	for _, topic := range c.cfg.Topics {
@@ -158,7 +165,10 @@ func (c *consumer) measureLag(ctx context.Context, admin *kadm.Client) {
 			}
 		}
 	}
+	none = true
 	for topic, n := range lag {
 		consumerLag.WithLabelValues(c.cfg.Group, topic).Set(float64(n))
+		none = none && n == 0
 	}
+	return none
 }

@@ -3,6 +3,7 @@ package kafka_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"strconv"
 	"sync"
@@ -278,6 +279,45 @@ func TestRebalancesLoseNothing(t *testing.T) {
 		repeats += n - 1
 	}
 	t.Logf("%d of %d handled again", repeats, sent)
+}
+
+// A group goes on where the group stopped whose place it takes, for each partition until it has committed itself.
+func TestGroupContinuesFromFormerGroup(t *testing.T) {
+	t.Parallel()
+	const partitions = 3
+	b := setup(t, partitions)
+	b.produce(t, 0, 30, partitions)
+	admin := kadm.NewClient(b.client)
+	commit := func(group string, partition int32, at int64) {
+		offsets := kadm.Offsets{}
+		offsets.AddOffset(topic, partition, at, -1)
+		require.NoError(t, admin.CommitAllOffsets(t.Context(), group, offsets))
+	}
+	commit("former", 0, 4) // the own commit of partition 1 counts, and partition 2 has none
+	commit("former", 1, 4)
+	commit("g", 1, 7)
+	got := make(chan *kafka.Record, 100)
+	consume := func() (stop func()) {
+		opt := kafka.ContinueFrom(b.client, slog.New(slog.DiscardHandler), func(string) string { return "former" })
+		return b.start(t, kafka.ConsumerConfig{Group: "g", Opts: []kgo.Opt{opt}, Handle: func(_ context.Context, r *kafka.Record) {
+			r.Done()
+			got <- r
+		}})
+	}
+	stop := consume()
+	first := map[int32]int64{}
+	for range 6 + 3 + 10 {
+		r := <-got
+		if at, ok := first[r.Partition]; !ok || r.Offset < at {
+			first[r.Partition] = r.Offset
+		}
+	}
+	require.Equal(t, map[int32]int64{0: 4, 1: 7, 2: 0}, first)
+	stop()
+	consume()
+	b.produce(t, 30, 1, partitions)
+	require.Equal(t, "30", string((<-got).Value), "its own commits count from now on")
+	require.Empty(t, got)
 }
 
 func TestConsumerConfigIsChecked(t *testing.T) {

@@ -119,6 +119,27 @@ func TestOneProcessMeasuresForAll(t *testing.T) {
 	eventually(t, "a reading that nobody renews grows stale", takes(b))
 }
 
+// A process measures only for limits that it has, and leaves the lease to others that have them.
+func TestOnlyLimitsThatAreSetAreMeasured(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	idle, other, asks := &gauge{limit: loadshed.KafkaSize}, &gauge{limit: loadshed.OutboxRows}, &gauge{limit: loadshed.KafkaSize}
+	of := func(g *gauge, name string) loadshed.Probe {
+		p := g.probe()
+		p.Name, p.Limits = name, []string{loadshed.KafkaDisk, g.limit}
+		return p
+	}
+	a := shedder(t, d, "a", loadshed.Limits{OutboxRows: 10}, of(idle, "kafka"), of(other, "outbox"))
+	eventually(t, "measures what it needs", func() bool { return other.calls.Load() > 5 })
+	require.Zero(t, idle.calls.Load())
+	shedder(t, d, "b", loadshed.Limits{KafkaSize: 10}, of(asks, "kafka"))
+	eventually(t, "another one measures", func() bool { return asks.calls.Load() > 5 })
+	require.Zero(t, idle.calls.Load())
+	asks.value.Store(20)
+	a.SetLimits(loadshed.Limits{KafkaSize: 10})
+	eventually(t, "a new limit counts", refuses(a))
+}
+
 // lasts is for how long the owner of a lease in these tests is dead or of an earlier release.
 const lasts = 700 * time.Millisecond
 

@@ -5,13 +5,16 @@ import (
 	"time"
 )
 
-// poolEvery is the interval of measuring the pool.
-const poolEvery = 250 * time.Millisecond
+// Interval of measuring the pool, and while it has an idle connection.
+const (
+	poolEvery     = 250 * time.Millisecond
+	poolEveryIdle = time.Second
+)
 
-// watchPool acquires a connection periodically and measures the wait. The pool serves waiters in order, so a request
+// watchPool measures periodically how long it takes to acquire a connection. The pool serves waiters in order, so a request
 // would wait as long.
 func (s *Shedder) watchPool(ctx context.Context) {
-	t := time.NewTicker(poolEvery)
+	t := time.NewTimer(poolEvery)
 	defer t.Stop()
 	for {
 		select {
@@ -19,6 +22,11 @@ func (s *Shedder) watchPool(ctx context.Context) {
 			return
 		case <-t.C:
 		}
+		next := poolEvery
+		if s.hasIdleConn() {
+			next = poolEveryIdle
+		}
+		t.Reset(next)
 		most := s.limit(PoolWait)
 		if most <= 0 {
 			continue
@@ -31,6 +39,9 @@ func (s *Shedder) watchPool(ctx context.Context) {
 // waitForConn returns how long it took to acquire a connection, bounded by most. A connection error counts as no wait:
 // requests then fail by themselves.
 func (s *Shedder) waitForConn(ctx context.Context, most time.Duration) time.Duration {
+	if s.hasIdleConn() {
+		return 0 // whoever asks gets it at once
+	}
 	start := time.Now()
 	bound, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
@@ -42,3 +53,5 @@ func (s *Shedder) waitForConn(ctx context.Context, most time.Duration) time.Dura
 	}
 	return time.Since(start)
 }
+
+func (s *Shedder) hasIdleConn() bool { return s.cfg.DB.Pool().Stat().IdleConns() > 0 }

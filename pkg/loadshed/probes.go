@@ -24,7 +24,7 @@ const sqlMeasureOutbox = `SELECT count(*), CAST(COALESCE(extract(epoch FROM now(
 // OutboxProbe measures the outbox. It does not depend on a relay, because a missing relay is the most likely cause of a
 // full outbox.
 func OutboxProbe(d *db.DB) Probe {
-	return Probe{Name: probeOutbox, Measure: func(ctx context.Context) (Readings, error) {
+	return Probe{Name: probeOutbox, Limits: []string{OutboxRows, OutboxAge}, Measure: func(ctx context.Context) (Readings, error) {
 		var rows int64
 		var age float64
 		if err := d.QueryRow(ctx, sqlMeasureOutbox).Scan(&rows, &age); err != nil {
@@ -46,7 +46,7 @@ FROM crdb_internal.kv_store_status WHERE capacity > 0`
 // privilege VIEWCLUSTERMETADATA. PostgreSQL does not report the size of its disk; disk measures it if this process can
 // access it, and may be nil.
 func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
-	return Probe{Name: probeDatabase, Measure: func(ctx context.Context) (Readings, error) {
+	return Probe{Name: probeDatabase, Limits: []string{DatabaseDisk, DatabaseSize}, Measure: func(ctx context.Context) (Readings, error) {
 		if d.Dialect() == db.CockroachDB {
 			var share, used float64
 			if err := d.QueryRow(ctx, sqlCockroachDisk).Scan(&share, &used); err != nil {
@@ -73,7 +73,7 @@ func DatabaseProbe(d *db.DB, disk func() (float64, error)) Probe {
 // KafkaProbe measures the brokers: the used share of the fullest disk, which Kafka 3.3 and newer report to users with
 // DESCRIBE on the cluster, and the bytes of all topics on the fullest broker.
 func KafkaProbe(client *kadm.Client) Probe {
-	return Probe{Name: probeKafka, Every: 10 * time.Second, Measure: func(ctx context.Context) (Readings, error) {
+	return Probe{Name: probeKafka, Limits: []string{KafkaDisk, KafkaSize}, Every: 10 * time.Second, Measure: func(ctx context.Context) (Readings, error) {
 		brokers, err := client.DescribeAllLogDirs(ctx, nil)
 		if err != nil {
 			return nil, fmt.Errorf("read the disk usage of the brokers: %w", err)

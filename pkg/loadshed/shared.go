@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +17,7 @@ import (
 // Probe measures a shared store. One process at a time runs it.
 type Probe struct {
 	Name    string
+	Limits  []string      // limits that need the readings; without any of them this process does not measure. Empty = always
 	Every   time.Duration // default 5 s; a slow probe runs less often, for at most a twentieth of the time
 	Measure func(ctx context.Context) (Readings, error)
 }
@@ -109,6 +111,9 @@ func (s *Shedder) look(ctx context.Context) {
 		if err != nil || ctx.Err() != nil {
 			return
 		}
+		if !s.needs(p) {
+			continue // a process that needs the readings takes the lease
+		}
 		held, leaseErr := p.lease.Hold(ctx)
 		// Another process may have measured just now, and have died or be of an earlier release.
 		if age, known := fresh[p.Name]; (known && age < p.Every) || time.Now().Before(p.next) {
@@ -119,6 +124,11 @@ func (s *Shedder) look(ctx context.Context) {
 			s.failed(ctx, p.Name, errors.Join(leaseErr, s.measure(ctx, p)))
 		}
 	}
+}
+
+// needs reports whether one of the limits that the probe is for is set.
+func (s *Shedder) needs(p *probe) bool {
+	return len(p.Limits) == 0 || slices.ContainsFunc(p.Limits, func(name string) bool { return s.limit(name) > 0 })
 }
 
 func (s *Shedder) stored(ctx context.Context) ([]probeRow, error) {

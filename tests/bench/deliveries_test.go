@@ -311,7 +311,7 @@ func orderCreated(company tenant.ID, order, event uuid.UUID, at time.Time) []byt
 //   - p50-ms, p99-ms: from the answer to the order, which follows its commit, until the webhook has arrived
 //   - whole-p50-ms, whole-p99-ms: from the request, so with the order itself
 //   - steps-p50-ms, steps-p99-ms: a commit, two records and a request one after the other with nothing of the platform
-//     between them, measured meanwhile
+//     between them, measured meanwhile; step-commit, step-produce and step-post: each of these by itself
 //   - peak-MB: most memory that the process has held
 func BenchmarkLatency(b *testing.B) {
 	p := startPlatform(b, deliveryShops)
@@ -319,11 +319,15 @@ func BenchmarkLatency(b *testing.B) {
 	for b.Loop() {
 		p.steady(2 * time.Second) // warm-up
 		ctx, stop := context.WithCancel(b.Context())
-		floor := make(chan []time.Duration, 1)
+		floor := make(chan taken, 1)
 		go func() { floor <- alone.measure(ctx, b) }()
 		placed := p.steady(steadyFor)
 		stop()
-		reportPercentiles(b, "steps-", <-floor)
+		took := <-floor
+		reportPercentiles(b, "steps-", took.all)
+		reportPercentiles(b, "step-commit-", took.commit)
+		reportPercentiles(b, "step-produce-", took.produce)
+		reportPercentiles(b, "step-post-", took.post)
 		var after, whole []time.Duration
 		p.mu.Lock()
 		for id, t := range placed {

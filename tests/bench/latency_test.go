@@ -42,8 +42,11 @@ func newSteps(b *testing.B, d *db.DB) *steps {
 	return &steps{db: d, client: client, url: srv.URL}
 }
 
-// measure takes the steps one after the other, again and again until ctx is done, and returns how long each round took.
-func (s *steps) measure(ctx context.Context, b *testing.B) (took []time.Duration) {
+// taken is how long the steps took, a value of each round.
+type taken struct{ commit, produce, post, all []time.Duration }
+
+// measure takes the steps one after the other, again and again until ctx is done. Both records count as produce.
+func (s *steps) measure(ctx context.Context, b *testing.B) (took taken) {
 	b.Helper()
 	body := bytes.Repeat([]byte("0"), 1024)
 	tick := time.NewTicker(time.Second / probesPerSec)
@@ -54,25 +57,41 @@ func (s *steps) measure(ctx context.Context, b *testing.B) (took []time.Duration
 			return took
 		case <-tick.C:
 		}
-		start := time.Now()
-		if err := s.once(context.WithoutCancel(ctx), body); err != nil {
+		if err := s.once(context.WithoutCancel(ctx), body, &took); err != nil {
 			b.Errorf("measure the steps of a webhook: %v", err)
 			return took
 		}
-		took = append(took, time.Since(start))
 	}
 }
 
-func (s *steps) once(ctx context.Context, body []byte) error {
+func (s *steps) once(ctx context.Context, body []byte, took *taken) error {
+	start := time.Now()
+	last := start
+	lap := func() time.Duration {
+		d := time.Since(last)
+		last = last.Add(d)
+		return d
+	}
 	nothing := func(context.Context, *db.Tx) error { return nil } // the commit check writes a row
 	if err := s.db.RunTx(ctx, "bench.step", nothing, db.ReadCommitted()); err != nil {
 		return err
 	}
+	took.commit = append(took.commit, lap())
 	for range 2 {
 		if err := s.client.ProduceSync(ctx, &kgo.Record{Topic: topics.Events, Value: body}).FirstErr(); err != nil {
 			return err
 		}
+		took.produce = append(took.produce, lap())
 	}
+	if err := s.post(ctx, body); err != nil {
+		return err
+	}
+	took.post = append(took.post, lap())
+	took.all = append(took.all, last.Sub(start))
+	return nil
+}
+
+func (s *steps) post(ctx context.Context, body []byte) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url, strings.NewReader(string(body)))
 	if err != nil {
 		return err

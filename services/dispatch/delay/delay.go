@@ -8,12 +8,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"strconv"
 	"sync"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
@@ -24,8 +24,8 @@ import (
 // Config configures a [Forwarder]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Group       string        // prefix of the consumer groups, one per topic: this, a dash and the topic; tradegrid-delay
-	InstanceID  string        // static membership in the groups; empty = none
+	Group       string        // consumer group of all topics; tradegrid-delay
+	InstanceID  string        // static membership in the group; empty = none
 	Lines       []topics.Line // topics.Lines()
 	Window      int           // records per partition held in memory before they are due; 5 000
 	WindowBytes int64         // the same in bytes; 8 MiB
@@ -64,24 +64,30 @@ func New(cfg Config) (*Forwarder, error) {
 	return &Forwarder{cfg: cfg, client: client, dead: deadletter.New(client)}, nil
 }
 
-// Run consumes all topics until ctx is done.
+// Run consumes all topics until ctx is done, as one member of one group: seven would send seven times the heartbeats and
+// fetches, which is most of what idle delay topics cost. Windows are per partition, so a full one holds back no other.
 func (d *Forwarder) Run(ctx context.Context) error {
 	defer d.client.Close()
-	group, ctx := errgroup.WithContext(ctx)
+	lines, names, wait := map[string]*delayTopic{}, make([]string, 0, len(d.cfg.Lines)), time.Duration(math.MaxInt64)
 	for _, line := range d.cfg.Lines {
-		l := &delayTopic{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
-		group.Go(func() error {
-			return kafka.Consume(ctx, kafka.ConsumerConfig{
-				Client: d.cfg.Kafka, Group: d.cfg.Group + "-" + line.Topic, Topics: []string{line.Topic}, InstanceID: d.cfg.InstanceID,
-				WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes, Handle: l.add, Opts: []kgo.Opt{kgo.FetchMaxWait(fetchWait(line.Delay))},
-			})
-		})
+		lines[line.Topic] = &delayTopic{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
+		names = append(names, line.Topic)
+		wait = min(wait, fetchWait(line.Delay))
 	}
-	return group.Wait()
+	return kafka.Consume(ctx, kafka.ConsumerConfig{
+		Client: d.cfg.Kafka, Group: d.cfg.Group, Topics: names, InstanceID: d.cfg.InstanceID,
+		WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes,
+		Handle: func(ctx context.Context, rec *kafka.Record) { lines[rec.Topic].add(ctx, rec) },
+		Opts:   []kgo.Opt{kgo.FetchMaxWait(wait), kafka.ContinueFrom(d.client, d.cfg.Log, d.formerGroup)},
+	})
 }
 
-// fetchWait is how long the brokers hold an empty fetch of a topic. New records end it, but a partition whose window was full
-// joins the next one, so it is short for short delays. Idle topics cost the less the longer it is.
+// formerGroup is the group that the release before has for a topic. Where this group has committed nothing yet, it goes on
+// where that one stopped.
+func (d *Forwarder) formerGroup(topic string) string { return d.cfg.Group + "-" + topic }
+
+// fetchWait is how long the brokers hold an empty fetch. New records end it, but a partition whose window was full joins the
+// next one, so it is short for short delays. Idle topics cost the less the longer it is.
 func fetchWait(line time.Duration) time.Duration {
 	return min(max(line/5, 500*time.Millisecond), 5*time.Second)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -129,6 +130,96 @@ func TestDelayTopicDeadLettersWhatHasNoTime(t *testing.T) {
 	k.Produce(broken, delayed(sub, 1, time.Now()).Record(line.Topic))
 	k.Await(arrived, 1)
 	k.Await(dead, 1)
+}
+
+// What waits long in one partition, more than its window holds, holds back neither another partition nor another topic.
+func TestFullWindowHoldsBackNoOther(t *testing.T) {
+	t.Parallel()
+	const window, each = 20, 60
+	k := dispatchtest.New(t, nil)
+	lines := topics.Lines()[:2]
+	arrived := k.Collect(topics.Deliveries)
+	full := uuid.New()
+	long := []*kgo.Record{delayed(full, 0, time.Now()).Record(lines[0].Topic)}
+	for i := range 10 * window {
+		long = append(long, delayed(full, i, time.Now().Add(time.Hour)).Record(lines[0].Topic))
+	}
+	k.Produce(long...)
+	runDelayLines(k, lines, window)
+	k.Await(arrived, 1) // the forwarder has its partitions
+
+	due := time.Now().Add(time.Second)
+	beyond := delayed(full, 0, time.Now())
+	k.Produce(beyond.Record(lines[0].Topic))
+	var soon []*kgo.Record
+	for i := range each {
+		soon = append(soon, delayed(uuid.New(), i, due).Record(lines[0].Topic), delayed(full, i, due).Record(lines[1].Topic))
+	}
+	k.Produce(soon...)
+	expected := 1
+	for _, r := range soon {
+		if r.Topic != long[0].Topic || r.Partition != long[0].Partition {
+			expected++
+		}
+	}
+	require.Greater(t, expected, each+1, "some are in other partitions of the topic")
+	punctual := 0
+	for _, r := range k.Await(arrived, expected)[1:] {
+		m := k.Decode(r)
+		require.NotEqual(t, beyond.DeliveryID, m.DeliveryID, "the window is not full")
+		require.False(t, r.Timestamp.Before(m.NotBefore))
+		if r.Timestamp.Sub(m.NotBefore) < 200*time.Millisecond {
+			punctual++
+		}
+	}
+	require.Greater(t, punctual, expected/2)
+}
+
+// The release before has a group for each topic. What these groups have forwarded is not forwarded again, everything else is.
+func TestDelayTopicsContinueFromFormerGroups(t *testing.T) {
+	t.Parallel()
+	const before, after = 12, 7
+	k := dispatchtest.New(t, nil)
+	lines := topics.Lines()[:3]
+	arrived := k.Collect(topics.Deliveries)
+	admin := kadm.NewClient(k.Client)
+	produce := func(n int, of ...topics.Line) (ids []uuid.UUID) {
+		for _, line := range of {
+			for i := range n {
+				m := delayed(uuid.New(), i, time.Now())
+				ids = append(ids, m.DeliveryID)
+				k.Produce(m.Record(line.Topic))
+			}
+		}
+		return ids
+	}
+	commit := func(group, topic string) {
+		ends, err := admin.ListEndOffsets(t.Context(), topic)
+		require.NoError(t, err)
+		require.NoError(t, admin.CommitAllOffsets(t.Context(), group, ends.Offsets()))
+	}
+	produce(before, lines[0], lines[1])
+	commit("tradegrid-delay-"+lines[0].Topic, lines[0].Topic)
+	commit("tradegrid-delay-"+lines[1].Topic, lines[1].Topic)
+	left := produce(after, lines[0], lines[1])
+	left = append(left, produce(before, lines[2])...) // nothing was committed there
+	forwarded := func() (ids []uuid.UUID) {
+		for _, r := range arrived() {
+			ids = append(ids, k.Decode(r).DeliveryID)
+		}
+		return ids
+	}
+	stop := runDelayLines(k, lines, 0)
+	k.Await(arrived, len(left))
+	require.ElementsMatch(t, left, forwarded())
+
+	// From now on its own commits count, whatever the former groups do.
+	stop()
+	next := produce(after, lines...)
+	commit("tradegrid-delay-"+lines[0].Topic, lines[0].Topic)
+	runDelayLines(k, lines, 0)
+	k.Await(arrived, len(left)+len(next))
+	require.ElementsMatch(t, append(left, next...), forwarded())
 }
 
 // A partition that was paused joins the next fetch, so an empty one must not last long compared with the delay.

@@ -235,6 +235,35 @@ func TestLanesAreForgotten(t *testing.T) {
 	require.Empty(t, r.companies)
 }
 
+// The periodic work stops once nothing is queued or running and the rate of what was has faded, and the next job wakes it.
+func TestSchedulerSleepsOnlyWithoutJobs(t *testing.T) {
+	t.Parallel()
+	r := newTestScheduler(LaneConfig{PerReceiver: 1})
+	awake := func() bool { return len(r.awake) > 0 }
+	require.True(t, r.measure(100*time.Millisecond), "nothing was ever sent")
+	require.False(t, awake())
+	company, sub := tenant.NewID(), uuid.New()
+	run, _ := r.add(company, sub, "host")
+	require.True(t, awake())
+	<-r.awake
+	r.add(company, sub, "host")
+	require.False(t, awake(), "it wakes once")
+	for range 100 {
+		require.False(t, r.measure(100*time.Millisecond), "one runs")
+	}
+	for len(run) > 0 {
+		run = r.end(run[0], time.Second, false)
+	}
+	n := 1
+	for ; !r.measure(100 * time.Millisecond); n++ {
+		require.Less(t, n, 100)
+	}
+	require.Greater(t, n, 1, "the rate fades first")
+	require.Less(t, r.rate, 1.0)
+	r.add(company, sub, "host")
+	require.True(t, awake())
+}
+
 func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	t.Parallel()
 	r := newTestScheduler(LaneConfig{})

@@ -26,13 +26,15 @@ type scheduler struct {
 	rate    float64 // finished jobs per second
 	allowed int     // jobs that may be queued until the next measure
 	more    chan struct{}
+	busy    bool          // measure is called regularly
+	awake   chan struct{} // capacity 1: there are jobs again
 }
 
 func newScheduler(cfg LaneConfig, now func() time.Time) *scheduler {
 	return &scheduler{
 		cfg: cfg, now: now, lanes: map[webhook.SubscriptionKey]*lane{}, backlog: map[*lane]struct{}{}, running: map[*job]struct{}{},
 		hosts: map[string]*host{}, companies: map[tenant.ID]*limiter{}, total: newLimiter(cfg.Total),
-		allowed: minBacklog, more: make(chan struct{}),
+		allowed: minBacklog, more: make(chan struct{}), awake: make(chan struct{}, 1),
 	}
 }
 
@@ -60,6 +62,10 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	if !l.unhealthy(now) {
 		s.allowed--
 	}
+	if !s.busy {
+		s.busy = true
+		signal(s.awake)
+	}
 	return s.pump(l, nil), created, false
 }
 
@@ -68,8 +74,9 @@ const minBacklog = 2000
 
 // measure computes how many jobs may be queued until the next call: as many as this process finishes within a part of the
 // longest wait. Otherwise a backlog in Kafka would fill the lanes and be parked although no receiver is slow. Jobs of
-// unhealthy receivers do not count, because they must not delay the others.
-func (s *scheduler) measure(since time.Duration) {
+// unhealthy receivers do not count, because they must not delay the others. It reports idle when it need not be called again
+// until awake says that there are jobs: none is queued or running, and the rate of those before no longer counts.
+func (s *scheduler) measure(since time.Duration) (idle bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -86,6 +93,8 @@ func (s *scheduler) measure(since time.Duration) {
 		close(s.more)
 		s.more = make(chan struct{})
 	}
+	s.busy = len(s.running) > 0 || len(s.backlog) > 0 || s.rate >= 1
+	return !s.busy
 }
 
 // overloaded is nil while jobs may be queued, otherwise closed when that may have changed.

@@ -348,19 +348,28 @@ func inspect(m *webhook.Message, r *receiver, now time.Time) (blocked bool, why 
 	return false, 0
 }
 
-// tickLoop does periodic work.
+// tickLoop does periodic work. While there are no jobs it only evicts lanes.
 func (s *Sender) tickLoop(ctx context.Context) {
-	tick := time.NewTicker(min(100*time.Millisecond, s.cfg.Lanes.Wait/4))
+	every, evictEvery := min(100*time.Millisecond, s.cfg.Lanes.Wait/4), s.cfg.Lanes.IdleEviction/10
+	tick := time.NewTimer(every)
 	defer tick.Stop()
 	evicted, measured, heldUp := s.now(), s.now(), time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-s.sched.awake:
+			measured = s.now()
+			tick.Reset(every)
+			continue
 		case <-tick.C:
 		}
 		now := s.now()
-		s.sched.measure(now.Sub(measured))
+		if idle := s.sched.measure(now.Sub(measured)); idle {
+			tick.Reset(max(evictEvery, every))
+		} else {
+			tick.Reset(every)
+		}
 		measured = now
 		s.sched.markSlow(now.Add(-slowAfter))
 		s.showLongRunning()
@@ -370,7 +379,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 		for _, j := range s.sched.overdue(heldUp) {
 			s.finish(j, nil, nil, retryInput{cause: laneWaited})
 		}
-		if now.Sub(evicted) > s.cfg.Lanes.IdleEviction/10 {
+		if now.Sub(evicted) >= evictEvery {
 			evicted = now
 			for _, l := range s.sched.evict() {
 				l.breaker.forget()
