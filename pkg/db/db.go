@@ -99,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}, inserts: &inserts{}}
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}, inserts: &inserts{all: map[string]*insert{}}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}

@@ -100,14 +100,26 @@ func (in *insert) of(log int) string {
 }
 
 // inserts are those of all transactions of a [DB], by statement.
-type inserts struct{ all sync.Map }
+type inserts struct {
+	mu  sync.RWMutex
+	all map[string]*insert
+}
 
 func (c *inserts) get(sql string) *insert {
-	if in, ok := c.all.Load(sql); ok {
-		return in.(*insert) //nolint:forcetypeassert // all are
+	c.mu.RLock()
+	in := c.all[sql]
+	c.mu.RUnlock()
+	if in != nil {
+		return in
 	}
-	in, _ := c.all.LoadOrStore(sql, newInsert(sql))
-	return in.(*insert) //nolint:forcetypeassert // all are
+	made := newInsert(sql)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if in := c.all[sql]; in != nil {
+		return in
+	}
+	c.all[sql] = made
+	return made
 }
 
 // joined are writes that become one, or several if there are too many rows.

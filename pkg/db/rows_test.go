@@ -150,8 +150,10 @@ func TestRowsOfManyOrders(t *testing.T) {
 			n          int64
 		}
 		writes := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) write {
-			return write{rapid.SampledFrom([]string{"add", "add", "add", "new", "all", "set", "remove", "mark", "flush"}).Draw(r, "what"),
-				rapid.StringMatching(`[a-h]`).Draw(r, "kind"), rapid.Int64Range(1, 9).Draw(r, "n")}
+			return write{
+				what: rapid.SampledFrom([]string{"add", "add", "add", "new", "all", "set", "remove", "mark", "flush"}).Draw(r, "what"),
+				kind: rapid.StringMatching(`[a-h]`).Draw(r, "kind"), n: rapid.Int64Range(1, 9).Draw(r, "n"),
+			}
 		}), 1, 40).Draw(r, "writes")
 		run := func(company uuid.UUID, together bool) error {
 			return d.RunTx(context.Background(), "test", func(ctx context.Context, tx *db.Tx) error {
