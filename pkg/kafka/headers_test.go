@@ -21,8 +21,11 @@ func TestHeadersKeepTheirValues(t *testing.T) {
 		h.Again("id again", first)
 		require.Equal(t, id.String(), string(first))
 		require.Equal(t, []kgo.RecordHeader{
-			{Key: "id", Value: []byte(id.String())}, {Key: "empty", Value: []byte{}}, {Key: "long", Value: []byte(long)},
-			{Key: "n", Value: []byte("-17")}, {Key: "id again", Value: []byte(id.String())},
+			{Key: "id", Value: []byte(id.String())},
+			{Key: "empty", Value: []byte{}},
+			{Key: "long", Value: []byte(long)},
+			{Key: "n", Value: []byte("-17")},
+			{Key: "id again", Value: []byte(id.String())},
 		}, h.List())
 		for _, header := range h.List() {
 			require.Len(t, header.Value, cap(header.Value), "appending to one leaves the next alone")

@@ -163,6 +163,20 @@ func TestSenderTraces(t *testing.T) {
 	}
 }
 
+// Receivers that are asked for one after the other are read at intervals, so that those of other callers join.
+func TestReceiversAreReadAtIntervals(t *testing.T) {
+	t.Parallel()
+	k := dispatchtest.New(t, dbtest.Open(t))
+	c := NewReceiverCache(k.DB, time.Hour)
+	const n = 20
+	began := time.Now()
+	for range n {
+		_, err := c.get(t.Context(), webhook.SubscriptionKey{Company: k.Company, ID: uuid.New()})
+		require.NoError(t, err)
+	}
+	require.GreaterOrEqual(t, time.Since(began), (n-1)*loadPause)
+}
+
 func TestReceiverCacheFollowsAnnouncements(t *testing.T) {
 	t.Parallel()
 	k := newKit(t, dbtest.Open(t), nil)

@@ -140,12 +140,14 @@ func (c *ReceiverCache) entry(key webhook.SubscriptionKey) *receiverEntry {
 
 // loadPause is the time between two queries. A receiver that is asked for after a while is read at once; when many are, those
 // that come meanwhile are read together.
-const loadPause = 5 * time.Millisecond
+const loadPause = 2 * time.Millisecond
 
 // load reads wanted entries until there are none. Those that are added during a query form the next one.
 func (c *ReceiverCache) load() {
 	for {
-		time.Sleep(loadPause - time.Since(c.loaded))
+		if left := loadPause - time.Since(c.loaded); left > 0 {
+			<-time.After(left)
+		}
 		c.mu.Lock()
 		batch := c.wanted[:min(len(c.wanted), 500)]
 		c.wanted = c.wanted[len(batch):]
