@@ -186,12 +186,20 @@ func TestDelayTopicsContinueFromFormerGroups(t *testing.T) {
 	lines := topics.Lines()[:3]
 	arrived := k.Collect(topics.Deliveries)
 	admin := kadm.NewClient(k.Client)
+	last := map[string]uuid.UUID{} // subscription of the last record of a topic
+	send := func(line topics.Line, sub uuid.UUID, n int) (ids []uuid.UUID) {
+		for i := range n {
+			m := delayed(sub, i, time.Now())
+			ids = append(ids, m.DeliveryID)
+			k.Produce(m.Record(line.Topic))
+		}
+		last[line.Topic] = sub
+		return ids
+	}
 	produce := func(n int, of ...topics.Line) (ids []uuid.UUID) {
 		for _, line := range of {
-			for i := range n {
-				m := delayed(uuid.New(), i, time.Now())
-				ids = append(ids, m.DeliveryID)
-				k.Produce(m.Record(line.Topic))
+			for range n {
+				ids = append(ids, send(line, uuid.New(), 1)...)
 			}
 		}
 		return ids
@@ -216,9 +224,12 @@ func TestDelayTopicsContinueFromFormerGroups(t *testing.T) {
 	k.Await(arrived, len(left))
 	require.ElementsMatch(t, left, forwarded())
 
-	// From now on its own commits count, whatever the former groups do.
+	// From now on its own commits count, whatever the former groups do. It has made one for each partition of which it had records.
 	stop()
-	next := produce(after, lines...)
+	var next []uuid.UUID
+	for _, line := range lines {
+		next = append(next, send(line, last[line.Topic], after)...)
+	}
 	commit("tradegrid-delay-"+lines[0].Topic, lines[0].Topic)
 	runDelayLines(k, lines, 0)
 	k.Await(arrived, len(left)+len(next))
