@@ -123,6 +123,10 @@ func notBlank(s *huma.Schema) {
 		if open(s.Items) {
 			s.Items.Pattern, s.Items.PatternDescription = `^[^,]*[^,\s][^,]*$`, "text that is not blank"
 		}
+	case s.Type == huma.TypeObject:
+		if of, ok := s.AdditionalProperties.(*huma.Schema); ok {
+			notBlank(of)
+		}
 	case open(s):
 		s.Pattern, s.PatternDescription = `\S`, "text that is not blank"
 	}

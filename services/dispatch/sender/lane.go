@@ -78,6 +78,8 @@ type lane struct {
 	average  time.Duration // of an attempt; 0 before the first
 	interval time.Duration // between the ends of two attempts while there is work; 0 before the first
 	since    time.Time     // when the interval under way began
+	ended    int           // jobs since the last measure, while there is a queue
+	rate     float64       // finished jobs per second, while there is a queue
 	reserved time.Time     // of slow receivers: the turn of the last delivery that was parked
 	late     int           // running jobs that are late
 	failures int           // attempts in a row
@@ -116,10 +118,13 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	case l.average == 0:
 		return cfg.Burst, cfg.BurstBytes
 	}
-	perWait := int(cfg.Wait * 8 / 10 * time.Duration(cfg.PerReceiver) / l.average)
-	jobs = min(max(perWait, cfg.Queue), cfg.Burst)
+	perSecond := max(l.rate, float64(cfg.PerReceiver)/l.average.Seconds())
+	jobs = min(max(int(perSecond*cfg.Wait.Seconds()*0.8), cfg.Queue), cfg.Burst)
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
 }
+
+// maxHold is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.
+const maxHold = 2 * time.Second
 
 // maxReserved is how far ahead parked deliveries of a slow receiver get a turn. Others are parked in the database, because
 // retrying them in the meantime would cost more than it gains.

@@ -6,8 +6,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
 	"pgregory.net/rapid"
 
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
@@ -27,13 +29,21 @@ func newTestScheduler(cfg LaneConfig) *testScheduler {
 }
 
 func (r *testScheduler) add(company tenant.ID, sub uuid.UUID, host string) (run []*job, full bool) {
-	j := &job{msg: &webhook.Message{Company: company, SubscriptionID: sub, Body: []byte("12345678")}, from: r.from}
+	j := r.job(company, sub)
 	run, created, full := r.enqueue(j)
 	if created {
 		opened, _ := r.ready(j.lane, host, nil)
 		run = append(run, opened...)
 	}
 	return run, full
+}
+
+// job is one that is written now.
+func (r *testScheduler) job(company tenant.ID, sub uuid.UUID) *job {
+	return &job{
+		rec: &kafka.Record{Record: &kgo.Record{Timestamp: r.clock}}, from: r.from,
+		msg: &webhook.Message{Company: company, SubscriptionID: sub, Body: []byte("12345678")},
+	}
 }
 
 func (r *testScheduler) end(j *job, took time.Duration, failed bool) []*job {
@@ -269,22 +279,73 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	r := newTestScheduler(LaneConfig{})
 	company := tenant.NewID()
 	for range minBacklog {
-		require.Nil(t, r.overloaded())
+		require.Nil(t, r.heldUp(r.job(company, uuid.New())))
 		r.add(company, uuid.New(), "host")
 	}
-	more := r.overloaded()
+	more := r.heldUp(r.job(company, uuid.New()))
 	require.NotNil(t, more)
 	r.measure(100 * time.Millisecond)
 	for range minority(16) { // as many as run do not wait
-		require.Nil(t, r.overloaded())
+		require.Nil(t, r.heldUp(r.job(company, uuid.New())))
 		r.add(company, uuid.New(), "host")
 	}
-	more = r.overloaded()
+	more = r.heldUp(r.job(company, uuid.New()))
 	require.NotNil(t, more, "nothing has moved")
 	r.clock = r.clock.Add(2 * time.Second)
 	r.measure(100 * time.Millisecond)
 	<-more
-	require.Nil(t, r.overloaded(), "a host that takes nothing must not hold up the others")
+	require.Nil(t, r.heldUp(r.job(company, uuid.New())), "a host that takes nothing must not hold up the others")
+}
+
+// A healthy receiver's full queue is waited for, while it is worked off and for a moment only; others are not held up by it.
+func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newTestScheduler(LaneConfig{Burst: 1000})
+	company, sub := tenant.NewID(), uuid.New()
+	first, _ := r.add(company, sub, "host")
+	running := append(first, fill(r, company, sub)...)
+	next := r.job(company, sub)
+	require.Nil(t, r.heldUp(next), "nothing is known of it yet: it is parked")
+	work := func(took time.Duration, perTick int) {
+		for range 10 {
+			r.clock = r.clock.Add(100 * time.Millisecond)
+			for range perTick {
+				running = append(running[1:], r.end(running[0], took, false)...)
+				fill(r, company, sub)
+			}
+			r.measure(100 * time.Millisecond)
+		}
+	}
+	work(time.Millisecond, 100)
+	next = r.job(company, sub)
+	more := r.heldUp(next)
+	require.NotNil(t, more)
+	require.Nil(t, r.heldUp(r.job(tenant.NewID(), uuid.New())), "another receiver has room")
+	running = append(running[1:], r.end(running[0], time.Millisecond, false)...)
+	r.measure(100 * time.Millisecond)
+	<-more
+	require.Nil(t, r.heldUp(next), "there is room")
+	r.from.checking.Add(1)
+	require.NotNil(t, r.heldUp(next), "the room is for one that is looked up first")
+	r.from.checking.Add(-1)
+
+	fill(r, company, sub)
+	require.NotNil(t, r.heldUp(next))
+	r.clock = r.clock.Add(maxHold)
+	require.Nil(t, r.heldUp(next), "it has held up its partition for long enough")
+	work(time.Millisecond, 10)
+	require.Nil(t, r.heldUp(r.job(company, sub)), "a thousand at a hundred a second take too long")
+}
+
+// fill adds jobs of a receiver until its queue is full, and returns those that start.
+func fill(r *testScheduler, company tenant.ID, sub uuid.UUID) (all []*job) {
+	for {
+		run, full := r.add(company, sub, "host")
+		all = append(all, run...)
+		if full {
+			return all
+		}
+	}
 }
 
 // Larger limits let waiting jobs run at once, whichever of them they wait for; smaller ones let jobs end first.

@@ -53,8 +53,11 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	if jobs, bytes := l.room(&s.cfg, now); len(l.queue) >= jobs || (len(l.queue) > 0 && l.bytes+size > bytes) {
 		return nil, created, true
 	}
-	if l.used == 0 && len(l.queue) == 0 {
-		l.since = now
+	if len(l.queue) == 0 {
+		l.ended = 0
+		if l.used == 0 {
+			l.since = now
+		}
 	}
 	l.queue = append(l.queue, j)
 	l.bytes += size
@@ -80,10 +83,10 @@ func (s *scheduler) measure(since time.Duration) (idle bool) {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.rate += (float64(s.ended)/since.Seconds() - s.rate) / 4
-	s.ended = 0
+	s.rate, s.ended = smoothRate(s.rate, s.ended, since), 0
 	queued := 0
 	for l := range s.backlog {
+		l.rate, l.ended = smoothRate(l.rate, l.ended, since), 0
 		if !l.unhealthy(now) {
 			queued += len(l.queue)
 		}
@@ -97,14 +100,31 @@ func (s *scheduler) measure(since time.Duration) (idle bool) {
 	return !s.busy
 }
 
-// overloaded is nil while jobs may be queued, otherwise closed when that may have changed.
-func (s *scheduler) overloaded() <-chan struct{} {
+// smoothRate is the moving average of what ends per second.
+func smoothRate(average float64, ended int, since time.Duration) float64 {
+	return average + (float64(ended)/since.Seconds()-average)/4
+}
+
+// heldUp is nil when a job may be queued now, otherwise closed when that may have changed.
+func (s *scheduler) heldUp(j *job) <-chan struct{} {
+	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.allowed > 0 {
-		return nil
+	if s.allowed <= 0 || s.soonFree(j, now) {
+		return s.more
 	}
-	return s.more
+	return nil
+}
+
+// soonFree reports whether the queue that a job needs is full, but its receiver works it off within half of the longest wait:
+// to wait for that costs less than to park the job. The others of its partition wait with it, so it may not take long.
+func (s *scheduler) soonFree(j *job, now time.Time) bool {
+	l, ok := s.lanes[j.key()]
+	if !ok || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxHold {
+		return false
+	}
+	jobs, _ := l.room(&s.cfg, now)
+	return len(l.queue)+int(j.from.checking.Load()) >= jobs && float64(jobs) <= l.rate*s.cfg.Wait.Seconds()/2
 }
 
 // pump starts jobs of a lane up to its limits.
@@ -176,6 +196,7 @@ func (s *scheduler) finish(j *job) (run []*job) {
 		lim.release(j.speed, now)
 	}
 	s.ended++
+	l.ended++
 	l.progress, l.lastUsed = now, now
 	l.learn(j, now)
 	if l.waitingOn != nil && l.speed() != was {

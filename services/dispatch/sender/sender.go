@@ -130,15 +130,16 @@ func (s *Sender) Run(ctx context.Context) error {
 	return nil
 }
 
-// handle handles one record. It blocks while results cannot be stored, and while more jobs of healthy receivers are queued
-// than this process can finish in time.
+// handle handles one record. It blocks while results cannot be stored, while more jobs of healthy receivers are queued than
+// this process can finish in time, and for a moment while the queue of a healthy receiver is full.
 func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	msg, err := webhook.DecodeMessage(rec.Record)
 	if err != nil {
 		s.poison(ctx, rec, err)
 		return
 	}
-	for room := s.blocked(); room != nil; room = s.blocked() {
+	j := &job{rec: rec, msg: msg, from: s.assignment(rec)}
+	for room := s.blocked(j); room != nil; room = s.blocked(j) {
 		select {
 		case <-room:
 		case <-rec.Stopping():
@@ -146,7 +147,6 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 			return
 		}
 	}
-	j := &job{rec: rec, msg: msg, from: s.assignment(rec)}
 	if needed := !s.surelyNew(j); needed || j.from.checking.Load() > 0 {
 		j.from.checking.Add(1)
 		select {
@@ -160,12 +160,12 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	s.admit(j)
 }
 
-// blocked is nil while the sender can take records, otherwise closed when that may have changed.
-func (s *Sender) blocked() <-chan struct{} {
+// blocked is nil while the sender can take a job, otherwise closed when that may have changed.
+func (s *Sender) blocked(j *job) <-chan struct{} {
 	if room := s.results.blocked(); room != nil {
 		return room
 	}
-	return s.sched.overloaded()
+	return s.sched.heldUp(j)
 }
 
 // poison writes a record that cannot be decoded to the dead letter topic.
