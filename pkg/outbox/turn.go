@@ -115,7 +115,10 @@ func (r *Relay) conclude(ctx context.Context, done []*publication) {
 		batches = append(batches, b)
 	}
 	if len(batches) > 0 && !r.pressed(batches) {
-		time.Sleep(settlePause)
+		select {
+		case <-time.After(settlePause):
+		case <-r.abort:
+		}
 	}
 	err := r.settle(ctx, batches)
 	for _, b := range batches {

@@ -60,14 +60,19 @@ func (r *kit) databaseCPU() time.Duration {
 	}
 	server := s.parent
 	s, _ = readStat(fmt.Sprintf("/proc/%d/stat", server))
-	total := s.own + s.children
+	return s.own + s.children + descendantsCPU(server)
+}
+
+// descendantsCPU is the time of processors that the running descendants of a process have used.
+func descendantsCPU(pid int) (used time.Duration) {
 	all, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
 	for _, path := range all {
-		if s, ok := readStat(path); ok && s.parent == server {
-			total += s.own
+		if s, ok := readStat(path); ok && s.parent == pid {
+			child, _ := strconv.Atoi(filepath.Base(filepath.Dir(path))) // the pattern has digits there
+			used += s.own + s.children + descendantsCPU(child)
 		}
 	}
-	return total
+	return used
 }
 
 // reportCPU reports the time of processors per piece of work.

@@ -10,8 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -205,21 +203,7 @@ func (p *platform) drain(roles map[string]*process) {
 }
 
 // parked is how many deliveries were parked so far.
-func (p *platform) parked() (n float64) {
-	p.b.Helper()
-	status, body, err := fasthttp.Get(nil, "http://"+p.ops+"/metrics")
-	require.NoError(p.b, err)
-	require.Equal(p.b, fasthttp.StatusOK, status)
-	for line := range strings.Lines(string(body)) {
-		if !strings.HasPrefix(line, "tradegrid_lane_parked{") {
-			continue
-		}
-		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:len(line)-1], 64)
-		require.NoError(p.b, err)
-		n += v
-	}
-	return n
-}
+func (p *platform) parked() float64 { return p.metric(p.ops, "tradegrid_lane_parked") }
 
 func (p *platform) clear() {
 	p.mu.Lock()

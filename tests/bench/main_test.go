@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/valyala/fasthttp"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -95,6 +96,23 @@ func (p *process) answers(url string) {
 		}
 		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
 	}, time.Minute, 20*time.Millisecond, "%s", p)
+}
+
+// metric is the sum of all series with the name among the metrics that a role shows at the address.
+func (r *kit) metric(ops, name string) (sum float64) {
+	r.b.Helper()
+	status, body, err := fasthttp.Get(nil, "http://"+ops+"/metrics")
+	require.NoError(r.b, err)
+	require.Equal(r.b, fasthttp.StatusOK, status)
+	for line := range strings.Lines(string(body)) {
+		if !strings.HasPrefix(line, name+"{") {
+			continue
+		}
+		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:len(line)-1], 64)
+		require.NoError(r.b, err)
+		sum += v
+	}
+	return sum
 }
 
 // freeAddress is a loopback address that nobody listens on.
