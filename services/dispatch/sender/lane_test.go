@@ -337,6 +337,31 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 	require.Nil(t, r.heldUp(r.job(company, sub)), "a thousand at a hundred a second take too long")
 }
 
+// Whoever waits for a full queue goes on, also when all the jobs that were to fill it are dropped as repeats.
+func TestWaitForAFullQueueEnds(t *testing.T) {
+	t.Parallel()
+	r := newTestScheduler(LaneConfig{Burst: 100})
+	company, sub := tenant.NewID(), uuid.New()
+	running, _ := r.add(company, sub, "host")
+	running = append(running, fill(r, company, sub)...)
+	for len(running) > 0 {
+		running = append(running[1:], r.end(running[0], time.Millisecond, false)...)
+	}
+	for !r.measure(100 * time.Millisecond) {
+		r.clock = r.clock.Add(100 * time.Millisecond)
+	}
+	r.lanes[webhook.SubscriptionKey{Company: company, ID: sub}].rate = 1000
+	<-r.awake
+	r.from.checking.Add(100)
+	more := r.heldUp(r.job(company, sub))
+	require.NotNil(t, more)
+	<-r.awake
+	r.from.checking.Add(-100)
+	r.measure(100 * time.Millisecond)
+	<-more
+	require.Nil(t, r.heldUp(r.job(company, sub)))
+}
+
 // fill adds jobs of a receiver until its queue is full, and returns those that start.
 func fill(r *testScheduler, company tenant.ID, sub uuid.UUID) (all []*job) {
 	for {

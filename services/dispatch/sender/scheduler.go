@@ -65,11 +65,16 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	if !l.unhealthy(now) {
 		s.allowed--
 	}
+	s.stir()
+	return s.pump(l, nil), created, false
+}
+
+// stir has measure called regularly until it reports idle again.
+func (s *scheduler) stir() {
 	if !s.busy {
 		s.busy = true
 		signal(s.awake)
 	}
-	return s.pump(l, nil), created, false
 }
 
 // minBacklog is how many jobs of healthy receivers may always be queued.
@@ -110,10 +115,11 @@ func (s *scheduler) heldUp(j *job) <-chan struct{} {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.allowed <= 0 || s.soonFree(j, now) {
-		return s.more
+	if s.allowed > 0 && !s.soonFree(j, now) {
+		return nil
 	}
-	return nil
+	s.stir() // to close it: jobs that are looked up first may all turn out to be repeats
+	return s.more
 }
 
 // soonFree reports whether the queue that a job needs is full, but its receiver works it off within half of the longest wait:
