@@ -124,7 +124,7 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 }
 
 // maxHold is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.
-const maxHold = 2 * time.Second
+const maxHold = 4 * time.Second
 
 // maxReserved is how far ahead parked deliveries of a slow receiver get a turn. Others are parked in the database, because
 // retrying them in the meantime would cost more than it gains.
