@@ -331,10 +331,34 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 
 	fill(r, company, sub)
 	require.NotNil(t, r.heldUp(next))
-	r.clock = r.clock.Add(maxHold)
+	for began := r.clock; r.clock.Sub(began) <= maxHold; {
+		work(time.Millisecond, 100)
+	}
+	require.NotNil(t, r.heldUp(r.job(company, sub)))
 	require.Nil(t, r.heldUp(next), "it has held up its partition for long enough")
 	work(time.Millisecond, 10)
 	require.Nil(t, r.heldUp(r.job(company, sub)), "a thousand at a hundred a second take too long")
+}
+
+// A queue may also be full by the size of its deliveries.
+func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	r := newTestScheduler(LaneConfig{Burst: 1000, QueueBytes: 80, BurstBytes: 80})
+	company, sub := tenant.NewID(), uuid.New()
+	running, _ := r.add(company, sub, "host")
+	running = append(running, fill(r, company, sub)...)
+	for range 10 {
+		r.clock = r.clock.Add(100 * time.Millisecond)
+		for range 20 {
+			running = append(running[1:], r.end(running[0], time.Millisecond, false)...)
+			fill(r, company, sub)
+		}
+		r.measure(100 * time.Millisecond)
+	}
+	require.Len(t, r.lanes[webhook.SubscriptionKey{Company: company, ID: sub}].queue, 10)
+	require.NotNil(t, r.heldUp(r.job(company, sub)))
+	r.end(running[0], time.Millisecond, false)
+	require.Nil(t, r.heldUp(r.job(company, sub)))
 }
 
 // Whoever waits for a full queue goes on, also when all the jobs that were to fill it are dropped as repeats.

@@ -129,8 +129,10 @@ func (s *scheduler) soonFree(j *job, now time.Time) bool {
 	if !ok || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxHold {
 		return false
 	}
-	jobs, _ := l.room(&s.cfg, now)
-	return len(l.queue)+int(j.from.checking.Load()) >= jobs && float64(jobs) <= l.rate*s.cfg.Wait.Seconds()/2
+	jobs, bytes := l.room(&s.cfg, now)
+	ahead := len(l.queue) + int(j.from.checking.Load())
+	full := ahead >= jobs || (len(l.queue) > 0 && l.bytes+int64(len(j.msg.Body)) > bytes)
+	return full && float64(ahead) <= l.rate*s.cfg.Wait.Seconds()/2
 }
 
 // pump starts jobs of a lane up to its limits.
