@@ -183,5 +183,7 @@ func TestNudgesReachOtherProcesses(t *testing.T) {
 		defer mu.Unlock()
 		return len(got) == len(want)
 	}, eventually, 10*time.Millisecond)
+	mu.Lock()
+	defer mu.Unlock()
 	require.Equal(t, want, got)
 }
