@@ -80,6 +80,8 @@ type consumer struct {
 	// commitMu serializes commits and the loss of partitions, so that no offset is
 	// committed for a partition that another member has taken over.
 	commitMu sync.Mutex
+	unknown  map[string]bool    // topics that a commit found missing
+	leave    context.CancelFunc // ends the polls
 
 	polls atomic.Int64 // that returned records
 
@@ -107,7 +109,8 @@ func Consume(ctx context.Context, cfg ConsumerConfig) error {
 		if err != nil || len(recreated) == 0 {
 			return err
 		}
-		cfg.Client.Log.WarnContext(ctx, "topic was deleted; if it is recreated, it is consumed from its start", "group", cfg.Group, "topics", recreated)
+		cfg.Client.Log.WarnContext(ctx, "topic was deleted, or a broker does not know it; joining again: a recreated one is consumed from its start",
+			"group", cfg.Group, "topics", recreated)
 		sleep(ctx, renewEvery)
 	}
 }
@@ -117,7 +120,12 @@ func Consume(ctx context.Context, cfg ConsumerConfig) error {
 func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err error) {
 	work, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	c := &consumer{cfg: cfg, log: cfg.Client.Log, work: work, advanced: make(chan struct{}, 1), partitions: map[topicPartition]*partition{}}
+	polls, leave := context.WithCancel(ctx)
+	defer leave()
+	c := &consumer{
+		cfg: cfg, log: cfg.Client.Log, work: work, advanced: make(chan struct{}, 1), unknown: map[string]bool{}, leave: leave,
+		partitions: map[topicPartition]*partition{},
+	}
 	c.batches.wake = make(chan struct{}, cfg.BatchCalls)
 	client, err := NewClient(cfg.Client, append(c.options(), cfg.Opts...)...)
 	if err != nil {
@@ -134,7 +142,9 @@ func consume(ctx context.Context, cfg ConsumerConfig) (recreated []string, err e
 	}
 
 	c.show()
-	recreated = c.pollLoop(ctx)
+	recreated = append(c.pollLoop(polls), c.unknownTopics()...)
+	slices.Sort(recreated)
+	recreated = slices.Compact(recreated)
 	c.forget(recreated)
 	c.drain()
 	cancel()

@@ -2,6 +2,9 @@ package kafka
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -56,12 +59,14 @@ func (c *consumer) commitAll(ctx context.Context) bool {
 
 // commit commits the ends of the finished prefixes. A failed commit is retried with the next one;
 // a partition that was revoked meanwhile is consumed again from its last commit, which repeats records but loses none.
+// A topic that the broker does not know ends the membership: brokers before Kafka 4.2 accept commits by name, so the next try
+// could skip records of a topic of that name that was made anew.
 func (c *consumer) commit(ctx context.Context, parts []*partition) (ok bool) {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	byKey := map[topicPartition]*partition{}
 	for _, p := range parts {
 		at, ok := p.position()
-		if !ok {
+		if !ok || c.unknown[p.key.topic] {
 			continue
 		}
 		if offsets[p.key.topic] == nil {
@@ -87,6 +92,10 @@ func (c *consumer) commit(ctx context.Context, parts []*partition) (ok bool) {
 				if err := kerr.ErrorForCode(rp.ErrorCode); err != nil {
 					ok = false
 					c.log.WarnContext(ctx, "offset commit refused", "group", c.cfg.Group, "topic", t.Topic, "partition", rp.Partition, "error", err)
+					if errors.Is(err, kerr.UnknownTopicOrPartition) || errors.Is(err, kerr.UnknownTopicID) {
+						c.unknown[t.Topic] = true
+						c.leave()
+					}
 					continue
 				}
 				byKey[topicPartition{t.Topic, rp.Partition}].wasCommitted(offsets[t.Topic][rp.Partition].Offset)
@@ -94,6 +103,13 @@ func (c *consumer) commit(ctx context.Context, parts []*partition) (ok bool) {
 		}
 	})
 	return ok
+}
+
+// unknownTopics lists the topics whose commits were refused because the broker does not know them.
+func (c *consumer) unknownTopics() []string {
+	c.commitMu.Lock()
+	defer c.commitMu.Unlock()
+	return slices.Collect(maps.Keys(c.unknown))
 }
 
 // measureLoop updates the gauges of the member.

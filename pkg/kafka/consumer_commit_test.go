@@ -2,6 +2,7 @@ package kafka_test
 
 import (
 	"context"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -15,9 +16,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 )
 
-// A commit that the broker refuses is repeated though nothing more finishes, and once all is committed, no request follows.
-func TestRefusedCommitIsRepeatedAndThenNoneFollows(t *testing.T) {
-	t.Parallel()
+// answering starts a broker whose answers to commits a function may replace.
+func answering(t *testing.T, answer func(*kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse) *broker {
+	t.Helper()
 	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.SeedTopics(1, topic),
 		kfake.BrokerConfigs(map[string]string{"group.initial.rebalance.delay.ms": "0"}))
 	require.NoError(t, err)
@@ -26,26 +27,40 @@ func TestRefusedCommitIsRepeatedAndThenNoneFollows(t *testing.T) {
 	b.client, err = kafka.NewClient(b.cfg, kgo.RecordPartitioner(kgo.ManualPartitioner()))
 	require.NoError(t, err)
 	t.Cleanup(b.client.Close)
-
-	const refusals = 3
-	var commits atomic.Int64
 	cluster.ControlKey(kmsg.OffsetCommit.Int16(), func(request kmsg.Request) (kmsg.Response, error, bool) {
 		cluster.KeepControl()
-		if commits.Add(1) > refusals {
-			return nil, nil, false
-		}
 		req, _ := request.(*kmsg.OffsetCommitRequest)
-		resp, _ := req.ResponseKind().(*kmsg.OffsetCommitResponse)
-		for _, rt := range req.Topics {
-			refused := kmsg.OffsetCommitResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID}
-			for _, rp := range rt.Partitions {
-				refused.Partitions = append(refused.Partitions, kmsg.OffsetCommitResponseTopicPartition{
-					Partition: rp.Partition, ErrorCode: kerr.UnknownServerError.Code,
-				})
-			}
-			resp.Topics = append(resp.Topics, refused)
+		if resp := answer(req); resp != nil {
+			return resp, nil, true
 		}
-		return resp, nil, true
+		return nil, nil, false
+	})
+	return b
+}
+
+// refused is the answer to a commit that fails for each partition.
+func refused(req *kmsg.OffsetCommitRequest, reason *kerr.Error) *kmsg.OffsetCommitResponse {
+	resp, _ := req.ResponseKind().(*kmsg.OffsetCommitResponse)
+	for _, rt := range req.Topics {
+		of := kmsg.OffsetCommitResponseTopic{Topic: rt.Topic, TopicID: rt.TopicID}
+		for _, rp := range rt.Partitions {
+			of.Partitions = append(of.Partitions, kmsg.OffsetCommitResponseTopicPartition{Partition: rp.Partition, ErrorCode: reason.Code})
+		}
+		resp.Topics = append(resp.Topics, of)
+	}
+	return resp
+}
+
+// A commit that the broker refuses is repeated though nothing more finishes, and once all is committed, no request follows.
+func TestRefusedCommitIsRepeatedAndThenNoneFollows(t *testing.T) {
+	t.Parallel()
+	const refusals = 3
+	var commits atomic.Int64
+	b := answering(t, func(req *kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse {
+		if commits.Add(1) > refusals {
+			return nil
+		}
+		return refused(req, kerr.UnknownServerError)
 	})
 	b.start(t, kafka.ConsumerConfig{Group: "g", Handle: func(_ context.Context, r *kafka.Record) { r.Done() }})
 	b.produce(t, 0, 5, 1)
@@ -53,4 +68,37 @@ func TestRefusedCommitIsRepeatedAndThenNoneFollows(t *testing.T) {
 	made := commits.Load()
 	require.Greater(t, made, int64(refusals))
 	require.Never(t, func() bool { return commits.Load() > made }, 500*time.Millisecond, 20*time.Millisecond, "an idle member commits nothing")
+}
+
+// The next try of a commit that found no topic could reach one that was made anew, and skip what that has.
+func TestMemberCommitsNothingToATopicThatWasUnknown(t *testing.T) {
+	t.Parallel()
+	for _, reason := range []*kerr.Error{kerr.UnknownTopicOrPartition, kerr.UnknownTopicID} {
+		t.Run(reason.Message, func(t *testing.T) {
+			t.Parallel()
+			var mu sync.Mutex
+			var members []string // of the commits
+			b := answering(t, func(req *kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse {
+				mu.Lock()
+				defer mu.Unlock()
+				if members = append(members, req.MemberID); len(members) > 1 {
+					return nil
+				}
+				return refused(req, reason)
+			})
+			handled := map[int64]int{} // by offset
+			b.start(t, kafka.ConsumerConfig{Group: "g", Handle: func(_ context.Context, r *kafka.Record) {
+				mu.Lock()
+				defer mu.Unlock()
+				handled[r.Offset]++
+				r.Done()
+			}})
+			b.produce(t, 0, 5, 1)
+			require.Eventually(t, func() bool { return b.committed(t, "g") == 5 }, time.Minute, 5*time.Millisecond)
+			mu.Lock()
+			defer mu.Unlock()
+			require.NotContains(t, members[1:], members[0])
+			require.Equal(t, 2, handled[0], "consumed again from the start: nothing was committed")
+		})
+	}
 }
