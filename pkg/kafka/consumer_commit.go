@@ -59,8 +59,8 @@ func (c *consumer) commitAll(ctx context.Context) bool {
 
 // commit commits the ends of the finished prefixes. A failed commit is retried with the next one;
 // a partition that was revoked meanwhile is consumed again from its last commit, which repeats records but loses none.
-// A topic that the broker does not know ends the membership: brokers before Kafka 4.2 accept commits by name, so the next try
-// could skip records of a topic of that name that was made anew.
+// A topic that the broker does not know ends the membership: Kafka 4.1 and older take commits by name, so the next try could
+// skip records of a topic of that name that was made anew.
 func (c *consumer) commit(ctx context.Context, parts []*partition) (ok bool) {
 	offsets := map[string]map[int32]kgo.EpochOffset{}
 	byKey := map[topicPartition]*partition{}
