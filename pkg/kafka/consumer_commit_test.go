@@ -70,6 +70,24 @@ func TestRefusedCommitIsRepeatedAndThenNoneFollows(t *testing.T) {
 	require.Never(t, func() bool { return commits.Load() > made }, 500*time.Millisecond, 20*time.Millisecond, "an idle member commits nothing")
 }
 
+// slowPoll holds up the poll that returns the second record until a moment after a commit was refused.
+type slowPoll struct{ polling, refused chan struct{} }
+
+// OnFetchRecordUnbuffered implements [kgo.HookFetchRecordUnbuffered].
+func (s *slowPoll) OnFetchRecordUnbuffered(r *kgo.Record, _ bool) {
+	if r.Offset != 1 {
+		return
+	}
+	select {
+	case <-s.polling: // by the next member
+		return
+	default:
+	}
+	close(s.polling)
+	<-s.refused
+	<-time.After(50 * time.Millisecond) // for the commits that must not be
+}
+
 // The next try of a commit that found no topic could reach one that was made anew, and skip what that has.
 func TestMemberCommitsNothingToATopicThatWasUnknown(t *testing.T) {
 	t.Parallel()
@@ -78,21 +96,28 @@ func TestMemberCommitsNothingToATopicThatWasUnknown(t *testing.T) {
 			t.Parallel()
 			var mu sync.Mutex
 			var members []string // of the commits
+			poll := &slowPoll{make(chan struct{}), make(chan struct{})}
 			b := answering(t, func(req *kmsg.OffsetCommitRequest) *kmsg.OffsetCommitResponse {
 				mu.Lock()
 				defer mu.Unlock()
 				if members = append(members, req.MemberID); len(members) > 1 {
 					return nil
 				}
+				close(poll.refused)
 				return refused(req, reason)
 			})
 			handled := map[int64]int{} // by offset
-			b.start(t, kafka.ConsumerConfig{Group: "g", Handle: func(_ context.Context, r *kafka.Record) {
-				mu.Lock()
-				defer mu.Unlock()
-				handled[r.Offset]++
-				r.Done()
-			}})
+			cfg := kafka.ConsumerConfig{
+				Group: "g", MaxBatch: 1, CommitEvery: time.Microsecond, Opts: []kgo.Opt{kgo.WithHooks(poll)},
+				Handle: func(_ context.Context, r *kafka.Record) {
+					<-poll.polling
+					mu.Lock()
+					defer mu.Unlock()
+					handled[r.Offset]++
+					r.Done()
+				},
+			}
+			b.start(t, cfg)
 			b.produce(t, 0, 5, 1)
 			require.Eventually(t, func() bool { return b.committed(t, "g") == 5 }, time.Minute, 5*time.Millisecond)
 			mu.Lock()
