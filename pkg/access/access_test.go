@@ -86,6 +86,16 @@ func TestRatePerWindow(t *testing.T) {
 	require.Equal(t, 30, access.Rate{RefillPerSecond: 0.5}.PerWindow())
 }
 
+func TestUnconditional(t *testing.T) {
+	t.Parallel()
+	by := access.Caller{Principal: &access.Principal{}}.Expecting(3)
+	require.NoError(t, by.Expect(3))
+	require.ErrorContains(t, by.Expect(4), "If-Match expects 3")
+	require.NoError(t, by.Unconditional().Expect(4))
+	require.True(t, by.Conditional())
+	require.False(t, by.Unconditional().Conditional())
+}
+
 func TestQuestionsDoNotAllocate(t *testing.T) {
 	p := &access.Principal{Scopes: []string{"catalog:read", "clients:read", "*:write"}, Components: access.ComponentSet("orders")}
 	require.Zero(t, testing.AllocsPerRun(100, func() {

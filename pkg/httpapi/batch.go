@@ -90,7 +90,7 @@ func Batch[F, T any](r *Routes, path, id, summary string, w Writes[F, T], edits 
 		if err := in.req.charge((len(in.Body.Items)+batchItemsCost-1)/batchItemsCost - 1); err != nil {
 			return nil, err
 		}
-		in.IfVersion = nil // it would be the version of all records
+		in.Caller = in.Unconditional() // one version cannot be that of all records
 		results, err := (&batch[F, T]{Writes: w, routes: r, op: op, call: &in.Call}).run(ctx, in.Body.Items)
 		return OK(BatchResults{results}), err
 	})

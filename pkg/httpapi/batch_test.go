@@ -58,7 +58,7 @@ func (a *articles) update(ctx context.Context, tx *db.Tx, by access.Caller, id u
 	if err != nil {
 		return t, err
 	}
-	if by.IfVersion != nil {
+	if by.Conditional() {
 		return t, apierr.New(http.StatusPreconditionFailed, "PRECONDITION_FAILED", "a version is not for all items")
 	}
 	fields := articleFields{SKU: t.Name}

@@ -239,9 +239,13 @@ func ComponentInactive(alias string) error {
 	return apierr.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company; enable it").With("alias", alias)
 }
 
-func (r *request) condition(context.Context) (err error) {
-	if r.op.Mutating() && r.hasHeader(fiber.HeaderIfMatch) {
-		r.call.IfVersion, err = parseVersion(r.header(fiber.HeaderIfMatch))
+func (r *request) condition(context.Context) error {
+	if !r.op.Mutating() || !r.hasHeader(fiber.HeaderIfMatch) {
+		return nil
+	}
+	version, err := parseVersion(r.header(fiber.HeaderIfMatch))
+	if version != nil {
+		r.call.Caller = r.call.Expecting(*version)
 	}
 	return err
 }

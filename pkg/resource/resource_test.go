@@ -158,8 +158,7 @@ func TestRefusedChangesLeaveNoTrace(t *testing.T) {
 	require.Equal(t, "one", out.Name)
 
 	never := func(thing, *thing) error { t.Error("the rule ran"); return nil }
-	two := int64(2)
-	_, err = f.change(access.Caller{Principal: f.by.Principal, IfVersion: &two}, v.ID, never)
+	_, err = f.change(f.by.Expecting(2), v.ID, never)
 	require.True(t, apierr.Is(err, "PRECONDITION_FAILED"), err)
 	_, err = f.change(f.by, uuid.New(), never)
 	require.True(t, apierr.Is(err, "SUPPLIER_NOT_FOUND"), err)

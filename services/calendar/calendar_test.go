@@ -39,8 +39,8 @@ type kit struct {
 
 func open(t *testing.T) *kit {
 	t.Helper()
-	company, version := tenant.NewID(), int64(7)
-	return &kit{t: t, db: dbtest.Open(t), company: company, by: access.Caller{Principal: &access.Principal{Company: company, Actor: uuid.New()}, IfVersion: &version}}
+	company := tenant.NewID()
+	return &kit{t: t, db: dbtest.Open(t), company: company, by: access.Caller{Principal: &access.Principal{Company: company, Actor: uuid.New()}}.Expecting(7)}
 }
 
 func (k *kit) sync(before, now *trade.CalendarEntry) {

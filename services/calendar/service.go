@@ -29,7 +29,7 @@ func New() *Service { return &Service{} }
 //
 // The caller has locked the owner.
 func (s *Service) Sync(ctx context.Context, tx *db.Tx, by access.Caller, before, now *trade.CalendarEntry) error {
-	by.IfVersion = nil // it is about the owner
+	by = by.Unconditional()
 	switch {
 	case before == nil && now == nil:
 		return nil

@@ -226,9 +226,8 @@ func (s *Service) HideProductVariant(ctx context.Context, tx *db.Tx, by access.C
 // lockOwner locks the product whose variants are to be changed, so that they are changed one after the other. The precondition of
 // the caller concerns the variant.
 func lockOwner(ctx context.Context, tx *db.Tx, by access.Caller, product uuid.UUID) (Product, error) {
-	by.IfVersion = nil
 	tx.ReadsMore()
-	return products.Lock(ctx, tx, by, product)
+	return products.Lock(ctx, tx, by.Unconditional(), product)
 }
 
 func (s *Service) changeVariant(

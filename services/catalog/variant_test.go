@@ -111,9 +111,7 @@ func TestVariants(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, hidden, read)
 
-	stale := a.by
-	stale.IfVersion = ptr(int64(1))
-	_, err = a.patchVariant(stale, id, first.ID, catalog.VariantInput{VariantFields: catalog.VariantFields{SortOrder: 7}}, "sortOrder")
+	_, err = a.patchVariant(a.by.Expecting(1), id, first.ID, catalog.VariantInput{VariantFields: catalog.VariantFields{SortOrder: 7}}, "sortOrder")
 	require.True(t, apierr.Is(err, "PRECONDITION_FAILED"), "the version is that of the variant: %v", err)
 
 	// Values.

@@ -99,7 +99,7 @@ func digitsOf(s string) string {
 
 // CreateFromLead creates an individual client with the contact data of a lead.
 func (s *Service) CreateFromLead(ctx context.Context, tx *db.Tx, by access.Caller, in trade.Contact) (uuid.UUID, error) {
-	c, err := s.Create(ctx, tx, access.Caller{Principal: by.Principal}, Fields{
+	c, err := s.Create(ctx, tx, by.Unconditional(), Fields{
 		Card: Card{Kind: "individual", DisplayName: in.DisplayName, Phone: in.Phone, Email: in.Email, AssignedToID: in.AssignedToID}, Note: in.Note,
 	})
 	return c.ID, err

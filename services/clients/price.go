@@ -128,8 +128,7 @@ func (s *Service) SetPrice(ctx context.Context, tx *db.Tx, by access.Caller, pri
 	if err != nil {
 		return ListPrice{}, fmt.Errorf("look up price: %w", err)
 	}
-	by.IfVersion = nil // it was about the list
-	return prices.Change(ctx, tx, by, id, func(_ ListPrice, p *ListPrice) error { p.Price = in.Price; return nil })
+	return prices.Change(ctx, tx, by.Unconditional(), id, func(_ ListPrice, p *ListPrice) error { p.Price = in.Price; return nil })
 }
 
 // checkPriced checks the item of a price.
@@ -155,9 +154,7 @@ func (s *Service) checkPriced(ctx context.Context, q db.Querier, company tenant.
 
 // RemovePrice removes a price from a price list.
 func (s *Service) RemovePrice(ctx context.Context, tx *db.Tx, by access.Caller, priceList, id uuid.UUID) error {
-	all := by
-	all.IfVersion = nil // it is about the price
-	if _, err := priceLists.Lock(ctx, tx, all, priceList); err != nil {
+	if _, err := priceLists.Lock(ctx, tx, by.Unconditional(), priceList); err != nil {
 		return err
 	}
 	return prices.Delete(ctx, tx, by, id, func(p ListPrice) error {

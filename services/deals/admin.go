@@ -136,7 +136,7 @@ func (s *Service) changeStages(ctx context.Context, tx *db.Tx, by access.Caller,
 	if err := lockTypes(ctx, tx, by.Company); err != nil {
 		return err
 	}
-	t, err := types.Lock(ctx, tx, access.Caller{Principal: by.Principal}, changed.TypeID)
+	t, err := types.Lock(ctx, tx, by.Unconditional(), changed.TypeID)
 	if err != nil {
 		return err
 	}

@@ -141,8 +141,7 @@ func (s *Service) useVenue(ctx context.Context, tx *db.Tx, by access.Caller, bef
 		sameTime(before.StartAt, now.StartAt) && sameTime(before.EndAt, now.EndAt) {
 		return nil
 	}
-	by.IfVersion = nil // it is about the deal
-	return s.cfg.Venues.UseVenue(ctx, tx, by, before, now)
+	return s.cfg.Venues.UseVenue(ctx, tx, by.Unconditional(), before, now)
 }
 
 func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }

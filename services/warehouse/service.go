@@ -202,8 +202,7 @@ func (s *Service) MakeDefault(ctx context.Context, tx *db.Tx, by access.Caller, 
 	}
 	if found {
 		// The update of the old default comes first: there is never more than one.
-		unconditional := access.Caller{Principal: by.Principal}
-		if _, err := table.Change(ctx, tx, unconditional, current, func(_ Warehouse, old *Warehouse) error { old.IsDefault = false; return nil }); err != nil {
+		if _, err := table.Change(ctx, tx, by.Unconditional(), current, func(_ Warehouse, old *Warehouse) error { old.IsDefault = false; return nil }); err != nil {
 			return w, err
 		}
 	}

@@ -221,7 +221,7 @@ func TestMakeDefault(t *testing.T) {
 	makeDefault := func(id uuid.UUID, version ...int64) (w warehouse.Warehouse, err error) {
 		by := access.Caller{Principal: s.Principal}
 		if version != nil {
-			by.IfVersion = &version[0]
+			by = by.Expecting(version[0])
 		}
 		err = s.d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
 			w, err = s.s.MakeDefault(ctx, tx, by, id)

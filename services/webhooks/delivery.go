@@ -192,8 +192,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 		return DeliveryRecord{}, err
 	}
 	// The lock gives each redelivery a number of its own.
-	by.IfVersion = nil // a condition is about the delivery
-	sub, err := table.Lock(ctx, tx, by, old.SubscriptionID)
+	sub, err := table.Lock(ctx, tx, by.Unconditional(), old.SubscriptionID)
 	if err != nil {
 		return DeliveryRecord{}, err
 	}
