@@ -123,8 +123,8 @@ func TestEveryAdminOperationNeedsItsRole(t *testing.T) {
 	}
 }
 
-// Guessing tokens from one address ends in 429.
-func TestOperatorTokensCannotBeGuessed(t *testing.T) {
+// Wrong tokens from one address end in 429, and do not lock out the operators behind it.
+func TestWrongOperatorTokensAreLimited(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	address := newAddress()
@@ -133,8 +133,7 @@ func TestOperatorTokensCannotBeGuessed(t *testing.T) {
 		statuses[operator{n, "guess"}.do(t, "GET", "/audit", "", "X-Forwarded-For", address).status]++
 	}
 	require.Equal(t, map[int]int{401: 30, 429: 10}, statuses)
-	got := operator{n, writerToken}.do(t, "GET", "/audit", "", "X-Forwarded-For", address)
-	require.Equal(t, 429, got.status, "a token that may be a lucky guess waits, too: %s", got.raw)
+	operator{n, writerToken}.ok(t, "GET", "/audit", "", "X-Forwarded-For", address)
 	operator{n, writerToken}.ok(t, "GET", "/audit", "")
 }
 
