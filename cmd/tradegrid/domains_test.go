@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,6 +26,26 @@ func TestScopesAndComponents(t *testing.T) {
 		"core", "catalog", "calendar", "messenger", "clients", "marketing", "orders", "deals", "cashier", "warehouse", "scheduling",
 	}, r.Components().List())
 	require.Equal(t, apitest.Registry(), r, "tests of single domains work with the same lists")
+}
+
+// The page on authentication lists the resources of all scopes, once.
+func TestScopesPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/reference/authentication.md")
+	require.NoError(t, err)
+	_, table, ok := strings.Cut(string(page), "| Resource | Verbs |\n|---|---|\n")
+	require.True(t, ok)
+	table, _, _ = strings.Cut(table, "\n\n")
+	var listed []string
+	for row := range strings.SplitSeq(table, "\n") {
+		resources, verbs, _ := strings.Cut(strings.Trim(row, "| "), " | ")
+		for resource := range strings.SplitSeq(resources, ", ") {
+			for verb := range strings.SplitSeq(verbs, ", ") {
+				listed = append(listed, strings.Trim(resource, "`")+":"+verb)
+			}
+		}
+	}
+	require.ElementsMatch(t, accessRegistry().Scopes(), listed)
 }
 
 // What operations and events ask for can be had.
