@@ -92,6 +92,13 @@ func Invalid(fields ...Field) *Error {
 	return &Error{Status: http.StatusBadRequest, Code: "VALIDATION_ERROR", Message: "the request is invalid", Fields: fields}
 }
 
+// InvalidField returns a 400 with a single fault. The message is prefixed with the field.
+func InvalidField(field, code, format string, args ...any) *Error {
+	var f Fields
+	f.Add(field, code, format, args...)
+	return Invalid(f...)
+}
+
 // Fields collects the faults of one input so that all are reported at once.
 type Fields []Field
 

@@ -360,7 +360,7 @@ func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffi
 		return fmt.Errorf("encode the normalized body of an item: %w", err)
 	}
 	if err := json.Unmarshal(raw, into); err != nil {
-		return apierr.Invalid(apierr.Field{Field: "body", Code: apierr.Format, Message: "body: " + err.Error()})
+		return apierr.InvalidField("body", apierr.Format, "%s", err.Error())
 	}
 	return nil
 }

@@ -387,10 +387,7 @@ func parseVersion(text string) (*int64, error) {
 	}
 	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
 	if err != nil || !pattern(versionPattern).MatchString(text) {
-		return nil, apierr.Invalid(apierr.Field{
-			Field: "If-Match", Code: apierr.Format,
-			Message: `If-Match: must be the ETag of the record, such as "3"; omit the header to change any version`,
-		})
+		return nil, apierr.InvalidField("If-Match", apierr.Format, `must be the ETag of the record, such as "3"; omit the header to change any version`)
 	}
 	return &v, nil
 }
@@ -399,7 +396,7 @@ func parseKey(header string, text string) (uuid.UUID, error) {
 	text = strings.Trim(text, `"`)
 	id, err := uuid.Parse(text)
 	if err != nil || len(text) != 36 {
-		return uuid.Nil, apierr.Invalid(apierr.Field{Field: header, Code: apierr.Format, Message: header + ": must be a UUID; use a new one for each change"})
+		return uuid.Nil, apierr.InvalidField(header, apierr.Format, "must be a UUID; use a new one for each change")
 	}
 	return id, nil
 }

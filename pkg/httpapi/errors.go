@@ -146,7 +146,7 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	}
 	switch fe.Code {
 	case http.StatusBadRequest:
-		err = apierr.Invalid(apierr.Field{Field: "request", Code: apierr.Format, Message: "request: must be a valid HTTP/1.1 message"})
+		err = apierr.InvalidField("request", apierr.Format, "must be a valid HTTP/1.1 message")
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = errIncomplete
 	case http.StatusNotFound:

@@ -222,10 +222,7 @@ func (r *request) idempotencyKey() (uuid.UUID, error) {
 		return key, err
 	}
 	if other, err := parseKey("Idempotency-Key", alias); err != nil || other != key {
-		return uuid.Nil, apierr.Invalid(apierr.Field{
-			Field: "Idempotency-Key", Code: apierr.Conflict,
-			Message: "Idempotency-Key: must equal X-Idempotency-Key; send only one of them",
-		})
+		return uuid.Nil, apierr.InvalidField("Idempotency-Key", apierr.Conflict, "must equal X-Idempotency-Key; send only one of them")
 	}
 	return key, nil
 }

@@ -135,7 +135,7 @@ func (r *request) enter(ctx context.Context) error {
 
 func parseCompany(text string) (tenant.ID, error) {
 	if rule := badFormat("uuid", text); rule != "" {
-		return tenant.ID{}, apierr.Invalid(apierr.Field{Field: companyParam, Code: apierr.Format, Message: companyParam + ": " + rule})
+		return tenant.ID{}, apierr.InvalidField(companyParam, apierr.Format, "%s", rule)
 	}
 	return tenant.Parse(text)
 }

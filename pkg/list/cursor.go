@@ -61,10 +61,7 @@ func hashOf(statements []string, args []any) (sum [sha256.Size]byte) {
 	return sum
 }
 
-var errCursor = apierr.Invalid(apierr.Field{
-	Field: "cursor", Code: apierr.Format,
-	Message: "cursor: is not valid for this list, filters and order; start again without it",
-})
+var errCursor = apierr.InvalidField("cursor", apierr.Format, "is not valid for this list, filters and order; start again without it")
 
 // place reads the cursor of the request.
 func (q *Query) place(s Sort) (*place, error) {

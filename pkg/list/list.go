@@ -211,7 +211,7 @@ func (q *Query) Equal(column string, id *uuid.UUID) {
 // Between adds a filter by an inclusive interval. It returns a fault if from is after to.
 func (q *Query) Between(column, fromName string, from *From, toName string, to *To) error {
 	if from != nil && to != nil && time.Time(*from).After(time.Time(*to)) {
-		return apierr.Invalid(apierr.Field{Field: fromName, Code: apierr.Conflict, Message: fromName + ": must not be after " + toName})
+		return apierr.InvalidField(fromName, apierr.Conflict, "must not be after %s", toName)
 	}
 	if from != nil {
 		q.Where(column+" >= ?", time.Time(*from))

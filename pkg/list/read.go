@@ -18,7 +18,7 @@ import (
 func (q *Query) begin() (s Sort, err error) {
 	s, ok := q.spec.Sorts[q.sort]
 	if !ok {
-		return s, apierr.Invalid(apierr.Field{Field: "sort", Code: apierr.Enum, Message: "sort: " + q.sort + " is not a sort of this list; use one from the API description"})
+		return s, apierr.InvalidField("sort", apierr.Enum, "%s is not a sort of this list; use one from the API description", q.sort)
 	}
 	if q.params.Cursor != "" {
 		q.seekFrom, err = q.place(s)

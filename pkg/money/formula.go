@@ -10,10 +10,7 @@ import (
 )
 
 // ErrOverflow is the fault for a result beyond [MaxAmount]: 400 VALIDATION_ERROR.
-var ErrOverflow error = apierr.Invalid(apierr.Field{
-	Field: "body", Code: apierr.Max,
-	Message: "body: an amount of this document exceeds 9007199254740991 minor units; lower a quantity, a price or the number of lines",
-})
+var ErrOverflow error = apierr.InvalidField("body", apierr.Max, "an amount of this document exceeds 9007199254740991 minor units; lower a quantity, a price or the number of lines")
 
 // LineAmount returns quantity times unit price, rounded half away from zero; the error is [ErrOverflow].
 func LineAmount(qty Qty, unitPrice Amount) (Amount, error) {

@@ -153,7 +153,7 @@ func (s *Service) UpdateAttribute(ctx context.Context, tx *db.Tx, by access.Call
 	return attributes.Change(ctx, tx, by, id, func(before AttributeDefinition, d *AttributeDefinition) error {
 		in.Apply(&d.AttributeFields)
 		if d.Type != before.Type {
-			return apierr.Invalid(apierr.Field{Field: "type", Code: apierr.Conflict, Message: "type: cannot be changed; create another attribute"})
+			return apierr.InvalidField("type", apierr.Conflict, "cannot be changed; create another attribute")
 		}
 		if err := d.check(ctx, tx, by.Company, before.CategoryIDs); err != nil {
 			return err

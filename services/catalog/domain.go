@@ -36,7 +36,7 @@ func Domain() domain.Domain {
 		}),
 		Entities: []string{"ATTRIBUTE", "ATTRIBUTE_OPTION", "CATEGORY", "PRODUCT", "PRODUCT_VARIANT", "UNIT"},
 		Tables:   []resource.Described{attributes, attributeOptions, categories, products, units, variants},
-		Lists:    []domain.Statements{productList},
+		Lists:    []domain.Statements{productItems},
 		Samples: []domain.Sample{{
 			Entity: "UNIT", Path: "/catalog/units", Admin: true, Change: `{"name":"Large box","nameI18n":{},"isActive":false}`,
 			Create: `{"code":"box","name":"Box","nameI18n":{"de":"Kiste"},"shortName":"bx","precision":0}`,

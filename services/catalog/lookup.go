@@ -149,10 +149,7 @@ func checkUnitCode(ctx context.Context, q db.Querier, company tenant.ID, p Produ
 	var id uuid.UUID
 	err := q.QueryRow(ctx, sqlSelectUnitByCode, company, p.Unit).Scan(&id)
 	if db.IsNoRows(err) {
-		return apierr.Invalid(apierr.Field{
-			Field: "unit", Code: apierr.Enum,
-			Message: "unit: must be the code of a unit from GET /catalog/units, such as pcs or kg",
-		})
+		return apierr.InvalidField("unit", apierr.Enum, "must be the code of a unit from GET /catalog/units, such as pcs or kg")
 	}
 	if err != nil {
 		return fmt.Errorf("look up unit: %w", err)

@@ -90,7 +90,7 @@ func TestListsOfProductsUseTheirIndexes(t *testing.T) {
 		q, err := s.query(t.Context(), company, row.filter)
 		require.NoError(t, err, what)
 		seen := &spy{Querier: d}
-		page, err := productList.Fetch(t.Context(), seen, q)
+		page, err := productItems.Fetch(t.Context(), seen, q)
 		require.NoError(t, err, what)
 		require.Equal(t, row.total, *page.Total, what)
 		require.NotEmpty(t, seen.queries, what)

@@ -135,8 +135,8 @@ type ProductFilter struct {
 }
 
 var (
-	products    = resource.Of[Product]("products", "PRODUCT")
-	productList = list.Of[Product, ProductFilter]("products", list.Spec{Permanent: true})
+	products     = resource.Of[Product]("products", "PRODUCT")
+	productItems = list.Of[Product, ProductFilter]("products", list.Spec{Permanent: true})
 )
 
 // Normalise copies the product ids in the cost components to their own column, which queries use.

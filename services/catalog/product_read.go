@@ -22,7 +22,7 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if err != nil {
 		return nil, err
 	}
-	page, err := productList.Fetch(ctx, s.db, q)
+	page, err := productItems.Fetch(ctx, s.db, q)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 }
 
 func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter) (*list.Query, error) {
-	q, err := productList.Query(company, f)
+	q, err := productItems.Query(company, f)
 	if err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ type PriceFilter struct {
 }
 
 var (
-	prices    = resource.Of[ListPrice]("price_list_prices", "PRICE")
-	priceView = list.Of[ListPrice, PriceFilter]("price_list_prices")
+	prices     = resource.Of[ListPrice]("price_list_prices", "PRICE")
+	priceItems = list.Of[ListPrice, PriceFilter]("price_list_prices")
 )
 
 const sqlSelectPrices = `SELECT kind, ref_id, COALESCE(variant_id, '00000000-0000-0000-0000-000000000000'), price
@@ -100,12 +100,12 @@ func (s *Service) ListPrices(ctx context.Context, by access.Caller, priceList uu
 	if _, err := priceLists.Get(ctx, s.db, by.Company, priceList); err != nil {
 		return nil, err
 	}
-	q, err := priceView.Query(by.Company, f)
+	q, err := priceItems.Query(by.Company, f)
 	if err != nil {
 		return nil, err
 	}
 	q.Where("price_list_id = ?", priceList)
-	return priceView.Fetch(ctx, s.db, q)
+	return priceItems.Fetch(ctx, s.db, q)
 }
 
 const sqlSelectPriceID = `SELECT id FROM price_list_prices
@@ -141,7 +141,7 @@ func (s *Service) checkPriced(ctx context.Context, q db.Querier, company tenant.
 	item, found := items[r]
 	switch {
 	case in.Kind == trade.KindService && in.VariantID != nil:
-		return apierr.Invalid(apierr.Field{Field: "variantId", Code: apierr.Conflict, Message: "variantId: is allowed only for products; omit it"})
+		return apierr.InvalidField("variantId", apierr.Conflict, "is allowed only for products; omit it")
 	case !found && in.Kind == trade.KindService:
 		return apierr.ReferenceNotFound("SERVICE", "refId", in.RefID.String())
 	case !found:

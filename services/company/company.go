@@ -83,7 +83,7 @@ type Filter struct {
 	IsTest *bool  `query:"isTest" where:"is_test = ?"`
 }
 
-var companies = list.Of[Company, Filter]("companies", list.Spec{Platform: true})
+var items = list.Of[Company, Filter]("companies", list.Spec{Platform: true})
 
 var (
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)

@@ -30,7 +30,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "TOKEN_REVOKED", Advice: "The token is revoked. Issue a new one."},
 		},
 		Entities: []string{"USER", "BRANCH", "TOKEN"},
-		Lists:    []domain.Statements{companies},
+		Lists:    []domain.Statements{items},
 		Tables:   []resource.Described{users, branches},
 		Scopes:   []access.Resource{{Name: "company", ReadOnly: true}},
 		Samples: []domain.Sample{

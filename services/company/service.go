@@ -119,7 +119,7 @@ func (s *Service) IDs(ctx context.Context, after tenant.ID) ([]tenant.ID, error)
 
 // Companies reads a page of companies.
 func (s *Service) Companies(ctx context.Context, by access.Caller, f Filter) (*list.Page[Company], error) {
-	page, err := companies.Page(ctx, s.db, by.Company, f)
+	page, err := items.Page(ctx, s.db, by.Company, f)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type Filter struct {
 	DateTo    *list.To   `query:"dateTo" where:"created_at <= ?"`
 }
 
-var changes = list.Of[Change, Filter]("admin_changes", list.Spec{Platform: true, Updated: "created_at"})
+var items = list.Of[Change, Filter]("admin_changes", list.Spec{Platform: true, Updated: "created_at"})
 
 const sqlInsertChange = `INSERT INTO admin_changes (id, created_at, operator, operation, of_company, entity_id, request_id, body, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`

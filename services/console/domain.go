@@ -10,5 +10,5 @@ var group = httpapi.Group{Tag: "Audit", Platform: true}
 
 // Domain declares the domain.
 func Domain() domain.Domain {
-	return domain.Domain{Name: "console", Lists: []domain.Statements{changes}, Cleanup: []cleanup.Job{changesExpire}}
+	return domain.Domain{Name: "console", Lists: []domain.Statements{items}, Cleanup: []cleanup.Job{changesExpire}}
 }

@@ -73,5 +73,5 @@ func (s *Service) Record(tx *db.Tx, c httpapi.AdminChange) error {
 
 // Changes returns a page of the changes that operators made.
 func (s *Service) Changes(ctx context.Context, by access.Caller, f Filter) (*list.Page[Change], error) {
-	return changes.Page(ctx, s.db, by.Company, f)
+	return items.Page(ctx, s.db, by.Company, f)
 }

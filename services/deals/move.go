@@ -76,9 +76,7 @@ func (st *Stage) checkEntry(d *Deal, reason *uuid.UUID, active bool) error {
 	case st.Outcome == nil || *st.Outcome != Lost:
 		return nil
 	case reason == nil:
-		return apierr.Invalid(apierr.Field{
-			Field: "lostReasonId", Code: apierr.Required, Message: "lostReasonId: is required, because the outcome of the stage is lost",
-		})
+		return apierr.InvalidField("lostReasonId", apierr.Required, "is required, because the outcome of the stage is lost")
 	case !active:
 		return apierr.ReferenceNotFound("DEAL_LOST_REASON", "lostReasonId", reason.String())
 	}

@@ -9,11 +9,11 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -22,6 +22,8 @@ import (
 type Users interface {
 	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
 	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
+	// KnownUsers returns those ids that are users of the company.
+	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
 }
 
 // Clients finds and creates the clients that leads become.
@@ -125,17 +127,10 @@ func (s *Service) Assign(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		tx.ReadsMore()
 	}
 	return s.change(ctx, tx, by, id, func(l *Lead) error {
-		if l.AssignedToID = in.AssigneeID; in.AssigneeID == nil {
-			return nil
-		}
-		known, err := s.cfg.Users.UserNames(ctx, tx, by.Company, []uuid.UUID{*in.AssigneeID})
-		if err != nil {
-			return err
-		}
-		if _, ok := known[*in.AssigneeID]; !ok {
-			return apierr.ReferenceNotFound("USER", "assigneeId", in.AssigneeID.String())
-		}
-		return nil
+		var refs reference.Set
+		refs.Add("USER", "assigneeId", l.AssignedToID, in.AssigneeID, s.cfg.Users.KnownUsers)
+		l.AssignedToID = in.AssigneeID
+		return refs.Check(ctx, tx, by.Company)
 	}, assigned)
 }
 

@@ -94,7 +94,7 @@ func dateOf(in *jsontype.Time, now time.Time) (jsontype.Time, error) {
 		return jsontype.At(now), nil
 	}
 	if in.Std().After(now.Add(maxAhead)) {
-		return *in, apierr.Invalid(apierr.Field{Field: "date", Code: apierr.Max, Message: "date: must be at most 24 hours in the future"})
+		return *in, apierr.InvalidField("date", apierr.Max, "must be at most 24 hours in the future")
 	}
 	return *in, nil
 }

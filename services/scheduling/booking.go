@@ -63,8 +63,8 @@ type BookingFilter struct {
 const source = "api"
 
 var (
-	bookings    = resource.Of[Booking]("bookings", "BOOKING")
-	bookingList = list.Of[Booking, BookingFilter]("bookings", list.Spec{Permanent: true})
+	bookings     = resource.Of[Booking]("bookings", "BOOKING")
+	bookingItems = list.Of[Booking, BookingFilter]("bookings", list.Spec{Permanent: true})
 )
 
 // Normalise drops what responses do not show of the time, so that a slot ends exactly where the next one begins.

@@ -30,7 +30,7 @@ func Domain() domain.Domain {
 		},
 		Entities: []string{"RESOURCE", "BOOKING"},
 		Tables:   []resource.Described{resources, bookings},
-		Lists:    []domain.Statements{resourceList, bookingList},
+		Lists:    []domain.Statements{resourceItems, bookingItems},
 		Samples: []domain.Sample{{
 			Entity: "RESOURCE", Path: "/scheduling/resources", Change: `{"name":"Ann","description":null,"parallelBookings":2}`,
 			Create: `{"type":"staff","name":"Ann Moss","description":"senior","serviceIds":["SERVICE"],"capacity":2,"slotStepMinutes":15,"timeZone":"Europe/Berlin","color":"#112233",

@@ -48,8 +48,8 @@ type ResourceFilter struct {
 }
 
 var (
-	resources    = resource.Of[Resource]("scheduling_resources", "RESOURCE")
-	resourceList = list.Of[Resource, ResourceFilter]("scheduling_resources")
+	resources     = resource.Of[Resource]("scheduling_resources", "RESOURCE")
+	resourceItems = list.Of[Resource, ResourceFilter]("scheduling_resources")
 )
 
 // Known returns those ids that are resources of the company.

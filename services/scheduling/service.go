@@ -54,7 +54,7 @@ func New(cfg Config) *Service { return &Service{cfg} }
 
 // Resources returns a page of resources.
 func (s *Service) Resources(ctx context.Context, by access.Caller, f ResourceFilter) (*list.Page[Resource], error) {
-	return resourceList.Page(ctx, s.cfg.DB, by.Company, f)
+	return resourceItems.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
 // Resource reads one resource.
@@ -111,7 +111,7 @@ func (s *Service) checkReferences(ctx context.Context, q db.Querier, company ten
 
 // Bookings returns a page of bookings. The search also matches numbers and the digits of phone numbers.
 func (s *Service) Bookings(ctx context.Context, by access.Caller, f BookingFilter) (*list.Page[Booking], error) {
-	return bookingList.Page(ctx, s.cfg.DB, by.Company, f)
+	return bookingItems.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
 // Booking reads one booking.

@@ -28,10 +28,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, by access.Caller, r Res
 		return err
 	}
 	if b.ServiceID == nil && len(r.ServiceIDs) > 0 && (before.ServiceID != nil || b.ResourceID != before.ResourceID) {
-		return apierr.Invalid(apierr.Field{
-			Field: "serviceId", Code: apierr.Required,
-			Message: "serviceId: is required, because the resource is for certain services; choose one of its serviceIds",
-		})
+		return apierr.InvalidField("serviceId", apierr.Required, "is required, because the resource is for certain services; choose one of its serviceIds")
 	}
 	if before.ID == uuid.Nil && b.ClientID == nil {
 		b.ClientID = found.matched

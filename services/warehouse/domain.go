@@ -30,7 +30,7 @@ func Domain() domain.Domain {
 		},
 		Entities: []string{"WAREHOUSE"},
 		Tables:   []resource.Described{table},
-		Lists:    []domain.Statements{items, movements},
+		Lists:    []domain.Statements{items, movementItems},
 		Samples: []domain.Sample{{
 			Entity: "WAREHOUSE", Path: "/warehouse/warehouses", Create: `{"name":"Annex","address":"2 Harbour Road"}`, Change: `{"name":"North annex","address":null}`,
 		}},

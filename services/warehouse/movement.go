@@ -49,11 +49,11 @@ type MovementFilter struct {
 	DateTo      *list.To   `query:"dateTo" where:"created_at <= ?"`
 }
 
-var movements = list.Of[Movement, MovementFilter]("stock_movements", list.Spec{Updated: "created_at", Permanent: true})
+var movementItems = list.Of[Movement, MovementFilter]("stock_movements", list.Spec{Updated: "created_at", Permanent: true})
 
 // Movements returns a page of movements.
 func (s *Service) Movements(ctx context.Context, by access.Caller, f MovementFilter) (*list.Page[Movement], error) {
-	return movements.Page(ctx, s.db, by.Company, f)
+	return movementItems.Page(ctx, s.db, by.Company, f)
 }
 
 // newMovement is the movement that led to the stock record.

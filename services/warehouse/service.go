@@ -166,12 +166,8 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 
 func (s *Service) checkManager(ctx context.Context, q db.Querier, company tenant.ID, before, now *uuid.UUID) error {
 	var refs reference.Set
-	refs.Add("USER", "managerUserId", before, now, s.known)
+	refs.Add("USER", "managerUserId", before, now, s.users.KnownUsers)
 	return refs.Check(ctx, q, company)
-}
-
-func (s *Service) known(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	return s.users.KnownUsers(ctx, q, company, ids)
 }
 
 // Delete deletes a warehouse without stock. Movements and documents keep its name.

@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strconv"
 
@@ -81,8 +80,5 @@ func (s *Service) checkEvent(field, name string) error {
 	if _, known := s.events.Lookup(name); known {
 		return nil
 	}
-	return apierr.Invalid(apierr.Field{
-		Field: field, Code: apierr.Enum,
-		Message: fmt.Sprintf("%s: %s is not an event; GET /webhooks/event-types lists them", field, name),
-	})
+	return apierr.InvalidField(field, apierr.Enum, "%s is not an event; GET /webhooks/event-types lists them", name)
 }

@@ -60,7 +60,7 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 		return nil, err
 	}
 	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
-		return nil, apierr.Invalid(apierr.Field{Field: "dateFrom", Code: apierr.Conflict, Message: "dateFrom: must not be after dateTo"})
+		return nil, apierr.InvalidField("dateFrom", apierr.Conflict, "must not be after dateTo")
 	}
 	if cursor.Expired(now, s.retention) {
 		return nil, cursorExpired(fmt.Sprintf("they are kept for %d days", s.retention/(24*time.Hour)))
@@ -154,8 +154,5 @@ func parseCursor(company tenant.ID, text string) (outbox.Cursor, error) {
 			return c, nil
 		}
 	}
-	return outbox.Cursor{}, apierr.Invalid(apierr.Field{
-		Field: "cursor", Code: apierr.Format,
-		Message: "cursor: is not one that this log gave out to this company; start again without it",
-	})
+	return outbox.Cursor{}, apierr.InvalidField("cursor", apierr.Format, "is not one that this log gave out to this company; start again without it")
 }

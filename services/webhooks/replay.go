@@ -86,10 +86,7 @@ func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		return job.Record{}, err
 	}
 	if total > MaxReplay {
-		return job.Record{}, apierr.Invalid(apierr.Field{
-			Field: "from", Code: apierr.Max,
-			Message: fmt.Sprintf("from: the interval has more than %d events; choose a shorter one, or fewer events", MaxReplay),
-		})
+		return job.Record{}, apierr.InvalidField("from", apierr.Max, "the interval has more than %d events; choose a shorter one, or fewer events", MaxReplay)
 	}
 	return job.Start(ctx, tx, by, replayJob, job.Options{Input: order, Total: total})
 }
