@@ -1,6 +1,9 @@
 package event
 
-import "reflect"
+import (
+	"fmt"
+	"reflect"
+)
 
 // Event is an event about records of type T. Domains declare a variable for each of their events.
 type Event[T any] struct {
@@ -41,6 +44,16 @@ func With[T, X any](name, description string, extra func(before, after *T) X) Ev
 		Name: name, Description: description, extraType: reflect.TypeFor[X](),
 		extra: func(before, after *T, _ []string) any { return extra(before, after) },
 	}
+}
+
+// Carrying returns the event with these fields in addition to those of the record, for fields that do not follow from it. They
+// have the type that the event was declared with.
+func (e Event[T]) Carrying(extra any) Event[T] {
+	if reflect.TypeOf(extra) != e.extraType {
+		panic(fmt.Sprintf("event %s carries %v, not %T", e.Name, e.extraType, extra))
+	}
+	e.extra = func(_, _ *T, _ []string) any { return extra }
+	return e
 }
 
 // Data is the data of the event, apart from [Event.Extra].

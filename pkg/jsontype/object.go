@@ -45,11 +45,20 @@ func (o Object) Canonical() Object {
 	if dec.Decode(&v) != nil {
 		return o
 	}
+	raw, err := Marshal(v)
+	if err != nil {
+		return o
+	}
+	return Object(raw)
+}
+
+// Marshal encodes JSON as responses and events have it: without escapes of HTML.
+func Marshal(v any) (json.RawMessage, error) {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
-	if enc.Encode(v) != nil {
-		return o
+	if err := enc.Encode(v); err != nil {
+		return nil, err
 	}
-	return Object(bytes.TrimSuffix(buf.Bytes(), []byte("\n")))
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

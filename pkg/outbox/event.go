@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -71,16 +72,10 @@ func eventData(data, extra any) (json.RawMessage, error) {
 	return append(joined, more[1:]...), nil
 }
 
-// rawJSON encodes v without HTML escaping; a json.RawMessage is returned unchanged.
+// rawJSON encodes v; a json.RawMessage is returned unchanged.
 func rawJSON(v any) (json.RawMessage, error) {
 	if raw, ok := v.(json.RawMessage); ok {
 		return raw, nil
 	}
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return jsontype.Marshal(v)
 }
