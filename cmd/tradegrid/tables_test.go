@@ -74,18 +74,22 @@ func sqlTypes(t reflect.Type) []string {
 func TestRecordsFitTheirTables(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	tables := 0
+	tables := 0 // of lines
 	for _, domain := range declared() {
 		for _, table := range domain.Tables {
-			tables++
 			checkTable(t, d, table)
 			prepareAll(t, d, table.Statements())
+			for _, lines := range table.Parts() {
+				tables++
+				checkTable(t, d, lines)
+				prepareAll(t, d, lines.Statements())
+			}
 		}
 		for _, l := range domain.Lists {
 			prepareAll(t, d, l.Statements())
 		}
 	}
-	require.Greater(t, tables, 3)
+	require.Positive(t, tables)
 }
 
 func checkTable(t *testing.T, d *db.DB, table resource.Described) {

@@ -42,6 +42,9 @@ type Column struct {
 	index      []int
 }
 
+// Of returns the field of the column in v, a value of the plan's type.
+func (c Column) Of(v reflect.Value) reflect.Value { return v.FieldByIndex(c.index) }
+
 // Value returns the value of the column in v, a pointer to a value of the plan's type.
 func (c Column) Value(v any) any { return reflect.ValueOf(v).Elem().FieldByIndex(c.index).Interface() }
 
@@ -119,4 +122,48 @@ func (p *Plan) SearchFields(v any) (texts, phones []string) {
 		}
 	}
 	return texts, phones
+}
+
+// FieldOf finds the only field of a type that has no column. It panics unless there is exactly one.
+func (p *Plan) FieldOf(t reflect.Type) (index []int, name string) {
+	for _, f := range p.fields {
+		if f.typ != t || f.column != "" {
+			continue
+		}
+		if index != nil {
+			panic(fmt.Sprintf("%s has two fields of type %s", p.typ, t))
+		}
+		index, name = f.index, f.name
+	}
+	if index == nil {
+		panic(fmt.Sprintf("%s has no field of type %s with db:\"-\"", p.typ, t))
+	}
+	return index, name
+}
+
+// SameColumns reports whether all columns of a and b, values of the plan's type, are the same. Slices and maps are compared by
+// their JSON, unless they are the same in memory.
+func (p *Plan) SameColumns(a, b reflect.Value) bool {
+	for i := range p.fields {
+		f := &p.fields[i]
+		if f.column == "" {
+			continue
+		}
+		x, y := a.FieldByIndex(f.index), b.FieldByIndex(f.index)
+		if !sameMemory(x, y) && !f.equal(x, y) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameMemory(a, b reflect.Value) bool {
+	switch a.Kind() {
+	case reflect.Slice:
+		return a.Len() == b.Len() && a.Pointer() == b.Pointer()
+	case reflect.Map, reflect.Pointer:
+		return a.Pointer() == b.Pointer()
+	default:
+		return false
+	}
 }

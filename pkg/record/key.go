@@ -50,6 +50,17 @@ type Record interface {
 	RecordMeta() *Meta
 }
 
+// Deriver is a record that computes fields from others: those that responses show, and columns that only conditions and searches
+// use. Tables call it after every read and before every write, lists after every read.
+type Deriver interface{ Derive() }
+
+// Derive calls the Deriver of v, a pointer to a record, if it is one.
+func Derive(v any) {
+	if d, ok := v.(Deriver); ok {
+		d.Derive()
+	}
+}
+
 // Normaliser is a record or an input that normalizes its own fields. It runs before every write.
 type Normaliser interface{ Normalise() }
 

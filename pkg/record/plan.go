@@ -18,8 +18,8 @@ import (
 // Plan describes the JSON names and columns of a struct, including its embedded structs.
 //
 // Tags: json names the field. db names the column if it is not the snake case of the JSON name; db:"-" means no column,
-// the option insert excludes the column from updates, the option text reads it with a cast, and the option as=name lists a change of
-// a field without a JSON name under this name. search:"text" and
+// the option insert excludes the column from updates, the option text reads it with a cast, and the option as=name lists a change
+// under this name: of a field without a JSON name, or, with db:"-,as=amountDue", of a computed field. search:"text" and
 // search:"phone" add the field to the text that search= matches. null:"zero" accepts null in a body as the zero value.
 type Plan struct {
 	typ    reflect.Type
@@ -36,6 +36,7 @@ type field struct {
 	insertOnly bool
 	asText     bool
 	changedAs  string // name in a list of changes; default name
+	compared   bool   // a change of it counts, although it is computed
 	equal      func(a, b reflect.Value) bool
 }
 
@@ -142,7 +143,7 @@ func (p *Plan) add(f reflect.StructField, index []int) {
 	out.changedAs = out.name
 	for option := range strings.SplitSeq(options, ",") {
 		if as, ok := strings.CutPrefix(option, "as="); ok {
-			out.changedAs = as
+			out.changedAs, out.compared = as, column == "-"
 		}
 	}
 	p.fields = append(p.fields, out)
@@ -235,6 +236,9 @@ func asJSON(v reflect.Value) []byte {
 	}
 	return raw
 }
+
+// counts reports whether a change of the field is a change of the record.
+func (p *Plan) counts(f field) bool { return f.compared || p.own(f) }
 
 // own reports whether the field has a column that belongs neither to the key nor to the meta.
 func (p *Plan) own(f field) bool {

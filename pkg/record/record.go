@@ -46,6 +46,11 @@ func (m *Meta) Targets() []any { return []any{&m.Version, &m.EvPos, &m.CreatedAt
 // NewID returns the id of a new record, a UUIDv7, so that records are stored in order of creation.
 func NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
+// Same reports whether two optional values are equal.
+func Same[T comparable](a, b *T) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
 // Changes collects the names of changed fields for the event of a change.
 type Changes []string
 

@@ -25,7 +25,7 @@ func (p *Plan) Keep(v any) Snapshot {
 	at := reflect.ValueOf(v).Elem()
 	s := Snapshot{plan: p, values: make([]reflect.Value, len(p.fields)), nested: make([][]byte, len(p.fields))}
 	for i, f := range p.fields {
-		if !p.own(f) {
+		if !p.counts(f) {
 			continue
 		}
 		from := at.FieldByIndex(f.index)
@@ -50,12 +50,12 @@ func (p *Plan) Keep(v any) Snapshot {
 	return s
 }
 
-// Changes compares the record with its snapshot. It reports whether any column differs, and the JSON names of the fields
+// Changes compares the record with its snapshot. It reports whether anything differs, and the JSON names of the fields
 // that do.
 func (s Snapshot) Changes(v any) (changed bool, names []string) {
 	at := reflect.ValueOf(v).Elem()
 	for i, f := range s.plan.fields {
-		if !s.plan.own(f) || s.same(i, at.FieldByIndex(f.index)) {
+		if !s.plan.counts(f) || s.same(i, at.FieldByIndex(f.index)) {
 			continue
 		}
 		changed = true

@@ -2,6 +2,8 @@ package resource
 
 import (
 	"context"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/google/uuid"
@@ -9,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -21,7 +24,17 @@ func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
 	t.Insert(tx, &v)
-	return v, t.raise(ctx, tx, by, base, nil, &v, nil, events)
+	_, err := t.raise(ctx, tx, by, base, nil, &v, nil, events)
+	return v, err
+}
+
+// CreateDraft stores a new record that was made before its transaction began, with its key and meta, and raises the event. It
+// returns the JSON of the record, which the event has. It may run once in every try of the transaction.
+func (t *Table[T]) CreateDraft(ctx context.Context, tx *db.Tx, by access.Caller, v T, e event.Event[T]) (json.RawMessage, error) {
+	t.plan.Normalise(&v)
+	record.Derive(&v)
+	t.Insert(tx, &v)
+	return t.raise(ctx, tx, by, t.asRecord(&v).RecordMeta().EvPos, nil, &v, nil, []event.Event[T]{e})
 }
 
 // Add stores a new record of the company without an event, for records that the platform creates itself.
@@ -39,6 +52,7 @@ func (t *Table[T]) prepare(tx *db.Tx, company tenant.ID, v *T) {
 		k.ID = record.NewID()
 	}
 	t.plan.Normalise(v)
+	record.Derive(v)
 }
 
 // Change changes one record: it locks the record, checks the caller's precondition, calls mutate, and stores the result.
@@ -61,9 +75,14 @@ func (t *Table[T]) Change(
 }
 
 // Lock reads and locks a record until the transaction ends, and checks the caller's precondition. It should be the first
-// statement of the transaction, so that concurrent changes of the record wait for each other; see [db.Tx.Lock].
-func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (T, error) {
-	v, err := t.read(tx.Lock(ctx, t.sqlLock, by.Company, id), id)
+// statement of the transaction, so that concurrent changes of the record wait for each other; see [db.Tx.Lock]. With lines, it
+// reads more than one record, so the transaction stays SERIALIZABLE; in this process changes of one document wait all the same.
+func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (v T, err error) {
+	if len(t.parts) == 0 {
+		v, err = t.read(tx.Lock(ctx, t.sqlLock, by.Company, id), id)
+	} else if err = tx.LockInProcess(ctx, t.entity+" "+id.String()); err == nil {
+		v, err = t.load(ctx, tx, t.sqlLock, by.Company, id)
+	}
 	if err != nil {
 		return v, err
 	}
@@ -76,13 +95,32 @@ type Kept[T any] struct {
 	snapshot record.Snapshot
 }
 
-// Keep takes a snapshot of a locked record, which [Table.Store] compares to find the changes.
-func (t *Table[T]) Keep(v T) Kept[T] { return Kept[T]{Before: v, snapshot: t.plan.Keep(&v)} }
+// Keep takes a snapshot of a locked record, which [Table.Store] compares to find the changes. The slices of its lines are
+// copied, not what their elements refer to.
+func (t *Table[T]) Keep(v T) Kept[T] {
+	for _, p := range t.parts {
+		p.clone(p.of(&v))
+	}
+	return Kept[T]{Before: v, snapshot: t.plan.Keep(&v)}
+}
 
-// Store writes a locked record if it has changed since kept, increments its version and raises the events.
-func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept Kept[T], v *T, events ...event.Event[T]) error {
+// changes normalises a record and reports whether it differs from the one kept, and the names of the fields that do.
+func (t *Table[T]) changes(kept *Kept[T], v *T) (changed bool, names []string) {
 	t.plan.Normalise(v)
-	changed, names := kept.snapshot.Changes(v)
+	record.Derive(v)
+	changed, names = kept.snapshot.Changes(v)
+	for _, p := range t.parts {
+		if !p.same(p.of(&kept.Before), p.of(v)) {
+			changed, names = true, append(names, p.name)
+		}
+	}
+	return changed, names
+}
+
+// Store writes a locked record if it has changed since kept, increments its version and raises the events. Of its lines it
+// writes those that differ.
+func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept Kept[T], v *T, events ...event.Event[T]) error {
+	changed, names := t.changes(&kept, v)
 	if !changed {
 		return nil
 	}
@@ -91,7 +129,14 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept 
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
 	t.Update(tx, v)
-	return t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
+	for _, p := range t.parts {
+		p.replace(tx, t.asRecord(v).RecordKey(), p.of(&kept.Before), p.of(v))
+	}
+	if t.observer != nil {
+		t.observer(tx, by, &kept.Before, v, names)
+	}
+	_, err := t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
+	return err
 }
 
 // Delete deletes one record if check returns no error, and raises the events with its last state.
@@ -113,25 +158,39 @@ func (t *Table[T]) Remove(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	k, m := t.asRecord(&v).RecordKey(), t.asRecord(&v).RecordMeta()
 	t.mapped(tx.Queue(t.sqlDelete, k.CompanyID, k.ID, m.Version)).Expect(1, db.ErrStale)
 	before := v
+	for _, p := range t.parts {
+		p.replace(tx, k, p.of(&before), p.of(new(T)))
+	}
 	m.Touch(tx.Now())
-	return t.raise(ctx, tx, by, m.EvPos, &before, &v, nil, events)
+	_, err := t.raise(ctx, tx, by, m.EvPos, &before, &v, nil, events)
+	return err
 }
 
-// raise appends the events to the outbox at the positions from base on; the record is stored with the last position.
+// raise appends the events to the outbox at the positions from base on; the record is stored with the last position. It returns
+// the JSON of the record if an event has it, encoded once for all.
 func (t *Table[T]) raise(
 	ctx context.Context, tx *db.Tx, by access.Caller, base int64, before, after *T, changed []string, events []event.Event[T],
-) error {
+) (raw json.RawMessage, err error) {
 	r := t.asRecord(after)
 	meta := *r.RecordMeta()
 	meta.EvPos = base
 	for i, e := range events {
+		data := e.Data(after)
+		if data == any(after) {
+			if raw == nil {
+				if raw, err = jsontype.Marshal(after); err != nil {
+					return nil, fmt.Errorf("encode %s: %w", t.entity, err)
+				}
+			}
+			data = raw
+		}
 		err := outbox.Raise(ctx, tx, by.Company, outbox.Event{
 			Name: e.Name, Actor: by.Actor, Type: strings.ToLower(t.entity), ID: r.RecordKey().ID, Meta: meta, Offset: int64(i),
-			Data: e.Data(after), Extra: e.Extra(before, after, changed),
+			Data: data, Extra: e.Extra(before, after, changed),
 		})
 		if err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return raw, nil
 }

@@ -1,5 +1,6 @@
 // Package resource stores records that are read and written as a whole by key. A [Table] derives the statements from the
-// fields of the record and applies every change in the same steps: lock, precondition, rule, write, events.
+// fields of the record and applies every change in the same steps: lock, precondition, rule, write, events. A record with
+// [Lines] is a document: its table reads and writes them with it.
 // Joins, aggregates and updates of single columns are hand-written SQL in the domains.
 package resource
 
@@ -14,6 +15,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -33,16 +35,35 @@ type Table[T any] struct {
 	insert      []record.Column
 	update      []record.Column
 	constraints map[string]error
+	parts       []part
+	observer    func(tx *db.Tx, by access.Caller, before, after *T, changed []string)
 
 	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown string
 }
 
-// Of returns the table of T. entity names its records in error codes, such as CLIENT. It panics if a tag of T is invalid.
+// part is the table of lines that a document has in one of its fields.
+type part struct {
+	Part
+	index []int
+	name  string // of the field, in JSON
+}
+
+// of returns a pointer to the field with the lines; v points to the document.
+func (p part) of(v any) any {
+	return reflect.ValueOf(v).Elem().FieldByIndex(p.index).Addr().Interface()
+}
+
+// Of returns the table of T. entity names its records in error codes, such as CLIENT. parts are the tables of its lines, each
+// of which T has in the only field of their type. It panics if a tag of T is invalid.
 func Of[T any, P interface {
 	*T
 	record.Record
-}](name, entity string) *Table[T] {
+}](name, entity string, parts ...Part) *Table[T] {
 	t := &Table[T]{name: name, entity: entity, plan: record.PlanOf[T](), asRecord: func(v *T) record.Record { return P(v) }, constraints: map[string]error{}}
+	for _, p := range parts {
+		index, field := p.bind(t.plan)
+		t.parts = append(t.parts, part{p, index, field})
+	}
 	for _, c := range t.plan.Own() {
 		t.insert = append(t.insert, c)
 		if !c.InsertOnly {
@@ -61,6 +82,13 @@ func Of[T any, P interface {
 // OnConstraint maps violations of a constraint by writes of the table to an error for the client.
 func (t *Table[T]) OnConstraint(name string, err error) *Table[T] {
 	t.constraints[name] = err
+	return t
+}
+
+// OnChange calls fn with every stored change of a record and the names of the changed fields, for a history of the changes. It
+// queues writes.
+func (t *Table[T]) OnChange(fn func(tx *db.Tx, by access.Caller, before, after *T, changed []string)) *Table[T] {
+	t.observer = fn
 	return t
 }
 
@@ -96,7 +124,30 @@ func (t *Table[T]) updateSQL() string {
 
 // Get reads one record. An unknown id, or an id of another company, is 404 <ENTITY>_NOT_FOUND.
 func (t *Table[T]) Get(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (T, error) {
-	return t.read(q.QueryRow(ctx, t.sqlSelect, company, id), id)
+	return t.load(ctx, q, t.sqlSelect, company, id)
+}
+
+// load reads a record with its lines in one round trip.
+func (t *Table[T]) load(ctx context.Context, q db.Querier, sql string, company tenant.ID, id uuid.UUID) (v T, err error) {
+	if len(t.parts) == 0 {
+		return t.read(q.QueryRow(ctx, sql, company, id), id)
+	}
+	b := &pgx.Batch{}
+	b.Queue(sql, company, id).QueryRow(func(row pgx.Row) error { return row.Scan(t.plan.Targets(&v)...) })
+	for _, p := range t.parts {
+		p.queue(b, company, id, p.of(&v))
+	}
+	err = t.failure(q.SendBatch(ctx, b).Close(), id)
+	record.Derive(&v)
+	return v, err
+}
+
+// Stored returns a check whether a record was stored, for [db.WithCommitCheck].
+func (t *Table[T]) Stored(company tenant.ID, id uuid.UUID) db.CommitCheck {
+	return func(ctx context.Context, q db.Querier) (bool, error) {
+		known, err := t.Known(ctx, q, company, []uuid.UUID{id})
+		return len(known) > 0, err
+	}
 }
 
 // Known returns those ids that are records of the company.
@@ -109,14 +160,20 @@ func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, i
 }
 
 func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
-	err = row.Scan(t.plan.Targets(&v)...)
+	err = t.failure(row.Scan(t.plan.Targets(&v)...), id)
+	record.Derive(&v)
+	return v, err
+}
+
+// failure is the error of reading one record; 404 if there is none.
+func (t *Table[T]) failure(err error, id uuid.UUID) error {
 	if errors.Is(err, pgx.ErrNoRows) {
-		return v, apierr.NotFound(t.entity, id.String())
+		return apierr.NotFound(t.entity, id.String())
 	}
 	if err != nil {
-		return v, fmt.Errorf("select from %s: %w", t.name, err)
+		return fmt.Errorf("select from %s: %w", t.name, err)
 	}
-	return v, nil
+	return nil
 }
 
 // mapped gives a write the constraints of the table.
@@ -127,11 +184,14 @@ func (t *Table[T]) mapped(q *db.Queued) *db.Queued {
 	return q
 }
 
-// Insert queues the INSERT of v as it is, for records that are stored together with others. Use [Table.Create] for
-// everything else.
+// Insert queues the INSERT of v and its lines as they are, for records that are stored together with others. Use
+// [Table.Create] or [Table.CreateDraft] for everything else.
 func (t *Table[T]) Insert(tx *db.Tx, v *T) {
 	k, m := t.asRecord(v).RecordKey(), t.asRecord(v).RecordMeta()
 	t.mapped(tx.QueueRow(t.sqlInsert, t.args(v, []any{k.CompanyID, k.ID, m.Version, m.EvPos, m.CreatedAt, m.UpdatedAt}, t.insert)...))
+	for _, p := range t.parts {
+		p.create(tx, k, p.of(v))
+	}
 }
 
 // Update queues the UPDATE of v, whose version must already be incremented. Use [Table.Store] for everything else.
@@ -157,6 +217,7 @@ type Described interface {
 	Statements() []string
 	Columns() []record.Column
 	RecordType() reflect.Type
+	Parts() []Part
 }
 
 // Name is the name of the table.
@@ -178,3 +239,12 @@ func (t *Table[T]) Columns() []record.Column {
 
 // RecordType is the type of the records.
 func (t *Table[T]) RecordType() reflect.Type { return reflect.TypeFor[T]() }
+
+// Parts returns the tables of the lines.
+func (t *Table[T]) Parts() []Part {
+	parts := make([]Part, len(t.parts))
+	for i, p := range t.parts {
+		parts[i] = p.Part
+	}
+	return parts
+}
