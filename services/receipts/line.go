@@ -35,7 +35,7 @@ type Line struct {
 	Note              *string           `json:"note"`
 	SortOrder         int32             `json:"sortOrder"`
 
-	stock []lineitem.StockItem // what the line puts on stock
+	Stock []lineitem.StockItem `json:"-"` // what the line puts on stock
 }
 
 func (in LineInput) ref() trade.ItemRef {
@@ -97,7 +97,7 @@ func (b lineBuilder) line(in LineInput) (l Line, err error) {
 	if l.Amount, err = money.LineAmount(l.Qty, l.UnitCost); err != nil {
 		return l, err
 	}
-	l.stock, err = lineitem.StockItems(r, item, l.Qty)
+	l.Stock, err = lineitem.StockItems(r, item, l.Qty)
 	return l, err
 }
 
@@ -116,7 +116,7 @@ func (r *Receipt) total() (err error) {
 func (r *Receipt) deltas(sign money.Qty) []trade.StockDelta {
 	var all []trade.StockDelta
 	for _, l := range r.Lines {
-		for _, s := range l.stock {
+		for _, s := range l.Stock {
 			all = append(all, trade.StockDelta{
 				Warehouse: r.WarehouseID, StockKey: trade.StockKey{Product: s.Product, Variant: s.Variant}, Qty: sign * s.Qty,
 			})

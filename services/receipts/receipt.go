@@ -1,6 +1,7 @@
 package receipts
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,6 +18,9 @@ import (
 type Receipt struct {
 	Header
 	Lines []Line `json:"lines" db:"-"`
+
+	LinesCount int32  `json:"-"`
+	Digits     string `json:"-" db:"-" search:"text"` // the number, for searches
 }
 
 // Header is a receipt without its lines. Names are those at the time of the receipt.
@@ -72,18 +76,15 @@ const (
 	statusCancelled = "cancelled"
 )
 
-// row is a receipt as stored in its table.
-type row struct {
-	Header
-	LinesCount int32  `json:"-"`
-	Digits     string `json:"-" db:"-" search:"text"` // the number, for searches
-}
-
 var (
-	headers = record.PlanOf[Header]()
-	table   = resource.Of[row]("receipts", "RECEIPT")
-	items   = list.Of[ListItem, Filter]("receipts", list.Spec{Permanent: true})
+	table = resource.Of[Receipt]("receipts", "RECEIPT", resource.LinesOf[Line]("receipt_lines", "receipt_id"))
+	items = list.Of[ListItem, Filter]("receipts", list.Spec{Permanent: true})
 )
+
+// Derive implements [record.Deriver].
+func (r *Receipt) Derive() {
+	r.LinesCount, r.Digits = int32(len(r.Lines)), strconv.FormatInt(r.Number, 10)
+}
 
 // maxAhead is how far in the future the date of a receipt may be.
 const maxAhead = 24 * time.Hour

@@ -5,7 +5,6 @@ package receipts
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -16,8 +15,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -40,16 +39,13 @@ type Stock interface {
 	Withdraw(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta, refuse func([]trade.StockShortage) error) error
 }
 
-// Names returns the names of those ids that are records of the company.
-type Names func(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
-
 // Config holds the dependencies of the service.
 type Config struct {
 	DB        *db.DB
 	Catalog   Catalog
 	Stock     Stock
-	Suppliers Names
-	Users     Names
+	Suppliers reference.Names
+	Users     reference.Names
 }
 
 // Service manages the receipts of all companies.
@@ -61,63 +57,33 @@ type Service struct {
 // New returns a service.
 func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
 
-const (
-	counterKind = "receipt"
-	aggregate   = "receipt"
-)
+const counterKind = "receipt"
 
 // List returns a page of receipts. The search matches the number, the name of the supplier and the note.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
 	page, err := items.Page(ctx, s.db, by.Company, f)
-	if err != nil || len(page.Items) == 0 {
-		return page, err
+	if err != nil {
+		return nil, err
 	}
-	ids := []uuid.UUID{}
-	for _, r := range page.Items {
-		if !slices.Contains(ids, r.CreatedByID) {
-			ids = append(ids, r.CreatedByID)
-		}
-	}
-	names, err := s.cfg.Users(ctx, s.db, by.Company, ids)
-	for i := range page.Items {
-		page.Items[i].nameCreator(names)
-	}
-	return page, err
+	return page, s.nameCreators(by.Company, len(page.Items), func(i int) *Header { return &page.Items[i].Header })(ctx, s.db)
 }
 
-func (h *Header) nameCreator(names map[uuid.UUID]string) {
-	if name := names[h.CreatedByID]; name != "" {
-		h.CreatedByName = &name
-	}
+// nameCreators reads the names of those who created n receipts.
+func (s *Service) nameCreators(company tenant.ID, n int, at func(i int) *Header) batchloader.Read {
+	return s.cfg.Users.Fill(company, n, func(i int) (*uuid.UUID, **string) { return &at(i).CreatedByID, &at(i).CreatedByName })
+}
+
+func (s *Service) nameCreator(r *Receipt) batchloader.Read {
+	return s.nameCreators(r.CompanyID, 1, func(int) *Header { return &r.Header })
 }
 
 // Get reads one receipt with its lines.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Receipt, error) {
-	return s.read(ctx, s.db, by.Company, id)
-}
-
-// read reads a receipt with its lines and names.
-func (s *Service) read(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (r Receipt, err error) {
-	stored, err := table.Get(ctx, q, company, id)
+	r, err := table.Get(ctx, s.db, by.Company, id)
 	if err != nil {
 		return r, err
 	}
-	r.Header = stored.Header
-	return r, s.complete(ctx, q, &r)
-}
-
-// complete reads what is not in the row of a receipt.
-func (s *Service) complete(ctx context.Context, q db.Querier, r *Receipt) error {
-	var names map[uuid.UUID]string
-	err := batchloader.Load(ctx, q, func(ctx context.Context, q db.Querier) (err error) {
-		r.Lines, err = selectLines(ctx, q, r.CompanyID, r.ID)
-		return err
-	}, func(ctx context.Context, q db.Querier) (err error) {
-		names, err = s.cfg.Users(ctx, q, r.CompanyID, []uuid.UUID{r.CreatedByID})
-		return err
-	})
-	r.nameCreator(names)
-	return err
+	return r, s.nameCreator(&r)(ctx, s.db)
 }
 
 // Create posts a receipt: its goods are on stock at once. The costs of the products stay as they are.
@@ -134,12 +100,11 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 	}
 	r := Receipt{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusPosted, Date: date, WarehouseID: in.WarehouseID,
-		SupplierID: in.SupplierID, PurchaseOrderID: in.PurchaseOrderID, Note: in.Note, CreatedByID: by.Actor, Meta: record.New(tx.Now()),
+		SupplierID: in.SupplierID, PurchaseOrderID: in.PurchaseOrderID, Note: in.Note, CreatedByID: by.Actor,
 	}}
 	if err := s.resolve(ctx, tx, &r, in.Items); err != nil {
 		return Receipt{}, err
 	}
-	headers.Normalise(&r.Header)
 	if err := r.total(); err != nil {
 		return Receipt{}, err
 	}
@@ -150,54 +115,34 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 	if err := s.cfg.Stock.Move(ctx, tx, by, r.document(trade.MovementReceipt), r.deltas(1)); err != nil {
 		return Receipt{}, err
 	}
-	insertReceipt(tx, &r)
-	return r, s.raise(ctx, tx, by, created.Name, &r)
+	return table.Create(ctx, tx, by, r, created)
 }
 
 // resolve reads the references of a new receipt in one round trip, and makes its lines.
-func (s *Service) resolve(ctx context.Context, q db.Querier, r *Receipt, in []LineInput) error {
+func (s *Service) resolve(ctx context.Context, q db.Querier, r *Receipt, in []LineInput) (err error) {
 	var b lineBuilder
-	var warehouses, suppliers, users map[uuid.UUID]string
-	refs := make([]trade.ItemRef, len(in))
+	var supplier string
+	var refs reference.Set
+	refs.AddNamed("WAREHOUSE", "warehouseId", &r.WarehouseID, s.cfg.Stock.WarehouseNames, &r.WarehouseName)
+	refs.AddNamed("SUPPLIER", "supplierId", r.SupplierID, s.cfg.Suppliers, &supplier)
+	products := make([]trade.ItemRef, len(in))
 	keys := make([]trade.StockKey, len(in))
 	for i := range in {
-		refs[i], keys[i] = in[i].ref(), keyOf(in[i].ref())
+		products[i], keys[i] = in[i].ref(), keyOf(in[i].ref())
 	}
-	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
-		warehouses, err = s.cfg.Stock.WarehouseNames(ctx, q, r.CompanyID, []uuid.UUID{r.WarehouseID})
-		return err
-	}, func(ctx context.Context, q db.Querier) (err error) {
-		b.items, err = s.cfg.Catalog.OrderItems(ctx, q, r.CompanyID, refs)
+	reads := append(refs.Reads(r.CompanyID), s.nameCreator(r), func(ctx context.Context, q db.Querier) (err error) {
+		b.items, err = s.cfg.Catalog.OrderItems(ctx, q, r.CompanyID, products)
 		return err
 	}, func(ctx context.Context, q db.Querier) (err error) {
 		b.products, err = s.cfg.Catalog.StockProducts(ctx, q, r.CompanyID, keys)
 		return err
-	}, func(ctx context.Context, q db.Querier) (err error) {
-		users, err = s.cfg.Users(ctx, q, r.CompanyID, []uuid.UUID{r.CreatedByID})
-		return err
-	}}
-	if r.SupplierID != nil {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			suppliers, err = s.cfg.Suppliers(ctx, q, r.CompanyID, []uuid.UUID{*r.SupplierID})
-			return err
-		})
-	}
+	})
 	if err := batchloader.Load(ctx, q, reads...); err != nil {
 		return err
 	}
-	var ok bool
-	if r.WarehouseName, ok = warehouses[r.WarehouseID]; !ok {
-		return apierr.ReferenceNotFound("WAREHOUSE", "warehouseId", r.WarehouseID.String())
-	}
 	if r.SupplierID != nil {
-		name, ok := suppliers[*r.SupplierID]
-		if !ok {
-			return apierr.ReferenceNotFound("SUPPLIER", "supplierId", r.SupplierID.String())
-		}
-		r.SupplierName = &name
+		r.SupplierName = &supplier
 	}
-	r.nameCreator(users)
-	var err error
 	r.Lines, err = b.lines(in)
 	return err
 }
@@ -206,33 +151,25 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, r *Receipt, in []Li
 //
 // Errors: 404, 412, 409 RECEIPT_ALREADY_CANCELLED, 409 WAREHOUSE_DELETED, 409 RECEIPT_STOCK_CONSUMED with meta.lines.
 func (s *Service) Cancel(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Receipt, error) {
-	stored, err := table.Lock(ctx, tx, by, id)
-	if err != nil {
-		return Receipt{}, err
-	}
-	r := Receipt{Header: stored.Header}
-	if r.Status == statusCancelled {
-		return Receipt{}, errCancelled
-	}
-	if err := s.complete(ctx, tx, &r); err != nil {
-		return Receipt{}, err
-	}
-	names, err := s.cfg.Stock.WarehouseNames(ctx, tx, by.Company, []uuid.UUID{r.WarehouseID})
-	if err != nil {
-		return Receipt{}, err
-	}
-	if _, ok := names[r.WarehouseID]; !ok {
-		return Receipt{}, apierr.StateConflict("WAREHOUSE_DELETED", "the warehouse of the receipt was deleted; the receipt cannot be cancelled").
-			With("warehouseId", r.WarehouseID)
-	}
-	if err := s.cfg.Stock.Withdraw(ctx, tx, by, r.document(trade.MovementReceiptCancel), r.deltas(-1), consumed); err != nil {
-		return Receipt{}, err
-	}
-	at := jsontype.At(tx.Now())
-	r.Status, r.CancelledAt = statusCancelled, &at
-	r.Touch(tx.Now())
-	table.Update(tx, rowOf(&r))
-	return r, s.raise(ctx, tx, by, cancelled.Name, &r)
+	return table.Change(ctx, tx, by, id, func(before Receipt, r *Receipt) error {
+		if before.Status == statusCancelled {
+			return errCancelled
+		}
+		var names map[uuid.UUID]string
+		err := batchloader.Load(ctx, tx, s.nameCreator(r), func(ctx context.Context, q db.Querier) (err error) {
+			names, err = s.cfg.Stock.WarehouseNames(ctx, q, by.Company, []uuid.UUID{r.WarehouseID})
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if _, ok := names[r.WarehouseID]; !ok {
+			return apierr.StateConflict("WAREHOUSE_DELETED", "the warehouse of the receipt was deleted; the receipt cannot be cancelled").
+				With("warehouseId", r.WarehouseID)
+		}
+		r.Status, r.CancelledAt = statusCancelled, new(jsontype.At(tx.Now()))
+		return s.cfg.Stock.Withdraw(ctx, tx, by, r.document(trade.MovementReceiptCancel), r.deltas(-1), consumed)
+	}, cancelled)
 }
 
 // consumed is the 409 for goods that are no longer there.
@@ -247,8 +184,4 @@ func consumed(short []trade.StockShortage) error {
 
 func (r *Receipt) document(movement string) trade.StockDocument {
 	return trade.StockDocument{Movement: movement, Type: trade.DocumentReceipt, ID: r.ID, Number: r.Number}
-}
-
-func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, name string, r *Receipt) error {
-	return outbox.Raise(ctx, tx, by.Company, outbox.Event{Name: name, Actor: by.Actor, Type: aggregate, ID: r.ID, Meta: r.Meta, Data: r})
 }
