@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
-// RegisterAdmin adds the operations on companies and on who may act for them.
+// RegisterAdmin adds the operations on companies, branches, users and tokens.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
 	all := platform.On(api, s.db)
 	httpapi.List(all, "/companies", "listCompanies", "List companies", s.Companies)
@@ -50,10 +50,10 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.OneOf[TokenInput](api, "scopes", s.access.Scopes())
 }
 
-// showsSecret has the stored response of an operation encrypted.
+// showsSecret marks an operation whose stored response is encrypted.
 func showsSecret(op *httpapi.Op) { op.Secret = true }
 
-// Input is the body that creates a company.
+// Input is the body of a new company.
 type Input struct {
 	Settings
 	IsTest     bool     `json:"isTest" doc:"tokens start with svc_test_"`
@@ -71,7 +71,7 @@ func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller,
 
 func listPlans(context.Context, access.Caller) ([]Plan, error) { return plans, nil }
 
-// AccessInfo lists what tokens and companies can have.
+// AccessInfo lists all scopes and components.
 type AccessInfo struct {
 	Scopes     []string `json:"scopes"`
 	Components []string `json:"components"`
@@ -98,7 +98,7 @@ func (s *Service) listTokens(ctx context.Context, by access.Caller, q tokenQuery
 	return s.Tokens(ctx, by, q.Revoked)
 }
 
-// TokenInput is the body that issues a token.
+// TokenInput is the body of a new token.
 type TokenInput struct {
 	Name         string      `json:"name" required:"true" minLength:"1" maxLength:"255" doc:"of the integration that uses it"`
 	Scopes       []string    `json:"scopes" required:"true" minItems:"1" maxItems:"50" doc:"such as orders:write"`
@@ -119,7 +119,7 @@ func (s *Service) issueToken(ctx context.Context, tx *db.Tx, by access.Caller, i
 	return s.IssueToken(ctx, tx, by, t)
 }
 
-// RotationInput is the body that gives a token a new secret.
+// RotationInput is the body of a rotation.
 type RotationInput struct {
 	OverlapHours int32 `json:"overlapHours" minimum:"0" maximum:"168" default:"24" doc:"how long older secrets stay valid"`
 }

@@ -2,7 +2,7 @@ package company
 
 import "net/netip"
 
-// parseRange reads a CIDR range or a single address, which becomes the range of itself.
+// parseRange parses a CIDR range, or an address as the range of this one address.
 func parseRange(text string) (netip.Prefix, error) {
 	if addr, err := netip.ParseAddr(text); err == nil && addr.Zone() == "" {
 		addr = addr.Unmap()

@@ -22,26 +22,27 @@ var (
 	errCompanyArchived = apierr.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived: its API is closed")
 )
 
-// loadTimeout bounds a look-up, which several requests may wait for, whatever happens to the first of them.
+// loadTimeout bounds a look-up. Several requests may wait for one, so it does not end with the request that started it.
 const loadTimeout = 5 * time.Second
 
-// known is what the cache keeps of a secret. It never changes, apart from the time of last use.
+// known is the cache entry of a secret. It is immutable, apart from the time of last use.
 type known struct {
 	access.Principal
 
 	allow       []ipRange
-	secretUntil time.Time // of a replaced secret; zero = as long as the token
+	secretUntil time.Time // when a replaced secret ends; zero = with the token
 	loadedAt    time.Time
 	use         *lastUse
 }
 
 type ipRange = netip.Prefix
 
-// Authenticate finds out who shows a token: the text after "Bearer", which may be in a buffer that is used again.
-// The address is the caller's. Tokens are remembered for at most 30 s, less when a change is announced. Without lookUp
-// the database is not asked about a token that was never seen to exist: it counts as unknown.
-// Faults, in this order: 401 AUTH_API_TOKEN_INVALID (unknown, revoked, or from an address outside the list),
-// 401 AUTH_API_TOKEN_EXPIRED, 401 COMPANY_ARCHIVED; 503 when the token is not remembered and the database is away.
+// Authenticate returns the principal of a token. The bearer is the text after "Bearer" and may point into a reused buffer;
+// ip is the address of the caller. Tokens are cached for at most 30 s, and dropped from the cache when a change is announced.
+// Without lookUp, a token that is not cached is not looked up in the database and counts as unknown.
+//
+// Errors, in this order: 401 AUTH_API_TOKEN_INVALID (unknown, revoked, or from an address outside the allow-list),
+// 401 AUTH_API_TOKEN_EXPIRED, 401 COMPANY_ARCHIVED; 503 if the token is not cached and the database is unavailable.
 func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error) {
 	hash, ok := hashOf(bearer)
 	if !ok {
@@ -65,7 +66,7 @@ func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr
 	return &k.Principal, nil
 }
 
-// refuse tells why a caller with this secret may not enter; k is nil for an unknown one.
+// refuse returns the 401 for a caller that may not use this secret, or nil; k is nil for an unknown secret.
 func (k *known) refuse(ip netip.Addr, now time.Time) error {
 	switch {
 	case k == nil, !k.secretUntil.IsZero() && !now.Before(k.secretUntil), !k.allows(ip):
@@ -91,11 +92,11 @@ func (k *known) allows(ip netip.Addr) bool {
 	return false
 }
 
-// load reads the secret from the database, once for all requests that ask for it at the same time.
+// load reads a secret from the database, once for all concurrent requests with it.
 func (s *Service) load(ctx context.Context, hash tokenHash) (*known, error) {
-	// With the stamp in its key, nobody joins a look-up that began before the last change.
-	stamp := s.cache.stamp()
-	key := string(binary.BigEndian.AppendUint64(hash[:], stamp))
+	// The version in the key keeps requests from joining a look-up that began before the last invalidation.
+	version := s.cache.version()
+	key := string(binary.BigEndian.AppendUint64(hash[:], version))
 	result := s.cache.flight.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
@@ -104,7 +105,7 @@ func (s *Service) load(ctx context.Context, hash tokenHash) (*known, error) {
 		if err != nil {
 			return nil, err
 		}
-		s.cache.put(hash, k, stamp, now)
+		s.cache.put(hash, k, version, now)
 		return k, nil
 	})
 	select {

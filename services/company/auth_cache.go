@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	knownFor    = 30 * time.Second // longest that a change may stay unseen when its message is lost
-	unknownFor  = 30 * time.Second // a token that is issued meanwhile works at once: it drops what was unknown
+	knownFor    = 30 * time.Second // how long a change can go unnoticed if its invalidation is lost
+	unknownFor  = 30 * time.Second // issuing a token clears the unknown secrets, so a new token works at once
 	unknownSize = 10_000
 	recentDrops = 1024
 )
 
-// cache remembers secrets by their hash, both those that exist and, briefly, those that do not.
+// cache holds secrets by their hash: those that exist and, briefly, those that do not.
 type cache struct {
 	flight singleflight.Group
 
@@ -27,21 +27,21 @@ type cache struct {
 	unknown   *simplelru.LRU[tokenHash, time.Time] // until when
 	byCompany map[tenant.ID]map[tokenHash]*known
 
-	// A look-up that began before a change and ends after it must not be remembered:
-	// drops numbers the changes, and recent keeps the last companies that changed.
+	// The result of a look-up that an invalidation overtook must not be cached: drops counts the invalidations, and recent
+	// is a ring of the companies that the last ones concerned; the zero company stands for all.
 	drops  uint64
 	recent [recentDrops]tenant.ID
 }
 
 func newCache(size int) *cache {
 	c := &cache{byCompany: map[tenant.ID]map[tokenHash]*known{}}
-	c.known, _ = simplelru.NewLRU(size, c.forget) // fails only on a size below 1
+	c.known, _ = simplelru.NewLRU(size, c.evicted) // fails only on a size below 1
 	c.unknown, _ = simplelru.NewLRU[tokenHash, time.Time](unknownSize, nil)
 	return c
 }
 
-// forget runs under mu when an entry leaves known.
-func (c *cache) forget(hash tokenHash, k *known) {
+// evicted keeps byCompany in step when an entry leaves known. The caller holds mu.
+func (c *cache) evicted(hash tokenHash, k *known) {
 	of := c.byCompany[k.Company]
 	delete(of, hash)
 	if len(of) == 0 {
@@ -49,8 +49,8 @@ func (c *cache) forget(hash tokenHash, k *known) {
 	}
 }
 
-// get answers fresh with nil for a secret that was just seen not to exist. One that is not fresh has to be read again;
-// with nil it was never seen to exist.
+// get returns the entry of a secret and whether it is fresh. nil and fresh: the secret is known not to exist. Not fresh: the
+// secret has to be read again, and nil means that it was never seen to exist.
 func (c *cache) get(hash tokenHash, now time.Time) (k *known, fresh bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -63,29 +63,29 @@ func (c *cache) get(hash tokenHash, now time.Time) (k *known, fresh bool) {
 	return nil, false
 }
 
-// stamp is taken before a look-up and handed to put.
-func (c *cache) stamp() uint64 {
+// version is taken before a look-up and passed to put.
+func (c *cache) version() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.drops
 }
 
-// put remembers what a look-up found, unless the company changed since the stamp; and that it found nothing, unless
-// anything did, for it may have been the issue of this secret.
-func (c *cache) put(hash tokenHash, k *known, stamp uint64, now time.Time) {
+// put caches the result of a look-up. An entry is not cached if its company was invalidated since version; a missing one not
+// if any company was, since this secret may have been issued.
+func (c *cache) put(hash tokenHash, k *known, version uint64, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if k == nil {
 		c.known.Remove(hash)
-		if c.drops == stamp {
+		if c.drops == version {
 			c.unknown.Add(hash, now.Add(unknownFor))
 		}
 		return
 	}
-	if c.droppedSince(k.Company, stamp) {
+	if c.droppedSince(k.Company, version) {
 		return
 	}
-	// Removed first, so that forget sees the entry that leaves and not the one that replaces it.
+	// Removed first, so that evicted sees the old entry instead of the one that replaces it.
 	c.known.Remove(hash)
 	c.known.Add(hash, k)
 	of := c.byCompany[k.Company]
@@ -96,11 +96,11 @@ func (c *cache) put(hash tokenHash, k *known, stamp uint64, now time.Time) {
 	of[hash] = k
 }
 
-func (c *cache) droppedSince(company tenant.ID, stamp uint64) bool {
-	if c.drops-stamp > recentDrops {
+func (c *cache) droppedSince(company tenant.ID, version uint64) bool {
+	if c.drops-version > recentDrops {
 		return true
 	}
-	for n := stamp; n < c.drops; n++ {
+	for n := version; n < c.drops; n++ {
 		if id := c.recent[n%recentDrops]; id == company || id.IsZero() {
 			return true
 		}
@@ -112,8 +112,8 @@ func (c *cache) dropCompany(company tenant.ID) {
 	c.drop(company, func(*known) bool { return true })
 }
 
-// dropToken forgets a token that changed. If it was issued, or got a new secret, one of those that were unknown exists
-// now; which one is not told.
+// dropToken invalidates a token that changed. If it was issued or rotated, one of the unknown secrets exists now; the
+// invalidation does not say which, so all of them are dropped.
 func (c *cache) dropToken(company tenant.ID, token uuid.UUID) {
 	c.drop(company, func(k *known) bool { return k.TokenID == token })
 	c.mu.Lock()
@@ -133,7 +133,7 @@ func (c *cache) drop(company tenant.ID, match func(*known) bool) {
 	}
 }
 
-// dropAll forgets everything: for a change of which it is not known whom it concerns.
+// dropAll invalidates everything, for a message that cannot be decoded.
 func (c *cache) dropAll() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,7 +19,7 @@ JOIN tokens AS t ON t.company_id = s.company_id AND t.id = s.token_id
 JOIN companies AS c ON c.id = s.company_id
 WHERE s.hash = $1`
 
-// selectKnown reads what there is to know of a secret; nil for an unknown or revoked one.
+// selectKnown reads the token, company and plan of a secret; nil for an unknown or revoked one.
 func (s *Service) selectKnown(ctx context.Context, hash tokenHash, now time.Time) (*known, error) {
 	k, err := one(ctx, s.db, scanKnown, sqlSelectKnown, hash[:])
 	switch {
@@ -60,7 +60,7 @@ func scanKnown(row pgx.CollectableRow) (*known, error) {
 	for _, text := range t.IPAllowlist {
 		r, err := parseRange(text)
 		if err != nil {
-			return nil, err // letting the caller in without the range would open what was closed
+			return nil, err // skipping an invalid range could leave the allow-list empty, which admits every address
 		}
 		k.allow = append(k.allow, r)
 	}

@@ -214,7 +214,7 @@ func TestLookUpFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	c := newCache(10)
 	now := time.Now()
 	mine, other := [16]byte{1}, [16]byte{2}
-	stamp := c.stamp()
+	stamp := c.version()
 	c.dropCompany(mine)
 	c.put(tokenHash{1}, &known{Principal: access.Principal{Company: mine}, loadedAt: now}, stamp, now)
 	c.put(tokenHash{2}, &known{Principal: access.Principal{Company: other}, loadedAt: now}, stamp, now)
@@ -229,7 +229,7 @@ func TestLookUpFromBeforeAChangeIsNotRemembered(t *testing.T) {
 	_, found = c.get(tokenHash{3}, now)
 	require.False(t, found, "too many changes to know")
 
-	stamp = c.stamp()
+	stamp = c.version()
 	c.dropToken(mine, uuid.New())
 	c.put(tokenHash{4}, nil, stamp, now)
 	_, found = c.get(tokenHash{4}, now)

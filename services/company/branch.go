@@ -22,13 +22,13 @@ type Branch struct {
 	record.Meta
 }
 
-// BranchState is what an operator changes.
+// BranchState holds the fields that operators change.
 type BranchState struct {
 	BranchFields
 	IsActive bool `json:"isActive"`
 }
 
-// BranchFields are what a branch is made of.
+// BranchFields are the settable fields of a branch.
 type BranchFields struct {
 	Name string `json:"name" required:"true" minLength:"1" maxLength:"255"`
 }
@@ -42,7 +42,7 @@ func (s *Service) KnownBranches(ctx context.Context, q db.Querier, company tenan
 
 const sqlSelectDefaultBranch = `SELECT id FROM branches WHERE company_id = $1 AND is_default`
 
-// DefaultBranch returns the default branch; nil = there is none.
+// DefaultBranch returns the id of the default branch, or nil if there is none.
 func (s *Service) DefaultBranch(ctx context.Context, q db.Querier, company tenant.ID) (*uuid.UUID, error) {
 	var id uuid.UUID
 	err := q.QueryRow(ctx, sqlSelectDefaultBranch, company).Scan(&id)

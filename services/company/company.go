@@ -44,7 +44,7 @@ func (Company) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
 	return record.Key{}.TransformSchema(reg, s)
 }
 
-// Settings are what an operator sets.
+// Settings are the settings that operators change.
 type Settings struct {
 	Name           string        `json:"name" required:"true" minLength:"1" maxLength:"255" search:"text"`
 	Plan           string        `json:"plan" maxLength:"32" default:"standard" doc:"name of a plan, see GET /plans"`
@@ -57,13 +57,13 @@ type Settings struct {
 	MaxInFlight    *int32        `json:"maxInFlight" minimum:"1" doc:"requests at the same time; null = as the plan says"`
 }
 
-// NewCompany is what a company is made of. Only Name is required.
+// NewCompany is the input of [Service.Create]. Only Name is required.
 type NewCompany struct {
-	ID             tenant.ID // zero = a fresh one
+	ID             tenant.ID // zero = a new one
 	Name           string
 	Plan           string // "" = standard
 	IsTest         bool
-	HomeRegion     string // a fresh ID carries it, which places the rows of the company
+	HomeRegion     string // encoded in a new ID; decides where the rows of the company are stored
 	Currency       string // "" = USD
 	CountryPrefix  string // "" = +1
 	TimeZone       string // "" = UTC

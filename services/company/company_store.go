@@ -38,13 +38,13 @@ var (
   ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled ORDER BY k.component) AS components
 FROM companies AS c`
 	sqlSelectCompany = sqlSelectCompanyColumns + ` WHERE c.id = $1`
-	// sqlSelectComponents has a row for each company that exists.
+	// sqlSelectComponents returns one row per existing company.
 	sqlSelectComponents = `SELECT c.id, ARRAY(SELECT k.component FROM company_components AS k WHERE k.company_id = c.id AND k.enabled)
 FROM companies AS c WHERE c.id = ANY($1::UUID[])`
 	sqlSelectIDs = `SELECT id FROM companies WHERE id > $1 ORDER BY id LIMIT 200`
 )
 
-// scanCompany leaves in Components those that are enabled; ones that are always on may have no row.
+// scanCompany keeps the enabled components. Components that are always on may have no row.
 func scanCompany(row pgx.CollectableRow) (c Company, err error) {
 	err = row.Scan(append(companyPlan.Targets(&c), &c.Components)...)
 	return c, err
@@ -75,7 +75,7 @@ func all[T any](ctx context.Context, q db.Querier, sql string, args ...any) ([]T
 	}, sql, args...)
 }
 
-// many reads all rows; the slice is never nil, so that JSON shows [].
+// many reads all rows. The slice is never nil, so that its JSON is [].
 func many[T any](ctx context.Context, q db.Querier, scan pgx.RowToFunc[T], sql string, args ...any) ([]T, error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
@@ -100,7 +100,7 @@ func insertCompany(tx *db.Tx, c Company) {
 		OnConstraint("companies_pkey", apierr.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
-// updateCompany writes the next version of a company that was read in this transaction.
+// updateCompany stores the next version of a company that this transaction has read.
 func updateCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
 		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)

@@ -16,7 +16,7 @@ var (
 	platform = httpapi.Group{Tag: "Companies", Platform: true}
 )
 
-// Domain is what the domain declares of itself.
+// Domain declares the domain.
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "company",

@@ -7,7 +7,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Enter makes an operator a caller of a company, archived or not. An unknown company is 404 COMPANY_NOT_FOUND.
+// Enter returns an operator as a caller of a company, which may be archived. An unknown company is 404 COMPANY_NOT_FOUND.
 func (s *Service) Enter(ctx context.Context, operator *access.Principal, id tenant.ID) (*access.Principal, error) {
 	c, err := s.Get(ctx, id)
 	if err != nil {

@@ -22,7 +22,7 @@ var (
 	userBlocked   = event.As("user.blocked", "A user was blocked.", userData)
 )
 
-// UserData is what the user events carry.
+// UserData is the payload of the user events.
 type UserData struct {
 	record.Key
 	Person
@@ -34,22 +34,22 @@ func userData(u *User) UserData {
 	return UserData{Key: u.Key, Person: u.Person, CreatedAt: u.CreatedAt, UpdatedAt: u.UpdatedAt}
 }
 
-// invalidation tells the API nodes to forget what they know of a company, or of one of its tokens.
+// invalidation makes the API nodes drop a company, or one of its tokens, from their caches.
 type invalidation struct {
 	CompanyID tenant.ID  `json:"companyId"`
 	TokenID   *uuid.UUID `json:"tokenId,omitempty"`
 }
 
-// forgetCompany makes all nodes forget what they know of a company that the transaction changes.
-func (s *Service) forgetCompany(ctx context.Context, tx *db.Tx, c Company) error {
+// invalidateCompany invalidates a company in the caches of all nodes when the transaction commits.
+func (s *Service) invalidateCompany(ctx context.Context, tx *db.Tx, c Company) error {
 	tx.OnEnd(func() { s.cache.dropCompany(c.ID) })
 	return announce(ctx, tx, invalidation{CompanyID: c.ID}, outbox.Message{
 		Name: "company.changed", AggType: "company", AggID: uuid.UUID(c.ID), Version: c.Version, Pos: c.EvPos, CreatedAt: tx.Now(),
 	})
 }
 
-// forgetToken makes all nodes forget what they know of a token that the transaction makes or changes.
-func (s *Service) forgetToken(ctx context.Context, tx *db.Tx, t Token) error {
+// invalidateToken invalidates a token in the caches of all nodes when the transaction commits.
+func (s *Service) invalidateToken(ctx context.Context, tx *db.Tx, t Token) error {
 	tx.OnEnd(func() { s.cache.dropToken(t.CompanyID, t.ID) })
 	return announce(ctx, tx, invalidation{t.CompanyID, &t.ID}, outbox.Message{
 		Name: "token.changed", AggType: "token", AggID: t.ID, Version: t.Version, Pos: t.EvPos, CreatedAt: tx.Now(),

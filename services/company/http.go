@@ -33,7 +33,7 @@ type UserEntry struct {
 	IsActive bool      `json:"isActive"`
 }
 
-// TokenInfo is what a token may know of itself.
+// TokenInfo describes the caller's own token.
 type TokenInfo struct {
 	ID          uuid.UUID      `json:"id" format:"uuid"`
 	Name        string         `json:"name"`

@@ -11,9 +11,9 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// ConsumeInvalidations forgets companies and tokens as their changes arrive, until ctx ends.
-// Every node reads all of them, outside any consumer group. It starts a little in the past, so that
-// a change between the first look-ups and the start is not missed.
+// ConsumeInvalidations drops companies and tokens from the cache as their changes arrive, until ctx ends. Every node reads
+// all of them, outside any consumer group. It starts a little in the past, so that no change between the first look-ups and
+// the start is missed.
 func (s *Service) ConsumeInvalidations(ctx context.Context, cfg kafka.Config) error {
 	start := s.db.Now().Add(-2 * knownFor)
 	from := kgo.NewOffset().AfterMilli(start.UnixMilli())
@@ -27,7 +27,7 @@ func (s *Service) ConsumeInvalidations(ctx context.Context, cfg kafka.Config) er
 func (s *Service) invalidate(ctx context.Context, value []byte) {
 	var m invalidation
 	if err := json.Unmarshal(value, &m); err != nil || m.CompanyID.IsZero() {
-		s.log.ErrorContext(ctx, "invalidation not understood, all tokens are read again", "error", err)
+		s.log.ErrorContext(ctx, "invalidation decode failed, all cached tokens dropped", "error", err)
 		s.cache.dropAll()
 		return
 	}

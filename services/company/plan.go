@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Plan is what a company pays for.
+// Plan is what a company has subscribed to.
 type Plan struct {
 	Name     string `json:"name"`
 	API      bool   `json:"apiEnabled" doc:"the plan includes the external API"`
@@ -20,7 +20,7 @@ var plans = []Plan{
 	{Name: "enterprise", API: true, InFlight: 10_000},
 }
 
-// planOf finds a plan; a company whose plan this binary does not know keeps the API and the smallest cap.
+// planOf returns a plan. A plan that this release does not know keeps the API, with the smallest limit.
 func planOf(name string) Plan {
 	if i := slices.IndexFunc(plans, func(p Plan) bool { return p.Name == name }); i >= 0 {
 		return plans[i]

@@ -17,10 +17,10 @@ const (
 	textLength   = prefixLength + 1 + secretLength
 )
 
-// tokenHash is the SHA-256 of a whole token text: all that is stored of it.
+// tokenHash is the SHA-256 of a whole token. Nothing else of its secret is stored.
 type tokenHash [sha256.Size]byte
 
-// newPublicPart makes the part of a token that may be shown: the kind, the cell, and six random characters.
+// newPublicPart returns the public part of a new token: kind, cell and six random characters.
 func newPublicPart(isTest bool, cell string) string {
 	kind := livePrefix
 	if isTest {
@@ -35,12 +35,12 @@ func newSecret(public string) (text string, hash tokenHash) {
 	return text, sha256.Sum256([]byte(text))
 }
 
-// randomText draws evenly from base62: bytes that would favour the first characters are dropped.
+// randomText returns uniformly random base62 text: bytes that would bias it are rejected.
 func randomText(n int) string {
 	const fair = 256 / len(base62) * len(base62)
 	out := make([]byte, 0, n)
 	for buf := make([]byte, 2*n); len(out) < n; {
-		_, _ = rand.Read(buf) // never fails: it ends the process instead
+		_, _ = rand.Read(buf) // never returns an error
 		for _, b := range buf {
 			if int(b) < fair && len(out) < n {
 				out = append(out, base62[int(b)%len(base62)])
@@ -50,7 +50,7 @@ func randomText(n int) string {
 	return string(out)
 }
 
-// hashOf is false for text that cannot be a token; such text costs no look-up.
+// hashOf returns false for text that cannot be a token, which then costs no look-up.
 func hashOf(text string) (hash tokenHash, ok bool) {
 	if len(text) != textLength || text[prefixLength] != '_' {
 		return hash, false
@@ -58,13 +58,13 @@ func hashOf(text string) (hash tokenHash, ok bool) {
 	if !strings.HasPrefix(text, livePrefix) && !strings.HasPrefix(text, testPrefix) {
 		return hash, false
 	}
-	// A copy on the stack: a conversion of text this long would be on the heap.
+	// A copy on the stack: converting text of this length would allocate.
 	var buf [textLength]byte
 	copy(buf[:], text)
 	return sha256.Sum256(buf[:]), true
 }
 
-// CheckCell fails on a name that cannot be the cell part of a token.
+// CheckCell reports a name that cannot be the cell part of a token.
 func CheckCell(cell string) error {
 	if len(cell) == 2 && strings.Trim(cell, base62) == "" {
 		return nil

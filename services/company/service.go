@@ -1,5 +1,5 @@
 // Package company owns companies and who may act for them: plans, components, branches, users and API tokens.
-// It authenticates callers. What a caller may do with a resource is asked of [access.Principal] elsewhere.
+// It authenticates callers; [access.Principal] tells what they may do.
 package company
 
 import (
@@ -20,24 +20,24 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Warehouses makes the default warehouse of new companies.
+// Warehouses creates the default warehouse of new companies.
 type Warehouses interface {
-	// CreateDefault queues the default warehouse of a company that has none yet, in its default branch.
+	// CreateDefault queues the insert of the default warehouse, in the default branch, for a company without one.
 	CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, name string)
 }
 
-// Config is what the service needs. DB, Warehouses and Access are required.
+// Config holds the dependencies of the service. DB, Warehouses and Access are required.
 type Config struct {
 	DB         *db.DB
 	Warehouses Warehouses
 	Pipelines  func(tx *db.Tx, company tenant.ID) // queues the deal types of a new company; nil = it gets none
-	Access     *access.Registry                   // scopes and components that there are
+	Access     *access.Registry                   // all scopes and components
 	Log        *slog.Logger
 	Cell       string // two base62 characters that name this cell in tokens; "" = c1
-	CacheSize  int    // tokens that are remembered; 0 = 50 000
+	CacheSize  int    // cached tokens; 0 = 50 000
 }
 
-// Service offers the operations of this package. It is safe for concurrent use.
+// Service manages companies, users and tokens. It is safe for concurrent use.
 type Service struct {
 	db         *db.DB
 	warehouses Warehouses
@@ -49,8 +49,7 @@ type Service struct {
 	used       *usage
 }
 
-// New makes a service. [Service.Run] and [Service.ConsumeInvalidations] are to be run beside it
-// where callers are authenticated.
+// New returns a service. A process that authenticates callers also runs [Service.Run] and [Service.ConsumeInvalidations].
 func New(cfg Config) *Service {
 	if cfg.Warehouses == nil || cfg.Access == nil {
 		panic("company.New: Warehouses and Access are required")
@@ -68,8 +67,8 @@ func New(cfg Config) *Service {
 	}
 }
 
-// Create makes a company with its components, its default branch, and the default warehouse in that branch.
-// All faults of the input come at once.
+// Create creates a company with its components, its default branch and the default warehouse in that branch. All faults of
+// the input are reported at once.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company, error) {
 	c, err := in.company(s.access, s.cell, tx.Now())
 	if err != nil {
@@ -88,7 +87,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company
 	return c, nil
 }
 
-// Get reads one company with its components.
+// Get returns a company with its components.
 func (s *Service) Get(ctx context.Context, id tenant.ID) (Company, error) {
 	return s.get(ctx, s.db, id)
 }
@@ -99,7 +98,7 @@ func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company,
 	return c, err
 }
 
-// ComponentsOf reads the components of companies; those that do not exist are left out.
+// ComponentsOf returns the components of companies. Companies that do not exist are omitted.
 func (s *Service) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
 	enabled, err := db.Map[tenant.ID, []string](ctx, s.db, sqlSelectComponents, ids)
 	if err != nil {
@@ -112,12 +111,12 @@ func (s *Service) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tenant
 	return all, nil
 }
 
-// IDs lists the next companies behind one, in the order of their ids, for those who work through all of them.
+// IDs returns the next ids of companies after one, in order, for work on all companies.
 func (s *Service) IDs(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
 	return selectIDs(ctx, s.db, after)
 }
 
-// Companies reads a page of companies.
+// Companies returns a page of companies.
 func (s *Service) Companies(ctx context.Context, by access.Caller, f Filter) (*list.Page[Company], error) {
 	page, err := items.Page(ctx, s.db, by.Company, f)
 	if err != nil {
@@ -137,12 +136,12 @@ func (s *Service) Companies(ctx context.Context, by access.Caller, f Filter) (*l
 	return page, nil
 }
 
-// Own reads the caller's company.
+// Own returns the caller's company.
 func (s *Service) Own(ctx context.Context, by access.Caller) (Company, error) {
 	return s.Get(ctx, by.Company)
 }
 
-// Archive closes a company to the API; its records stay. Archiving twice changes nothing.
+// Archive closes the API to a company and keeps its records. It is idempotent.
 func (s *Service) Archive(ctx context.Context, tx *db.Tx, by access.Caller) (Company, error) {
 	return s.change(ctx, tx, by, func(c *Company) error {
 		if c.Status != Archived {
@@ -173,13 +172,13 @@ func (s *Service) Configure(ctx context.Context, tx *db.Tx, by access.Caller, in
 	})
 }
 
-// Switch turns a component on or off.
+// Switch enables or disables a component.
 type Switch struct {
 	Component string `json:"component" required:"true" maxLength:"64" doc:"alias, such as deals"`
 	On        bool   `json:"enabled" required:"true"`
 }
 
-// SetComponent switches a component of a company. Those that are always on cannot be disabled.
+// SetComponent enables or disables a component of a company. Components that are always on cannot be disabled.
 func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller, in Switch) (Company, error) {
 	var faults apierr.Fields
 	if err := s.access.CheckComponent(in.Component); err != nil {
@@ -203,7 +202,7 @@ func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller,
 	return c, s.store(ctx, tx, &c)
 }
 
-// expected reads the caller's company and checks the caller's precondition.
+// expected reads the caller's company and checks If-Match.
 func (s *Service) expected(ctx context.Context, tx *db.Tx, by access.Caller) (Company, error) {
 	c, err := s.get(ctx, tx, by.Company)
 	if err != nil {
@@ -212,7 +211,7 @@ func (s *Service) expected(ctx context.Context, tx *db.Tx, by access.Caller) (Co
 	return c, by.Expect(c.Version)
 }
 
-// change lets mutate change the company and stores the outcome, if it differs.
+// change applies mutate to the company and stores the result if it differs.
 func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, mutate func(*Company) error) (Company, error) {
 	c, err := s.expected(ctx, tx, by)
 	if err != nil {
@@ -229,9 +228,9 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, mutat
 	return c, s.store(ctx, tx, &c)
 }
 
-// store writes the next version of a company that was read in this transaction.
+// store stores the next version of a company that this transaction has read.
 func (s *Service) store(ctx context.Context, tx *db.Tx, c *Company) error {
 	c.Touch(tx.Now())
 	updateCompany(tx, *c)
-	return s.forgetCompany(ctx, tx, *c)
+	return s.invalidateCompany(ctx, tx, *c)
 }

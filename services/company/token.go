@@ -16,7 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
-// Tiers of a token's rate.
+// Rate tiers.
 const (
 	TierStandard = "standard"
 	TierHigh     = "high"
@@ -38,7 +38,7 @@ const (
 type Token struct {
 	record.Key
 	Name        string         `json:"name"`
-	Prefix      string         `json:"prefix"` // the part of the text that may be shown
+	Prefix      string         `json:"prefix"` // public part of the token
 	Scopes      []string       `json:"scopes"`
 	ActorID     uuid.UUID      `json:"actorId"` // the technical user
 	ExpiresAt   *jsontype.Time `json:"expiresAt"`
@@ -51,14 +51,14 @@ type Token struct {
 	record.Meta
 }
 
-// CustomRate is the rate of the custom tier; 0 = unlimited in each of them.
+// CustomRate is the rate of the custom tier; a field that is 0 sets no limit.
 type CustomRate struct {
 	RefillMilli int64 `json:"refillMilli" minimum:"0" maximum:"1000000000" doc:"requests per 1000 seconds in the long run; 0 = unlimited"`
 	Burst       int32 `json:"burst" minimum:"0" maximum:"1000000" doc:"requests at once after a pause; 0 = unlimited"`
 	InFlight    int32 `json:"inFlight" minimum:"0" maximum:"1000000" doc:"requests of the company at the same time; 0 = unlimited"`
 }
 
-// NewToken is what a token is made of.
+// NewToken is the input of [Service.IssueToken].
 type NewToken struct {
 	Name         string
 	Scopes       []string
@@ -69,7 +69,7 @@ type NewToken struct {
 	CustomRate   CustomRate    // for the custom tier
 }
 
-// Issued is a token with its text, which is shown this once and stored nowhere.
+// Issued is a token with its text, which is returned once and not stored.
 type Issued struct {
 	Token
 	Text string `json:"token"`
@@ -127,7 +127,7 @@ func (in *NewToken) checkRate(faults *apierr.Fields) {
 	}
 }
 
-// IssueToken makes a token and its technical user. The answer holds the text, this once.
+// IssueToken creates a token and its technical user. Only this result holds the text of the token.
 func (s *Service) IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in NewToken) (Issued, error) {
 	if err := in.check(s.access); err != nil {
 		return Issued{}, err
@@ -149,7 +149,7 @@ func (s *Service) IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, i
 	text, hash := newSecret(t.Prefix)
 	insertToken(tx, t)
 	insertSecret(tx, t, hash)
-	return Issued{t, text}, s.forgetToken(ctx, tx, t)
+	return Issued{t, text}, s.invalidateToken(ctx, tx, t)
 }
 
 func (in *NewToken) token(c Company, actor uuid.UUID, by access.Caller, now time.Time) Token {
@@ -170,17 +170,17 @@ func (in *NewToken) token(c Company, actor uuid.UUID, by access.Caller, now time
 	return t
 }
 
-// Tokens lists the tokens of the company, newest first; revoked ones only when asked for.
+// Tokens returns the tokens of the company, newest first; revoked ones on request.
 func (s *Service) Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]Token, error) {
 	return many(ctx, s.db, scanToken, sqlSelectTokens, by.Company, withRevoked)
 }
 
-// Token reads one token.
+// Token returns a token.
 func (s *Service) Token(ctx context.Context, by access.Caller, id uuid.UUID) (Token, error) {
 	return getToken(ctx, s.db, by.Company, id)
 }
 
-// RevokeToken ends a token at once, with all its secrets. Revoking twice changes nothing.
+// RevokeToken revokes a token with all its secrets, at once. It is idempotent.
 func (s *Service) RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Token, error) {
 	t, err := getToken(ctx, tx, by.Company, id)
 	if err != nil || t.RevokedAt != nil {
@@ -192,7 +192,7 @@ func (s *Service) RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, 
 	return t, s.storeToken(ctx, tx, by, &t)
 }
 
-// Rotation asks for a new secret of a token.
+// Rotation is the input of [Service.RotateToken].
 type Rotation struct {
 	TokenID uuid.UUID
 	Overlap time.Duration // how long older secrets stay valid: 0 to 7 days
@@ -219,12 +219,12 @@ func (s *Service) RotateToken(ctx context.Context, tx *db.Tx, by access.Caller, 
 	return Issued{t, text}, err
 }
 
-// storeToken writes the next version of a token that was read in this transaction.
+// storeToken stores the next version of a token that this transaction has read.
 func (s *Service) storeToken(ctx context.Context, tx *db.Tx, by access.Caller, t *Token) error {
 	if err := by.Expect(t.Version); err != nil {
 		return err
 	}
 	t.Touch(tx.Now())
 	updateToken(tx, *t)
-	return s.forgetToken(ctx, tx, *t)
+	return s.invalidateToken(ctx, tx, *t)
 }

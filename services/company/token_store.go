@@ -77,7 +77,7 @@ func deleteSecrets(tx *db.Tx, t Token) {
 	tx.Queue(sqlDeleteSecrets, t.CompanyID, t.ID)
 }
 
-// retireSecrets ends the secrets of a token at the instant, and removes those that are over already.
+// retireSecrets lets the secrets of a token expire at a time, and deletes those that have expired.
 func retireSecrets(tx *db.Tx, t Token, now, at time.Time) {
 	tx.Queue(sqlDeleteOldSecrets, t.CompanyID, t.ID, now)
 	tx.Queue(sqlRetireSecrets, t.CompanyID, t.ID, at)

@@ -14,17 +14,17 @@ import (
 )
 
 const (
-	useEvery   = time.Minute     // lastUsedAt of a token is this exact
-	flushEvery = 5 * time.Second // how often the times are written
+	useEvery   = time.Minute     // precision of lastUsedAt of a token
+	flushEvery = 5 * time.Second // how often the times are stored
 	flushBatch = 1000
 )
 
-// The last condition keeps nodes that see the same token from writing in turns.
+// The last condition keeps nodes that see the same token from overwriting each other in turns.
 const sqlUpdateUsed = `UPDATE tokens SET last_used_at = u.used_at
 FROM unnest($1::UUID[], $2::UUID[], $3::TIMESTAMPTZ[], $4::TIMESTAMPTZ[]) AS u(company_id, id, used_at, stale)
 WHERE tokens.company_id = u.company_id AND tokens.id = u.id AND (tokens.last_used_at IS NULL OR tokens.last_used_at <= u.stale)`
 
-// lastUse is the last time of use that is stored, or about to be.
+// lastUse is the last time of use that is stored or queued.
 type lastUse struct{ at atomic.Int64 }
 
 func newLastUse(at *time.Time) *lastUse {
@@ -35,7 +35,7 @@ func newLastUse(at *time.Time) *lastUse {
 	return u
 }
 
-// usage gathers times of use, so that requests do not wait for their being written.
+// usage collects times of use, so that requests do not wait until they are stored.
 type usage struct {
 	mu      sync.Mutex
 	pending map[useKey]time.Time
@@ -48,7 +48,7 @@ type useKey struct {
 
 func newUsage() *usage { return &usage{pending: map[useKey]time.Time{}} }
 
-// touch notes a use once a minute; else it costs one atomic read.
+// touch records a use at most once a minute; otherwise it costs one atomic load.
 func (u *usage) touch(k *known, now time.Time) {
 	last, at := k.use.at.Load(), now.UnixMicro()
 	if at-last < useEvery.Microseconds() || !k.use.at.CompareAndSwap(last, at) {
@@ -67,7 +67,7 @@ func (u *usage) take() map[useKey]time.Time {
 	return taken
 }
 
-// Run writes when tokens were last used until ctx ends, and once more then.
+// Run stores the last use of tokens periodically until ctx ends, and once more at the end.
 func (s *Service) Run(ctx context.Context) error {
 	ticker := time.NewTicker(flushEvery)
 	defer ticker.Stop()
@@ -84,7 +84,7 @@ func (s *Service) Run(ctx context.Context) error {
 	}
 }
 
-// flushUsage loses times that cannot be written: the next use of the token, a minute later, brings a newer one.
+// flushUsage drops times that cannot be stored: the next use of the token, a minute later, is stored instead.
 func (s *Service) flushUsage(ctx context.Context) {
 	taken := s.used.take()
 	var companies, tokens []uuid.UUID
@@ -94,7 +94,7 @@ func (s *Service) flushUsage(ctx context.Context) {
 			return
 		}
 		if err := s.writeUsage(ctx, companies, tokens, at, stale); err != nil {
-			s.log.WarnContext(ctx, "times of last use not written", "error", err, "tokens", len(tokens))
+			s.log.WarnContext(ctx, "last use of tokens not stored", "error", err, "tokens", len(tokens))
 		}
 		companies, tokens, at, stale = nil, nil, nil, nil
 	}

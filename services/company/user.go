@@ -34,7 +34,7 @@ type User struct {
 	record.Meta
 }
 
-// Person is what events tell of a user.
+// Person is the part of a user that events contain.
 type Person struct {
 	Email  *string `json:"email"` // unique in the company
 	Name   *string `json:"name"`
@@ -45,7 +45,7 @@ type Person struct {
 var users = resource.Of[User]("users", "USER").OnConstraint("users_email_key",
 	apierr.StateConflict("USER_EMAIL_TAKEN", "another user of the company has this email: invite with another one, or activate the existing user"))
 
-// Invitation is what a user is made of.
+// Invitation is the input of [Service.InviteUser].
 type Invitation struct {
 	Email string `json:"email" required:"true" minLength:"1" maxLength:"254" format:"email" doc:"unique in the company, compared in lower case"`
 	Name  string `json:"name" maxLength:"255"`
@@ -68,7 +68,7 @@ func (in *Invitation) check() error {
 	return faults.Err()
 }
 
-// InviteUser adds a user who is yet to be activated, and raises user.invited.
+// InviteUser adds a user in status invited and raises user.invited.
 func (s *Service) InviteUser(ctx context.Context, tx *db.Tx, by access.Caller, in Invitation) (User, error) {
 	if err := in.check(); err != nil {
 		return User{}, err
@@ -79,22 +79,22 @@ func (s *Service) InviteUser(ctx context.Context, tx *db.Tx, by access.Caller, i
 	return users.Create(ctx, tx, by, User{Person: Person{Email: &in.Email, Name: &in.Name, Role: &in.Role, Status: UserInvited}}, userInvited)
 }
 
-// User reads a user.
+// User returns a user.
 func (s *Service) User(ctx context.Context, by access.Caller, id uuid.UUID) (User, error) {
 	return users.Get(ctx, s.db, by.Company, id)
 }
 
-// ActivateUser lets a user work, for the first time or again, and raises user.activated.
+// ActivateUser activates an invited or blocked user and raises user.activated.
 func (s *Service) ActivateUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (User, error) {
 	return setUserStatus(ctx, tx, by, id, UserActive, userActivated)
 }
 
-// BlockUser keeps a user out and raises user.blocked.
+// BlockUser blocks a user and raises user.blocked.
 func (s *Service) BlockUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (User, error) {
 	return setUserStatus(ctx, tx, by, id, UserBlocked, userBlocked)
 }
 
-// setUserStatus changes nothing and raises nothing when the user has the status already.
+// setUserStatus does nothing if the user already has the status.
 func setUserStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, status string, raised event.Event[User]) (User, error) {
 	return users.Change(ctx, tx, by, id, func(before User, u *User) error {
 		if u.IsTechnical && before.Status != status {
@@ -108,15 +108,14 @@ func setUserStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUI
 var sqlSelectUsers = "SELECT " + record.PlanOf[User]().SelectList("") + ` FROM users
 WHERE company_id = $1 AND (NOT is_technical OR $2) ORDER BY name ASC NULLS LAST, id`
 
-// Users lists the users of the company by name. Technical ones come only when asked for.
+// Users returns the users of the company by name; technical ones on request.
 func (s *Service) Users(ctx context.Context, by access.Caller, withTechnical bool) ([]User, error) {
 	return all[User](ctx, s.db, sqlSelectUsers, by.Company, withTechnical)
 }
 
 const sqlSelectUserNames = `SELECT id, COALESCE(name, '') FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
-// UserNames gives the display names of users by id; ids of nobody, and technical users, are left out.
-// A user without a name has "".
+// UserNames returns the display names of users by id, "" for a user without a name. Unknown ids and technical users are omitted.
 func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
 	names, err := db.Map[uuid.UUID, string](ctx, q, sqlSelectUserNames, company, ids)
 	if err != nil {
@@ -127,7 +126,7 @@ func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID
 
 const sqlSelectKnownUsers = `SELECT id FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
-// KnownUsers tells which of the ids are users of the company; technical users are left out.
+// KnownUsers returns those ids that are users of the company. Technical users are omitted.
 func (s *Service) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := q.Query(ctx, sqlSelectKnownUsers, company, ids)
 	if err != nil {
