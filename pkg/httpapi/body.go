@@ -26,6 +26,7 @@ type body struct {
 	length  int  // Content-Length; -1 if chunked
 	expects bool // the client waits for 100 Continue
 	done    bool // the connection is at the start of the next request
+	broken  bool // reading has failed: the start of the next request is unknown
 }
 
 var errBodyTooLarge = errors.New("the body exceeds the limit")
@@ -48,6 +49,7 @@ func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
 	var buf bytes.Buffer
 	buf.Grow(min(max(b.length, 0)+bytes.MinRead, firstBuffer))
 	n, err := buf.ReadFrom(io.LimitReader(b.stream, int64(limit)+1))
+	b.broken = err != nil
 	switch {
 	case n > int64(limit):
 		return nil, errBodyTooLarge
@@ -85,7 +87,7 @@ func (b *body) finish() {
 
 // skip discards the rest of a small body that has already arrived.
 func (b *body) skip() bool {
-	if b.length > maxSkip || b.expects || b.stream == nil || b.rc.Response.ConnectionClose() {
+	if b.broken || b.length > maxSkip || b.expects || b.stream == nil || b.rc.Response.ConnectionClose() {
 		return false
 	}
 	if err := b.rc.Conn().SetReadDeadline(time.Now().Add(skipTime)); err != nil {

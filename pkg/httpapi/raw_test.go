@@ -270,6 +270,35 @@ func TestBodiesThatDoNotArrive(t *testing.T) {
 	}
 }
 
+// After a broken chunk nobody knows where the next request starts: the client and the server may disagree.
+func TestNothingIsReadBehindABrokenChunk(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	f.enter = func(context.Context, int) { t.Error("an operation got a broken body") }
+	address := f.listen()
+	next := head("GET", "/open", "all") + "\r\n"
+	for name, body := range map[string]string{
+		"no size":            "zz\r\n0\r\n\r\n",
+		"negative size":      "-1\r\n0\r\n\r\n",
+		"longer than stated": "1\r\n{}\r\n0\r\n\r\n",
+		"no line end":        "2\r\n{}0\r\n\r\n",
+		"one byte too many":  "2\r\n{}x0\r\n\r\n", // what follows the byte looks like the last chunk
+		"broken trailer":     "2\r\n{}\r\n0\r\nno colon\r\n\r\n",
+	} {
+		for token, status := range map[string]int{"all": 400, "nobody": 401} { // read by the operation; skipped
+			t.Run(name+" of "+token, func(t *testing.T) {
+				t.Parallel()
+				c := dial(t, address)
+				c.send("%s\r\n%s%s", head("POST", "/things", token, "Transfer-Encoding: chunked"), body, next)
+				got := c.answer()
+				got.is(t, status, "")
+				require.True(t, got.Close, "the client must not expect another answer")
+				c.isClosed()
+			})
+		}
+	}
+}
+
 func TestSlowHeaders(t *testing.T) {
 	t.Parallel()
 	address := setup(t, func(c *httpapi.Config) { c.HeaderTimeout = 300 * time.Millisecond }).listen()
