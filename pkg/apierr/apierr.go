@@ -99,11 +99,20 @@ func InvalidField(field, code, format string, args ...any) *Error {
 	return Invalid(f...)
 }
 
-// Fields collects the faults of one input so that all are reported at once.
+// MaxListed is how many faults a response lists: a short request can break thousands of rules.
+const MaxListed = 100
+
+// Fields collects the faults of one input so that they are reported at once: at most one more than a response lists.
 type Fields []Field
 
-// Add adds an error. The message is prefixed with the field.
+// Full reports whether there are more faults than a response lists, so that looking for others is of no use.
+func (f Fields) Full() bool { return len(f) > MaxListed }
+
+// Add adds an error, unless f is full. The message is prefixed with the field.
 func (f *Fields) Add(field, code, format string, args ...any) {
+	if f.Full() {
+		return
+	}
 	*f = append(*f, Field{Field: field, Code: code, Message: field + ": " + fmt.Sprintf(format, args...)})
 }
 

@@ -78,10 +78,11 @@ type Config struct {
 	Admin     *Admin                 // makes this the admin API; nil = the external API
 	Lists     *list.Node             // serves the lists; nil = each request counts by itself, without limits
 
-	PublicURL      string        // scheme and host of links in responses; "" makes them relative
-	HeaderTimeout  time.Duration // for reading the request line and headers; default 10 s. Bodies have until Timeout.
-	MaxConnections int           // open connections; 0 = no limit
-	MaxPerAddress  int           // open connections from one address outside Proxies; 0 = no limit
+	ThreadTime     func() time.Duration // processor time of the current thread; default the clock of the operating system
+	PublicURL      string               // scheme and host of links in responses; "" makes them relative
+	HeaderTimeout  time.Duration        // for reading the request line and headers; default 10 s. Bodies have until Timeout.
+	MaxConnections int                  // open connections; 0 = no limit
+	MaxPerAddress  int                  // open connections from one address outside Proxies; 0 = no limit
 }
 
 // API is the server of one API.
@@ -152,6 +153,9 @@ func New(cfg Config) *API {
 	cfg.HeaderTimeout = cmp.Or(cfg.HeaderTimeout, headerTimeout)
 	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
 	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
+	if cfg.ThreadTime == nil {
+		cfg.ThreadTime = threadTime
+	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -303,6 +307,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	defer cancel()
 	r := &request{api: a, fc: fc, op: o, in: incomingOf(fc)}
 	defer r.close()
+	defer r.settle()
 	defer func() {
 		if p := recover(); p != nil {
 			r.releaseKey(ctx) // a repeat must not wait for the lease of a finished request

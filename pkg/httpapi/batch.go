@@ -334,6 +334,7 @@ func (b *batch[F, T]) update(index int, item batchItem) (func(context.Context, *
 
 // bind validates the body of an item and decodes it.
 func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffix string, into any) error {
+	defer b.call.req.processing()()
 	tree, err := parseJSON(item.Body)
 	if err != nil {
 		return fmt.Errorf("parse the body of an item: %w", err) // it was valid as a part of the request
@@ -345,9 +346,11 @@ func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffi
 		}
 		body["sku"] = item.SKU
 	}
-	tree = c.value("body", derivedBody(c.reg, fields, suffix), tree, 4)
+	tree = c.value("body", derivedBody(c.reg, fields, suffix), tree)
 	for _, name := range c.ignored {
-		b.ignored = append(b.ignored, fmt.Sprintf("items[%d].%s", index, name))
+		if len(b.ignored) <= apierr.MaxListed {
+			b.ignored = append(b.ignored, fmt.Sprintf("items[%d].%s", index, name))
+		}
 		if b.call.req.strict() {
 			c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
 		}

@@ -1,17 +1,14 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -198,7 +195,7 @@ func (b *binder) bindParams(r params, c *checker, in reflect.Value) {
 			continue
 		}
 		before := len(c.faults)
-		v := c.value(p.name, p.schema, paramValue(p.schema, text), 1)
+		v := c.value(p.name, p.schema, paramValue(p.schema, text))
 		if len(c.faults) > before {
 			continue
 		}
@@ -208,7 +205,7 @@ func (b *binder) bindParams(r params, c *checker, in reflect.Value) {
 	}
 	for name := range r.queryNames() {
 		if !b.known[name] && !b.prefixed(name) {
-			c.ignored = append(c.ignored, name)
+			c.ignore(name)
 		}
 	}
 }
@@ -234,7 +231,7 @@ func (b *binder) bindKeyed(r params, c *checker, into reflect.Value, p param) {
 		case twice:
 			c.faults.Add(arg.name, apierr.Conflict, "is a duplicate; send it once")
 		default:
-			values[key] = fmt.Sprint(c.value(arg.name, p.schema.AdditionalProperties.(*huma.Schema), text, 1)) //nolint:errcheck,forcetypeassert // of a map of strings
+			values[key] = fmt.Sprint(c.value(arg.name, p.schema.AdditionalProperties.(*huma.Schema), text)) //nolint:errcheck,forcetypeassert // of a map of strings
 		}
 	}
 	if len(values) > 0 {
@@ -308,7 +305,7 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 	if len(r.body) == 0 {
 		switch {
 		case !b.bodyOpt:
-			c.faults.Add("body", apierr.Required, "is required: send a JSON object")
+			c.faults.Add(bodyField, apierr.Required, "is required: send a JSON object")
 			return nil
 		case target.Kind() == reflect.Pointer:
 			return nil
@@ -316,21 +313,15 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 		r.body = []byte("{}") // with its defaults
 	}
 	tree, err := r.bodyTree()
-	var twice duplicateKeysError
-	if errors.As(err, &twice) {
-		for _, path := range twice {
-			c.faults.Add(path, apierr.Conflict, "is a duplicate key; send it once")
-		}
+	defer r.processing()()
+	if f, invalid := apierr.As(err); invalid {
+		c.faults = append(c.faults, f.Fields...)
 		return nil
 	}
-	if err != nil {
-		c.faults.Add("body", apierr.Format, "%s", err.Error())
-		return nil
-	}
-	tree = c.value("", b.schema, tree, 1)
+	tree = c.value("", b.schema, tree)
 	for i, f := range c.faults {
 		if f.Field == "" {
-			c.faults[i].Field, c.faults[i].Message = "body", "body"+f.Message
+			c.faults[i].Field, c.faults[i].Message = bodyField, bodyField+f.Message
 		}
 	}
 	if len(c.faults) > 0 {
@@ -351,30 +342,9 @@ func (b *binder) bindBody(r *request, c *checker, in reflect.Value) error {
 			c.faults.Add(typeErr.Field, apierr.Type, "has the wrong type")
 			return nil
 		}
-		c.faults.Add("body", apierr.Format, "%s", err.Error())
+		c.faults.Add(bodyField, apierr.Format, "%s", err.Error())
 	}
 	return nil
-}
-
-// parseJSON reads one JSON value and rejects trailing data.
-func parseJSON(raw []byte) (any, error) {
-	if !utf8.Valid(raw) {
-		return nil, fmt.Errorf("is not valid JSON: must be UTF-8")
-	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, fmt.Errorf("is not valid JSON: %s at byte %d", syntax.Error(), syntax.Offset)
-		}
-		return nil, fmt.Errorf("is not valid JSON: unexpected end of input")
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("must be a single JSON value: remove the data after it")
-	}
-	return v, checkKeys(raw, v)
 }
 
 // versionPattern is what If-Match may be.

@@ -12,7 +12,7 @@ import (
 
 // errorDocs are the codes that any operation may return; domains declare their own in [Config].
 var errorDocs = []apierr.Doc{
-	{Status: 400, Code: "VALIDATION_ERROR", Advice: "The body, a parameter or a header is not valid. errors lists up to 100 fields with the rule that each breaks; meta.unlistedErrors counts the rest. Correct them and retry."},
+	{Status: 400, Code: "VALIDATION_ERROR", Advice: "The body, a parameter or a header is not valid. errors lists up to 100 fields with the rule that each breaks; meta.unlistedErrors is at least 1 if there are more. Correct them and retry."},
 	{Status: 401, Code: "AUTH_API_TOKEN_INVALID", Advice: "The token is missing, unknown or revoked, or the client's address is not on the token's allow-list. Send Authorization: Bearer with a valid token."},
 	{Status: 401, Code: "AUTH_API_TOKEN_EXPIRED", Advice: "The token has expired. Request a new one from the company."},
 	{Status: 401, Code: "COMPANY_ARCHIVED", Advice: "The company is archived; its data is no longer accessible."},

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -27,7 +26,7 @@ type ErrorResponse struct {
 	Message    errorMessage   `json:"message" doc:"for developers: an array of strings for 400, a string otherwise"`
 	Error      string         `json:"error" doc:"reason phrase of the status"`
 	Meta       map[string]any `json:"meta" doc:"details; the keys depend on code"`
-	Errors     []apierr.Field `json:"errors,omitempty" doc:"only for 400: the first 100 errors, in the order of message; meta.unlistedErrors counts the rest"`
+	Errors     []apierr.Field `json:"errors,omitempty" doc:"only for 400: the first 100 errors, in the order of message; meta.unlistedErrors is at least 1 if there are more"`
 	RequestID  string         `json:"requestId"`
 	Timestamp  jsontype.Time  `json:"timestamp"`
 	Path       string         `json:"path"`
@@ -100,16 +99,15 @@ func (a *API) docURL(code string) string {
 	return a.cfg.PublicURL + a.of.base + "/docs/errors#" + code
 }
 
-// Limits of an error body: a short request can break thousands of rules, and each fault repeats the path of its field.
+// Limits of a fault in an error body: each repeats the path of its field.
 const (
-	maxFaults     = 100
 	maxFaultField = 256  // bytes
 	maxFaultText  = 1024 // bytes
 )
 
 // cutFaults returns the faults that a response lists, and the number of those left out.
 func cutFaults(all []apierr.Field) (listed []apierr.Field, unlisted int) {
-	listed = slices.Clone(all[:min(len(all), maxFaults)])
+	listed = slices.Clone(all[:min(len(all), apierr.MaxListed)])
 	for i := range listed {
 		listed[i].Field = cutText(listed[i].Field, maxFaultField)
 		listed[i].Message = cutText(listed[i].Message, maxFaultText)
@@ -175,7 +173,7 @@ func messageOf(f *apierr.Error, listed []apierr.Field, unlisted int) errorMessag
 		m.texts = append(m.texts, field.Message)
 	}
 	if unlisted > 0 {
-		m.texts = append(m.texts, fmt.Sprintf("%d more errors are not listed; correct the listed ones first", unlisted))
+		m.texts = append(m.texts, "there are more errors; correct the listed ones first")
 	}
 	if len(m.texts) == 0 {
 		m.texts = []string{f.Message}

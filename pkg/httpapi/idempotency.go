@@ -238,7 +238,9 @@ func (r *request) fingerprint() []byte {
 	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))
 	body := r.body
 	if len(body) > 0 {
-		if tree, err := r.bodyTree(); err == nil {
+		tree, err := r.bodyTree()
+		defer r.processing()()
+		if err == nil {
 			if canonical, err := json.Marshal(tree); err == nil {
 				body = canonical
 			}

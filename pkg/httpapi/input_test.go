@@ -61,15 +61,22 @@ func TestBrokenBodies(t *testing.T) {
 	f := setup(t)
 	for body, code := range map[string]string{
 		`{`: "FORMAT", `{"count":1`: "FORMAT", `{"count":1}}`: "FORMAT", `{"count":1}{}`: "FORMAT", `{"count":01}`: "FORMAT", `{'count':1}`: "FORMAT",
-		`{"count":1,}`: "FORMAT", `{"count":NaN}`: "FORMAT", `nonsense`: "FORMAT", ` `: "FORMAT", "\x00": "FORMAT", "{\"color\":\"\x01\"}": "FORMAT",
-		"{\"color\":\"\xff\"}": "FORMAT", "\ufeff{}": "FORMAT",
+		`{"count":1,}`: "FORMAT", `nonsense`: "FORMAT", ` `: "FORMAT", "\x00": "FORMAT", "\ufeff{}": "FORMAT",
 		`[]`: "TYPE", `"text"`: "TYPE", `1`: "TYPE", `null`: "TYPE", `true`: "TYPE",
 	} {
 		require.Equal(t, map[string]string{"body": code}, f.echoOf(body).faults(t), "%q", body)
 	}
+	for body, field := range map[string]string{
+		"{\"color\":\"\x01\"}": "color", "{\"color\":\"\xff\"}": "color", `{"color":"\x"}`: "color", `{"count":NaN}`: "count",
+		`{"note":"\ud800"}`: "note", `{"note":"\udc00 low"}`: "note", `{"note":"\ud800\u0041"}`: "note",
+		`{"nested":{"tags":["a","b\uDFFF"]}}`: "nested.tags[1]", `{"nested":{"free":{"0":"\ud800"}}}`: "nested.free.0", `{"free":{"\ud800":1}}`: "free",
+	} {
+		require.Equal(t, map[string]string{field: "FORMAT"}, f.echoOf(body).faults(t), "%q", body)
+	}
+	f.echoOf(`{"note":"\ud83d\ude00"}`).is(t, 200, "")
 	require.Equal(t, map[string]string{"body": "REQUIRED"}, f.do(request{method: "POST", path: "/things/echo"}).faults(t))
 	got := f.echoOf(`{"count":1,]`)
-	require.Contains(t, got.body["message"].([]any)[0], "at byte 12")
+	require.Contains(t, got.body["message"].([]any)[0], "at byte 11")
 }
 
 func TestNullAndAbsent(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -41,7 +42,9 @@ type request struct {
 	call    Call
 	held    *claim // holds the key of the request in this process
 	release func()
-	ignored []string // unknown fields and parameters
+	ignored []string     // unknown fields and parameters
+	paid    int          // units of the rate limit
+	used    atomic.Int64 // processor time in nanoseconds; a group commit encodes in another goroutine
 }
 
 func (r *request) close() {
@@ -145,7 +148,7 @@ func (r *request) limit(context.Context) error {
 	}
 	release, ok := r.api.cfg.Limiter.Acquire(r.call.Principal)
 	if !ok {
-		r.api.cfg.Limiter.Refund(r.call.Principal, 1) // a rejected request consumes no tokens
+		r.refund()
 		rateLimited.WithLabelValues(limitInFlight).Inc()
 		return rateFault(ratelimit.Decision{Limit: r.call.Rate.InFlight, RetryAfterSeconds: 1}, "the company has too many requests in flight")
 	}
@@ -155,6 +158,9 @@ func (r *request) limit(context.Context) error {
 
 func (r *request) allow(cost int) error {
 	d := r.api.cfg.Limiter.Allow(r.call.Principal, cost)
+	if d.OK {
+		r.paid += cost
+	}
 	r.rateHeaders(d)
 	if !d.OK {
 		rateLimited.WithLabelValues(limitToken).Inc()
@@ -163,16 +169,24 @@ func (r *request) allow(cost int) error {
 	return nil
 }
 
-// charge takes what a request costs beyond that of a simple one, once its body is known. A refused request costs nothing.
+// charge takes what a request costs beyond that of a simple one, once its body is known. A refused request costs only the
+// processor time that reading it has taken.
 func (r *request) charge(more int) error {
 	if more == 0 {
 		return nil
 	}
 	err := r.allow(more)
 	if err != nil {
-		r.api.cfg.Limiter.Refund(r.call.Principal, 1)
+		r.refund()
 	}
 	return err
+}
+
+// refund returns what a request has paid that another limit refuses.
+func (r *request) refund() {
+	d := r.api.cfg.Limiter.Refund(r.call.Principal, r.paid)
+	r.paid = 0
+	r.rateHeaders(d)
 }
 
 func rateFault(d ratelimit.Decision, why string) error {
@@ -187,7 +201,7 @@ func rateFault(d ratelimit.Decision, why string) error {
 // rateWindow is the window, in seconds, that the quota of RateLimit-Policy counts for.
 const rateWindow = int(access.RateWindow / time.Second)
 
-// rateHeaders tells a caller how much of the rate is left. One without a limit has none to be told of.
+// rateHeaders tells callers with a rate limit what the request costs and how much is left.
 func (r *request) rateHeaders(d ratelimit.Decision) {
 	if d.Unlimited {
 		return
@@ -195,6 +209,7 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 	quota := r.call.Rate.PerWindow()
 	r.fc.Set("X-RateLimit-Limit", strconv.Itoa(d.Limit))
 	r.fc.Set("X-RateLimit-Remaining", strconv.Itoa(d.Remaining))
+	r.fc.Set("X-RateLimit-Cost", strconv.Itoa(r.cost()))
 	r.fc.Set("X-RateLimit-Reset", strconv.Itoa(d.ResetSeconds))
 	r.fc.Set("RateLimit-Policy", `"default";q=`+strconv.Itoa(quota)+`;w=`+strconv.Itoa(rateWindow))
 	r.fc.Set("RateLimit", `"default";r=`+strconv.Itoa(d.Remaining)+`;t=`+strconv.Itoa(d.ResetSeconds))
@@ -285,6 +300,7 @@ func (r *request) queryNames() map[string]string { return r.fc.Queries() }
 // bodyTree reads the body once, for the fingerprint and for validation.
 func (r *request) bodyTree() (any, error) {
 	if !r.parsed {
+		defer r.processing()()
 		r.tree, r.treeErr = parseJSON(r.body)
 		r.parsed = true
 	}

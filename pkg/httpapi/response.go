@@ -66,6 +66,9 @@ func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 	}
 	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
+		if call.req != nil {
+			defer call.req.processing()()
+		}
 		var err error
 		if resp.body, err = marshal(reply.Body); err != nil {
 			return nil, err
@@ -150,6 +153,9 @@ func (r *request) write(resp *response) {
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
+	if len(resp.body) > minCompressed {
+		defer r.processing()()
+	}
 	send(r.fc, resp.body)
 }
 

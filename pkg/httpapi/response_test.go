@@ -21,6 +21,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
 func TestRouteErrors(t *testing.T) {
@@ -169,12 +170,77 @@ func TestRateHeaders(t *testing.T) {
 	require.Equal(t, `"default";q=1200;w=60`, bad.Header.Get("RateLimit-Policy"))
 }
 
+// slowProcessor is a processor on which each part of the work of a request takes this long.
+func slowProcessor(part *time.Duration) func(*httpapi.Config) {
+	var now time.Duration
+	var mu sync.Mutex
+	ended := true
+	return func(c *httpapi.Config) {
+		at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+		c.Limiter = ratelimit.New(ratelimit.Config{Now: func() time.Time { return at }})
+		c.ThreadTime = func() time.Duration {
+			mu.Lock()
+			defer mu.Unlock()
+			if ended = !ended; ended {
+				now += *part
+			}
+			return now
+		}
+	}
+}
+
+func TestATokenPaysForProcessorTime(t *testing.T) {
+	t.Parallel()
+	part := 25 * time.Millisecond
+	f := setup(t, slowProcessor(&part))
+	f.token("standard", func(p *access.Principal) { p.Rate = access.Rate{Limit: 120, RefillPerSecond: 20, InFlight: 1} })
+	tell := func(got response) [3]string {
+		return [3]string{got.Header.Get("X-RateLimit-Cost"), got.Header.Get("X-RateLimit-Remaining"), got.Header.Get("RateLimit")}
+	}
+	echo := func(body string, headers ...string) response {
+		return f.do(request{method: "POST", path: "/things/echo", token: "standard", body: body, headers: pairs(headers)})
+	}
+	read := f.do(request{method: "GET", path: "/things/" + uuid.NewString(), token: "standard"})
+	read.is(t, 404, "THING_NOT_FOUND")
+	require.Equal(t, [3]string{"1", "119", `"default";r=119;t=1`}, tell(read), "no part was measured")
+
+	short := 3 * time.Millisecond
+	part, short = short, part
+	got := echo(`{"count":1}`)
+	got.is(t, 200, "")
+	require.Equal(t, [3]string{"1", "118", `"default";r=118;t=1`}, tell(got), "a request pays for 10 ms")
+
+	part = short
+	got = echo(`{"count":1}`)
+	got.is(t, 200, "")
+	require.Equal(t, [3]string{"8", "110", `"default";r=110;t=1`}, tell(got), "75 ms: parsing, validation and encoding; 110.5 remain")
+	got = echo(`{"count":"x"}`)
+	got.is(t, 400, "VALIDATION_ERROR")
+	require.Equal(t, [3]string{"5", "105", `"default";r=105;t=1`}, tell(got), "50 ms, although it failed")
+	key := uuid.NewString()
+	got = echo(`{"count":1}`, keyHeader, key)
+	require.Equal(t, [3]string{"10", "95", `"default";r=95;t=2`}, tell(got), "the fingerprint of the request costs, too")
+	got = echo(`{"count":1}`, keyHeader, key)
+	require.Equal(t, "true", got.Header.Get("X-Idempotent-Replayed"))
+	require.Equal(t, [3]string{"5", "90", `"default";r=90;t=2`}, tell(got))
+
+	part = 10 * time.Second
+	got = echo(`{"count":1}`)
+	got.is(t, 200, "")
+	require.Equal(t, "3000", got.Header.Get("X-RateLimit-Cost"))
+	require.Equal(t, "0", got.Header.Get("X-RateLimit-Remaining"))
+	got = echo(`{"count":1}`)
+	got.is(t, 429, "RATE_LIMIT_EXCEEDED")
+	require.Equal(t, "146", got.Header.Get("Retry-After"), "2909.5 units below zero, at 20 units a second")
+	require.Equal(t, "0", got.Header.Get("X-RateLimit-Cost"))
+}
+
 func TestCallersWithoutALimitGetNoRateHeaders(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
 	got := f.do(request{method: "GET", path: "/open"}) // its token is unlimited
 	got.is(t, 200, "")
-	for _, name := range []string{"X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy"} {
+	for _, name := range []string{"X-RateLimit-Cost", "X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "RateLimit", "RateLimit-Policy"} {
 		require.Empty(t, got.Header.Values(name), name)
 	}
 }

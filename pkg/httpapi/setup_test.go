@@ -257,7 +257,7 @@ func setup(t *testing.T, edit ...func(*httpapi.Config)) *kit {
 
 // serve makes the API.
 func (f *kit) serve() {
-	cfg := httpapi.Config{DB: f.db, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1"}
+	cfg := httpapi.Config{DB: f.db, Auth: f, Limiter: ratelimit.New(ratelimit.Config{}), Release: "7.1", ThreadTime: func() time.Duration { return 0 }}
 	for _, e := range f.edit {
 		e(&cfg)
 	}

@@ -23,24 +23,25 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
-const (
-	maxDepth     = 20  // nesting levels of a JSON body
-	defaultItems = 500 // entries of an array without a bound in its schema
-)
+// defaultItems bounds an array without a bound in its schema.
+const defaultItems = 500
 
-// checker validates an input against the schema in the API description. It reports all faults and normalizes values:
-// strings are trimmed, numbers have no exponent. See docs/reference/conventions.md#null-and-absent.
+// checker validates an input against the schema in the API description. It reports the faults, up to more than a response lists,
+// and normalizes values: strings are trimmed, numbers have no exponent. See docs/reference/conventions.md#null-and-absent.
 type checker struct {
 	reg     huma.Registry
 	faults  apierr.Fields
-	ignored []string // unknown fields
+	ignored []string // unknown fields: as many as a response can list
+}
+
+func (c *checker) ignore(name string) {
+	if len(c.ignored) <= apierr.MaxListed {
+		c.ignored = append(c.ignored, name)
+	}
 }
 
 // value validates v at path and returns its normalized form.
-func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
-	if c.tooDeep(path, v, depth) {
-		return v
-	}
+func (c *checker) value(path string, s *huma.Schema, v any) any {
 	for s.Ref != "" {
 		s = c.reg.SchemaFromRef(s.Ref)
 	}
@@ -60,25 +61,13 @@ func (c *checker) value(path string, s *huma.Schema, v any, depth int) any {
 			c.wrongType(path, "true or false", v)
 		}
 	case huma.TypeArray:
-		return c.array(path, s, v, depth)
+		return c.array(path, s, v)
 	case huma.TypeObject:
-		return c.object(path, s, v, depth)
+		return c.object(path, s, v)
 	default:
-		c.free(path, v, depth)
+		c.free(path, v)
 	}
 	return v
-}
-
-// tooDeep counts objects and arrays as levels, not the values in them.
-func (c *checker) tooDeep(path string, v any, depth int) bool {
-	switch v.(type) {
-	case map[string]any, []any:
-		if depth > maxDepth {
-			c.faults.Add(path, apierr.Max, "must be nested at most %d levels deep", maxDepth)
-			return true
-		}
-	}
-	return false
 }
 
 func (c *checker) wrongType(path, want string, v any) {
@@ -261,7 +250,7 @@ func plainDecimal(text string) (plain string, decimals int, err error) {
 	return mantissa, len(places), nil
 }
 
-func (c *checker) array(path string, s *huma.Schema, v any, depth int) any {
+func (c *checker) array(path string, s *huma.Schema, v any) any {
 	items, ok := v.([]any)
 	if !ok {
 		c.wrongType(path, "an array", v)
@@ -279,12 +268,15 @@ func (c *checker) array(path string, s *huma.Schema, v any, depth int) any {
 		c.faults.Add(path, apierr.Min, "must have at least %d entries", *s.MinItems)
 	}
 	for i, item := range items {
-		items[i] = c.value(path+"["+strconv.Itoa(i)+"]", s.Items, item, depth+1)
+		if c.faults.Full() {
+			break
+		}
+		items[i] = c.value(path+"["+strconv.Itoa(i)+"]", s.Items, item)
 	}
 	return items
 }
 
-func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
+func (c *checker) object(path string, s *huma.Schema, v any) any {
 	obj, ok := v.(map[string]any)
 	if !ok {
 		c.wrongType(path, "an object", v)
@@ -304,7 +296,10 @@ func (c *checker) object(path string, s *huma.Schema, v any, depth int) any {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(obj)) {
-		v, keep := c.property(join(path, name), s, name, obj[name], depth)
+		if c.faults.Full() {
+			break
+		}
+		v, keep := c.property(join(path, name), s, name, obj[name])
 		if obj[name] = v; !keep {
 			delete(obj, name)
 		}
@@ -332,19 +327,19 @@ func defaultOf(s *huma.Schema) any {
 }
 
 // property checks one property; keep is false for one that the schema does not have.
-func (c *checker) property(path string, s *huma.Schema, name string, v any, depth int) (normal any, keep bool) {
+func (c *checker) property(path string, s *huma.Schema, name string, v any) (normal any, keep bool) {
 	if p, known := s.Properties[name]; known {
-		return c.value(path, p, v, depth+1), true
+		return c.value(path, p, v), true
 	}
 	if of, isMap := s.AdditionalProperties.(*huma.Schema); isMap {
 		if rule, ok := s.Extensions[jsontype.PropertyNames].(*huma.Schema); ok {
 			c.propertyName(path, rule, name)
 		}
-		return c.value(path, of, v, depth+1), true
+		return c.value(path, of, v), true
 	}
-	c.free(path, v, depth+1)
+	c.free(path, v)
 	if len(s.Properties) > 0 {
-		c.ignored = append(c.ignored, path)
+		c.ignore(path)
 		return v, false
 	}
 	return v, true
@@ -365,8 +360,8 @@ func (c *checker) propertyName(path string, rule *huma.Schema, name string) {
 }
 
 // free checks only the bounds of a value that has no schema.
-func (c *checker) free(path string, v any, depth int) {
-	if c.tooDeep(path, v, depth) {
+func (c *checker) free(path string, v any) {
+	if c.faults.Full() {
 		return
 	}
 	switch v := v.(type) {
@@ -376,11 +371,11 @@ func (c *checker) free(path string, v any, depth int) {
 			return
 		}
 		for i, item := range v {
-			c.free(path+"["+strconv.Itoa(i)+"]", item, depth+1)
+			c.free(path+"["+strconv.Itoa(i)+"]", item)
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			c.free(join(path, name), v[name], depth+1)
+			c.free(join(path, name), v[name])
 		}
 	}
 }

@@ -88,7 +88,7 @@ type bucket struct {
 	limit   float64 // of the token, over all nodes
 	refill  float64 // per second, over all nodes
 	share   float64 // of limit and refill; this node's share
-	tokens  float64 // negative after a request that costs more than the capacity of the bucket
+	tokens  float64 // negative after requests that cost more than was left
 	at      time.Time
 	seen    time.Time
 
@@ -99,7 +99,7 @@ type bucket struct {
 }
 
 // Allow takes the cost of a request from the bucket of the caller's token. A refused request takes nothing.
-// The cost is 1, and for a batch of n one per ten, rounded up.
+// The cost is 1, and for a batch of n one per ten, rounded up. What is only known later is charged by [Limiter.Charge].
 func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	if p.Rate.Unlimited {
 		return Decision{OK: true, Unlimited: true}
@@ -108,6 +108,31 @@ func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	shard := &l.bucket[p.TokenID[15]%shards]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
+	return l.bucketOf(shard, p, now).take(float64(cost), now)
+}
+
+// Refund returns the cost of a request that Allow admitted and that was then rejected by another limit
+// of this package, because a 429 must not cost anything.
+func (l *Limiter) Refund(p *access.Principal, cost int) Decision { return l.Charge(p, -float64(cost)) }
+
+// Charge takes units from the bucket of the caller's token for what a request that Allow admitted has used beyond its cost.
+// The bucket may become negative: the next requests wait until it is refilled. A negative charge is a refund.
+func (l *Limiter) Charge(p *access.Principal, units float64) Decision {
+	if p.Rate.Unlimited {
+		return Decision{OK: true, Unlimited: true}
+	}
+	now := l.cfg.Now()
+	shard := &l.bucket[p.TokenID[15]%shards]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	b := l.bucketOf(shard, p, now)
+	b.asked += max(units, 0) // a refused request stays a part of the demand
+	b.tokens = min(b.tokens-units, b.limit*b.share)
+	return b.decision(true, 0)
+}
+
+// bucketOf returns the bucket of the caller's token, refilled; the caller holds the lock of the shard.
+func (l *Limiter) bucketOf(shard *bucketShard, p *access.Principal, now time.Time) *bucket {
 	b := shard.of[p.TokenID]
 	if b == nil {
 		b = l.newBucket(p, now)
@@ -115,18 +140,7 @@ func (l *Limiter) Allow(p *access.Principal, cost int) Decision {
 	}
 	b.settle(now)
 	b.limit, b.refill = float64(p.Rate.Limit), p.Rate.RefillPerSecond
-	return b.take(float64(cost), now)
-}
-
-// Refund returns the cost of a request that Allow admitted and that was then rejected by another limit
-// of this package, because a 429 must not cost anything.
-func (l *Limiter) Refund(p *access.Principal, cost int) {
-	shard := &l.bucket[p.TokenID[15]%shards]
-	shard.mu.Lock()
-	defer shard.mu.Unlock()
-	if b := shard.of[p.TokenID]; b != nil {
-		b.tokens = min(b.tokens+float64(cost), b.limit*b.share)
-	}
+	return b
 }
 
 // newBucket starts with an equal share, because it is not known yet whether other nodes see the token too.
@@ -160,10 +174,17 @@ func (b *bucket) take(cost float64, now time.Time) Decision {
 	b.tokens = min(b.tokens, b.limit*b.share)
 	// A request that costs more than the capacity of the bucket waits until it is full and leaves it negative.
 	need := min(cost, b.limit*b.share)
-	d := Decision{Limit: int(b.limit), OK: b.tokens+epsilon >= need}
-	if d.OK {
+	ok := b.tokens+epsilon >= need
+	if ok {
 		b.tokens -= cost
-	} else {
+	}
+	return b.decision(ok, need)
+}
+
+// decision describes the bucket after a request that needs this many tokens was admitted or refused.
+func (b *bucket) decision(ok bool, need float64) Decision {
+	d := Decision{OK: ok, Limit: int(b.limit)}
+	if !ok {
 		d.RetryAfterSeconds = b.seconds(need - b.tokens)
 	}
 	d.Remaining = max(0, int(b.tokens+epsilon))

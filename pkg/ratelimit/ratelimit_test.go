@@ -90,6 +90,54 @@ func TestCostAboveTheBurstLeavesADebt(t *testing.T) {
 	require.True(t, l.Allow(p, 1).OK)
 }
 
+// A caller that sends whatever is admitted, each request using 250 ms of a processor, 10 at a time.
+func TestProcessorTimeIsPaidFor(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l, p := New(Config{Now: c.now}), caller(standard)
+	const unit, uses, seconds, atOnce = 10 * time.Millisecond, 250 * time.Millisecond, 60, 10
+	var used time.Duration
+	for range seconds * 10 {
+		c.add(100 * time.Millisecond)
+		admitted := 0
+		for admitted < atOnce && l.Allow(p, 1).OK {
+			admitted++
+		}
+		for range admitted {
+			used += uses
+			l.Charge(p, float64(uses)/float64(unit)-1)
+		}
+	}
+	// Refill and burst, and what was on its way when the bucket became empty.
+	require.LessOrEqual(t, used, (20*seconds+120)*unit+atOnce*uses)
+	require.Less(t, used, seconds*time.Second/2, "half a core")
+	require.GreaterOrEqual(t, used, 20*seconds*unit)
+}
+
+func TestCharge(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l, p := New(Config{Now: c.now}), caller(standard)
+	require.Equal(t, Decision{OK: true, Limit: 120, Remaining: 118, ResetSeconds: 1}, l.Charge(p, 1.5))
+	require.Equal(t, Decision{OK: true, Limit: 120, Remaining: 0, ResetSeconds: 11}, l.Charge(p, 218.5))
+	require.Equal(t, 6, l.Allow(p, 1).RetryAfterSeconds)
+	c.add(5050 * time.Millisecond)
+	require.True(t, l.Allow(p, 1).OK)
+	require.Equal(t, Decision{OK: true, Unlimited: true}, l.Charge(caller(access.Rate{Unlimited: true}), 5))
+}
+
+// A node whose requests take long gets the share of the budget that it needs.
+func TestChargedTimeIsDemand(t *testing.T) {
+	t.Parallel()
+	c := newClock()
+	l, p := New(Config{Now: c.now}), caller(standard)
+	l.Allow(p, 1)
+	l.Charge(p, 9)
+	c.add(time.Second)
+	mine, _ := l.collect(c.now())
+	require.Equal(t, []Demand{{Company: p.Company, Token: p.TokenID, Milli: 10_000}}, mine)
+}
+
 func TestChangedRateHoldsAtOnce(t *testing.T) {
 	t.Parallel()
 	c := newClock()

@@ -1,0 +1,149 @@
+package httpapi
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+)
+
+// Limits of a JSON body; see docs/reference/limits.md#request-size.
+const (
+	maxDepth  = 20   // nesting levels of objects and arrays
+	maxFields = 1000 // fields of an object
+)
+
+// parseJSON reads one JSON value: objects as map[string]any, arrays as []any, numbers as [json.Number]. What it rejects is
+// a 400 with the fields: a key that occurs twice, because JSON parsers differ in which of the values they use; text that is no
+// Unicode, such as half of a surrogate pair; and values beyond the limits. It stops when there are more faults than a response lists.
+func parseJSON(raw []byte) (any, error) {
+	p := &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
+	v, err := p.value(1)
+	if err == nil {
+		err = p.end()
+	}
+	if err != nil && !errors.Is(err, errStopped) {
+		p.syntax(err)
+	}
+	return v, p.faults.Err()
+}
+
+type parser struct {
+	dec    *jsontext.Decoder
+	faults apierr.Fields
+}
+
+// errStopped ends parsing; the faults say why.
+var errStopped = errors.New("parsing has stopped")
+
+func (p *parser) value(depth int) (any, error) {
+	token, err := p.dec.ReadToken()
+	if err != nil {
+		return nil, err //nolint:wrapcheck // parseJSON inspects its type
+	}
+	switch token.Kind() {
+	case '{', '[':
+		if depth > maxDepth {
+			return nil, p.stop(p.dec.StackPointer(), apierr.Max, "must be nested at most %d levels deep", maxDepth)
+		}
+		if token.Kind() == '{' {
+			return p.object(depth)
+		}
+		return p.array(depth)
+	case '"':
+		return token.String(), nil
+	case '0':
+		return json.Number(token.String()), nil
+	case 't', 'f':
+		return token.Bool(), nil
+	default:
+		return nil, nil //nolint:nilnil // JSON null
+	}
+}
+
+func (p *parser) object(depth int) (any, error) {
+	obj := map[string]any{}
+	for p.dec.PeekKind() != '}' {
+		token, err := p.dec.ReadToken()
+		if err != nil {
+			return nil, err //nolint:wrapcheck // parseJSON inspects its type
+		}
+		name := token.String()
+		if _, twice := obj[name]; twice {
+			if p.faults.Add(p.path(p.dec.StackPointer()), apierr.Conflict, "is a duplicate key; send it once"); p.faults.Full() {
+				return nil, errStopped
+			}
+		}
+		if obj[name], err = p.value(depth + 1); err != nil {
+			return nil, err
+		}
+		if len(obj) > maxFields {
+			return nil, p.stop(p.dec.StackPointer().Parent(), apierr.Max, "must have at most %d fields", maxFields)
+		}
+	}
+	_, err := p.dec.ReadToken()
+	return obj, err //nolint:wrapcheck // parseJSON inspects its type
+}
+
+func (p *parser) array(depth int) (any, error) {
+	items := []any{}
+	for p.dec.PeekKind() != ']' {
+		item, err := p.value(depth + 1)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item)
+	}
+	_, err := p.dec.ReadToken()
+	return items, err //nolint:wrapcheck // parseJSON inspects its type
+}
+
+// end checks that nothing follows the value.
+func (p *parser) end() error {
+	if _, err := p.dec.ReadToken(); errors.Is(err, io.EOF) {
+		return nil
+	}
+	p.faults.Add(bodyField, apierr.Format, "must be a single JSON value: remove the data after it")
+	return errStopped
+}
+
+func (p *parser) stop(at jsontext.Pointer, code, format string, args ...any) error {
+	p.faults.Add(p.path(at), code, format, args...)
+	return errStopped
+}
+
+// bodyField is the field of errors that concern the body as a whole.
+const bodyField = "body"
+
+// syntax adds the fault of a body that is not valid JSON. It names the field if the error is in its value.
+func (p *parser) syntax(err error) {
+	var at *jsontext.SyntacticError
+	if !errors.As(err, &at) || errors.Is(err, io.ErrUnexpectedEOF) {
+		p.faults.Add(bodyField, apierr.Format, "is not valid JSON: unexpected end of input")
+		return
+	}
+	field := bodyField
+	if at.JSONPointer != "" {
+		field = p.path(at.JSONPointer)
+	}
+	p.faults.Add(field, apierr.Format, "is not valid JSON: %s at byte %d", at.Err, at.ByteOffset+1)
+}
+
+// path writes a pointer into the value that is being read as clients see it, such as lines[2].qty.
+func (p *parser) path(to jsontext.Pointer) string {
+	path, level := "", 0
+	for token := range to.Tokens() {
+		level++
+		if kind, _ := p.dec.StackIndex(min(level, p.dec.StackDepth())); kind == '[' {
+			path += "[" + token + "]"
+			continue
+		}
+		path = join(path, token)
+	}
+	return cmp.Or(path, bodyField)
+}
