@@ -110,6 +110,10 @@ dashboards: ## write the Grafana dashboards into the chart
 metrics: build ## write the list of metrics into docs/
 	$(BIN) metrics --write docs/metrics.md
 
+.PHONY: resource
+resource: ## follow "Add a resource" of CONTRIBUTING.md in a copy of the tree
+	$(WITHDB) tests/resource/run
+
 .PHONY: lint
 lint: ## static checks
 	$(GOLANGCI) run
@@ -121,7 +125,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect rules test-chaos test-race test-kill chart image-check demo load-check fuzz-check clients ## what `check` runs beside the tests
+rest: lint schemas-check dialect rules test-chaos test-race test-kill resource chart image-check demo load-check fuzz-check clients ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs

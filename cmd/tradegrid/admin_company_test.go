@@ -30,7 +30,7 @@ func TestOperatorFoundsACompany(t *testing.T) {
 	require.Equal(t, made.body, me.ok(t, "GET", "", "").body)
 	for field, want := range map[string]any{
 		"name": "Nordic Tools", "plan": "business", "isTest": true, "currency": "NOK", "countryPrefix": "+47", "timeZone": "Europe/Oslo", "stockPolicy": "block",
-		"accrualPercent": 2.5, "maxInFlight": 9.0, "status": "active", "components": []any{"core", "catalog", "calendar", "messenger", "clients", "orders"},
+		"accrualPercent": 2.5, "maxInFlight": 9.0, "status": "active", "components": []any{"calendar", "catalog", "clients", "core", "messenger", "orders"},
 	} {
 		require.Equal(t, want, made.body[field], field)
 	}
@@ -111,7 +111,7 @@ func TestOperatorListsCompanies(t *testing.T) {
 		require.Equal(t, want, names(query), query)
 	}
 	c := op.ok(t, "GET", "/companies?ids="+ids["c"], "").body["items"].([]any)[0].(map[string]any)
-	require.Equal(t, []any{"core", "catalog", "calendar", "messenger"}, c["components"])
+	require.Equal(t, []any{"calendar", "catalog", "core", "messenger"}, c["components"])
 	require.Equal(t, op.in(tenant.ID(uuid.MustParse(ids["c"]))).ok(t, "GET", "", "").body, c)
 }
 

@@ -50,7 +50,7 @@ func TestAdminFromCompanyToToken(t *testing.T) {
 	t.Parallel()
 	c := adminJSON[company.Company](t, "company", "create", "--name", "Nordic Tools", "--test", "--components", "orders,deals")
 	of := "--company=" + c.ID.String()
-	require.Equal(t, []string{"core", "catalog", "calendar", "messenger", "orders", "deals"}, c.Components)
+	require.Equal(t, []string{"calendar", "catalog", "core", "deals", "messenger", "orders"}, c.Components)
 	c = adminJSON[company.Company](t, "company", "component", of, "--component=deals", "--disable")
 	require.NotContains(t, c.Components, "deals")
 	c = adminJSON[company.Company](t, "company", "plan", of, "--plan=business")

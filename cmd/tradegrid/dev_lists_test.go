@@ -130,7 +130,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	for _, path := range w.paths {
 		if most := w.most(path); most >= 0 {
 			lists++
-			require.Positive(t, most, "%s is empty: let cmd/tradegrid/demodata make some", path)
+			require.Positive(t, most, "%s is empty: give its service a method Demo, or let cmd/tradegrid/demodata make some", path)
 		}
 	}
 	require.Greater(t, lists, 30, "lists that were walked")

@@ -42,7 +42,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
 
-// domains are the services of one process, each handed what it needs of the others.
+// domains are the services of one process, each handed what it needs of the others. A service that nothing else needs has no field.
 type domains struct {
 	db         *db.DB
 	lists      *list.Node
@@ -60,62 +60,11 @@ type domains struct {
 	scheduling *scheduling.Service
 	webhooks   *webhooks.Service
 	console    *console.Service
-	jobs       *jobs.Service
-	exports    *exports.Service
+	declared   []domain.Domain
+	services   []any
 	events     *event.Registry
 	access     *access.Registry
 	keys       *secret.Keys
-}
-
-// declared is what the domains say of themselves, in the order in which clients see scopes and components listed. A sample
-// refers to earlier ones only.
-func declared() []domain.Domain {
-	return []domain.Domain{
-		part("core", nil, access.Component{Alias: "core", AlwaysOn: true}), // what every company has: company, webhooks, events
-		catalog.Domain(),
-		offerings.Domain(),
-		calendar.Domain(),
-		part("messenger", nil, access.Component{Alias: "messenger", AlwaysOn: true}),
-		clients.Domain(),
-		leads.Domain(),
-		orders.Domain(),
-		deals.Domain(),
-		sales.Domain(),
-		warehouse.Domain(),
-		suppliers.Domain(),
-		receipts.Domain(),
-		scheduling.Domain(),
-		webhooks.Domain(),
-		company.Domain(),
-		jobs.Domain(),
-		exports.Domain(),
-		console.Domain(),
-	}
-}
-
-// part is a part of the platform that has scopes and components already and no package of its own yet, so that tokens and
-// companies can be prepared for it.
-func part(name string, scopes []access.Resource, components ...access.Component) domain.Domain {
-	return domain.Domain{Name: name, Scopes: scopes, Components: components}
-}
-
-// accessRegistry is the complete list of scopes and components.
-func accessRegistry() *access.Registry {
-	var resources []access.Resource
-	var components []access.Component
-	for _, d := range declared() {
-		resources, components = append(resources, d.Scopes...), append(components, d.Components...)
-	}
-	return access.NewRegistry(resources, components)
-}
-
-// declaredEvents are the events of all domains.
-func declaredEvents() [][]event.Type {
-	var events [][]event.Type
-	for _, d := range declared() {
-		events = append(events, d.Events)
-	}
-	return events
 }
 
 type domainConfig struct {
@@ -127,49 +76,92 @@ type domainConfig struct {
 	Log           *slog.Logger
 }
 
-// newDomains makes the services. Without a database they can only be described.
+// newDomains makes the services. Without a database they can only be described. A domain follows those that it needs and those
+// that its samples refer to.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, lists: newLists(d), access: accessRegistry(), keys: cfg.Keys}
-	all.events = event.NewRegistry(declaredEvents()...)
-	all.catalog = catalog.New(catalog.Config{DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{}})
-	all.offerings = offerings.New(offerings.Config{
-		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
-	})
-	all.company = company.New(company.Config{DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell})
-	all.warehouse = warehouse.New(warehouse.Config{DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company})
-	all.clients = clients.New(clients.Config{DB: d, Users: all.company, Items: documentItems{all.catalog}})
-	all.suppliers = suppliers.New(suppliers.Config{DB: d, Products: all.catalog})
-	all.receipts = receipts.New(receipts.Config{
-		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
-	})
+	all := &domains{db: d, lists: newLists(d), events: event.NewRegistry(), access: access.NewRegistry(nil, nil), keys: cfg.Keys}
 	numbers := numbering.New(numbering.Config{DB: d})
-	all.orders = orders.New(orders.Config{
-		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+	all.company = add(all, company.Domain(), company.New(company.Config{
+		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell,
+	}))
+	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
+		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},
+	}))
+	items := documentItems{all.catalog}
+	all.offerings = add(all, offerings.Domain(), offerings.New(offerings.Config{
+		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
+	}))
+	events := add(all, calendar.Domain(), calendar.New())
+	all.warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
+		DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company,
+	}))
+	all.suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.catalog}))
+	all.receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
+		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
+	}))
+	all.clients = add(all, clients.Domain(), clients.New(clients.Config{DB: d, Users: all.company, Items: items}))
+	all.orders = add(all, orders.Domain(), orders.New(orders.Config{
+		DB: d, Numbers: numbers, Catalog: items, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
-	})
-	all.sales = sales.New(sales.Config{
-		DB: d, Numbers: numbers, Catalog: documentItems{all.catalog}, Clients: all.clients, Stock: all.warehouse, Users: all.company,
+	}))
+	all.sales = add(all, sales.Domain(), sales.New(sales.Config{
+		DB: d, Numbers: numbers, Catalog: items, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		Branches: all.company, PriceLists: all.clients,
-	})
-	all.scheduling = scheduling.New(scheduling.Config{
-		DB: d, Calendar: calendar.New(), Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
+	}))
+	all.scheduling = add(all, scheduling.Domain(), scheduling.New(scheduling.Config{
+		DB: d, Calendar: events, Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
 		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
-	})
-	all.deals = deals.New(deals.Config{
-		DB: d, Access: all.access, Catalog: documentItems{all.catalog}, Clients: all.clients, Users: all.company, Branches: all.company, Calendar: calendar.New(),
+	}))
+	all.deals = add(all, deals.Domain(), deals.New(deals.Config{
+		DB: d, Access: all.access, Catalog: items, Clients: all.clients, Users: all.company, Branches: all.company, Calendar: events,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
-	})
-	all.leads = leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals})
-	all.webhooks = webhooks.New(webhooks.Config{DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure})
-	all.exports = exports.New(exports.Config{DB: d})
-	all.console = console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access})
-	all.jobs = jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath})
+	}))
+	all.leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals}))
+	// These work on what all of the above declare, and stay last.
+	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
+		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
+	}))
+	add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}))
+	add(all, exports.Domain(), exports.New(exports.Config{DB: d}))
+	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}))
 	return all
+}
+
+// add takes in a domain: what it declares, and its service, which the methods of domains below ask for operations, jobs and
+// demo records.
+func add[S any](all *domains, d domain.Domain, service S) S {
+	all.declared, all.services = append(all.declared, d), append(all.services, service)
+	all.access.Add(d.Scopes, d.Components)
+	all.events.Add(d.Events)
+	return service
+}
+
+// declared is what the domains say of themselves.
+func declared() []domain.Domain { return newDomains(nil, domainConfig{}).declared }
+
+// demo creates the demo records of the domains that know theirs.
+func (all *domains) demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
+	for _, s := range all.services {
+		if s, ok := s.(interface {
+			Demo(ctx context.Context, tx *db.Tx, by access.Caller) error
+		}); ok {
+			if err := s.Demo(ctx, tx, by); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
-	return slices.Concat(all.exports.Jobs(), all.webhooks.Jobs(), all.catalog.Jobs())
+	var handlers []job.Handler
+	for _, s := range all.services {
+		if s, ok := s.(interface{ Jobs() []job.Handler }); ok {
+			handlers = append(handlers, s.Jobs()...)
+		}
+	}
+	return handlers
 }
 
 // jobTypes are the names of all kinds of jobs.
@@ -216,7 +208,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 	cfg.Lists = all.lists
 	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
-	for _, d := range declared() {
+	for _, d := range all.declared {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 	}
 	return cfg
@@ -227,21 +219,11 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
 	cfg.Auth, cfg.AsyncAPI = all.company, all.events.AsyncAPI
 	api := httpapi.New(cfg)
-	all.catalog.Register(api)
-	all.offerings.Register(api)
-	all.clients.Register(api)
-	all.leads.Register(api)
-	all.orders.Register(api)
-	all.sales.Register(api)
-	all.warehouse.Register(api)
-	all.deals.Register(api)
-	all.suppliers.Register(api)
-	all.receipts.Register(api)
-	all.scheduling.Register(api)
-	all.webhooks.Register(api)
-	all.company.Register(api)
-	all.jobs.Register(api)
-	all.exports.Register(api)
+	for _, s := range all.services {
+		if s, ok := s.(interface{ Register(*httpapi.API) }); ok {
+			s.Register(api)
+		}
+	}
 	return api
 }
 
@@ -250,13 +232,11 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
 	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
 	api := httpapi.New(cfg)
-	all.company.RegisterAdmin(api)
-	all.catalog.RegisterAdmin(api)
-	all.warehouse.RegisterAdmin(api)
-	all.deals.RegisterAdmin(api)
-	all.clients.RegisterAdmin(api)
-	all.scheduling.RegisterAdmin(api)
-	all.console.RegisterAdmin(api)
+	for _, s := range all.services {
+		if s, ok := s.(interface{ RegisterAdmin(*httpapi.API) }); ok {
+			s.RegisterAdmin(api)
+		}
+	}
 	return api
 }
 

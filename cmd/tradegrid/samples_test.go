@@ -6,16 +6,12 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/services/company"
 )
 
 // samples are the examples that the domains declare, in an order in which each refers to earlier ones only.
-func samples() []domain.Sample {
-	all := company.Domain().Samples // what other records belong to
+func samples() (all []domain.Sample) {
 	for _, d := range declared() {
-		if d.Name != "company" {
-			all = append(all, d.Samples...)
-		}
+		all = append(all, d.Samples...)
 	}
 	return all
 }

@@ -50,7 +50,7 @@ func TestScopesRefuseUnknown(t *testing.T) {
 		_, err := r.ParseScopes([]string{"catalog:read", bad})
 		require.ErrorContains(t, err, "unknown scope", bad)
 	}
-	want := []string{"catalog:read", "catalog:write", "orders:read", "orders:write", "events:read", "company:read", "*:read", "*:write"}
+	want := []string{"catalog:read", "catalog:write", "company:read", "events:read", "orders:read", "orders:write", "*:read", "*:write"}
 	require.Equal(t, want, r.Scopes())
 	got, err := r.ParseScopes(r.Scopes())
 	require.NoError(t, err)
@@ -62,7 +62,7 @@ func TestComponents(t *testing.T) {
 	t.Parallel()
 	r := registry()
 	c := r.With("orders", "from-the-future")
-	require.Equal(t, []string{"core", "catalog", "orders"}, c.List())
+	require.Equal(t, []string{"catalog", "core", "orders"}, c.List())
 	require.True(t, c.Has("core"))
 	require.True(t, c.Has("orders"))
 	require.False(t, c.Has("deals"))
@@ -70,7 +70,7 @@ func TestComponents(t *testing.T) {
 	require.True(t, r.AlwaysOn().Has("catalog"))
 	require.False(t, r.AlwaysOn().Has("orders"))
 	require.NoError(t, r.CheckComponent("deals"))
-	require.ErrorContains(t, r.CheckComponent("payroll"), `unknown component "payroll": use one of core, catalog, orders, deals`)
+	require.ErrorContains(t, r.CheckComponent("payroll"), `unknown component "payroll": use one of catalog, core, deals, orders`)
 	require.False(t, access.ComponentSet("orders").Has("core"), "a set knows no names")
 }
 

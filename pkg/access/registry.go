@@ -6,48 +6,56 @@ import (
 	"strings"
 )
 
-// Registry is the complete list of scopes and components of the platform, which the domains declare.
+// Registry is the complete list of scopes and components of the platform, which the domains declare. Lists are sorted by name.
 type Registry struct {
 	scopes     []string
 	components []string
 	alwaysOn   []string
 }
 
-// NewRegistry gathers what the domains declare, in the order in which clients see it listed. It panics on a name that is
-// declared twice: a wiring mistake.
+// allScopes contain every other one.
+var allScopes = []string{"*:read", "*:write"} //nolint:gochecknoglobals // a constant
+
+// NewRegistry returns a registry with these resources and components; see [Registry.Add].
 func NewRegistry(resources []Resource, components []Component) *Registry {
 	r := &Registry{}
-	for _, res := range resources {
-		r.scopes = appendNew(r.scopes, res.Name+":read")
-		if !res.ReadOnly {
-			r.scopes = append(r.scopes, res.Name+":write")
-		}
-	}
-	r.scopes = append(r.scopes, "*:read", "*:write")
-	for _, c := range components {
-		r.components = appendNew(r.components, c.Alias)
-		if c.AlwaysOn {
-			r.alwaysOn = append(r.alwaysOn, c.Alias)
-		}
-	}
+	r.Add(resources, components)
 	return r
 }
 
-func appendNew(list []string, name string) []string {
-	if slices.Contains(list, name) {
+// Add adds what a domain declares. It panics on a name that is declared twice: a wiring mistake.
+func (r *Registry) Add(resources []Resource, components []Component) {
+	for _, res := range resources {
+		r.scopes = insert(r.scopes, res.Name+":read")
+		if !res.ReadOnly {
+			r.scopes = insert(r.scopes, res.Name+":write")
+		}
+	}
+	for _, c := range components {
+		r.components = insert(r.components, c.Alias)
+		if c.AlwaysOn {
+			r.alwaysOn = insert(r.alwaysOn, c.Alias)
+		}
+	}
+}
+
+// insert keeps the list sorted, as clients see it.
+func insert(list []string, name string) []string {
+	i, found := slices.BinarySearch(list, name)
+	if found {
 		panic(name + " is declared twice")
 	}
-	return append(list, name)
+	return slices.Insert(list, i, name)
 }
 
 // Scopes lists every scope that a token can have.
-func (r *Registry) Scopes() []string { return slices.Clone(r.scopes) }
+func (r *Registry) Scopes() []string { return slices.Concat(r.scopes, allScopes) }
 
 // ParseScopes fails on a scope that is not in [Registry.Scopes].
 func (r *Registry) ParseScopes(list []string) (Scopes, error) {
 	for _, scope := range list {
-		if !slices.Contains(r.scopes, scope) {
-			return nil, fmt.Errorf("unknown scope %q: use one of %s", scope, strings.Join(r.scopes, ", "))
+		if all := r.Scopes(); !slices.Contains(all, scope) {
+			return nil, fmt.Errorf("unknown scope %q: use one of %s", scope, strings.Join(all, ", "))
 		}
 	}
 	return slices.Clone(list), nil

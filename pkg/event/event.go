@@ -42,10 +42,18 @@ type Registry struct {
 	byName map[string]Type
 }
 
-// NewRegistry returns the registry of the events of all domains. It panics if a name is declared twice.
+// NewRegistry returns a registry with the events of these domains; see [Registry.Add].
 func NewRegistry(domains ...[]Type) *Registry {
 	r := &Registry{byName: map[string]Type{}}
-	for _, t := range slices.Concat(domains...) {
+	for _, types := range domains {
+		r.Add(types)
+	}
+	return r
+}
+
+// Add adds the events of a domain. It panics if a name is declared twice.
+func (r *Registry) Add(types []Type) {
+	for _, t := range types {
 		if _, dup := r.byName[t.Name]; dup {
 			panic(fmt.Sprintf("event %s is declared twice", t.Name))
 		}
@@ -53,7 +61,6 @@ func NewRegistry(domains ...[]Type) *Registry {
 		r.types = append(r.types, t)
 	}
 	slices.SortFunc(r.types, func(a, b Type) int { return strings.Compare(a.Name, b.Name) })
-	return r
 }
 
 // All returns all types, sorted by name.

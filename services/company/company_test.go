@@ -62,7 +62,7 @@ func TestCreateCompany(t *testing.T) {
 	require.Equal(t, "standard", got.Plan)
 	require.Equal(t, "c1", got.Cell)
 	require.Equal(t, access.StockAllowNegative, got.StockPolicy)
-	require.Equal(t, []string{"core", "catalog", "calendar", "messenger", "orders", "cashier"}, got.Components)
+	require.Equal(t, []string{"calendar", "cashier", "catalog", "core", "messenger", "orders"}, got.Components)
 	require.Equal(t, clock.at, got.CreatedAt.Std())
 
 	branches, err := s.Branches(t.Context(), c.ID)

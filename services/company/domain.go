@@ -33,6 +33,10 @@ func Domain() domain.Domain {
 		Lists:    []domain.Statements{items},
 		Tables:   []resource.Described{users, branches},
 		Scopes:   []access.Resource{{Name: "company", ReadOnly: true}},
+		Components: []access.Component{
+			{Alias: "core", AlwaysOn: true},      // company, webhooks, events, exports
+			{Alias: "messenger", AlwaysOn: true}, // has no operations
+		},
 		Samples: []domain.Sample{
 			{Entity: "BRANCH", Path: "/branches", Admin: true, Create: `{"name":"Harbour"}`, Change: `{"name":"Old harbour","isActive":true}`},
 			{Entity: "USER", Path: "/users", Admin: true, Create: `{"email":"kim@example.com","name":"Kim","role":"sales"}`},

@@ -75,7 +75,7 @@ func TestATokenKnowsItself(t *testing.T) {
 	require.Equal(t, 200, call(t, s, issued.Text, "/token", &got))
 	require.Equal(t, map[string]any{
 		"id": issued.ID.String(), "name": "web shop", "companyId": c.ID.String(), "companyName": "Fjord", "isTest": true,
-		"scopes": []any{"deals:read"}, "modules": []any{"core", "catalog", "calendar", "messenger", "deals"}, "plan": "standard",
+		"scopes": []any{"deals:read"}, "modules": []any{"calendar", "catalog", "core", "deals", "messenger"}, "plan": "standard",
 		"expiresAt": issued.ExpiresAt.String(), "rateLimit": map[string]any{"limit": 1200.0, "windowSeconds": 60.0, "burst": 120.0},
 	}, got)
 

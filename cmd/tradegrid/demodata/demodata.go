@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -52,6 +53,9 @@ type Services struct {
 	Deals      *deals.Service
 	Sales      *sales.Service
 	Scheduling *scheduling.Service
+
+	// Own creates the records of the domains that know theirs by a method Demo. They refer to nothing else.
+	Own func(ctx context.Context, tx *db.Tx, by access.Caller) error
 }
 
 // Config says what to fill.
@@ -129,7 +133,7 @@ func Fill(ctx context.Context, cfg Config) (Sample, error) {
 		name string
 		make func(context.Context) error
 	}{
-		{"suppliers", s.makeSuppliers},
+		{"records without references", s.makeOwn},
 		{"catalog", s.makeCatalog},
 		{"services", s.makeServices},
 		{"clients", s.makeClients},
@@ -149,6 +153,22 @@ func Fill(ctx context.Context, cfg Config) (Sample, error) {
 		return Sample{}, err
 	}
 	return Sample{ProductID: s.goods[0].product, ClientID: s.clients[0].id}, nil
+}
+
+// makeOwn lets domains create their own demo records, and reads those that others refer to.
+func (s *shop) makeOwn(ctx context.Context) error {
+	err := s.setup.tx(ctx, "own records", func(ctx context.Context, tx *db.Tx) error { return s.setup.Own(ctx, tx, s.cfg.Office) })
+	if err != nil {
+		return err
+	}
+	page, err := s.setup.Suppliers.List(ctx, s.cfg.Office, suppliers.Filter{Params: list.Params{PageSize: 200}, Sort: "createdAt"})
+	if err != nil {
+		return err
+	}
+	for _, supplier := range page.Items {
+		s.suppliers = append(s.suppliers, supplier.ID)
+	}
+	return nil
 }
 
 // chance is true in that many of a hundred cases.

@@ -1,14 +1,14 @@
-package demodata
+package suppliers
 
 import (
 	"context"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/services/suppliers"
 )
 
-//nolint:gochecknoglobals // constants
-var supplierTable = []suppliers.Fields{
+//nolint:gochecknoglobals // a constant
+var demo = []Fields{
 	{
 		Name:        "Nordpedal Wholesale",
 		ContactName: new("Hanna Corvane"), Phone: new("+49 40 66969 201"), Email: new("orders@nordpedal.example"), Address: new("Deichtor 4, 20095 Hamburg"), Note: new("Delivers on Tuesdays"),
@@ -31,16 +31,12 @@ var supplierTable = []suppliers.Fields{
 	},
 }
 
-func (s *shop) makeSuppliers(ctx context.Context) error {
-	return s.setup.tx(ctx, "suppliers", func(ctx context.Context, tx *db.Tx) error {
-		s.suppliers = nil
-		for _, in := range supplierTable {
-			made, err := s.setup.Suppliers.Create(ctx, tx, s.cfg.Office, in)
-			if err != nil {
-				return err
-			}
-			s.suppliers = append(s.suppliers, made.ID)
+// Demo creates the suppliers of the demo company.
+func (s *Service) Demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
+	for _, in := range demo {
+		if _, err := s.Create(ctx, tx, by, in); err != nil {
+			return err
 		}
-		return nil
-	})
+	}
+	return nil
 }
