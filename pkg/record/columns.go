@@ -40,10 +40,22 @@ type Column struct {
 	InsertOnly bool         // never updated
 	Type       reflect.Type // of the field
 	index      []int
+	equal      func(a, b reflect.Value) bool
+}
+
+func columnOf(f field) Column {
+	return Column{Name: f.column, InsertOnly: f.insertOnly, Type: f.typ, index: f.index, equal: f.equal}
 }
 
 // Of returns the field of the column in v, a value of the plan's type.
 func (c Column) Of(v reflect.Value) reflect.Value { return v.FieldByIndex(c.index) }
+
+// Same reports whether a and b, values of the plan's type, have the same in the column. Slices and maps are compared by their
+// JSON, unless they are the same in memory.
+func (c Column) Same(a, b reflect.Value) bool {
+	x, y := c.Of(a), c.Of(b)
+	return sameMemory(x, y) || c.equal(x, y)
+}
 
 // Value returns the value of the column in v, a pointer to a value of the plan's type.
 func (c Column) Value(v any) any { return reflect.ValueOf(v).Elem().FieldByIndex(c.index).Interface() }
@@ -53,7 +65,7 @@ func (p *Plan) Columns() []Column {
 	var columns []Column
 	for _, f := range p.fields {
 		if f.column != "" {
-			columns = append(columns, Column{Name: f.column, InsertOnly: f.insertOnly, Type: f.typ, index: f.index})
+			columns = append(columns, columnOf(f))
 		}
 	}
 	return columns
@@ -64,7 +76,7 @@ func (p *Plan) Own() []Column {
 	var columns []Column
 	for _, f := range p.fields {
 		if p.own(f) {
-			columns = append(columns, Column{Name: f.column, InsertOnly: f.insertOnly, Type: f.typ, index: f.index})
+			columns = append(columns, columnOf(f))
 		}
 	}
 	return columns
@@ -139,22 +151,6 @@ func (p *Plan) FieldOf(t reflect.Type) (index []int, name string) {
 		panic(fmt.Sprintf("%s has no field of type %s with db:\"-\"", p.typ, t))
 	}
 	return index, name
-}
-
-// SameColumns reports whether all columns of a and b, values of the plan's type, are the same. Slices and maps are compared by
-// their JSON, unless they are the same in memory.
-func (p *Plan) SameColumns(a, b reflect.Value) bool {
-	for i := range p.fields {
-		f := &p.fields[i]
-		if f.column == "" {
-			continue
-		}
-		x, y := a.FieldByIndex(f.index), b.FieldByIndex(f.index)
-		if !sameMemory(x, y) && !f.equal(x, y) {
-			return false
-		}
-	}
-	return true
 }
 
 func sameMemory(a, b reflect.Value) bool {

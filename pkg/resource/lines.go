@@ -28,7 +28,6 @@ import (
 type Lines[L any] struct {
 	name  string
 	owner string // column with the id of the document
-	plan  *record.Plan
 
 	columns                         []record.Column
 	id                              record.Column
@@ -36,12 +35,16 @@ type Lines[L any] struct {
 	sqlSelect, sqlInsert, sqlDelete string
 }
 
-// LinesOf returns the table of the lines L, whose column owner has the id of their document. It panics if L cannot be stored.
-func LinesOf[L any](name, owner string) *Lines[L] {
-	t := &Lines[L]{name: name, owner: owner, plan: record.PlanOf[L]()}
-	t.columns = t.plan.Columns()
+// LinesOf returns the table of the lines L, whose column owner has the id of their document. It lacks some columns of L, if any
+// are given. It panics if L cannot be stored.
+func LinesOf[L any](name, owner string, without ...string) *Lines[L] {
+	t := &Lines[L]{name: name, owner: owner}
 	names, types, params := []string{"company_id", owner}, []string{"UUID", "UUID"}, []string{}
-	for _, c := range t.columns {
+	for _, c := range record.PlanOf[L]().Columns() {
+		if slices.Contains(without, c.Name) {
+			continue
+		}
+		t.columns = append(t.columns, c)
 		names, types = append(names, c.Name), append(types, sqlType(c.Type))
 		if c.Name == "id" {
 			t.id = c
@@ -54,7 +57,7 @@ func LinesOf[L any](name, owner string) *Lines[L] {
 		params = append(params, "$"+strconv.Itoa(i+1)+"::"+typ+"[]")
 	}
 	list := strings.Join(names, ", ")
-	t.selected = "SELECT " + owner + ", " + t.plan.SelectList("") + " FROM " + name
+	t.selected = "SELECT " + strings.Join(names[1:], ", ") + " FROM " + name
 	t.sqlSelect = t.Select(owner + " = ANY($2::UUID[])")
 	t.sqlInsert = "INSERT INTO " + name + " (" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
 		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")"
@@ -120,8 +123,9 @@ func (t *Lines[L]) Scan(rows pgx.Rows, each func(owner uuid.UUID, l L)) error {
 	// One line is scanned into for every row. It is zeroed in between, because decoders reuse what pointers and slices refer to.
 	var line, zero L
 	targets := []any{&owner}
-	for i, target := range t.plan.Targets(&line) {
-		if isJSON(t.columns[i].Type) {
+	for _, c := range t.columns {
+		target := c.Of(reflect.ValueOf(&line).Elem()).Addr().Interface()
+		if isJSON(c.Type) {
 			target = &jsonText{target}
 		}
 		targets = append(targets, target)
@@ -236,7 +240,8 @@ func (t *Lines[L]) same(before, lines any) bool {
 }
 
 func (t *Lines[L]) sameLine(a, b L) bool {
-	return t.plan.SameColumns(reflect.ValueOf(&a).Elem(), reflect.ValueOf(&b).Elem())
+	x, y := reflect.ValueOf(&a).Elem(), reflect.ValueOf(&b).Elem()
+	return !slices.ContainsFunc(t.columns, func(c record.Column) bool { return !c.Same(x, y) })
 }
 
 // replace queues the writes of those lines that differ.

@@ -137,9 +137,8 @@ func (t *Table[T]) load(ctx context.Context, q db.Querier, sql string, company t
 	for _, p := range t.parts {
 		p.queue(b, company, id, p.of(&v))
 	}
-	err = t.failure(q.SendBatch(ctx, b).Close(), id)
-	record.Derive(&v)
-	return v, err
+	err = q.SendBatch(ctx, b).Close()
+	return v, t.finish(&v, err, id)
 }
 
 // Stored returns a check whether a record was stored, for [db.WithCommitCheck].
@@ -160,19 +159,19 @@ func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, i
 }
 
 func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
-	err = t.failure(row.Scan(t.plan.Targets(&v)...), id)
-	record.Derive(&v)
-	return v, err
+	err = row.Scan(t.plan.Targets(&v)...)
+	return v, t.finish(&v, err, id)
 }
 
-// failure is the error of reading one record; 404 if there is none.
-func (t *Table[T]) failure(err error, id uuid.UUID) error {
+// finish derives the computed fields of a record that was read; the error is a 404 if there is none.
+func (t *Table[T]) finish(v *T, err error, id uuid.UUID) error {
 	if errors.Is(err, pgx.ErrNoRows) {
 		return apierr.NotFound(t.entity, id.String())
 	}
 	if err != nil {
 		return fmt.Errorf("select from %s: %w", t.name, err)
 	}
+	record.Derive(v)
 	return nil
 }
 

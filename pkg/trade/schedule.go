@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
 // Kinds of owners of calendar entries.
@@ -29,10 +30,8 @@ type CalendarEntry struct {
 // ShowsSame reports whether both entries have the same content, apart from the status.
 func (e CalendarEntry) ShowsSame(other CalendarEntry) bool {
 	return e.Title == other.Title && e.StartAt.Equal(other.StartAt) && e.EndAt.Equal(other.EndAt) &&
-		sameID(e.ResourceID, other.ResourceID) && sameID(e.ClientID, other.ClientID)
+		record.Same(e.ResourceID, other.ResourceID) && record.Same(e.ClientID, other.ClientID)
 }
-
-func sameID(a, b *uuid.UUID) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // VenueUse is the use of a scheduling resource by a deal. A deal takes the whole resource from StartAt to EndAt; without
 // both times it takes nothing, and only its headcount is checked.
@@ -43,6 +42,16 @@ type VenueUse struct {
 	EndAt      *time.Time
 	Headcount  *int32
 }
+
+// Same reports whether both uses, nil for none, are the same.
+func (u *VenueUse) Same(other *VenueUse) bool {
+	if u == nil || other == nil {
+		return u == other
+	}
+	return u.ResourceID == other.ResourceID && record.Same(u.Headcount, other.Headcount) && sameTime(u.StartAt, other.StartAt) && sameTime(u.EndAt, other.EndAt)
+}
+
+func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
 // BookedService is the data of a service that is booked.
 type BookedService struct {

@@ -3,27 +3,22 @@ package deals
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const (
-	counterKind = "deal"
-	aggregate   = "deal"
-)
+const counterKind = "deal"
 
 // LockNumbers makes transactions of this process that create deals of the company run one after the other: they would abort
 // each other at the counter of the numbers. It is the first call of the transaction.
@@ -75,8 +70,9 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	if !ok {
 		return Deal{}, checkStages(t.Stages)
 	}
-	d.Key, d.Meta = record.Key{ID: record.NewID(), CompanyID: by.Company}, record.New(tx.Now())
-	d.TypeID, d.StageID, d.StageEnteredAt, d.CreatedByID = t.ID, stage.ID, &d.CreatedAt, by.Actor
+	now := jsontype.At(tx.Now())
+	d.Key = record.Key{ID: record.NewID(), CompanyID: by.Company}
+	d.TypeID, d.StageID, d.StageEnteredAt, d.CreatedByID = t.ID, stage.ID, &now, by.Actor
 	plan.Normalise(&d)
 	if d.Channel == nil {
 		d.Channel = new("manual")
@@ -85,15 +81,16 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	if err != nil {
 		return Deal{}, err
 	}
-	if d.Lines, err = found.build(nil, items); err != nil {
+	if d.Lines, err = build(&found, nil, items); err != nil {
 		return Deal{}, err
 	}
-	if err := found.checkClient(&Deal{}, &d); err != nil {
+	if err := found.CheckClient(); err != nil {
 		return Deal{}, err
 	}
-	d.AddressLabel = found.address
-	d.copyClient(found.client, d.CustomerName == nil, d.CustomerPhone == nil, d.CustomerEmail == nil)
-	if err := d.settle(d.CreatedAt); err != nil {
+	d.AddressLabel = found.AddressLabel
+	found.CopyContact(document.Unless(d.CustomerName != nil, &d.CustomerName), document.Unless(d.CustomerPhone != nil, &d.CustomerPhone),
+		document.Unless(d.CustomerEmail != nil, &d.CustomerEmail))
+	if err := d.settle(now); err != nil {
 		return Deal{}, err
 	}
 	if err := s.useVenue(ctx, tx, by, nil, d.venue()); err != nil {
@@ -103,19 +100,10 @@ func (s *Service) create(ctx context.Context, tx *db.Tx, by access.Caller, typeI
 	if d.Number, err = numbering.Take(ctx, tx, by.Company, counterKind, 1); err != nil {
 		return Deal{}, err
 	}
-	insertDeal(tx, &d)
-	if err := raise(ctx, tx, by, created, nil, &d, nil, 0); err != nil {
+	if d, err = table.Create(ctx, tx, by, d, created); err != nil {
 		return Deal{}, err
 	}
 	return d, s.cfg.Calendar.Sync(ctx, tx, by, nil, d.entry())
-}
-
-// raise appends an event of a deal to the outbox; offset numbers the events of one change.
-func raise(ctx context.Context, tx *db.Tx, by access.Caller, e event.Event[Deal], before, d *Deal, changed []string, offset int64) error {
-	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: e.Name, Actor: by.Actor, Type: aggregate, ID: d.ID, Meta: d.Meta, Offset: offset,
-		Data: d, Extra: e.Extra(before, d, changed),
-	})
 }
 
 // ended reports whether the deal does not take place, so that it keeps neither venue nor calendar entry.
@@ -137,14 +125,11 @@ func (d *Deal) venue() *trade.VenueUse {
 
 // useVenue follows a change of what the deal uses.
 func (s *Service) useVenue(ctx context.Context, tx *db.Tx, by access.Caller, before, now *trade.VenueUse) error {
-	if before == nil && now == nil || before != nil && now != nil && before.ResourceID == now.ResourceID && samePtr(before.Headcount, now.Headcount) &&
-		sameTime(before.StartAt, now.StartAt) && sameTime(before.EndAt, now.EndAt) {
+	if before.Same(now) {
 		return nil
 	}
 	return s.cfg.Venues.UseVenue(ctx, tx, by.Unconditional(), before, now)
 }
-
-func sameTime(a, b *time.Time) bool { return a == b || a != nil && b != nil && a.Equal(*b) }
 
 // checkVenueTimes checks that a deal with a venue does not end before it begins.
 func (d *Deal) checkVenueTimes(faults *apierr.Fields) {

@@ -1,6 +1,8 @@
 package deals
 
 import (
+	"strconv"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
 // Deal is a possible sale with its lines. Money is in minor units. See docs/reference/rules.md#deals.
@@ -16,6 +19,10 @@ type Deal struct {
 	ChecklistDone []string         `json:"checklistDone" doc:"done entries of stage checklists: <stageId>:<index>"`
 	Intake        *jsontype.Object `json:"intake" db:",text" doc:"answers that came with the deal"`
 	Lines         []Line           `json:"lines" db:"-"`
+
+	BoardOrder int64  `json:"-"` // when the deal entered its stage, in microseconds
+	LinesCount int32  `json:"-"`
+	Words      string `json:"-" db:"-" search:"text"` // number, for searches
 }
 
 // Header is a deal as lists show it.
@@ -112,6 +119,17 @@ func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema 
 	return h.Key.TransformSchema(reg, s)
 }
 
+// plan is the plan of a deal's fields.
+var plan = record.PlanOf[Deal]()
+
+// Deals take nothing from stock.
+var table = resource.Of[Deal]("deals", "DEAL", resource.LinesOf[Line]("deal_lines", "deal_id", "stock")).OnChange(insertHistory)
+
+// Derive implements [record.Deriver].
+func (d *Deal) Derive() {
+	d.BoardOrder, d.LinesCount, d.Words = d.StageEnteredAt.Std().UnixMicro(), int32(len(d.Lines)), strconv.FormatInt(d.Number, 10)
+}
+
 // settle computes the fields that depend on lines, discount, headcount and budget; see docs/reference/rules.md#deals.
 func (d *Deal) settle(now jsontype.Time) error {
 	d.Cost = 0
@@ -148,13 +166,4 @@ func (l *Line) charge(guests *int32) (err error) {
 	}
 	l.Cost, err = money.LineAmount(l.EffectiveQty, l.UnitCost)
 	return err
-}
-
-// sameLine reports whether a stored line is unchanged.
-func sameLine(a, b Line) bool {
-	return a.ID == b.ID && a.EffectiveQty == b.EffectiveQty && a.DiscountAmount == b.DiscountAmount
-}
-
-func samePtr[T comparable](a, b *T) bool {
-	return (a == nil && b == nil) || (a != nil && b != nil && *a == *b)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -65,44 +66,23 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 
 // complete fills in the names of types, stages and users, in one round trip.
 func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem) error {
-	var users []uuid.UUID
-	for i := range items {
-		if u := items[i].AssignedToID; u != nil && !slices.Contains(users, *u) {
-			users = append(users, *u)
-		}
-	}
 	var all []Type
-	var names map[uuid.UUID]string
-	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
+	assigned := func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName }
+	err := batchloader.Load(ctx, s.db, func(ctx context.Context, q db.Querier) (err error) {
 		all, err = selectTypes(ctx, q, company, true)
 		return err
-	}}
-	if len(users) > 0 {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			names, err = s.cfg.Users.UserNames(ctx, q, company, users)
-			return err
-		})
-	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
-		return err
-	}
+	}, reference.Names(s.cfg.Users.UserNames).Fill(company, len(items), assigned))
 	for i := range items {
-		items[i].name(all, names)
+		items[i].name(all)
 	}
-	return nil
+	return err
 }
 
-func (it *ListItem) name(all []Type, users map[uuid.UUID]string) {
+func (it *ListItem) name(all []Type) {
 	if t := slices.IndexFunc(all, func(t Type) bool { return t.ID == it.TypeID }); t >= 0 {
 		it.TypeName = all[t].Name
 		if st := slices.IndexFunc(all[t].Stages, func(st Stage) bool { return st.ID == it.StageID }); st >= 0 {
 			it.StageName, it.StageColor = all[t].Stages[st].Name, all[t].Stages[st].Color
 		}
-	}
-	if it.AssignedToID == nil {
-		return
-	}
-	if name := users[*it.AssignedToID]; name != "" {
-		it.AssignedToName = &name
 	}
 }

@@ -14,30 +14,31 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Move moves a deal to another stage of its type; see docs/reference/states.md#deal. Moving it to the stage that it has changes
 // nothing.
 func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in MoveInput) (Deal, error) {
-	before, err := s.lock(ctx, tx, by, id)
-	if err != nil || before.StageID == in.StageID {
-		return before, err
+	d, err := table.Lock(ctx, tx, by, id)
+	if err != nil || d.StageID == in.StageID {
+		return d, err
 	}
+	kept := table.Keep(d)
+	before := &kept.Before
 	stage, reason, err := target(ctx, tx, by.Company, in)
 	if err != nil {
 		return Deal{}, err
 	}
-	if err := stage.checkEntry(&before, in.LostReasonID, reason); err != nil {
+	if err := stage.checkEntry(before, in.LostReasonID, reason); err != nil {
 		return Deal{}, err
 	}
-	d := before
 	d.enter(stage, in.LostReasonID, jsontype.At(tx.Now()))
-	d.Touch(tx.Now())
 	if err := s.useVenue(ctx, tx, by, before.venue(), d.venue()); err != nil {
 		return Deal{}, err
 	}
-	if err := storeMove(ctx, tx, by, &before, &d); err != nil {
+	if err := table.Store(ctx, tx, by, kept, &d, d.moves(before)...); err != nil {
 		return Deal{}, err
 	}
 	return d, s.cfg.Calendar.Sync(ctx, tx, by, before.entry(), d.entry())
@@ -94,10 +95,10 @@ func (d *Deal) enter(st Stage, reason *uuid.UUID, now jsontype.Time) {
 	}
 }
 
-// storeMove queues the writes and events of a move.
-func storeMove(ctx context.Context, tx *db.Tx, by access.Caller, before, d *Deal) error {
+// moves are the events of a move.
+func (d *Deal) moves(before *Deal) []event.Event[Deal] {
 	events := []event.Event[Deal]{stageChanged}
-	if d.Outcome != nil && !samePtr(before.Outcome, d.Outcome) {
+	if d.Outcome != nil && !record.Same(before.Outcome, d.Outcome) {
 		switch *d.Outcome {
 		case Won:
 			events = append(events, won)
@@ -105,15 +106,7 @@ func storeMove(ctx context.Context, tx *db.Tx, by access.Caller, before, d *Deal
 			events = append(events, lost)
 		}
 	}
-	for i, e := range events {
-		if err := raise(ctx, tx, by, e, before, d, nil, int64(i)); err != nil {
-			return err
-		}
-	}
-	d.EvPos += int64(len(events)) - 1 // the record stores the position of the last event
-	updateDeal(tx, before, d)
-	insertHistory(tx, by, before, d)
-	return nil
+	return events
 }
 
 // StageMove is a move of a deal between stages.
@@ -130,7 +123,11 @@ type StageMove struct {
 const sqlInsertHistory = `INSERT INTO deal_history (company_id, deal_id, version, from_stage_id, to_stage_id, from_outcome, to_outcome, lost_reason_id, actor_id, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
 
-func insertHistory(tx *db.Tx, by access.Caller, before, d *Deal) {
+// insertHistory queues the history entry of a change, if it is a move.
+func insertHistory(tx *db.Tx, by access.Caller, before, d *Deal, _ []string) {
+	if before.StageID == d.StageID {
+		return
+	}
 	who := outbox.SystemActor
 	if by.Actor != uuid.Nil {
 		who = by.Actor.String()

@@ -10,42 +10,11 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
-
-// Catalog reads items that can be sold.
-type Catalog interface {
-	// OrderItems reads the items of the refs. Unknown items are omitted.
-	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
-}
-
-// Clients reads the customers of deals.
-type Clients interface {
-	// DocumentClient reads a client; lock locks it until the transaction ends.
-	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
-}
-
-// PriceLists reads the prices of price lists.
-type PriceLists interface {
-	// Prices returns the prices of those refs that are in the list.
-	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []trade.ItemRef) (map[trade.ItemRef]money.Amount, error)
-}
-
-// Addresses reads the addresses of clients.
-type Addresses interface {
-	AddressLabel(ctx context.Context, q db.Querier, company tenant.ID, address uuid.UUID) (label string, found bool, err error)
-}
-
-// Users reads the users of a company.
-type Users interface {
-	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
-	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
-	// KnownUsers returns those ids that are users of the company.
-	KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error)
-}
 
 // Branches reads the branches of a company.
 type Branches interface {
@@ -70,36 +39,33 @@ type Calendar interface {
 type Config struct {
 	DB         *db.DB
 	Access     *access.Registry // components that types can ask for
-	Catalog    Catalog
-	Clients    Clients
-	Users      Users
+	Catalog    document.Catalog
+	Clients    document.Clients
+	Users      document.Users
 	Branches   Branches
 	Calendar   Calendar
-	PriceLists PriceLists
-	Addresses  Addresses
+	PriceLists document.PriceLists
+	Addresses  document.Addresses
 	Assets     reference.Known
 	Venues     Venues
 }
 
 // Service manages the deals of all companies.
 type Service struct {
-	cfg Config
-	db  *db.DB
+	cfg     Config
+	db      *db.DB
+	sources document.Sources
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
 	if cfg.Assets == nil {
-		cfg.Assets = noneKnown
+		cfg.Assets = reference.None
 	}
 	if cfg.Venues == nil {
 		cfg.Venues = noVenues{}
 	}
-	return &Service{cfg: cfg, db: cfg.DB}
-}
-
-func noneKnown(context.Context, db.Querier, tenant.ID, []uuid.UUID) ([]uuid.UUID, error) {
-	return nil, nil
+	return &Service{cfg: cfg, db: cfg.DB, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
 }
 
 // noVenues are the venues of a platform without scheduling.
@@ -110,7 +76,7 @@ func (noVenues) UseVenue(_ context.Context, _ *db.Tx, _ access.Caller, _, now *t
 	if now == nil {
 		return nil
 	}
-	return missing(nil, false, "RESOURCE", "venueResourceId", now.ResourceID)
+	return reference.Missing(nil, false, "RESOURCE", "venueResourceId", now.ResourceID)
 }
 
 // Known returns those ids that are deals of the company.
@@ -118,18 +84,5 @@ var Known = table.Known
 
 // Get reads one deal with its lines.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Deal, error) {
-	return selectDeal(ctx, s.db, by.Company, id, false)
-}
-
-// lock reads the deal that a caller is about to change and keeps others from changing it until the transaction ends. Changes
-// of one deal wait for each other in this process, where the database would refuse them.
-func (s *Service) lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Deal, error) {
-	if err := tx.LockInProcess(ctx, "deal "+id.String()); err != nil {
-		return Deal{}, err
-	}
-	d, err := selectDeal(ctx, tx, by.Company, id, true)
-	if err != nil {
-		return d, err
-	}
-	return d, by.Expect(d.Version)
+	return table.Get(ctx, s.db, by.Company, id)
 }

@@ -2,13 +2,13 @@ package deals
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -24,30 +24,16 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := faults.Err(); err != nil {
 		return Deal{}, err
 	}
-	before, err := s.lock(ctx, tx, by, id)
-	if err != nil {
-		return Deal{}, err
-	}
-	kept := plan.Keep(&before)
-	d := before
-	d.Lines = slices.Clone(before.Lines)
-	if err := s.apply(ctx, tx, &before, &d, &in); err != nil {
-		return Deal{}, err
-	}
-	_, names := kept.Changes(&d)
-	if !slices.EqualFunc(before.Lines, d.Lines, sameLine) {
-		names = append(names, "lines")
-	}
-	if len(names) == 0 {
-		return before, nil
-	}
-	d.Touch(tx.Now())
-	if err := s.useVenue(ctx, tx, by, before.venue(), d.venue()); err != nil {
-		return Deal{}, err
-	}
-	updateDeal(tx, &before, &d)
-	if err := raise(ctx, tx, by, updated, &before, &d, names, 0); err != nil {
-		return Deal{}, err
+	var before Deal
+	d, err := table.Change(ctx, tx, by, id, func(was Deal, d *Deal) error {
+		before = was
+		if err := s.apply(ctx, tx, &before, d, &in); err != nil {
+			return err
+		}
+		return s.useVenue(ctx, tx, by, before.venue(), d.venue())
+	}, updated)
+	if err != nil || d.Version == before.Version {
+		return d, err
 	}
 	return d, s.cfg.Calendar.Sync(ctx, tx, by, before.entry(), d.entry())
 }
@@ -76,18 +62,17 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, d *Deal, in *rec
 		return err
 	}
 	if in.Sent(&in.Value.Items) {
-		if d.Lines, err = found.build(before.Lines, f.Items); err != nil {
+		if d.Lines, err = build(&found, before.Lines, f.Items); err != nil {
 			return err
 		}
 	}
-	if err := found.checkClient(before, d); err != nil {
+	if err := found.CheckClient(); err != nil {
 		return err
 	}
-	if !samePtr(before.ClientID, d.ClientID) {
-		d.copyClient(found.client, !in.Sent(&in.Value.CustomerName), !in.Sent(&in.Value.CustomerPhone), !in.Sent(&in.Value.CustomerEmail))
-	}
-	if !samePtr(before.AddressID, d.AddressID) {
-		d.AddressLabel = found.address
+	found.CopyContact(document.Unless(in.Sent(&in.Value.CustomerName), &d.CustomerName), document.Unless(in.Sent(&in.Value.CustomerPhone), &d.CustomerPhone),
+		document.Unless(in.Sent(&in.Value.CustomerEmail), &d.CustomerEmail))
+	if !record.Same(before.AddressID, d.AddressID) {
+		d.AddressLabel = found.AddressLabel
 	}
 	return d.settle(jsontype.At(tx.Now()))
 }
