@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/quota"
@@ -237,15 +238,15 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
-	o.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I]())
+	o.binder = binding.New(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I](), reflect.TypeFor[Call]())
 	if op.body != nil {
-		o.bind.schema = op.body(a.desc.Components.Schemas)
+		o.binder.DescribeBody(op.body(a.desc.Components.Schemas))
 	}
 	ho := a.describe(op)
-	o.bind.describe(&ho)
+	o.binder.Describe(&ho)
 	run := func(ctx context.Context, r *request) (*response, error) {
 		in := new(I)
-		if err := o.bind.bind(r, reflect.ValueOf(in).Elem()); err != nil {
+		if err := r.bind(reflect.ValueOf(in).Elem()); err != nil {
 			return nil, err
 		}
 		reply, err := handle(ctx, in)
@@ -282,7 +283,7 @@ func (a *API) route(method, path string, handle fiber.Handler) {
 
 type operation struct {
 	Op
-	bind *binder
+	binder *binding.Binder
 }
 
 // needed is the scope that the operation requires, such as orders:write.

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -148,10 +149,10 @@ func (w Writes[F, T]) schema(reg huma.Registry) *huma.Schema {
 func (w Writes[F, T]) itemSchema(reg huma.Registry) *huma.Schema {
 	s := &huma.Schema{Description: "as in the operation that creates or changes a single record"}
 	if w.Create != nil {
-		s.AnyOf = append(s.AnyOf, derivedBody(reg, reflect.TypeFor[F](), inputSuffix))
+		s.AnyOf = append(s.AnyOf, binding.InputSchema(reg, reflect.TypeFor[F]()))
 	}
 	if w.Update != nil {
-		s.AnyOf = append(s.AnyOf, derivedBody(reg, reflect.TypeFor[F](), patchSuffix))
+		s.AnyOf = append(s.AnyOf, binding.PatchSchema(reg, reflect.TypeFor[F]()))
 	}
 	return s
 }
@@ -311,7 +312,7 @@ func (b *batch[F, T]) record(ctx context.Context, tx *db.Tx, item batchItem) (uu
 // creation is the change of an item that creates its record. The SKU of the item is that of the record.
 func (b *batch[F, T]) creation(index int, item batchItem) (itemChange[T], error) {
 	var in F
-	if err := b.bind(index, item, reflect.TypeFor[F](), inputSuffix, &in); err != nil {
+	if err := b.bind(index, item, binding.InputSchema, &in); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, tx *db.Tx) (T, int, error) {
@@ -323,7 +324,7 @@ func (b *batch[F, T]) creation(index int, item batchItem) (itemChange[T], error)
 func (b *batch[F, T]) update(index int, item batchItem) (func(context.Context, *db.Tx, uuid.UUID) (T, int, error), error) {
 	item.SKU = "" // a change keeps the SKU, unless the body has another
 	var in record.Patch[F]
-	if err := b.bind(index, item, reflect.TypeFor[F](), patchSuffix, &in); err != nil {
+	if err := b.bind(index, item, binding.PatchSchema, &in); err != nil {
 		return nil, err
 	}
 	return func(ctx context.Context, tx *db.Tx, id uuid.UUID) (T, int, error) {
@@ -333,39 +334,27 @@ func (b *batch[F, T]) update(index int, item batchItem) (func(context.Context, *
 }
 
 // bind validates the body of an item and decodes it.
-func (b *batch[F, T]) bind(index int, item batchItem, fields reflect.Type, suffix string, into any) error {
+func (b *batch[F, T]) bind(index int, item batchItem, schema func(huma.Registry, reflect.Type) *huma.Schema, into any) error {
 	defer b.call.req.processing()()
-	tree, err := parseJSON(item.Body)
+	tree, err := binding.Parse(item.Body)
 	if err != nil {
 		return fmt.Errorf("parse the body of an item: %w", err) // it was valid as a part of the request
 	}
-	c := &checker{reg: b.routes.api.desc.Components.Schemas}
+	var faults apierr.Fields
 	if body, ok := tree.(map[string]any); ok && item.SKU != "" {
 		if own, sent := body["sku"]; sent && own != item.SKU {
-			c.faults.Add("body.sku", apierr.Conflict, "must equal the sku of the item; send one of them")
+			faults.Add("body.sku", apierr.Conflict, "must equal the sku of the item; send one of them")
 		}
 		body["sku"] = item.SKU
 	}
-	tree = c.value("body", derivedBody(c.reg, fields, suffix), tree)
-	for _, name := range c.ignored {
+	reg := b.routes.api.desc.Components.Schemas
+	ignored, err := binding.BindPart(reg, "body", schema(reg, reflect.TypeFor[F]()), tree, faults, b.call.req.strict(), into)
+	for _, name := range ignored {
 		if len(b.ignored) <= apierr.MaxListed {
 			b.ignored = append(b.ignored, fmt.Sprintf("items[%d].%s", index, name))
 		}
-		if b.call.req.strict() {
-			c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
-		}
 	}
-	if err := c.faults.Err(); err != nil {
-		return err
-	}
-	raw, err := json.Marshal(tree)
-	if err != nil {
-		return fmt.Errorf("encode the normalized body of an item: %w", err)
-	}
-	if err := json.Unmarshal(raw, into); err != nil {
-		return apierr.InvalidField("body", apierr.Format, "%s", err.Error())
-	}
-	return nil
+	return err
 }
 
 // underBody makes the fields of a fault paths in the item.
@@ -377,7 +366,7 @@ func underBody(err error) error {
 	moved := *f
 	moved.Fields = make([]apierr.Field, len(f.Fields))
 	for i, field := range f.Fields {
-		moved.Fields[i] = apierr.Field{Field: join("body", field.Field), Code: field.Code, Message: "body." + field.Message}
+		moved.Fields[i] = apierr.Field{Field: "body." + field.Field, Code: field.Code, Message: "body." + field.Message}
 	}
 	return &moved
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/gofiber/fiber/v2"
 
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
@@ -122,6 +123,12 @@ func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
 
 func headerParam(name, format, doc string) *huma.Param {
 	return &huma.Param{Name: name, In: "header", Description: doc, Schema: &huma.Schema{Type: huma.TypeString, Format: format}}
+}
+
+// OneOf restricts a property of the bodies with the fields of T, or the items of one that is an array, to values that are
+// known only when the program is put together.
+func OneOf[T any](a *API, property string, values []string) {
+	binding.Restrict(a.desc.Components.Schemas, reflect.TypeFor[T](), property, values)
 }
 
 // Description returns the API description as committed and served: stable, indented JSON.

@@ -231,12 +231,12 @@ func (r *request) idempotencyKey() (uuid.UUID, error) {
 func (r *request) fingerprint() []byte {
 	h := sha256.New()
 	query := make([]string, 0, 4)
-	for name, value := range r.queryNames() {
+	for name, value := range r.QueryNames() {
 		query = append(query, name+"="+value)
 	}
 	slices.Sort(query)
 	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))
-	body := r.body
+	body := r.body.Raw
 	if len(body) > 0 {
 		tree, err := r.bodyTree()
 		defer r.processing()()
@@ -248,6 +248,15 @@ func (r *request) fingerprint() []byte {
 	}
 	h.Write(body)
 	return h.Sum(nil)
+}
+
+func parseKey(header string, text string) (uuid.UUID, error) {
+	text = strings.Trim(text, `"`)
+	id, err := uuid.Parse(text)
+	if err != nil || len(text) != 36 {
+		return uuid.Nil, apierr.InvalidField(header, apierr.Format, "must be a UUID; use a new one for each change")
+	}
+	return id, nil
 }
 
 func (c *claim) take(ctx context.Context) (*response, error) {

@@ -4,14 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"path"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/list"
 )
 
@@ -22,8 +21,8 @@ type ListSource struct {
 	Name   string      // last segment of its path, such as suppliers
 	Fields []ItemField // top-level fields of an item, in the order of its JSON
 
-	bind *binder
-	page func(ctx context.Context, by access.Caller, params queryMap, size int) (ListPage, error)
+	binder *binding.Binder
+	page   func(ctx context.Context, by access.Caller, params map[string]string, size int) (ListPage, error)
 }
 
 // ListPage is a page of a list.
@@ -77,10 +76,10 @@ func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, 
 	if slices.ContainsFunc(a.lists, func(other *ListSource) bool { return other.Name == l.Name }) {
 		l.Name = strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "-")
 	}
-	l.bind = newBinder(a.desc.Components.Schemas, op.Path, reflect.TypeFor[listInput[F]]())
-	l.page = func(ctx context.Context, by access.Caller, params queryMap, size int) (out ListPage, err error) {
+	l.binder = binding.New(a.desc.Components.Schemas, op.Path, reflect.TypeFor[listInput[F]](), reflect.TypeFor[Call]())
+	l.page = func(ctx context.Context, by access.Caller, params map[string]string, size int) (out ListPage, err error) {
 		in := new(listInput[F])
-		if err := l.bind.bindQuery(params, reflect.ValueOf(in).Elem()); err != nil {
+		if err := l.binder.BindQuery(params, reflect.ValueOf(in).Elem()); err != nil {
 			return out, err
 		}
 		if p, ok := any(&in.Filter).(interface{ Read(size int) }); ok && size > 0 {
@@ -117,41 +116,6 @@ func (l *ListSource) Admits(by access.Caller) error {
 		return ComponentInactive(l.Component)
 	}
 	return nil
-}
-
-// bindQuery fills the parameters of an input from a map; there is no request.
-func (b *binder) bindQuery(params queryMap, in reflect.Value) error {
-	c := &checker{reg: b.reg}
-	b.bindParams(params, c, in)
-	for _, name := range slices.Sorted(slices.Values(c.ignored)) {
-		c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
-	}
-	return c.faults.Err()
-}
-
-// queryMap are the parameters of a query without a request.
-type queryMap map[string]string
-
-func (q queryMap) param(in, name string) string {
-	if in != "query" {
-		return ""
-	}
-	return q[name]
-}
-
-func (q queryMap) emptyQuery(name string) bool {
-	text, sent := q[name]
-	return sent && strings.TrimSpace(text) == ""
-}
-
-func (q queryMap) queryNames() map[string]string { return q }
-
-func (q queryMap) queryArgs() []queryArg {
-	var all []queryArg
-	for _, name := range slices.Sorted(maps.Keys(q)) {
-		all = append(all, queryArg{name, q[name]})
-	}
-	return all
 }
 
 // ItemFields lists the fields that a type has in JSON. An item is encoded as a whole by encoding/json or field by field by

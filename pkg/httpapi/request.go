@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -17,6 +20,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
@@ -35,10 +39,7 @@ type request struct {
 	fc      *fiber.Ctx
 	op      *operation
 	in      *incoming
-	body    []byte
-	tree    any // the decoded body, once read
-	treeErr error
-	parsed  bool
+	body    binding.Body
 	call    Call
 	held    *claim // holds the key of the request in this process
 	release func()
@@ -78,7 +79,7 @@ func (r *request) size(context.Context) error {
 
 // media checks the content type of the body, if there is one and the operation reads it.
 func (r *request) media(length int) error {
-	if length <= 0 || r.op.bind.body == nil {
+	if length <= 0 || !r.op.binder.HasBody() {
 		return nil
 	}
 	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
@@ -98,10 +99,10 @@ func (r *request) receive(ctx context.Context) error {
 	if errors.Is(err, errBodyTooLarge) {
 		return tooLarge(r.op.MaxBody)
 	}
-	if err != nil || r.op.bind.body == nil { // the operation ignores the body
+	if err != nil || !r.op.binder.HasBody() { // the operation ignores the body
 		return err
 	}
-	r.body = raw
+	r.body.Raw = raw
 	return r.media(len(raw))
 }
 
@@ -269,7 +270,8 @@ func (r *request) header(name string) string { return r.fc.Get(name) }
 
 func (r *request) hasHeader(name string) bool { return len(r.fc.Request().Header.PeekAll(name)) > 0 }
 
-func (r *request) param(in, name string) string {
+// Param implements [binding.Source].
+func (r *request) Param(in, name string) string {
 	switch in {
 	case "path":
 		return r.fc.Params(name)
@@ -279,30 +281,79 @@ func (r *request) param(in, name string) string {
 	return r.fc.Query(name)
 }
 
-// emptyQuery reports whether a query parameter was sent without a value. Ignoring it would return unfiltered results.
-func (r *request) emptyQuery(name string) bool {
+// EmptyQuery implements [binding.Source].
+func (r *request) EmptyQuery(name string) bool {
 	return r.fc.Context().QueryArgs().Has(name) && strings.TrimSpace(r.fc.Query(name)) == ""
 }
 
-type queryArg struct{ name, value string }
-
-// queryArgs are the query parameters in the order in which they were sent.
-func (r *request) queryArgs() []queryArg {
-	var all []queryArg
+// QueryArgs implements [binding.Source].
+func (r *request) QueryArgs() []binding.QueryArg {
+	var all []binding.QueryArg
 	for name, value := range r.fc.Context().QueryArgs().All() {
-		all = append(all, queryArg{string(name), string(value)})
+		all = append(all, binding.QueryArg{Name: string(name), Value: string(value)})
 	}
 	return all
 }
 
-func (r *request) queryNames() map[string]string { return r.fc.Queries() }
+// QueryNames implements [binding.Source].
+func (r *request) QueryNames() map[string]string { return r.fc.Queries() }
 
-// bodyTree reads the body once, for the fingerprint and for validation.
+// bodyTree parses the body once, for the fingerprint and for validation.
 func (r *request) bodyTree() (any, error) {
-	if !r.parsed {
+	if !r.body.Parsed() {
 		defer r.processing()()
-		r.tree, r.treeErr = parseJSON(r.body)
-		r.parsed = true
 	}
-	return r.tree, r.treeErr
+	return r.body.Tree()
+}
+
+// bind validates the request and fills the input of its operation.
+func (r *request) bind(in reflect.Value) error {
+	if len(r.body.Raw) > 0 {
+		_, _ = r.bodyTree() // Bind reports the error
+		defer r.processing()()
+	}
+	ignored, err := r.op.binder.Bind(r, &r.body, r.strict(), in)
+	r.showIgnored(ignored)
+	r.op.binder.Caller(in).Set(reflect.ValueOf(r.call))
+	return err
+}
+
+// strict reports whether unknown fields are errors.
+func (r *request) strict() bool { return strings.Contains(r.header("Prefer"), "handling=strict") }
+
+// showIgnored lists the names of fields and parameters, and those listed before, in a header.
+func (r *request) showIgnored(names []string) {
+	if len(names) == 0 {
+		return
+	}
+	r.ignored = slices.Compact(slices.Sorted(slices.Values(append(r.ignored, names...))))
+	r.fc.Set("X-Ignored-Fields", headerSafe(strings.Join(r.ignored, ", ")))
+}
+
+// headerSafe makes text from a client safe for a header: no control characters, and bounded in length.
+func headerSafe(s string) string {
+	s = strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' {
+			return '?'
+		}
+		return c
+	}, s)
+	return s[:min(len(s), 1024)]
+}
+
+// versionPattern is what If-Match may be.
+const versionPattern = `^(\*|(W/)?("[0-9]{1,18}"|[0-9]{1,18}))$`
+
+var validVersion = regexp.MustCompile(versionPattern)
+
+// parseVersion parses If-Match.
+func parseVersion(text string) (*int64, error) {
+	if text == "*" {
+		return nil, nil //nolint:nilnil // any version
+	}
+	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
+	if err != nil || !validVersion.MatchString(text) {
+		return nil, apierr.InvalidField("If-Match", apierr.Format, `must be the ETag of the record, such as "3"; omit the header to change any version`)
+	}
+	return &v, nil
 }

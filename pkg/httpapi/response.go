@@ -108,7 +108,7 @@ func (c *Call) recordsPath() (string, bool) {
 	parts := strings.Split(path, "/")
 	for i, part := range parts {
 		if name, ok := strings.CutPrefix(part, "{"); ok {
-			parts[i] = strings.ToLower(c.req.param("path", strings.TrimSuffix(name, "}")))
+			parts[i] = strings.ToLower(c.req.Param("path", strings.TrimSuffix(name, "}")))
 		}
 	}
 	return strings.Join(parts, "/"), true

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -122,7 +123,7 @@ func (r *request) enter(ctx context.Context) error {
 	if admin == nil || r.op.Platform {
 		return nil
 	}
-	company, err := parseCompany(r.param("path", companyParam))
+	company, err := parseCompany(r.Param("path", companyParam))
 	if err != nil {
 		return err
 	}
@@ -134,7 +135,7 @@ func (r *request) enter(ctx context.Context) error {
 }
 
 func parseCompany(text string) (tenant.ID, error) {
-	if rule := badFormat("uuid", text); rule != "" {
+	if rule := binding.BrokenRule("uuid", text); rule != "" {
 		return tenant.ID{}, apierr.InvalidField(companyParam, apierr.Format, "%s", rule)
 	}
 	return tenant.Parse(text)
@@ -149,7 +150,7 @@ func (r *request) audit(tx *db.Tx, body any) error {
 	c := AdminChange{
 		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: requestID(r.fc), Entity: r.entity(body),
 	}
-	if len(r.body) > 0 {
+	if len(r.body.Raw) > 0 {
 		tree, err := r.bodyTree()
 		if err != nil {
 			return err
@@ -166,8 +167,8 @@ func (r *request) entity(body any) string {
 	if v, ok := body.(Identified); ok {
 		return v.RecordID()
 	}
-	if name := lastParam(r.op.rel); name != "" && strings.Contains(r.op.rel, "{") {
-		return strings.ToLower(r.param("path", name))
+	if name := binding.LastParam(r.op.rel); name != "" && strings.Contains(r.op.rel, "{") {
+		return strings.ToLower(r.Param("path", name))
 	}
 	if r.op.Platform || r.call.Company.IsZero() {
 		return ""

@@ -1,4 +1,4 @@
-package httpapi
+package binding
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func TestParsingReadsWhatEncodingJSONReads(t *testing.T) {
 		dec.UseNumber()
 		var want any
 		require.NoError(t, dec.Decode(&want))
-		got, err := parseJSON(raw)
+		got, err := Parse(raw)
 		require.NoError(t, err)
 		require.Equal(t, want, got)
 	})
@@ -51,7 +51,7 @@ func TestParsingReadsWhatEncodingJSONReads(t *testing.T) {
 func TestParsingStops(t *testing.T) {
 	t.Parallel()
 	faultsOf := func(body string) []apierr.Field {
-		_, err := parseJSON([]byte(body))
+		_, err := Parse([]byte(body))
 		f, ok := apierr.As(err)
 		require.True(t, ok, "%v", err)
 		return f.Fields
@@ -130,7 +130,7 @@ func BenchmarkHeavyBodies(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
 				c := &checker{reg: reg}
-				tree, err := parseJSON(body)
+				tree, err := Parse(body)
 				if err != nil {
 					continue
 				}

@@ -1,4 +1,4 @@
-package httpapi
+package binding
 
 import (
 	"reflect"
@@ -25,6 +25,16 @@ func patchFields(t reflect.Type) reflect.Type {
 	return nil
 }
 
+// InputSchema describes the body of a new record with the fields of struct t.
+func InputSchema(reg huma.Registry, t reflect.Type) *huma.Schema {
+	return derivedBody(reg, t, inputSuffix)
+}
+
+// PatchSchema describes the body of a change of these fields.
+func PatchSchema(reg huma.Registry, t reflect.Type) *huma.Schema {
+	return derivedBody(reg, t, patchSuffix)
+}
+
 // derivedBody describes a body with the fields of struct t under a name of its own.
 func derivedBody(reg huma.Registry, t reflect.Type, suffix string) *huma.Schema {
 	name := bodyName(t, suffix)
@@ -48,16 +58,16 @@ func bodyName(t reflect.Type, suffix string) string {
 	return stem + suffix
 }
 
-// OneOf restricts a property of the bodies with the fields of T, or the items of one that is an array, to values that are
+// Restrict restricts a property of the bodies with the fields of t, or the items of one that is an array, to values that are
 // known only when the program is put together.
-func OneOf[T any](a *API, property string, values []string) {
+func Restrict(reg huma.Registry, t reflect.Type, property string, values []string) {
 	one := make([]any, len(values))
 	for i, v := range values {
 		one[i] = v
 	}
 	found := false
 	for _, suffix := range []string{inputSuffix, patchSuffix} {
-		body := a.desc.Components.Schemas.Map()[bodyName(reflect.TypeFor[T](), suffix)]
+		body := reg.Map()[bodyName(t, suffix)]
 		if body == nil {
 			continue
 		}
@@ -68,7 +78,7 @@ func OneOf[T any](a *API, property string, values []string) {
 		p.Enum, found = one, true
 	}
 	if !found {
-		panic("no operation takes the fields of " + reflect.TypeFor[T]().String())
+		panic("no operation takes the fields of " + t.String())
 	}
 }
 

@@ -1,4 +1,4 @@
-package httpapi
+package binding
 
 import (
 	"bytes"
@@ -18,10 +18,10 @@ const (
 	maxFields = 1000 // fields of an object
 )
 
-// parseJSON reads one JSON value: objects as map[string]any, arrays as []any, numbers as [json.Number]. What it rejects is
+// Parse reads one JSON value: objects as map[string]any, arrays as []any, numbers as [json.Number]. What it rejects is
 // a 400 with the fields: a key that occurs twice, because JSON parsers differ in which of the values they use; text that is no
 // Unicode, such as half of a surrogate pair; and values beyond the limits. It stops when there are more faults than a response lists.
-func parseJSON(raw []byte) (any, error) {
+func Parse(raw []byte) (any, error) {
 	p := &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
 	v, err := p.value(1)
 	if err == nil {
@@ -44,7 +44,7 @@ var errStopped = errors.New("parsing has stopped")
 func (p *parser) value(depth int) (any, error) {
 	token, err := p.dec.ReadToken()
 	if err != nil {
-		return nil, err //nolint:wrapcheck // parseJSON inspects its type
+		return nil, err //nolint:wrapcheck // Parse inspects its type
 	}
 	switch token.Kind() {
 	case '{', '[':
@@ -71,7 +71,7 @@ func (p *parser) object(depth int) (any, error) {
 	for p.dec.PeekKind() != '}' {
 		token, err := p.dec.ReadToken()
 		if err != nil {
-			return nil, err //nolint:wrapcheck // parseJSON inspects its type
+			return nil, err //nolint:wrapcheck // Parse inspects its type
 		}
 		name := token.String()
 		if _, twice := obj[name]; twice {
@@ -87,7 +87,7 @@ func (p *parser) object(depth int) (any, error) {
 		}
 	}
 	_, err := p.dec.ReadToken()
-	return obj, err //nolint:wrapcheck // parseJSON inspects its type
+	return obj, err //nolint:wrapcheck // Parse inspects its type
 }
 
 func (p *parser) array(depth int) (any, error) {
@@ -100,7 +100,7 @@ func (p *parser) array(depth int) (any, error) {
 		items = append(items, item)
 	}
 	_, err := p.dec.ReadToken()
-	return items, err //nolint:wrapcheck // parseJSON inspects its type
+	return items, err //nolint:wrapcheck // Parse inspects its type
 }
 
 // end checks that nothing follows the value.

@@ -1,4 +1,4 @@
-package httpapi
+package binding
 
 import (
 	"reflect"
@@ -66,27 +66,27 @@ func TestResponsesHaveNoBoundsOfInputs(t *testing.T) {
 	require.Equal(t, "uuid", s.Properties["owner"].Format)
 }
 
-func TestOneOf(t *testing.T) {
+func TestRestrict(t *testing.T) {
 	t.Parallel()
-	a := &API{desc: description(externalSurface)}
-	input := a.desc.Components.Schemas.SchemaFromRef(derivedBody(a.desc.Components.Schemas, reflect.TypeFor[GadgetFields](), inputSuffix).Ref)
-	patch := a.desc.Components.Schemas.SchemaFromRef(derivedBody(a.desc.Components.Schemas, reflect.TypeFor[GadgetFields](), patchSuffix).Ref)
-	OneOf[GadgetFields](a, "icon", []string{"folder", "file"})
-	OneOf[GadgetFields](a, "tags", []string{"new", "used"})
+	reg, fields := jsontype.NewRegistry("#/components/schemas/"), reflect.TypeFor[GadgetFields]()
+	input, patch := reg.SchemaFromRef(InputSchema(reg, fields).Ref), reg.SchemaFromRef(PatchSchema(reg, fields).Ref)
+	Restrict(reg, fields, "icon", []string{"folder", "file"})
+	Restrict(reg, fields, "tags", []string{"new", "used"})
 	for _, s := range []*huma.Schema{input, patch} {
 		require.Equal(t, []any{"folder", "file"}, s.Properties["icon"].Enum)
 		require.Equal(t, []any{"new", "used"}, s.Properties["tags"].Items.Enum)
-		c := &checker{reg: a.desc.Components.Schemas}
+		c := &checker{reg: reg}
 		c.value("", s, map[string]any{"name": "x", "icon": "fold", "tags": []any{"used", "old"}})
 		require.Equal(t, []string{"icon", "tags[1]"}, []string{c.faults[0].Field, c.faults[1].Field})
 	}
-	require.Panics(t, func() { OneOf[gadget](a, "total", nil) }, "no operation takes it")
+	require.Panics(t, func() { Restrict(reg, reflect.TypeFor[gadget](), "total", nil) }, "no operation takes it")
 }
 
 func TestQueryParametersAreNotBlank(t *testing.T) {
 	t.Parallel()
+	type caller struct{}
 	type query struct {
-		Call
+		caller
 		Brand  string            `query:"brand"`
 		Sort   string            `query:"sort" enum:"name"`
 		IDs    []uuid.UUID       `query:"ids" format:"uuid"`
@@ -95,7 +95,7 @@ func TestQueryParametersAreNotBlank(t *testing.T) {
 		Parent jsontype.IDOrNull `query:"parent"`
 		Only   *bool             `query:"only"`
 	}
-	b := newBinder(jsontype.NewRegistry("#/components/schemas/"), "/gadgets", reflect.TypeFor[query]())
+	b := New(jsontype.NewRegistry("#/components/schemas/"), "/gadgets", reflect.TypeFor[query](), reflect.TypeFor[caller]())
 	schemas := map[string]*huma.Schema{}
 	for _, p := range b.params {
 		schemas[p.name] = p.schema

@@ -1,13 +1,12 @@
-package httpapi
+package binding
 
 import (
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/gofiber/fiber/v2"
 )
 
-// describe adds the parameters and the body of the operation to its description. The binder does it, and not huma,
+// Describe adds the parameters and the body of the operation to its description. The binder does it, and not huma,
 // because only the binder has optional parameters as pointers.
-func (b *binder) describe(ho *huma.Operation) {
+func (b *Binder) Describe(ho *huma.Operation) {
 	for _, p := range b.params {
 		described := &huma.Param{Name: p.name, In: p.in, Description: p.schema.Description, Required: p.in == "path" || p.needed, Schema: p.schema, Explode: b.explode(p)}
 		if p.in == "query" && p.schema.Type == huma.TypeObject {
@@ -19,13 +18,13 @@ func (b *binder) describe(ho *huma.Operation) {
 	if b.body != nil {
 		ho.RequestBody = &huma.RequestBody{
 			Required: !b.bodyOpt,
-			Content:  map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: b.schema}},
+			Content:  map[string]*huma.MediaType{"application/json": {Schema: b.schema}},
 		}
 	}
 }
 
 // explode documents that a list is sent as one comma-separated parameter.
-func (b *binder) explode(p param) *bool {
+func (b *Binder) explode(p param) *bool {
 	if p.in != "query" || p.schema.Type != huma.TypeArray {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package httpapi
+package binding
 
 import (
 	"encoding/json"
@@ -32,6 +32,13 @@ type checker struct {
 	reg     huma.Registry
 	faults  apierr.Fields
 	ignored []string // unknown fields: as many as a response can list
+}
+
+// rejectUnknown makes faults of the unknown fields.
+func (c *checker) rejectUnknown() {
+	for _, name := range c.ignored {
+		c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
+	}
 }
 
 func (c *checker) ignore(name string) {
@@ -115,7 +122,7 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 	case s.Pattern != "" && !pattern(s.Pattern).MatchString(text):
 		c.faults.Add(path, apierr.Format, "must match %s", patternText(s))
 	case s.Format != "":
-		if rule := badFormat(s.Format, text); rule != "" {
+		if rule := BrokenRule(s.Format, text); rule != "" {
 			c.faults.Add(path, apierr.Format, "%s", rule)
 		}
 	}
@@ -148,8 +155,8 @@ func pattern(p string) *regexp.Regexp {
 	return re
 }
 
-// badFormat returns the rule that text breaks, or "".
-func badFormat(format, text string) string {
+// BrokenRule returns the rule of a format, such as uuid, that text breaks, or "".
+func BrokenRule(format, text string) string {
 	ok := true
 	rule := ""
 	switch format {
@@ -318,7 +325,7 @@ func defaultOf(s *huma.Schema) any {
 	if err != nil {
 		panic(err) // defaults come from struct tags
 	}
-	v, err := parseJSON(raw)
+	v, err := Parse(raw)
 	if err != nil {
 		panic(err)
 	}

@@ -1,0 +1,190 @@
+package binding
+
+import (
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+)
+
+// Source is where parameters come from: a request, or what stands for one.
+type Source interface {
+	Param(in, name string) string // in is path, query or header
+	// EmptyQuery reports whether a query parameter was sent without a value. Ignoring it would return unfiltered results.
+	EmptyQuery(name string) bool
+	QueryNames() map[string]string
+	QueryArgs() []QueryArg // in the order in which they were sent
+}
+
+// QueryArg is a parameter of a query.
+type QueryArg struct{ Name, Value string }
+
+func (b *Binder) bindParams(r Source, c *checker, in reflect.Value) {
+	for _, p := range b.params {
+		if p.in == "query" && p.schema.Type == huma.TypeObject {
+			b.bindKeyed(r, c, in.FieldByIndex(p.index), p)
+			continue
+		}
+		text := r.Param(p.in, p.name)
+		if p.in == "query" && r.EmptyQuery(p.name) {
+			c.faults.Add(p.name, apierr.Format, "must not be empty: set a value or omit the parameter")
+			continue
+		}
+		if text == "" {
+			text = p.def
+		}
+		if text == "" && p.needed {
+			c.faults.Add(p.name, apierr.Required, "is required; set a value")
+		}
+		if text == "" && p.in != "path" {
+			continue
+		}
+		before := len(c.faults)
+		v := c.value(p.name, p.schema, paramValue(p.schema, text))
+		if len(c.faults) > before {
+			continue
+		}
+		if err := setParam(in.FieldByIndex(p.index), v); err != nil {
+			c.faults.Add(p.name, apierr.Format, "%s", err.Error())
+		}
+	}
+	for name := range r.QueryNames() {
+		if !b.known[name] && !b.prefixed(name) {
+			c.ignore(name)
+		}
+	}
+}
+
+// bindKeyed fills a map of strings from the query parameters name[key].
+func (b *Binder) bindKeyed(r Source, c *checker, into reflect.Value, p param) {
+	values := map[string]string{}
+	for _, arg := range r.QueryArgs() {
+		rest, ok := strings.CutPrefix(arg.Name, p.name)
+		if !ok || rest != "" && rest[0] != '[' {
+			continue
+		}
+		key, closed := strings.CutSuffix(strings.TrimPrefix(rest, "["), "]")
+		_, twice := values[key]
+		if rule, ok := p.schema.Extensions[jsontype.PropertyNames].(*huma.Schema); ok && closed && key != "" {
+			c.propertyName(arg.Name, rule, key)
+		}
+		switch text := strings.TrimSpace(arg.Value); {
+		case rest == "" || !closed || key == "":
+			c.faults.Add(arg.Name, apierr.Format, "must be sent as %s[key]=value", p.name)
+		case text == "":
+			c.faults.Add(arg.Name, apierr.Format, "must not be empty: set a value or omit the parameter")
+		case twice:
+			c.faults.Add(arg.Name, apierr.Conflict, "is a duplicate; send it once")
+		default:
+			values[key] = fmt.Sprint(c.value(arg.Name, p.schema.AdditionalProperties.(*huma.Schema), text)) //nolint:errcheck,forcetypeassert // of a map of strings
+		}
+	}
+	if len(values) > 0 {
+		into.Set(reflect.ValueOf(values).Convert(into.Type()))
+	}
+}
+
+func (b *Binder) prefixed(name string) bool {
+	return slices.ContainsFunc(b.prefix, func(p string) bool { return strings.HasPrefix(name, p) })
+}
+
+// paramValue converts the text of a parameter to the JSON type of its schema;
+// text that does not convert stays a string, which validation reports.
+func paramValue(s *huma.Schema, text string) any {
+	switch s.Type {
+	case huma.TypeInteger, huma.TypeNumber:
+		if json.Valid([]byte(text)) && (text[0] == '-' || (text[0] >= '0' && text[0] <= '9')) {
+			return json.Number(text)
+		}
+	case huma.TypeBoolean:
+		switch text {
+		case "true", "1":
+			return true
+		case "false", "0":
+			return false
+		}
+	case huma.TypeArray:
+		parts := strings.Split(text, ",")
+		items := make([]any, len(parts))
+		for i, part := range parts {
+			items[i] = paramValue(s.Items, strings.TrimSpace(part))
+		}
+		return items
+	}
+	return text
+}
+
+func setParam(f reflect.Value, v any) error {
+	if f.Kind() == reflect.Pointer {
+		f.Set(reflect.New(f.Type().Elem()))
+		f = f.Elem()
+	}
+	if u, ok := f.Addr().Interface().(encoding.TextUnmarshaler); ok {
+		return u.UnmarshalText(fmt.Append(nil, v))
+	}
+	switch v := v.(type) {
+	case string:
+		f.SetString(v)
+	case bool:
+		f.SetBool(v)
+	case json.Number:
+		n, err := strconv.ParseInt(string(v), 10, 64)
+		if err != nil {
+			return fmt.Errorf("must be a whole number")
+		}
+		f.SetInt(n)
+	case []any:
+		out := reflect.MakeSlice(f.Type(), len(v), len(v))
+		for i, item := range v {
+			if err := setParam(out.Index(i), item); err != nil {
+				return err
+			}
+		}
+		f.Set(out)
+	}
+	return nil
+}
+
+// BindQuery fills the parameters of an input from those of a query, without a request. Unknown ones are faults.
+func (b *Binder) BindQuery(params map[string]string, in reflect.Value) error {
+	c := &checker{reg: b.reg}
+	b.bindParams(query(params), c, in)
+	for _, name := range slices.Sorted(slices.Values(c.ignored)) {
+		c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
+	}
+	return c.faults.Err()
+}
+
+// query are the parameters of a query without a request.
+type query map[string]string
+
+func (q query) Param(in, name string) string {
+	if in != "query" {
+		return ""
+	}
+	return q[name]
+}
+
+func (q query) EmptyQuery(name string) bool {
+	text, sent := q[name]
+	return sent && strings.TrimSpace(text) == ""
+}
+
+func (q query) QueryNames() map[string]string { return q }
+
+func (q query) QueryArgs() []QueryArg {
+	var all []QueryArg
+	for _, name := range slices.Sorted(maps.Keys(q)) {
+		all = append(all, QueryArg{name, q[name]})
+	}
+	return all
+}
