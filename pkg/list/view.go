@@ -220,8 +220,11 @@ func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T
 	return fetch(ctx, d, q, func(rows pgx.Rows, end ...any) (T, error) {
 		item = zero
 		targets = append(targets[:own], end...)
-		err := rows.Scan(targets...)
-		return item, err
+		if err := rows.Scan(targets...); err != nil {
+			return item, err
+		}
+		record.Derive(&item)
+		return item, nil
 	})
 }
 

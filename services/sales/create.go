@@ -1,27 +1,22 @@
 package sales
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const (
-	saleCounter = "sale"
-	aggregate   = "sale"
-)
+const saleCounter = "sale"
 
 // Keep adds writes to the transaction of a sale; raw is the encoded sale. It may run several times.
 type Keep func(tx *db.Tx, v Sale, raw json.RawMessage) error
@@ -54,7 +49,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Sale, 
 		return Sale{}, err
 	}
 	// What was handed over was sold, even if it is hidden or the quantity could not be ordered.
-	builder := lineitem.Builder{Items: found.items, Prices: found.prices, AnyQty: true, AllowHidden: true}
+	builder := lineitem.Builder{Items: found.Items, Prices: found.Prices, AnyQty: true, AllowHidden: true}
 	v.Lines, err = lineitem.Build(builder, in.Items, func(_ LineInput, l lineitem.Line) Line { return Line{l} })
 	if err != nil {
 		return Sale{}, err
@@ -68,7 +63,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Sale, 
 	if err := found.check(in.RedeemPoints); err != nil {
 		return Sale{}, err
 	}
-	v.copyClient(found.client)
+	found.CopyContact(document.Unless(v.CustomerName != nil, &v.CustomerName), document.Unless(v.CustomerPhone != nil, &v.CustomerPhone), nil)
 	if v.CustomerID != nil {
 		v.EarnedPoints = accrual(v.Total, by.Settings.AccrualPercentBP)
 	}
@@ -100,7 +95,7 @@ func (s *Service) newSale(by access.Caller, in Input) Sale {
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CashierID: by.Actor,
 		Meta: record.New(s.db.Now()),
 	}}
-	headers.Normalise(&v.Header)
+	plan.Normalise(&v)
 	if v.Channel == nil {
 		v.Channel = new(defaultChannel)
 	}
@@ -129,22 +124,9 @@ func accrual(total money.Amount, percent int32) int64 {
 	return int64(total)/whole*int64(percent) + int64(total)%whole*int64(percent)/whole
 }
 
-// copyClient copies the contact data that the body left out from the customer.
-func (s *Sale) copyClient(c *trade.Client) {
-	if c == nil {
-		return
-	}
-	if s.CustomerName == nil {
-		s.CustomerName = &c.DisplayName
-	}
-	if s.CustomerPhone == nil {
-		s.CustomerPhone = c.Phone
-	}
-}
-
 // store stores a sale or refund with the next number and raises the event.
 func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.Event[Sale], keep Keep, opts []db.Option) (Sale, error) {
-	opts = append([]db.Option{db.WithCommitCheck(stored(by.Company, v.ID))}, opts...)
+	opts = append([]db.Option{db.WithCommitCheck(table.Stored(by.Company, v.ID))}, opts...)
 	err := s.cfg.Numbers.DoReading(ctx, by.Company, saleCounter, func(ctx context.Context, tx *db.Tx, number int64) error {
 		v.Number = number
 		raw, err := s.insert(ctx, tx, by, &v, e)
@@ -161,20 +143,13 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, v *Sa
 	if v.RefundOfSaleID != nil {
 		markRefunded(tx, v)
 	}
-	insertSale(tx, v)
-	insertLines(tx, v)
-	insertPayments(tx, v)
 	addTotals(tx, by.Company, v)
 	s.addPoints(tx, v)
 	doc := trade.StockDocument{Movement: v.Kind, Type: "sale", ID: v.ID, Number: v.Number} // the movements are named as the kinds
 	if err := s.cfg.Stock.Move(ctx, tx, by, doc, v.stock()); err != nil {
 		return nil, err
 	}
-	raw, err := marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	return raw, outbox.Raise(ctx, tx, by.Company, outbox.Event{Name: e.Name, Actor: by.Actor, Type: aggregate, ID: v.ID, Meta: v.Meta, Data: raw})
+	return table.CreateDraft(ctx, tx, by, *v, e)
 }
 
 // addPoints queues the changes of the customer's points: a sale uses and earns points, a refund reverses both.
@@ -192,15 +167,4 @@ func (s *Service) addPoints(tx *db.Tx, v *Sale) {
 	}
 	add(-v.RedeemedPoints, trade.PointsRedeemed)
 	add(v.EarnedPoints, trade.PointsEarned)
-}
-
-// marshal encodes JSON without HTML escaping.
-func marshal(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode sale: %w", err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
 }

@@ -75,13 +75,13 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListI
 	}}
 	if slices.Contains(include, "lines") {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			lines, err = selectLines(ctx, q, company, ids)
+			lines, err = saleLines.Of(ctx, q, company, ids)
 			return err
 		})
 	}
 	if slices.Contains(include, "payments") {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			payments, err = selectPayments(ctx, q, company, ids)
+			payments, err = salePayments.Of(ctx, q, company, ids)
 			return err
 		})
 	}

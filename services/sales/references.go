@@ -7,55 +7,34 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
-	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 // resolved holds the data of the records that a sale refers to.
 type resolved struct {
+	document.Found
 	shift     Shift
-	client    *trade.Client
-	items     map[trade.ItemRef]trade.Item
-	prices    map[trade.ItemRef]money.Amount
 	warehouse *uuid.UUID // of the shift's branch, else the default one; nil if there is none
 }
 
 // resolve reads all referenced records. The first missing one is returned as a 404.
-func (s *Service) resolve(ctx context.Context, company tenant.ID, in *Input) (resolved, error) {
-	var out resolved
+func (s *Service) resolve(ctx context.Context, company tenant.ID, in *Input) (out resolved, err error) {
 	var fallback *uuid.UUID
-	reads := []batchloader.Read{
-		func(ctx context.Context, q db.Querier) error {
-			return s.resolveShift(ctx, q, company, in.ShiftID, &out)
-		},
-		func(ctx context.Context, q db.Querier) (err error) {
-			fallback, err = found(s.cfg.Stock.FindWarehouse(ctx, q, company, nil))
-			return err
-		},
-	}
-	refs := lineitem.Refs(in.Items)
-	if in.CustomerID != nil {
-		reads = append(reads, func(ctx context.Context, q db.Querier) error {
-			return s.resolveClient(ctx, q, company, *in.CustomerID, refs, &out)
-		})
-	}
-	if len(refs) > 0 {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			out.items, err = s.cfg.Catalog.OrderItems(ctx, q, company, refs)
-			return err
-		})
-	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
-		return resolved{}, err
-	}
+	refs := document.References{Items: lineitem.Refs(in.Items)}
+	refs.Client("customerId", nil, in.CustomerID)
+	out.Found, err = s.sources.Load(ctx, s.db, company, refs, func(ctx context.Context, q db.Querier) error {
+		return s.resolveShift(ctx, q, company, in.ShiftID, &out)
+	}, func(ctx context.Context, q db.Querier) (err error) {
+		fallback, err = found(s.cfg.Stock.FindWarehouse(ctx, q, company, nil))
+		return err
+	})
 	if out.warehouse == nil {
 		out.warehouse = fallback
 	}
-	return out, nil
+	return out, err
 }
 
 // resolveShift reads the shift, and the warehouse of its branch if it has one.
@@ -68,22 +47,6 @@ func (s *Service) resolveShift(ctx context.Context, q db.Querier, company tenant
 		return err
 	}
 	out.warehouse, err = found(s.cfg.Stock.WarehouseOfBranch(ctx, q, company, *out.shift.BranchID))
-	return err
-}
-
-// resolveClient reads the client and, if the client has a price list, its prices.
-func (s *Service) resolveClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, refs []trade.ItemRef, out *resolved) error {
-	c, ok, err := s.cfg.Clients.DocumentClient(ctx, q, company, id, false)
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return apierr.ReferenceNotFound("CLIENT", "customerId", id.String())
-	}
-	out.client = &c
-	if c.PriceListID != nil && s.cfg.PriceLists != nil && len(refs) > 0 {
-		out.prices, err = s.cfg.PriceLists.Prices(ctx, q, company, *c.PriceListID, refs)
-	}
 	return err
 }
 
@@ -100,16 +63,12 @@ func (r *resolved) check(redeem int64) error {
 	if r.shift.Status == statusClosed {
 		return closed(r.shift.ID)
 	}
-	if r.client == nil {
-		return nil
+	if err := r.CheckClient(); err != nil {
+		return err
 	}
-	if r.client.Archived {
-		return apierr.StateConflict("CLIENT_ARCHIVED", "the client is archived; restore the client or choose another").
-			With("field", "customerId").With("id", r.client.ID)
-	}
-	if redeem > max(0, r.client.Points) {
-		return apierr.StateConflict("LOYALTY_POINTS_INSUFFICIENT", "redeemPoints: the client has %d points; redeem at most these", r.client.Points).
-			With("redeemPoints", redeem).With("points", r.client.Points)
+	if r.Client != nil && redeem > max(0, r.Client.Points) {
+		return apierr.StateConflict("LOYALTY_POINTS_INSUFFICIENT", "redeemPoints: the client has %d points; redeem at most these", r.Client.Points).
+			With("redeemPoints", redeem).With("points", r.Client.Points)
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, ke
 
 // draftRefund returns the refund of a sale without its number.
 func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
-	sold, err := selectSale(ctx, s.db, by.Company, id)
+	sold, err := table.Get(ctx, s.db, by.Company, id)
 	if err != nil {
 		return Sale{}, err
 	}

@@ -1,6 +1,8 @@
 package sales
 
 import (
+	"strconv"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -34,6 +37,9 @@ type Sale struct {
 	Header
 	Lines    []Line    `json:"lines" db:"-"`
 	Payments []Payment `json:"payments" db:"-"`
+
+	LinesCount int32  `json:"-"`
+	Words      string `json:"-" db:"-" search:"text"` // number, for searches
 }
 
 // Header is a sale without its lines and payments.
@@ -96,6 +102,24 @@ type Payment struct {
 	MethodExt *string       `json:"paymentMethodExt"`
 	Amount    money.Amount  `json:"amount"`
 	CreatedAt jsontype.Time `json:"createdAt"`
+	SortOrder int32         `json:"-"`
+}
+
+var (
+	saleLines    = resource.LinesOf[Line]("sale_lines", "sale_id")
+	salePayments = resource.LinesOf[Payment]("sale_payments", "sale_id")
+	table        = resource.Of[Sale]("sales", "SALE", saleLines, salePayments)
+)
+
+// plan is the plan of a sale's fields.
+var plan = record.PlanOf[Sale]()
+
+// Derive implements [record.Deriver].
+func (s *Sale) Derive() {
+	s.LinesCount, s.Words = int32(len(s.Lines)), strconv.FormatInt(s.Number, 10)
+	for i := range s.Payments {
+		s.Payments[i].SortOrder = int32(i)
+	}
 }
 
 // TransformSchema implements [huma.SchemaTransformer]. Bounds of requests do not hold for responses, so that they can change

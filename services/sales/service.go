@@ -10,30 +10,17 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-// Catalog reads items that can be sold.
-type Catalog interface {
-	// OrderItems reads the items of the refs. Unknown items are omitted.
-	OrderItems(ctx context.Context, q db.Querier, company tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error)
-}
-
 // Clients reads the customers of sales and changes their loyalty points.
 type Clients interface {
-	// DocumentClient reads a client; lock locks it until the transaction ends.
-	DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (c trade.Client, found bool, err error)
+	document.Clients
 	// AddPoints queues a change of the client's points; redeeming more than the client has is 409 LOYALTY_POINTS_INSUFFICIENT.
 	AddPoints(tx *db.Tx, company tenant.ID, client uuid.UUID, delta int64, reason string, sale *uuid.UUID)
-}
-
-// PriceLists reads the prices of price lists.
-type PriceLists interface {
-	// Prices returns the prices of those refs that are in the list.
-	Prices(ctx context.Context, q db.Querier, company tenant.ID, list uuid.UUID, refs []trade.ItemRef) (map[trade.ItemRef]money.Amount, error)
 }
 
 // Stock is the warehouse as sales use it.
@@ -62,24 +49,27 @@ type Branches interface {
 type Config struct {
 	DB         *db.DB
 	Numbers    *numbering.Committer
-	Catalog    Catalog
+	Catalog    document.Catalog
 	Clients    Clients
 	Stock      Stock
 	Users      Users
 	Branches   Branches
-	PriceLists PriceLists
+	PriceLists document.PriceLists
 }
 
 // Service manages the sales and shifts of all companies.
 type Service struct {
-	cfg Config
-	db  *db.DB
+	cfg     Config
+	db      *db.DB
+	sources document.Sources
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
+func New(cfg Config) *Service {
+	return &Service{cfg: cfg, db: cfg.DB, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists}}
+}
 
 // Get reads one sale with its lines and payments.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
-	return selectSale(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.db, by.Company, id)
 }

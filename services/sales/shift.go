@@ -81,8 +81,8 @@ var (
 	shiftItems = list.Of[Shift, ShiftFilter]("shifts")
 )
 
-// derive sets the computed fields.
-func (s *Shift) derive() {
+// Derive implements [record.Deriver].
+func (s *Shift) Derive() {
 	s.TotalsByMethod = totalsByMethod{Cash: s.CashTotal, Card: s.CardTotal, SBP: s.SBPTotal}
 	s.ExpectedCash = s.OpeningCash + s.CashTotal
 	s.CashDifference = nil

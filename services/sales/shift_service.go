@@ -3,6 +3,7 @@ package sales
 import (
 	"context"
 	"fmt"
+	"net/http"
 
 	"github.com/google/uuid"
 
@@ -21,21 +22,12 @@ const shiftCounter = "shift"
 
 // Shifts returns a page of shifts.
 func (s *Service) Shifts(ctx context.Context, by access.Caller, f ShiftFilter) (*list.Page[Shift], error) {
-	page, err := shiftItems.Page(ctx, s.db, by.Company, f)
-	if err != nil {
-		return nil, err
-	}
-	for i := range page.Items {
-		page.Items[i].derive()
-	}
-	return page, nil
+	return shiftItems.Page(ctx, s.db, by.Company, f)
 }
 
 // Shift reads one shift.
 func (s *Service) Shift(ctx context.Context, by access.Caller, id uuid.UUID) (Shift, error) {
-	v, err := shifts.Get(ctx, s.db, by.Company, id)
-	v.derive()
-	return v, err
+	return shifts.Get(ctx, s.db, by.Company, id)
 }
 
 // CurrentShift reads the open shift of the caller's token; 404 SHIFT_NOT_FOUND if there is none.
@@ -45,7 +37,7 @@ func (s *Service) CurrentShift(ctx context.Context, by access.Caller) (Shift, er
 		return Shift{}, err
 	}
 	if id == nil {
-		return Shift{}, apierr.New(404, "SHIFT_NOT_FOUND", "this token has no open shift; open one")
+		return Shift{}, apierr.New(http.StatusNotFound, "SHIFT_NOT_FOUND", "this token has no open shift; open one")
 	}
 	return s.Shift(ctx, by, *id)
 }
@@ -89,7 +81,6 @@ func (s *Service) OpenShift(ctx context.Context, tx *db.Tx, by access.Caller, in
 	v := Shift{
 		Key: record.Key{ID: record.NewID()}, Number: number, Status: statusOpen, ShiftFields: in, OpenedAt: jsontype.At(tx.Now()), OpenedByID: by.Actor,
 	}
-	v.derive()
 	return shifts.Create(ctx, tx, by, v, opened)
 }
 
@@ -100,7 +91,6 @@ func (s *Service) CloseShift(ctx context.Context, tx *db.Tx, by access.Caller, i
 			return apierr.StateConflict("SHIFT_ALREADY_CLOSED", "the shift was closed before; nothing was changed").With("closedAt", before.ClosedAt)
 		}
 		v.Status, v.ClosedAt, v.ClosedByID, v.ClosingCash = statusClosed, new(jsontype.At(tx.Now())), &by.Actor, in.ClosingCash
-		v.derive()
 		return nil
 	}, shut)
 }
