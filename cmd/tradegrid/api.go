@@ -17,6 +17,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
@@ -116,7 +117,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	r.tel.Note("changes_refused_for", shedder.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	answers := quota.New(quota.Config{DB: r.db, Kind: httpapi.QuotaKind, Limit: c.KeyQuota, Log: log})
+	answers := quota.New(quota.Config{DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
 		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,

@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
-	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
@@ -12,7 +12,7 @@ import (
 
 // cleanupJobs are the rows of all tables that expire.
 func cleanupJobs() []cleanup.Job {
-	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, httpapi.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob}, outbox.CleanupJobs())
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob}, outbox.CleanupJobs())
 	for _, d := range declared() {
 		jobs = append(jobs, d.Cleanup...)
 	}

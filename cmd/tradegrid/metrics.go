@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
@@ -57,7 +58,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), quota.Metrics(httpapi.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
+	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.

@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/quota"
@@ -95,7 +96,7 @@ type API struct {
 	ops   []Op
 	paths pathTree
 	lists []*ListSource
-	keys  keyStore
+	keys  *idempotency.Store
 	log   *slog.Logger
 
 	failures *ratelimit.Failures // calls without a valid token, by address
@@ -164,7 +165,7 @@ func New(cfg Config) *API {
 	if cfg.Admin != nil {
 		of = adminSurface
 	}
-	keys := keyStore{db: cfg.DB, ttl: cfg.KeyTTL, lease: cfg.KeyLease, seal: cfg.Keys, quota: cfg.KeyQuota, running: &runningKeys{}}
+	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
 	a := &API{cfg: cfg, of: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
 	a.app = fiber.New(fiber.Config{
 		DisableStartupMessage: true,
@@ -251,7 +252,8 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		}
 		reply, err := handle(ctx, in)
 		if err != nil {
-			return r.recall(ctx, err)
+			stored, err := r.call.claim.Recover(ctx, err)
+			return replay(stored), err
 		}
 		return newResponse(&r.call, reply)
 	}
@@ -309,12 +311,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	r := &request{api: a, fc: fc, op: o, in: incomingOf(fc)}
 	defer r.close()
 	defer r.settle()
-	defer func() {
-		if p := recover(); p != nil {
-			r.releaseKey(ctx) // a repeat must not wait for the lease of a finished request
-			panic(p)
-		}
-	}()
+	defer r.releaseKey(ctx)
 	resp, err := r.checks(ctx)
 	if err == nil && resp == nil {
 		resp, err = run(ctx, r)
@@ -323,7 +320,6 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 		resp, err = r.storeResponse(ctx, resp)
 	}
 	if err != nil {
-		r.releaseKey(ctx)
 		a.fail(fc, err)
 		return
 	}

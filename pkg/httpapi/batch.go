@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -167,7 +168,7 @@ type batch[F, T any] struct {
 }
 
 func (b *batch[F, T]) run(ctx context.Context, items []batchItem) ([]BatchResult, error) {
-	done, err := b.call.claim.doneItems(ctx, b.routes.db, len(items))
+	done, err := b.done(ctx, len(items))
 	if err != nil {
 		return nil, err
 	}
@@ -188,12 +189,29 @@ func (b *batch[F, T]) run(ctx context.Context, items []batchItem) ([]BatchResult
 				down = &results[i]
 			}
 		}
-		if results[i].Status >= http.StatusInternalServerError && b.call.claim != nil {
-			b.call.claim.partial = true
+		if results[i].Status >= http.StatusInternalServerError {
+			b.call.claim.Incomplete()
 		}
 	}
 	b.call.req.showIgnored(b.ignored)
 	return results, nil
+}
+
+// done returns the results of those of the first items that earlier requests with the same key have made, by index.
+func (b *batch[F, T]) done(ctx context.Context, count int) (map[int]BatchResult, error) {
+	stored, err := b.call.claim.DoneItems(ctx, b.routes.db, count)
+	if err != nil {
+		return nil, err
+	}
+	done := make(map[int]BatchResult, len(stored))
+	for _, raw := range stored {
+		var result BatchResult
+		if err := json.Unmarshal(raw, &result); err != nil {
+			return nil, fmt.Errorf("decode the stored result of an item: %w", err)
+		}
+		done[result.Index] = result
+	}
+	return done, nil
 }
 
 // item makes the change of one item, or finds that another request with the same key has made it.
@@ -211,11 +229,13 @@ func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (Batc
 				id := of.RecordID()
 				result.ID = &id
 			}
-			return b.call.claim.finishItem(tx, result)
-		}, append(b.call.claim.itemOptions(index), b.routes.tx...)...)
+			raw, err := marshal(result)
+			b.call.claim.StoreItemIn(tx, index, status, raw)
+			return err
+		}, append(b.call.claim.ItemTxOptions(index), b.routes.tx...)...)
 	}
-	if errors.Is(err, errItemDone) {
-		done, err := b.call.claim.doneItems(ctx, b.routes.db, index+1)
+	if errors.Is(err, idempotency.ErrItemDone) {
+		done, err := b.done(ctx, index+1)
 		if err != nil {
 			return result, err
 		}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -367,7 +368,7 @@ func TestQuotaOfStoredAnswers(t *testing.T) {
 	t.Parallel()
 	var meter *quota.Meter
 	f := setup(t, func(c *httpapi.Config) {
-		meter = quota.New(quota.Config{DB: c.DB, Kind: httpapi.QuotaKind, Limit: 500})
+		meter = quota.New(quota.Config{DB: c.DB, Kind: idempotency.QuotaKind, Limit: 500})
 		c.KeyQuota = meter
 	})
 	f.token("neighbour", func(p *access.Principal) { p.Company = tenant.NewID() })

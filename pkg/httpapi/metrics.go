@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 )
 
 var (
@@ -13,9 +15,6 @@ var (
 		Name: "http_server_request_duration_seconds", Help: "Duration of API requests in seconds.",
 		Buckets: []float64{.002, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10, 30},
 	}, []string{"http_request_method", "http_route", "http_response_status_code"})
-	idempotency = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_idempotency_total", Help: "Requests with an idempotency key, by outcome.",
-	}, []string{"result"})
 	rateLimited = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_rate_limited_total", Help: "Requests rejected with status 429, by limit.",
 	}, []string{"reason"})
@@ -24,29 +23,17 @@ var (
 	}, []string{"limit"})
 )
 
-// Metrics returns the collectors of this package, to be registered once per process. All label values are initialized:
+// Metrics returns the collectors of this package and its layers, to be registered once per process. All label values are initialized:
 // rate() misses the first increment of a counter that did not exist before.
 func Metrics() []prometheus.Collector {
-	for _, result := range []string{keyClaimed, keyReused, keyInFlight, keyReplayed, keyRefused} {
-		idempotency.WithLabelValues(result)
-	}
 	for _, reason := range []string{limitFailures, limitToken, limitInFlight} {
 		rateLimited.WithLabelValues(reason)
 	}
 	for _, limit := range []string{limitTotal, limitAddress} {
 		connectionsRefused.WithLabelValues(limit)
 	}
-	return []prometheus.Collector{requestDuration, idempotency, rateLimited, connectionsRefused}
+	return append(idempotency.Metrics(), requestDuration, rateLimited, connectionsRefused)
 }
-
-// Outcomes of idempotency keys.
-const (
-	keyClaimed  = "claimed"
-	keyReused   = "reused"
-	keyInFlight = "in_flight"
-	keyReplayed = "replayed"
-	keyRefused  = "quota"
-)
 
 // Limits that return 429.
 const (

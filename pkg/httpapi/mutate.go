@@ -47,24 +47,12 @@ func StoreResponseJSON[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage
 	if err := call.req.audit(tx, any(body)); err != nil {
 		return nil, fmt.Errorf("record change: %w", err)
 	}
-	if call.claim == nil {
-		return reply, nil
-	}
-	return reply, call.claim.finish(tx, resp)
+	return reply, call.claim.StoreIn(tx, resp.stored())
 }
 
 // TxOptions returns the options of the transaction that executes the call: how to find out whether a commit with an
 // unknown result took effect.
-func (c *Call) TxOptions() []db.Option {
-	if c.claim == nil {
-		return nil
-	}
-	return []db.Option{db.WithCommitCheck(c.claim.done)}
-}
+func (c *Call) TxOptions() []db.Option { return c.claim.TxOptions() }
 
 // Committed records that the transaction with the stored response is committed.
-func (c *Call) Committed() {
-	if c.claim != nil {
-		c.claim.committed()
-	}
-}
+func (c *Call) Committed() { c.claim.Committed() }

@@ -21,13 +21,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
 // Call is embedded in every input: the caller and its precondition.
 type Call struct {
 	access.Caller
-	claim  *claim
+	claim  *idempotency.Claim // nil without a key
 	status int
 	op     *Op
 	req    *request
@@ -41,7 +42,6 @@ type request struct {
 	in      *incoming
 	body    binding.Body
 	call    Call
-	held    *claim // holds the key of the request in this process
 	release func()
 	ignored []string     // unknown fields and parameters
 	paid    int          // units of the rate limit
@@ -49,9 +49,6 @@ type request struct {
 }
 
 func (r *request) close() {
-	if r.held != nil {
-		r.api.keys.running.leave(r.held)
-	}
 	if r.release != nil {
 		r.release()
 	}
