@@ -6,15 +6,11 @@ package httpapi
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"reflect"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -26,6 +22,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/quota"
@@ -41,9 +38,6 @@ const (
 	DefaultMaxBody = 1 << 20  // bytes
 	BatchMaxBody   = 10 << 20 // bytes
 	requestTimeout = 30 * time.Second
-	headerTimeout  = 10 * time.Second
-	writeTimeout   = 60 * time.Second
-	maxHeaderBytes = 8 << 10 // request line and headers together
 )
 
 // Authenticator resolves a bearer token to its caller. It returns a fault for a token that must not be used.
@@ -89,15 +83,14 @@ type Config struct {
 
 // API is the server of one API.
 type API struct {
-	cfg   Config
-	of    surface
-	app   *fiber.App
-	desc  *huma.OpenAPI
-	ops   []Op
-	paths pathTree
-	lists []*ListSource
-	keys  *idempotency.Store
-	log   *slog.Logger
+	cfg    Config
+	of     surface
+	server *transport.Server
+	desc   *huma.OpenAPI
+	ops    []Op
+	lists  []*ListSource
+	keys   *idempotency.Store
+	log    *slog.Logger
 
 	failures *ratelimit.Failures // calls without a valid token, by address
 }
@@ -152,7 +145,6 @@ func (o Op) Mutating() bool { return o.Method != http.MethodGet }
 // New returns an API without operations.
 func New(cfg Config) *API {
 	cfg.Timeout = cmp.Or(cfg.Timeout, requestTimeout)
-	cfg.HeaderTimeout = cmp.Or(cfg.HeaderTimeout, headerTimeout)
 	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
 	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
 	if cfg.ThreadTime == nil {
@@ -167,22 +159,10 @@ func New(cfg Config) *API {
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
 	a := &API{cfg: cfg, of: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
-	a.app = fiber.New(fiber.Config{
-		DisableStartupMessage: true,
-		Immutable:             true, // group commits and caches keep values beyond the handler
-		StreamRequestBody:     true, // an operation reads its body, up to its limit, after the caller is authenticated
-		ReadBufferSize:        maxHeaderBytes,
-		ReadTimeout:           cfg.HeaderTimeout, // from the first byte, or from the start of the connection
-		WriteTimeout:          writeTimeout,
-		IdleTimeout:           120 * time.Second,
-		StrictRouting:         false,
-		CaseSensitive:         true,
-		ErrorHandler:          a.routeError,
-		// Forms are not supported; a malformed one must not fail before it gets its 415.
-		DisablePreParseMultipartForm: true,
+	a.server = transport.New(transport.Config{
+		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
+		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log,
 	})
-	a.wrapServer()
-	a.app.Use(a.middleware)
 	a.mountDocs()
 	return a
 }
@@ -190,27 +170,11 @@ func New(cfg Config) *API {
 // Ops returns the registered operations.
 func (a *API) Ops() []Op { return a.ops }
 
-// App returns the Fiber application, for tests and listeners.
-func (a *API) App() *fiber.App { return a.app }
+// App returns the Fiber application, for tests.
+func (a *API) App() *fiber.App { return a.server.App() }
 
 // Serve accepts requests on the listener until ctx ends, then gives running requests up to 25 s to finish.
-func (a *API) Serve(ctx context.Context, ln net.Listener) error {
-	capped := &listener{
-		Listener: ln, maxTotal: a.cfg.MaxConnections, maxPerAddress: a.cfg.MaxPerAddress, exempt: a.trusts, respond: a.rawResponse, log: a.log,
-		refusing: make(chan struct{}, 64), byNetwork: map[netip.Prefix]int{},
-	}
-	done := make(chan error, 1)
-	go func() { done <- a.app.Listener(capped) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serve API on %s: %w", ln.Addr(), err)
-	case <-ctx.Done():
-	}
-	if err := a.app.ShutdownWithTimeout(25 * time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return fmt.Errorf("stop API: %w", err)
-	}
-	return nil
-}
+func (a *API) Serve(ctx context.Context, ln net.Listener) error { return a.server.Serve(ctx, ln) }
 
 // Reply is the result of an operation.
 type Reply[T any] struct {
@@ -260,27 +224,12 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	a.describeSuccess(&ho, reflect.TypeFor[T]())
 	a.desc.AddOperation(&ho)
 	jsontype.AllowMore(a.desc.Components.Schemas.Map())
-	a.route(op.Method, op.Path, func(fc *fiber.Ctx) error {
+	a.server.Route(op.Method, op.Path, func(fc *fiber.Ctx) error {
 		a.serve(fc, o, run)
 		return nil
 	})
 	a.ops = append(a.ops, op)
-	showOp(op)
-}
-
-// route mounts a handler below the root of the API. HEAD is handled like GET; the server omits the body.
-func (a *API) route(method, path string, handle fiber.Handler) {
-	methods := []string{method}
-	if method == http.MethodGet {
-		methods = []string{http.MethodGet, http.MethodHead}
-	}
-	if slices.Contains(a.paths.methods(a.of.base+path), method) {
-		panic(method + " " + path + " already has a route: register fixed paths before paths with parameters, and each path once")
-	}
-	for _, m := range methods {
-		a.app.Add(m, a.of.base+strings.NewReplacer("{", ":", "}", "").Replace(path), handle)
-	}
-	a.paths.add(a.of.base+path, methods...)
+	a.server.ShowRoute(op.Method, op.Path, op.Status)
 }
 
 type operation struct {
@@ -301,14 +250,14 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	if a.cfg.Gate != nil {
 		leave, err := a.cfg.Gate.Enter()
 		if err != nil {
-			a.fail(fc, err)
+			a.server.Fail(fc, err)
 			return
 		}
 		defer leave()
 	}
 	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
 	defer cancel()
-	r := &request{api: a, fc: fc, op: o, in: incomingOf(fc)}
+	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc)}
 	defer r.close()
 	defer r.settle()
 	defer r.releaseKey(ctx)
@@ -320,43 +269,8 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 		resp, err = r.storeResponse(ctx, resp)
 	}
 	if err != nil {
-		a.fail(fc, err)
+		a.server.Fail(fc, err)
 		return
 	}
 	r.write(resp)
-}
-
-// fail writes the error body. Errors that are not meant for clients are logged here, once.
-func (a *API) fail(fc *fiber.Ctx, err error) {
-	f := a.faultOf(fc, err)
-	a.writeFault(fc, f)
-}
-
-func (a *API) faultOf(fc *fiber.Ctx, err error) *apierr.Error {
-	if f, ok := apierr.As(err); ok {
-		if f.Status == http.StatusServiceUnavailable {
-			a.logUnavailable(fc, f, err)
-		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault adds nothing to its counter
-			a.log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
-		}
-		return f
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return apierr.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
-			fmt.Sprintf("the request took longer than %s; retry it with the same X-Idempotency-Key", a.cfg.Timeout))
-	}
-	if reason, ok := db.Unavailable(err); ok {
-		f := apierr.Unavailable(reason, 2, "the database is unavailable; retry after the time in Retry-After, with the same X-Idempotency-Key if the request makes a change")
-		a.logUnavailable(fc, f, err)
-		return f
-	}
-	a.log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", requestID(fc))
-	return apierr.New(http.StatusInternalServerError, "INTERNAL_ERROR",
-		"internal error; retry later, and quote the request ID to support if it persists")
-}
-
-// logUnavailable logs why a request gets a 503.
-func (a *API) logUnavailable(fc *fiber.Ctx, f *apierr.Error, err error) {
-	a.log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
-		"method", fc.Method(), "route", fc.Route().Path, "request_id", requestID(fc))
 }

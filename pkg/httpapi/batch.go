@@ -17,6 +17,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -229,7 +231,7 @@ func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (Batc
 				id := of.RecordID()
 				result.ID = &id
 			}
-			raw, err := marshal(result)
+			raw, err := jsontype.Marshal(result)
 			b.call.claim.StoreItemIn(tx, index, status, raw)
 			return err
 		}, append(b.call.claim.ItemTxOptions(index), b.routes.tx...)...)
@@ -248,8 +250,8 @@ func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (Batc
 }
 
 func (b *batch[F, T]) fail(result *BatchResult, item batchItem, err error) {
-	f := b.call.req.api.faultOf(b.call.req.fc, err)
-	listed, _ := cutFaults(f.Fields)
+	f := b.call.req.api.server.FaultOf(b.call.req.fc, err)
+	listed, _ := transport.ListedFaults(f.Fields)
 	texts := []string{f.Message}
 	if len(listed) > 0 {
 		texts = nil

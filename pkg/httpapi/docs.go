@@ -14,6 +14,7 @@ import (
 	"github.com/gofiber/fiber/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
@@ -77,7 +78,7 @@ func (a *API) describe(op Op) huma.Operation {
 	if op.AlsoNeeds != "" {
 		ho.Extensions["x-also-required-component"] = op.AlsoNeeds
 	}
-	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[ErrorResponse](), true, "ErrorResponse")
+	schema := a.desc.Components.Schemas.Schema(reflect.TypeFor[transport.ErrorResponse](), true, "ErrorResponse")
 	add := func(meanings map[int]string) {
 		for status, meaning := range meanings {
 			ho.Responses[strconv.Itoa(status)] = &huma.Response{
@@ -143,9 +144,9 @@ func (a *API) Description() ([]byte, error) {
 // Routes lists Fiber's routes below the root of the API as "METHOD /path/{id}", for comparison with the description.
 func (a *API) Routes() []string {
 	var routes []string
-	for _, r := range a.app.GetRoutes(true) {
-		if path, ok := a.describedPath(r.Path); ok && r.Method != http.MethodHead {
-			routes = append(routes, r.Method+" "+path)
+	for _, r := range a.server.Routes() {
+		if !isPage(r[1]) {
+			routes = append(routes, r[0]+" "+r[1])
 		}
 	}
 	slices.Sort(routes)

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -46,17 +45,10 @@ func (a *API) errorDocs() []apierr.Doc {
 	return slices.CompactFunc(docs, func(x, y apierr.Doc) bool { return x.Code == y.Code })
 }
 
-var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
-
 // pages are the paths about the API that are not operations.
 var pages = []string{"", "/", "/openapi.json", "/asyncapi.json", "/changelog", "/health"} //nolint:gochecknoglobals // a constant list
 
-// describedPath turns a Fiber route into the path of the API description;
-// the pages about the API are not part of it.
-func (a *API) describedPath(route string) (string, bool) {
-	path, ok := strings.CutPrefix(route, a.of.base)
-	if !ok || slices.Contains(pages, path) || strings.HasPrefix(path, "/docs") {
-		return "", false
-	}
-	return fiberParam.ReplaceAllString(path, "{$1}"), true
+// isPage reports whether a path below the root is that of a page about the API.
+func isPage(path string) bool {
+	return slices.Contains(pages, path) || strings.HasPrefix(path, "/docs")
 }

@@ -1,26 +1,18 @@
 package httpapi
 
 import (
-	"crypto/sha256"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"html/template"
 	"net/http"
 	"strings"
-	"sync"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/gofiber/fiber/v2/middleware/adaptor"
 	"github.com/swaggest/swgui/v5emb"
-	"github.com/valyala/fasthttp"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 )
-
-// docsPolicy lets the pages load only their own scripts, styles and data, and forbids framing. Swagger UI writes style attributes.
-const docsPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self' data:; " +
-	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 // docsScript starts Swagger UI; %s is the root of the API.
 const docsScript = `window.onload = function () {
@@ -56,103 +48,22 @@ var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype ht
 {{end}}</table></body></html>
 `))
 
-// page is a static response, compressed once.
-type page struct {
-	media string
-	forms map[string][]byte // by Content-Encoding
-	tag   string
-}
-
-func newPage(media string, body []byte) *page {
-	sum := sha256.Sum256(body)
-	p := &page{media: media, forms: map[string][]byte{"": body}, tag: base64.RawURLEncoding.EncodeToString(sum[:12])}
-	if len(body) > minCompressed {
-		p.forms["br"] = fasthttp.AppendBrotliBytesLevel(nil, body, fasthttp.CompressBrotliDefaultCompression)
-		p.forms["gzip"] = fasthttp.AppendGzipBytesLevel(nil, body, fasthttp.CompressBestCompression)
-	}
-	return p
-}
-
-// write sends the encoding that the client accepts; each encoding has its own ETag.
-func (p *page) write(fc *fiber.Ctx) error {
-	encoding := ""
-	if len(p.forms) > 1 {
-		fc.Vary(fiber.HeaderAcceptEncoding)
-		encoding = accepted(fc.Get(fiber.HeaderAcceptEncoding))
-	}
-	tag := `"` + strings.TrimSuffix(p.tag+"-"+encoding, "-") + `"`
-	fc.Set(fiber.HeaderETag, tag)
-	fc.Set(fiber.HeaderCacheControl, "no-cache") // revalidate each time; 304 while unchanged
-	if matches(fc.Get(fiber.HeaderIfNoneMatch), tag) {
-		fc.Status(http.StatusNotModified)
-		return nil
-	}
-	fc.Set(fiber.HeaderContentType, p.media)
-	if encoding != "" {
-		fc.Set(fiber.HeaderContentEncoding, encoding)
-	}
-	fc.Response().SetBodyRaw(p.forms[encoding])
-	return nil
-}
-
 // mountDocs serves the API description, a page to browse it offline, the list of error codes, and an index of these.
 func (a *API) mountDocs() {
-	a.mountDocument("/openapi.json", a.Description)
+	s := a.server
+	s.Document("/openapi.json", a.Description)
 	if a.cfg.AsyncAPI != nil {
-		a.mountDocument("/asyncapi.json", a.cfg.AsyncAPI)
+		s.Document("/asyncapi.json", a.cfg.AsyncAPI)
 	}
 	if len(a.cfg.Changelog) > 0 {
-		a.mountPage("/changelog", newPage("text/markdown; charset=utf-8", a.cfg.Changelog))
+		s.Page("/changelog", transport.NewPage("text/markdown; charset=utf-8", a.cfg.Changelog))
 	}
-	a.route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
-	a.mountPage("/docs/errors", newPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
-	a.mountPage("/docs/init.js", newPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.of.base))))
-	a.mountPage("/docs", newPage(fiber.MIMETextHTMLCharsetUTF8, []byte(strings.NewReplacer("{name}", a.of.name, "{base}", a.of.base).Replace(docsPage))))
-	assets := adaptor.HTTPHandler(v5emb.New(a.of.name, a.of.base+"/openapi.json", a.of.base+"/docs/"))
-	a.route(http.MethodGet, "/docs/*", func(fc *fiber.Ctx) error {
-		incomingOf(fc).body.drop() // the adaptor would read the whole body
-		setDocsHeaders(fc)
-		if fc.Context().IsHead() { // the file server would omit Content-Length
-			fc.Request().Header.SetMethod(fiber.MethodGet)
-			fc.Response().SkipBody = true
-		}
-		return assets(fc)
-	})
-	index := newPage(fiber.MIMEApplicationJSON, a.index())
-	a.route(http.MethodGet, "", index.write)
-	a.app.Get("/", index.write)
-	a.paths.add("/", http.MethodGet, http.MethodHead)
-}
-
-// mountDocument serves a JSON document that is made at its first request, when all operations are registered.
-func (a *API) mountDocument(path string, render func() ([]byte, error)) {
-	document := sync.OnceValues(func() (*page, error) {
-		raw, err := render()
-		if err != nil {
-			return nil, err
-		}
-		return newPage(fiber.MIMEApplicationJSON, raw), nil
-	})
-	a.route(http.MethodGet, path, func(fc *fiber.Ctx) error {
-		p, err := document()
-		if err != nil {
-			return err
-		}
-		return p.write(fc)
-	})
-}
-
-func (a *API) mountPage(path string, p *page) {
-	a.route(http.MethodGet, path, func(fc *fiber.Ctx) error {
-		setDocsHeaders(fc)
-		return p.write(fc)
-	})
-}
-
-func setDocsHeaders(fc *fiber.Ctx) {
-	fc.Set(fiber.HeaderContentSecurityPolicy, docsPolicy)
-	fc.Set(fiber.HeaderXFrameOptions, "DENY")
-	fc.Set(fiber.HeaderReferrerPolicy, "no-referrer")
+	s.Route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
+	s.Page("/docs/errors", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
+	s.Page("/docs/init.js", transport.NewPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.of.base))))
+	s.Page("/docs", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, []byte(strings.NewReplacer("{name}", a.of.name, "{base}", a.of.base).Replace(docsPage))))
+	s.Assets("/docs/*", v5emb.New(a.of.name, a.of.base+"/openapi.json", a.of.base+"/docs/"))
+	s.Index(transport.NewPage(fiber.MIMEApplicationJSON, a.index()))
 }
 
 // index is the body of the root path: links to the documentation.

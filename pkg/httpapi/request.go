@@ -22,6 +22,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
@@ -39,7 +40,7 @@ type request struct {
 	api     *API
 	fc      *fiber.Ctx
 	op      *operation
-	in      *incoming
+	unread  *transport.Body
 	body    binding.Body
 	call    Call
 	release func()
@@ -67,7 +68,7 @@ func (r *request) checks(ctx context.Context) (*response, error) {
 
 // size checks the declared length before any of the body is read.
 func (r *request) size(context.Context) error {
-	declared := r.in.body.length
+	declared := r.unread.Length()
 	if declared > r.op.MaxBody {
 		return tooLarge(r.op.MaxBody)
 	}
@@ -92,8 +93,8 @@ func (r *request) media(length int) error {
 
 // receive reads the body. Compressed bodies are not supported: a small one may expand to a huge one.
 func (r *request) receive(ctx context.Context) error {
-	raw, err := r.in.body.read(ctx, r.op.MaxBody)
-	if errors.Is(err, errBodyTooLarge) {
+	raw, err := r.unread.Read(ctx, r.op.MaxBody)
+	if errors.Is(err, transport.ErrBodyTooLarge) {
 		return tooLarge(r.op.MaxBody)
 	}
 	if err != nil || !r.op.binder.HasBody() { // the operation ignores the body
@@ -108,7 +109,7 @@ func tooLarge(limit int) error {
 }
 
 func (r *request) authenticate(ctx context.Context) error {
-	ip := r.api.clientIP(r.fc)
+	ip := r.api.server.ClientIP(r.fc)
 	failures := r.api.failures.Check(ip)
 	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip, failures.OK)
 	if err == nil {

@@ -1,9 +1,7 @@
 package httpapi
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -12,8 +10,9 @@ import (
 	"strings"
 
 	"github.com/gofiber/fiber/v2"
-	"github.com/valyala/fasthttp"
 
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 )
 
@@ -70,8 +69,8 @@ func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 			defer call.req.processing()()
 		}
 		var err error
-		if resp.body, err = marshal(reply.Body); err != nil {
-			return nil, err
+		if resp.body, err = jsontype.Marshal(reply.Body); err != nil {
+			return nil, fmt.Errorf("encode response: %w", err)
 		}
 	}
 	return resp, nil
@@ -122,17 +121,6 @@ func (a *API) reads(path string) bool {
 	})
 }
 
-// marshal writes JSON as clients read it: no HTML escapes, no newline at the end.
-func marshal(v any) ([]byte, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode response: %w", err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
-}
-
 func (r *request) write(resp *response) {
 	for name, value := range resp.headers {
 		r.fc.Set(name, value)
@@ -140,7 +128,7 @@ func (r *request) write(resp *response) {
 	if resp.replayed {
 		r.fc.Set("X-Idempotent-Replayed", "true")
 	}
-	if !r.op.Mutating() && matches(r.header(fiber.HeaderIfNoneMatch), resp.headers[fiber.HeaderETag]) {
+	if !r.op.Mutating() && transport.Matches(r.header(fiber.HeaderIfNoneMatch), resp.headers[fiber.HeaderETag]) {
 		r.fc.Status(http.StatusNotModified)
 		return
 	}
@@ -149,76 +137,13 @@ func (r *request) write(resp *response) {
 		return
 	}
 	if resp.file != nil {
-		sendFile(r.fc, resp.file)
+		f := resp.file
+		transport.SendFile(r.fc, f.Media, f.Name, f.Size, f.Body)
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	if len(resp.body) > minCompressed {
+	if len(resp.body) > transport.MinCompressed {
 		defer r.processing()()
 	}
-	send(r.fc, resp.body)
-}
-
-// matches compares If-None-Match, a list of ETags or *, with the ETag of the record.
-func matches(condition, etag string) bool {
-	if condition == "" || etag == "" {
-		return false
-	}
-	for tag := range strings.SplitSeq(condition, ",") {
-		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
-			return true
-		}
-	}
-	return false
-}
-
-const minCompressed = 4 << 10 // bytes; smaller bodies fit into a few packets, and cost more time than they save
-
-// send writes a body in the best encoding that the client accepts.
-func send(fc *fiber.Ctx, body []byte) {
-	if len(body) > minCompressed {
-		fc.Vary(fiber.HeaderAcceptEncoding)
-		switch accepted(fc.Get(fiber.HeaderAcceptEncoding)) {
-		case "br":
-			fc.Set(fiber.HeaderContentEncoding, "br")
-			body = fasthttp.AppendBrotliBytesLevel(nil, body, fasthttp.CompressBrotliBestSpeed)
-		case "gzip":
-			fc.Set(fiber.HeaderContentEncoding, "gzip")
-			body = fasthttp.AppendGzipBytesLevel(nil, body, fasthttp.CompressBestSpeed)
-		}
-	}
-	fc.Response().SetBody(body)
-}
-
-// accepted picks the encoding with the highest weight in an Accept-Encoding header, preferring br to gzip, or "" for none.
-func accepted(header string) string {
-	br, gzip := weight(header, "br"), weight(header, "gzip")
-	switch {
-	case br > 0 && br >= gzip:
-		return "br"
-	case gzip > 0:
-		return "gzip"
-	}
-	return ""
-}
-
-// weight is the quality value, 0 to 1, that a header such as Accept gives a name; 0 if the name is missing.
-func weight(header, name string) float64 {
-	for part := range strings.SplitSeq(header, ",") {
-		got, params, _ := strings.Cut(part, ";")
-		if !strings.EqualFold(strings.TrimSpace(got), name) {
-			continue
-		}
-		for p := range strings.SplitSeq(params, ";") {
-			if text, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(p)), "q="); ok {
-				q, err := strconv.ParseFloat(text, 64)
-				if err != nil {
-					return 0
-				}
-				return q
-			}
-		}
-		return 1
-	}
-	return 0
+	transport.Send(r.fc, resp.body)
 }

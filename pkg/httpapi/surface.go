@@ -14,6 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -148,14 +150,14 @@ func (r *request) audit(tx *db.Tx, body any) error {
 		return nil
 	}
 	c := AdminChange{
-		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: requestID(r.fc), Entity: r.entity(body),
+		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: transport.RequestID(r.fc), Entity: r.entity(body),
 	}
 	if len(r.body.Raw) > 0 {
 		tree, err := r.bodyTree()
 		if err != nil {
 			return err
 		}
-		if c.Body, err = marshal(withoutSecrets(tree)); err != nil {
+		if c.Body, err = jsontype.Marshal(withoutSecrets(tree)); err != nil {
 			return err
 		}
 	}

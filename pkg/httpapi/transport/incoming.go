@@ -1,4 +1,4 @@
-package httpapi
+package transport
 
 import (
 	"bytes"
@@ -16,7 +16,7 @@ import (
 type incoming struct {
 	method  string // as sent by the client; Fiber sees GET in place of an unknown method
 	invalid error  // framing error of the message
-	body    body
+	body    Body
 }
 
 type incomingKey struct{}
@@ -26,8 +26,8 @@ func incomingOf(fc *fiber.Ctx) *incoming {
 }
 
 // wrapServer intercepts requests between the HTTP server and Fiber, before any byte of the body is read.
-func (a *API) wrapServer() {
-	server := a.app.Server()
+func (s *Server) wrapServer() {
+	server := s.app.Server()
 	next := server.Handler
 	server.HeaderReceived = deferBody
 	server.Handler = func(rc *fasthttp.RequestCtx) {
@@ -58,7 +58,7 @@ func newIncoming(rc *fasthttp.RequestCtx) *incoming {
 	if in.invalid = f.check(header.IsHTTP11()); in.invalid != nil {
 		rc.SetConnectionClose() // the start of the next request is unknown
 	}
-	in.body = body{rc: rc, stream: rc.RequestBodyStream(), length: f.length, expects: f.expects}
+	in.body = Body{rc: rc, stream: rc.RequestBodyStream(), length: f.length, expects: f.expects}
 	switch {
 	case in.body.stream == nil || (f.length == 0 && !f.chunked):
 		in.body.length, in.body.done = 0, true
@@ -137,13 +137,13 @@ func malformed(rule string, args ...any) error {
 }
 
 // refuse rejects requests that match no route: malformed, to an unknown path, or with an unsupported method.
-func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
+func (s *Server) refuse(fc *fiber.Ctx, in *incoming) error {
 	if in.invalid != nil {
 		return in.invalid
 	}
-	allowed := a.paths.methods(fc.Path())
+	allowed := s.paths.methods(fc.Path())
 	if allowed == nil {
-		return a.errNoRoute(in.method, fc.Path())
+		return s.errNoRoute(in.method, fc.Path())
 	}
 	if slices.Contains(allowed, in.method) {
 		return nil
@@ -154,8 +154,8 @@ func (a *API) refuse(fc *fiber.Ctx, in *incoming) error {
 	return errMethod(in.method, fc.Path())
 }
 
-func (a *API) errNoRoute(method, path string) error {
-	return apierr.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+a.of.base+"/openapi.json")
+func (s *Server) errNoRoute(method, path string) error {
+	return apierr.New(http.StatusNotFound, "ROUTE_NOT_FOUND", "no route for "+method+" "+path+"; see the API description at "+s.cfg.Base+"/openapi.json")
 }
 
 func errMethod(method, path string) error {

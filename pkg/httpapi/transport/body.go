@@ -1,4 +1,4 @@
-package httpapi
+package transport
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"net"
 	"time"
 
+	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
 )
 
@@ -19,8 +20,8 @@ const (
 
 var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
-// body is the body of a request that has not been read yet. It takes no memory until read is called.
-type body struct {
+// Body is the body of a request that has not been read yet. It takes no memory until Read is called.
+type Body struct {
 	rc      *fasthttp.RequestCtx
 	stream  io.Reader
 	length  int  // Content-Length; -1 if chunked
@@ -29,10 +30,17 @@ type body struct {
 	broken  bool // reading has failed: the start of the next request is unknown
 }
 
-var errBodyTooLarge = errors.New("the body exceeds the limit")
+// ErrBodyTooLarge is the error of a body above the limit.
+var ErrBodyTooLarge = errors.New("the body exceeds the limit")
 
-// read reads at most limit bytes of the body until the context ends. Memory grows with the bytes received, not with Content-Length.
-func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
+// BodyOf returns the body of a request.
+func BodyOf(fc *fiber.Ctx) *Body { return &incomingOf(fc).body }
+
+// Length is the declared length in bytes; -1 if the body is chunked.
+func (b *Body) Length() int { return b.length }
+
+// Read reads at most limit bytes of the body until the context ends. Memory grows with the bytes received, not with Content-Length.
+func (b *Body) Read(ctx context.Context, limit int) ([]byte, error) {
 	if b.done {
 		return nil, nil
 	}
@@ -52,7 +60,7 @@ func (b *body) read(ctx context.Context, limit int) ([]byte, error) {
 	b.broken = err != nil
 	switch {
 	case n > int64(limit):
-		return nil, errBodyTooLarge
+		return nil, ErrBodyTooLarge
 	case err != nil:
 		return nil, readError(err)
 	case b.length > int(n) || (b.length < 0 && hasEnded(b.rc.Conn())):
@@ -77,7 +85,7 @@ func readError(err error) error {
 }
 
 // finish advances the connection to the next request, or closes it.
-func (b *body) finish() {
+func (b *Body) finish() {
 	if b.done || b.skip() {
 		return
 	}
@@ -86,7 +94,7 @@ func (b *body) finish() {
 }
 
 // skip discards the rest of a small body that has already arrived.
-func (b *body) skip() bool {
+func (b *Body) skip() bool {
 	if b.broken || b.length > maxSkip || b.expects || b.stream == nil || b.rc.Response.ConnectionClose() {
 		return false
 	}
@@ -98,7 +106,7 @@ func (b *body) skip() bool {
 }
 
 // drop detaches the body from the request, for handlers that would read it whole.
-func (b *body) drop() {
+func (b *Body) drop() {
 	if !b.done {
 		b.stream = nil
 		_ = b.rc.Request.CloseBodyStream() // never fails for a server's stream

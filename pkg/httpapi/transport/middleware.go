@@ -1,4 +1,4 @@
-package httpapi
+package transport
 
 import (
 	"fmt"
@@ -26,9 +26,9 @@ var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 
 // middleware gives every request an ID, a span and metrics, rejects requests that match no route, and responds even if
 // the handler panics.
-func (a *API) middleware(fc *fiber.Ctx) (err error) {
+func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 	start := time.Now()
-	a.identify(fc)
+	s.identify(fc)
 	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
 	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
@@ -36,32 +36,33 @@ func (a *API) middleware(fc *fiber.Ctx) (err error) {
 	fc.SetUserContext(ctx)
 	defer func() {
 		if p := recover(); p != nil {
-			a.fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			s.Fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
 		measure(fc, span, start)
 	}()
-	if refused := a.refuse(fc, incomingOf(fc)); refused != nil {
-		a.fail(fc, refused)
+	if refused := s.refuse(fc, incomingOf(fc)); refused != nil {
+		s.Fail(fc, refused)
 		return nil
 	}
 	if err := fc.Next(); err != nil {
-		return a.routeError(fc, err)
+		return s.routeError(fc, err)
 	}
 	return nil
 }
 
 // identify sets the headers of every response.
-func (a *API) identify(fc *fiber.Ctx) {
+func (s *Server) identify(fc *fiber.Ctx) {
 	id := fc.Get(headerRequestID)
 	if !validRequestID.MatchString(id) {
 		id = uuid.Must(uuid.NewV7()).String()
 	}
 	fc.Set(headerRequestID, id)
-	fc.Set("X-Api-Release", a.cfg.Release)
+	fc.Set("X-Api-Release", s.cfg.Release)
 	fc.Set(fiber.HeaderXContentTypeOptions, "nosniff")
 }
 
-func requestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
+// RequestID is the id of a request, which its response carries.
+func RequestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
 
 // measure records the outcome of the request.
 func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {

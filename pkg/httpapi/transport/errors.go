@@ -1,8 +1,10 @@
-package httpapi
+package transport
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -16,6 +18,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
@@ -45,40 +48,75 @@ type problem struct {
 	Errors   []apierr.Field `json:"errors,omitempty"`
 }
 
-func (a *API) writeFault(fc *fiber.Ctx, f *apierr.Error) {
+// Fail writes the error body. Errors that are not meant for clients are logged here, once.
+func (s *Server) Fail(fc *fiber.Ctx, err error) {
+	f := s.FaultOf(fc, err)
+	s.writeFault(fc, f)
+}
+
+// FaultOf returns the error that the client sees in place of err.
+func (s *Server) FaultOf(fc *fiber.Ctx, err error) *apierr.Error {
+	if f, ok := apierr.As(err); ok {
+		if f.Status == http.StatusServiceUnavailable {
+			s.logUnavailable(fc, f, err)
+		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault adds nothing to its counter
+			s.cfg.Log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
+		}
+		return f
+	}
+	if errors.Is(err, context.DeadlineExceeded) {
+		return apierr.New(http.StatusGatewayTimeout, "REQUEST_TIMEOUT",
+			fmt.Sprintf("the request took longer than %s; retry it with the same X-Idempotency-Key", s.cfg.Timeout))
+	}
+	if reason, ok := db.Unavailable(err); ok {
+		f := apierr.Unavailable(reason, 2, "the database is unavailable; retry after the time in Retry-After, with the same X-Idempotency-Key if the request makes a change")
+		s.logUnavailable(fc, f, err)
+		return f
+	}
+	s.cfg.Log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", RequestID(fc))
+	return apierr.New(http.StatusInternalServerError, "INTERNAL_ERROR",
+		"internal error; retry later, and quote the request ID to support if it persists")
+}
+
+// logUnavailable logs why a request gets a 503.
+func (s *Server) logUnavailable(fc *fiber.Ctx, f *apierr.Error, err error) {
+	s.cfg.Log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
+		"method", fc.Method(), "route", fc.Route().Path, "request_id", RequestID(fc))
+}
+func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 	if f.RetryAfter > 0 {
 		fc.Set(fiber.HeaderRetryAfter, strconv.Itoa(f.RetryAfter))
 	}
 	fc.Status(f.Status)
-	listed, unlisted := cutFaults(f.Fields)
-	doc := a.docURL(f.Code)
+	listed, unlisted := ListedFaults(f.Fields)
+	doc := s.docURL(f.Code)
 	meta := metaOf(f, unlisted)
 	var body any
 	accept := fc.Get(fiber.HeaderAccept)
 	if asProblem := weight(accept, "application/problem+json"); asProblem > 0 && asProblem >= weight(accept, fiber.MIMEApplicationJSON) {
 		fc.Set(fiber.HeaderContentType, "application/problem+json")
-		body = problem{doc, http.StatusText(f.Status), f.Status, f.Message, requestID(fc), f.Code, meta, listed}
+		body = problem{doc, http.StatusText(f.Status), f.Status, f.Message, RequestID(fc), f.Code, meta, listed}
 	} else {
 		fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
 		body = ErrorResponse{
 			StatusCode: f.Status, Code: f.Code, Message: messageOf(f, listed, unlisted), Error: http.StatusText(f.Status), Meta: meta, Errors: listed,
-			RequestID: requestID(fc), Timestamp: jsontype.At(time.Now()), Path: fc.Path(), DocURL: doc,
+			RequestID: RequestID(fc), Timestamp: jsontype.At(time.Now()), Path: fc.Path(), DocURL: doc,
 		}
 	}
-	raw, err := marshal(body)
+	raw, err := jsontype.Marshal(body)
 	if err != nil {
-		a.log.ErrorContext(fc.UserContext(), "error body not written", "error", err)
+		s.cfg.Log.ErrorContext(fc.UserContext(), "error body not written", "error", err)
 		return
 	}
-	send(fc, raw)
+	Send(fc, raw)
 }
 
 // rawResponse encodes the error as a complete HTTP response, for a connection that is closed before its request is read.
-func (a *API) rawResponse(f *apierr.Error) []byte {
+func (s *Server) rawResponse(f *apierr.Error) []byte {
 	id := uuid.Must(uuid.NewV7()).String()
-	raw, err := marshal(ErrorResponse{
+	raw, err := jsontype.Marshal(ErrorResponse{
 		StatusCode: f.Status, Code: f.Code, Message: messageOf(f, nil, 0), Error: http.StatusText(f.Status), Meta: metaOf(f, 0),
-		RequestID: id, Timestamp: jsontype.At(time.Now()), DocURL: a.docURL(f.Code),
+		RequestID: id, Timestamp: jsontype.At(time.Now()), DocURL: s.docURL(f.Code),
 	})
 	if err != nil {
 		return nil
@@ -95,8 +133,8 @@ func (a *API) rawResponse(f *apierr.Error) []byte {
 }
 
 // docURL ignores the Host header, which the sender of a request controls.
-func (a *API) docURL(code string) string {
-	return a.cfg.PublicURL + a.of.base + "/docs/errors#" + code
+func (s *Server) docURL(code string) string {
+	return s.cfg.PublicURL + s.cfg.Base + "/docs/errors#" + code
 }
 
 // Limits of a fault in an error body: each repeats the path of its field.
@@ -105,8 +143,8 @@ const (
 	maxFaultText  = 1024 // bytes
 )
 
-// cutFaults returns the faults that a response lists, and the number of those left out.
-func cutFaults(all []apierr.Field) (listed []apierr.Field, unlisted int) {
+// ListedFaults returns the faults that a response lists, and the number of those left out.
+func ListedFaults(all []apierr.Field) (listed []apierr.Field, unlisted int) {
 	listed = slices.Clone(all[:min(len(all), apierr.MaxListed)])
 	for i := range listed {
 		listed[i].Field = cutText(listed[i].Field, maxFaultField)
@@ -132,14 +170,14 @@ func metaOf(f *apierr.Error, unlisted int) map[string]any {
 }
 
 // routeError responds to requests that reached no operation: no such route, wrong method, headers over the limit.
-func (a *API) routeError(fc *fiber.Ctx, err error) error {
-	if requestID(fc) == "" { // the server gave up before the request reached the middleware
-		a.identify(fc)
+func (s *Server) routeError(fc *fiber.Ctx, err error) error {
+	if RequestID(fc) == "" { // the server gave up before the request reached the middleware
+		s.identify(fc)
 		lingerOn(fc.Context().Conn())
 	}
 	var fe *fiber.Error
 	if !errors.As(err, &fe) {
-		a.fail(fc, err)
+		s.Fail(fc, err)
 		return nil
 	}
 	switch fe.Code {
@@ -148,13 +186,13 @@ func (a *API) routeError(fc *fiber.Ctx, err error) error {
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = errIncomplete
 	case http.StatusNotFound:
-		err = a.errNoRoute(fc.Method(), fc.Path())
+		err = s.errNoRoute(fc.Method(), fc.Path())
 	case http.StatusMethodNotAllowed:
 		err = errMethod(fc.Method(), fc.Path())
 	case http.StatusRequestHeaderFieldsTooLarge:
 		err = apierr.New(fe.Code, "HEADERS_TOO_LARGE", "the request line and headers together must be at most 8192 bytes; shorten the query, or send fewer headers")
 	}
-	a.fail(fc, err)
+	s.Fail(fc, err)
 	return nil
 }
 
@@ -184,9 +222,9 @@ func messageOf(f *apierr.Error, listed []apierr.Field, unlisted int) errorMessag
 // MarshalJSON implements [json.Marshaler].
 func (m errorMessage) MarshalJSON() ([]byte, error) {
 	if m.many {
-		return marshal(m.texts)
+		return jsontype.Marshal(m.texts)
 	}
-	return marshal(m.texts[0])
+	return jsontype.Marshal(m.texts[0])
 }
 
 // Schema implements [huma.SchemaProvider].

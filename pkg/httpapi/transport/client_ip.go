@@ -1,4 +1,4 @@
-package httpapi
+package transport
 
 import (
 	"bytes"
@@ -9,12 +9,12 @@ import (
 	"github.com/gofiber/fiber/v2"
 )
 
-// clientIP is the address that limits and allow-lists apply to: the nearest one that is not a trusted proxy. Proxies
+// ClientIP is the address that limits and allow-lists apply to: the nearest one that is not a trusted proxy. Proxies
 // append to X-Forwarded-For or add another line, so all lines are read as one list, from the right; entries further
 // left are under the client's control.
-func (a *API) clientIP(fc *fiber.Ctx) netip.Addr {
+func (s *Server) ClientIP(fc *fiber.Ctx) netip.Addr {
 	addr, ok := netip.AddrFromSlice(fc.Context().RemoteIP())
-	if addr = addr.Unmap(); !ok || !a.trusts(addr) {
+	if addr = addr.Unmap(); !ok || !s.trusts(addr) {
 		return addr
 	}
 	lines := fc.Request().Header.PeekAll(fiber.HeaderXForwardedFor)
@@ -24,13 +24,13 @@ func (a *API) clientIP(fc *fiber.Ctx) netip.Addr {
 		if err != nil {
 			return addr // the last known address
 		}
-		if addr = next.Unmap(); !a.trusts(addr) {
+		if addr = next.Unmap(); !s.trusts(addr) {
 			return addr
 		}
 	}
 	return addr
 }
 
-func (a *API) trusts(addr netip.Addr) bool {
-	return slices.ContainsFunc(a.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
+func (s *Server) trusts(addr netip.Addr) bool {
+	return slices.ContainsFunc(s.cfg.Proxies, func(p netip.Prefix) bool { return p.Contains(addr) })
 }

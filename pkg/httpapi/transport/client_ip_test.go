@@ -1,4 +1,4 @@
-package httpapi
+package transport
 
 import (
 	"net"
@@ -29,9 +29,9 @@ func TestClientIP(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := &API{}
+			s := &Server{}
 			if row.proxies != "" {
-				a.cfg.Proxies = []netip.Prefix{netip.MustParsePrefix(row.proxies)}
+				s.cfg.Proxies = []netip.Prefix{netip.MustParsePrefix(row.proxies)}
 			}
 			app := fiber.New()
 			rc := &fasthttp.RequestCtx{}
@@ -41,7 +41,7 @@ func TestClientIP(t *testing.T) {
 			}
 			fc := app.AcquireCtx(rc)
 			defer app.ReleaseCtx(fc)
-			require.Equal(t, row.want, a.clientIP(fc).String())
+			require.Equal(t, row.want, s.ClientIP(fc).String())
 		})
 	}
 }

@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
+)
+
+// Matches compares If-None-Match, a list of ETags or *, with the ETag of the record.
+func Matches(condition, etag string) bool {
+	if condition == "" || etag == "" {
+		return false
+	}
+	for tag := range strings.SplitSeq(condition, ",") {
+		if tag = strings.TrimSpace(tag); tag == "*" || strings.TrimPrefix(tag, "W/") == etag {
+			return true
+		}
+	}
+	return false
+}
+
+// MinCompressed is the size of a body, in bytes, up to which it is not compressed: smaller bodies fit into a few packets, and
+// cost more time than they save.
+const MinCompressed = 4 << 10
+
+// Send writes a body in the best encoding that the client accepts.
+func Send(fc *fiber.Ctx, body []byte) {
+	if len(body) > MinCompressed {
+		fc.Vary(fiber.HeaderAcceptEncoding)
+		switch accepted(fc.Get(fiber.HeaderAcceptEncoding)) {
+		case "br":
+			fc.Set(fiber.HeaderContentEncoding, "br")
+			body = fasthttp.AppendBrotliBytesLevel(nil, body, fasthttp.CompressBrotliBestSpeed)
+		case "gzip":
+			fc.Set(fiber.HeaderContentEncoding, "gzip")
+			body = fasthttp.AppendGzipBytesLevel(nil, body, fasthttp.CompressBestSpeed)
+		}
+	}
+	fc.Response().SetBody(body)
+}
+
+// accepted picks the encoding with the highest weight in an Accept-Encoding header, preferring br to gzip, or "" for none.
+func accepted(header string) string {
+	br, gzip := weight(header, "br"), weight(header, "gzip")
+	switch {
+	case br > 0 && br >= gzip:
+		return "br"
+	case gzip > 0:
+		return "gzip"
+	}
+	return ""
+}
+
+// weight is the quality value, 0 to 1, that a header such as Accept gives a name; 0 if the name is missing.
+func weight(header, name string) float64 {
+	for part := range strings.SplitSeq(header, ",") {
+		got, params, _ := strings.Cut(part, ";")
+		if !strings.EqualFold(strings.TrimSpace(got), name) {
+			continue
+		}
+		for p := range strings.SplitSeq(params, ";") {
+			if text, ok := strings.CutPrefix(strings.ToLower(strings.TrimSpace(p)), "q="); ok {
+				q, err := strconv.ParseFloat(text, 64)
+				if err != nil {
+					return 0
+				}
+				return q
+			}
+		}
+		return 1
+	}
+	return 0
+}
+
+// SendFile answers with a file of size bytes. If its reader fails, the connection is closed before Content-Length is reached, so that
+// the client notices.
+func SendFile(fc *fiber.Ctx, media, name string, size int64, body io.Reader) {
+	fc.Set(fiber.HeaderContentType, media)
+	fc.Set(fiber.HeaderContentDisposition, "attachment; filename="+strconv.Quote(name))
+	fc.Context().SetBodyStream(&patientReader{body, fc.Context().Conn()}, int(size))
+}
+
+// patientReader gives each piece of a file as much time to be written as other responses have as a whole.
+type patientReader struct {
+	io.Reader
+	conn net.Conn
+}
+
+func (r *patientReader) Read(p []byte) (int, error) {
+	if r.conn != nil {
+		_ = r.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // writing to a broken connection fails soon enough
+	}
+	return r.Reader.Read(p)
+}

@@ -1,0 +1,123 @@
+// Package transport serves HTTP/1.1: it accepts connections within their limits, checks how requests are framed, reads bodies,
+// finds routes, and writes errors, files and pages. It leaves callers, operations and their inputs to others.
+package transport
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gofiber/fiber/v2"
+)
+
+// Limits of a request; see docs/reference/limits.md#request-size.
+const (
+	headerTimeout  = 10 * time.Second
+	writeTimeout   = 60 * time.Second
+	maxHeaderBytes = 8 << 10 // request line and headers together
+)
+
+// Config configures a [Server].
+type Config struct {
+	Base           string         // root of the routes
+	Release        string         // shown in X-Api-Release
+	PublicURL      string         // scheme and host of links in responses; "" makes them relative
+	Timeout        time.Duration  // of one request, as errors name it
+	HeaderTimeout  time.Duration  // for reading the request line and headers; default 10 s. Bodies have until Timeout.
+	Proxies        []netip.Prefix // networks whose X-Forwarded-For is trusted
+	MaxConnections int            // open connections; 0 = no limit
+	MaxPerAddress  int            // open connections from one address outside Proxies; 0 = no limit
+	Log            *slog.Logger
+}
+
+// Server serves the routes of one API.
+type Server struct {
+	cfg   Config
+	app   *fiber.App
+	paths pathTree
+}
+
+// New returns a server without routes.
+func New(cfg Config) *Server {
+	cfg.HeaderTimeout = cmp.Or(cfg.HeaderTimeout, headerTimeout)
+	s := &Server{cfg: cfg}
+	s.app = fiber.New(fiber.Config{
+		DisableStartupMessage: true,
+		Immutable:             true, // group commits and caches keep values beyond the handler
+		StreamRequestBody:     true, // an operation reads its body, up to its limit, after the caller is authenticated
+		ReadBufferSize:        maxHeaderBytes,
+		ReadTimeout:           cfg.HeaderTimeout, // from the first byte, or from the start of the connection
+		WriteTimeout:          writeTimeout,
+		IdleTimeout:           120 * time.Second,
+		StrictRouting:         false,
+		CaseSensitive:         true,
+		ErrorHandler:          s.routeError,
+		// Forms are not supported; a malformed one must not fail before it gets its 415.
+		DisablePreParseMultipartForm: true,
+	})
+	s.wrapServer()
+	s.app.Use(s.middleware)
+	return s
+}
+
+// App returns the Fiber application, for tests.
+func (s *Server) App() *fiber.App { return s.app }
+
+// Serve accepts requests on the listener until ctx ends, then gives running requests up to 25 s to finish.
+func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
+	capped := &listener{
+		Listener: ln, maxTotal: s.cfg.MaxConnections, maxPerAddress: s.cfg.MaxPerAddress, exempt: s.trusts, respond: s.rawResponse, log: s.cfg.Log,
+		refusing: make(chan struct{}, 64), byNetwork: map[netip.Prefix]int{},
+	}
+	done := make(chan error, 1)
+	go func() { done <- s.app.Listener(capped) }()
+	select {
+	case err := <-done:
+		return fmt.Errorf("serve API on %s: %w", ln.Addr(), err)
+	case <-ctx.Done():
+	}
+	if err := s.app.ShutdownWithTimeout(25 * time.Second); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("stop API: %w", err)
+	}
+	return nil
+}
+
+// Route mounts a handler at a path below the root, with parameters as {id}. HEAD is handled like GET; the server omits the body.
+func (s *Server) Route(method, path string, handle fiber.Handler) {
+	methods := []string{method}
+	if method == http.MethodGet {
+		methods = []string{http.MethodGet, http.MethodHead}
+	}
+	path = s.cfg.Base + path
+	if slices.Contains(s.paths.methods(path), method) {
+		panic(method + " " + path + " already has a route: register fixed paths before paths with parameters, and each path once")
+	}
+	for _, m := range methods {
+		s.app.Add(m, fiberPath(path), handle)
+	}
+	s.paths.add(path, methods...)
+}
+
+// fiberPath is a path with parameters as Fiber writes them.
+func fiberPath(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
+
+var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
+
+// Routes returns Fiber's routes below the root as method and path, with parameters as {id}.
+func (s *Server) Routes() (routes [][2]string) {
+	for _, r := range s.app.GetRoutes(true) {
+		if path, ok := strings.CutPrefix(r.Path, s.cfg.Base); ok && r.Method != http.MethodHead {
+			routes = append(routes, [2]string{r.Method, fiberParam.ReplaceAllString(path, "{$1}")})
+		}
+	}
+	return routes
+}
