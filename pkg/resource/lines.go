@@ -58,7 +58,7 @@ func LinesOf[L any](name, owner string, without ...string) *Lines[L] {
 	}
 	list := strings.Join(names, ", ")
 	t.selected = "SELECT " + strings.Join(names[1:], ", ") + " FROM " + name
-	t.sqlSelect = t.Select(owner + " = ANY($2::UUID[])")
+	t.sqlSelect = t.Select(owner+" = ANY($2::UUID[])") + " ORDER BY " + owner + ", sort_order"
 	t.sqlInsert = "INSERT INTO " + name + " (" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
 		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")"
 	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND " + owner + " = $2 AND id = ANY($3::UUID[])"
@@ -97,9 +97,9 @@ func sqlType(t reflect.Type) string {
 // isJSON reports whether values of a type are stored as JSON text.
 func isJSON(t reflect.Type) bool { return t.Kind() == reflect.Slice || t.Kind() == reflect.Map }
 
-// Select returns the SELECT of those lines of the company, $1, that meet a condition, for [Lines.Scan].
+// Select returns the SELECT of those lines of the company, $1, that meet a condition, in no order, for [Lines.Scan].
 func (t *Lines[L]) Select(where string) string {
-	return t.selected + " WHERE company_id = $1 AND " + where + " ORDER BY " + t.owner + ", sort_order"
+	return t.selected + " WHERE company_id = $1 AND " + where
 }
 
 // Of returns the lines of several documents by the ids of the documents.

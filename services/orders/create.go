@@ -1,29 +1,22 @@
 package orders
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
-	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const (
-	counterKind = "order"
-	aggregate   = "order"
-)
+const counterKind = "order"
 
 // Create stores a new order with the next number. It runs its own transaction, shared with other orders that the company
 // creates at the same time; keep, which may be nil, can add writes to it and may run several times. The order is encoded
@@ -35,7 +28,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep f
 	if err != nil {
 		return Order{}, err
 	}
-	opts = append([]db.Option{db.WithCommitCheck(stored(by.Company, made.ID))}, opts...)
+	opts = append([]db.Option{db.WithCommitCheck(table.Stored(by.Company, made.ID))}, opts...)
 	err = s.cfg.Numbers.Do(ctx, by.Company, counterKind, func(ctx context.Context, tx *db.Tx, number int64) error {
 		made.Number = number
 		raw, err := s.insert(ctx, tx, by, made)
@@ -85,26 +78,24 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 		return Order{}, err
 	}
 	o := s.newOrder(by, in)
-	found, err := s.resolve(ctx, s.db, by.Company, references{
-		known: s.refer(&Header{}, &o.Header), items: lineitem.Refs(in.Items), customer: o.CustomerID, address: o.AddressID,
-		warehouse: in.WarehouseID, defaultWarehouse: true, source: o.Source, external: o.ExternalID,
-	})
+	found, err := s.resolve(ctx, s.db, &Order{}, &o, in.Items)
 	if err != nil {
 		return Order{}, err
 	}
 	if o.Lines, err = found.lines(in.Items, nil); err != nil {
 		return Order{}, err
 	}
-	if err := found.check(o.CustomerID); err != nil {
+	if err := found.check(); err != nil {
 		return Order{}, err
 	}
-	o.WarehouseID, o.AddressLabel = found.warehouse, found.address
+	o.WarehouseID, o.AddressLabel = found.warehouse, found.AddressLabel
 	if o.needsWarehouse() {
 		return Order{}, errNoWarehouse
 	}
-	o.copyClient(found.client, in.CustomerName == nil, in.CustomerPhone == nil, in.CustomerEmail == nil)
-	if o.PayDueAt == nil && found.client != nil && found.client.PaymentTermsDays != nil {
-		o.PayDueAt = dueAfter(o.CreatedAt.Std(), *found.client.PaymentTermsDays)
+	found.CopyContact(document.Unless(in.CustomerName != nil, &o.CustomerName), document.Unless(in.CustomerPhone != nil, &o.CustomerPhone),
+		document.Unless(in.CustomerEmail != nil, &o.CustomerEmail))
+	if o.PayDueAt == nil && found.Client != nil && found.Client.PaymentTermsDays != nil {
+		o.PayDueAt = dueAfter(o.CreatedAt.Std(), *found.Client.PaymentTermsDays)
 	}
 	if err := o.settleDelivery(nil); err != nil {
 		return Order{}, err
@@ -116,9 +107,9 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 func (s *Service) newOrder(by access.Caller, in Input) Order {
 	o := Order{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusNew, Details: in.Details, DealID: in.DealID,
-		CreatedByID: actor(by), Meta: record.New(s.db.Now()),
+		WarehouseID: in.WarehouseID, CreatedByID: actor(by), Meta: record.New(s.db.Now()),
 	}}
-	headers.Normalise(&o.Header)
+	plan.Normalise(&o)
 	if o.Channel == nil {
 		o.Channel = new("manual")
 	}
@@ -133,73 +124,26 @@ func actor(by access.Caller) *uuid.UUID {
 	return &by.Actor
 }
 
-// copyClient copies the selected contact data from the customer.
-func (o *Order) copyClient(c *trade.Client, name, phone, email bool) {
-	if c == nil {
-		return
-	}
-	if name {
-		o.CustomerName = &c.DisplayName
-	}
-	if phone {
-		o.CustomerPhone = c.Phone
-	}
-	if email {
-		o.CustomerEmail = c.Email
-	}
-}
-
 // settle computes the fields that depend on the lines, details and warehouse of the order.
 func (o *Order) settle() error {
 	if err := o.price(); err != nil {
 		return err
 	}
 	o.reserve()
-	o.derive()
+	o.Derive()
 	return nil
 }
 
 // insert queues all writes of a new order. It may run several times, with a new number each time.
 func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (json.RawMessage, error) {
-	insertOrder(tx, &o)
-	insertLines(tx, &o)
+	raw, err := table.CreateDraft(ctx, tx, by, o, created)
+	if err != nil {
+		return nil, err
+	}
 	if o.PrepaidAmount > 0 {
 		insertPayment(tx, &o, by, o.PrepaidAmount, o.CreatedAt)
 		s.addBalance(tx, &o, o.PrepaidAmount)
 	}
 	s.cfg.Stock.Reserve(tx, by, o.reserved(1))
-	raw, err := marshal(o)
-	if err != nil {
-		return nil, err
-	}
-	return raw, s.raise(ctx, tx, by, created, announcement{order: &o, raw: raw})
-}
-
-// announcement is the content of an event: raw is the encoded order, changed lists the changed fields.
-type announcement struct {
-	before, order *Order
-	raw           json.RawMessage
-	changed       []string
-	extra         any   // fields that the event adds to the order, unless it takes them from the order itself
-	offset        int64 // of the event among the events of one change
-}
-
-func (s *Service) raise(ctx context.Context, tx *db.Tx, by access.Caller, e event.Event[Order], a announcement) error {
-	if a.extra == nil {
-		a.extra = e.Extra(a.before, a.order, a.changed)
-	}
-	return outbox.Raise(ctx, tx, by.Company, outbox.Event{
-		Name: e.Name, Actor: by.Actor, Type: aggregate, ID: a.order.ID, Meta: a.order.Meta, Offset: a.offset, Data: a.raw, Extra: a.extra,
-	})
-}
-
-// marshal encodes JSON without HTML escaping.
-func marshal(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, fmt.Errorf("encode order: %w", err)
-	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return raw, nil
 }

@@ -63,30 +63,19 @@ func (h *Header) settleDelivery(before *string) error {
 // MoveDelivery changes the delivery status of an order; see docs/reference/states.md#order-delivery. A returned delivery
 // puts what was shipped back on stock.
 func (s *Service) MoveDelivery(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, next string) (Order, error) {
-	before, err := s.lock(ctx, tx, by, id)
-	if err != nil {
-		return Order{}, err
-	}
-	if before.Status == statusCancelled {
-		return Order{}, errOrderCancelled
-	}
-	if !slices.Contains(deliveryTransitions[deref(before.DeliveryStatus)], next) {
-		return Order{}, deliveryConflict(before.DeliveryStatus, next)
-	}
-	kept := headers.Keep(&before.Header)
-	o := before
-	o.DeliveryStatus = &next
-	if next == deliveryReturned {
-		if err := s.putBack(ctx, tx, by, &o); err != nil {
-			return Order{}, err
+	return table.Change(ctx, tx, by, id, func(before Order, o *Order) error {
+		if before.Status == statusCancelled {
+			return errOrderCancelled
 		}
-	}
-	changes, err := difference(kept, &before, &o)
-	if err != nil {
-		return Order{}, err
-	}
-	o.Touch(tx.Now())
-	return o, s.storeChange(ctx, tx, by, &before, &o, changes)
+		if !slices.Contains(deliveryTransitions[deref(before.DeliveryStatus)], next) {
+			return deliveryConflict(before.DeliveryStatus, next)
+		}
+		o.DeliveryStatus = &next
+		if next != deliveryReturned {
+			return nil
+		}
+		return s.putBack(ctx, tx, by, o)
+	}, updated)
 }
 
 // putBack puts what the posted shipments of the order took back on stock.

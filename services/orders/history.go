@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -31,65 +30,50 @@ type HistoryEntry struct {
 // change is the change of a top-level field, with its JSON before and after.
 type change struct{ field, from, to string }
 
-// difference compares two states of an order as clients see them; kept is the header before. Changes are sorted by field.
-func difference(kept record.Snapshot, before, after *Order) ([]change, error) {
-	_, names := kept.Changes(&after.Header)
-	if before.AmountDue != after.AmountDue {
-		names = append(names, "amountDue") // computed, so not in the snapshot
+// changesOf returns the entries of the history for a change of the named fields: of a move only the status, of shipments the
+// shipped quantity and not the lines.
+func changesOf(before, after *Order, names []string) (changes []change) {
+	if before.Status != after.Status {
+		names = []string{"status"}
 	}
-	var changes []change
-	for _, name := range names {
-		from, err := marshal(headers.Value(&before.Header, name))
-		if err != nil {
-			return nil, err
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if name != "lines" {
+			changes = append(changes, change{name, text(plan.Value(before, name)), text(plan.Value(after, name))})
+		} else if !slices.EqualFunc(before.Lines, after.Lines, func(a, b Line) bool { return a.ID == b.ID }) {
+			changes = append(changes, change{name, strconv.Itoa(len(before.Lines)), strconv.Itoa(len(after.Lines))})
 		}
-		to, err := marshal(headers.Value(&after.Header, name))
-		if err != nil {
-			return nil, err
-		}
-		changes = append(changes, change{name, string(from), string(to)})
-	}
-	if !slices.EqualFunc(before.Lines, after.Lines, sameLine) {
-		changes = append(changes, change{"lines", strconv.Itoa(len(before.Lines)), strconv.Itoa(len(after.Lines))})
-	}
-	slices.SortFunc(changes, func(a, b change) int { return strings.Compare(a.field, b.field) })
-	return changes, nil
-}
-
-// historyOf returns the changes as the history has them: of shipments it has the shipped quantity, not the lines.
-func historyOf(before, after *Order, changes []change) []change {
-	kept := slices.Clone(changes)
-	if slices.EqualFunc(before.Lines, after.Lines, func(a, b Line) bool { return a.ID == b.ID }) {
-		kept = slices.DeleteFunc(kept, func(c change) bool { return c.field == "lines" })
 	}
 	if from, to := before.shipped(), after.shipped(); from != to {
-		kept = append(kept, change{"shippedQty", from.String(), to.String()})
+		changes = append(changes, change{"shippedQty", from.String(), to.String()})
 	}
-	return kept
+	return changes
 }
 
-func namesOf(changes []change) []string {
-	names := make([]string, len(changes))
-	for i, c := range changes {
-		names[i] = c.field
+// text is the JSON of the value of a field.
+func text(v any) string {
+	raw, err := jsontype.Marshal(v)
+	if err != nil {
+		panic(err) // fields of orders are numbers, texts and times
 	}
-	return names
+	return string(raw)
 }
 
 const sqlInsertHistory = `INSERT INTO order_history (company_id, order_id, id, position, field, from_value, to_value, actor_id, created_at)
 SELECT $1, $2, $3, u.n, u.f, u.a, u.b, $8, $9 FROM unnest($4::INT4[], $5::TEXT[], $6::TEXT[], $7::TEXT[]) AS u(n, f, a, b)`
 
-func insertHistory(tx *db.Tx, o *Order, by access.Caller, changes []change) {
-	positions := make([]int32, len(changes))
+// insertHistory queues the history entries of a change.
+func insertHistory(tx *db.Tx, by access.Caller, before, o *Order, names []string) {
+	changes := changesOf(before, o, names)
+	positions, fields := make([]int32, len(changes)), make([]string, len(changes))
 	from, to := make([]string, len(changes)), make([]string, len(changes))
 	for i, c := range changes {
-		positions[i], from[i], to[i] = int32(i), c.from, c.to
+		positions[i], fields[i], from[i], to[i] = int32(i), c.field, c.from, c.to
 	}
 	who := outbox.SystemActor
 	if by.Actor != uuid.Nil {
 		who = by.Actor.String()
 	}
-	tx.Queue(sqlInsertHistory, o.CompanyID, o.ID, record.NewID(), positions, namesOf(changes), from, to, who, o.UpdatedAt)
+	tx.Queue(sqlInsertHistory, o.CompanyID, o.ID, record.NewID(), positions, fields, from, to, who, o.UpdatedAt)
 }
 
 const sqlSelectHistory = `SELECT field, from_value, to_value, actor_id, created_at FROM order_history

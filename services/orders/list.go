@@ -52,7 +52,6 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem, withLines bool) error {
 	ids, users := make([]uuid.UUID, len(items)), []uuid.UUID{}
 	for i := range items {
-		items[i].derive()
 		ids[i] = items[i].ID
 		if u := items[i].AssignedToID; u != nil && !slices.Contains(users, *u) {
 			users = append(users, *u)
@@ -69,7 +68,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListI
 	}
 	if withLines && len(items) > 0 {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			lines, err = selectLines(ctx, q, company, ids)
+			lines, err = orderLines.Of(ctx, q, company, ids)
 			return err
 		})
 	}

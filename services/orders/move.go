@@ -2,58 +2,56 @@ package orders
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
 // Move changes the status of an order; see docs/reference/states.md#order-status. Leaving new checks the client's credit
 // limit. Completing the order removes the items from stock. Completing and cancelling release reserved quantities.
 func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, next string) (Order, error) {
-	before, err := s.lock(ctx, tx, by, id)
-	if err != nil {
-		return Order{}, err
+	events := []event.Event[Order]{statusChanged}
+	if next == statusCancelled {
+		events = append(events, cancelled)
 	}
-	if err := before.checkTransition(next); err != nil {
-		return Order{}, err
-	}
-	if before.Status == statusNew && next != statusCancelled {
-		if err := s.checkCredit(ctx, tx, &before); err != nil {
-			return Order{}, err
+	return table.Change(ctx, tx, by, id, func(before Order, o *Order) error {
+		if err := before.checkTransition(next); err != nil {
+			return err
 		}
-	}
-	held := before
-	if next != statusCancelled && before.needsWarehouse() {
-		if held, err = s.reserveLate(ctx, tx, by, before); err != nil {
-			return Order{}, err
+		if before.Status == statusNew && next != statusCancelled {
+			if err := s.checkCredit(ctx, tx, o); err != nil {
+				return err
+			}
 		}
-	}
-	o := held
-	o.Lines = slices.Clone(held.Lines)
-	o.Status = next
-	o.Touch(tx.Now())
-	if err := s.applyTransition(ctx, tx, by, &held, &o); err != nil {
-		return Order{}, err
-	}
-	o.reserve()
-	o.derive()
-	return o, s.storeMove(ctx, tx, by, &before, &o)
+		if next != statusCancelled {
+			if err := s.reserveLate(ctx, tx, by, o); err != nil {
+				return err
+			}
+		}
+		if err := s.transition(ctx, tx, by, o, next); err != nil {
+			return err
+		}
+		o.reserve()
+		return nil
+	}, events...)
 }
 
 // reserveLate assigns the default warehouse to an order that was stored while its company had none, and reserves its items.
-func (s *Service) reserveLate(ctx context.Context, tx *db.Tx, by access.Caller, o Order) (Order, error) {
-	if err := s.assignWarehouse(ctx, tx, &o); err != nil {
-		return Order{}, err
+func (s *Service) reserveLate(ctx context.Context, tx *db.Tx, by access.Caller, o *Order) error {
+	if !o.needsWarehouse() {
+		return nil
 	}
-	o.Lines = slices.Clone(o.Lines)
+	if err := s.assignWarehouse(ctx, tx, o); err != nil {
+		return err
+	}
 	o.reserve()
 	s.cfg.Stock.Reserve(tx, by, o.reserved(1))
-	return o, nil
+	return nil
 }
 
 // checkCredit checks that the client's debt, open orders and this order stay within the credit limit; see
@@ -73,39 +71,19 @@ func (s *Service) checkCredit(ctx context.Context, tx *db.Tx, o *Order) error {
 	return o.checkLimit(c.CreditLimit, open+max(0, -c.Balance))
 }
 
-// applyTransition applies the effects of the new status.
-func (s *Service) applyTransition(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order) error {
-	now := o.UpdatedAt
-	switch o.Status {
+// transition applies the new status and its effects.
+func (s *Service) transition(ctx context.Context, tx *db.Tx, by access.Caller, o *Order, next string) error {
+	o.Status = next
+	now := jsontype.At(tx.Now())
+	switch next {
 	case statusCompleted:
 		o.CompletedAt = &now
 		s.addBalance(tx, o, -(o.Total + o.DeliveryCost))
 		doc := trade.StockDocument{Movement: "order_completion", Type: "order", ID: o.ID, Number: o.Number}
-		return s.cfg.Stock.Move(ctx, tx, by, doc, before.leaving())
+		return s.cfg.Stock.Move(ctx, tx, by, doc, o.leaving())
 	case statusCancelled:
 		o.CancelledAt = &now
-		s.cfg.Stock.Reserve(tx, by, before.reserved(money.Qty(-1)))
+		s.cfg.Stock.Reserve(tx, by, o.reserved(-1))
 	}
-	return nil
-}
-
-func (s *Service) storeMove(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order) error {
-	raw, err := marshal(o)
-	if err != nil {
-		return err
-	}
-	a := announcement{before: before, order: o, raw: raw}
-	if err := s.raise(ctx, tx, by, statusChanged, a); err != nil {
-		return err
-	}
-	if o.Status == statusCancelled {
-		a.offset = 1
-		if err := s.raise(ctx, tx, by, cancelled, a); err != nil {
-			return err
-		}
-		o.EvPos++ // the record stores the position of the last event
-	}
-	updateOrder(tx, before, o)
-	insertHistory(tx, o, by, []change{{"status", `"` + before.Status + `"`, `"` + o.Status + `"`}})
 	return nil
 }

@@ -1,6 +1,9 @@
 package orders
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
@@ -8,12 +11,17 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
 // Order is an order with its lines. Money is in minor units. See docs/reference/rules.md#orders.
 type Order struct {
 	Header
 	Lines []Line `json:"lines" db:"-"`
+
+	SourceKey  string `json:"-"` // source or "", so that external ids are also unique among orders without a source
+	LinesCount int32  `json:"-"`
+	Words      string `json:"-" db:"-" search:"text"` // number and names of lines, for searches
 }
 
 // Header is an order without its lines.
@@ -28,7 +36,7 @@ type Header struct {
 	AddressLabel   *string    `json:"addressLabel"`
 	DeliveryStatus *string    `json:"deliveryStatus" doc:"pending, packing, shipped, delivered, returned; null = no delivery"`
 	lineitem.Totals
-	AmountDue          money.Amount   `json:"amountDue" db:"-" doc:"total + deliveryCost - prepaidAmount"`
+	AmountDue          money.Amount   `json:"amountDue" db:"-,as=amountDue" doc:"total + deliveryCost - prepaidAmount"`
 	CreatedByID        *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
 	AllowedTransitions []string       `json:"allowedTransitions" db:"-" doc:"statuses that the order can change to"`
 	CompletedAt        *jsontype.Time `json:"completedAt"`
@@ -90,6 +98,12 @@ type Line struct {
 	Note        *string   `json:"note"`
 }
 
+var (
+	plan       = record.PlanOf[Order]()
+	orderLines = resource.LinesOf[Line]("order_lines", "order_id")
+	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_key", errExternalTaken).OnChange(insertHistory)
+)
+
 // TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and
 // bounded amounts, but responses and events do not guarantee these limits, so that they can change compatibly.
 func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema {
@@ -105,10 +119,20 @@ func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema 
 // isFinal reports whether the order is completed or cancelled.
 func (h *Header) isFinal() bool { return h.Status == statusCompleted || h.Status == statusCancelled }
 
-// derive sets the computed fields.
-func (h *Header) derive() {
+// Derive implements [record.Deriver] for items of lists.
+func (h *Header) Derive() {
 	h.AllowedTransitions = transitions[h.Status]
 	h.AmountDue = h.Total + h.DeliveryCost - h.PrepaidAmount
+}
+
+// Derive implements [record.Deriver].
+func (o *Order) Derive() {
+	o.Header.Derive()
+	words := []string{strconv.FormatInt(o.Number, 10)}
+	for i := range o.Lines {
+		words = append(words, o.Lines[i].Name)
+	}
+	o.SourceKey, o.LinesCount, o.Words = deref(o.Source), int32(len(o.Lines)), strings.Join(words, "\n")
 }
 
 func deref(s *string) string {
@@ -116,8 +140,4 @@ func deref(s *string) string {
 		return ""
 	}
 	return *s
-}
-
-func samePtr[T comparable](a, b *T) bool {
-	return (a == nil && b == nil) || (a != nil && b != nil && *a == *b)
 }

@@ -111,7 +111,7 @@ func TestEventsCarryTheOrder(t *testing.T) {
 	require.Len(t, got, 4)
 	require.Equal(t, o, got[0]["data"])
 	updated := got[1]["data"].(map[string]any)
-	require.Equal(t, []any{"amountDue", "note", "paymentStatus", "prepaidAmount"}, updated["changedFields"])
+	require.Equal(t, []any{"paymentStatus", "note", "prepaidAmount", "amountDue"}, updated["changedFields"])
 	require.Equal(t, "n", updated["note"])
 	for i, name := range []string{"order.status_changed", "order.cancelled"} {
 		require.Equal(t, name, got[2+i]["event"])

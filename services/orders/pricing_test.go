@@ -56,7 +56,7 @@ func TestPrices(t *testing.T) {
 			if row.code != "" {
 				return
 			}
-			o.derive()
+			o.Derive()
 			require.Equal(t, row.subtotal, o.Subtotal)
 			require.Equal(t, row.discount, o.DiscountAmount)
 			require.Equal(t, row.subtotal-row.discount, o.Total)

@@ -16,9 +16,11 @@ const (
 	sqlSelectReserving = `SELECT id, warehouse_id FROM orders
 WHERE company_id = $1 AND status IN ('new', 'confirmed', 'in_progress', 'ready') AND warehouse_id IS NOT NULL`
 
-	sqlSelectReservingLines = `SELECT order_id, ` + lineColumns + ` FROM order_lines WHERE company_id = $1 AND reserved_qty <> 0
+	whereReserving = `reserved_qty <> 0
 AND order_id IN (SELECT id FROM orders WHERE company_id = $1 AND status IN ('new', 'confirmed', 'in_progress', 'ready') AND warehouse_id IS NOT NULL)`
 )
+
+var sqlSelectReservingLines = orderLines.Select(whereReserving)
 
 // Reserved returns what the unfinished orders of a company reserve, for the check of its stock.
 func (s *Service) Reserved(ctx context.Context, q db.Querier, company tenant.ID) ([]trade.StockDelta, error) {
@@ -34,7 +36,7 @@ func (s *Service) Reserved(ctx context.Context, q db.Querier, company tenant.ID)
 		return err
 	})
 	b.Queue(sqlSelectReservingLines, company).Query(func(rows pgx.Rows) error {
-		return readLines(rows, func(order uuid.UUID, l Line) {
+		return orderLines.Scan(rows, func(order uuid.UUID, l Line) {
 			if o := open[order]; o != nil {
 				o.Lines = append(o.Lines, l)
 			}

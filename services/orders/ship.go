@@ -14,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -23,34 +24,31 @@ const shipmentCounter = "shipment"
 // Ship posts a shipment of an order: its items leave the stock of a warehouse, and the delivery of the order is shipped. See
 // docs/reference/rules.md#shipments.
 func (s *Service) Ship(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ShipmentFields) (Shipment, error) {
-	before, err := s.lock(ctx, tx, by, id)
+	o, err := table.Lock(ctx, tx, by, id)
 	if err != nil {
 		return Shipment{}, err
 	}
-	sh := newShipment(tx, by, &before, &in)
-	if sh.WarehouseID, err = s.shipsFrom(ctx, tx, &before, in.WarehouseID); err != nil {
+	kept := table.Keep(o)
+	sh := newShipment(tx, by, &o, &in)
+	if sh.WarehouseID, err = s.shipsFrom(ctx, tx, &o, in.WarehouseID); err != nil {
 		return Shipment{}, err
 	}
-	parts, err := before.shipping(in.Items)
+	parts, err := o.shipping(in.Items)
 	if err != nil {
 		return Shipment{}, err
 	}
-	held := before
-	if before.needsWarehouse() {
-		if held, err = s.reserveLate(ctx, tx, by, before); err != nil {
-			return Shipment{}, err
-		}
+	if err := s.reserveLate(ctx, tx, by, &o); err != nil {
+		return Shipment{}, err
 	}
-	o := held
-	o.Lines = slices.Clone(held.Lines)
+	released := o.reserved(-1)
 	if err := o.applyShipment(&sh, &in, parts); err != nil {
 		return Shipment{}, err
 	}
-	o.Touch(tx.Now())
-	if err := s.moveShipped(ctx, tx, by, &held, &o, &sh); err != nil {
+	if err := s.moveShipped(ctx, tx, by, slices.Concat(released, o.reserved(1)), &sh); err != nil {
 		return Shipment{}, err
 	}
-	return sh, s.storeShipment(ctx, tx, by, &before, &o, &sh)
+	shipments.Insert(tx, &sh)
+	return sh, table.Store(ctx, tx, by, kept, &o, shipped.Carrying(withShipment{sh}))
 }
 
 // shipping returns what a shipment of the items contains: without items everything that is left.
@@ -93,7 +91,10 @@ func (s *Service) shipsFrom(ctx context.Context, q db.Querier, o *Order, id *uui
 	if id == nil && err == nil && !ok {
 		return found, errNoWarehouse
 	}
-	return found, missing(err, ok, "WAREHOUSE", "warehouseId", id)
+	if id == nil {
+		return found, err
+	}
+	return found, reference.Missing(err, ok, "WAREHOUSE", "warehouseId", *id)
 }
 
 // applyShipment applies the effects of the shipment to the order, and fills in the lines of the shipment.
@@ -114,12 +115,12 @@ func (o *Order) applyShipment(sh *Shipment, in *ShipmentFields, parts []part) er
 	if in.DeliveryCost != nil {
 		o.DeliveryCost = *in.DeliveryCost
 	}
-	headers.Normalise(&o.Header)
+	plan.Normalise(o)
 	return o.settle()
 }
 
-// moveShipped numbers the shipment and takes it out of stock, with the change of what the order reserves.
-func (s *Service) moveShipped(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, sh *Shipment) (err error) {
+// moveShipped numbers the shipment and takes it out of stock, with the changes of what the order reserves.
+func (s *Service) moveShipped(ctx context.Context, tx *db.Tx, by access.Caller, reserves []trade.StockDelta, sh *Shipment) (err error) {
 	if sh.Number, err = numbering.Take(ctx, tx, by.Company, shipmentCounter, 1); err != nil {
 		return err
 	}
@@ -129,28 +130,13 @@ func (s *Service) moveShipped(ctx context.Context, tx *db.Tx, by access.Caller, 
 	}
 	sh.WarehouseName = names[sh.WarehouseID]
 	doc := trade.StockDocument{Movement: "shipment", Type: "shipment", ID: sh.ID, Number: sh.Number}
-	return s.cfg.Stock.Move(ctx, tx, by, doc, slices.Concat(sh.deltas(-1), before.reserved(-1), o.reserved(1)))
-}
-
-func (s *Service) storeShipment(ctx context.Context, tx *db.Tx, by access.Caller, before, o *Order, sh *Shipment) error {
-	changes, err := difference(headers.Keep(&before.Header), before, o)
-	if err != nil {
-		return err
-	}
-	shipments.Insert(tx, sh)
-	updateOrder(tx, before, o)
-	insertHistory(tx, o, by, historyOf(before, o, changes))
-	raw, err := marshal(o)
-	if err != nil {
-		return err
-	}
-	return s.raise(ctx, tx, by, shipped, announcement{before: before, order: o, raw: raw, extra: withShipment{*sh}})
+	return s.cfg.Stock.Move(ctx, tx, by, doc, append(sh.deltas(-1), reserves...))
 }
 
 // CancelShipment cancels a posted shipment: its items return to the warehouse that they left, and to what the order
 // reserves unless it is completed. Without any other shipment the delivery of the order starts again.
 func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Caller, order, id uuid.UUID) (Shipment, error) {
-	before, err := s.lockOrder(ctx, tx, by.Company, order)
+	o, err := table.Lock(ctx, tx, by.Unconditional(), order)
 	if err != nil {
 		return Shipment{}, err
 	}
@@ -162,11 +148,10 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 		return Shipment{}, apierr.NotFound("SHIPMENT", id.String())
 	case sh.Status == shipmentCancelled:
 		return Shipment{}, errShipmentCancelled
-	case deref(before.DeliveryStatus) == deliveryReturned:
-		return Shipment{}, deliveryConflict(before.DeliveryStatus, deliveryPending)
+	case deref(o.DeliveryStatus) == deliveryReturned:
+		return Shipment{}, deliveryConflict(o.DeliveryStatus, deliveryPending)
 	}
-	o := before
-	o.Lines = slices.Clone(before.Lines)
+	kept, released := table.Keep(o), o.reserved(-1)
 	o.unship(&sh)
 	o.reserve()
 	if o.shipped() == 0 {
@@ -175,19 +160,14 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 			o.DeliveryStatus = new(deliveryPending)
 		}
 	}
-	o.Touch(tx.Now())
 	sh.Status = shipmentCancelled
 	sh.Touch(tx.Now())
 	doc := trade.StockDocument{Movement: "shipment_cancel", Type: "shipment", ID: sh.ID, Number: sh.Number}
-	if err := s.cfg.Stock.Move(ctx, tx, by, doc, slices.Concat(sh.deltas(1), before.reserved(-1), o.reserved(1))); err != nil {
+	if err := s.cfg.Stock.Move(ctx, tx, by, doc, slices.Concat(sh.deltas(1), released, o.reserved(1))); err != nil {
 		return Shipment{}, err
 	}
 	shipments.Update(tx, &sh)
-	changes, err := difference(headers.Keep(&before.Header), &before, &o)
-	if err != nil {
-		return Shipment{}, err
-	}
-	return sh, s.storeChange(ctx, tx, by, &before, &o, changes)
+	return sh, table.Store(ctx, tx, by, kept, &o, updated)
 }
 
 var errShipmentCancelled = apierr.StateConflict("SHIPMENT_ALREADY_CANCELLED", "the shipment is cancelled already")
@@ -214,7 +194,7 @@ func (s *Service) Shipment(ctx context.Context, by access.Caller, order, id uuid
 
 // checkExists returns a 404 if the company has no such order.
 func (s *Service) checkExists(ctx context.Context, company tenant.ID, id uuid.UUID) error {
-	found, err := stored(company, id)(ctx, s.db)
+	found, err := table.Stored(company, id)(ctx, s.db)
 	if err != nil {
 		return fmt.Errorf("look up order: %w", err)
 	}

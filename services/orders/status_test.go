@@ -50,7 +50,7 @@ func TestTransitions(t *testing.T) {
 	require.Len(t, transitions, len(all))
 	for _, from := range all {
 		o := Order{Header: Header{Status: from}}
-		o.derive()
+		o.Derive()
 		require.Equal(t, allowed[from], o.AllowedTransitions, "what responses promise")
 		require.Equal(t, len(allowed[from]) == 0, o.isFinal(), from)
 		for _, to := range append(slices.Clone(all), "lost", "") {
