@@ -3,6 +3,7 @@ package dbtest
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
@@ -39,6 +40,8 @@ type server struct {
 	template string // "" on CockroachDB, which cannot copy databases
 	shared   string
 	made     atomic.Int64
+
+	sharesTemplate bool // with other processes; see [Serve]
 }
 
 // startServer connects to the server at a URL, or starts an embedded one if the URL is empty.
@@ -55,13 +58,29 @@ func startServer(ctx context.Context, address string) (s *server, err error) {
 			return s, err
 		}
 	}
-	if s.base, err = url.Parse(address); err != nil {
-		return s, fmt.Errorf("%s must be a postgres:// address: %w", envURL, err)
-	}
-	if s.admin, err = pgxpool.New(ctx, address); err != nil {
-		return s, fmt.Errorf("connect to the test database: %w", err)
+	if err = s.connect(ctx, address); err != nil {
+		return s, err
 	}
 	return s, s.prepare(ctx)
+}
+
+// connect connects to a server and finds out what it is.
+func (s *server) connect(ctx context.Context, address string) (err error) {
+	if s.base, err = url.Parse(address); err != nil {
+		return fmt.Errorf("%s must be a postgres:// address: %w", envURL, err)
+	}
+	if s.admin, err = pgxpool.New(ctx, address); err != nil {
+		return fmt.Errorf("connect to the test database: %w", err)
+	}
+	var version string
+	if err := s.admin.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
+		return fmt.Errorf("query the version of the test database: %w", err)
+	}
+	s.dialect = db.PostgreSQL
+	if strings.Contains(version, "CockroachDB") {
+		s.dialect = db.CockroachDB
+	}
+	return nil
 }
 
 func (s *server) startEmbedded(ctx context.Context, durable bool) (address string, err error) {
@@ -101,24 +120,44 @@ func removeAbandoned() {
 
 // prepare creates the migrated template and the shared database.
 func (s *server) prepare(ctx context.Context) error {
-	var version string
-	if err := s.admin.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
-		return fmt.Errorf("query the version of the test database: %w", err)
+	err := s.prepareTemplate(ctx, sharedTemplate())
+	if err == nil {
+		s.shared, err = s.create(ctx)
 	}
-	s.dialect = db.PostgreSQL
-	if strings.Contains(version, "CockroachDB") {
-		s.dialect = db.CockroachDB
-	}
-	if s.dialect == db.PostgreSQL {
-		template := s.prefix + "_template"
-		if err := s.createMigrated(ctx, template); err != nil {
-			return err
-		}
-		s.template = template
-	}
-	var err error
-	s.shared, err = s.create(ctx)
 	return err
+}
+
+const sqlDatabaseExists = `SELECT EXISTS (SELECT 1 FROM pg_database WHERE datname = $1)`
+
+// prepareTemplate finds the template that processes share, or creates one for this process. CockroachDB has none.
+func (s *server) prepareTemplate(ctx context.Context, shared string) error {
+	if s.dialect != db.PostgreSQL {
+		return nil
+	}
+	if err := s.admin.QueryRow(ctx, sqlDatabaseExists, shared).Scan(&s.sharesTemplate); err != nil {
+		return fmt.Errorf("look for the template of the test databases: %w", err)
+	}
+	if s.sharesTemplate {
+		s.template = shared
+		return nil
+	}
+	s.template = s.prefix + "_template"
+	return s.createMigrated(ctx, s.template)
+}
+
+// sharedTemplate is the name of the template that [Serve] creates, which has the schema of this program.
+func sharedTemplate() string {
+	sum := sha256.New()
+	entries, err := sql.Files.ReadDir(".")
+	for _, e := range entries {
+		content, readErr := sql.Files.ReadFile(e.Name())
+		err = errors.Join(err, readErr)
+		fmt.Fprintf(sum, "%s %d\n%s", e.Name(), len(content), content)
+	}
+	if err != nil {
+		panic(err) // the files are part of the program
+	}
+	return fmt.Sprintf("tradegrid_template_%x", sum.Sum(nil)[:8])
 }
 
 // create creates a database with the current schema.
@@ -172,10 +211,11 @@ func (s *server) url(name string) string {
 func (s *server) stop(ctx context.Context) error {
 	var err error
 	if s.admin != nil && s.postgres == nil && s.node == nil {
-		for _, name := range []string{s.shared, s.template} {
-			if name != "" {
-				err = errors.Join(err, s.drop(ctx, name))
-			}
+		if s.shared != "" {
+			err = s.drop(ctx, s.shared)
+		}
+		if s.template != "" && !s.sharesTemplate {
+			err = errors.Join(err, s.drop(ctx, s.template))
 		}
 	}
 	if s.admin != nil {
@@ -193,8 +233,8 @@ func (s *server) stop(ctx context.Context) error {
 	return err
 }
 
-// Serve starts an embedded server for several test processes and returns the URL to pass to them in
-// TRADEGRID_TEST_DATABASE_URL; stop stops it. A durable server syncs to disk at each commit, as in production;
+// Serve starts an embedded server for several test processes, with a migrated database that they copy, and returns the URL to
+// pass to them in TRADEGRID_TEST_DATABASE_URL; stop stops it. A durable server syncs to disk at each commit, as in production;
 // others lose data if the machine crashes. If the variable is already set, Serve uses its server.
 func Serve(ctx context.Context, durable bool) (address string, stop func() error, err error) {
 	if address = os.Getenv(envURL); address != "" {
@@ -206,8 +246,19 @@ func Serve(ctx context.Context, durable bool) (address string, stop func() error
 		defer cancel()
 		return s.stop(ctx)
 	}
-	if address, err = s.startEmbedded(ctx, durable); err != nil {
+	if address, err = s.startEmbedded(ctx, durable); err == nil && s.postgres != nil {
+		err = s.share(ctx, address, sharedTemplate())
+	}
+	if err != nil {
 		return "", nil, errors.Join(err, stop())
 	}
 	return address, stop, nil
+}
+
+// share creates the template for the processes that use the server at the address.
+func (s *server) share(ctx context.Context, address, template string) error {
+	if err := s.connect(ctx, address); err != nil {
+		return err
+	}
+	return s.createMigrated(ctx, template)
 }
