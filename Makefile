@@ -48,7 +48,7 @@ test-race: ## run the tests of the concurrent parts under the race detector
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/failpoint ./pkg/outbox" -- -tags failpoint -count=1 -run Killed
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/failpoint ./pkg/outbox" -- -tags failpoint -ldflags '-X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes' -count=1 -run Killed
 
 .PHONY: test-cockroach
 test-cockroach: ## run all tests on CockroachDB: a cockroach on PATH, or the one that TRADEGRID_COCKROACH names

@@ -1,6 +1,7 @@
 // Package failpoint names the points of the program at which tests make it fail, wait or die. A test hands an [Injector] to
-// the instance that it wants to disturb, a database pool or a relay, and disturbs no other. A binary built with the tag
-// "failpoint" also obeys the environment, for the whole process:
+// the instance that it wants to disturb, a database pool or a relay, and disturbs no other. A binary for Linux that is linked
+// with -ldflags "-X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes" also obeys the environment, for the
+// whole process:
 //
 //	TRADEGRID_FAILPOINT=relay.after_ack                       kills the process at the first hit of the point
 //	TRADEGRID_FAILPOINT=relay.after_ack:stop                  freezes it

@@ -26,7 +26,8 @@ func build(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "tradegrid")
-	out, err := exec.Command("go", "build", "-tags", "failpoint", "-buildvcs=false", "-o", binary, "../../cmd/tradegrid").CombinedOutput()
+	const obey = "-X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes"
+	out, err := exec.Command("go", "build", "-ldflags", obey, "-buildvcs=false", "-o", binary, "../../cmd/tradegrid").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
 		return 1
