@@ -145,7 +145,7 @@ image-check: ## check Dockerfile and compose.yaml without a container engine
 	cd tests/image && $(GOTESTSUM) -- -count=1 ./...
 
 .PHONY: bench
-bench: ## the figures of the README's performance section
+bench: ## the figures of docs/performance.md
 	$(WITHDB) --durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
 	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch/sender
 
