@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -230,7 +231,8 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Ke
 	receivers.UseKeys(keys, log)
 	s := sender.New(sender.Config{
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
-		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines},
+		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
+		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
 		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout},
 		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
 	}, d, client, receivers)

@@ -138,9 +138,9 @@ GET /token 200 - -
 GET /events 200 events core cursor limit events dateFrom dateTo entityId
 GET /events/{eventId} 200 events core
 GET /webhooks/subscriptions 200 webhooks core page pageSize
-POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive excludeOwnEvents
+POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive autoRedeliver excludeOwnEvents
 GET /webhooks/subscriptions/{id} 200 webhooks core
-PATCH /webhooks/subscriptions/{id} 200 webhooks core | url events filter name isActive excludeOwnEvents
+PATCH /webhooks/subscriptions/{id} 200 webhooks core | url events filter name isActive autoRedeliver excludeOwnEvents
 DELETE /webhooks/subscriptions/{id} 204 webhooks core
 POST /webhooks/subscriptions/{id}/rotate-secret 200 webhooks core | overlapHours
 POST /webhooks/subscriptions/{id}/test 202 webhooks core | event
@@ -325,7 +325,7 @@ GET /scheduling/bookings/{id}: id companyId number resourceId resourceName servi
 GET /branches: id name isActive
 GET /users: id name isActive
 GET /token: id name companyId companyName isTest scopes modules plan expiresAt rateLimit
-GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason excludeOwnEvents secretHint lastSuccessAt lastFailureAt createdById createdAt updatedAt
+GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver excludeOwnEvents secretHint lastSuccessAt lastFailureAt createdById createdAt updatedAt
 GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
 GET /jobs/{id}: id type status progress resultUrl expiresAt error
 `

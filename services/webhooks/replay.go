@@ -176,29 +176,51 @@ func (s *Service) candidates(ctx context.Context, q db.Querier, company tenant.I
 	if at.Delivery == uuid.Nil {
 		at.Delivery = low
 	}
-	rows, err := q.Query(ctx, sqlSelectFailed, company, o.Subscription, at.Delivery, high, replayStep)
+	failed, err := selectFailed(ctx, q, sqlSelectFailed, company, o.Subscription, at.Delivery, high, replayStep)
 	if err != nil {
-		return 0, nil, fmt.Errorf("select failed deliveries: %w", err)
+		return 0, nil, err
 	}
-	type failure struct {
-		ID, EventID uuid.UUID
-		Event       string
+	if len(failed) > 0 {
+		at.Delivery = failed[len(failed)-1].ID
+	}
+	found, err = failedEvents(ctx, q, company, failed)
+	return len(failed), found, err
+}
+
+// failure is a delivery that failed.
+type failure struct {
+	ID, EventID uuid.UUID
+	Event       string
+}
+
+func selectFailed(ctx context.Context, q db.Querier, sql string, args ...any) ([]failure, error) {
+	rows, err := q.Query(ctx, sql, args...)
+	if err != nil {
+		return nil, fmt.Errorf("select failed deliveries: %w", err)
 	}
 	failed, err := pgx.CollectRows(rows, pgx.RowToStructByPos[failure])
 	if err != nil {
-		return 0, nil, fmt.Errorf("select failed deliveries: %w", err)
+		return nil, fmt.Errorf("select failed deliveries: %w", err)
 	}
-	var wanted []uuid.UUID
-	for _, f := range failed {
-		at.Delivery, wanted = f.ID, append(wanted, f.EventID)
+	return failed, nil
+}
+
+// failedEvents reads the events of failed deliveries; one that the event log no longer has is left out.
+func failedEvents(ctx context.Context, q db.Querier, company tenant.ID, failed []failure) (found []candidate, err error) {
+	wanted := make([]uuid.UUID, len(failed))
+	for i, f := range failed {
+		wanted[i] = f.EventID
 	}
 	entries, err := outbox.LogEvents(ctx, q, company, wanted)
+	if err != nil {
+		return nil, err
+	}
 	for _, f := range failed {
 		if e, ok := entries[f.EventID]; ok {
 			found = append(found, candidate{LogEntry: e, original: &f.ID})
 		}
 	}
-	return len(failed), found, err
+	return found, nil
 }
 
 // sendAgain makes a delivery of each event that the subscription still wants and may carry.
@@ -211,15 +233,11 @@ func (s *Service) sendAgain(ctx context.Context, tx *db.Tx, by access.Caller, su
 	if err != nil {
 		return err
 	}
-	now := tx.Now()
 	for _, e := range found {
 		if !wants(e.LogEntry) || (o.Status == replayFailed && arrived[e.ID]) {
 			continue
 		}
-		d := s.newDelivery(sub.ID, e.ID, e.Event, numbers[e.ID]+1, now)
-		d.RedeliveryOfID = e.original
-		s.request(tx, by.Company, d)
-		if err := send(ctx, tx, by.Company, d, e.Body, now); err != nil {
+		if err := s.sendLogged(ctx, tx, sub, e, numbers[e.ID]+1); err != nil {
 			return err
 		}
 	}

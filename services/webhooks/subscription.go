@@ -47,6 +47,7 @@ type SubscriptionFields struct {
 	Filter           *jsontype.Object `json:"filter" db:",text" doc:"dot paths into the envelope and the values that must stand there"`
 	Name             *string          `json:"name" minLength:"1" maxLength:"255"`
 	IsActive         bool             `json:"isActive" db:"-" default:"true" doc:"false pauses; true resumes, also after the platform has disabled the subscription"`
+	AutoRedeliver    bool             `json:"autoRedeliver" default:"true" doc:"send what failed while the receiver was down again when it is back"`
 	ExcludeOwnEvents bool             `json:"excludeOwnEvents" doc:"leave out what the token that makes the subscription causes"`
 }
 

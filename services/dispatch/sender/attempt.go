@@ -126,8 +126,8 @@ func endSpan(span trace.Span, a *attempted) {
 	span.End()
 }
 
-// tier tells deliveries that were parked, or whose circuit breaker was open since the commit, from the others: their delay
-// is not this platform's, and the objectives leave them out.
+// tier tells deliveries that were parked, or whose circuit breaker was open or whose receiver was down since the commit, from
+// the others: their delay is not this platform's, and the objectives leave them out.
 func (j *job) tier() string {
 	if j.msg.Parks == 0 && j.lane.breaker.closedSince(j.msg.CommittedAt) {
 		return store.TierHealthy
@@ -158,7 +158,7 @@ func (s *Sender) observe(ctx context.Context, j *job, r *receiver, a *attempted,
 		result = "success"
 	case deadLetter:
 		result = "failed"
-	case retry, park, parkInStore:
+	case retry, park, parkInStore, keepLast:
 	}
 	deliveryTotal.WithLabelValues(result, strconv.Itoa(m.Attempt)).Inc()
 	end := a.at.Add(a.took)

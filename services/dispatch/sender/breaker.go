@@ -16,12 +16,17 @@ type BreakerConfig struct {
 	Failures int           // consecutive failed attempts that open it; 10, above the attempts of one delivery
 	Open     time.Duration // first cooldown; 30 s
 	MaxOpen  time.Duration // cooldowns double up to this; 10 min
+
+	// DownAfter is how long all attempts must fail, from the first to the last of them, before the receiver counts as down;
+	// 5 min. Deliveries keep their last attempt for the return of a receiver that is down.
+	DownAfter time.Duration
 }
 
 func (c *BreakerConfig) setDefaults() {
 	c.Failures = cmp.Or(c.Failures, 10)
 	c.Open = cmp.Or(c.Open, 30*time.Second)
 	c.MaxOpen = cmp.Or(c.MaxOpen, 10*time.Minute)
+	c.DownAfter = cmp.Or(c.DownAfter, 5*time.Minute)
 }
 
 // errAborted is the result of an attempt that this process aborted: it says nothing about the receiver.
@@ -40,16 +45,22 @@ type breaker struct {
 	state gobreaker.State
 	opens int
 	until time.Time
-	since time.Time // when it closed; zero when it was never seen open
+	since time.Time // when it closed, or the receiver was back from an outage; zero when neither was seen
+
+	failingSince  time.Time // first failed attempt since the last success; zero after a success
+	failingStored bool      // failingSince is, or is about to be, in the database
 }
 
-// newBreaker continues the breaker of an earlier owner: with opens > 0 it starts open until the time given, or half-open when
+// newBreaker continues the breaker of an earlier owner: with Opens > 0 it starts open until the time given, or half-open when
 // that has passed.
-func newBreaker(cfg BreakerConfig, opens int, until, now time.Time, changed func(store.Breaker)) *breaker {
-	b := &breaker{cfg: cfg, changed: changed, opens: opens, until: until}
-	if opens > 0 {
+func newBreaker(cfg BreakerConfig, from store.Breaker, now time.Time, changed func(store.Breaker)) *breaker {
+	b := &breaker{
+		cfg: cfg, changed: changed, opens: from.Opens, until: from.Until,
+		failingSince: from.FailingSince, failingStored: !from.FailingSince.IsZero(),
+	}
+	if b.opens > 0 {
 		b.state = gobreaker.StateOpen
-		b.cb = b.instance(until.Sub(now), true)
+		b.cb = b.instance(b.until.Sub(now), true)
 	} else {
 		b.cb = b.instance(cfg.Open, false)
 	}
@@ -92,16 +103,67 @@ func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		report(result)
+		recovered, changed := b.track(result)
 		if cb == b.cb { // else the attempt began before the last change
-			b.note(cb.State())
+			changed = b.note(cb.State()) || changed
+		}
+		if changed {
+			b.report(recovered)
 		}
 	}, time.Time{}, true
 }
 
-// note takes over the state of the library and reports changes.
-func (b *breaker) note(to gobreaker.State) {
+// storeFailingAfter is how long all attempts must have failed before that is stored, so that a receiver that fails now and
+// then causes no writes.
+const storeFailingAfter = time.Minute
+
+// track notes since when all attempts fail, and reports whether what is stored of that has changed. After the first success of
+// a receiver that was down, recovered is when that began.
+func (b *breaker) track(result error) (recovered time.Time, changed bool) {
+	now := time.Now()
+	switch {
+	case errors.Is(result, errAborted):
+	case result == nil:
+		if b.downAt(now) {
+			recovered, b.since = b.failingSince, now
+		}
+		changed = b.failingStored || !recovered.IsZero()
+		b.failingSince, b.failingStored = time.Time{}, false
+	case b.failingSince.IsZero():
+		b.failingSince = now
+	case !b.failingStored && now.Sub(b.failingSince) >= min(storeFailingAfter, b.cfg.DownAfter):
+		b.failingStored, changed = true, true
+	}
+	return recovered, changed
+}
+
+// down reports whether all attempts have failed for [BreakerConfig.DownAfter].
+func (b *breaker) down(now time.Time) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.downAt(now)
+}
+
+func (b *breaker) downAt(now time.Time) bool {
+	return !b.failingSince.IsZero() && now.Sub(b.failingSince) >= b.cfg.DownAfter
+}
+
+// report passes on what is stored of the breaker.
+func (b *breaker) report(recovered time.Time) {
+	s := store.Breaker{Opens: b.opens, RecoveredFrom: recovered}
+	if b.opens > 0 {
+		s.Until = b.until
+	}
+	if b.failingStored {
+		s.FailingSince = b.failingSince
+	}
+	b.changed(s)
+}
+
+// note takes over the state of the library. It reports whether what is stored of it has changed.
+func (b *breaker) note(to gobreaker.State) (changed bool) {
 	if to == b.state {
-		return
+		return false
 	}
 	breakerState.WithLabelValues(b.state.String()).Dec()
 	breakerState.WithLabelValues(to.String()).Inc()
@@ -113,13 +175,14 @@ func (b *breaker) note(to gobreaker.State) {
 		b.opens++
 		b.until = time.Now().Add(cooldown)
 		b.cb = b.instance(cooldown, true)
-		b.changed(store.Breaker{Open: true, Until: b.until, Opens: b.opens})
+		return true
 	case gobreaker.StateClosed:
 		b.opens, b.until, b.since = 0, time.Time{}, time.Now()
-		b.changed(store.Breaker{})
+		return true
 	case gobreaker.StateHalfOpen:
 		// In memory only: a new owner finds the cooldown over and is half-open by itself.
 	}
+	return false
 }
 
 // closed reports whether the breaker is closed.
@@ -129,11 +192,12 @@ func (b *breaker) closed() bool {
 	return b.state == gobreaker.StateClosed
 }
 
-// closedSince reports whether the breaker has been closed since the time given, as far as this process knows.
+// closedSince reports whether the breaker has been closed, and the receiver not down, since the time given, as far as this
+// process knows.
 func (b *breaker) closedSince(at time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.state == gobreaker.StateClosed && !b.since.After(at)
+	return b.state == gobreaker.StateClosed && !b.since.After(at) && !b.downAt(time.Now())
 }
 
 // forget removes the breaker from the metrics.

@@ -18,12 +18,12 @@ type breakerKit struct {
 	changes []store.Breaker
 }
 
-func newBreakerKit(t *testing.T, opens int, until time.Time) *breakerKit {
+func newBreakerKit(t *testing.T, from store.Breaker) *breakerKit {
 	t.Helper()
 	var cfg BreakerConfig
 	cfg.setDefaults()
 	k := &breakerKit{t: t}
-	k.b = newBreaker(cfg, opens, until, time.Now(), func(c store.Breaker) { k.changes = append(k.changes, c) })
+	k.b = newBreaker(cfg, from, time.Now(), func(c store.Breaker) { k.changes = append(k.changes, c) })
 	t.Cleanup(k.b.forget)
 	return k
 }
@@ -45,7 +45,7 @@ func (r *breakerKit) refused() time.Time {
 func TestBreakerRestsDouble(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newBreakerKit(t, 0, time.Time{})
+		r := newBreakerKit(t, store.Breaker{})
 		for range 9 {
 			r.attempt(errFailed)
 		}
@@ -55,10 +55,14 @@ func TestBreakerRestsDouble(t *testing.T) {
 		}
 		r.attempt(errAborted) // neither here nor there
 		r.attempt(errFailed)
+		began, failing := time.Now(), time.Time{}
 		for i, cooldown := range []time.Duration{30, 60, 120, 240, 480, 600, 600} {
 			cooldown *= time.Second
 			require.Equal(t, time.Now().Add(cooldown), r.refused(), "cooldown %d", i)
-			require.Equal(t, store.Breaker{Open: true, Until: time.Now().Add(cooldown), Opens: i + 1}, r.changes[i])
+			if time.Since(began) > time.Minute {
+				failing = began
+			}
+			require.Equal(t, store.Breaker{Until: time.Now().Add(cooldown), Opens: i + 1, FailingSince: failing}, r.changes[i])
 			<-time.After(cooldown - time.Millisecond)
 			r.refused()
 			<-time.After(2 * time.Millisecond)
@@ -71,7 +75,7 @@ func TestBreakerRestsDouble(t *testing.T) {
 		r.attempt(errAborted) // a probe that was given up makes room for another
 		r.attempt(nil)
 		require.True(t, r.b.closed())
-		require.Equal(t, store.Breaker{}, r.changes[len(r.changes)-1])
+		require.Equal(t, store.Breaker{RecoveredFrom: began}, r.changes[len(r.changes)-1])
 		for range 10 {
 			r.attempt(errFailed)
 		}
@@ -82,7 +86,7 @@ func TestBreakerRestsDouble(t *testing.T) {
 func TestBreakerIgnoresWhatBeganBeforeItOpened(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newBreakerKit(t, 0, time.Time{})
+		r := newBreakerKit(t, store.Breaker{})
 		early, _, ok := r.b.allow()
 		require.True(t, ok)
 		for range 10 {
@@ -98,14 +102,14 @@ func TestBreakerIsTakenOver(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		until := time.Now().Add(time.Minute)
-		open := newBreakerKit(t, 2, until)
+		open := newBreakerKit(t, store.Breaker{Opens: 2, Until: until})
 		require.Equal(t, until, open.refused())
 		<-time.After(time.Minute + time.Millisecond)
 		open.attempt(errFailed)
 		require.Equal(t, 3, open.changes[0].Opens)
 		require.Equal(t, time.Now().Add(2*time.Minute), open.refused())
 
-		over := newBreakerKit(t, 2, time.Now().Add(-time.Hour))
+		over := newBreakerKit(t, store.Breaker{Opens: 2, Until: time.Now().Add(-time.Hour)})
 		<-time.After(time.Millisecond)
 		probe, _, ok := over.b.allow()
 		require.True(t, ok)
@@ -118,7 +122,7 @@ func TestBreakerIsTakenOver(t *testing.T) {
 func TestTierOfADelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		r := newBreakerKit(t, 0, time.Time{})
+		r := newBreakerKit(t, store.Breaker{})
 		tier := func(committed time.Time, parks int) string {
 			return (&job{msg: &webhook.Message{CommittedAt: committed, Parks: parks}, lane: &lane{breaker: r.b}}).tier()
 		}
@@ -133,5 +137,15 @@ func TestTierOfADelivery(t *testing.T) {
 		r.attempt(nil)
 		require.Equal(t, store.TierBlocked, tier(early, 0), "rested since the commit")
 		require.Equal(t, store.TierHealthy, tier(time.Now(), 0), "closed again before the commit")
+
+		// Too few failures to open it, but for long.
+		early = time.Now()
+		r.attempt(errFailed)
+		<-time.After(5 * time.Minute)
+		r.attempt(errFailed)
+		require.Equal(t, store.TierBlocked, tier(early, 0), "down")
+		r.attempt(nil)
+		require.Equal(t, store.TierBlocked, tier(early, 0), "was down since the commit")
+		require.Equal(t, store.TierHealthy, tier(time.Now(), 0), "back before the commit")
 	})
 }

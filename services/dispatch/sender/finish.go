@@ -16,7 +16,8 @@ import (
 // consumed record is done.
 func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	m := j.msg
-	in.attempt, in.parks, in.now = m.Attempt, m.Parks, s.now()
+	in.attempt, in.parks, in.now, in.expires = m.Attempt, m.Parks, s.now(), m.ExpiresAt
+	in.down = a != nil && j.lane.breaker.down(in.now)
 	d := s.cfg.Retry.decide(in)
 	if d.outcome == park {
 		if wait, ok := s.sched.park(j.lane, s.cfg.Retry.MaxParked); ok {
@@ -28,7 +29,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	switch {
 	case a != nil:
 		s.observe(s.work, j, r, a, d)
-	case d.outcome == park || d.outcome == parkInStore:
+	case d.outcome == park || d.outcome == parkInStore || d.outcome == keepLast:
 		laneParked.WithLabelValues(in.cause.String()).Inc()
 	}
 	res := s.result(j, a, d, in.now)
@@ -36,7 +37,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	case success:
 		s.seen.close(j)
 		s.results.add(res)
-	case parkInStore:
+	case parkInStore, keepLast:
 		s.results.add(res)
 	case retry, park:
 		next := *m
@@ -86,7 +87,7 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 		if d.reason != "" {
 			res.Err = &d.reason
 		}
-	case retry, park:
+	case retry, park, keepLast:
 		due := moment.Add(d.wait).Truncate(time.Millisecond)
 		res.Next = &due
 	case parkInStore: // without a due time
@@ -121,7 +122,7 @@ func (s *Sender) deadLetter(j *job, why cause, res *result) {
 		reason = deadletter.TTL
 	case deleted:
 		reason = deadletter.Deleted
-	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey:
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown:
 	}
 	text := ""
 	if res.Err != nil {

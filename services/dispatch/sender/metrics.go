@@ -52,7 +52,7 @@ func Metrics() []prometheus.Collector {
 		deliveryLatency.WithLabelValues(attempt, store.TierHealthy)
 		deliveryLatency.WithLabelValues(attempt, store.TierBlocked)
 	}
-	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey} {
+	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown} {
 		laneParked.WithLabelValues(c.String())
 	}
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {

@@ -25,8 +25,7 @@ type receiver struct {
 	URL    *url.URL
 	Paused bool // paused, disabled or inactive
 
-	BreakerOpens     int       // cooldowns in a row
-	BreakerOpenUntil time.Time // end of the last cooldown
+	Breaker store.Breaker // as its last owner left it
 
 	signer        *webhook.Signer
 	overlapSigner *webhook.Signer // signs with the previous secret, too
@@ -192,7 +191,7 @@ func (c *ReceiverCache) loadReceivers(ctx context.Context, batch []*receiverEntr
 	found := make(map[webhook.SubscriptionKey]*receiver, len(rows))
 	for _, row := range rows {
 		r := c.open(row)
-		r.Paused, r.BreakerOpens, r.BreakerOpenUntil = !row.Active, row.Opens, deref(row.OpenUntil)
+		r.Paused, r.Breaker = !row.Active, row.Breaker
 		found[row.Key] = r
 	}
 	return found, nil

@@ -91,6 +91,9 @@ func (r *results) add(res *result) {
 // addBreaker adds the state of a circuit breaker, in place of an older one of the same receiver.
 func (r *results) addBreaker(key webhook.SubscriptionKey, c store.Breaker) {
 	r.mu.Lock()
+	if before := r.breakers[key].RecoveredFrom; !before.IsZero() {
+		c.RecoveredFrom = before
+	}
 	r.breakers[key] = c
 	r.mu.Unlock()
 	signal(r.wake)

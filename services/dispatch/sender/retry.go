@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -21,6 +22,10 @@ type RetryConfig struct {
 	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
 	MaxParks    int             // times in a row that a delivery is parked in Kafka; 4
 	MaxParked   int             // deliveries of one receiver parked in Kafka; 10 000
+
+	// LastChance is how long before its end a delivery makes the last attempt that it kept for the return of its receiver;
+	// 30 min. The sweeper injects it when it is overdue by its grace, so this must be longer.
+	LastChance time.Duration
 }
 
 func (c *RetryConfig) setDefaults() {
@@ -39,26 +44,28 @@ func (c *RetryConfig) setDefaults() {
 	}
 	c.MaxParks = cmp.Or(c.MaxParks, 4)
 	c.MaxParked = cmp.Or(c.MaxParked, 10_000)
+	c.LastChance = cmp.Or(c.LastChance, 30*time.Minute)
 }
 
 // cause is why a decision about a delivery is due.
 type cause int
 
 const (
-	answered    cause = iota // the receiver responded with a status
-	unanswered               // the attempt failed without a response
-	breakerOpen              // the circuit breaker is open, or a probe is under way
-	laneFull                 // the queue of the receiver is full
-	laneWaited               // it waited too long in the queue
-	paused                   // the subscription is paused or disabled
-	expired                  // its lifetime is over
-	deleted                  // the subscription was deleted
-	noKey                    // the key that decrypts its secret is missing
+	answered     cause = iota // the receiver responded with a status
+	unanswered                // the attempt failed without a response
+	breakerOpen               // the circuit breaker is open, or a probe is under way
+	laneFull                  // the queue of the receiver is full
+	laneWaited                // it waited too long in the queue
+	paused                    // the subscription is paused or disabled
+	expired                   // its lifetime is over
+	deleted                   // the subscription was deleted
+	noKey                     // the key that decrypts its secret is missing
+	receiverDown              // the receiver is down, and this would be the last attempt
 )
 
 // String is the name in metrics and logs.
 func (c cause) String() string {
-	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key"}[c]
+	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key", "receiver_down"}[c]
 }
 
 // outcome is what happens to a delivery next.
@@ -69,13 +76,14 @@ const (
 	retry                      // one attempt used, the next follows by a delay topic
 	park                       // no attempt used, back by a delay topic
 	parkInStore                // no attempt used, parked in the database
+	keepLast                   // the last attempt waits in the database until the receiver is back, or nearly until the end
 	deadLetter                 // over
 )
 
 // decision is an outcome and its delay.
 type decision struct {
 	outcome outcome
-	wait    time.Duration // for retry and park
+	wait    time.Duration // for retry, park and keepLast
 	reason  string        // for deadLetter: stored as error; empty = that of the attempt
 }
 
@@ -88,6 +96,8 @@ type retryInput struct {
 	retryAfter   string
 	cooldownEnds time.Time // of the breaker; zero when unknown
 	now          time.Time
+	expires      time.Time // of the delivery
+	down         bool      // all attempts of the receiver have failed for a while
 }
 
 // decide says what happens to a delivery next.
@@ -105,6 +115,8 @@ func (c *RetryConfig) decide(in retryInput) decision {
 			return decision{outcome: parkInStore, wait: c.jittered(wait)}
 		}
 		return decision{outcome: park, wait: c.jittered(wait)}
+	case receiverDown:
+		return decision{outcome: keepLast, wait: c.untilLastChance(in.expires, in.now)}
 	case answered:
 		if in.status >= 200 && in.status < 300 {
 			return decision{outcome: success}
@@ -114,12 +126,30 @@ func (c *RetryConfig) decide(in retryInput) decision {
 	if in.attempt >= c.MaxAttempts {
 		return decision{outcome: deadLetter}
 	}
-	return decision{outcome: retry, wait: c.delay(in)}
+	wait := c.delay(in)
+	if last := c.untilLastChance(in.expires, in.now); in.down && in.attempt == c.MaxAttempts-1 && last > wait {
+		return decision{outcome: keepLast, wait: last}
+	}
+	return decision{outcome: retry, wait: wait}
+}
+
+// keeps reports whether a delivery keeps its attempt while its receiver is down: the last one, until its lifetime is nearly
+// over. First attempts are always made, because they find out when the receiver is back.
+func (c *RetryConfig) keeps(m *webhook.Message, now time.Time) bool {
+	return m.Attempt > 1 && m.Attempt >= c.MaxAttempts && c.untilLastChance(m.ExpiresAt, now) > 0
+}
+
+func (c *RetryConfig) untilLastChance(expires, now time.Time) time.Duration {
+	return expires.Sub(now) - c.LastChance
 }
 
 // delay is the wait after a failed attempt.
 func (c *RetryConfig) delay(in retryInput) time.Duration {
-	wait := c.jittered(c.Delays[min(in.attempt, len(c.Delays))-1])
+	step := min(in.attempt, len(c.Delays))
+	if in.down && in.attempt == c.MaxAttempts-2 {
+		step = len(c.Delays) // the attempt after this one is the last before a long wait
+	}
+	wait := c.jittered(c.Delays[step-1])
 	if in.status == http.StatusTooManyRequests || in.status == http.StatusServiceUnavailable {
 		wait = max(wait, parseRetryAfter(in.retryAfter, in.now))
 	}

@@ -234,11 +234,11 @@ func (s *Sender) open(l *lane) {
 	if err != nil {
 		return // the partition stops and its lane is empty
 	}
-	host, opens, until := "", 0, time.Time{}
+	host, before := "", store.Breaker{}
 	if r != nil {
-		host, opens, until = r.URL.Host, r.BreakerOpens, r.BreakerOpenUntil
+		host, before = r.URL.Host, r.Breaker
 	}
-	b := newBreaker(s.cfg.Breaker, opens, until, s.now(), func(c store.Breaker) { s.results.addBreaker(l.key, c) })
+	b := newBreaker(s.cfg.Breaker, before, s.now(), func(c store.Breaker) { s.results.addBreaker(l.key, c) })
 	run, ok := s.sched.ready(l, host, b)
 	if !ok {
 		b.forget()
@@ -298,6 +298,10 @@ func (s *Sender) process(j *job) {
 		return
 	}
 	s.sched.rehost(j.lane, r.URL.Host)
+	if s.cfg.Retry.keeps(j.msg, s.now()) && j.lane.breaker.down(s.now()) {
+		s.finish(j, r, nil, retryInput{cause: receiverDown})
+		return
+	}
 	before, ok := s.seen.claim(j)
 	if !ok {
 		store.CountDuplicate(store.HopSender)

@@ -232,22 +232,30 @@ func UpdateLastTimes(tx *db.Tx, times []LastTimes) {
 
 // Breaker is the circuit breaker of a receiver.
 type Breaker struct {
-	Open  bool
-	Until time.Time // end of the cooldown
-	Opens int       // cooldowns in a row
+	Opens         int       // cooldowns in a row; 0 = closed
+	Until         time.Time // end of the cooldown; zero = closed
+	FailingSince  time.Time // first failed attempt since the last success; zero when that is short ago
+	RecoveredFrom time.Time // after the first success of a receiver that was down: when that began
 }
 
-const sqlUpdateBreaker = `UPDATE webhook_subscriptions SET breaker_open_until = $3, breaker_opens = $4 WHERE company_id = $1 AND id = $2`
+// sqlUpdateBreaker keeps the beginning of an earlier outage that the sweeper has not dealt with.
+const sqlUpdateBreaker = `UPDATE webhook_subscriptions SET breaker_open_until = $3, breaker_opens = $4, failing_since = $5,
+ recovered_from = COALESCE(recovered_from, $6) WHERE company_id = $1 AND id = $2`
 
-// UpdateBreakers stores breakers that have opened or closed.
+// UpdateBreakers stores breakers that have changed.
 func UpdateBreakers(tx *db.Tx, changes map[webhook.SubscriptionKey]Breaker) {
 	for key, c := range changes {
-		var until *time.Time
-		if c.Open {
-			until = &c.Until
-		}
-		tx.Queue(sqlUpdateBreaker, key.Company, key.ID, until, c.Opens)
+		tx.Queue(sqlUpdateBreaker, key.Company, key.ID, nullTime(c.Until), c.Opens, nullTime(c.FailingSince), nullTime(c.RecoveredFrom))
 	}
+}
+
+// nullTime is nil for the zero time. The database keeps microseconds.
+func nullTime(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Microsecond)
+	return &t
 }
 
 const sqlSelectProgress = `SELECT d.id, d.state, d.attempt

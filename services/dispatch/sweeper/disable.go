@@ -17,6 +17,9 @@ type Subscriptions interface {
 	// Disable disables a subscription, unless it had a success or was enabled since the time given. It reports whether
 	// it did.
 	Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (bool, error)
+	// RedeliverFailed makes new deliveries of those that failed since the time given and were never sent again. It looks at so
+	// many deliveries behind the one named, and returns the last of them, uuid.Max when there are no more.
+	RedeliverFailed(ctx context.Context, company tenant.ID, id uuid.UUID, since time.Time, after uuid.UUID, limit int) (last uuid.UUID, made int, err error)
 }
 
 // disableFailing disables subscriptions whose receivers have failed for days. Their events stay in the event log.

@@ -16,6 +16,9 @@ var (
 	sweeperExpired = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_sweeper_expired_total", Help: "Deliveries that the sweeper failed because their lifetime or their attempts were used up.",
 	})
+	sweeperRecovered = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "tradegrid_sweeper_recovered_total", Help: "Deliveries sent because their receiver was back from an outage: kept (their last attempt), failed (redelivered automatically).",
+	}, []string{"cause"})
 	sweeperSeconds = prometheus.NewHistogram(prometheus.HistogramOpts{
 		Name: "tradegrid_sweeper_pass_seconds", Help: "Duration of one pass over the open deliveries.", Buckets: prometheus.ExponentialBuckets(.01, 4, 8),
 	})
@@ -32,8 +35,11 @@ func Metrics() []prometheus.Collector {
 	for _, cause := range []string{"parked", "overdue"} {
 		sweeperReinjected.WithLabelValues(cause)
 	}
+	for _, cause := range []string{"kept", "failed"} {
+		sweeperRecovered.WithLabelValues(cause)
+	}
 	for _, tier := range []string{store.TierHealthy, store.TierBlocked} {
 		oldestUndelivered.WithLabelValues(tier)
 	}
-	return []prometheus.Collector{sweeperReinjected, sweeperReleased, sweeperExpired, sweeperSeconds, oldestUndelivered, subscriptionsDisabled}
+	return []prometheus.Collector{sweeperReinjected, sweeperReleased, sweeperExpired, sweeperRecovered, sweeperSeconds, oldestUndelivered, subscriptionsDisabled}
 }

@@ -39,11 +39,15 @@ type Config struct {
 	Probe       int           // the same while its breaker is open, or when deliveries of the last pass have returned; 3
 	MaxAttempts int           // 7
 
+	RecoverPage     int           // receivers back from an outage that are handled per pass; 100
+	Redeliver       int           // failed deliveries of such a receiver that are redelivered per pass; 50
+	RedeliverWithin time.Duration // deliveries that failed longer ago are not redelivered automatically; 22 h
+
 	DisableEvery  time.Duration // interval between searches for subscriptions to disable; 10 min
 	DisableAfter  time.Duration // disable after this time without a success; 5 days
 	DisableFailed int           // minimum number of failed deliveries in that time; 20
 	DisableNever  bool
-	Subscriptions Subscriptions // required unless DisableNever
+	Subscriptions Subscriptions // required unless DisableNever; without it nothing is redelivered automatically
 
 	Reconcile *reconcile.Config // nil = no reconciliation
 
@@ -64,6 +68,9 @@ func (c *Config) setDefaults() {
 	c.Burst = cmp.Or(c.Burst, 500)
 	c.Probe = cmp.Or(c.Probe, 3)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 7)
+	c.RecoverPage = cmp.Or(c.RecoverPage, 100)
+	c.Redeliver = cmp.Or(c.Redeliver, 50)
+	c.RedeliverWithin = cmp.Or(c.RedeliverWithin, 22*time.Hour)
 	c.DisableEvery = cmp.Or(c.DisableEvery, 10*time.Minute)
 	c.DisableAfter = cmp.Or(c.DisableAfter, 5*24*time.Hour)
 	c.DisableFailed = cmp.Or(c.DisableFailed, 20)
@@ -90,6 +97,9 @@ type Sweeper struct {
 	quotas    map[webhook.SubscriptionKey]quota // of receivers with parked deliveries, in the last pass
 	expiredAt time.Time                         // when all open deliveries were last checked for expiry
 
+	recoveredUpTo webhook.SubscriptionKey               // where the next pass goes on with receivers that are back
+	redelivered   map[webhook.SubscriptionKey]uuid.UUID // of these receivers: the last failed delivery that was looked at
+
 	monitor monitor
 }
 
@@ -110,6 +120,7 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 		cfg: cfg, db: d, client: client, out: client, dead: deadletter.New(client), now: time.Now,
 		lease:   lease.New(lease.Config{DB: d, Name: "sweeper", Node: cfg.Owner, TTL: cfg.Lease}),
 		changed: make(chan webhook.SubscriptionKey, 1000), monitor: newMonitor(d, client, &cfg),
+		redelivered: map[webhook.SubscriptionKey]uuid.UUID{},
 	}, nil
 }
 
@@ -185,6 +196,7 @@ func (s *Sweeper) ifHeld(ctx context.Context, do func() error) error {
 	if !held && err == nil {
 		s.showOldest(nil) // the owner of the lease measures now
 		s.monitor.reset()
+		clear(s.redelivered) // the owner of the lease goes on
 	}
 	if !held || err != nil {
 		return err
@@ -210,6 +222,9 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	err = s.scan(ctx, w)
 	s.quotas = w.quotas
 	if err != nil {
+		return w.more, err
+	}
+	if err := s.recoverReceivers(ctx); err != nil {
 		return w.more, err
 	}
 	if began.Sub(s.expiredAt) >= s.cfg.ExpireGrace {

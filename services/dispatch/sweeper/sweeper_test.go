@@ -307,6 +307,11 @@ func (d *disabler) Disable(_ context.Context, _ tenant.ID, id uuid.UUID, reason 
 	return true, nil
 }
 
+// RedeliverFailed implements [Subscriptions].
+func (d *disabler) RedeliverFailed(context.Context, tenant.ID, uuid.UUID, time.Time, uuid.UUID, int) (uuid.UUID, int, error) {
+	return uuid.Max, 0, nil
+}
+
 func TestSweeperNeedsAnOwner(t *testing.T) {
 	t.Parallel()
 	_, err := New(nil, Config{})
