@@ -25,10 +25,16 @@ func Unavailable(err error) (reason apierr.Reason, ok bool) {
 		reason = serverReason(pg)
 		return reason, reason != ""
 	}
-	if errors.As(err, new(*net.OpError)) || errors.Is(err, net.ErrClosed) || isConnLost(err) {
+	if errors.As(err, new(*net.OpError)) || errors.Is(err, net.ErrClosed) || isConnLost(err) || unsent(err) {
 		return apierr.DatabaseUnavailable, true
 	}
 	return "", false
+}
+
+// unsent reports whether the driver could not send the statement, for example because the connection broke before and is
+// only now seen to be closed. A context that has ended is no fault of the database.
+func unsent(err error) bool {
+	return pgconn.SafeToRetry(err) && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded)
 }
 
 // UnavailableOr is [Unavailable] for callers that return a 503 for every database error.

@@ -1,6 +1,7 @@
 package db_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -25,10 +26,25 @@ func TestUnavailable(t *testing.T) {
 	d.Close()
 	_, closed := d.Exec(t.Context(), `SELECT 1`)
 	require.Error(t, closed)
+	conn, err := pgx.Connect(t.Context(), dbtest.OpenNew(t).Pool().Config().ConnString())
+	require.NoError(t, err)
+	_, err = conn.Prepare(t.Context(), "one", "SELECT 1")
+	require.NoError(t, err)
+	require.NoError(t, conn.PgConn().Conn().Close()) // as when the server dies
+	_, _ = conn.Exec(t.Context(), "SELECT 1")
+	require.True(t, conn.IsClosed())
+	_, broken := conn.Exec(t.Context(), "one")
+	require.ErrorIs(t, broken, pgconn.ErrConnClosed)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, cancelled := dbtest.Open(t).Exec(ended, `SELECT 1`)
+	require.ErrorIs(t, cancelled, context.Canceled)
 	for name, tc := range map[string]struct {
 		err  error
 		want apierr.Reason
 	}{
+		"known to be closed":   {fmt.Errorf("read idempotency key: failed to deallocate cached statement(s): %w", broken), apierr.DatabaseUnavailable},
+		"cancelled":            {cancelled, ""},
 		"refused":              {refused, apierr.DatabaseUnavailable},
 		"reset":                {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, apierr.DatabaseUnavailable},
 		"lost":                 {fmt.Errorf("select order: %w", io.ErrUnexpectedEOF), apierr.DatabaseUnavailable},
