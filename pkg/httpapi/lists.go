@@ -22,7 +22,8 @@ type ListSource struct {
 	Fields []ItemField // top-level fields of an item, in the order of its JSON
 
 	binder *binding.Binder
-	page   func(ctx context.Context, by access.Caller, params map[string]string, size int) (ListPage, error)
+	node   *list.Node // whose limits hold for the operation; nil = none
+	page   func(ctx context.Context, by access.Caller, params map[string]string, size int, node *list.Node) (ListPage, error)
 }
 
 // ListPage is a page of a list.
@@ -72,17 +73,21 @@ func (a *API) Lists() map[string]*ListSource {
 }
 
 func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, F) (*list.Page[T], error)) {
-	l := &ListSource{Op: op, Name: path.Base(op.Path), Fields: ItemFields[T]()}
+	l := &ListSource{Op: op, Name: path.Base(op.Path), Fields: ItemFields[T](), node: a.cfg.Lists}
 	if slices.ContainsFunc(a.lists, func(other *ListSource) bool { return other.Name == l.Name }) {
 		l.Name = strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "-")
 	}
 	l.binder = binding.New(a.desc.Components.Schemas, op.Path, reflect.TypeFor[listInput[F]](), reflect.TypeFor[Call]())
-	l.page = func(ctx context.Context, by access.Caller, params map[string]string, size int) (out ListPage, err error) {
+	l.page = func(ctx context.Context, by access.Caller, params map[string]string, size int, node *list.Node) (out ListPage, err error) {
 		in := new(listInput[F])
 		if err := l.binder.BindQuery(params, reflect.ValueOf(in).Elem()); err != nil {
 			return out, err
 		}
-		if p, ok := any(&in.Filter).(interface{ Read(size int) }); ok && size > 0 {
+		if p, ok := any(&in.Filter).(interface {
+			On(node *list.Node, fresh bool)
+			Read(size int)
+		}); ok {
+			p.On(node, false)
 			p.Read(size)
 		}
 		page, err := read(ctx, by, in.Filter)
@@ -101,10 +106,16 @@ func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, 
 	a.lists = append(a.lists, l)
 }
 
-// Page reads a page as the operation does. The parameters are those of its query; unknown ones are faults. A size that is
-// not 0 takes the place of pageSize, and may be larger than requests may ask for.
+// Page reads a page of a size as the operation does, but without its limits. The parameters are those of its query; unknown
+// ones are faults. The size may be larger than requests may ask for.
 func (l *ListSource) Page(ctx context.Context, by access.Caller, params map[string]string, size int) (ListPage, error) {
-	return l.page(ctx, by, params, size)
+	return l.page(ctx, by, params, size, nil)
+}
+
+// First reads the first record and the total as a request does: within the limits that keep expensive lists from using up
+// the database. Its errors are those of the operation, such as 503 [list.TooExpensive].
+func (l *ListSource) First(ctx context.Context, by access.Caller, params map[string]string) (ListPage, error) {
+	return l.page(ctx, by, params, 1, l.node)
 }
 
 // Admits returns the 403 for a caller who may not call the operation.

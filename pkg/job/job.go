@@ -142,17 +142,34 @@ VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9
 
 var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d unfinished jobs; wait until one has ended", MaxOpen).With("limit", MaxOpen)
 
+// Admit precedes what has to be read before a job can start, such as a count. It refuses a company that has [MaxOpen]
+// unfinished jobs, and lets one request of a company in this process pass at a time: the others wait without a connection
+// until its transaction has ended. Call it before the first statement of the transaction; q is the database itself.
+func Admit(ctx context.Context, tx *db.Tx, q db.Querier, company tenant.ID) error {
+	if err := tx.LockInProcess(ctx, "jobs of "+company.String()); err != nil {
+		return err
+	}
+	return checkOpen(ctx, q, company)
+}
+
+func checkOpen(ctx context.Context, q db.Querier, company tenant.ID) error {
+	var open int
+	if err := q.QueryRow(ctx, sqlCountOpen, company).Scan(&open); err != nil {
+		return fmt.Errorf("count open jobs: %w", err)
+	}
+	if open >= MaxOpen {
+		return errTooMany
+	}
+	return nil
+}
+
 // Start adds a job in the transaction of a request.
 func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) (Record, error) {
 	if _, err := tx.Exec(ctx, sqlLockCompany, by.Company); err != nil {
 		return Record{}, fmt.Errorf("lock jobs of company: %w", err)
 	}
-	var open int
-	if err := tx.QueryRow(ctx, sqlCountOpen, by.Company).Scan(&open); err != nil {
-		return Record{}, fmt.Errorf("count open jobs: %w", err)
-	}
-	if open >= MaxOpen {
-		return Record{}, errTooMany
+	if err := checkOpen(ctx, tx, by.Company); err != nil {
+		return Record{}, err
 	}
 	if o.State == nil {
 		o.State = struct{}{}

@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -24,9 +25,12 @@ import (
 )
 
 const (
-	repriceStep     = 200 // products per step
-	maxRepriceItems = 500 // in the event
+	repriceStep       = 200 // products per step
+	maxRepriceItems   = 500 // in the event
+	repriceCountLimit = 10 * time.Second
 )
+
+var errRepriceTooLong = apierr.TooExpensive(list.TooExpensive, 30, "counting the products takes too long; narrow the filter, or retry after the time in Retry-After")
 
 // What a price rule does.
 const (
@@ -146,6 +150,9 @@ func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Call
 	if in.Filter.Brand != "" {
 		o.Brand = &in.Filter.Brand
 	}
+	if err := job.Admit(ctx, tx, s.db, by.Company); err != nil {
+		return job.Record{}, err
+	}
 	// Outside of the transaction: reading many products in it would make it conflict with changes of any of them.
 	if err := s.selectCategories(ctx, by.Company, in.Filter.CategoryID, &o); err != nil {
 		return job.Record{}, err
@@ -205,7 +212,11 @@ func (o repriceOrder) args(company tenant.ID, more ...any) []any {
 // a higher one, so the lowest and the highest price tell.
 func (s *Service) countToReprice(ctx context.Context, company tenant.ID, o repriceOrder) (n int64, err error) {
 	var low, high money.Amount
-	if err := s.db.QueryRow(ctx, sqlCountToReprice, o.args(company)...).Scan(&n, &low, &high); err != nil {
+	b := &pgx.Batch{}
+	b.Queue(sqlCountToReprice, o.args(company)...).QueryRow(func(row pgx.Row) error { return row.Scan(&n, &low, &high) })
+	if err := s.db.ReadWithin(ctx, repriceCountLimit, b); errors.Is(err, db.ErrTooLong) {
+		return 0, errRepriceTooLong
+	} else if err != nil {
 		return 0, fmt.Errorf("count products to reprice: %w", err)
 	}
 	var faults apierr.Fields

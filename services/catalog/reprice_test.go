@@ -493,3 +493,17 @@ func TestBulkPriceLooksAtProductsInTheirTurn(t *testing.T) {
 	require.Equal(t, map[string]priced{"H": {1000, 2}, "C": {499, 2}, "K": {500, 2}, "NEW": {1000, 1}}, k.prices())
 	require.EqualValues(t, 1, k.repriced()[0].Count)
 }
+
+// A company that may not start another job has nothing counted.
+func TestRepriceAboveTheLimitOfJobsCountsNothing(t *testing.T) {
+	t.Parallel()
+	k := repricing(t)
+	k.fill(1)
+	for range job.MaxOpen {
+		k.Do(t, "POST", "/catalog/products/bulk-price", `{"filter":{},"rule":{"type":"percent","value":1}}`).OK(202)
+	}
+	const negative = `{"filter":{},"rule":{"type":"amount","value":-1000}}` // which only the count finds
+	k.Do(t, "POST", "/catalog/products/bulk-price", negative).Fault(409, "JOB_LIMIT_REACHED")
+	other := k.server.Company()
+	other.Do(t, "POST", "/catalog/products/bulk-price", negative).OK(202)
+}

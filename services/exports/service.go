@@ -19,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/list"
 )
 
 const (
@@ -69,7 +70,8 @@ type order struct {
 	Format   string            `json:"format"`
 }
 
-// Start starts an export. It checks everything that the list would check, and counts the records.
+// Start starts an export. It checks everything that the list would check, and counts the records if that is possible within
+// the limits of the list.
 func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (job.Record, error) {
 	source := s.lists()[in.Resource]
 	if err := source.Admits(by); err != nil {
@@ -79,8 +81,11 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 	if err != nil {
 		return job.Record{}, err
 	}
-	page, err := source.Page(ctx, by, params, 1)
-	if err != nil {
+	if err := job.Admit(ctx, tx, s.db, by.Company); err != nil {
+		return job.Record{}, err
+	}
+	page, err := source.First(ctx, by, params)
+	if err != nil && !apierr.Is(err, list.TooExpensive) {
 		return job.Record{}, inFilters(err)
 	}
 	return job.Start(ctx, tx, by, export, job.Options{

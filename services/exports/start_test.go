@@ -1,0 +1,113 @@
+package exports_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apitest"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/services/exports"
+	"github.com/tradegrid/tradegrid/services/jobs"
+	"github.com/tradegrid/tradegrid/services/suppliers"
+)
+
+var all = list.Of[suppliers.Supplier, suppliers.Filter]("suppliers")
+
+type readList = func(context.Context, access.Caller, suppliers.Filter) (*list.Page[suppliers.Supplier], error)
+
+// setupList serves a list /mills that is read as the test says, and exports.
+func setupList(t *testing.T, limits list.NodeConfig, read readList) *kit {
+	t.Helper()
+	d := dbtest.OpenNew(t)
+	e := exports.New(exports.Config{DB: d})
+	server := apitest.NewWith(t, d, func(cfg *httpapi.Config) { cfg.Lists = list.NewNode(limits) }, func(api *httpapi.API) {
+		httpapi.List(httpapi.Group{Tag: "Test"}.On(api, d), "/mills", "listMills", "List mills", read)
+	}, e.Register, jobs.New(jobs.Config{DB: d, Root: root}).Register)
+	k := &kit{t: t, db: d, server: server, Client: server.Company()}
+	k.run = func() func() { return apitest.Work(t, d, e.Jobs()) }
+	return k
+}
+
+// A company that may not start another job reads nothing of the list.
+func TestExportAboveTheLimitOfJobsReadsNothing(t *testing.T) {
+	t.Parallel()
+	var reads atomic.Int64
+	k := setupList(t, list.NodeConfig{}, func(context.Context, access.Caller, suppliers.Filter) (*list.Page[suppliers.Supplier], error) {
+		reads.Add(1)
+		return &list.Page[suppliers.Supplier]{}, nil
+	})
+	for range job.MaxOpen {
+		k.start(k.Client, `{"resource":"mills"}`)
+	}
+	require.EqualValues(t, job.MaxOpen, reads.Load())
+	for range 5 {
+		k.Do(t, "POST", "/exports", `{"resource":"mills"}`).Fault(409, "JOB_LIMIT_REACHED")
+	}
+	require.EqualValues(t, job.MaxOpen, reads.Load())
+	k.start(k.server.Company(), `{"resource":"mills"}`)
+}
+
+// Exports that a company starts at the same time read the list one after the other, and keep no other company waiting.
+func TestExportsOfACompanyStartOneByOne(t *testing.T) {
+	t.Parallel()
+	const requests = 8
+	var loud atomic.Value
+	var running, most atomic.Int64
+	entered, release := make(chan struct{}, requests), make(chan struct{})
+	k := setupList(t, list.NodeConfig{}, func(_ context.Context, by access.Caller, _ suppliers.Filter) (*list.Page[suppliers.Supplier], error) {
+		if by.Company == loud.Load() {
+			most.Store(max(most.Load(), running.Add(1)))
+			defer running.Add(-1)
+			entered <- struct{}{}
+			<-release
+		}
+		return &list.Page[suppliers.Supplier]{}, nil
+	})
+	loud.Store(k.Principal.Company)
+	var started sync.WaitGroup
+	for range requests {
+		started.Go(func() { k.Do(t, "POST", "/exports", `{"resource":"mills"}`).OK(202) })
+	}
+	<-entered
+	other := k.server.Company()
+	for range requests {
+		k.start(other, `{"resource":"mills"}`)
+	}
+	close(release)
+	started.Wait()
+	require.EqualValues(t, 1, most.Load())
+}
+
+// Where counting takes longer than lists may, the export starts without a total.
+func TestExportOfAListThatIsExpensiveToCount(t *testing.T) {
+	t.Parallel()
+	var k *kit
+	k = setupList(t, list.NodeConfig{Limit: 50 * time.Millisecond}, func(ctx context.Context, by access.Caller, f suppliers.Filter) (*list.Page[suppliers.Supplier], error) {
+		q, err := all.Query(by.Company, f)
+		if err != nil {
+			return nil, err
+		}
+		q.Where("pg_sleep(0.3) IS NOT NULL")
+		return all.Fetch(ctx, k.db, q)
+	})
+	k.suppliers(k.Client, 2)
+	k.Do(t, "GET", "/mills", nil).Fault(503, list.TooExpensive)
+	id := k.start(k.Client, `{"resource":"mills"}`)
+	var total int64
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT total FROM jobs WHERE company_id = $1 AND id = $2`, k.Principal.Company, id).Scan(&total))
+	require.Zero(t, total)
+	k.run()
+	got := k.ended(k.Client, id)
+	require.Equal(t, "done", got["status"])
+	require.Equal(t, 2.0, got["processed"])
+	require.Equal(t, 100.0, got["progress"])
+}
