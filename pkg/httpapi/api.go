@@ -120,12 +120,6 @@ type Op struct {
 	body func(huma.Registry) *huma.Schema // of the body, if its type does not describe it
 }
 
-// InOneTx returns the operation with [Op.OneTx].
-func (o Op) InOneTx() Op {
-	o.OneTx = true
-	return o
-}
-
 // ByID is the input of an operation that takes only the ID of a record.
 type ByID struct {
 	Call

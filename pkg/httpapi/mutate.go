@@ -18,24 +18,18 @@ func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, chang
 		if err != nil {
 			return err
 		}
-		reply, err = StoreResponse(tx, call, body)
+		reply, err = storeResponse(tx, call, body, nil)
 		return err
-	}, append(call.TxOptions(), opts...)...)
+	}, append(call.txOptions(), opts...)...)
 	if err != nil {
 		return nil, err
 	}
-	call.Committed()
+	call.committed()
 	return reply, nil
 }
 
-// StoreResponse stores the response of call in the transaction of its change. It is for callers that run the
-// transaction themselves, with [Call.TxOptions] and [Call.Committed]; others use [Mutate].
-func StoreResponse[T any](tx *db.Tx, call *Call, body T) (*Reply[T], error) {
-	return StoreResponseJSON(tx, call, body, nil)
-}
-
-// StoreResponseJSON is [StoreResponse] for a caller that has already encoded the body as JSON.
-func StoreResponseJSON[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage) (*Reply[T], error) {
+// storeResponse stores the response of call in the transaction of its change; raw is the body as JSON, if it is encoded already.
+func storeResponse[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage) (*Reply[T], error) {
 	reply := &Reply[T]{Body: body, raw: raw}
 	resp, err := newResponse(call, reply)
 	if err != nil {
@@ -50,9 +44,9 @@ func StoreResponseJSON[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage
 	return reply, call.claim.StoreIn(tx, resp.stored())
 }
 
-// TxOptions returns the options of the transaction that executes the call: how to find out whether a commit with an
+// txOptions returns the options of the transaction that executes the call: how to find out whether a commit with an
 // unknown result took effect.
-func (c *Call) TxOptions() []db.Option { return c.claim.TxOptions() }
+func (c *Call) txOptions() []db.Option { return c.claim.TxOptions() }
 
-// Committed records that the transaction with the stored response is committed.
-func (c *Call) Committed() { c.claim.Committed() }
+// committed records that the transaction with the stored response is committed.
+func (c *Call) committed() { c.claim.Committed() }

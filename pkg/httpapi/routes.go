@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"strings"
 
@@ -29,6 +30,8 @@ func (g Group) Op(method, path, id, summary string, status int) Op {
 
 // Routes registers operations of a group. Each function below adds one; the signature of the service's method
 // determines the request and the response. A path may start with a method, as in "PATCH /leads/{id}/status".
+//
+// [View], [Change] and [ChangeTogether] take any input. The other functions are these for the inputs that most operations have.
 type Routes struct {
 	api   *API
 	db    *db.DB
@@ -68,6 +71,60 @@ func (r *Routes) op(method, path, id, summary string, status int, edits []Edit) 
 	return op
 }
 
+// input is a pointer to a struct that embeds [Call].
+type input[I any] interface {
+	*I
+	caller() *Call
+}
+
+func (c *Call) caller() *Call { return c }
+
+// Own is the input of an operation without parameters.
+type Own struct{ Call }
+
+// View adds a GET with the parameters in I. A POST that changes nothing says so in its path.
+func View[I any, P input[I], T any](r *Routes, path, id, summary string, read func(context.Context, P) (T, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	op.OneTx = false
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		v, err := read(ctx, in)
+		return OK(v), err
+	})
+}
+
+// Change adds a POST that makes a change in one transaction, which also stores the response for replays. I holds its
+// parameters, and its body in the field Body.
+func Change[I any, P input[I], T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, P) (T, error), edits ...Edit) {
+	change(r, r.op(http.MethodPost, path, id, summary, http.StatusOK, edits), run)
+}
+
+func change[I any, P input[I], T any](r *Routes, op Op, run func(context.Context, *db.Tx, P) (T, error)) {
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in) }, r.tx...)
+	})
+}
+
+// ChangeTogether is [Change] for a change that shares its transaction with others, so that run does not get one: it passes store and
+// the options on to the transaction. store stores the response there; raw is v as JSON, if it is encoded already.
+func ChangeTogether[I any, P input[I], T any](
+	r *Routes, path, id, summary string,
+	run func(ctx context.Context, in P, store func(tx *db.Tx, v T, raw json.RawMessage) error, opts ...db.Option) error, edits ...Edit,
+) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *I) (reply *Reply[T], err error) {
+		call := P(in).caller()
+		err = run(ctx, in, func(tx *db.Tx, v T, raw json.RawMessage) (err error) {
+			reply, err = storeResponse(tx, call, v, raw)
+			return err
+		}, call.txOptions()...)
+		if err != nil {
+			return nil, err
+		}
+		call.committed()
+		return reply, nil
+	})
+}
+
 // List adds a GET that returns a page; F is a filter that embeds [list.Params].
 func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
@@ -94,57 +151,44 @@ func serveList(call *Call, filter any) {
 
 // Read adds a GET of a resource that exists once per company, or of a plain array.
 func Read[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller) (T, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct{ Call }) (*Reply[T], error) {
-		v, err := read(ctx, in.Caller)
-		return OK(v), err
-	})
+	View(r, path, id, summary, func(ctx context.Context, in *Own) (T, error) { return read(ctx, in.Caller) }, edits...)
 }
 
-// ReadWith is [Read] with parameters P.
-func ReadWith[P, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, P) (T, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+// ReadWith is [Read] with parameters Q.
+func ReadWith[Q, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, Q) (T, error), edits ...Edit) {
+	View(r, path, id, summary, func(ctx context.Context, in *struct {
 		Call
-		Params P `params:"inline"`
+		Params Q `params:"inline"`
 	},
-	) (*Reply[T], error) {
-		v, err := read(ctx, in.Caller, in.Params)
-		return OK(v), err
-	})
+	) (T, error) {
+		return read(ctx, in.Caller, in.Params)
+	}, edits...)
 }
 
 // Get adds a GET of one record, or of a resource that belongs to it.
 func Get[T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[T], error) {
-		v, err := read(ctx, in.Caller, in.ID)
-		return OK(v), err
-	})
+	View(r, path, id, summary, func(ctx context.Context, in *ByID) (T, error) { return read(ctx, in.Caller, in.ID) }, edits...)
 }
 
-// GetWith is [Get] with parameters P.
-func GetWith[P, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID, P) (T, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+// GetWith is [Get] with parameters Q.
+func GetWith[Q, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID, Q) (T, error), edits ...Edit) {
+	View(r, path, id, summary, func(ctx context.Context, in *struct {
 		ByID
-		Params P `params:"inline"`
+		Params Q `params:"inline"`
 	},
-	) (*Reply[T], error) {
-		v, err := read(ctx, in.Caller, in.ID, in.Params)
-		return OK(v), err
-	})
+	) (T, error) {
+		return read(ctx, in.Caller, in.ID, in.Params)
+	}, edits...)
 }
 
 // Create adds a POST that creates a record and returns 201; F are the fields that clients set.
 func Create[F, T any](r *Routes, path, id, summary string, create func(context.Context, *db.Tx, access.Caller, F) (T, error), edits ...Edit) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusCreated, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+	change(r, r.op(http.MethodPost, path, id, summary, http.StatusCreated, edits), func(ctx context.Context, tx *db.Tx, in *struct {
 		Call
 		Body F `body:"input"`
 	},
-	) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return create(ctx, tx, in.Caller, in.Body) })
+	) (T, error) {
+		return create(ctx, tx, in.Caller, in.Body)
 	})
 }
 
@@ -152,97 +196,36 @@ func Create[F, T any](r *Routes, path, id, summary string, create func(context.C
 func Update[F, T any](
 	r *Routes, path, id, summary string, update func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error), edits ...Edit,
 ) {
-	op := r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+	change(r, r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits), func(ctx context.Context, tx *db.Tx, in *struct {
 		ByID
 		Body record.Patch[F]
 	},
-	) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return update(ctx, tx, in.Caller, in.ID, in.Body) })
+	) (T, error) {
+		return update(ctx, tx, in.Caller, in.ID, in.Body)
 	})
 }
 
 // Delete adds a DELETE of one record that returns 204.
 func Delete(r *Routes, path, id, summary string, remove func(context.Context, *db.Tx, access.Caller, uuid.UUID) error, edits ...Edit) {
-	op := r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits)
-	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[None], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (None, error) { return None{}, remove(ctx, tx, in.Caller, in.ID) })
-	})
-}
-
-// DeleteWith is [Delete] with parameters P.
-func DeleteWith[P any](r *Routes, path, id, summary string, remove func(context.Context, *db.Tx, access.Caller, uuid.UUID, P) error, edits ...Edit) {
-	op := r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
-		ByID
-		Params P `params:"inline"`
-	},
-	) (*Reply[None], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (None, error) {
-			return None{}, remove(ctx, tx, in.Caller, in.ID, in.Params)
-		})
+	change(r, r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits), func(ctx context.Context, tx *db.Tx, in *ByID) (None, error) {
+		return None{}, remove(ctx, tx, in.Caller, in.ID)
 	})
 }
 
 // Command adds a POST without a body that changes one record.
 func Command[T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID) (T, error), edits ...Edit) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *ByID) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID) })
-	})
+	Change(r, path, id, summary, func(ctx context.Context, tx *db.Tx, in *ByID) (T, error) { return run(ctx, tx, in.Caller, in.ID) }, edits...)
 }
 
 // CommandWith is [Command] with a body, which requests may omit if none of its fields is required.
 func CommandWith[F, T any](
 	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, uuid.UUID, F) (T, error), edits ...Edit,
 ) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+	Change(r, path, id, summary, func(ctx context.Context, tx *db.Tx, in *struct {
 		ByID
 		Body F `body:"command"`
 	},
-	) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID, in.Body) })
-	})
-}
-
-// UpdateOwn adds a PATCH of the company itself: fields missing from the body stay unchanged.
-func UpdateOwn[F, T any](
-	r *Routes, path, id, summary string, update func(context.Context, *db.Tx, access.Caller, record.Patch[F]) (T, error), edits ...Edit,
-) {
-	op := r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
-		Call
-		Body record.Patch[F]
-	},
-	) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return update(ctx, tx, in.Caller, in.Body) })
-	})
-}
-
-// CommandOwn adds a POST without a body that changes the company itself.
-func CommandOwn[T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller) (T, error), edits ...Edit) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct{ Call }) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller) })
-	})
-}
-
-// CommandOwnWith is [CommandOwn] with a body, which requests may omit if none of its fields is required.
-func CommandOwnWith[F, T any](
-	r *Routes, path, id, summary string, run func(context.Context, *db.Tx, access.Caller, F) (T, error), edits ...Edit,
-) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
-		Call
-		Body F `body:"command"`
-	},
-	) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.Body) })
-	})
-}
-
-// change runs a change in a transaction that also stores the response for replays.
-func change[T any](ctx context.Context, r *Routes, call *Call, op Op, run func(context.Context, *db.Tx) (T, error)) (*Reply[T], error) {
-	return Mutate(ctx, r.db, call, op.ID, run, r.tx...)
+	) (T, error) {
+		return run(ctx, tx, in.Caller, in.ID, in.Body)
+	}, edits...)
 }

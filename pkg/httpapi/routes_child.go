@@ -40,11 +40,7 @@ func CreateIn[F, T any](
 
 // GetIn adds a GET of one record that belongs to another one.
 func GetIn[T any](r *Routes, path, id, summary string, read func(ctx context.Context, by access.Caller, owner, id uuid.UUID) (T, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *ByChild) (*Reply[T], error) {
-		v, err := read(ctx, in.Caller, in.ID, in.Child)
-		return OK(v), err
-	})
+	View(r, path, id, summary, func(ctx context.Context, in *ByChild) (T, error) { return read(ctx, in.Caller, in.ID, in.Child) }, edits...)
 }
 
 // UpdateIn adds a PATCH of one record that belongs to another one.
@@ -52,15 +48,12 @@ func UpdateIn[F, T any](
 	r *Routes, path, id, summary string,
 	update func(ctx context.Context, tx *db.Tx, by access.Caller, owner, id uuid.UUID, in record.Patch[F]) (T, error), edits ...Edit,
 ) {
-	op := r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+	change(r, r.op(http.MethodPatch, path, id, summary, http.StatusOK, edits), func(ctx context.Context, tx *db.Tx, in *struct {
 		ByChild
 		Body record.Patch[F]
 	},
-	) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) {
-			return update(ctx, tx, in.Caller, in.ID, in.Child, in.Body)
-		})
+	) (T, error) {
+		return update(ctx, tx, in.Caller, in.ID, in.Child, in.Body)
 	})
 }
 
@@ -68,20 +61,7 @@ func UpdateIn[F, T any](
 func DeleteIn(
 	r *Routes, path, id, summary string, remove func(ctx context.Context, tx *db.Tx, by access.Caller, owner, id uuid.UUID) error, edits ...Edit,
 ) {
-	op := r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits)
-	Register(r.api, op, func(ctx context.Context, in *ByChild) (*Reply[None], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (None, error) {
-			return None{}, remove(ctx, tx, in.Caller, in.ID, in.Child)
-		})
-	})
-}
-
-// CommandIn adds a POST without a body that changes one record that belongs to another one.
-func CommandIn[T any](
-	r *Routes, path, id, summary string, run func(ctx context.Context, tx *db.Tx, by access.Caller, owner, id uuid.UUID) (T, error), edits ...Edit,
-) {
-	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *ByChild) (*Reply[T], error) {
-		return change(ctx, r, &in.Call, op, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in.Caller, in.ID, in.Child) })
+	change(r, r.op(http.MethodDelete, path, id, summary, http.StatusNoContent, edits), func(ctx context.Context, tx *db.Tx, in *ByChild) (None, error) {
+		return None{}, remove(ctx, tx, in.Caller, in.ID, in.Child)
 	})
 }

@@ -44,8 +44,8 @@ func registerParts(f *kit) {
 		return part{Owner: owner, ID: id, Note: in.Value.Note}, nil
 	})
 	httpapi.DeleteIn(r, "/owners/{id}/parts/{partId}", "deletePart", "Delete", func(context.Context, *db.Tx, access.Caller, uuid.UUID, uuid.UUID) error { return nil })
-	httpapi.CommandIn(r, "/owners/{id}/parts/{partId}/cancel", "cancelPart", "Cancel", func(_ context.Context, _ *db.Tx, _ access.Caller, owner, id uuid.UUID) (part, error) {
-		return part{Owner: owner, ID: id, Note: "cancelled"}, nil
+	httpapi.Change(r, "/owners/{id}/parts/{partId}/cancel", "cancelPart", "Cancel", func(_ context.Context, _ *db.Tx, in *httpapi.ByChild) (part, error) {
+		return part{Owner: in.ID, ID: in.Child, Note: "cancelled"}, nil
 	})
 	httpapi.ReadWith(r, "/parts", "searchParts", "Search", func(_ context.Context, _ access.Caller, p struct {
 		Note string `query:"note"`

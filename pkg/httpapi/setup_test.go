@@ -211,9 +211,14 @@ type plainThing struct{ httpapi.Call }
 
 var errSecret = errors.New("password hunter2 was refused by db-7")
 
+func inOneTx(op httpapi.Op) httpapi.Op {
+	op.OneTx = true
+	return op
+}
+
 func (s *things) register(api *httpapi.API) {
 	group := httpapi.Group{Tag: "Things", Scope: "orders", Component: "orders"}
-	httpapi.Register(api, group.Op("POST", "/things", "createThing", "Create", 201).InOneTx(), s.create)
+	httpapi.Register(api, inOneTx(group.Op("POST", "/things", "createThing", "Create", 201)), s.create)
 	httpapi.Register(api, group.Op("POST", "/things/echo", "echoThing", "Echo", 200), s.echo)
 	httpapi.Register(api, group.Op("POST", "/things/optional", "optionalThing", "Optional", 200), s.optional)
 	httpapi.Register(api, group.Op("GET", "/things/big", "bigThing", "Big", 200), s.big)
@@ -224,8 +229,8 @@ func (s *things) register(api *httpapi.API) {
 		return nil, s.broken
 	})
 	httpapi.Register(api, group.Op("GET", "/things/{id}", "getThing", "Read", 200), s.get)
-	httpapi.Register(api, group.Op("PATCH", "/things/{id}", "updateThing", "Change", 200).InOneTx(), s.update)
-	httpapi.Register(api, group.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204).InOneTx(), s.remove)
+	httpapi.Register(api, inOneTx(group.Op("PATCH", "/things/{id}", "updateThing", "Change", 200)), s.update)
+	httpapi.Register(api, inOneTx(group.Op("DELETE", "/things/{id}", "deleteThing", "Delete", 204)), s.remove)
 	httpapi.Register(api, httpapi.Op{Method: "GET", Path: "/open", ID: "open", Summary: "Any token", Tag: "Things"}, s.open)
 }
 

@@ -1,8 +1,10 @@
 package catalog
 
 import (
+	"context"
 	"net/http"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
@@ -22,7 +24,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.CreateIn(r, "/catalog/products/{id}/variants", "createProductVariant", "Add a variant to a product", s.CreateProductVariant)
 	httpapi.GetIn(r, "/catalog/products/{id}/variants/{variantId}", "getProductVariant", "Read a variant", s.ProductVariant)
 	httpapi.UpdateIn(r, "/catalog/products/{id}/variants/{variantId}", "updateProductVariant", "Change, hide or restore a variant", s.UpdateProductVariant)
-	httpapi.CommandIn(r, "DELETE /catalog/products/{id}/variants/{variantId}", "deleteProductVariant", "Hide a variant", s.HideProductVariant)
+	httpapi.Change(r, "DELETE /catalog/products/{id}/variants/{variantId}", "deleteProductVariant", "Hide a variant", s.httpHideVariant)
 	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
 	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
 	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit of the company", s.Unit)
@@ -37,7 +39,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category)
 	httpapi.Update(r, "/catalog/categories/{id}", "updateCategory", "Change a category", s.UpdateCategory)
-	httpapi.DeleteWith(r, "/catalog/categories/{id}", "deleteCategory", "Delete a category", s.DeleteCategory)
+	httpapi.Change(r, "DELETE /catalog/categories/{id}", "deleteCategory", "Delete a category", s.httpDeleteCategory, httpapi.Answers(http.StatusNoContent))
 	httpapi.List(r, "/catalog/products", "listProducts", "List products", s.Products)
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct)
 	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create and change up to 100 products",
@@ -48,4 +50,17 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)
 	httpapi.GetWith(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
 	httpapi.Read(r, "/catalog/units", "listUnits", "List all units", s.Units)
+}
+
+func (s *Service) httpHideVariant(ctx context.Context, tx *db.Tx, in *httpapi.ByChild) (ProductVariant, error) {
+	return s.HideProductVariant(ctx, tx, in.Caller, in.ID, in.Child)
+}
+
+type deleteCategoryRequest struct {
+	httpapi.ByID
+	Reassign `params:"inline"`
+}
+
+func (s *Service) httpDeleteCategory(ctx context.Context, tx *db.Tx, in *deleteCategoryRequest) (httpapi.None, error) {
+	return httpapi.None{}, s.DeleteCategory(ctx, tx, in.Caller, in.ID, in.Reassign)
 }

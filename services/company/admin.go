@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
 // RegisterAdmin adds the operations on companies, branches, users and tokens.
@@ -21,10 +22,10 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 
 	r := group.On(api, s.db)
 	httpapi.Read(r, "", "getCompany", "Read a company", s.Own)
-	httpapi.UpdateOwn(r, "", "updateCompany", "Change the plan and the settings of a company", s.Configure)
-	httpapi.CommandOwn(r, "/archive", "archiveCompany", "Close a company to the API", s.Archive)
-	httpapi.CommandOwn(r, "/restore", "restoreCompany", "Open an archived company again", s.Unarchive)
-	httpapi.CommandOwnWith(r, "/components", "setCompanyComponent", "Enable or disable a component", s.SetComponent)
+	httpapi.Change(r, "PATCH ", "updateCompany", "Change the plan and the settings of a company", s.httpConfigure)
+	httpapi.Change(r, "/archive", "archiveCompany", "Close a company to the API", s.httpArchive)
+	httpapi.Change(r, "/restore", "restoreCompany", "Open an archived company again", s.httpRestore)
+	httpapi.Change(r, "/components", "setCompanyComponent", "Enable or disable a component", s.httpSetComponent)
 
 	httpapi.Read(r, "/branches", "listBranches", "List all branches", s.Branches)
 	httpapi.Create(r, "/branches", "createBranch", "Create a branch", s.CreateBranch)
@@ -67,6 +68,32 @@ func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller,
 		TimeZone: in.TimeZone, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, MaxInFlight: in.MaxInFlight,
 		Components: in.Components, BranchName: in.BranchName,
 	})
+}
+
+type settingsRequest struct {
+	httpapi.Call
+	Body record.Patch[Settings]
+}
+
+func (s *Service) httpConfigure(ctx context.Context, tx *db.Tx, in *settingsRequest) (Company, error) {
+	return s.Configure(ctx, tx, in.Caller, in.Body)
+}
+
+func (s *Service) httpArchive(ctx context.Context, tx *db.Tx, in *httpapi.Own) (Company, error) {
+	return s.Archive(ctx, tx, in.Caller)
+}
+
+func (s *Service) httpRestore(ctx context.Context, tx *db.Tx, in *httpapi.Own) (Company, error) {
+	return s.Unarchive(ctx, tx, in.Caller)
+}
+
+type switchRequest struct {
+	httpapi.Call
+	Body Switch `body:"command"`
+}
+
+func (s *Service) httpSetComponent(ctx context.Context, tx *db.Tx, in *switchRequest) (Company, error) {
+	return s.SetComponent(ctx, tx, in.Caller, in.Body)
 }
 
 func listPlans(context.Context, access.Caller) ([]Plan, error) { return plans, nil }

@@ -13,13 +13,13 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders", "createOrder", "Create an order", http.StatusCreated).InOneTx(), s.httpCreate)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders/preview", "previewOrder", "Preview an order without storing it", http.StatusOK), s.httpPreview)
+	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated))
+	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order without storing it", s.httpPreview)
 	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get)
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Change an order", s.Update)
 	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", http.StatusOK).InOneTx(), s.httpMove)
-	httpapi.Register(api, group.Op(http.MethodPost, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", http.StatusOK).InOneTx(), s.httpMoveDelivery)
+	httpapi.Change(r, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", s.httpMove)
+	httpapi.Change(r, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", s.httpMoveDelivery)
 	httpapi.Get(r, "/orders/{id}/shipments", "listShipments", "List the shipments of an order", s.Shipments)
 	httpapi.GetIn(r, "/orders/{id}/shipments/{shipmentId}", "getShipment", "Read a shipment of an order", s.Shipment)
 
@@ -27,7 +27,7 @@ func (s *Service) Register(api *httpapi.API) {
 	// the counter would have to start again.
 	locked := group.On(api, s.db, db.ReadCommitted())
 	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Post a shipment of an order", s.Ship)
-	httpapi.CommandIn(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.CancelShipment)
+	httpapi.Change(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.httpCancelShipment)
 }
 
 type inputRequest struct {
@@ -35,22 +35,13 @@ type inputRequest struct {
 	Body Input `body:"input"`
 }
 
-// httpCreate stores the response in the transaction that the order shares with others of its company.
-func (s *Service) httpCreate(ctx context.Context, in *inputRequest) (reply *httpapi.Reply[Order], err error) {
-	_, err = s.Create(ctx, in.Caller, in.Body, func(tx *db.Tx, o Order, raw json.RawMessage) (err error) {
-		reply, err = httpapi.StoreResponseJSON(tx, &in.Call, o, raw)
-		return err
-	}, in.TxOptions()...)
-	if err != nil {
-		return nil, err
-	}
-	in.Committed()
-	return reply, nil
+func (s *Service) httpCreate(ctx context.Context, in *inputRequest, store func(*db.Tx, Order, json.RawMessage) error, opts ...db.Option) error {
+	_, err := s.Create(ctx, in.Caller, in.Body, store, opts...)
+	return err
 }
 
-func (s *Service) httpPreview(ctx context.Context, in *inputRequest) (*httpapi.Reply[Preview], error) {
-	p, err := s.Preview(ctx, in.Caller, in.Body)
-	return httpapi.OK(p), err
+func (s *Service) httpPreview(ctx context.Context, in *inputRequest) (Preview, error) {
+	return s.Preview(ctx, in.Caller, in.Body)
 }
 
 type moveRequest struct {
@@ -58,10 +49,8 @@ type moveRequest struct {
 	Next string `path:"next" enum:"new,confirmed,in_progress,ready,completed,cancelled"`
 }
 
-func (s *Service) httpMove(ctx context.Context, in *moveRequest) (*httpapi.Reply[Order], error) {
-	return httpapi.Mutate(ctx, s.db, &in.Call, "moveOrder", func(ctx context.Context, tx *db.Tx) (Order, error) {
-		return s.Move(ctx, tx, in.Caller, in.ID, in.Next)
-	})
+func (s *Service) httpMove(ctx context.Context, tx *db.Tx, in *moveRequest) (Order, error) {
+	return s.Move(ctx, tx, in.Caller, in.ID, in.Next)
 }
 
 type moveDeliveryRequest struct {
@@ -69,8 +58,10 @@ type moveDeliveryRequest struct {
 	Next string `path:"next" enum:"pending,packing,shipped,delivered,returned"`
 }
 
-func (s *Service) httpMoveDelivery(ctx context.Context, in *moveDeliveryRequest) (*httpapi.Reply[Order], error) {
-	return httpapi.Mutate(ctx, s.db, &in.Call, "moveOrderDelivery", func(ctx context.Context, tx *db.Tx) (Order, error) {
-		return s.MoveDelivery(ctx, tx, in.Caller, in.ID, in.Next)
-	})
+func (s *Service) httpMoveDelivery(ctx context.Context, tx *db.Tx, in *moveDeliveryRequest) (Order, error) {
+	return s.MoveDelivery(ctx, tx, in.Caller, in.ID, in.Next)
+}
+
+func (s *Service) httpCancelShipment(ctx context.Context, tx *db.Tx, in *httpapi.ByChild) (Shipment, error) {
+	return s.CancelShipment(ctx, tx, in.Caller, in.ID, in.Child)
 }
