@@ -14,9 +14,9 @@ import (
 // Register adds the operations about the caller's own company.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
-	httpapi.Read(r, "/branches", "listBranches", "List all branches", s.branchEntries)
-	httpapi.Read(r, "/users", "listUsers", "List all users", s.userEntries)
-	httpapi.Read(self.On(api, s.db), "/token", "getToken", "Read what the caller's token is and may do", tokenInfo)
+	httpapi.Read(r, "/branches", "listBranches", "List branches", s.branchEntries)
+	httpapi.Read(r, "/users", "listUsers", "List users", s.userEntries)
+	httpapi.Read(self.On(api, s.db), "/token", "getToken", "Read the token of the caller", tokenInfo)
 }
 
 // BranchEntry is a branch as integrations see it: an id for branchId.

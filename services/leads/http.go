@@ -14,9 +14,9 @@ func (s *Service) Register(api *httpapi.API) {
 	// The unique external id alone protects a creation, so it needs no common snapshot.
 	httpapi.Create(group.On(api, s.db, db.ReadCommitted()), "/leads", "createLead", "Create a lead", s.Create)
 	httpapi.Get(r, "/leads/{id}", "getLead", "Read a lead", s.Get)
-	httpapi.Update(r, "/leads/{id}", "updateLead", "Change a lead", s.Update)
+	httpapi.Update(r, "/leads/{id}", "updateLead", "Update a lead", s.Update)
 	httpapi.CommandWith(r, "PATCH /leads/{id}/status", "setLeadStatus", "Set the status of a lead", s.SetStatus)
-	httpapi.CommandWith(r, "/leads/{id}/assign", "assignLead", "Assign a lead to a user or to nobody", s.Assign)
+	httpapi.CommandWith(r, "/leads/{id}/assign", "assignLead", "Assign a lead to a user", s.Assign)
 	httpapi.Command(r, "/leads/{id}/convert", "convertLead", "Convert a lead to a client", s.Convert, httpapi.Answers(http.StatusCreated),
 		httpapi.Records("/clients"))
 	httpapi.CommandWith(r, "/leads/{id}/convert-deal", "convertLeadToDeal", "Convert a lead to a client and a deal", s.ConvertToDeal,

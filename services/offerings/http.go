@@ -7,9 +7,9 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/catalog/services", "listServices", "List services", s.List)
 	httpapi.Create(r, "/catalog/services", "createService", "Create a service", s.Create)
-	httpapi.Batch(r, "/catalog/services/batch", "batchServices", "Create and change up to 100 services",
+	httpapi.Batch(r, "/catalog/services/batch", "batchServices", "Create and update up to 100 services",
 		httpapi.Writes[Input, Offering]{Create: s.Create, Update: s.Update, Find: findBySKU})
 	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", s.Get)
-	httpapi.Update(r, "/catalog/services/{id}", "updateService", "Change a service", s.Update)
+	httpapi.Update(r, "/catalog/services/{id}", "updateService", "Update a service", s.Update)
 	httpapi.Command(r, "DELETE /catalog/services/{id}", "deleteService", "Hide a service", s.Hide)
 }

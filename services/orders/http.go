@@ -14,9 +14,9 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
 	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated))
-	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order without storing it", s.httpPreview)
+	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order", s.httpPreview)
 	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get)
-	httpapi.Update(r, "/orders/{id}", "updateOrder", "Change an order", s.Update)
+	httpapi.Update(r, "/orders/{id}", "updateOrder", "Update an order", s.Update)
 	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History)
 	httpapi.Change(r, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", s.httpMove)
 	httpapi.Change(r, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", s.httpMoveDelivery)
@@ -26,7 +26,7 @@ func (s *Service) Register(api *httpapi.API) {
 	// Shipments depend on nothing but rows that they lock: the order, the counter, and stock. At SERIALIZABLE all that wait for
 	// the counter would have to start again.
 	locked := group.On(api, s.db, db.ReadCommitted())
-	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Post a shipment of an order", s.Ship)
+	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Create a shipment of an order", s.Ship)
 	httpapi.Change(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.httpCancelShipment)
 }
 

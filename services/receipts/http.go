@@ -10,7 +10,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db, db.ReadCommitted())
 	httpapi.List(r, "/warehouse/receipts", "listReceipts", "List stock receipts", s.List)
-	httpapi.Create(r, "/warehouse/receipts", "createReceipt", "Post a stock receipt", s.Create)
+	httpapi.Create(r, "/warehouse/receipts", "createReceipt", "Create a stock receipt", s.Create)
 	httpapi.Get(r, "/warehouse/receipts/{id}", "getReceipt", "Read a stock receipt", s.Get)
 	httpapi.Command(r, "/warehouse/receipts/{id}/cancel", "cancelReceipt", "Cancel a stock receipt", s.Cancel)
 }

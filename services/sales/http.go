@@ -13,13 +13,13 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.db)
 	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List)
-	httpapi.ChangeTogether(r, "/sales", "createSale", "Sell", s.httpCreate, httpapi.Answers(http.StatusCreated))
+	httpapi.ChangeTogether(r, "/sales", "createSale", "Create a sale", s.httpCreate, httpapi.Answers(http.StatusCreated))
 	httpapi.Get(r, "/sales/{id}", "getSale", "Read a sale", s.Get)
-	httpapi.ChangeTogether(r, "/sales/{id}/refund", "refundSale", "Refund a whole sale", s.httpRefund)
+	httpapi.ChangeTogether(r, "/sales/{id}/refund", "refundSale", "Refund a sale", s.httpRefund)
 	httpapi.List(r, "/shifts", "listShifts", "List shifts", s.Shifts)
 	httpapi.Create(r, "/shifts/open", "openShift", "Open a shift", s.OpenShift, httpapi.Records("/shifts"))
 	// A fixed path comes before {id}, which would match it.
-	httpapi.Read(r, "/shifts/current", "getCurrentShift", "Read the open shift of the token", s.CurrentShift)
+	httpapi.Read(r, "/shifts/current", "getCurrentShift", "Read the open shift of the caller", s.CurrentShift)
 	httpapi.Get(r, "/shifts/{id}", "getShift", "Read a shift", s.Shift)
 	httpapi.CommandWith(r, "/shifts/{id}/close", "closeShift", "Close a shift", s.CloseShift)
 }

@@ -14,7 +14,7 @@ func (s *Service) registerResources(r *httpapi.Routes) {
 	httpapi.List(r, "/scheduling/resources", "listResources", "List resources", s.Resources)
 	httpapi.Create(r, "/scheduling/resources", "createResource", "Create a resource", s.CreateResource)
 	httpapi.Get(r, "/scheduling/resources/{id}", "getResource", "Read a resource", s.Resource)
-	httpapi.Update(r, "/scheduling/resources/{id}", "updateResource", "Change a resource", s.UpdateResource)
+	httpapi.Update(r, "/scheduling/resources/{id}", "updateResource", "Update a resource", s.UpdateResource)
 }
 
 // Register adds the operations on resources and bookings.
@@ -23,12 +23,12 @@ func (s *Service) Register(api *httpapi.API) {
 	b := group.On(api, s.cfg.DB, db.ReadCommitted()) // behind the lock of the resource
 	httpapi.ReadWith(b, "/scheduling/bookings/slots", "listSlots", "List the slots of a resource on one day", s.Slots)
 	httpapi.List(b, "/scheduling/bookings", "listBookings", "List bookings", s.Bookings)
-	httpapi.Create(b, "/scheduling/bookings", "createBooking", "Book a resource", s.CreateBooking)
+	httpapi.Create(b, "/scheduling/bookings", "createBooking", "Create a booking", s.CreateBooking)
 	httpapi.Get(b, "/scheduling/bookings/{id}", "getBooking", "Read a booking", s.Booking)
-	httpapi.Update(b, "/scheduling/bookings/{id}", "updateBooking", "Change or reschedule a booking", s.UpdateBooking)
+	httpapi.Update(b, "/scheduling/bookings/{id}", "updateBooking", "Update a booking", s.UpdateBooking)
 	httpapi.CommandWith(b, "PATCH /scheduling/bookings/{id}/status", "setBookingStatus", "Set the status of a booking", s.SetStatus)
 	httpapi.Command(b, "/scheduling/bookings/{id}/confirm", "confirmBooking", "Confirm a booking", s.Confirm)
 	httpapi.Command(b, "/scheduling/bookings/{id}/complete", "completeBooking", "Complete a booking", s.Complete)
-	httpapi.Command(b, "/scheduling/bookings/{id}/no-show", "noShowBooking", "Record that the customer did not come", s.NoShow)
+	httpapi.Command(b, "/scheduling/bookings/{id}/no-show", "noShowBooking", "Mark a booking as a no-show", s.NoShow)
 	httpapi.CommandWith(b, "/scheduling/bookings/{id}/cancel", "cancelBooking", "Cancel a booking", s.Cancel)
 }

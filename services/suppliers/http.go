@@ -8,6 +8,6 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.List(r, "/warehouse/suppliers", "listSuppliers", "List suppliers", s.List)
 	httpapi.Create(r, "/warehouse/suppliers", "createSupplier", "Create a supplier", s.Create)
 	httpapi.Get(r, "/warehouse/suppliers/{id}", "getSupplier", "Read a supplier", s.Get)
-	httpapi.Update(r, "/warehouse/suppliers/{id}", "updateSupplier", "Change a supplier", s.Update)
+	httpapi.Update(r, "/warehouse/suppliers/{id}", "updateSupplier", "Update a supplier", s.Update)
 	httpapi.Delete(r, "/warehouse/suppliers/{id}", "deleteSupplier", "Delete a supplier", s.Delete)
 }

@@ -9,15 +9,15 @@ import (
 func (s *Service) RegisterAdmin(api *httpapi.API) {
 	r := group.On(api, s.db)
 	s.registerWarehouses(r)
-	httpapi.Command(r, "/warehouse/warehouses/{id}/default", "makeWarehouseDefault", "Make a warehouse the default of its company", s.MakeDefault)
+	httpapi.Command(r, "/warehouse/warehouses/{id}/default", "makeWarehouseDefault", "Set the default warehouse of a company", s.MakeDefault)
 }
 
 func (s *Service) registerWarehouses(r *httpapi.Routes) {
 	httpapi.List(r, "/warehouse/warehouses", "listWarehouses", "List warehouses", s.List)
 	httpapi.Create(r, "/warehouse/warehouses", "createWarehouse", "Create a warehouse", s.Create)
 	httpapi.Get(r, "/warehouse/warehouses/{id}", "getWarehouse", "Read a warehouse", s.Get)
-	httpapi.Update(r, "/warehouse/warehouses/{id}", "updateWarehouse", "Change a warehouse", s.Update)
-	httpapi.Delete(r, "/warehouse/warehouses/{id}", "deleteWarehouse", "Delete a warehouse without stock", s.Delete)
+	httpapi.Update(r, "/warehouse/warehouses/{id}", "updateWarehouse", "Update a warehouse", s.Update)
+	httpapi.Delete(r, "/warehouse/warehouses/{id}", "deleteWarehouse", "Delete a warehouse", s.Delete)
 }
 
 // Register adds the operations on warehouses, stock and movements.
@@ -28,6 +28,6 @@ func (s *Service) Register(api *httpapi.API) {
 	// An adjustment depends on the one row that it locks. At SERIALIZABLE, documents that move the same row would abort it.
 	adjust := group.On(api, s.db, db.ReadCommitted())
 	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL)
-	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set up to 100 quantities", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock})
+	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set the quantities of up to 100 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock})
 	httpapi.List(r, "/warehouse/movements", "listStockMovements", "List stock movements", s.Movements)
 }

@@ -18,23 +18,23 @@ func (s *Service) Register(api *httpapi.API) {
 	// transaction a change of a busy subscription would be run again and again.
 	r := group.On(api, s.db, db.ReadCommitted())
 	httpapi.List(r, "/webhooks/subscriptions", "listWebhookSubscriptions", "List subscriptions", s.Subscriptions)
-	httpapi.Create(r, "/webhooks/subscriptions", "createWebhookSubscription", "Subscribe to events", s.CreateSubscription, showsSecret)
+	httpapi.Create(r, "/webhooks/subscriptions", "createWebhookSubscription", "Create a subscription", s.CreateSubscription, showsSecret)
 	httpapi.Get(r, "/webhooks/subscriptions/{id}", "getWebhookSubscription", "Read a subscription", s.Subscription)
-	httpapi.Update(r, "/webhooks/subscriptions/{id}", "updateWebhookSubscription", "Change, pause or resume a subscription", s.UpdateSubscription)
+	httpapi.Update(r, "/webhooks/subscriptions/{id}", "updateWebhookSubscription", "Update a subscription", s.UpdateSubscription)
 	httpapi.Delete(r, "/webhooks/subscriptions/{id}", "deleteWebhookSubscription", "Delete a subscription", s.DeleteSubscription)
-	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/rotate-secret", "rotateWebhookSecret", "Give a subscription a new secret", s.RotateSecret, showsSecret)
-	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message", s.SendTest, httpapi.Answers(http.StatusAccepted))
-	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval again", s.Replay, httpapi.Answers(http.StatusAccepted))
-	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the last deliveries of a subscription", s.Deliveries)
+	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/rotate-secret", "rotateWebhookSecret", "Rotate the secret of a subscription", s.RotateSecret, showsSecret)
+	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message to a subscription", s.SendTest, httpapi.Answers(http.StatusAccepted))
+	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval to a subscription again", s.Replay, httpapi.Answers(http.StatusAccepted))
+	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the deliveries of a subscription", s.Deliveries)
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
-	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery once more", s.Redeliver, httpapi.Answers(http.StatusCreated),
+	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery again", s.Redeliver, httpapi.Answers(http.StatusCreated),
 		httpapi.Records("/webhooks/deliveries"))
-	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List every event", s.EventTypes)
+	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List event types", s.EventTypes)
 
-	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "Read the event log", http.StatusOK)
+	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "List the events of the log", http.StatusOK)
 	read.Errors = map[int]string{http.StatusGone: "the cursor points before what is kept; re-read the resources and start without a cursor"}
 	httpapi.Register(api, read, s.httpListEvents)
-	one := logGroup.Op(http.MethodGet, "/events/{eventId}", "getEvent", "Read one event", http.StatusOK)
+	one := logGroup.Op(http.MethodGet, "/events/{eventId}", "getEvent", "Read an event", http.StatusOK)
 	httpapi.Register(api, one, s.httpGetEvent)
 }
 
