@@ -83,14 +83,14 @@ type Config struct {
 
 // API is the server of one API.
 type API struct {
-	cfg    Config
-	of     surface
-	server *transport.Server
-	desc   *huma.OpenAPI
-	ops    []Op
-	lists  []*ListSource
-	keys   *idempotency.Store
-	log    *slog.Logger
+	cfg     Config
+	surface surface
+	server  *transport.Server
+	desc    *huma.OpenAPI
+	ops     []Op
+	lists   []*ListSource
+	keys    *idempotency.Store
+	log     *slog.Logger
 
 	failures *ratelimit.Failures // calls without a valid token, by address
 }
@@ -152,7 +152,7 @@ func New(cfg Config) *API {
 		of = adminSurface
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
-	a := &API{cfg: cfg, of: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
+	a := &API{cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
 	a.server = transport.New(transport.Config{
 		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
 		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log,
@@ -192,7 +192,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.MaxBody == 0 {
 		op.MaxBody = DefaultMaxBody
 	}
-	op.base, op.rel, op.Path = a.of.base, op.Path, a.of.path(op)
+	op.base, op.rel, op.Path = a.surface.base, op.Path, a.surface.path(op)
 	o := &operation{Op: op}
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
@@ -253,7 +253,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	defer cancel()
 	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc)}
 	defer r.close()
-	defer r.settle()
+	defer r.chargeProcessing()
 	defer r.releaseKey(ctx)
 	resp, err := r.checks(ctx)
 	if err == nil && resp == nil {

@@ -88,7 +88,7 @@ func (a *API) describe(op Op) huma.Operation {
 		}
 	}
 	add(errorStatuses)
-	add(a.of.statuses)
+	add(a.surface.statuses)
 	add(op.Errors)
 	if strings.Contains(op.Path, "{"+companyParam+"}") {
 		ho.Parameters = append(ho.Parameters, &huma.Param{

@@ -60,15 +60,15 @@ func (a *API) mountDocs() {
 	}
 	s.Route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 	s.Page("/docs/errors", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
-	s.Page("/docs/init.js", transport.NewPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.of.base))))
-	s.Page("/docs", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, []byte(strings.NewReplacer("{name}", a.of.name, "{base}", a.of.base).Replace(docsPage))))
-	s.Assets("/docs/*", v5emb.New(a.of.name, a.of.base+"/openapi.json", a.of.base+"/docs/"))
+	s.Page("/docs/init.js", transport.NewPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.surface.base))))
+	s.Page("/docs", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, []byte(strings.NewReplacer("{name}", a.surface.name, "{base}", a.surface.base).Replace(docsPage))))
+	s.Assets("/docs/*", v5emb.New(a.surface.name, a.surface.base+"/openapi.json", a.surface.base+"/docs/"))
 	s.Index(transport.NewPage(fiber.MIMEApplicationJSON, a.index()))
 }
 
 // index is the body of the root path: links to the documentation.
 func (a *API) index() []byte {
-	root := a.cfg.PublicURL + a.of.base
+	root := a.cfg.PublicURL + a.surface.base
 	links := map[string]string{
 		"api": root, "description": root + "/openapi.json", "docs": root + "/docs", "errors": root + "/docs/errors", "health": root + "/health",
 	}
@@ -82,7 +82,7 @@ func (a *API) index() []byte {
 		Name    string            `json:"name"`
 		Release string            `json:"release"`
 		Links   map[string]string `json:"links"`
-	}{a.of.name, a.cfg.Release, links}, "", "  ")
+	}{a.surface.name, a.cfg.Release, links}, "", "  ")
 	if err != nil {
 		panic(err) // strings
 	}
@@ -95,7 +95,7 @@ func (a *API) errorPage() []byte {
 		Name    string
 		Docs    []apierr.Doc
 		Reasons []apierr.ReasonDoc
-	}{a.of.name, a.errorDocs(), apierr.Reasons()})
+	}{a.surface.name, a.errorDocs(), apierr.Reasons()})
 	if err != nil {
 		panic(fmt.Errorf("render page of error codes: %w", err)) // writes constants to memory
 	}

@@ -27,9 +27,9 @@ func (r *request) units() float64 { return float64(r.used.Load()) / float64(proc
 // cost is what the request costs, in whole units.
 func (r *request) cost() int { return max(r.paid, int(math.Ceil(r.units()))) }
 
-// settle charges the processor time that the request has used beyond what it has paid for. The bucket may become negative:
+// chargeProcessing charges the processor time that the request has used beyond what it has paid for. The bucket may become negative:
 // the next requests wait.
-func (r *request) settle() {
+func (r *request) chargeProcessing() {
 	if more := r.units() - float64(r.paid); r.call.Principal != nil && more > 0 {
 		r.rateHeaders(r.api.cfg.Limiter.Charge(r.call.Principal, more))
 	}

@@ -116,7 +116,7 @@ func (r *request) operatorRole() error {
 		return nil
 	}
 	need := r.op.role()
-	return apierr.New(http.StatusForbidden, "ADMIN_ROLE_INSUFFICIENT", "the operator has not the role "+need+"; use the token of one who has").With("role", need)
+	return apierr.New(http.StatusForbidden, "ADMIN_ROLE_INSUFFICIENT", "the operator lacks the role "+need+"; use the token of an operator who has it").With("role", need)
 }
 
 // enter makes the operator a caller of the company in the path.

@@ -70,7 +70,7 @@ func (s *Shedder) watchShared(ctx context.Context) {
 	t := time.NewTicker(s.cfg.Every)
 	defer t.Stop()
 	for {
-		s.look(ctx)
+		s.refresh(ctx)
 		s.evaluate(ctx)
 		select {
 		case <-ctx.Done():
@@ -91,12 +91,12 @@ func (s *Shedder) release(ctx context.Context) {
 	}
 }
 
-// look loads the stored readings and runs the probes that are due. If the database does not answer, the readings become
+// refresh loads the stored readings and runs the probes that are due. If the database does not answer, the readings become
 // stale; writes then fail by themselves.
-func (s *Shedder) look(ctx context.Context) {
+func (s *Shedder) refresh(ctx context.Context) {
 	fresh := map[string]time.Duration{}
 	rows, err := s.stored(ctx)
-	s.failed(ctx, probeShared, err)
+	s.recordProbe(ctx, probeShared, err)
 	for _, row := range rows {
 		fresh[row.Name] = row.age()
 		var readings Readings
@@ -121,7 +121,7 @@ func (s *Shedder) look(ctx context.Context) {
 		}
 		// The lease cannot be stored in a database that is full, which is what must be noticed.
 		if held || leaseErr != nil {
-			s.failed(ctx, p.Name, errors.Join(leaseErr, s.measure(ctx, p)))
+			s.recordProbe(ctx, p.Name, errors.Join(leaseErr, s.measure(ctx, p)))
 		}
 	}
 }
@@ -178,8 +178,8 @@ func (s *Shedder) store(ctx context.Context, probe string, readings []byte, paus
 	return nil
 }
 
-// failed counts a failed probe, and logs the first failure in a row.
-func (s *Shedder) failed(ctx context.Context, probe string, err error) {
+// recordProbe counts a failed probe, and logs the first failure in a row.
+func (s *Shedder) recordProbe(ctx context.Context, probe string, err error) {
 	if ctx.Err() != nil {
 		return
 	}

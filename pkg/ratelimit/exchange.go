@@ -11,7 +11,7 @@ import (
 
 const (
 	exchangeEvery = time.Second
-	nudgedAfter   = 100 * time.Millisecond // minimum time between two exchanges
+	exchangePause = 100 * time.Millisecond // minimum time between two exchanges
 	activeFor     = 5 * time.Second        // tokens used within this time take part in an exchange
 	staleAfter    = 3 * time.Second        // without an exchange, after which shares become equal
 	sweepEvery    = 30                     // exchanges
@@ -55,14 +55,14 @@ func (l *Limiter) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			l.leave(ctx)
 			return nil
-		case <-time.After(nudgedAfter):
+		case <-time.After(exchangePause):
 		}
 		select {
 		case <-ctx.Done():
 			l.leave(ctx)
 			return nil
 		case <-ticker.C:
-		case <-l.nudge:
+		case <-l.wake:
 		}
 	}
 }
@@ -116,7 +116,7 @@ func (l *Limiter) fallBack(ctx context.Context, err error, now time.Time) {
 
 func (l *Limiter) setAll(share float64, now time.Time) {
 	l.each(func(_ uuid.UUID, b *bucket) bool {
-		b.settle(now)
+		b.refillUntil(now)
 		b.share = share
 		return true
 	})
@@ -125,7 +125,7 @@ func (l *Limiter) setAll(share float64, now time.Time) {
 // collect measures the demand of each token; it lists the tokens in use, and drops and lists the idle ones.
 func (l *Limiter) collect(now time.Time) (mine, gone []Demand) {
 	l.each(func(token uuid.UUID, b *bucket) bool {
-		b.settle(now)
+		b.refillUntil(now)
 		b.measure(now)
 		d := Demand{Company: b.company, Token: token, Milli: int64(b.demand * 1000)}
 		switch {
@@ -166,7 +166,7 @@ func (l *Limiter) apply(mine []Demand, peers Peers, now time.Time) {
 // setShare divides the budget by demand. In this division, every node that sees the token has a demand of at least a
 // twentieth of the refill, so that a node without demand so far can still admit requests.
 func (b *bucket) setShare(mine int64, others Others, now time.Time) {
-	b.settle(now)
+	b.refillUntil(now)
 	before := b.share
 	floor := b.refill * 1000 / 20
 	own := float64(mine) + floor

@@ -41,7 +41,7 @@ func (f *Failures) Check(ip netip.Addr) Decision {
 	if !ok {
 		return Decision{OK: true}
 	}
-	b.settle(now)
+	b.refillUntil(now)
 	d := b.take(1, now)
 	if d.OK {
 		b.tokens++
@@ -59,7 +59,7 @@ func (f *Failures) Fail(ip netip.Addr) Decision {
 		b = &bucket{limit: failureBurst, refill: failureRefill, share: 1, tokens: failureBurst, at: now}
 		f.of.Add(addr, b)
 	}
-	b.settle(now)
+	b.refillUntil(now)
 	return b.take(1, now)
 }
 

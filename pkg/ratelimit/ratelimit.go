@@ -43,7 +43,7 @@ type Limiter struct {
 	bucket [shards]bucketShard
 	gauge  [shards]gaugeShard
 	nodes  atomic.Int64 // last known number of live nodes, including this one
-	nudge  chan struct{}
+	wake   chan struct{}
 
 	mu       sync.Mutex // one exchange at a time
 	syncedAt time.Time
@@ -58,7 +58,7 @@ func New(cfg Config) *Limiter {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	l := &Limiter{cfg: cfg, nudge: make(chan struct{}, 1), syncedAt: cfg.Now()}
+	l := &Limiter{cfg: cfg, wake: make(chan struct{}, 1), syncedAt: cfg.Now()}
 	l.nodes.Store(1)
 	for i := range shards {
 		l.bucket[i].of = map[uuid.UUID]*bucket{}
@@ -138,7 +138,7 @@ func (l *Limiter) bucketOf(shard *bucketShard, p *access.Principal, now time.Tim
 		b = l.newBucket(p, now)
 		shard.of[p.TokenID] = b
 	}
-	b.settle(now)
+	b.refillUntil(now)
 	b.limit, b.refill = float64(p.Rate.Limit), p.Rate.RefillPerSecond
 	return b
 }
@@ -149,7 +149,7 @@ func (l *Limiter) newBucket(p *access.Principal, now time.Time) *bucket {
 	share := 1 / float64(nodes)
 	if nodes > 1 {
 		select {
-		case l.nudge <- struct{}{}:
+		case l.wake <- struct{}{}:
 		default:
 		}
 	}
@@ -159,8 +159,8 @@ func (l *Limiter) newBucket(p *access.Principal, now time.Time) *bucket {
 	}
 }
 
-// settle adds the refill since the last call. If the clock goes back, it adds nothing.
-func (b *bucket) settle(now time.Time) {
+// refillUntil adds the refill since the last call. If the clock goes back, it adds nothing.
+func (b *bucket) refillUntil(now time.Time) {
 	if d := now.Sub(b.at).Seconds(); d > 0 {
 		b.tokens += d * b.refill * b.share
 	}

@@ -106,7 +106,7 @@ func TestOneNodeHasTheWholeBurst(t *testing.T) {
 	}
 	require.Equal(t, 40, through, "until the others have been asked")
 	select {
-	case <-n.nudge:
+	case <-n.wake:
 	default:
 		t.Fatal("a new token must bring an exchange forward")
 	}
