@@ -31,9 +31,7 @@ SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_ve
 FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
 AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 JOIN event_log_heads AS h ON h.bucket = u.b`
-	// For batches of which some events are in the log, which no relay causes: looking for a conflict before each row costs a
-	// record of the write-ahead log and a search of both keys more.
-	sqlInsertMissing = sqlInsertEvents + ` ON CONFLICT DO NOTHING`
+	sqlAlreadyLogged = `SELECT e.id FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i) JOIN events AS e ON e.company_id = u.c AND e.id = u.i`
 	sqlInsertDead    = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
 ON CONFLICT (bucket, pos, id) DO NOTHING`
@@ -59,9 +57,10 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 	slices.SortFunc(all, func(x, y decided) int { return int(x.bucket() - y.bucket()) })
 	ctx, cancel := context.WithTimeout(ctx, maxTurnTime)
 	defer cancel()
-	err := r.settleOnce(ctx, all, sqlInsertEvents)
+	err := r.settleOnce(ctx, all, false)
 	if errors.Is(err, errLogged) {
-		err = r.settleOnce(ctx, all, sqlInsertMissing)
+		// Only events that are published again are in the log already, so the common case does not look for them.
+		err = r.settleOnce(ctx, all, true)
 	}
 	if err != nil {
 		return fmt.Errorf("settle %d outbox buckets, the first %d: %w", len(all), all[0].bucket(), err)
@@ -74,7 +73,7 @@ func (r *Relay) settle(ctx context.Context, batches []*batch) error {
 
 var errLogged = errors.New("some events are in the log")
 
-func (r *Relay) settleOnce(ctx context.Context, all []decided, sqlInsert string) error {
+func (r *Relay) settleOnce(ctx context.Context, all []decided, republished bool) error {
 	now := time.Now().UTC().Truncate(time.Microsecond)
 	return r.db.RunTx(ctx, "outbox.settle", func(ctx context.Context, tx *db.Tx) error {
 		if err := deleteRows(ctx, tx, all); err != nil {
@@ -83,7 +82,12 @@ func (r *Relay) settleOnce(ctx context.Context, all []decided, sqlInsert string)
 		if err := r.cfg.Inject.At(ctx, afterDelete); err != nil {
 			return err
 		}
-		r.appendLog(tx, all, sqlInsert)
+		if republished {
+			if err := readLogged(ctx, tx, all); err != nil {
+				return err
+			}
+		}
+		r.appendLog(tx, all)
 		for _, d := range all {
 			for _, p := range d.batch.poison {
 				if d.gone[p.place()] {
@@ -98,19 +102,28 @@ func (r *Relay) settleOnce(ctx context.Context, all []decided, sqlInsert string)
 
 // decided are the rows of a bucket that Kafka accepted or rejected.
 type decided struct {
-	batch *batch
-	rows  []row          // by position
-	gone  map[place]bool // those that this transaction deleted
+	batch  *batch
+	rows   []row              // by position
+	gone   map[place]bool     // those that this transaction deleted
+	logged map[uuid.UUID]bool // events that are in the log already
+}
+
+// newEvents lists the events whose rows this transaction deleted and that the log does not have yet.
+func (d *decided) newEvents() (events []*row) {
+	for i := range d.rows {
+		if m := &d.rows[i]; m.logged() && d.gone[m.place()] && !d.logged[m.ID] {
+			events = append(events, m)
+		}
+	}
+	return events
 }
 
 func (d *decided) bucket() int32 { return d.batch.view.p.bucket }
 
 // count reports what became of the rows of a bucket.
 func (r *Relay) count(ctx context.Context, d decided) {
-	for i := range d.rows {
-		if d.rows[i].logged() && d.gone[d.rows[i].place()] {
-			r.quota.Add(d.rows[i].Company, len(d.rows[i].Stored), d.rows[i].CreatedAt.Add(r.cfg.EventRetention))
-		}
+	for _, e := range d.newEvents() {
+		r.quota.Add(e.Company, len(e.Stored), e.CreatedAt.Add(r.cfg.EventRetention))
 	}
 	repeated.Add(float64(len(d.rows) - len(d.gone)))
 	for _, p := range d.batch.poison {
@@ -195,19 +208,37 @@ func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 // logged reports whether the row goes into the event log. A damaged one would fail every reader.
 func (m *row) logged() bool { return m.Topic == topics.Events && m.corrupt == nil }
 
+// readLogged finds out which events are in the log already. The locks of the heads keep others from adding them meanwhile.
+func readLogged(ctx context.Context, tx *db.Tx, all []decided) error {
+	for i := range all {
+		var companies, ids []uuid.UUID
+		for _, e := range all[i].newEvents() {
+			companies, ids = append(companies, uuid.UUID(e.Company)), append(ids, e.ID)
+		}
+		rows, err := tx.Query(ctx, sqlAlreadyLogged, companies, ids)
+		if err != nil {
+			return fmt.Errorf("read which events are in the log: %w", err)
+		}
+		found, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+		if err != nil {
+			return fmt.Errorf("read which events are in the log: %w", err)
+		}
+		all[i].logged = make(map[uuid.UUID]bool, len(found))
+		for _, id := range found {
+			all[i].logged[id] = true
+		}
+	}
+	return nil
+}
+
 // appendLog queues the log entries of the events whose rows this transaction deleted.
-func (r *Relay) appendLog(tx *db.Tx, all []decided, sqlInsert string) {
+func (r *Relay) appendLog(tx *db.Tx, all []decided) {
 	var c columns
 	var buckets []int32
 	var counts []int64
 	var inserts []columns
 	for _, d := range all {
-		var events []*row
-		for i := range d.rows {
-			if d.rows[i].logged() && d.gone[d.rows[i].place()] {
-				events = append(events, &d.rows[i])
-			}
-		}
+		events := d.newEvents()
 		if len(events) == 0 {
 			continue
 		}
@@ -227,7 +258,7 @@ func (r *Relay) appendLog(tx *db.Tx, all []decided, sqlInsert string) {
 		inserts = append(inserts, c)
 	}
 	for _, c := range inserts {
-		tx.Queue(sqlInsert, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires).
+		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires).
 			OnConstraint("events_pkey", errLogged).OnConstraint("events_id_key", errLogged)
 	}
 }

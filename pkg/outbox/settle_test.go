@@ -12,7 +12,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
 
-// A batch of which one event is in the log already is settled nevertheless, and the others are logged.
+// A batch of which one event is in the log already, because it is published again, is settled nevertheless, and the others are
+// logged.
 func TestAnEventThatIsInTheLogHoldsNothingUp(t *testing.T) {
 	t.Parallel()
 	g := setup(t)
@@ -29,6 +30,9 @@ VALUES ($1, 1000000, $2, $3, $4, $5, $6, $7, $8, $8::TIMESTAMPTZ + interval '30 
 	require.Equal(t, []string{"1", "2", "4", "5", "3"}, g.logged(c))
 	first, _ := versions(g.records("events"), record)
 	require.Equal(t, []string{"1", "2", "3", "4", "5"}, first)
+	var head int
+	require.NoError(t, g.db.QueryRow(t.Context(), `SELECT n FROM event_log_heads WHERE bucket = $1`, Bucket(c)).Scan(&head))
+	require.Equal(t, 4, head, "the log has no gap for it")
 }
 
 // A settlement lets others go first only while no rows wait for its end.
