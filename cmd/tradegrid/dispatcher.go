@@ -164,6 +164,7 @@ func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts
 	if err != nil {
 		return err
 	}
+	parts = append(parts, r.watchTopics(topics.RoleDispatcher, probe, log))
 	started := func(ops string) { log.InfoContext(ctx, "dispatcher running", "roles", opts.Roles, "ops", ops) }
 	return r.run(ctx, started, parts...)
 }

@@ -69,9 +69,9 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
-		return slices.Concat(outbox.Metrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics())
+		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics())
 	case "dispatcher":
-		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics())
+		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics(), kafka.TopicMetrics())
 	}
 	panic("no role " + role)
 }

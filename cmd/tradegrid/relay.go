@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // RelayCmd publishes the outbox to Kafka.
@@ -77,5 +78,6 @@ func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayCo
 		return err
 	}
 	return r.run(ctx, func(ops string) { log.InfoContext(ctx, "relay running", "node", cfg.Node, "ops", ops) }, relay.Run,
+		r.watchTopics(topics.RoleRelay, client, log),
 		func(ctx context.Context) error { return outbox.ConsumeNudges(ctx, r.broker, relay.Nudge) })
 }

@@ -11,11 +11,13 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kgo"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // role is a running role with its connections and telemetry.
@@ -76,6 +78,19 @@ func serveRole(
 		defer r.db.Close()
 		return work(ctx, log, r)
 	})
+}
+
+// watchTopics makes /readyz, a metric and the log name the missing ones of the topics to which the role has rights.
+func (r *role) watchTopics(name string, client *kgo.Client, log *slog.Logger) (run func(context.Context) error) {
+	var needed []string
+	for _, right := range topics.Rights()[name] {
+		if right.Kind == "topic" {
+			needed = append(needed, right.Name)
+		}
+	}
+	watch := kafka.NewTopicWatch(client, log, needed...)
+	r.tel.Ready("topics", watch.Check)
+	return watch.Run
 }
 
 // run runs the parts until ctx is done or one of them fails. From now on the process is ready: what listens for clients has to
