@@ -28,19 +28,26 @@ func (r *Reconciler) compareCompanies(ctx context.Context, companies []uuid.UUID
 	}
 	reconcilerChecked.Add(float64(len(pairs)))
 	for _, p := range absent {
-		if _, known := r.missing[p]; known || len(r.missing) >= maxMissing {
+		if !r.note(p) {
 			continue
 		}
-		r.missing[p] = r.now()
 		r.cfg.Log.ErrorContext(ctx, "delivery missing", "company_id", p.company, "subscription_id", p.subscription, "event_id", p.eventID, "delivery_id", p.delivery().ID)
 	}
 	reconcilerDifference.Set(float64(len(r.missing)))
 	return nil
 }
 
-// expected lists the deliveries that the routers must have made of the events. Subscriptions and companies that were changed
-// since shortly before an event are left out: the router may have seen either state.
-func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []logged) ([]pair, error) {
+// note remembers a missing delivery; it reports whether it is a new one.
+func (r *Reconciler) note(p pair) bool {
+	if _, known := r.missing[p]; known || len(r.missing) >= maxMissing {
+		return false
+	}
+	r.missing[p] = r.now()
+	return true
+}
+
+// match lists the deliveries that the routers make of the events, by the subscriptions as they are now.
+func (r *Reconciler) match(ctx context.Context, companies []uuid.UUID, events []logged) ([]match.Delivery, error) {
 	subs, err := match.Read(ctx, r.db, companies, r.cfg.Log)
 	if err != nil {
 		return nil, err
@@ -54,6 +61,16 @@ func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events
 		if e := r.decode(&events[i]); e != nil {
 			made = match.Match(e, subs[e.Company], components[e.Company], made)
 		}
+	}
+	return made, nil
+}
+
+// expected lists the deliveries that the routers must have made of the events. Subscriptions and companies that were changed
+// since shortly before an event are left out: the router may have seen either state.
+func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []logged) ([]pair, error) {
+	made, err := r.match(ctx, companies, events)
+	if err != nil {
+		return nil, err
 	}
 	// Read after the subscriptions themselves, so that a change in between shows.
 	ofSubs, err := store.SelectSubscriptionAges(ctx, r.db, companies)

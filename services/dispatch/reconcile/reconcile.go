@@ -4,14 +4,12 @@ package reconcile
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kadm"
-	"github.com/twmb/franz-go/pkg/kerr"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -28,7 +26,7 @@ const (
 	batchSize    = 20               // companies whose events are held in memory at a time
 	maxEvents    = 25               // events of one company
 	maxCompanies = 500              // companies with events
-	lookback     = 2000             // positions per bucket that a new owner looks back
+	lookback     = 2000             // positions per bucket that the first owner looks back
 	settled      = 10 * time.Second // the router may have seen the old state of what was changed less than this before an event
 	keepMissing  = 24 * time.Hour   // how long a missing delivery is reported; longer than deliveries live
 	maxMissing   = 10_000           // missing deliveries that are remembered
@@ -43,19 +41,20 @@ type Config struct {
 }
 
 // Reconciler checks that each event of the log has a delivery, in whatever state, for each subscription that matches it. It
-// finds events that were lost between the outbox and the rows of deliveries, in Kafka or in the router. One process at a
-// time runs it.
+// finds events that were lost between the outbox and the rows of deliveries, in Kafka or in the router. Those that Kafka lost
+// before the routers had them, it publishes again. One process at a time runs it.
 type Reconciler struct {
 	cfg   Config
 	db    *db.DB
 	admin *kadm.Client
 	now   func() time.Time
 
-	in      logRange        // part of the log that is compared next
-	began   bool            // in.low is known
-	until   map[int32]int64 // offsets that the routers must have committed before, by partition; nil = in.high is not known
-	next    uuid.UUID       // the next comparison begins after this company
-	missing map[pair]time.Time
+	progress      *progress      // of the routers, as this step read it
+	republication *republication // nil = none
+	in            logRange       // part of the log that is compared next
+	until         []int64        // offsets that the routers must have committed before, by partition; nil = in is not known
+	next          uuid.UUID      // the next comparison begins after this company
+	missing       map[pair]time.Time
 
 	companies func(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error) // that have subscriptions, in order
 }
@@ -85,80 +84,104 @@ func (p pair) delivery() store.DeliveryKey {
 
 // Reset forgets everything, because another process has taken over.
 func (r *Reconciler) Reset() {
-	r.began, r.until, r.missing = false, nil, nil
+	r.progress, r.republication, r.until, r.missing = nil, nil, nil, nil
 	reconcilerDifference.Set(0)
 }
 
-// Step notes where the log ends, or compares up to there once the routers have processed it.
+// Step looks whether the topic lost events before the routers had them, and publishes those again. Otherwise it notes where
+// the log ends, or compares up to there once the routers have processed it.
 func (r *Reconciler) Step(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
 	defer cancel()
 	if err := r.recheck(ctx); err != nil {
 		return err
 	}
-	if r.until == nil {
-		if err := r.begin(ctx); err != nil {
+	topic, err := r.readTopic(ctx)
+	if err != nil {
+		return err
+	}
+	if err := r.loadProgress(ctx, topic); err != nil {
+		return err
+	}
+	if lost := r.progress.loss(topic); lost != "" {
+		if err := r.startRepublication(ctx, topic, lost); err != nil {
 			return err
 		}
 	}
-	seen, err := r.routed(ctx)
-	if err != nil || !seen {
-		return err
+	if r.progress.lostAt != nil {
+		if finished, err := r.republish(ctx); !finished || err != nil {
+			return err
+		}
+	}
+	if r.until == nil {
+		if topic, err = r.begin(ctx); err != nil {
+			return err
+		}
+	}
+	if !r.routed(topic) {
+		return nil
 	}
 	if err := r.compare(ctx); err != nil {
 		return err
 	}
-	r.in.low, r.until = r.in.high, nil
+	if err := r.store(ctx, progress{topicID: topic.id, offsets: topic.next, heads: r.in.high}); err != nil {
+		return err
+	}
+	r.until, r.republication = nil, nil
 	return nil
 }
 
-// begin reads the ends of the log before the ends of the topic: what is in the log was published before.
-func (r *Reconciler) begin(ctx context.Context) error {
-	high, err := selectHeads(ctx, r.db)
+// loadProgress reads the progress, each time, so that the one of a restored database holds. The first owner of all begins
+// shortly before the end of the log, because nobody knows what was processed before.
+func (r *Reconciler) loadProgress(ctx context.Context, topic topicState) (err error) {
+	if r.progress, err = selectProgress(ctx, r.db, r.cfg.Group); err != nil || r.progress != nil {
+		return err
+	}
+	begin, err := selectHeads(ctx, r.db)
 	if err != nil {
 		return err
 	}
-	ends, err := r.admin.ListEndOffsets(ctx, topics.Events)
-	if err = errors.Join(err, ends.Error()); err != nil {
-		return fmt.Errorf("read ends of topic %s: %w", topics.Events, err)
+	for b := range begin {
+		begin[b] = max(begin[b]-lookback, 0)
 	}
-	r.in.high, r.until = high, map[int32]int64{}
-	if !r.began {
-		r.began, r.in.low = true, high
-		for b := range r.in.low {
-			r.in.low[b] = max(high[b]-lookback, 0)
-		}
+	return r.store(ctx, progress{topicID: topic.id, offsets: topic.next, heads: begin})
+}
+
+// startRepublication stores that events were lost, with the topic as it is now: if this one loses records, too, everything
+// after the progress in the log is published again once more.
+func (r *Reconciler) startRepublication(ctx context.Context, topic topicState, lost string) error {
+	topicLosses.Inc()
+	r.cfg.Log.ErrorContext(ctx, "topic lost records that the routers may not have processed, events without deliveries are published again",
+		"topic", topics.Events, "cause", lost, "processed_at", r.progress.updated)
+	at := r.now().UTC().Truncate(time.Microsecond)
+	r.until, r.republication = nil, nil
+	return r.store(ctx, progress{topicID: topic.id, offsets: topic.next, heads: r.progress.heads, lostAt: &at})
+}
+
+// begin reads the ends of the log before the ends of the topic: what is in the log was published before.
+func (r *Reconciler) begin(ctx context.Context) (topic topicState, err error) {
+	high, err := selectHeads(ctx, r.db)
+	if err != nil {
+		return topic, err
 	}
-	ends.Each(func(o kadm.ListedOffset) { r.until[o.Partition] = o.Offset })
-	return nil
+	if topic, err = r.readTopic(ctx); err != nil {
+		return topic, err
+	}
+	if topic.id != r.progress.topicID {
+		return topic, errors.New("topic " + topics.Events + " was created again while it was read")
+	}
+	r.in, r.until = logRange{low: r.progress.heads, high: high}, topic.ends
+	return topic, nil
 }
 
 // routed reports whether the routers have committed everything up to the noted ends, except for what the topic has lost.
-func (r *Reconciler) routed(ctx context.Context) (bool, error) {
-	committed, err := r.admin.FetchOffsets(ctx, r.cfg.Group)
-	if errors.Is(err, kerr.GroupIDNotFound) {
-		err = nil // no router has run yet
-	}
-	if err = errors.Join(err, committed.Error()); err != nil {
-		return false, fmt.Errorf("read offsets of group %s: %w", r.cfg.Group, err)
-	}
-	starts, err := r.admin.ListStartOffsets(ctx, topics.Events)
-	if err = errors.Join(err, starts.Error()); err != nil {
-		return false, fmt.Errorf("read starts of topic %s: %w", topics.Events, err)
-	}
-	for partition, end := range r.until {
-		at := int64(0)
-		if c, ok := committed.Lookup(topics.Events, partition); ok {
-			at = c.At
-		}
-		if start, ok := starts.Lookup(topics.Events, partition); ok {
-			at = max(at, start.Offset)
-		}
-		if at < end {
-			return false, nil
+func (r *Reconciler) routed(topic topicState) bool {
+	for id, end := range r.until {
+		if topic.next[id] < end {
+			return false
 		}
 	}
-	return true, nil
+	return true
 }
 
 // recheck drops deliveries that are no longer missing.

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -23,14 +24,21 @@ import (
 type audit struct {
 	*dispatchtest.Kit
 	*Reconciler
-	sub uuid.UUID
+	group string
+	sub   uuid.UUID
 }
 
 func newAudit(t *testing.T) *audit {
 	t.Helper()
-	k := dispatchtest.New(t, dbtest.Open(t))
-	cfg := Config{Group: router.Group, Events: dispatchtest.Registry(), Modules: dispatchtest.Modules{}}
-	a := &audit{Kit: k, Reconciler: New(k.DB, kadm.NewClient(k.Client), cfg), sub: k.Subscription()}
+	return auditOf(t, dbtest.Open(t))
+}
+
+func auditOf(t *testing.T, d *db.DB) *audit {
+	t.Helper()
+	k := dispatchtest.New(t, d)
+	group := router.Group + "-" + k.Company.String() // other tests store their progress in the same database
+	cfg := Config{Group: group, Events: dispatchtest.Registry(), Modules: dispatchtest.Modules{}}
+	a := &audit{Kit: k, Reconciler: New(k.DB, kadm.NewClient(k.Client), cfg), group: group, sub: k.Subscription()}
 	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(k.Company)}, nil }
 	k.Set(a.sub, "updated_at = $3", time.Now().Add(-time.Hour))
 	return a
@@ -38,7 +46,7 @@ func newAudit(t *testing.T) *audit {
 
 func (a *audit) router() (stop func()) {
 	a.T.Helper()
-	r, err := router.New(a.DB, dispatchtest.Registry(), dispatchtest.Modules{}, router.Config{Kafka: a.Kafka, Backoff: time.Millisecond})
+	r, err := router.New(a.DB, dispatchtest.Registry(), dispatchtest.Modules{}, router.Config{Kafka: a.Kafka, Group: a.group, Backoff: time.Millisecond})
 	require.NoError(a.T, err)
 	return a.Run(r.Run)
 }

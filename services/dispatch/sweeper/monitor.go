@@ -15,7 +15,7 @@ import (
 
 const (
 	countDeadEvery = 15 * time.Second
-	reconcileEvery = 30 * time.Second
+	reconcileEvery = 10 * time.Second
 )
 
 // monitor measures what one process measures for all.
