@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -110,6 +111,7 @@ func (r *Reconciler) republishSome(ctx context.Context, w *republication) error 
 		if err != nil {
 			return err
 		}
+		slices.SortFunc(active, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) // after is a cursor
 		for _, company := range active {
 			more := func() bool { return w.events < limit && r.now().Before(end) }
 			if err := r.republishCompany(ctx, w, company, &in, more); err != nil || w.after != company {
