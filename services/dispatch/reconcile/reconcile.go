@@ -2,6 +2,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -37,7 +38,8 @@ type Config struct {
 	Group   string // consumer group of the routers
 	Events  *event.Registry
 	Modules match.Modules
-	Log     *slog.Logger // discards by default
+	Every   time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
+	Log     *slog.Logger  // discards by default
 }
 
 // Reconciler checks that each event of the log has a delivery, in whatever state, for each subscription that matches it. It
@@ -53,6 +55,7 @@ type Reconciler struct {
 	republication *republication // nil = none
 	in            logRange       // part of the log that is compared next
 	until         []int64        // offsets that the routers must have committed before, by partition; nil = in is not known
+	compared      time.Time      // when the last comparison ended
 	next          uuid.UUID      // the next comparison begins after this company
 	missing       map[pair]time.Time
 
@@ -64,6 +67,7 @@ func New(d *db.DB, admin *kadm.Client, cfg Config) *Reconciler {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
+	cfg.Every = cmp.Or(cfg.Every, 30*time.Second)
 	r := &Reconciler{cfg: cfg, db: d, admin: admin, now: time.Now}
 	r.companies = func(ctx context.Context, after uuid.UUID) ([]uuid.UUID, error) {
 		return store.SelectSubscribers(ctx, d, after, pageSize)
@@ -84,7 +88,7 @@ func (p pair) delivery() store.DeliveryKey {
 
 // Reset forgets everything, because another process has taken over.
 func (r *Reconciler) Reset() {
-	r.progress, r.republication, r.until, r.missing = nil, nil, nil, nil
+	r.progress, r.republication, r.until, r.missing, r.compared = nil, nil, nil, nil, time.Time{}
 	reconcilerDifference.Set(0)
 }
 
@@ -114,6 +118,9 @@ func (r *Reconciler) Step(ctx context.Context) error {
 		}
 	}
 	if r.until == nil {
+		if r.now().Sub(r.compared) < r.cfg.Every {
+			return nil
+		}
 		if topic, err = r.begin(ctx); err != nil {
 			return err
 		}
@@ -121,13 +128,15 @@ func (r *Reconciler) Step(ctx context.Context) error {
 	if !r.routed(topic) {
 		return nil
 	}
-	if err := r.compare(ctx); err != nil {
-		return err
+	if r.in.low != r.in.high {
+		if err := r.compare(ctx); err != nil {
+			return err
+		}
 	}
 	if err := r.store(ctx, progress{topicID: topic.id, offsets: topic.next, heads: r.in.high}); err != nil {
 		return err
 	}
-	r.until, r.republication = nil, nil
+	r.until, r.republication, r.compared = nil, nil, r.now()
 	return nil
 }
 

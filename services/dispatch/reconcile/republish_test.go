@@ -201,3 +201,23 @@ func TestLoss(t *testing.T) {
 		require.Equal(t, row.lost, p.loss(row.topic) != "", name)
 	}
 }
+
+// Comparisons pause, because they go over all subscribers; the topic is looked at in each step.
+func TestLossIsFoundBetweenComparisons(t *testing.T) {
+	t.Parallel()
+	a := newAudit(t)
+	a.router()
+	e := a.Event("order.created")
+	a.raise(e)
+	a.delivered(e)
+	a.compared()
+	a.cfg.Every = time.Hour
+	before := a.progress.heads
+	a.raise(a.Event("order.created"))
+	require.NoError(t, a.Step(t.Context()))
+	require.Nil(t, a.until)
+	require.Equal(t, before, a.progress.heads)
+	a.loseTopics()
+	require.NoError(t, a.Step(t.Context()))
+	require.NotNil(t, a.progress.lostAt)
+}
