@@ -10,6 +10,8 @@ GOLANGCI    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@
 DEADCODE    := $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 WITHDB      := $(GO) run ./pkg/dbtest/withdb
 PACKAGES    ?= ./...
+# Tests wait for databases, brokers and clocks most of the time, so more packages than processors run at once. `make lint` vets.
+SIDE_BY_SIDE := -vet=off -p $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 2 )))
 SQL_LOG     := bin/sql.log
 BENCH       ?= .
 BENCHTIME   ?= 3s
@@ -36,11 +38,12 @@ demo: build ## the same with an end: place one order, see its webhook arrive, st
 .PHONY: test
 test: ## run all tests against an embedded database and broker
 	@mkdir -p bin && log=$$(mktemp bin/sql.XXXXXX) && trap 'rm -f "$$log"' EXIT && export TRADEGRID_SQL_LOG="$(CURDIR)/$$log" && \
-	  $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "$(PACKAGES)" -- $(TESTFLAGS) $(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
+	  $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "$(PACKAGES)" -- $(SIDE_BY_SIDE) $(TESTFLAGS) $(if $(filter-out -count=%,$(TESTFLAGS) $(PACKAGES:./...=)),, && mv "$$log" $(SQL_LOG))
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
 	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/job/... ./pkg/numbering/..." -- -count=1
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./cmd/tradegrid -- -count=1 -run '^TestEveryResourceLives$$'
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector

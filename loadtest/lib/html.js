@@ -54,17 +54,17 @@ const facts = (all) => table(['', ''], Object.entries(all).map(([k, v]) => row([
 
 // Bars: requests per second, the dark part orders. Curve: p95 of all requests.
 function chart(slices) {
-  const [w, h, left, bottom] = [900, 240, 50, 24];
+  const [w, h, left, bottom] = [900, 240, 90, 24]; // the labels of both axes fit into left
   const most = Math.max(1, ...slices.map((s) => s.requestsPerSecond));
   const slowest = Math.max(1, ...slices.map((s) => s.p95));
   const step = (w - 2 * left) / slices.length;
   const y = (share) => (h - bottom) * (1 - share * 0.9);
   const bar = (s, i, value, opacity) => `<rect x="${left + i * step + 2}" y="${y(value / most)}" width="${step - 4}" height="${h - bottom - y(value / most)}" fill="var(--bar)" opacity="${opacity}"><title>${short(value)}/s</title></rect>`;
-  const points = slices.map((s, i) => `${left + (i + 0.5) * step},${y(s.p95 / slowest)}`).join(' ');
+  const points = slices.flatMap((s, i) => (s.requestsPerSecond > 0 ? [`${left + (i + 0.5) * step},${y(s.p95 / slowest)}`] : [])).join(' ');
   return `<svg viewBox="0 0 ${w} ${h}" role="img" aria-label="requests per second and p95 over time">
 ${slices.map((s, i) => bar(s, i, s.requestsPerSecond, 0.35) + bar(s, i, s.ordersPerSecond, 0.9)).join('')}
 <polyline points="${points}" fill="none" stroke="var(--curve)" stroke-width="2"/>
-<text x="${left - 6}" y="${y(1)}" text-anchor="end">${short(most)}/s</text><text x="${w - left + 6}" y="${y(1)}">${short(slowest)} ms</text>
+<text x="${left - 6}" y="${y(1)}" text-anchor="end">${short(most)}/s</text>${points ? `<text x="${w - left + 6}" y="${y(1)}">${short(slowest)} ms</text>` : ''}
 ${[0, 5, 10, 15].map((i) => `<text x="${left + i * step}" y="${h - 8}">${short(slices[i].from)} s</text>`).join('')}
-</svg><p class="about">Bars: requests per second, the dark part accepted orders. Line: p95 of all requests. Left and right: the highest of each.</p>`;
+</svg><p class="about">Bars: requests per second, the dark part accepted orders. Line: p95 of all requests, where there were any. Left and right: the highest of each.</p>`;
 }

@@ -26,6 +26,7 @@ export const webhooks = {
   repeated: new Gauge('webhooks_repeated'), // second deliveries of one order's creation
   unpromised: new Gauge('webhooks_unpromised'), // creations that no answer told of: the answer was lost
   settled: new Gauge('webhooks_settled_seconds'), // from the end of the load until nothing was missing
+  arrived: new Gauge('webhooks_arrived'), // deliveries, each once
   p50: new Gauge('webhook_p50', true), // from the change to its arrival, ms
   p99: new Gauge('webhook_p99', true),
 };

@@ -1,5 +1,6 @@
 // Turns a short description of the load into k6's options, and knows where in the run one is.
 import exec from 'k6/execution';
+import { inWords } from './rules.js';
 
 export const SLICES = 20; // parts of the run that the summary shows one by one
 const GRACE = 10; // seconds that requests in flight get at the end of a load
@@ -11,6 +12,7 @@ const GRACE = 10; // seconds that requests in flight get at the end of a load
  */
 export function plan({ loads, phases = [], thresholds = {}, samples = [] }) {
   const total = Math.max(...Object.values(loads).map((l) => (l.at || 0) + (l.last || 0)));
+  for (const [metric, rules] of Object.entries(thresholds)) rules.forEach((rule) => inWords(metric, rule)); // fails before the load, not after it
   const scenarios = {};
   for (const [name, l] of Object.entries(loads)) scenarios[name] = executor(l);
   // The last scenario takes every VU of the run once, so that each sends the promises that it still holds.

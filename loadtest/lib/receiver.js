@@ -62,8 +62,11 @@ export function settleReceivers(run, bound) {
       webhooks.refused.add(got.invalid);
       webhooks.duplicates.add(got.duplicates);
       webhooks.settled.add(waited);
-      webhooks.p50.add(got.latencyMs.p50);
-      webhooks.p99.add(got.latencyMs.p99);
+      webhooks.arrived.add(got.latencyMs.count);
+      if (got.latencyMs.count > 0) {
+        webhooks.p50.add(got.latencyMs.p50);
+        webhooks.p99.add(got.latencyMs.p99);
+      }
       if (promises.missing > 0) console.error(`${promises.missing} orders have no ${EVENT} after ${waited.toFixed(0)} s, such as ${promises.missingIds.slice(0, 3).join(', ')}`);
       return;
     }

@@ -2,6 +2,7 @@
 import { BASE, OUT, RECEIVER } from './config.js';
 import { SLICES, always } from './plan.js';
 import { page } from './html.js';
+import { inWords } from './rules.js';
 
 /**
  * summarise makes a scenario's handleSummary. judge gets a reader of the metrics and returns verdicts beyond k6's
@@ -48,11 +49,19 @@ function thresholds(metrics) {
   for (const [name, metric] of Object.entries(metrics)) {
     for (const [rule, t] of Object.entries(metric.thresholds || {})) {
       if (always.includes(rule)) continue;
-      out.push({ rule: `${name}: ${rule}`, value: figure(metric, rule), ok: t.ok });
+      out.push({ rule: inWords(name, rule), value: withUnit(figure(metric, rule, !name.startsWith('webhook_p') || arrived(metrics)), name, rule), ok: t.ok });
     }
   }
   return out;
 }
+
+function withUnit(value, name, rule) {
+  if (value === null) return value;
+  if (rule.startsWith('rate')) return `${short(value * 100)} %`;
+  return rule.startsWith('p(') || name.startsWith('webhook_p') ? `${short(value)} ms` : value;
+}
+
+const arrived = (metrics) => metrics.webhooks_arrived !== undefined && metrics.webhooks_arrived.values.value > 0;
 
 // Rules that nothing was measured for would all be kept.
 function wholeRun(m, state, total) {
@@ -65,8 +74,10 @@ function checks(group) {
   return group.checks.map((c) => ({ rule: `check: ${c.name}`, value: `${c.passes} of ${c.passes + c.fails}`, ok: c.fails === 0 }));
 }
 
-function figure(metric, rule) {
+// k6 shows a percentile of no samples and a gauge that was never set as 0.
+function figure(metric, rule, arrived) {
   const stat = /^[a-z0-9()]+/.exec(rule)[0];
+  if (stat.startsWith('p(') ? metric.values.count === 0 : !arrived) return null;
   const value = metric.values[stat === 'p(50)' ? 'med' : stat];
   if (value === undefined) return metric.values.rate !== undefined ? metric.values.rate : metric.values.value;
   return value;
@@ -94,6 +105,7 @@ function webhooks(m) {
     promised: 'webhooks_promised', missing: 'webhooks_missing', refused: 'webhooks_refused', duplicates: 'webhooks_duplicates', repeated: 'webhooks_repeated',
     unpromised: 'webhooks_unpromised', settledSeconds: 'webhooks_settled_seconds', p50: 'webhook_p50', p99: 'webhook_p99',
   })) out[key] = m.value(name);
+  if (!m.value('webhooks_arrived')) out.p50 = out.p99 = null;
   return out;
 }
 
@@ -130,7 +142,7 @@ function text(r) {
   if (l.cpuSeconds !== null) lines.push(`  processes behind METRICS_URL: ${perOrder(l)}, ${short(l.memoryBytes / 2 ** 20)} MiB of memory at the end`);
   if (r.webhooks) {
     const w = r.webhooks;
-    lines.push(`  webhooks: promised ${short(w.promised)}, missing ${short(w.missing)}, duplicates ${short(w.duplicates)}, from change to arrival p50 ${short(w.p50)} ms, p99 ${short(w.p99)} ms, all there ${short(w.settledSeconds)} s after the load`);
+    lines.push(`  webhooks: promised ${short(w.promised)}, missing ${short(w.missing)}, duplicates ${short(w.duplicates)}, ${w.p50 === null ? 'nothing arrived' : `from change to arrival p50 ${short(w.p50)} ms, p99 ${short(w.p99)} ms`}, all there ${short(w.settledSeconds)} s after the load`);
   } else lines.push('  webhooks: not checked, RECEIVER_URL is not set');
   for (const n of r.notes) lines.push(`  ${n}`);
   if (OUT) lines.push('', `  ${OUT}/summary.html`);
