@@ -124,6 +124,13 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 	params["idle_in_transaction_session_timeout"] = "60000"
 	params["statement_timeout"] = fmt.Sprint(cmp.Or(cfg.StatementTimeout, 30*time.Second).Milliseconds())
 	params["lock_timeout"] = fmt.Sprint(cmp.Or(cfg.LockTimeout, 10*time.Second).Milliseconds())
+	if dialect == PostgreSQL {
+		// A table that was empty at its last VACUUM counts as empty until the next one, and cached plans that scan it whole
+		// remain while it grows. Every statement has an index to use, so none gains by such a plan.
+		params["enable_seqscan"] = "off"
+		// The cost that this setting adds where nothing but a scan is possible would start the JIT compiler.
+		params["jit"] = "off"
+	}
 	m := newMeasure(dialect)
 	switch {
 	case cfg.QueryTracer != nil:

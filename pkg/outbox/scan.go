@@ -17,7 +17,10 @@ import (
 const (
 	sqlProbe = `SELECT u.b FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, low)
 WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u.low)`
-	sqlScan = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
+	// Without IS TRUE, PostgreSQL joins with the whole outbox where it takes that for small. CockroachDB looks up each bucket
+	// as long as it may join.
+	sqlProbePostgreSQL = sqlProbe + ` IS TRUE`
+	sqlScan            = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
 FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
 )
 
@@ -95,7 +98,11 @@ func (r *Relay) probe(ctx context.Context) (missed int, err error) {
 	if len(look.buckets) == 0 {
 		return 0, nil
 	}
-	full, err := read(ctx, r.db, pgx.RowTo[int32], sqlProbe, look.buckets, look.lows)
+	sql := sqlProbe
+	if r.db.Dialect() == db.PostgreSQL {
+		sql = sqlProbePostgreSQL
+	}
+	full, err := read(ctx, r.db, pgx.RowTo[int32], sql, look.buckets, look.lows)
 	if err != nil {
 		return 0, fmt.Errorf("probe outbox: %w", err)
 	}

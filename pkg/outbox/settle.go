@@ -19,9 +19,8 @@ const (
 	// A relay that freezes in the transaction must not block its successor for longer than its lease.
 	sqlBoundIdle = `SET LOCAL idle_in_transaction_session_timeout = 5000`
 	sqlLockHeads = `SELECT bucket FROM event_log_heads WHERE bucket = ANY($1::INT4[]) ORDER BY bucket FOR UPDATE`
-	// The range of positions makes every planner choose the same plan, a scan of that part of the primary key. IS TRUE keeps
-	// PostgreSQL from a join, which its generic plan would make by comparing each row with each pair; it looks up a hash
-	// table instead.
+	// The range of positions bounds the part of the primary key that is scanned. IS TRUE keeps PostgreSQL from a join, which
+	// its generic plan would make by comparing each row with each pair; it looks up a hash table instead.
 	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
 AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`
 	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b`
@@ -159,8 +158,8 @@ type place struct {
 
 func (m *row) place() place { return place{m.Pos, m.ID} }
 
-// deleteRows locks the heads and deletes the rows, in one round trip. Each bucket has a statement of its own, whose plan
-// is certain.
+// deleteRows locks the heads and deletes the rows, in one round trip. Each bucket has a statement of its own, which scans
+// one range of the primary key.
 func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
 	batch := &pgx.Batch{}
 	batch.Queue(sqlBoundIdle)
