@@ -15,10 +15,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
+// The planner of PostgreSQL sees neither the number of ids (because of the inner SELECT) nor more than one row for each
+// (because of LIMIT), so a plan for given arguments never seems cheaper than the cached one, and no order is planned anew.
 const sqlSelectItems = `SELECT p.id, p.sku, p.name, p.unit, p.price, p.cost, p.status, p.has_stock, p.min_order_qty, p.order_step_qty, p.cost_components, p.modifier_groups,
 ARRAY(SELECT s.id FROM products s WHERE s.company_id = p.company_id AND p.is_bundle AND NOT p.has_stock AND s.id = ANY(p.component_ids) AND s.has_stock),
 ` + sqlHasVariants + `
-FROM products p WHERE p.company_id = $1 AND p.id = ANY($2::UUID[])`
+FROM unnest((SELECT $2::UUID[])) AS u(id) CROSS JOIN LATERAL (
+SELECT id, company_id, sku, name, unit, price, cost, status, has_stock, min_order_qty, order_step_qty, cost_components, modifier_groups, is_bundle, component_ids
+FROM products WHERE products.company_id = $1 AND products.id = u.id LIMIT 1) AS p`
 
 // sqlHasVariants tells whether the product p has active variants.
 const sqlHasVariants = `EXISTS (SELECT 1 FROM product_variants v WHERE v.company_id = p.company_id AND v.product_id = p.id AND v.status = 'active')`
@@ -31,7 +35,9 @@ func (s *Service) OrderItems(ctx context.Context, q db.Querier, company tenant.I
 	var ids, variantIDs []uuid.UUID
 	for _, r := range refs {
 		if r.Kind == trade.KindProduct {
-			ids = append(ids, r.ID)
+			if !slices.Contains(ids, r.ID) {
+				ids = append(ids, r.ID)
+			}
 			if r.Variant != uuid.Nil {
 				variantIDs = append(variantIDs, r.Variant)
 			}

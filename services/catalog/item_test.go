@@ -2,6 +2,7 @@ package catalog_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/google/uuid"
@@ -84,6 +85,42 @@ func TestOrderItems(t *testing.T) {
 	foreign, err := s.OrderItems(t.Context(), d, other.Principal.Company, []trade.ItemRef{ref(stocked.ID)})
 	require.NoError(t, err)
 	require.Empty(t, foreign)
+}
+
+// The items of an order are read by a cached plan, also for a company with fewer products than others.
+func TestOrderItemsAreNotPlannedAnew(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	if d.Dialect() != db.PostgreSQL {
+		t.Skip("CockroachDB has no pg_prepared_statements with counts of plans")
+	}
+	s := catalog.New(config(d))
+	server := apitest.New(t, d, s.Register)
+	large, small := server.Company(), server.Company()
+	product := func(c *apitest.Client, name string) uuid.UUID {
+		p, err := write(t, d, func(ctx context.Context, tx *db.Tx) (catalog.Product, error) {
+			return s.CreateProduct(ctx, tx, access.Caller{Principal: c.Principal}, catalog.ProductInput{ProductFields: catalog.ProductFields{Name: name, Price: 1}})
+		})
+		require.NoError(t, err)
+		return p.ID
+	}
+	for i := range 20 {
+		product(large, fmt.Sprint("Product ", i))
+	}
+	ref := trade.ItemRef{Kind: trade.KindProduct, ID: product(small, "Product")}
+	_, err := d.Exec(t.Context(), "ANALYZE products")
+	require.NoError(t, err)
+	pooled, err := d.Pool().Acquire(t.Context())
+	require.NoError(t, err)
+	defer pooled.Release()
+	for range 8 {
+		items, err := s.OrderItems(t.Context(), pooled.Conn(), small.Principal.Company, []trade.ItemRef{ref})
+		require.NoError(t, err)
+		require.Len(t, items, 1)
+	}
+	var cached, anew int
+	require.NoError(t, pooled.QueryRow(t.Context(), `SELECT generic_plans, custom_plans FROM pg_prepared_statements WHERE statement LIKE 'SELECT p.id, p.sku%'`).Scan(&cached, &anew))
+	require.Equal(t, []int{3, 5}, []int{cached, anew}, "PostgreSQL compares after five runs")
 }
 
 func TestUnits(t *testing.T) {
