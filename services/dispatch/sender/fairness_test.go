@@ -172,3 +172,19 @@ func TestPutOffToTheTurnAtASlowReceiver(t *testing.T) {
 	_, full := r.add(company, sub, "host")
 	require.True(t, full, "a queue of a slow receiver is no longer than its requests at a time")
 }
+
+// After a start no receiver is known. Those of a shared host that hang must not hold all of its slots until their first attempts
+// time out.
+func TestNewReceiversThatHangLeaveSlotsAtTheirHost(t *testing.T) {
+	t.Parallel()
+	var loads []*load
+	for range 10 {
+		loads = append(loads, &load{receivers: 1, every: 100 * time.Millisecond, took: always(10 * time.Second)})
+	}
+	healthy := &load{receivers: 10, every: 100 * time.Millisecond, took: always(5 * time.Millisecond)}
+	simulate(t, 11*time.Second, append(loads, healthy)...)
+	require.Zero(t, healthy.overdue)
+	require.Len(t, healthy.begun, 10)
+	require.LessOrEqual(t, healthy.percentile(50), 5*time.Millisecond)
+	require.LessOrEqual(t, healthy.percentile(99), 100*time.Millisecond)
+}

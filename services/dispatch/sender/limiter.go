@@ -21,14 +21,15 @@ const (
 // limiter limits the concurrent requests of several lanes. Slow lanes together get less than half of the slots, so that the
 // others do not wait for them.
 type limiter struct {
-	limit     int
-	slowLimit int
-	cautious  bool // lanes of unknown speed count as slow, too
+	limit        int
+	slowLimit    int
+	unknownLimit int  // of lanes that are slow or of unknown speed, together; 0 = no limit of its own
+	cautious     bool // lanes of unknown speed count as slow, too
 
-	used, slow int
-	lanes      int           // that refer to it
-	waiting    [2]roundRobin // lanes that are not slow; slow lanes
-	slowNext   bool          // slow lanes are next
+	used, slow, unknown int
+	lanes               int           // that refer to it
+	waiting             [3]roundRobin // by speed; one that counts as slow waits with the slow ones
+	turn                speed         // of the queue that is next
 
 	progress time.Time // when something began or ended last, while jobs run
 }
@@ -43,7 +44,23 @@ func minority(limit int) int { return max(1, (limit-1)/2) }
 func (l *limiter) isSlow(v speed) bool { return v == slow || (v == unknown && l.cautious) }
 
 func (l *limiter) full(v speed) bool {
-	return l.used >= l.limit || (l.isSlow(v) && l.slow >= l.slowLimit)
+	switch {
+	case l.used >= l.limit:
+		return true
+	case l.isSlow(v):
+		return l.slow >= l.slowLimit
+	}
+	return v == unknown && l.unknownLimit > 0 && l.slow+l.unknown >= l.unknownLimit
+}
+
+// count adds to the jobs that count as of that speed.
+func (l *limiter) count(v speed, n int) {
+	switch {
+	case l.isSlow(v):
+		l.slow += n
+	case v == unknown:
+		l.unknown += n
+	}
 }
 
 // take uses a slot.
@@ -52,25 +69,20 @@ func (l *limiter) take(v speed, now time.Time) {
 		l.progress = now
 	}
 	l.used++
-	if l.isSlow(v) {
-		l.slow++
-	}
+	l.count(v, 1)
 }
 
 // release gives a slot back.
 func (l *limiter) release(v speed, now time.Time) {
 	l.used--
-	if l.isSlow(v) {
-		l.slow--
-	}
+	l.count(v, -1)
 	l.progress = now
 }
 
 // slowed counts a job as slow that began otherwise.
 func (l *limiter) slowed(was speed) {
-	if !l.isSlow(was) {
-		l.slow++
-	}
+	l.count(was, -1)
+	l.count(slow, 1)
 }
 
 // stuck reports whether no slot is free and none has been released for a while.
@@ -81,25 +93,26 @@ func (l *limiter) stuck(v speed, now time.Time) bool {
 // wait adds a lane to the queue for a slot.
 func (l *limiter) wait(lane *lane) {
 	lane.waitingOn = l
-	l.queue(l.isSlow(lane.speed())).push(lane)
+	l.queue(lane.speed()).push(lane)
 }
 
 // leave removes a lane from the queue.
 func (l *limiter) leave(lane *lane) {
 	lane.waitingOn = nil
-	l.waiting[0].remove(lane)
-	l.waiting[1].remove(lane)
+	for v := range l.waiting {
+		l.waiting[v].remove(lane)
+	}
 }
 
-// next removes the lane that gets a free slot from the queue; nil without one. Slow lanes and others alternate.
+// next removes the lane that gets a free slot from the queue; nil without one. The queues take turns.
 func (l *limiter) next() *lane {
 	for range len(l.waiting) {
-		isSlow := l.slowNext
-		l.slowNext = !isSlow
-		if l.used >= l.limit || (isSlow && l.slow >= l.slowLimit) {
+		v := l.turn
+		l.turn = (v + 1) % speed(len(l.waiting))
+		if l.full(v) {
 			continue
 		}
-		if next := l.queue(isSlow).pop(); next != nil {
+		if next := l.waiting[v].pop(); next != nil {
 			next.waitingOn = nil
 			return next
 		}
@@ -107,11 +120,11 @@ func (l *limiter) next() *lane {
 	return nil
 }
 
-func (l *limiter) queue(isSlow bool) *roundRobin {
-	if isSlow {
-		return &l.waiting[1]
+func (l *limiter) queue(v speed) *roundRobin {
+	if l.isSlow(v) {
+		return &l.waiting[slow]
 	}
-	return &l.waiting[0]
+	return &l.waiting[v]
 }
 
 // roundRobin is a queue of lanes in which companies take turns, and the lanes of a company take turns: a company with many
@@ -171,7 +184,8 @@ func (t *roundRobin) remove(l *lane) {
 	}
 }
 
-// host limits the concurrent requests to one host. A company gets at most three quarters of them, so that it never has all.
+// host limits the concurrent requests to one host. A company gets at most three quarters of them, so that it never has all, and
+// so do the lanes that are slow or may turn out to be: a fast receiver always finds a slot.
 type host struct {
 	limiter
 	name   string
@@ -179,7 +193,9 @@ type host struct {
 }
 
 func newHost(name string, limit int) *host {
-	return &host{limiter: newLimiter(limit), name: name, shares: map[tenant.ID]*limiter{}}
+	h := &host{name: name, shares: map[tenant.ID]*limiter{}}
+	h.setLimit(limit)
+	return h
 }
 
 func (h *host) share(company tenant.ID) *limiter {
@@ -193,12 +209,13 @@ func (h *host) share(company tenant.ID) *limiter {
 }
 
 func (h *host) limitShare(share *limiter) {
-	share.limit, share.slowLimit = h.limit-h.limit/4, h.slowLimit
+	share.limit, share.slowLimit = h.unknownLimit, h.slowLimit
 }
 
 // setLimit changes the limits of the host and of the shares.
 func (h *host) setLimit(limit int) {
 	h.limiter.setLimit(limit)
+	h.unknownLimit = limit - limit/4
 	for _, share := range h.shares {
 		h.limitShare(share)
 	}

@@ -171,9 +171,10 @@ func (s *scheduler) next(l *lane) *job {
 	return j
 }
 
-// perReceiver is smaller for failing receivers while slots are scarce, so that they leave slots to healthy ones.
+// perReceiver is smaller for failing receivers while slots are scarce, so that they leave slots to healthy ones, and until the
+// first attempt has ended, which tells whether the receiver hangs.
 func (s *scheduler) perReceiver(l *lane) int {
-	if l.failures > 0 && s.total.used*2 > s.total.limit {
+	if l.average == 0 || (l.failures > 0 && s.total.used*2 > s.total.limit) {
 		return 1
 	}
 	return s.cfg.PerReceiver
