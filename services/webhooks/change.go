@@ -75,7 +75,7 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 }
 
 // UpdateSubscription changes a subscription. Its receiver keeps seeing what the token that made it could read, so sending
-// that elsewhere takes a token that can read as much.
+// that elsewhere, or choosing what is sent, takes a token that can read as much.
 func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[SubscriptionFields]) (Subscription, error) {
 	if err := s.checkPatch(&in); err != nil {
 		return Subscription{}, err
@@ -90,13 +90,13 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 		if in.Sent(&in.Value.IsActive) {
 			v.setActive(in.Value.IsActive, jsontype.At(tx.Now()))
 		}
-		moved := v.URL != before.URL
-		if moved {
-			if err := mayRead(by, before, "change its url"); err != nil {
+		moved, chosen := v.URL != before.URL, !slices.Equal(v.Events, before.Events)
+		if moved || chosen || !record.Same(v.Filter, before.Filter) {
+			if err := mayRead(by, before, "change its url, events or filter"); err != nil {
 				return err
 			}
 		}
-		if moved || !slices.Equal(v.Events, before.Events) {
+		if moved || chosen {
 			return checkAgainstOthers(ctx, tx, *v, false)
 		}
 		return nil

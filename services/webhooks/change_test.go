@@ -196,6 +196,11 @@ func TestScopesOfSubscriptions(t *testing.T) {
 	require.True(t, access.Scopes(scopesOf(made["id"])).Allows("orders", false), "the form that the router asks")
 
 	narrow.Do(t, "PATCH", subscriptions+"/"+made["id"].(string), `{"url":"`+hook+`/other"}`).OK(200)
+	for _, body := range []string{`{"events":["order.created"]}`, `{"filter":{"data.channel":"manual"}}`} {
+		narrow.Do(t, "PATCH", subscriptions+"/"+wide, body).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
+		narrow.Do(t, "PATCH", subscriptions+"/"+made["id"].(string), body).OK(200)
+	}
+	narrow.Do(t, "PATCH", subscriptions+"/"+wide, `{"name":"Other","events":["*"],"filter":null}`).OK(200) // what is sent stays
 	got := narrow.Do(t, "PATCH", subscriptions+"/"+wide, `{"url":"https://elsewhere.example.com/"}`).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
 	require.Equal(t, map[string]any{"scopes": []any{"*:read"}}, got["meta"])
 	narrow.Do(t, "PATCH", subscriptions+"/"+wide, `{"name":"renamed"}`).OK(200)
