@@ -80,10 +80,11 @@ func pathRetries() []*Panel {
 		graph("Waiting on delay lines", number, "Records that are held until they are due.", query{"{{line}}", `sum by (line) (tradegrid_delay_depth{ALL})`}).stacked(),
 		graph("Delay lines: late by", seconds, "How long after its due time a record leaves its line.", quantile(.99, "tradegrid_delay_late_seconds", "", "line")).
 			bad(30).runbook("TradegridDelayLinesLate"),
-		graph("Sweeper", perSecond, "Deliveries that nothing moved any more: put in again, taken from dead workers, closed.",
+		graph("Sweeper", perSecond, "Deliveries that nothing moved any more: put in again, taken from dead workers, closed; and those sent because their receiver is back.",
 			query{"put in again: {{cause}}", `sum by (cause) (rate(tradegrid_sweeper_reinjected_total{ALL}[$__rate_interval]))`},
 			query{"released", `sum(rate(tradegrid_sweeper_released_total{ALL}[$__rate_interval]))`},
-			query{"expired", `sum(rate(tradegrid_sweeper_expired_total{ALL}[$__rate_interval]))`}),
+			query{"expired", `sum(rate(tradegrid_sweeper_expired_total{ALL}[$__rate_interval]))`},
+			query{"receiver is back: {{cause}}", `sum by (cause) (rate(tradegrid_sweeper_recovered_total{ALL}[$__rate_interval]))`}),
 		graph("Sweeper: time of a pass", seconds, "One pass over the open deliveries.", quantiles("tradegrid_sweeper_pass_seconds", "")...).runbook("TradegridSweeperSilent"),
 		graph("Dead letters", perSecond, "By topic and reason.", rate("tradegrid_dlq_total", "topic", "reason")).runbook("TradegridDeadLettersRise", "TradegridEventsDead"),
 		graph("Records in dead letter topics", number, "They stay for 30 days unless somebody replays or deletes them.", query{"{{topic}}", `max by (topic) (tradegrid_dlq_depth{ALL})`}),
