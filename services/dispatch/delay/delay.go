@@ -86,8 +86,9 @@ func (d *Forwarder) Run(ctx context.Context) error {
 // where that one stopped.
 func (d *Forwarder) formerGroup(topic string) string { return d.cfg.Group + "-" + topic }
 
-// fetchWait is how long the brokers hold an empty fetch. New records end it, but a partition whose window was full joins the
-// next one, so it is short for short delays. Idle topics cost the less the longer it is.
+// fetchWait is how long a broker may wait before it answers a fetch that has no records. New records end the wait, but a partition
+// that was paused because its window was full is only part of the next fetch, so the wait is short for short delays. A longer wait
+// makes idle topics cheaper.
 func fetchWait(line time.Duration) time.Duration {
 	return min(max(line/5, 500*time.Millisecond), 5*time.Second)
 }
@@ -112,9 +113,9 @@ type lookahead struct {
 	line *delayTopic
 	wake chan struct{} // another record is due first
 
-	mu    sync.Mutex
-	queue dueHeap
-	over  bool
+	mu     sync.Mutex
+	queue  dueHeap
+	closed bool
 }
 
 // add takes a record from the partition.
@@ -175,7 +176,7 @@ func (l *delayTopic) deadLetter(ctx context.Context, rec *kafka.Record, cause er
 func (p *lookahead) push(w waiting) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.over {
+	if p.closed {
 		w.rec.Drop()
 		return
 	}
@@ -250,7 +251,7 @@ func (p *lookahead) close(stopping <-chan struct{}) {
 	p.line.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.over = true
+	p.closed = true
 	for _, w := range p.queue {
 		w.rec.Drop()
 	}

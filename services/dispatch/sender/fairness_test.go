@@ -71,7 +71,7 @@ func simulate(t *testing.T, lasts time.Duration, loads ...*load) {
 				continue
 			}
 			for _, sub := range subs[i] {
-				require.Nil(t, r.heldUp(r.job(companies[i], sub)), "work for all is held up at %v", at)
+				require.Nil(t, r.backpressure(r.job(companies[i], sub)), "work for all is held up at %v", at)
 				run, full := r.add(companies[i], sub, "shared.example")
 				if full {
 					l.overdue++

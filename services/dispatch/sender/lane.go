@@ -108,8 +108,8 @@ func (l *lane) unhealthy(now time.Time) bool {
 	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
 }
 
-// room is how much may be queued: about as much as the receiver can take within the longest wait.
-func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
+// queueLimit is how much may be queued: about as much as the receiver can take within the longest wait.
+func (l *lane) queueLimit(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
 	case l.interval > 0 && l.speed() == slow:
 		return min(max(int(cfg.Wait/l.interval), cfg.PerReceiver), cfg.Queue), cfg.QueueBytes
@@ -123,8 +123,8 @@ func (l *lane) room(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
 }
 
-// maxHold is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.
-const maxHold = 4 * time.Second
+// maxPartitionDelay is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.
+const maxPartitionDelay = 4 * time.Second
 
 // maxReserved is how far ahead parked deliveries of a slow receiver get a turn. Others are parked in the database, because
 // retrying them in the meantime would cost more than it gains.

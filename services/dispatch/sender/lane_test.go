@@ -286,22 +286,22 @@ func TestBacklogIsBoundedByWhatGetsDone(t *testing.T) {
 	r := newTestScheduler(LaneConfig{})
 	company := tenant.NewID()
 	for range minBacklog {
-		require.Nil(t, r.heldUp(r.job(company, uuid.New())))
+		require.Nil(t, r.backpressure(r.job(company, uuid.New())))
 		r.add(company, uuid.New(), "host")
 	}
-	more := r.heldUp(r.job(company, uuid.New()))
+	more := r.backpressure(r.job(company, uuid.New()))
 	require.NotNil(t, more)
 	r.measure(100 * time.Millisecond)
 	for range minority(16) { // as many as run do not wait
-		require.Nil(t, r.heldUp(r.job(company, uuid.New())))
+		require.Nil(t, r.backpressure(r.job(company, uuid.New())))
 		r.add(company, uuid.New(), "host")
 	}
-	more = r.heldUp(r.job(company, uuid.New()))
+	more = r.backpressure(r.job(company, uuid.New()))
 	require.NotNil(t, more, "nothing has moved")
 	r.clock = r.clock.Add(2 * time.Second)
 	r.measure(100 * time.Millisecond)
 	<-more
-	require.Nil(t, r.heldUp(r.job(company, uuid.New())), "a host that takes nothing must not hold up the others")
+	require.Nil(t, r.backpressure(r.job(company, uuid.New())), "a host that takes nothing must not hold up the others")
 }
 
 // A healthy receiver's full queue is waited for, while it is worked off and for a moment only; others are not held up by it.
@@ -312,7 +312,7 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 	first, _ := r.add(company, sub, "host")
 	running := append(first, fill(r, company, sub)...)
 	next := r.job(company, sub)
-	require.Nil(t, r.heldUp(next), "nothing is known of it yet: it is parked")
+	require.Nil(t, r.backpressure(next), "nothing is known of it yet: it is parked")
 	work := func(took time.Duration, perTick int) {
 		for range 10 {
 			r.clock = r.clock.Add(100 * time.Millisecond)
@@ -325,26 +325,26 @@ func TestFullQueueOfAHealthyReceiverIsWaitedFor(t *testing.T) {
 	}
 	work(time.Millisecond, 100)
 	next = r.job(company, sub)
-	more := r.heldUp(next)
+	more := r.backpressure(next)
 	require.NotNil(t, more)
-	require.Nil(t, r.heldUp(r.job(tenant.NewID(), uuid.New())), "another receiver has room")
+	require.Nil(t, r.backpressure(r.job(tenant.NewID(), uuid.New())), "another receiver has room")
 	running = append(running[1:], r.end(running[0], time.Millisecond, false)...)
 	r.measure(100 * time.Millisecond)
 	<-more
-	require.Nil(t, r.heldUp(next), "there is room")
+	require.Nil(t, r.backpressure(next), "there is room")
 	r.from.checking.Add(1)
-	require.NotNil(t, r.heldUp(next), "the room is for one that is looked up first")
+	require.NotNil(t, r.backpressure(next), "the room is for one that is looked up first")
 	r.from.checking.Add(-1)
 
 	fill(r, company, sub)
-	require.NotNil(t, r.heldUp(next))
-	for began := r.clock; r.clock.Sub(began) <= maxHold; {
+	require.NotNil(t, r.backpressure(next))
+	for began := r.clock; r.clock.Sub(began) <= maxPartitionDelay; {
 		work(time.Millisecond, 100)
 	}
-	require.NotNil(t, r.heldUp(r.job(company, sub)))
-	require.Nil(t, r.heldUp(next), "it has held up its partition for long enough")
+	require.NotNil(t, r.backpressure(r.job(company, sub)))
+	require.Nil(t, r.backpressure(next), "it has held up its partition for long enough")
 	work(time.Millisecond, 10)
-	require.Nil(t, r.heldUp(r.job(company, sub)), "a thousand at a hundred a second take too long")
+	require.Nil(t, r.backpressure(r.job(company, sub)), "a thousand at a hundred a second take too long")
 }
 
 // A queue may also be full by the size of its deliveries.
@@ -363,9 +363,9 @@ func TestQueueFullOfBytesIsWaitedFor(t *testing.T) {
 		r.measure(100 * time.Millisecond)
 	}
 	require.Len(t, r.lanes[webhook.SubscriptionKey{Company: company, ID: sub}].queue, 10)
-	require.NotNil(t, r.heldUp(r.job(company, sub)))
+	require.NotNil(t, r.backpressure(r.job(company, sub)))
 	r.end(running[0], time.Millisecond, false)
-	require.Nil(t, r.heldUp(r.job(company, sub)))
+	require.Nil(t, r.backpressure(r.job(company, sub)))
 }
 
 // Whoever waits for a full queue goes on, also when all the jobs that were to fill it are dropped as repeats.
@@ -384,13 +384,13 @@ func TestWaitForAFullQueueEnds(t *testing.T) {
 	r.lanes[webhook.SubscriptionKey{Company: company, ID: sub}].rate = 1000
 	<-r.awake
 	r.from.checking.Add(100)
-	more := r.heldUp(r.job(company, sub))
+	more := r.backpressure(r.job(company, sub))
 	require.NotNil(t, more)
 	<-r.awake
 	r.from.checking.Add(-100)
 	r.measure(100 * time.Millisecond)
 	<-more
-	require.Nil(t, r.heldUp(r.job(company, sub)))
+	require.Nil(t, r.backpressure(r.job(company, sub)))
 }
 
 // fill adds jobs of a receiver until its queue is full, and returns those that start.

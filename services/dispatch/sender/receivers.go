@@ -229,7 +229,7 @@ func (c *ReceiverCache) Watch(ctx context.Context, cfg kafka.Config) error {
 		key, err := webhook.ParseSubscriptionKey(r.Key)
 		if err != nil {
 			if cfg.Log != nil {
-				cfg.Log.WarnContext(ctx, "announced subscription not understood", "error", err)
+				cfg.Log.WarnContext(ctx, "subscription change decode failed", "error", err)
 			}
 			return
 		}

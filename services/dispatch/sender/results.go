@@ -45,13 +45,13 @@ type results struct {
 	log *slog.Logger
 	now func() time.Time
 
-	mu       sync.Mutex
-	queue    []*result
-	breakers map[webhook.SubscriptionKey]store.Breaker
-	room     chan struct{} // nil while there is room; closed when there is room again
-	wake     chan struct{}
-	full     chan struct{}
-	moved    bool // another process may have written histories
+	mu        sync.Mutex
+	queue     []*result
+	breakers  map[webhook.SubscriptionKey]store.Breaker
+	unblocked chan struct{} // nil below the limit; closed when enough results are stored
+	wake      chan struct{}
+	full      chan struct{}
+	moved     bool // another process may have written histories
 
 	// Only the writing goroutine touches the rest.
 	seqs map[webhook.SubscriptionKey]int64     // last number in a subscription's history
@@ -76,8 +76,8 @@ func (r *results) add(res *result) {
 	r.mu.Lock()
 	r.queue = append(r.queue, res)
 	n := len(r.queue)
-	if n >= r.cfg.Limit && r.room == nil {
-		r.room = make(chan struct{})
+	if n >= r.cfg.Limit && r.unblocked == nil {
+		r.unblocked = make(chan struct{})
 	}
 	r.mu.Unlock()
 	if n == 1 {
@@ -106,11 +106,11 @@ func signal(ch chan struct{}) {
 	}
 }
 
-// blocked is nil while there is room, otherwise closed when there is room again.
+// blocked is nil below the limit of buffered results, otherwise closed when enough of them are stored.
 func (r *results) blocked() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.room
+	return r.unblocked
 }
 
 // run writes until ctx is done, then what is left if the database is available.
@@ -191,9 +191,9 @@ func (r *results) take() ([]*result, map[webhook.SubscriptionKey]store.Breaker) 
 	if r.queue = r.queue[n:]; len(r.queue) == 0 {
 		r.queue = nil
 	}
-	if r.room != nil && len(r.queue) < r.cfg.Limit/2 {
-		close(r.room)
-		r.room = nil
+	if r.unblocked != nil && len(r.queue) < r.cfg.Limit/2 {
+		close(r.unblocked)
+		r.unblocked = nil
 	}
 	resultsBuffered.Set(float64(len(r.queue)))
 	return batch, changes
@@ -361,17 +361,17 @@ func (r *results) lastTimes(batch []*result) *lastRows {
 	return c
 }
 
-func (c *lastRows) add(key webhook.SubscriptionKey, t, told lastTimes) {
+func (c *lastRows) add(key webhook.SubscriptionKey, t, stored lastTimes) {
 	var success, failure *time.Time
-	if t.success.Sub(told.success) >= time.Second {
-		success, told.success = &t.success, t.success
+	if t.success.Sub(stored.success) >= time.Second {
+		success, stored.success = &t.success, t.success
 	}
-	if t.failure.Sub(told.failure) >= time.Second {
-		failure, told.failure = &t.failure, t.failure
+	if t.failure.Sub(stored.failure) >= time.Second {
+		failure, stored.failure = &t.failure, t.failure
 	}
 	if success == nil && failure == nil {
 		return
 	}
 	c.rows = append(c.rows, store.LastTimes{Key: key, Success: success, Failure: failure})
-	c.times = append(c.times, told)
+	c.times = append(c.times, stored)
 }

@@ -50,7 +50,7 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 		l.parked--
 	}
 	size := int64(len(j.msg.Body))
-	if jobs, bytes := l.room(&s.cfg, now); len(l.queue) >= jobs || (len(l.queue) > 0 && l.bytes+size > bytes) {
+	if jobs, bytes := l.queueLimit(&s.cfg, now); len(l.queue) >= jobs || (len(l.queue) > 0 && l.bytes+size > bytes) {
 		return nil, created, true
 	}
 	if len(l.queue) == 0 {
@@ -65,12 +65,12 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	if !l.unhealthy(now) {
 		s.allowed--
 	}
-	s.stir()
-	return s.pump(l, nil), created, false
+	s.keepMeasuring()
+	return s.startJobs(l, nil), created, false
 }
 
-// stir has measure called regularly until it reports idle again.
-func (s *scheduler) stir() {
+// keepMeasuring has measure called regularly until it reports idle again.
+func (s *scheduler) keepMeasuring() {
 	if !s.busy {
 		s.busy = true
 		signal(s.awake)
@@ -110,15 +110,15 @@ func smoothRate(average float64, ended int, since time.Duration) float64 {
 	return average + (float64(ended)/since.Seconds()-average)/4
 }
 
-// heldUp is nil when a job may be queued now, otherwise closed when that may have changed.
-func (s *scheduler) heldUp(j *job) <-chan struct{} {
+// backpressure is nil when a job may be queued now, otherwise closed when that may have changed.
+func (s *scheduler) backpressure(j *job) <-chan struct{} {
 	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.allowed > 0 && !s.soonFree(j, now) {
 		return nil
 	}
-	s.stir() // to close it: jobs that are looked up first may all turn out to be repeats
+	s.keepMeasuring() // measure closes the channel, also when all jobs that are being looked up turn out to be repeats
 	return s.more
 }
 
@@ -126,17 +126,17 @@ func (s *scheduler) heldUp(j *job) <-chan struct{} {
 // to wait for that costs less than to park the job. The others of its partition wait with it, so it may not take long.
 func (s *scheduler) soonFree(j *job, now time.Time) bool {
 	l, ok := s.lanes[j.key()]
-	if !ok || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxHold {
+	if !ok || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
 		return false
 	}
-	jobs, bytes := l.room(&s.cfg, now)
+	jobs, bytes := l.queueLimit(&s.cfg, now)
 	ahead := len(l.queue) + int(j.from.checking.Load())
 	full := ahead >= jobs || (len(l.queue) > 0 && l.bytes+int64(len(j.msg.Body)) > bytes)
 	return full && float64(ahead) <= l.rate*s.cfg.Wait.Seconds()/2
 }
 
-// pump starts jobs of a lane up to its limits.
-func (s *scheduler) pump(l *lane, run []*job) []*job {
+// startJobs starts jobs of a lane up to its limits.
+func (s *scheduler) startJobs(l *lane, run []*job) []*job {
 	for {
 		j := s.next(l)
 		if j == nil {
@@ -214,7 +214,7 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	for _, lim := range j.slots {
 		run = s.wake(lim, run)
 	}
-	return s.pump(l, run)
+	return s.startJobs(l, run)
 }
 
 // wake starts jobs of waiting lanes, one each in turn, while there are slots.
@@ -273,7 +273,7 @@ func (s *scheduler) setLimits(cfg LaneConfig) (run []*job) {
 	}
 	run = s.wake(&s.total, run)
 	for l := range s.backlog {
-		run = s.pump(l, run)
+		run = s.startJobs(l, run)
 	}
 	return run
 }

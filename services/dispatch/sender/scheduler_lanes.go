@@ -27,7 +27,7 @@ func (s *scheduler) ready(l *lane, host string, b *breaker) (run []*job, ok bool
 	}
 	l.ready, l.breaker = true, b
 	s.setHost(l, host)
-	return s.pump(l, nil), true
+	return s.startJobs(l, nil), true
 }
 
 // rehost moves a lane whose receiver has another host now.

@@ -139,9 +139,9 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 		return
 	}
 	j := &job{rec: rec, msg: msg, from: s.assignment(rec)}
-	for room := s.blocked(j); room != nil; room = s.blocked(j) {
+	for unblocked := s.blocked(j); unblocked != nil; unblocked = s.blocked(j) {
 		select {
-		case <-room:
+		case <-unblocked:
 		case <-rec.Stopping():
 			rec.Drop()
 			return
@@ -162,15 +162,15 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 
 // blocked is nil while the sender can take a job, otherwise closed when that may have changed.
 func (s *Sender) blocked(j *job) <-chan struct{} {
-	if room := s.results.blocked(); room != nil {
-		return room
+	if unblocked := s.results.blocked(); unblocked != nil {
+		return unblocked
 	}
-	return s.sched.heldUp(j)
+	return s.sched.backpressure(j)
 }
 
 // poison writes a record that cannot be decoded to the dead letter topic.
 func (s *Sender) poison(ctx context.Context, rec *kafka.Record, cause error) {
-	s.log.ErrorContext(ctx, "delivery record not understood", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
+	s.log.ErrorContext(ctx, "delivery record decode failed", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 	for {
 		err := s.dead.Record(ctx, topics.DeliveriesDead, rec.Record, deadletter.Decode, cause)
 		if err == nil {
@@ -308,14 +308,14 @@ func (s *Sender) process(j *job) {
 		j.rec.Done()
 		return
 	}
-	leave, until, ok := j.lane.breaker.allow()
+	report, until, ok := j.lane.breaker.allow()
 	if !ok {
 		s.seen.release(j.msg.DeliveryID, before)
 		s.finish(j, r, nil, retryInput{cause: breakerOpen, cooldownEnds: until})
 		return
 	}
 	a := s.attempt(s.work, j, r)
-	leave(a.breakerResult())
+	report(a.breakerResult())
 	if a.aborted {
 		s.seen.release(j.msg.DeliveryID, before)
 		j.rec.Drop()
@@ -357,7 +357,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 	every, evictEvery := min(100*time.Millisecond, s.cfg.Lanes.Wait/4), s.cfg.Lanes.IdleEviction/10
 	tick := time.NewTimer(every)
 	defer tick.Stop()
-	evicted, measured, heldUp := s.now(), s.now(), time.Time{}
+	evicted, measured, databaseBlocked := s.now(), s.now(), time.Time{}
 	for {
 		select {
 		case <-ctx.Done():
@@ -378,9 +378,9 @@ func (s *Sender) tickLoop(ctx context.Context) {
 		s.sched.markSlow(now.Add(-slowAfter))
 		s.showLongRunning()
 		if s.results.blocked() != nil {
-			heldUp = now // the database is the reason for the wait
+			databaseBlocked = now // the database is the reason for the wait
 		}
-		for _, j := range s.sched.overdue(heldUp) {
+		for _, j := range s.sched.overdue(databaseBlocked) {
 			s.finish(j, nil, nil, retryInput{cause: laneWaited})
 		}
 		if now.Sub(evicted) >= evictEvery {
