@@ -248,7 +248,7 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// announce tells the dispatchers that what they know of the subscription is old.
+// announce invalidates the dispatchers' cached subscription.
 func announce(ctx context.Context, tx *db.Tx, sub Subscription, change string) error {
 	payload, err := json.Marshal(map[string]any{"companyId": sub.CompanyID, "id": sub.ID, "deleted": change == "deleted"})
 	if err != nil {

@@ -22,7 +22,7 @@ type Rekeyed struct {
 	Moved         int    `json:"moved"`         // were under another key
 	Current       int    `json:"current"`       // needed nothing
 	Changed       int    `json:"changed"`       // were changed at the same time, and so are under the first key or for the next run
-	Failed        int    `json:"failed"`        // stay as they are, because they cannot be opened
+	Failed        int    `json:"failed"`        // cannot be decrypted, left unchanged
 }
 
 // storedSecrets are the columns that hold secrets.
@@ -41,7 +41,7 @@ const sqlUpdateSecrets = `UPDATE webhook_subscriptions SET secret = $3, previous
 WHERE company_id = $1 AND id = $2 AND secret = $6 AND previous_secret IS NOT DISTINCT FROM $7`
 
 // Rekey brings the secrets of all companies under the first key of the ring, and forgets previous ones whose time is over.
-// It goes by small batches while everything runs. What is done stays done: a run that was cut off is simply repeated.
+// It works in small batches and needs no downtime. An interrupted run can be repeated.
 func (s *Service) Rekey(ctx context.Context, batch int, log *slog.Logger) (sum Rekeyed, err error) {
 	if sum.Key, err = s.keys.Primary(); err != nil {
 		return sum, err
@@ -65,7 +65,7 @@ func (s *Service) Rekey(ctx context.Context, batch int, log *slog.Logger) (sum R
 			return sum, nil
 		}
 		last = page[len(page)-1]
-		log.InfoContext(ctx, "rekey goes on", "subscriptions", sum.Subscriptions, "encrypted", sum.Encrypted, "moved", sum.Moved, "failed", sum.Failed)
+		log.InfoContext(ctx, "rekey in progress", "subscriptions", sum.Subscriptions, "encrypted", sum.Encrypted, "moved", sum.Moved, "failed", sum.Failed)
 	}
 }
 
@@ -75,7 +75,7 @@ func (s *Service) rekey(ctx context.Context, was storedSecrets, sum *Rekeyed, lo
 	switch {
 	case err != nil:
 		sum.Failed++
-		log.ErrorContext(ctx, "secret not opened; it stays as it is", "company_id", was.Company, "subscription_id", was.ID, "error", err)
+		log.ErrorContext(ctx, "secret not decrypted, left unchanged", "company_id", was.Company, "subscription_id", was.ID, "error", err)
 		return nil
 	case now == was:
 		sum.Current++

@@ -1,5 +1,5 @@
-// Package webhooks is what a company does with its webhooks over the API: subscriptions, the deliveries that followed from
-// them, and the log of its events; see docs/reference/events.md. Matching, sending and retrying belong to package dispatch.
+// Package webhooks implements the webhook API of a company: subscriptions, their deliveries, and the event log; see
+// docs/reference/events.md. Matching, sending and retrying belong to package dispatch.
 package webhooks
 
 import (
