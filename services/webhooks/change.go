@@ -191,11 +191,11 @@ func (s *Service) checkURL(faults *apierr.Fields, url string) {
 }
 
 func texts(patterns []webhook.EventPattern) []string {
-	list := make([]string, len(patterns))
+	all := make([]string, len(patterns))
 	for i, p := range patterns {
-		list[i] = string(p)
+		all[i] = string(p)
 	}
-	return list
+	return all
 }
 
 const sqlLockCompany = `INSERT INTO webhook_companies (company_id, changes) VALUES ($1, 1)

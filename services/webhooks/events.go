@@ -29,12 +29,12 @@ type EventType struct {
 
 // EventTypes lists every event by name.
 func (s *Service) EventTypes(context.Context, access.Caller) ([]EventType, error) {
-	types := s.events.All()
-	list := make([]EventType, len(types))
-	for i, t := range types {
-		list[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
+	declared := s.events.All()
+	types := make([]EventType, len(declared))
+	for i, t := range declared {
+		types[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
 	}
-	return list, nil
+	return types, nil
 }
 
 // checkPatterns checks the names and wildcards of the field events and leaves out repeats. Each must stand for at least one event.
