@@ -2,7 +2,6 @@ package clients
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,28 +12,8 @@ import (
 
 // nameAssigned fills in the names of the assigned users.
 func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []ListItem) error {
-	var ids []uuid.UUID
-	for _, l := range items {
-		if l.AssignedToID != nil && !slices.Contains(ids, *l.AssignedToID) {
-			ids = append(ids, *l.AssignedToID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	names, err := s.users.UserNames(ctx, s.db, company, ids)
-	if err != nil {
-		return err
-	}
-	for i, l := range items {
-		if l.AssignedToID == nil {
-			continue
-		}
-		if name := names[*l.AssignedToID]; name != "" {
-			items[i].AssignedToName = &name
-		}
-	}
-	return nil
+	names := reference.Names(s.users.UserNames)
+	return names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName })(ctx, s.db)
 }
 
 // checkReferences returns an error if a referenced record does not exist in the company.

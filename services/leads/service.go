@@ -145,29 +145,6 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 
 // fillNames fills in the names of the assigned users.
 func (s *Service) fillNames(ctx context.Context, q db.Querier, company tenant.ID, leads ...*Lead) error {
-	seen := map[uuid.UUID]bool{}
-	var ids []uuid.UUID
-	for _, l := range leads {
-		l.AssignedToName = nil
-		if l.AssignedToID != nil && !seen[*l.AssignedToID] {
-			seen[*l.AssignedToID] = true
-			ids = append(ids, *l.AssignedToID)
-		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	names, err := s.cfg.Users.UserNames(ctx, q, company, ids)
-	if err != nil {
-		return err
-	}
-	for _, l := range leads {
-		if l.AssignedToID == nil {
-			continue
-		}
-		if name := names[*l.AssignedToID]; name != "" {
-			l.AssignedToName = &name
-		}
-	}
-	return nil
+	names := reference.Names(s.cfg.Users.UserNames)
+	return names.Fill(company, len(leads), func(i int) (*uuid.UUID, **string) { return leads[i].AssignedToID, &leads[i].AssignedToName })(ctx, q)
 }

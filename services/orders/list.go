@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -50,48 +51,23 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 
 // complete fills in the fields that are not columns of orders, in one round trip.
 func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem, withLines bool) error {
-	ids, users := make([]uuid.UUID, len(items)), []uuid.UUID{}
-	for i := range items {
-		ids[i] = items[i].ID
-		if u := items[i].AssignedToID; u != nil && !slices.Contains(users, *u) {
-			users = append(users, *u)
-		}
-	}
-	var names map[uuid.UUID]string
-	var lines map[uuid.UUID][]Line
-	var reads []batchloader.Read
-	if len(users) > 0 {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			names, err = s.cfg.Users.UserNames(ctx, q, company, users)
-			return err
-		})
-	}
+	names := reference.Names(s.cfg.Users.UserNames)
+	reads := []batchloader.Read{names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName })}
 	if withLines && len(items) > 0 {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			lines, err = orderLines.Of(ctx, q, company, ids)
-			return err
-		})
+		reads = append(reads, func(ctx context.Context, q db.Querier) error { return readLines(ctx, q, company, items) })
 	}
-	if len(reads) == 0 {
-		return nil
-	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
-		return err
-	}
-	for i := range items {
-		items[i].fill(names, lines, withLines)
-	}
-	return nil
+	return batchloader.Load(ctx, s.db, reads...)
 }
 
-func (o *ListItem) fill(names map[uuid.UUID]string, lines map[uuid.UUID][]Line, withLines bool) {
-	if o.AssignedToID != nil {
-		if name, ok := names[*o.AssignedToID]; ok {
-			o.AssignedToName = &name
-		}
+// readLines reads the lines of the items.
+func readLines(ctx context.Context, q db.Querier, company tenant.ID, items []ListItem) error {
+	ids := make([]uuid.UUID, len(items))
+	for i := range items {
+		ids[i] = items[i].ID
 	}
-	if withLines {
-		all := lines[o.ID]
-		o.Lines = &all
+	lines, err := orderLines.Of(ctx, q, company, ids)
+	for i := range items {
+		items[i].Lines = new(lines[ids[i]])
 	}
+	return err
 }

@@ -145,3 +145,21 @@ func TestPreviewStoresNothing(t *testing.T) {
 	require.Zero(t, s.counts())
 	require.Empty(t, s.events())
 }
+
+// As everywhere, a user without a name is shown as null.
+func TestListNamesUsersThatHaveNames(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	nameless := uuid.New()
+	s.n.mu.Lock()
+	s.n.users[nameless] = ""
+	s.n.mu.Unlock()
+	s.create("assignedToId", s.bob)
+	s.create("assignedToId", nameless)
+	s.create()
+	var names []any
+	for _, item := range s.Do(t, "GET", "/orders?sort=number&order=asc", nil).OK(200)["items"].([]any) {
+		names = append(names, item.(map[string]any)["assignedToName"])
+	}
+	require.Equal(t, []any{"Bob", nil, nil}, names)
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -59,58 +60,30 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListI
 	if len(items) == 0 {
 		return nil
 	}
-	ids, cashiers := make([]uuid.UUID, len(items)), []uuid.UUID{}
+	ids := make([]uuid.UUID, len(items))
 	for i := range items {
 		ids[i] = items[i].ID
-		if c := items[i].CashierID; !slices.Contains(cashiers, c) {
-			cashiers = append(cashiers, c)
-		}
 	}
-	var names map[uuid.UUID]string
-	var lines map[uuid.UUID][]Line
-	var payments map[uuid.UUID][]Payment
-	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
-		names, err = s.cfg.Users.UserNames(ctx, q, company, cashiers)
-		return err
-	}}
+	reads := []batchloader.Read{reference.Names(s.cfg.Users.UserNames).Fill(company, len(items), func(i int) (*uuid.UUID, **string) {
+		return &items[i].CashierID, &items[i].CashierName
+	})}
 	if slices.Contains(include, "lines") {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			lines, err = saleLines.Of(ctx, q, company, ids)
+		reads = append(reads, func(ctx context.Context, q db.Querier) error {
+			lines, err := saleLines.Of(ctx, q, company, ids)
+			for i := range items {
+				items[i].Lines = new(lines[ids[i]])
+			}
 			return err
 		})
 	}
 	if slices.Contains(include, "payments") {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			payments, err = salePayments.Of(ctx, q, company, ids)
+		reads = append(reads, func(ctx context.Context, q db.Querier) error {
+			payments, err := salePayments.Of(ctx, q, company, ids)
+			for i := range items {
+				items[i].Payments = new(payments[ids[i]])
+			}
 			return err
 		})
 	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
-		return err
-	}
-	for i := range items {
-		items[i].fill(names, lines, payments)
-	}
-	return nil
-}
-
-// fill fills in one item; lines and payments are nil unless they were asked for.
-func (v *ListItem) fill(names map[uuid.UUID]string, lines map[uuid.UUID][]Line, payments map[uuid.UUID][]Payment) {
-	if name := names[v.CashierID]; name != "" {
-		v.CashierName = &name
-	}
-	if lines != nil {
-		v.Lines = new(lines[v.ID])
-	}
-	if payments != nil {
-		v.Payments = new(orEmpty(payments[v.ID]))
-	}
-}
-
-// orEmpty returns an empty slice for nil, which would be null in JSON.
-func orEmpty[T any](all []T) []T {
-	if all == nil {
-		return []T{}
-	}
-	return all
+	return batchloader.Load(ctx, s.db, reads...)
 }

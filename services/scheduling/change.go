@@ -9,6 +9,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -176,15 +177,13 @@ func (s *Service) Cancel(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 
 // isRescheduled reports whether the change is one of time, resource or service.
 func (b *Booking) isRescheduled(before Booking) bool {
-	return b.takesOther(before) || !sameID(before.ServiceID, b.ServiceID)
+	return b.takesOther(before) || !record.Same(before.ServiceID, b.ServiceID)
 }
 
 // takesOther reports whether the booking takes another time or resource than before.
 func (b *Booking) takesOther(before Booking) bool {
 	return b.ResourceID != before.ResourceID || !b.interval().start.Equal(before.interval().start) || !b.interval().end.Equal(before.interval().end)
 }
-
-func sameID(a, b *uuid.UUID) bool { return a == b || a != nil && b != nil && *a == *b }
 
 // grace is how far in the past a booking may begin.
 const grace = 5 * time.Minute
@@ -193,32 +192,30 @@ const grace = 5 * time.Minute
 func (b *Booking) checkRules(r Resource, before Booking, found found, now time.Time) error {
 	moved, isNew := b.takesOther(before), before.ID == uuid.Nil
 	switch {
-	case !isNew && !before.isOpen() && (b.isRescheduled(before) || differs(before.Headcount, b.Headcount)):
+	case !isNew && !before.isOpen() && (b.isRescheduled(before) || !record.Same(before.Headcount, b.Headcount)):
 		return apierr.StateConflict("BOOKING_FINALIZED", "the booking is %s: its time, resource, service and headcount cannot be changed", before.Status).With("status", before.Status)
 	case moved && !r.IsActive:
 		return apierr.StateConflict("RESOURCE_INACTIVE", "the resource is not active; activate it or choose another").With("resourceId", r.ID)
 	case b.isRescheduled(before) && !r.provides(b.ServiceID):
 		return apierr.StateConflict("RESOURCE_SERVICE_MISMATCH", "the resource does not provide the service; choose one of its serviceIds or another resource").
 			With("resourceId", r.ID).With("serviceId", b.ServiceID).With("allowed", r.ServiceIDs)
-	case found.service != nil && found.service.Hidden && !sameID(before.ServiceID, b.ServiceID):
+	case found.service != nil && found.service.Hidden && !record.Same(before.ServiceID, b.ServiceID):
 		return apierr.StateConflict("CATALOG_ITEM_HIDDEN", "serviceId: the service is hidden; make it active, or choose another").
 			With("field", "serviceId").With("id", b.ServiceID)
 	case found.client != nil && found.client.Archived:
-		return apierr.StateConflict("CLIENT_ARCHIVED", "the client is archived; restore the client or choose another").With("field", "clientId").With("id", b.ClientID)
+		return document.CheckClient(found.client, "clientId", b.ClientID)
 	case !b.StartAt.Std().Equal(before.StartAt.Std()) && b.StartAt.Std().Before(now.Add(-grace)):
 		return apierr.StateConflict("BOOKING_IN_PAST", "startAt: %s is in the past; choose a later time", b.StartAt).With("now", now.UTC().Format(time.RFC3339))
 	case moved && !r.isOpen(b.interval()):
 		return apierr.StateConflict("BOOKING_OUTSIDE_WORKING_HOURS", "the resource does not work from %s to %s; GET /scheduling/bookings/slots lists its slots", b.StartAt, b.EndAt).
 			With("resourceId", r.ID).With("timeZone", r.TimeZone)
-	case (moved || differs(before.Headcount, b.Headcount)) && b.Headcount != nil && r.Capacity != nil && *b.Headcount > *r.Capacity:
+	case (moved || !record.Same(before.Headcount, b.Headcount)) && b.Headcount != nil && r.Capacity != nil && *b.Headcount > *r.Capacity:
 		return capacityExceeded("headcount", *b.Headcount, *r.Capacity)
 	case moved:
 		return r.checkPlace(found.uses, b.interval())
 	}
 	return nil
 }
-
-func differs(a, b *int32) bool { return (a == nil) != (b == nil) || a != nil && *a != *b }
 
 func capacityExceeded(field string, headcount, capacity int32) error {
 	return apierr.StateConflict("VENUE_CAPACITY_EXCEEDED", "%s: the resource is for at most %d people; lower it or choose another resource", field, capacity).

@@ -9,6 +9,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -33,7 +35,7 @@ func (s *Service) settle(ctx context.Context, tx *db.Tx, by access.Caller, r Res
 	if before.ID == uuid.Nil && b.ClientID == nil {
 		b.ClientID = found.matched
 	}
-	if !hasDuration && (before.ID == uuid.Nil || !sameID(before.ServiceID, b.ServiceID)) {
+	if !hasDuration && (before.ID == uuid.Nil || !record.Same(before.ServiceID, b.ServiceID)) {
 		b.DurationMinutes = defaultDuration(r, before, found.service)
 	}
 	b.Normalise()
@@ -66,7 +68,7 @@ func (b *Booking) charge(before Booking, s *trade.BookedService) error {
 	if s == nil {
 		return nil
 	}
-	if !sameID(before.ServiceID, b.ServiceID) {
+	if !record.Same(before.ServiceID, b.ServiceID) {
 		b.ServiceName = &s.Name
 	} else if b.DurationMinutes == before.DurationMinutes {
 		return nil
@@ -86,16 +88,16 @@ func (s *Service) look(ctx context.Context, tx *db.Tx, by access.Caller, before,
 		}
 	}
 	isNew := before.ID == uuid.Nil
-	newService := b.ServiceID != nil && !sameID(before.ServiceID, b.ServiceID)
+	newService := b.ServiceID != nil && !record.Same(before.ServiceID, b.ServiceID)
 	add(newService || b.ServiceID != nil && b.DurationMinutes != before.DurationMinutes, func(ctx context.Context, q db.Querier) error {
 		service, ok, err := s.cfg.Service(ctx, q, by.Company, *b.ServiceID)
 		out.service = &service
-		return missing(err, ok, "SERVICE", "serviceId", *b.ServiceID)
+		return reference.Missing(err, ok, "SERVICE", "serviceId", *b.ServiceID)
 	})
-	add(b.ClientID != nil && !sameID(before.ClientID, b.ClientID), func(ctx context.Context, q db.Querier) error {
+	add(b.ClientID != nil && !record.Same(before.ClientID, b.ClientID), func(ctx context.Context, q db.Querier) error {
 		client, ok, err := s.cfg.Clients.DocumentClient(ctx, q, by.Company, *b.ClientID, false)
 		out.client = &client
-		return missing(err, ok, "CLIENT", "clientId", *b.ClientID)
+		return reference.Missing(err, ok, "CLIENT", "clientId", *b.ClientID)
 	})
 	add(isNew && b.ClientID == nil, func(ctx context.Context, q db.Querier) error {
 		id, ok, err := s.cfg.Clients.MatchClient(ctx, q, by.Company, by.CountryPrefix, &b.CustomerPhone, nil)
@@ -114,11 +116,4 @@ func (s *Service) look(ctx context.Context, tx *db.Tx, by access.Caller, before,
 		return err
 	})
 	return out, batchloader.Load(ctx, tx, reads...)
-}
-
-func missing(err error, found bool, entity, field string, id uuid.UUID) error {
-	if err != nil || found {
-		return err
-	}
-	return apierr.ReferenceNotFound(entity, field, id.String())
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -43,7 +44,7 @@ func (s *Service) Slots(ctx context.Context, by access.Caller, day Day) ([]Slot,
 		reads = append(reads, func(ctx context.Context, q db.Querier) error {
 			found, ok, err := s.cfg.Service(ctx, q, by.Company, *day.ServiceID)
 			service = &found
-			return missing(err, ok, "SERVICE", "serviceId", *day.ServiceID)
+			return reference.Missing(err, ok, "SERVICE", "serviceId", *day.ServiceID)
 		})
 	}
 	if err := batchloader.Load(ctx, s.cfg.DB, reads...); err != nil {

@@ -4,7 +4,6 @@ package warehouse
 
 import (
 	"context"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -79,33 +78,9 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 
 // nameAll fills in the names of branches and managers, in one round trip.
 func (s *Service) nameAll(ctx context.Context, company tenant.ID, all []ListItem) error {
-	var branches, managers []uuid.UUID
-	for _, w := range all {
-		if w.BranchID != nil {
-			branches = append(branches, *w.BranchID)
-		}
-		if m := w.ManagerUserID; m != nil && !slices.Contains(managers, *m) {
-			managers = append(managers, *m)
-		}
-	}
-	var ofBranches, ofUsers map[uuid.UUID]string
-	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
-		ofBranches, err = selectBranchNames(ctx, q, company, branches)
-		return err
-	}}
-	if len(managers) > 0 {
-		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			ofUsers, err = s.users.UserNames(ctx, q, company, managers)
-			return err
-		})
-	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
-		return err
-	}
-	for i := range all {
-		all[i].BranchName, all[i].ManagerName = nameOf(ofBranches, all[i].BranchID), nameOf(ofUsers, all[i].ManagerUserID)
-	}
-	return nil
+	return batchloader.Load(ctx, s.db,
+		reference.Names(selectBranchNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].BranchID, &all[i].BranchName }),
+		reference.Names(s.users.UserNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].ManagerUserID, &all[i].ManagerName }))
 }
 
 // nameOf is nil for a record that has no name or does not exist.
