@@ -137,8 +137,8 @@ func (t *Table[T]) load(ctx context.Context, q db.Querier, sql string, company t
 	for _, p := range t.parts {
 		p.queue(b, company, id, p.of(&v))
 	}
-	err = q.SendBatch(ctx, b).Close()
-	return v, t.finish(&v, err, id)
+	err = t.finish(&v, q.SendBatch(ctx, b).Close(), id)
+	return v, err
 }
 
 // Stored returns a check whether a record was stored, for [db.WithCommitCheck].
@@ -159,8 +159,8 @@ func (t *Table[T]) Known(ctx context.Context, q db.Querier, company tenant.ID, i
 }
 
 func (t *Table[T]) read(row pgx.Row, id uuid.UUID) (v T, err error) {
-	err = row.Scan(t.plan.Targets(&v)...)
-	return v, t.finish(&v, err, id)
+	err = t.finish(&v, row.Scan(t.plan.Targets(&v)...), id)
+	return v, err
 }
 
 // finish derives the computed fields of a record that was read; the error is a 404 if there is none.

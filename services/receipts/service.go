@@ -83,7 +83,8 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Rece
 	if err != nil {
 		return r, err
 	}
-	return r, s.nameCreator(&r)(ctx, s.db)
+	err = s.nameCreator(&r)(ctx, s.db)
+	return r, err
 }
 
 // Create posts a receipt: its goods are on stock at once. The costs of the products stay as they are.
