@@ -45,11 +45,11 @@ func must[T any](v T, err error) T {
 
 // Pack returns the form in which a body is stored: compressed if it is larger than [Threshold] and becomes smaller.
 func Pack(body []byte) []byte {
-	if len(body) <= Threshold && !Packed(body) {
+	if len(body) <= Threshold && !reserved(body) {
 		return body
 	}
 	packed := pack(body)
-	if len(packed) >= len(body) && !Packed(body) {
+	if len(packed) >= len(body) && !reserved(body) {
 		return body
 	}
 	return packed
@@ -70,9 +70,15 @@ var (
 	errEmpty    = errors.New("nothing follows the first byte")
 )
 
-// Open returns the body that was handed to [Pack], byte for byte.
+// ErrNewer means that a body has a form which only a later release knows.
+var ErrNewer = errors.New("the body has a form that only a later release reads")
+
+// Open returns the body that was handed to [Pack], byte for byte. The error for a form of a later release is [ErrNewer].
 func Open(stored []byte) ([]byte, error) {
 	if !Packed(stored) {
+		if reserved(stored) {
+			return nil, ErrNewer
+		}
 		return stored, nil
 	}
 	body, err := open(stored[0], stored[1:])
@@ -94,6 +100,9 @@ func open(form byte, packed []byte) ([]byte, error) {
 	}
 	return s2.Decode(nil, packed)
 }
+
+// reserved reports whether the first byte is that of a form: [byS2], [byZstd], or one that later releases may use.
+func reserved(stored []byte) bool { return len(stored) > 0 && stored[0] >= 1 && stored[0] <= 8 }
 
 // Packed reports whether a stored body is compressed.
 func Packed(stored []byte) bool {

@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
@@ -125,6 +126,7 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 			continue
 		}
 		if pub.errs[i] = m.unsendable(); pub.errs[i] != nil {
+			failed.Store(!isPoison(pub.errs[i]))
 			continue
 		}
 		open.Add(1)
@@ -183,6 +185,8 @@ func (r *Relay) produceAlone(ctx context.Context, m *row) error {
 // unsendable is why Kafka need not be asked about a row; nil = it must be.
 func (m *row) unsendable() error {
 	switch {
+	case errors.Is(m.corrupt, compress.ErrNewer):
+		return m.corrupt // not poison: a relay of the later release publishes it
 	case m.corrupt != nil:
 		return errors.Join(kerr.InvalidRecord, m.corrupt)
 	case !legalTopic.MatchString(m.Topic):

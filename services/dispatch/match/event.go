@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -28,11 +29,23 @@ type Event struct {
 	doc *webhook.Doc
 }
 
-// Decode reads an event from the headers of a record and checks its body. An error means that the record can never be
-// routed.
+// ErrNewer means that a record was made by a later release, in a form that this one does not know. It is to be left to a
+// process of that release.
+var ErrNewer = errors.New("the event is of a later release")
+
+// Decode reads an event from the headers of a record and checks its body. An error other than [ErrNewer] means that the
+// record can never be routed.
 func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
-	e := &Event{Body: rec.Value}
+	e := &Event{}
 	var errs []error
+	var err error
+	// A relay of a release that knows no compressed bodies publishes them as they are stored.
+	if e.Body, err = compress.Open(rec.Value); err != nil {
+		if errors.Is(err, compress.ErrNewer) {
+			err = fmt.Errorf("%w: %w", ErrNewer, err)
+		}
+		errs = append(errs, err)
+	}
 	var name, schema string
 	for _, h := range rec.Headers {
 		var err error
@@ -83,13 +96,13 @@ func (e *Event) check(name, schema string, registry *event.Registry) error {
 	e.Type, known = registry.Lookup(name)
 	switch {
 	case schema != schemaVersion:
-		return fmt.Errorf("header schema: version %q is not supported", schema)
+		return fmt.Errorf("%w: header schema: version %q is not supported", ErrNewer, schema)
 	case e.ID == uuid.Nil:
 		return errors.New("header ce_id: event id is missing")
 	case e.Company.IsZero():
 		return errors.New("header companyid: company is missing")
 	case !known:
-		return fmt.Errorf("header ce_type: unknown event %q", name)
+		return fmt.Errorf("%w: header ce_type: unknown event %q", ErrNewer, name)
 	case len(e.Body) < 2 || e.Body[0] != '{' || e.Body[len(e.Body)-1] != '}': // the rest was checked when the event was raised
 		return errors.New("body is not a JSON object")
 	case len(e.Body) > webhook.MaxBody:

@@ -141,9 +141,24 @@ func (r *Router) subscriptionChanged(rec *kgo.Record) {
 // partitions that stop are dropped then: their next owner processes them again and recognises the rows that exist. The
 // others start again.
 func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
-	for len(batch) > 0 && !r.routeOnce(ctx, batch) {
-		batch = dropStopped(ctx, batch)
+	for len(batch) > 0 {
+		held, ok := r.routeOnce(ctx, batch)
+		if !ok {
+			batch = dropStopped(ctx, batch)
+			continue
+		}
+		for batch = nil; len(held) > 0; {
+			held = dropStopped(ctx, r.waitForNewer(ctx, held))
+		}
 	}
+}
+
+// waitForNewer waits with records that only a later release can read, which is about to take their partitions over. It
+// returns when one of these stops.
+func (r *Router) waitForNewer(ctx context.Context, held []*kafka.Record) []*kafka.Record {
+	_, cause := match.Decode(held[0].Record, r.registry)
+	r.try(ctx, held, "decode", func() error { return cause })
+	return held
 }
 
 // dropStopped returns the records that still have to be routed.
@@ -170,9 +185,10 @@ func stopped(ctx context.Context, rec *kafka.Record) bool {
 	}
 }
 
-// routeOnce reports false when a partition stops before all records are routed.
-func (r *Router) routeOnce(ctx context.Context, batch []*kafka.Record) bool {
-	events, ok := r.decode(ctx, batch)
+// routeOnce reports false when a partition stops before all records are routed. Records that only a later release can read,
+// and those behind them in their partitions, are returned.
+func (r *Router) routeOnce(ctx context.Context, batch []*kafka.Record) (held []*kafka.Record, ok bool) {
+	events, held, ok := r.decode(ctx, batch)
 	defer func() {
 		for _, e := range events {
 			e.span.End()
@@ -192,15 +208,17 @@ func (r *Router) routeOnce(ctx context.Context, batch []*kafka.Record) bool {
 	}
 	ok = ok && r.send(ctx, batch, deliveries, now)
 	if !ok {
-		return false
+		return nil, false
 	}
 	if len(deliveries) > 0 {
 		failpoint.Pass("router.produced")
 	}
 	for _, rec := range batch {
-		rec.Done()
+		if !slices.Contains(held, rec) {
+			rec.Done()
+		}
 	}
-	return true
+	return held, true
 }
 
 // watchPartitions is how often a step that waits for its retry looks whether a partition stops.
@@ -231,10 +249,15 @@ func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do
 	}
 }
 
-// decode decodes the batch. Records that are not valid go to the dead letter topic.
-func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*incoming, ok bool) {
+// decode decodes the batch. Records that are not valid go to the dead letter topic; those of a later release are held, with
+// those behind them in their partitions.
+func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*incoming, held []*kafka.Record, ok bool) {
 	events = make([]*incoming, 0, len(batch))
 	for _, rec := range batch {
+		if len(held) > 0 && slices.ContainsFunc(held, func(h *kafka.Record) bool { return h.Partition == rec.Partition }) {
+			held = append(held, rec)
+			continue
+		}
 		decoded, cause := match.Decode(rec.Record, r.registry)
 		if cause == nil {
 			e := &incoming{Event: decoded, rec: rec}
@@ -242,15 +265,21 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 			events = append(events, e)
 			continue
 		}
+		if errors.Is(cause, match.ErrNewer) {
+			r.cfg.Log.ErrorContext(ctx, "event of a later release waits for a dispatcher that reads it", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
+			routedEvents.WithLabelValues("newer").Inc()
+			held = append(held, rec)
+			continue
+		}
 		r.cfg.Log.ErrorContext(ctx, "event not understood", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 		if !r.try(ctx, batch, "dead letter", func() error {
 			return r.dead.Record(ctx, topics.EventsDead, rec.Record, deadletter.Decode, cause)
 		}) {
-			return events, false
+			return events, nil, false
 		}
 		routedEvents.WithLabelValues("dead").Inc()
 	}
-	return events, true
+	return events, held, true
 }
 
 // startSpan continues the trace of the request that caused the event.

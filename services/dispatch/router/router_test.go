@@ -5,17 +5,21 @@ import (
 	"errors"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
@@ -133,9 +137,9 @@ func TestRouterDeadLettersPoisonAndGoesOn(t *testing.T) {
 	runRouter(k, nil)
 	poison := k.Event("order.created").Record(t)
 	poison.Value = []byte(`{"event":`)
-	unknown := k.Event("order.created").Record(t)
-	dispatchtest.SetHeader(unknown, "ce_type", "planet.created")
-	k.Produce(k.Event("order.created").Record(t), poison, unknown, k.Event("order.created").Record(t))
+	nameless := k.Event("order.created").Record(t)
+	dispatchtest.SetHeader(nameless, "ce_id", "planet")
+	k.Produce(k.Event("order.created").Record(t), poison, nameless, k.Event("order.created").Record(t))
 	k.Await(sent, 2)
 	dead := k.Await(letters, 2)
 	header := func(r *kgo.Record, key string) string {
@@ -150,7 +154,41 @@ func TestRouterDeadLettersPoisonAndGoesOn(t *testing.T) {
 	require.Contains(t, header(dead[0], "dead_error"), "not a JSON object")
 	require.Equal(t, deadletter.Decode, header(dead[0], "dead_reason"))
 	require.Contains(t, header(dead[0], "dead_from"), topics.Events+"/")
-	require.Contains(t, header(dead[1], "dead_error"), "planet.created")
+	require.Contains(t, header(dead[1], "dead_error"), "ce_id")
+}
+
+func newerEvents(t *testing.T) float64 {
+	t.Helper()
+	var d dto.Metric
+	require.NoError(t, routedEvents.WithLabelValues("newer").Write(&d))
+	return d.GetCounter().GetValue()
+}
+
+// What a later release wrote waits for a router of that release: it is not dead, and nothing behind it overtakes it.
+func TestRouterLeavesWhatALaterReleaseWrote(t *testing.T) {
+	t.Parallel()
+	k := dispatchtest.New(t, dbtest.Open(t))
+	k.Subscription()
+	sent, letters := k.Collect(topics.Deliveries), k.Collect(topics.EventsDead)
+	before := newerEvents(t)
+	stop := runRouter(k, nil)
+	packed := k.Event("order.created").Record(t)
+	packed.Value = compress.Pack(append([]byte(`{"a":"`+strings.Repeat("a", 3000)+`",`), packed.Value[1:]...))
+	require.True(t, compress.Packed(packed.Value), "as a relay publishes it that knows no compressed bodies")
+	later := k.Event("order.created").Record(t)
+	dispatchtest.SetHeader(later, "ce_type", "planet.created")
+	k.Produce(packed, k.Event("order.created").Record(t), later, k.Event("order.created").Record(t))
+	k.Await(sent, 2)
+	require.Eventually(t, func() bool { return newerEvents(t) > before }, time.Minute, 10*time.Millisecond)
+	stop()
+	require.Empty(t, letters())
+	require.Len(t, sent(), 2)
+
+	runRouter(k, func(r *Router) {
+		r.registry = event.NewRegistry(append(dispatchtest.Registry().All(), event.Of[struct{}]("planet.created", "orders", "orders", "A planet was made.")))
+	})
+	k.Await(sent, 3)
+	require.Empty(t, letters())
 }
 
 func TestRouterSeesChangesOfSubscriptions(t *testing.T) {
