@@ -42,7 +42,8 @@ func Rights() map[string][]Right {
 			// The disk usage of the brokers, for the load shedder.
 			{Kind: "cluster", Name: cluster, Operations: []string{describe}},
 		},
-		RoleRelay: {on(Events, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxNudges, read)},
+		// It reads the ends of the events to find that the database was restored.
+		RoleRelay: {on(Events, read, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxNudges, read)},
 		RoleDispatcher: append([]Right{
 			on(Events, read), on(Subscriptions, read), on(Deliveries, read, write), on(DeliveriesDead, write), on(EventsDead, write),
 			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{read}},

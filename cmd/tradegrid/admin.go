@@ -59,6 +59,7 @@ type AdminCmd struct {
 		Check  stockCheckCmd  `cmd:"" help:"Compare the stock of a company with the movements and reserves that it is the sum of."`
 		Repair stockRepairCmd `cmd:"" help:"Set the stock of a company to the sums of its movements and reserves where it differs, and list what differed."`
 	} `cmd:"" help:"Stock."`
+	Restored restoredCmd `cmd:"" help:"Say that the database was restored from a backup: a new epoch of the event log begins, and cursors issued before are refused."`
 	Rekey    rekeyCmd    `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
 	LoadData loadDataCmd `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }
@@ -203,10 +204,18 @@ type companyCreateCmd struct {
 
 func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.company(a.all.createCompany(ctx, company.NewCompany{
+		in := company.NewCompany{
 			ID: c.ID, Name: c.Name, Plan: c.Plan, IsTest: c.Test, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix,
 			TimeZone: c.TimeZone, StockPolicy: c.StockPolicy, Components: c.Components, BranchName: c.BranchName,
-		}))
+		}
+		var made company.Company
+		err := a.all.db.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
+			if made, err = a.Create(ctx, tx, in); err != nil {
+				return err
+			}
+			return a.record(tx, "createCompany", c, made.ID, made)
+		})
+		return a.company(made, err)
 	})
 }
 
@@ -254,14 +263,14 @@ func (c *companyShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 type companyArchiveCmd struct{ ofCompany }
 
 func (c *companyArchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	return all.do(ctx, out, log, func(a admin) error { return a.company(change(ctx, a.all.db, "company.archive", c.Company, a.Archive)) })
+	return all.do(ctx, out, log, func(a admin) error { return a.company(audited(ctx, a, "archiveCompany", c, c.Company, a.Archive)) })
 }
 
 type companyUnarchiveCmd struct{ ofCompany }
 
 func (c *companyUnarchiveCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.company(change(ctx, a.all.db, "company.unarchive", c.Company, a.Unarchive))
+		return a.company(audited(ctx, a, "restoreCompany", c, c.Company, a.Unarchive))
 	})
 }
 
@@ -272,7 +281,7 @@ type companyPlanCmd struct {
 
 func (c *companyPlanCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.company(changeWith(ctx, a.all.db, "company.plan", c.Company, a.SetPlan, c.Plan))
+		return a.company(auditedWith(ctx, a, "updateCompany", c, c.Company, a.SetPlan, c.Plan))
 	})
 }
 
@@ -286,7 +295,7 @@ type companyComponentCmd struct {
 func (c *companyComponentCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	in := company.Switch{Component: c.Component, On: c.Enable}
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.company(changeWith(ctx, a.all.db, "company.component", c.Company, a.SetComponent, in))
+		return a.company(auditedWith(ctx, a, "setCompanyComponent", c, c.Company, a.SetComponent, in))
 	})
 }
 
@@ -315,7 +324,7 @@ type companySettingsCmd struct {
 func (c *companySettingsCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	settings := c.settings()
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.company(changeWith(ctx, a.all.db, "company.settings", c.Company, a.Configure, settings))
+		return a.company(auditedWith(ctx, a, "updateCompany", c, c.Company, a.Configure, settings))
 	})
 }
 

@@ -50,7 +50,7 @@ func (c *tokenIssueCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger
 		CustomRate: company.CustomRate{RefillMilli: int64(math.Round(c.RateRefill * 1000)), Burst: c.RateBurst, InFlight: c.RateInFlight},
 	}
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.issued(changeWith(ctx, a.all.db, "company.token.issue", c.Company, a.IssueToken, in))
+		return a.issued(auditedWith(ctx, a, "issueToken", c, c.Company, a.IssueToken, in))
 	})
 }
 
@@ -88,6 +88,14 @@ func (l *lifetime) UnmarshalText(b []byte) error {
 	return nil
 }
 
+// MarshalText writes what [lifetime.UnmarshalText] reads.
+func (l lifetime) MarshalText() ([]byte, error) {
+	if l == never {
+		return []byte("never"), nil
+	}
+	return []byte(time.Duration(l).String()), nil
+}
+
 type tokenListCmd struct {
 	ofCompany
 	Revoked bool `help:"Include revoked tokens."`
@@ -112,7 +120,7 @@ type tokenRevokeCmd struct{ ofToken }
 
 func (c *tokenRevokeCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		t, err := changeWith(ctx, a.all.db, "company.token.revoke", c.Company, a.RevokeToken, c.Token)
+		t, err := auditedWith(ctx, a, "revokeToken", c, c.Company, a.RevokeToken, c.Token)
 		if err != nil {
 			return err
 		}
@@ -128,7 +136,7 @@ type tokenRotateCmd struct {
 func (c *tokenRotateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	in := company.Rotation{TokenID: c.Token, Overlap: time.Duration(c.Overlap)}
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.issued(changeWith(ctx, a.all.db, "company.token.rotate", c.Company, a.RotateToken, in))
+		return a.issued(auditedWith(ctx, a, "rotateToken", c, c.Company, a.RotateToken, in))
 	})
 }
 
@@ -147,7 +155,7 @@ type branchCreateCmd struct {
 
 func (c *branchCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		b, err := changeWith(ctx, a.all.db, "company.branch.create", c.Company, a.CreateBranch, company.BranchFields{Name: c.Name})
+		b, err := auditedWith(ctx, a, "createBranch", c, c.Company, a.CreateBranch, company.BranchFields{Name: c.Name})
 		if err != nil {
 			return err
 		}
@@ -192,7 +200,7 @@ type userInviteCmd struct {
 func (c *userInviteCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	in := company.Invitation{Email: c.Email, Name: c.Name, Role: c.Role}
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.user(changeWith(ctx, a.all.db, "company.user.invite", c.Company, a.InviteUser, in))
+		return a.user(auditedWith(ctx, a, "inviteUser", c, c.Company, a.InviteUser, in))
 	})
 }
 
@@ -205,7 +213,7 @@ type userActivateCmd struct{ ofUser }
 
 func (c *userActivateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.user(changeWith(ctx, a.all.db, "company.user.active", c.Company, a.ActivateUser, c.User))
+		return a.user(auditedWith(ctx, a, "activateUser", c, c.Company, a.ActivateUser, c.User))
 	})
 }
 
@@ -213,7 +221,7 @@ type userBlockCmd struct{ ofUser }
 
 func (c *userBlockCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
-		return a.user(changeWith(ctx, a.all.db, "company.user.blocked", c.Company, a.BlockUser, c.User))
+		return a.user(auditedWith(ctx, a, "blockUser", c, c.Company, a.BlockUser, c.User))
 	})
 }
 

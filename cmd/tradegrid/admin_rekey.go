@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 type rekeyCmd struct {
@@ -34,11 +35,18 @@ func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all
 		return err
 	}
 	defer d.Close()
-	done, err := newDomains(d, domainConfig{Keys: keys, Log: log}).webhooks.Rekey(ctx, c.Batch, log)
+	a := admin{all: newDomains(d, domainConfig{Keys: keys, Log: log}), out: out, asJSON: all.JSON}
+	err = d.RunTx(ctx, "webhooks.rekey", func(_ context.Context, tx *db.Tx) error {
+		return a.record(tx, "rekeyWebhookSecrets", c, tenant.ID{}, nil)
+	})
+	if err != nil {
+		return err
+	}
+	done, err := a.all.webhooks.Rekey(ctx, c.Batch, log)
 	if err != nil {
 		return fmt.Errorf("%w; %d subscriptions are done, repeat the command for the rest", err, done.Encrypted+done.Moved+done.Current)
 	}
-	err = admin{out: out, asJSON: all.JSON}.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
+	err = a.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
 		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})
 	if err == nil && done.Failed > 0 {
 		err = fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, flagSecretKeys)

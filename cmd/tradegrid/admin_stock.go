@@ -39,7 +39,12 @@ func (c *stockRepairCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 			return err
 		}
 		for _, d := range found {
-			err := a.all.db.RunTx(ctx, "stock.repair", func(ctx context.Context, tx *db.Tx) error { return r.Repair(ctx, tx, c.Company, d) }, db.ReadCommitted())
+			err := a.all.db.RunTx(ctx, "stock.repair", func(ctx context.Context, tx *db.Tx) error {
+				if err := r.Repair(ctx, tx, c.Company, d); err != nil {
+					return err
+				}
+				return a.record(tx, "repairStock", c, c.Company, nil)
+			}, db.ReadCommitted())
 			if err != nil {
 				return err
 			}

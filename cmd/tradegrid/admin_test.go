@@ -14,9 +14,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/console"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -135,4 +138,53 @@ func TestAdminNamesTheFlag(t *testing.T) {
 		_, err := runAdmin(t, row.args...)
 		require.ErrorContains(t, err, row.want, "%v", row.args)
 	}
+}
+
+// What the command line changes is in the record of changes, with who ran it and the flags.
+func TestAdminIsAudited(t *testing.T) {
+	t.Parallel()
+	c := adminJSON[company.Company](t, "company", "create", "--name", "Audited")
+	of := "--company=" + c.ID.String()
+	adminJSON[company.Company](t, "company", "plan", of, "--plan=business")
+	issued := adminJSON[company.Issued](t, "token", "issue", of, "--name=shop", "--scopes=*:read")
+	adminJSON[company.Token](t, "token", "revoke", of, "--token="+issued.ID.String())
+	_, err := runAdmin(t, "company", "plan", of, "--plan=gold")
+	require.Error(t, err)
+	adminJSON[company.Company](t, "company", "show", of)
+
+	s := newDomains(dbtest.Open(t), domainConfig{}).console
+	page, err := s.Changes(t.Context(), access.Caller{Principal: &access.Principal{}}, console.Filter{CompanyID: &c.ID, Params: list.Params{Page: 1, PageSize: 50}})
+	require.NoError(t, err)
+	type line struct{ operation, entity, body string }
+	var got []line
+	for _, change := range page.Items {
+		require.Equal(t, cliOperator(), change.Operator)
+		require.Regexp(t, "^cli:.", change.Operator)
+		got = append(got, line{change.Operation, *change.EntityID, *change.Body})
+		require.NotContains(t, *change.Body, issued.Text)
+	}
+	id, token := c.ID.String(), issued.ID.String()
+	require.ElementsMatch(t, []line{
+		{"createCompany", id, `{"branch-name":"Main","country-prefix":"+1","currency":"USD","name":"Audited","plan":"standard","stock-policy":"allow_negative","time-zone":"UTC"}`},
+		{"updateCompany", id, `{"company":"` + id + `","plan":"business"}`},
+		{"issueToken", token, `{"company":"` + id + `","lifetime":"8760h0m0s","name":"shop","rate-tier":"standard","scopes":["*:read"]}`},
+		{"revokeToken", token, `{"company":"` + id + `","token":"` + token + `"}`},
+	}, got)
+}
+
+func TestAdminRestored(t *testing.T) {
+	t.Parallel()
+	url := dbtest.NewDatabase(t)
+	restored := func() (epoch struct{ Before, Epoch int64 }) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		require.Zero(t, run([]string{"admin", "restored", "--database-url=" + url, "--json", "--cause=backup of noon"}, &out, &errs), errs.String())
+		require.NoError(t, json.Unmarshal(out.Bytes(), &epoch))
+		return epoch
+	}
+	first := restored()
+	require.Zero(t, first.Before)
+	second := restored()
+	require.Equal(t, first.Epoch, second.Before)
+	require.NotEqual(t, first.Epoch, second.Epoch)
 }

@@ -141,7 +141,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	if c.JobWorkers > 0 {
 		parts = append(parts, all.newWorker(c.JobWorkers, log).Run)
 	}
-	return r.run(ctx, started, parts...)
+	return r.run(ctx, log, started, parts...)
 }
 
 // newLists returns what the lists of this process share. Without a database, there is only the description of the API.

@@ -71,5 +71,5 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 	started := func(ops string) {
 		log.InfoContext(ctx, "console listening", "url", fmt.Sprintf("http://%s%s", ln.Addr(), httpapi.AdminBasePath), "ops", ops)
 	}
-	return r.run(ctx, started, func(ctx context.Context) error { return api.Serve(ctx, ln) })
+	return r.run(ctx, log, started, func(ctx context.Context) error { return api.Serve(ctx, ln) })
 }

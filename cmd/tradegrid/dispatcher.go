@@ -166,7 +166,7 @@ func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts
 	}
 	parts = append(parts, r.watchTopics(topics.RoleDispatcher, probe, log))
 	started := func(ops string) { log.InfoContext(ctx, "dispatcher running", "roles", opts.Roles, "ops", ops) }
-	return r.run(ctx, started, parts...)
+	return r.run(ctx, log, started, parts...)
 }
 
 // dispatcherParts creates the parts of the dispatcher named in the options.

@@ -30,6 +30,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
 	"github.com/tradegrid/tradegrid/services/warehouse"
+	"github.com/tradegrid/tradegrid/services/webhooks"
 )
 
 // commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
@@ -58,14 +59,14 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics())
+	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics(), outbox.EpochMetrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.
 func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
-		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), job.Metrics(jobTypes()...))
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), webhooks.Metrics(), job.Metrics(jobTypes()...))
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":

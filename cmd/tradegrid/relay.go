@@ -77,7 +77,11 @@ func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayCo
 	if err != nil {
 		return err
 	}
-	return r.run(ctx, func(ops string) { log.InfoContext(ctx, "relay running", "node", cfg.Node, "ops", ops) }, relay.Run,
+	return r.run(ctx, log, func(ops string) { log.InfoContext(ctx, "relay running", "node", cfg.Node, "ops", ops) },
+		func(ctx context.Context) error {
+			outbox.FindRestore(ctx, r.db, r.broker, log)
+			return relay.Run(ctx)
+		},
 		r.watchTopics(topics.RoleRelay, client, log),
 		func(ctx context.Context) error { return outbox.ConsumeNudges(ctx, r.broker, relay.Nudge) })
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -95,13 +96,16 @@ func (r *role) watchTopics(name string, client *kgo.Client, log *slog.Logger) (r
 
 // run runs the parts until ctx is done or one of them fails. From now on the process is ready: what listens for clients has to
 // be bound before.
-func (r *role) run(ctx context.Context, started func(ops string), parts ...func(context.Context) error) error {
+func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops string), parts ...func(context.Context) error) error {
 	clock := db.NewClock(r.db, time.Now)
 	r.tel.Ready("clock", clock.Check)
+	epochs := outbox.NewEpochWatch(r.db, log)
+	r.tel.Note("restored", epochs.Notes)
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return r.live.Run(ctx, r.reload) })
 	g.Go(func() error { return clock.Run(ctx) })
 	g.Go(func() error { return r.db.WatchFeatures(ctx) })
+	g.Go(func() error { return epochs.Run(ctx) })
 	for _, part := range parts {
 		g.Go(func() error { return part(ctx) })
 	}

@@ -67,7 +67,7 @@ func TestReadyOnceListening(t *testing.T) {
 		return serveRole(ctx, "console", flags, OpsFlags{OpsListen: "127.0.0.1:0"}, slog.New(slog.DiscardHandler), nil, func(ctx context.Context, _ *slog.Logger, r *role) error {
 			listening <- r.ops
 			<-bound
-			return r.run(ctx, func(string) { listening <- r.ops }, func(ctx context.Context) error { <-ctx.Done(); return nil })
+			return r.run(ctx, slog.New(slog.DiscardHandler), func(string) { listening <- r.ops }, func(ctx context.Context) error { <-ctx.Done(); return nil })
 		})
 	})
 	ops := <-listening // there is a database, but no listener

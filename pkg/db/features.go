@@ -22,7 +22,7 @@ func (t *Tx) Compresses() bool { return t.run.compresses }
 func (d *DB) ReadFeatures(ctx context.Context) error {
 	var on bool
 	err := d.pool.QueryRow(ctx, sqlSelectFeature).Scan(&on)
-	if pg := (*pgconn.PgError)(nil); errors.As(err, &pg) && pg.Code == undefinedTable {
+	if IsUndefinedTable(err) {
 		return nil // the schema of an earlier release
 	}
 	if err != nil {
@@ -32,8 +32,12 @@ func (d *DB) ReadFeatures(ctx context.Context) error {
 	return nil
 }
 
-// undefinedTable is the SQLSTATE of a statement on a table that does not exist.
-const undefinedTable = "42P01"
+// IsUndefinedTable reports whether a statement failed because its table does not exist: the schema is that of an earlier
+// release.
+func IsUndefinedTable(err error) bool {
+	pg := (*pgconn.PgError)(nil)
+	return errors.As(err, &pg) && pg.Code == "42P01"
+}
 
 // WatchFeatures follows the features of the schema until ctx is done: what a contract migration turns on is used
 // without a restart. A failed look is repeated.

@@ -137,12 +137,13 @@ func logEntry(row pgx.CollectableRow) (LogEntry, error) {
 type Cursor struct {
 	After int64     // position of the last event read; 0 = from the oldest
 	Seen  time.Time // no event after After is older than this
+	Epoch int64     // of the log when the cursor was issued
 }
 
 // Next returns the cursor after a page that was read with c at the time now. If there are more pages, the reader has seen
 // everything up to the last entry of this one, otherwise everything up to now.
 func (c Cursor) Next(page []LogEntry, more bool, now time.Time) Cursor {
-	next := Cursor{After: c.After, Seen: now}
+	next := Cursor{After: c.After, Seen: now, Epoch: c.Epoch}
 	if len(page) > 0 {
 		last := page[len(page)-1]
 		next.After = last.Seq
@@ -158,9 +159,14 @@ func (c Cursor) Expired(now time.Time, retention time.Duration) bool {
 	return !c.Seen.IsZero() && c.Seen.Add(retention).Before(now)
 }
 
-// String encodes the cursor as text: position and milliseconds.
+// String encodes the cursor as text: position, milliseconds and epoch. In the first epoch, the text is that of releases which
+// know no epochs, so that they and this one can serve the same readers.
 func (c Cursor) String() string {
-	return strconv.FormatInt(c.After, 36) + "." + strconv.FormatInt(c.Seen.UnixMilli(), 36)
+	text := strconv.FormatInt(c.After, 36) + "." + strconv.FormatInt(c.Seen.UnixMilli(), 36)
+	if c.Epoch != 0 {
+		text += "." + strconv.FormatInt(c.Epoch, 36)
+	}
+	return text
 }
 
 // ParseCursor parses the text form; the empty string is the start of the log.
@@ -168,13 +174,19 @@ func ParseCursor(s string) (Cursor, error) {
 	if s == "" {
 		return Cursor{}, nil
 	}
-	pos, ms, _ := strings.Cut(s, ".")
+	pos, rest, _ := strings.Cut(s, ".")
+	ms, number, later := strings.Cut(rest, ".")
 	after, err := strconv.ParseInt(pos, 36, 64)
 	seen, err2 := strconv.ParseInt(ms, 36, 64)
-	if err = errors.Join(err, err2); err != nil || after < 0 {
+	var epoch int64
+	var err3 error
+	if later {
+		epoch, err3 = strconv.ParseInt(number, 36, 64)
+	}
+	if err = errors.Join(err, err2, err3); err != nil || after < 0 {
 		return Cursor{}, fmt.Errorf("cursor %q was not issued by the event log: %w", s, err)
 	}
-	return Cursor{After: after, Seen: time.UnixMilli(seen).UTC()}, nil
+	return Cursor{After: after, Seen: time.UnixMilli(seen).UTC(), Epoch: epoch}, nil
 }
 
 // likePatterns converts event names and wildcards to LIKE patterns; nil matches all.

@@ -35,7 +35,7 @@ func newQuota(r *Relay) *quota.Meter {
 }
 
 // trim removes the oldest events of a company that is above its quota, until it is not, or only recent ones are left.
-// A reader whose cursor is behind them is told so; see [LogFloor].
+// A reader whose cursor is behind them is told so; see [Floor.Missed].
 func (r *Relay) trim(ctx context.Context, company tenant.ID, used int64) error {
 	removed := 0
 	for used > r.cfg.EventQuota && ctx.Err() == nil {
@@ -112,8 +112,7 @@ func (f Floor) Missed(c Cursor) bool {
 	return !c.Seen.IsZero() && c.After < f.Seq && c.Seen.Before(f.At.Add(becameVisible))
 }
 
-// LogFloor returns the floor of a company's log. Read it after the events: what was removed in between is missing there.
-func LogFloor(ctx context.Context, q db.Querier, company tenant.ID) (f Floor, err error) {
+func logFloor(ctx context.Context, q db.Querier, company tenant.ID) (f Floor, err error) {
 	err = q.QueryRow(ctx, sqlSelectFloor, company).Scan(&f.Seq, &f.At)
 	if err != nil && !db.IsNoRows(err) {
 		return f, fmt.Errorf("read floor of the event log: %w", err)

@@ -78,7 +78,7 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 	require.Equal(t, 9, old)
 	stop()
 
-	floor, err := LogFloor(t.Context(), g.db, loud)
+	floor, err := logFloor(t.Context(), g.db, loud)
 	require.NoError(t, err)
 	require.Positive(t, floor.Seq)
 	seen := time.Now().Add(-71 * time.Hour)
@@ -95,7 +95,7 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 	} {
 		require.Equal(t, c.missed, floor.Missed(c.cursor), name)
 	}
-	floor, err = LogFloor(t.Context(), g.db, quiet)
+	floor, err = logFloor(t.Context(), g.db, quiet)
 	require.NoError(t, err)
 	require.Zero(t, floor)
 	require.False(t, floor.Missed(Cursor{After: 1, Seen: seen}))

@@ -26,7 +26,7 @@ func Domain() domain.Domain {
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "WEBHOOK_SUBSCRIPTION_EXISTS", Advice: "There is a subscription with this url and these events."},
 			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "A company may have 20 subscriptions."},
-			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the 30 days that are kept. Re-read the resources, then start without a cursor."},
+			{Status: 410, Code: "EVENTS_CURSOR_EXPIRED", Advice: "The cursor points before the 30 days that are kept, or was issued before the platform was restored from a backup. Get a cursor with start=now, re-read the resources, then go on from that cursor."},
 		},
 		Scopes:   []access.Resource{{Name: "webhooks"}, {Name: "events", ReadOnly: true}},
 		Entities: []string{"WEBHOOK_SUBSCRIPTION", "WEBHOOK_DELIVERY", "EVENT"},

@@ -32,7 +32,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List event types", s.EventTypes)
 
 	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "List the events of the log", http.StatusOK)
-	read.Errors = map[int]string{http.StatusGone: "the cursor points before what is kept; re-read the resources and start without a cursor"}
+	read.Errors = map[int]string{http.StatusGone: "the cursor points before what is kept, or was issued before the platform was restored from a backup; get one with start=now, re-read the resources, and go on from it"}
 	httpapi.Register(api, read, s.httpListEvents)
 	one := logGroup.Op(http.MethodGet, "/events/{eventId}", "getEvent", "Read an event", http.StatusOK)
 	httpapi.Register(api, one, s.httpGetEvent)
@@ -44,6 +44,7 @@ func showsSecret(op *httpapi.Op) { op.Secret = true }
 type listEventsRequest struct {
 	httpapi.Call
 	Cursor   string     `query:"cursor" maxLength:"200" doc:"nextCursor of the page before; none = from the oldest event"`
+	Start    string     `query:"start" enum:"oldest,now" default:"oldest" doc:"where to begin without a cursor; now = no events, only a cursor that everything later follows"`
 	Limit    int        `query:"limit" minimum:"1" maximum:"200" default:"50"`
 	Events   []string   `query:"events" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"comma list of names and prefixes such as order.*"`
 	DateFrom *list.From `query:"dateFrom" doc:"earliest occurredAt"`
@@ -52,7 +53,7 @@ type listEventsRequest struct {
 }
 
 func (s *Service) httpListEvents(ctx context.Context, in *listEventsRequest) (*httpapi.Reply[EventPage], error) {
-	q := LogQuery{Cursor: in.Cursor, Limit: in.Limit, Events: in.Events}
+	q := LogQuery{Cursor: in.Cursor, Now: in.Start == "now", Limit: in.Limit, Events: in.Events}
 	if in.DateFrom != nil {
 		q.From = time.Time(*in.DateFrom)
 	}

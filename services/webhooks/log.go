@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -41,6 +42,7 @@ type EventPage struct {
 // LogQuery says what of the event log is wanted. Zero values do not narrow.
 type LogQuery struct {
 	Cursor   string
+	Now      bool // begin with what follows, in place of the oldest event
 	Limit    int
 	Events   []string // names and wildcards
 	From, To time.Time
@@ -48,8 +50,12 @@ type LogQuery struct {
 }
 
 // Log reads the events that the caller may see, in the order of their commits, as JSON of an [EventPage]. The envelopes are
-// the bytes that receivers get. A cursor behind which events may have been removed is 410 EVENTS_CURSOR_EXPIRED.
+// the bytes that receivers get. A cursor behind which events may have been removed, or that was issued before the database
+// was restored from a backup, is 410 EVENTS_CURSOR_EXPIRED.
 func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byte, error) {
+	if in.Now && in.Cursor != "" {
+		return nil, apierr.InvalidField("start", apierr.Conflict, "must not be given together with cursor, which says where to go on")
+	}
 	now := s.db.Now()
 	cursor, err := parseCursor(by.Company, in.Cursor)
 	if err != nil {
@@ -63,36 +69,62 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 		return nil, apierr.InvalidField("dateFrom", apierr.Conflict, "must not be after dateTo")
 	}
 	if cursor.Expired(now, s.retention) {
-		return nil, cursorExpired(fmt.Sprintf("they are kept for %d days", s.retention/(24*time.Hour)))
+		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %d days", s.retention/(24*time.Hour)))
 	}
 	var entries []outbox.LogEntry
-	if all || len(names) > 0 {
+	if !in.Now && (all || len(names) > 0) {
 		filter := outbox.LogFilter{Events: names, From: in.From, To: in.To, EntityID: in.EntityID}
 		if entries, err = outbox.ReadLog(ctx, s.db, by.Company, cursor.After, in.Limit+1, filter); err != nil {
 			return nil, err
 		}
 	}
-	if err := s.checkFloor(ctx, by.Company, cursor); err != nil {
+	// Read after the events: what was removed meanwhile may be missing among them.
+	state, err := outbox.ReadLogState(ctx, s.db, by.Company)
+	if err != nil {
 		return nil, err
+	}
+	switch {
+	case in.Now:
+		cursor = state.Now(now)
+	case in.Cursor == "":
+		cursor.Epoch = state.Epoch
+	default:
+		if err := missed(state, cursor); err != nil {
+			return nil, err
+		}
 	}
 	more := len(entries) > in.Limit
 	entries = entries[:min(len(entries), in.Limit)]
 	return writePage(entries, cursorText(by.Company, cursor.Next(entries, more, now)), more), nil
 }
 
-func cursorExpired(why string) error {
-	return apierr.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
-		"events behind the cursor are no longer in the log ("+why+"): read the records themselves again, then start without a cursor")
+// missed refuses a cursor whose reader may have missed events, or would miss some.
+func missed(state outbox.LogState, c outbox.Cursor) error {
+	switch {
+	case state.Restored(c):
+		return cursorExpired("restored", "the log was restored from a backup after the cursor was issued, and positions count anew since then")
+	case state.Floor.Missed(c):
+		return cursorExpired("quota", "events behind the cursor are no longer in the log, because it is above the quota of the company")
+	}
+	return nil
 }
 
-// checkFloor refuses a cursor behind which events were removed before their time. It is called after the events were
-// read: what was removed meanwhile may be missing.
-func (s *Service) checkFloor(ctx context.Context, company tenant.ID, c outbox.Cursor) error {
-	floor, err := outbox.LogFloor(ctx, s.db, company)
-	if err == nil && floor.Missed(c) {
-		return cursorExpired("the log of the company is above its quota")
+func cursorExpired(reason, why string) error {
+	cursorsRefused.WithLabelValues(reason).Inc()
+	return apierr.New(http.StatusGone, "EVENTS_CURSOR_EXPIRED",
+		why+": get a new cursor with start=now, read the records themselves again, then go on from that cursor")
+}
+
+var cursorsRefused = prometheus.NewCounterVec(prometheus.CounterOpts{
+	Name: "tradegrid_event_cursors_refused_total", Help: "Cursors of the event log answered 410, by reason: age, quota, or restored, which means issued before the database was restored.",
+}, []string{"reason"})
+
+// Metrics are the collectors of this package, with all known labels.
+func Metrics() []prometheus.Collector {
+	for _, reason := range []string{"age", "quota", "restored"} {
+		cursorsRefused.WithLabelValues(reason)
 	}
-	return err
+	return []prometheus.Collector{cursorsRefused}
 }
 
 // readable lists the names of the events that are wanted and that the caller may see. all means that no list is
