@@ -41,7 +41,7 @@ func TestPlansDoNotDependOnTheLastVacuum(t *testing.T) {
 	for _, s := range statements {
 		exec("PREPARE " + s.name + " AS " + s.sql)
 	}
-	for _, before := range []string{"VACUUM ANALYZE outbox, event_log_heads", `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
+	for _, before := range []string{"VACUUM ANALYZE outbox, event_log_heads", "UPDATE event_log_heads SET n = n + 1", "UPDATE event_log_heads SET n = n + 1", "VACUUM ANALYZE event_log_heads", `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
 SELECT g % 100, g, gen_random_uuid(), gen_random_uuid(), 'events', '', 'order.created', 'order', gen_random_uuid(), 1, '', '', '', now() FROM generate_series(1, 20000) AS g`, "VACUUM ANALYZE outbox"} {
 		exec(before)
 		for _, s := range statements {
@@ -53,8 +53,7 @@ SELECT g % 100, g, gen_random_uuid(), gen_random_uuid(), 'events', '', 'order.cr
 			plan := strings.Join(lines, "\n")
 			require.NotContains(t, plan, "Seq Scan", "%s after %s", s.name, before)
 			require.Contains(t, plan, s.index, "%s after %s", s.name, before)
-			require.Contains(t, plan, "Index Cond: (", "%s after %s: only the rows of the buckets", s.name, before)
-			require.Contains(t, plan, "bucket = ", "%s after %s: only the rows of the buckets", s.name, before)
+			require.Regexp(t, `Index Cond: \(+bucket = `, plan, "%s after %s: only the rows of the buckets", s.name, before)
 		}
 	}
 }

@@ -23,13 +23,14 @@ const (
 	// its generic plan would make by comparing each row with each pair; it looks up a hash table instead.
 	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
 AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`
-	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b`
+	// The list of buckets, said again for the table, keeps a hash join from reading all heads.
+	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`
 	// The heads were already advanced in this transaction: position = head - back.
 	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at
 FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
 AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-JOIN event_log_heads AS h ON h.bucket = u.b`
+JOIN event_log_heads AS h ON h.bucket = u.b WHERE h.bucket = ANY($1::INT4[])`
 	sqlAlreadyLogged = `SELECT e.id FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i) JOIN events AS e ON e.company_id = u.c AND e.id = u.i`
 	sqlInsertDead    = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
