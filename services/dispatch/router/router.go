@@ -131,7 +131,7 @@ func (r *Router) Run(ctx context.Context) error {
 func (r *Router) subscriptionChanged(rec *kgo.Record) {
 	key, err := webhook.ParseSubscriptionKey(rec.Key)
 	if err != nil {
-		r.cfg.Log.Warn("announced subscription not understood", "error", err)
+		r.cfg.Log.Warn("subscription key decode failed", "error", err)
 		return
 	}
 	r.subs.Drop(key.Company)
@@ -271,7 +271,7 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 			held = append(held, rec)
 			continue
 		}
-		r.cfg.Log.ErrorContext(ctx, "event not understood", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
+		r.cfg.Log.ErrorContext(ctx, "event decode failed", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 		if !r.try(ctx, batch, "dead letter", func() error {
 			return r.dead.Record(ctx, topics.EventsDead, rec.Record, deadletter.Decode, cause)
 		}) {
