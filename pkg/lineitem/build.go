@@ -23,7 +23,8 @@ type Builder struct {
 }
 
 // Build builds the lines of a document; each makes the document's own line from the input and the common part. It reports
-// unknown references first, then faults of the input, then conflicts. The input has passed [Check].
+// unknown references first, then faults of the input, then conflicts, then lines of more than [MaxBytes]. The input has passed
+// [Check].
 func Build[T input, L any](b Builder, items []T, each func(in T, l Line) L) ([]L, error) {
 	if err := checkRefs(b, items); err != nil {
 		return nil, err
@@ -32,14 +33,58 @@ func Build[T input, L any](b Builder, items []T, each func(in T, l Line) L) ([]L
 		return nil, err
 	}
 	lines := make([]L, len(items))
+	bytes := 0
 	for i, in := range items {
 		l, err := b.line(in.common(), i)
 		if err != nil {
 			return nil, err
 		}
+		if bytes += l.bytes(); bytes > MaxBytes {
+			return nil, apierr.InvalidField("items", apierr.Length, "with the names that the catalog has for items and modifiers, the lines may take at most %d bytes as JSON; "+
+				"those up to items[%d] take more: divide the document, or use fewer modifiers or shorter names", MaxBytes, i)
+		}
 		lines[i] = each(in, l)
 	}
 	return lines, nil
+}
+
+// MaxBytes is how many bytes the lines of a document may take. A request names items and modifiers by their ids, but the
+// document stores their names, so the limit of request bodies does not bound it.
+const MaxBytes = 1 << 20
+
+// What a line, a modifier and a component of a bundle take as JSON besides their texts.
+const (
+	lineBytes      = 500
+	modifierBytes  = 110
+	componentBytes = 130
+)
+
+// bytes is about how many bytes the line takes as JSON, with what it takes from stock.
+func (l *Line) bytes() int {
+	n := lineBytes + textBytes(l.Name) + len(l.Stock)*componentBytes
+	for _, text := range [...]*string{l.SKU, l.Unit} {
+		if text != nil {
+			n += textBytes(*text)
+		}
+	}
+	for i := range l.Modifiers {
+		n += modifierBytes + textBytes(l.Modifiers[i].Name)
+	}
+	return n
+}
+
+// textBytes is how many bytes a text takes as JSON, in which control characters become up to six.
+func textBytes(s string) int {
+	n := len(s)
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ':
+			n += 5
+		case c == '"', c == '\\':
+			n++
+		}
+	}
+	return n
 }
 
 func checkRefs[T input](b Builder, items []T) error {

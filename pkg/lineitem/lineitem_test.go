@@ -1,6 +1,9 @@
 package lineitem
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -341,4 +344,51 @@ func TestTotalsOfLinesAddUp(t *testing.T) {
 	})
 	_, err := Sum([]billed{{Line: Line{Amount: money.MaxAmount}}, {Line: Line{Amount: 1}}}, 0)
 	requireFault(t, "VALIDATION_ERROR", err)
+}
+
+func TestBytesOfLines(t *testing.T) {
+	t.Parallel()
+	s := newShelf()
+	// What the names of items and modifiers, and the components of bundles, make of bodies of a few kilobytes.
+	long := strings.Repeat("ж", 255)
+	item := trade.Item{SKU: "L", Name: long, Unit: "pcs", HasStock: true, Options: map[uuid.UUID]trade.Modifier{}}
+	options := make([]ModifierInput, 50)
+	for i := range options {
+		options[i].OptionID = uuid.New()
+		item.Options[options[i].OptionID] = trade.Modifier{Name: long}
+	}
+	r := trade.ItemRef{Kind: "product", ID: uuid.New()}
+	s.Items[r] = item
+	loaded := s.input(r, 1000)
+	loaded.Modifiers = options
+	plain := s.input(r, 1000)
+	quoted := Input{Kind: "custom", Name: ptr(strings.Repeat("\x01", 255)), UnitPrice: ptr(money.Amount(1))}
+	bundle := trade.ItemRef{Kind: "product", ID: uuid.New()}
+	components := make([]trade.Component, 100)
+	s.Items[bundle] = trade.Item{SKU: "B", Components: components}
+	for name, row := range map[string]struct {
+		in          Input
+		fit, exceed int
+	}{
+		"modifiers":               {loaded, 32, 36},
+		"components":              {s.input(bundle, 1000), 70, 90},
+		"escaped characters":      {quoted, 480, 600},
+		"as many as there may be": {plain, 500, 1200},
+	} {
+		_, err := s.lines(slices.Repeat([]Input{row.in}, row.fit)...)
+		require.NoError(t, err, name)
+		_, err = s.lines(slices.Repeat([]Input{row.in}, row.exceed)...)
+		require.Equal(t, map[string]string{"items": "LENGTH"}, fieldsOf(t, err), name)
+		require.ErrorContains(t, err, "the lines may take at most 1048576 bytes", name)
+	}
+	// The estimate is what the lines take.
+	lines, err := s.lines(slices.Repeat([]Input{loaded, plain, quoted}, 8)...)
+	require.NoError(t, err)
+	estimate := 0
+	for i := range lines {
+		estimate += lines[i].bytes()
+	}
+	raw, err := json.Marshal(lines)
+	require.NoError(t, err)
+	require.InEpsilon(t, len(raw), estimate, 0.1)
 }
