@@ -18,11 +18,12 @@ type cursor struct {
 	Desc  bool      `json:"d,omitempty"`
 	Value *string   `json:"v"`
 	ID    uuid.UUID `json:"i"`
-	Query string    `json:"q"` // digest of the conditions: a cursor is valid only for the same list and filters
+	Query string    `json:"q"`           // digest of the conditions: a cursor is valid only for the same list and filters
+	Few   int       `json:"n,omitempty"` // at most that many records on the page; see [Query.nextLimit]
 }
 
-func (q *Query) cursorAt(last lastRow) string {
-	c := cursor{Sort: q.sort, Desc: q.desc, Value: last.sort, ID: last.id, Query: q.digest()}
+func (q *Query) cursorAt(last lastRow, limit int) string {
+	c := cursor{Sort: q.sort, Desc: q.desc, Value: last.sort, ID: last.id, Query: q.digest(), Few: limit}
 	raw, err := json.Marshal(c)
 	if err != nil {
 		panic(err) // a struct of strings always encodes
@@ -73,6 +74,7 @@ func (q *Query) place(s Sort) (*place, error) {
 	if err := json.Unmarshal(raw, &c); err != nil || c.Sort != q.sort || c.Desc != q.desc || c.Query != q.digest() || (c.Value == nil && !s.Nullable) {
 		return nil, errCursor
 	}
+	q.few = max(c.Few, 0)
 	return &place{id: c.ID, sort: c.Value}, nil
 }
 

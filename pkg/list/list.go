@@ -80,9 +80,12 @@ type Page[T any] struct {
 	Page       *int    `json:"page,omitempty" doc:"absent when reading by cursor"`
 	PageSize   int     `json:"pageSize"`
 	NextCursor *string `json:"nextCursor" nullable:"true" doc:"cursor of the next page; null on the last page"`
+	HasMore    bool    `json:"hasMore" doc:"more records follow; a page that would be too large has fewer than pageSize, and nextCursor reads the rest"`
 
 	fields    []string
-	Watermark string `json:"-"` // value of X-Sync-Watermark if updatedSince is set
+	query     *Query
+	ends      []lastRow // of the items
+	Watermark string    `json:"-"` // value of X-Sync-Watermark if updatedSince is set
 }
 
 // Query collects the conditions of one list request.
@@ -98,6 +101,7 @@ type Query struct {
 	foreign bool // a condition reads other tables
 	found   []found
 
+	few      int    // at most that many records, after a page that was too large; 0 = pageSize
 	seekFrom *place // the page lies behind it
 	skip     int64  // records between seekFrom, or the start, and the page
 	counted  *int64 // along with the page
@@ -240,19 +244,11 @@ func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pg
 	if err != nil {
 		return nil, err
 	}
-	page := &Page[T]{PageSize: q.params.PageSize, Items: []T{}, fields: q.params.Fields}
+	page := &Page[T]{PageSize: q.params.PageSize, Items: []T{}, fields: q.params.Fields, query: q}
 	var end lastRow
 	queue := func(b *pgx.Batch, p part) {
-		sql, args := q.pageSQL(s, p, q.params.PageSize+1-len(page.Items))
-		b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
-			items, last, err := collect(rows, q.params.PageSize-len(page.Items), read)
-			page.Items = append(page.Items, items...)
-			if len(items) > 0 {
-				end = last
-			}
-			end.more = last.more
-			return err
-		})
+		sql, args := q.pageSQL(s, p, q.limit()+1-len(page.Items))
+		b.Queue(sql, args...).Query(func(rows pgx.Rows) error { return page.take(rows, read, &end) })
 	}
 	if err := q.read(ctx, d, s, queue, &end); err != nil {
 		if q.params.Cursor != "" && isDataError(err) {
@@ -263,7 +259,15 @@ func fetch[T any](ctx context.Context, d db.Querier, q *Query, read func(rows pg
 	if page.Total, err = q.total(ctx, d, len(page.Items), end.more); err != nil {
 		return nil, fmt.Errorf("count %s: %w", q.spec.From, err)
 	}
-	q.finish(page.envelope(), end)
+	if q.params.Cursor == "" {
+		n := max(q.params.Page, 1)
+		page.Page = &n
+	}
+	page.end(end)
+	if q.params.UpdatedSince != nil {
+		// Open transactions may commit older timestamps, so the next read overlaps by 15 s.
+		page.Watermark = jsontype.At(q.now.Add(-15 * time.Second)).String()
+	}
 	return page, nil
 }
 
@@ -273,53 +277,48 @@ func isDataError(err error) bool {
 	return errors.As(err, &pg) && strings.HasPrefix(pg.Code, "22")
 }
 
-// envelope holds the fields of a page besides its items.
-type envelope struct {
-	page       **int
-	nextCursor **string
-	watermark  *string
-}
-
-func (p *Page[T]) envelope() envelope { return envelope{&p.Page, &p.NextCursor, &p.Watermark} }
-
-func (q *Query) finish(e envelope, last lastRow) {
-	if q.params.Cursor == "" {
-		n := max(q.params.Page, 1)
-		*e.page = &n
-	}
-	if last.more {
-		c := q.cursorAt(last)
-		*e.nextCursor = &c
-	}
-	if q.params.UpdatedSince != nil {
-		// Open transactions may commit older timestamps, so the next read overlaps by 15 s.
-		*e.watermark = jsontype.At(q.now.Add(-15 * time.Second)).String()
+// end sets what tells how the page ends.
+func (p *Page[T]) end(last lastRow) {
+	if p.HasMore = last.more; p.HasMore {
+		c := p.query.cursorAt(last, p.query.nextLimit(len(p.Items), last.cut))
+		p.NextCursor = &c
 	}
 }
 
-// lastRow holds the cursor values of the last row of a page.
+// lastRow holds the cursor values of a row, or of the last one of a page.
 type lastRow struct {
-	more bool
-	id   uuid.UUID
-	sort *string
+	more  bool
+	cut   bool // the page ends because it is large
+	id    uuid.UUID
+	sort  *string
+	bytes int
 }
 
-func collect[T any](rows pgx.Rows, size int, read func(pgx.Rows, ...any) (T, error)) ([]T, lastRow, error) {
-	items := make([]T, 0, min(size, 64))
-	var end, row lastRow
+// take appends rows to the page until it is full.
+func (p *Page[T]) take(rows pgx.Rows, read func(pgx.Rows, ...any) (T, error), end *lastRow) error {
+	bytes := end.bytes
 	for rows.Next() {
-		item, err := read(rows, &row.id, &row.sort)
-		if err != nil {
-			return nil, end, fmt.Errorf("read row of list: %w", err)
+		if end.more {
+			continue // the connection has to be read to the end
 		}
-		if len(items) == size {
-			end.more = true
+		size := 0
+		for _, v := range rows.RawValues() {
+			size += len(v)
+		}
+		bytes += size
+		end.cut = bytes > MaxPageBytes && len(p.Items) > 0
+		if end.more = end.cut || len(p.Items) == p.query.limit(); end.more {
 			continue
 		}
-		end.id, end.sort = row.id, row.sort
-		items = append(items, item)
+		row := lastRow{bytes: size}
+		item, err := read(rows, &row.id, &row.sort)
+		if err != nil {
+			return fmt.Errorf("read row of list: %w", err)
+		}
+		p.Items, p.ends = append(p.Items, item), append(p.ends, row)
+		end.id, end.sort, end.bytes = row.id, row.sort, bytes
 	}
-	return items, end, rows.Err()
+	return rows.Err()
 }
 
 // part is the part of a list that a statement reads. A list that is sorted by a nullable column is read in two parts, each
@@ -402,7 +401,8 @@ func (p Page[T]) MarshalJSON() ([]byte, error) {
 		Page       *int                         `json:"page,omitempty"`
 		PageSize   int                          `json:"pageSize"`
 		NextCursor *string                      `json:"nextCursor"`
-	}{items, p.Total, p.Page, p.PageSize, p.NextCursor})
+		HasMore    bool                         `json:"hasMore"`
+	}{items, p.Total, p.Page, p.PageSize, p.NextCursor, p.HasMore})
 }
 
 // selected returns the fields of item i that the client selected.

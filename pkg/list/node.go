@@ -51,7 +51,8 @@ const TooExpensive = "QUERY_TOO_EXPENSIVE"
 const cooldown = 5 * time.Second
 
 var errTooExpensive = apierr.TooExpensive(TooExpensive, int(cooldown/time.Second),
-	"the list takes too long with these filters and this sort; narrow the filters, use another sort, or read by cursor without total")
+	"the list takes too long with these filters, this sort and as many records; ask for fewer records (pageSize) or without parts that you do not need (include, fields), "+
+		"narrow the filters, use another sort, or read by cursor without total")
 
 // key identifies a statement with its arguments; the company is part of it.
 type key struct {

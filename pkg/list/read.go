@@ -47,7 +47,7 @@ func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.
 			return err
 		}
 	}
-	if end.more && q.params.Cursor == "" && q.params.Page > 0 && q.params.Page*q.params.PageSize > n.cfg.Skip {
+	if end.more && !end.cut && q.params.Cursor == "" && q.params.Page > 0 && q.params.Page*q.params.PageSize > n.cfg.Skip {
 		n.learn(q.orderKey(), place{page: q.params.Page, id: end.id, sort: end.sort, began: began})
 	}
 	return nil

@@ -2,7 +2,6 @@ package resource
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -29,10 +28,11 @@ type Lines[L any] struct {
 	name  string
 	owner string // column with the id of the document
 
-	columns                         []record.Column
-	id                              record.Column
-	selected                        string // SELECT … FROM …
-	sqlSelect, sqlInsert, sqlDelete string
+	columns              []record.Column
+	id                   record.Column
+	selected             string // SELECT … FROM …
+	sqlSelect, sqlSizes  string
+	sqlInsert, sqlDelete string
 }
 
 // LinesOf returns the table of the lines L, whose column owner has the id of their document. It lacks some columns of L, if any
@@ -59,6 +59,7 @@ func LinesOf[L any](name, owner string, without ...string) *Lines[L] {
 	list := strings.Join(names, ", ")
 	t.selected = "SELECT " + strings.Join(names[1:], ", ") + " FROM " + name
 	t.sqlSelect = t.Select(owner+" = ANY($2::UUID[])") + " ORDER BY " + owner + ", sort_order"
+	t.sqlSizes = t.sizesSQL()
 	t.sqlInsert = "INSERT INTO " + name + " (" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
 		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")"
 	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND " + owner + " = $2 AND id = ANY($3::UUID[])"
@@ -102,18 +103,55 @@ func (t *Lines[L]) Select(where string) string {
 	return t.selected + " WHERE company_id = $1 AND " + where
 }
 
-// Of returns the lines of several documents by the ids of the documents.
-func (t *Lines[L]) Of(ctx context.Context, q db.Querier, company tenant.ID, owners []uuid.UUID) (map[uuid.UUID][]L, error) {
-	rows, err := q.Query(ctx, t.sqlSelect, company, owners)
-	if err != nil {
-		return nil, fmt.Errorf("select from %s: %w", t.name, err)
+// Listed are the lines of the documents on a page; see [list.Page.ReadChildren].
+type Listed[L any] struct {
+	table *Lines[L]
+	lines map[uuid.UUID][]L
+}
+
+// Listed returns lines that are to be read for a page of documents.
+func (t *Lines[L]) Listed() *Listed[L] { return &Listed[L]{t, map[uuid.UUID][]L{}} }
+
+// QueueSizes implements [list.Children].
+func (l *Listed[L]) QueueSizes(b *pgx.Batch, company tenant.ID, documents []uuid.UUID, each func(document uuid.UUID, bytes int)) {
+	b.Queue(l.table.sqlSizes, company, documents).Query(func(rows pgx.Rows) error {
+		var document uuid.UUID
+		var bytes int
+		_, err := pgx.ForEachRow(rows, []any{&document, &bytes}, func() error {
+			each(document, bytes)
+			return nil
+		})
+		return err
+	})
+}
+
+// QueueRead implements [list.Children].
+func (l *Listed[L]) QueueRead(b *pgx.Batch, company tenant.ID, documents []uuid.UUID) {
+	b.Queue(l.table.sqlSelect, company, documents).Query(func(rows pgx.Rows) error {
+		return l.table.Scan(rows, func(document uuid.UUID, line L) { l.lines[document] = append(l.lines[document], line) })
+	})
+}
+
+// Of returns the lines of a document that was on the page.
+func (l *Listed[L]) Of(document uuid.UUID) []L {
+	if lines := l.lines[document]; lines != nil {
+		return lines
 	}
-	lines := make(map[uuid.UUID][]L, len(owners))
-	for _, id := range owners {
-		lines[id] = []L{}
+	return []L{}
+}
+
+// numberBytes is about what a line takes as JSON besides its texts.
+const numberBytes = 500
+
+// sizesSQL selects about how many bytes the lines of each document take as JSON. The length of a text is known without reading it.
+func (t *Lines[L]) sizesSQL() string {
+	bytes := strconv.Itoa(numberBytes)
+	for _, c := range t.columns {
+		if sqlType(c.Type) == "TEXT" {
+			bytes += " + coalesce(octet_length(" + c.Name + "), 0)"
+		}
 	}
-	err = t.Scan(rows, func(owner uuid.UUID, l L) { lines[owner] = append(lines[owner], l) })
-	return lines, err
+	return "SELECT " + t.owner + ", sum(" + bytes + ")::INT8 FROM " + t.name + " WHERE company_id = $1 AND " + t.owner + " = ANY($2::UUID[]) GROUP BY " + t.owner
 }
 
 // Scan calls each with the rows of [Lines.Select].
@@ -278,7 +316,9 @@ func (t *Lines[L]) idOf(l L) uuid.UUID {
 func (t *Lines[L]) Name() string { return t.name }
 
 // Statements returns all statements of the table.
-func (t *Lines[L]) Statements() []string { return []string{t.sqlSelect, t.sqlInsert, t.sqlDelete} }
+func (t *Lines[L]) Statements() []string {
+	return []string{t.sqlSelect, t.sqlSizes, t.sqlInsert, t.sqlDelete}
+}
 
 // Columns returns the columns of the lines, with the types that they are stored as.
 func (t *Lines[L]) Columns() []record.Column {

@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // parcel is a document: it lies in the table of suppliers, its goods in that of the lines of receipts.
@@ -187,13 +188,22 @@ func TestLinesAreWrittenWithTheirDocument(t *testing.T) {
 		require.Len(t, data[len(data)-1]["lines"], len(read().Lines), "the event has the lines")
 	}
 
-	many, err := goods.Of(t.Context(), f.db, f.by.Company, []uuid.UUID{p.ID, uuid.Nil})
-	require.NoError(t, err)
-	require.Equal(t, map[uuid.UUID][]good{p.ID: read().Lines, uuid.Nil: {}}, many)
+	listed := func(company tenant.ID) (*resource.Listed[good], map[uuid.UUID]int) {
+		lines, sizes, b := goods.Listed(), map[uuid.UUID]int{}, &pgx.Batch{}
+		lines.QueueSizes(b, company, []uuid.UUID{p.ID, uuid.Nil}, func(id uuid.UUID, bytes int) { sizes[id] = bytes })
+		lines.QueueRead(b, company, []uuid.UUID{p.ID, uuid.Nil})
+		require.NoError(t, f.db.SendBatch(t.Context(), b).Close())
+		return lines, sizes
+	}
+	many, sizes := listed(f.by.Company)
+	require.Equal(t, read().Lines, many.Of(p.ID))
+	require.Equal(t, []good{}, many.Of(uuid.Nil))
+	require.Len(t, sizes, 1)
+	require.Greater(t, sizes[p.ID], 500*len(read().Lines))
 	other := setup(t)
-	many, err = goods.Of(t.Context(), f.db, other.by.Company, []uuid.UUID{p.ID})
-	require.NoError(t, err)
-	require.Empty(t, many[p.ID], "another company")
+	many, sizes = listed(other.by.Company)
+	require.Empty(t, many.Of(p.ID), "another company")
+	require.Empty(t, sizes, "another company")
 
 	remove := func() error {
 		return f.tx(func(ctx context.Context, tx *db.Tx) error {
@@ -201,9 +211,8 @@ func TestLinesAreWrittenWithTheirDocument(t *testing.T) {
 		})
 	}
 	require.NoError(t, remove())
-	many, err = goods.Of(t.Context(), f.db, f.by.Company, []uuid.UUID{p.ID})
-	require.NoError(t, err)
-	require.Empty(t, many[p.ID])
+	many, _ = listed(f.by.Company)
+	require.Empty(t, many.Of(p.ID))
 	require.True(t, apierr.Is(remove(), "SUPPLIER_NOT_FOUND"))
 }
 

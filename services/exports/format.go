@@ -151,7 +151,7 @@ func (w *writer) encoded(v reflect.Value) error {
 // text writes a text. A spreadsheet would take one that begins like a formula for a formula; a single quote before it
 // prevents that.
 func (w *writer) text(s string) {
-	if s != "" && strings.ContainsRune("=+-@\t\r", rune(s[0])) {
+	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", first) { // full-width forms become plain ones
 		s = "'" + s
 	}
 	w.quoted(strings.ToValidUTF8(s, "\ufffd")) // as in JSON

@@ -29,7 +29,7 @@ func TestTextsOfACSV(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		`=HYPERLINK("http://x")`: `"'=HYPERLINK(""http://x"")"`, "+49 30 12345": "'+49 30 12345", "-1": "'-1", "@SUM(A1)": "'@SUM(A1)",
-		"\t=1": "'\t=1", "\r=1": "\"'\r=1\"", "=": "'=", "": "", "a=1": "a=1", " =1": `" =1"`, "'=1": "'=1", "Äpfel": "Äpfel", "\n=1": "\"\n=1\"",
+		"＝1": "'＝1", "＋1": "'＋1", "－1": "'－1", "＠a": "'＠a", "\t=1": "'\t=1", "\r=1": "\"'\r=1\"", "=": "'=", "": "", "a=1": "a=1", " =1": `" =1"`, "'=1": "'=1", "Äpfel": "Äpfel", "\n=1": "\"\n=1\"",
 		"a,b": `"a,b"`, `\.`: `"\."`, "a\xffb": "a\ufffdb",
 	} {
 		require.Equal(t, want, cell(t, text), "%q", text)

@@ -7,11 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/batchloader"
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/reference"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // ListItem is an order in a list.
@@ -46,28 +43,15 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if err != nil {
 		return nil, err
 	}
-	return page, s.complete(ctx, by.Company, page.Items, slices.Contains(f.Include, "lines"))
-}
-
-// complete fills in the fields that are not columns of orders, in one round trip.
-func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem, withLines bool) error {
-	names := reference.Names(s.cfg.Users.UserNames)
-	reads := []batchloader.Read{names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName })}
-	if withLines && len(items) > 0 {
-		reads = append(reads, func(ctx context.Context, q db.Querier) error { return readLines(ctx, q, company, items) })
+	if slices.Contains(f.Include, "lines") {
+		lines := orderLines.Listed()
+		if err := page.ReadChildren(ctx, s.db, lines); err != nil {
+			return nil, err
+		}
+		for i := range page.Items {
+			page.Items[i].Lines = new(lines.Of(page.Items[i].ID))
+		}
 	}
-	return batchloader.Load(ctx, s.db, reads...)
-}
-
-// readLines reads the lines of the items.
-func readLines(ctx context.Context, q db.Querier, company tenant.ID, items []ListItem) error {
-	ids := make([]uuid.UUID, len(items))
-	for i := range items {
-		ids[i] = items[i].ID
-	}
-	lines, err := orderLines.Of(ctx, q, company, ids)
-	for i := range items {
-		items[i].Lines = new(lines[ids[i]])
-	}
-	return err
+	assigned := func(i int) (*uuid.UUID, **string) { return page.Items[i].AssignedToID, &page.Items[i].AssignedToName }
+	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), assigned)(ctx, s.db)
 }

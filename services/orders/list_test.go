@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -162,4 +163,47 @@ func TestListNamesUsersThatHaveNames(t *testing.T) {
 		names = append(names, item.(map[string]any)["assignedToName"])
 	}
 	require.Equal(t, []any{"Bob", nil, nil}, names)
+}
+
+func TestPagesOfLargeOrdersAreShort(t *testing.T) {
+	t.Parallel()
+	s := open(t, nil)
+	lines := make([]map[string]any, 440)
+	for i := range lines {
+		lines[i] = map[string]any{"kind": "custom", "name": strings.Repeat("\U0001F600", 255), "unitPrice": 1}
+	}
+	for range 8 { // of 0.7 MB
+		s.create("items", lines)
+	}
+	for _, start := range []string{"page=1", "page=1&sort=number", "cursor="} {
+		seen, query := map[any]bool{}, "&"+strings.TrimSuffix(start, "cursor=")
+		sort := ""
+		if strings.Contains(start, "sort") {
+			sort = "&sort=number"
+		}
+		for pages := 1; ; pages++ {
+			resp := s.Do(t, "GET", "/orders?include=lines&pageSize=8"+query, nil)
+			page := resp.OK(200)
+			items := page["items"].([]any)
+			require.Less(t, len(items), 8, "a shorter page")
+			require.NotEmpty(t, items)
+			for _, item := range items {
+				require.Len(t, item.(map[string]any)["lines"], 440)
+				seen[item.(map[string]any)["number"]] = true
+			}
+			if pages == 1 {
+				require.Equal(t, 8.0, page["total"])
+				require.Equal(t, 8.0, page["pageSize"])
+				require.Equal(t, true, page["hasMore"])
+			}
+			if page["nextCursor"] == nil {
+				require.Equal(t, false, page["hasMore"])
+				break
+			}
+			require.Less(t, pages, 8)
+			query = sort + "&cursor=" + page["nextCursor"].(string)
+		}
+		require.Len(t, seen, 8, start)
+	}
+	require.Len(t, s.Do(t, "GET", "/orders?pageSize=8", nil).OK(200)["items"], 8, "without lines")
 }

@@ -7,11 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/batchloader"
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/reference"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // ListItem is a sale in a list.
@@ -52,38 +49,35 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if err != nil {
 		return nil, err
 	}
-	return page, s.complete(ctx, by.Company, page.Items, f.Include)
+	if err := s.readChildren(ctx, page, f.Include); err != nil {
+		return nil, err
+	}
+	cashier := func(i int) (*uuid.UUID, **string) { return &page.Items[i].CashierID, &page.Items[i].CashierName }
+	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), cashier)(ctx, s.db)
 }
 
-// complete fills in the fields that are not columns of sales, in one round trip.
-func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem, include []string) error {
-	if len(items) == 0 {
-		return nil
+// readChildren reads the lines and payments of the sales on the page, if they were asked for.
+func (s *Service) readChildren(ctx context.Context, page *list.Page[ListItem], include []string) error {
+	lines, payments := saleLines.Listed(), salePayments.Listed()
+	withLines, withPayments := slices.Contains(include, "lines"), slices.Contains(include, "payments")
+	var children []list.Children
+	if withLines {
+		children = append(children, lines)
 	}
-	ids := make([]uuid.UUID, len(items))
-	for i := range items {
-		ids[i] = items[i].ID
+	if withPayments {
+		children = append(children, payments)
 	}
-	reads := []batchloader.Read{reference.Names(s.cfg.Users.UserNames).Fill(company, len(items), func(i int) (*uuid.UUID, **string) {
-		return &items[i].CashierID, &items[i].CashierName
-	})}
-	if slices.Contains(include, "lines") {
-		reads = append(reads, func(ctx context.Context, q db.Querier) error {
-			lines, err := saleLines.Of(ctx, q, company, ids)
-			for i := range items {
-				items[i].Lines = new(lines[ids[i]])
-			}
-			return err
-		})
+	if err := page.ReadChildren(ctx, s.db, children...); err != nil {
+		return err
 	}
-	if slices.Contains(include, "payments") {
-		reads = append(reads, func(ctx context.Context, q db.Querier) error {
-			payments, err := salePayments.Of(ctx, q, company, ids)
-			for i := range items {
-				items[i].Payments = new(payments[ids[i]])
-			}
-			return err
-		})
+	for i := range page.Items {
+		v := &page.Items[i]
+		if withLines {
+			v.Lines = new(lines.Of(v.ID))
+		}
+		if withPayments {
+			v.Payments = new(payments.Of(v.ID))
+		}
 	}
-	return batchloader.Load(ctx, s.db, reads...)
+	return nil
 }

@@ -1,0 +1,92 @@
+package list
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// MaxPageBytes is how many bytes the records of a page may take, with what is listed with them. A page that would be larger
+// ends earlier, but has at least one record.
+const MaxPageBytes = 4 << 20
+
+// Children are records that are listed with those that they belong to, such as the lines of orders.
+type Children interface {
+	// QueueSizes queues a statement that calls each with about how many bytes the children of a parent take as JSON.
+	QueueSizes(b *pgx.Batch, company tenant.ID, parents []uuid.UUID, each func(parent uuid.UUID, bytes int))
+	// QueueRead queues a statement that reads the children of the parents.
+	QueueRead(b *pgx.Batch, company tenant.ID, parents []uuid.UUID)
+}
+
+// ReadChildren reads the children of the records of the page, within the limits of lists. Records with which the page would
+// be larger than [MaxPageBytes] leave the page.
+func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Children) error {
+	if len(p.Items) == 0 || len(children) == 0 {
+		return nil
+	}
+	parents := make([]uuid.UUID, len(p.ends))
+	for i := range p.ends {
+		parents[i] = p.ends[i].id
+	}
+	sizes := make(map[uuid.UUID]int, len(parents))
+	b := &pgx.Batch{}
+	for _, c := range children {
+		c.QueueSizes(b, p.query.company, parents, func(parent uuid.UUID, bytes int) { sizes[parent] += bytes })
+	}
+	if err := p.query.run(ctx, d, b); err != nil {
+		return fmt.Errorf("read sizes of children: %w", err)
+	}
+	bytes := 0
+	for i := range p.ends {
+		if bytes += p.ends[i].bytes + sizes[p.ends[i].id]; bytes > MaxPageBytes && i > 0 {
+			p.cut(i)
+			break
+		}
+	}
+	b = &pgx.Batch{}
+	for _, c := range children {
+		c.QueueRead(b, p.query.company, parents[:len(p.Items)])
+	}
+	if err := p.query.run(ctx, d, b); err != nil {
+		return fmt.Errorf("read children: %w", err)
+	}
+	return nil
+}
+
+// cut leaves the first n items on the page.
+func (p *Page[T]) cut(n int) {
+	p.Items, p.ends = p.Items[:n], p.ends[:n]
+	last := p.ends[n-1]
+	last.more, last.cut = true, true
+	p.end(last)
+}
+
+// run runs a batch within the limits of lists, if the list has any.
+func (q *Query) run(ctx context.Context, d db.Querier, b *pgx.Batch) error {
+	if n, pool := q.served(d); n != nil {
+		return n.page(ctx, pool, q.keyOf(b), b)
+	}
+	return d.SendBatch(ctx, b).Close()
+}
+
+// limit is how many records the page may have.
+func (q *Query) limit() int {
+	if q.few > 0 {
+		return min(q.few, q.params.PageSize)
+	}
+	return q.params.PageSize
+}
+
+// nextLimit is the limit of the page behind one of n records; 0 = pageSize. Behind a page that was cut there are probably more
+// large records. The next page reads no more of them from the database than it may hold, and as many again once they are small.
+func (q *Query) nextLimit(n int, cut bool) int {
+	if limit := 2 * n; (cut || q.few > 0) && limit < q.params.PageSize {
+		return limit
+	}
+	return 0
+}
