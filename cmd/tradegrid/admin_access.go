@@ -89,7 +89,7 @@ func (l *lifetime) UnmarshalText(b []byte) error {
 }
 
 // MarshalText writes what [lifetime.UnmarshalText] reads.
-func (l lifetime) MarshalText() ([]byte, error) {
+func (l lifetime) MarshalText() ([]byte, error) { //nolint:unparam // [encoding.TextMarshaler]
 	if l == never {
 		return []byte("never"), nil
 	}

@@ -78,7 +78,7 @@ func flagName(field string) string {
 
 // cliOperator names the user of the machine who runs the command, whoever that became by sudo.
 func cliOperator() string {
-	name := os.Getenv("SUDO_USER")
+	name := os.Getenv("SUDO_USER") //nolint:forbidigo // a fact about the caller, not a setting
 	if u, err := user.Current(); name == "" && err == nil {
 		name = u.Username
 	}

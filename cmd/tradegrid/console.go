@@ -60,7 +60,7 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) e
 }
 
 func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, cfg domainConfig) error {
-	api := newDomains(r.db, cfg).newAdminAPI(httpapi.Config{ //nolint:contextcheck // requests have their own
+	api := newDomains(r.db, cfg).newAdminAPI(httpapi.Config{
 		Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})

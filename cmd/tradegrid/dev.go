@@ -198,7 +198,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 		return err
 	}
 	cfg := httpapi.Config{Gate: shedder, Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log}
-	api, admin := all.newAPI(cfg), all.newAdminAPI(cfg) //nolint:contextcheck // requests have their own
+	api, admin := all.newAPI(cfg), all.newAdminAPI(cfg)
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
 	g.Go(func() error { return all.company.Run(ctx) })

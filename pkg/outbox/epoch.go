@@ -39,7 +39,7 @@ type Epoch struct {
 // BeginEpoch begins a new epoch of the event log, because the database was restored. It changes nothing if another epoch
 // than before is current, and returns the epoch that is current afterwards.
 func BeginEpoch(ctx context.Context, tx *db.Tx, before Epoch, cause string) (now Epoch, err error) {
-	now = Epoch{Number: 1 + rand.Int64N(math.MaxInt64), BeganAt: tx.Now(), Cause: cause} //nolint:gosec // need not be a secret
+	now = Epoch{Number: 1 + rand.Int64N(math.MaxInt64), BeganAt: tx.Now(), Cause: cause}
 	tag, err := tx.Exec(ctx, sqlBeginEpoch, now.Number, now.BeganAt, now.Cause, before.Number)
 	if err != nil {
 		return Epoch{}, fmt.Errorf("begin epoch of the event log: %w", err)

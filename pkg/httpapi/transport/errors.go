@@ -83,6 +83,7 @@ func (s *Server) logUnavailable(fc *fiber.Ctx, f *apierr.Error, err error) {
 	s.cfg.Log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
 		"method", fc.Method(), "route", fc.Route().Path, "request_id", RequestID(fc))
 }
+
 func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 	if f.RetryAfter > 0 {
 		fc.Set(fiber.HeaderRetryAfter, strconv.Itoa(f.RetryAfter))
