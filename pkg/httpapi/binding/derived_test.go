@@ -86,7 +86,7 @@ func TestQueryParametersAreNotBlank(t *testing.T) {
 	t.Parallel()
 	type caller struct{}
 	type query struct {
-		caller //nolint:unused // embedded as by the inputs of operations
+		caller                   //nolint:unused // embedded as by the inputs of operations
 		Brand  string            `query:"brand"`
 		Sort   string            `query:"sort" enum:"name"`
 		IDs    []uuid.UUID       `query:"ids" format:"uuid"`
