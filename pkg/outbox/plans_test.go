@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -19,9 +20,11 @@ func TestPlansDoNotDependOnTheLastVacuum(t *testing.T) {
 	if d.Dialect() != db.PostgreSQL {
 		t.Skip("CockroachDB prints other plans")
 	}
-	conn, err := d.Pool().Acquire(t.Context())
+	cfg := d.Pool().Config().ConnConfig.Copy()
+	cfg.Tracer = nil // what the test sends is not for both databases
+	conn, err := pgx.ConnectConfig(t.Context(), cfg)
 	require.NoError(t, err)
-	defer conn.Release()
+	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
 	exec := func(sql string) {
 		_, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
 		require.NoError(t, err, sql)

@@ -149,8 +149,7 @@ func (p *platform) load(dump map[string][]byte) {
 		if len(rows) == 0 {
 			continue // empty in a new database, too
 		}
-		_, err := conn.Exec(p.t.Context(), "DELETE FROM "+table)
-		require.NoError(p.t, err)
+		require.NoError(p.t, conn.Conn().PgConn().Exec(p.t.Context(), "DELETE FROM "+table).Close())
 		_, err = conn.Conn().PgConn().CopyFrom(p.t.Context(), bytes.NewReader(rows), "COPY "+table+" FROM STDIN")
 		require.NoError(p.t, err)
 	}

@@ -8,6 +8,6 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.List(r, "/notes", "listNotes", "List notes", s.List)
 	httpapi.Create(r, "/notes", "createNote", "Create a note", s.Create)
 	httpapi.Get(r, "/notes/{id}", "getNote", "Read a note", s.Get)
-	httpapi.Update(r, "/notes/{id}", "updateNote", "Change a note", s.Update)
+	httpapi.Update(r, "/notes/{id}", "updateNote", "Update a note", s.Update)
 	httpapi.Delete(r, "/notes/{id}", "deleteNote", "Delete a note", s.Delete)
 }
