@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -42,8 +43,10 @@ func (a *audit) loseTopics() {
 	}
 	_, err := a.admin.DeleteTopics(a.T.Context(), names...)
 	require.NoError(a.T, err)
-	_, err = kafka.Apply(a.T.Context(), a.admin, all, 1)
-	require.NoError(a.T, err)
+	require.EventuallyWithT(a.T, func(c *assert.CollectT) { // brokers of a cluster hear of topics one after the other
+		_, err := kafka.Apply(a.T.Context(), a.admin, all, 1)
+		assert.NoError(c, err)
+	}, time.Minute, 20*time.Millisecond)
 }
 
 // truncate removes all records of the topic of events.
