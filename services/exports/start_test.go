@@ -48,11 +48,12 @@ func TestExportAboveTheLimitOfJobsReadsNothing(t *testing.T) {
 	for range job.MaxOpen {
 		k.start(k.Client, `{"resource":"mills"}`)
 	}
-	require.EqualValues(t, job.MaxOpen, reads.Load())
+	before := reads.Load()
+	require.GreaterOrEqual(t, before, int64(job.MaxOpen)) // a transaction that is repeated reads again
 	for range 5 {
 		k.Do(t, "POST", "/exports", `{"resource":"mills"}`).Fault(409, "JOB_LIMIT_REACHED")
 	}
-	require.EqualValues(t, job.MaxOpen, reads.Load())
+	require.Equal(t, before, reads.Load())
 	k.start(k.server.Company(), `{"resource":"mills"}`)
 }
 
@@ -62,12 +63,13 @@ func TestExportsOfACompanyStartOneByOne(t *testing.T) {
 	const requests = 8
 	var loud atomic.Value
 	var running, most atomic.Int64
-	entered, release := make(chan struct{}, requests), make(chan struct{})
+	entered, release := make(chan struct{}), make(chan struct{})
+	enter := sync.OnceFunc(func() { close(entered) })
 	k := setupList(t, list.NodeConfig{}, func(_ context.Context, by access.Caller, _ suppliers.Filter) (*list.Page[suppliers.Supplier], error) {
 		if by.Company == loud.Load() {
 			most.Store(max(most.Load(), running.Add(1)))
 			defer running.Add(-1)
-			entered <- struct{}{}
+			enter()
 			<-release
 		}
 		return &list.Page[suppliers.Supplier]{}, nil
