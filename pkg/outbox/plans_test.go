@@ -24,7 +24,7 @@ func TestPlansDoNotDependOnTheLastVacuum(t *testing.T) {
 	cfg.Tracer = nil // what the test sends is not for both databases
 	conn, err := pgx.ConnectConfig(t.Context(), cfg)
 	require.NoError(t, err)
-	defer conn.Close(context.WithoutCancel(t.Context())) //nolint:errcheck // the test is over
+	defer conn.Close(context.WithoutCancel(t.Context()))
 	exec := func(sql string) {
 		_, err := conn.Exec(t.Context(), sql, pgx.QueryExecModeSimpleProtocol)
 		require.NoError(t, err, sql)
