@@ -232,10 +232,10 @@ func (w *world) poll(ctx context.Context, c tenant.ID) (all []LogEntry) {
 	var cursor Cursor
 	for {
 		ended := ctx.Err() != nil
-		page, err := ReadLog(context.WithoutCancel(ctx), w.db, c, cursor.After, 7, LogFilter{})
+		page, more, err := ReadLog(context.WithoutCancel(ctx), w.db, c, cursor.After, 7, LogFilter{})
 		require.NoError(w.t, err)
 		all = append(all, page...)
-		cursor = cursor.Next(page, len(page) == 7, time.Now())
+		cursor = cursor.Next(page, more, time.Now())
 		if len(page) > 0 {
 			continue
 		}

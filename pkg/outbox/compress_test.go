@@ -51,7 +51,7 @@ func TestCompressedBodiesArePublishedAndLoggedAsTheyWere(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(m.Payload), string(entry.Body))
 	}
-	entries, err := ReadLog(t.Context(), g.db, c, 0, 10, LogFilter{})
+	entries, _, err := ReadLog(t.Context(), g.db, c, 0, 10, LogFilter{})
 	require.NoError(t, err)
 	require.Len(t, entries, 3, "the damaged one is not logged")
 	var body []byte

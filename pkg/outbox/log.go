@@ -63,23 +63,38 @@ type LogFilter struct {
 	EntityID uuid.UUID // id of the record
 }
 
-// ReadLog returns up to limit events of the company after the position after, oldest first; see docs/reference/events.md#event-log.
+// maxPageBytes is how many bytes of events [ReadLog] returns at most, unless a single event is larger.
+const maxPageBytes = 4 << 20
+
+// ReadLog returns up to limit events of the company after the position after, oldest first, and whether more follow. A page of
+// large events has fewer of them; see docs/reference/events.md#event-log.
 // A reader that follows the positions misses nothing, because events become visible in order of position.
-func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, limit int, f LogFilter) ([]LogEntry, error) {
-	args := []any{company, after, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit}
+func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, limit int, f LogFilter) (page []LogEntry, more bool, err error) {
+	args := []any{company, after, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit + 1}
 	sql := sqlReadLog
 	if f.EntityID != uuid.Nil {
 		sql, args = sqlReadLogOfEntity, append(args, f.EntityID)
 	}
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
-		return nil, fmt.Errorf("read event log: %w", err)
+		return nil, false, fmt.Errorf("read event log: %w", err)
 	}
-	entries, err := pgx.CollectRows(rows, logEntry)
-	if err != nil {
-		return nil, fmt.Errorf("read event log: %w", err)
+	defer rows.Close()
+	// Bodies are stored compressed: their size is known only row by row. Closing the rows discards the rest unread.
+	for bytes := 0; rows.Next(); {
+		e, err := logEntry(rows)
+		if err != nil {
+			return nil, false, fmt.Errorf("read event log: %w", err)
+		}
+		if bytes += len(e.Body); len(page) == limit || (bytes > maxPageBytes && len(page) > 0) {
+			return page, true, nil
+		}
+		page = append(page, e)
 	}
-	return entries, nil
+	if err := rows.Err(); err != nil {
+		return nil, false, fmt.Errorf("read event log: %w", err)
+	}
+	return page, false, nil
 }
 
 // CountLog counts the events of the company that match the filter, up to limit. The filter's EntityID is ignored.

@@ -1,6 +1,7 @@
 package outbox
 
 import (
+	"bytes"
 	"fmt"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -70,18 +72,38 @@ func TestReadLogNarrows(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			got, err := ReadLog(t.Context(), d, c, row.after, row.limit, row.filter)
+			got, _, err := ReadLog(t.Context(), d, c, row.after, row.limit, row.filter)
 			require.NoError(t, err)
 			require.Equal(t, row.want, seqs(got))
 		})
 	}
 }
 
+func TestPagesOfLargeEventsAreShort(t *testing.T) {
+	t.Parallel()
+	d, c := dbtest.Open(t), company()
+	fillLog(t, c, time.Now(), 7)
+	for seq, size := range map[int]int{10: 1 << 20, 20: 1 << 20, 30: 1 << 20, 40: 1 << 20, 50: 5 << 20, 60: 1} { // 70 is small, too
+		body := compress.Pack(bytes.Repeat([]byte("a"), size))
+		_, err := d.Exec(t.Context(), `UPDATE events SET body = $3 WHERE company_id = $1 AND seq = $2`, c, seq, body)
+		require.NoError(t, err)
+	}
+	var pages [][]int64
+	for after, more := int64(0), true; more; {
+		var page []LogEntry
+		var err error
+		page, more, err = ReadLog(t.Context(), d, c, after, 6, LogFilter{})
+		require.NoError(t, err)
+		pages, after = append(pages, seqs(page)), page[len(page)-1].Seq
+	}
+	require.Equal(t, [][]int64{{10, 20, 30, 40}, {50}, {60, 70}}, pages, "at most 4 MiB, but at least one event")
+}
+
 func TestLogHidesWhatIsOver(t *testing.T) {
 	t.Parallel()
 	d, c := dbtest.Open(t), company()
 	_, ids := fillLog(t, c, time.Now().Add(-30*day-150*time.Second), 5) // the first three have expired
-	got, err := ReadLog(t.Context(), d, c, 0, 100, LogFilter{})
+	got, _, err := ReadLog(t.Context(), d, c, 0, 100, LogFilter{})
 	require.NoError(t, err)
 	require.Equal(t, []int64{40, 50}, seqs(got))
 	_, err = LogEvent(t.Context(), d, c, ids[0])

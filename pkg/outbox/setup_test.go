@@ -209,7 +209,7 @@ func history(record uuid.UUID, from, to int) (out []Message, want []string) {
 // logged returns the versions of a company's events in the order of the log, and checks that positions increase.
 func (g *testKit) logged(c tenant.ID) (out []string) {
 	g.t.Helper()
-	entries, err := ReadLog(g.t.Context(), g.db, c, 0, 10_000, LogFilter{})
+	entries, _, err := ReadLog(g.t.Context(), g.db, c, 0, 10_000, LogFilter{})
 	require.NoError(g.t, err)
 	last := int64(0)
 	for _, e := range entries {

@@ -50,7 +50,7 @@ func TestEventsAboveTheQuotaAreRemovedOldestFirst(t *testing.T) {
 	require.NoError(t, r.quota.Flush(t.Context()))
 	ages := func(c tenant.ID) (old, young int) {
 		t.Helper()
-		entries, err := ReadLog(t.Context(), g.db, c, 0, 100, LogFilter{})
+		entries, _, err := ReadLog(t.Context(), g.db, c, 0, 100, LogFilter{})
 		require.NoError(t, err)
 		for _, e := range entries {
 			if time.Since(e.OccurredAt) > keepAlways {

@@ -72,9 +72,10 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %d days", s.retention/(24*time.Hour)))
 	}
 	var entries []outbox.LogEntry
+	var more bool
 	if !in.Now && (all || len(names) > 0) {
 		filter := outbox.LogFilter{Events: names, From: in.From, To: in.To, EntityID: in.EntityID}
-		if entries, err = outbox.ReadLog(ctx, s.db, by.Company, cursor.After, in.Limit+1, filter); err != nil {
+		if entries, more, err = outbox.ReadLog(ctx, s.db, by.Company, cursor.After, in.Limit, filter); err != nil {
 			return nil, err
 		}
 	}
@@ -93,8 +94,6 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 			return nil, err
 		}
 	}
-	more := len(entries) > in.Limit
-	entries = entries[:min(len(entries), in.Limit)]
 	return writePage(entries, cursorText(by.Company, cursor.Next(entries, more, now)), more), nil
 }
 

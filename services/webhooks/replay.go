@@ -152,25 +152,27 @@ func (s *Service) replayStep(_ context.Context, t job.Task) (job.Store, error) {
 			return job.Progress{}, err
 		}
 		next := at
-		seen, found, err := s.candidates(ctx, tx, t.Company, o, &next)
+		seen, more, found, err := s.candidates(ctx, tx, t.Company, o, &next)
 		if err != nil {
 			return job.Progress{}, err
 		}
 		if err := s.sendAgain(ctx, tx, t.By, sub, o, found); err != nil {
 			return job.Progress{}, err
 		}
-		return job.Progress{State: next, Done: t.Done + int64(seen), Total: t.Total, End: seen < replayStep}, nil
+		return job.Progress{State: next, Done: t.Done + int64(seen), Total: t.Total, End: !more}, nil
 	}, nil
 }
 
-// candidates reads the next events, moves the state behind them, and tells how many it looked at.
-func (s *Service) candidates(ctx context.Context, q db.Querier, company tenant.ID, o replayOrder, at *replayState) (seen int, found []candidate, err error) {
+// candidates reads the next events, moves the state behind them, and returns how many it looked at and whether there may be more.
+func (s *Service) candidates(
+	ctx context.Context, q db.Querier, company tenant.ID, o replayOrder, at *replayState,
+) (seen int, more bool, found []candidate, err error) {
 	if o.Status == replayAll {
-		entries, err := outbox.ReadLog(ctx, q, company, at.Position, replayStep, o.filter())
+		entries, more, err := outbox.ReadLog(ctx, q, company, at.Position, replayStep, o.filter())
 		for _, e := range entries {
 			at.Position, found = e.Seq, append(found, candidate{LogEntry: e})
 		}
-		return len(entries), found, err
+		return len(entries), more, found, err
 	}
 	low, high := idsAt(o.From, o.To)
 	if at.Delivery == uuid.Nil {
@@ -178,13 +180,13 @@ func (s *Service) candidates(ctx context.Context, q db.Querier, company tenant.I
 	}
 	failed, err := selectFailed(ctx, q, sqlSelectFailed, company, o.Subscription, at.Delivery, high, replayStep)
 	if err != nil {
-		return 0, nil, err
+		return 0, false, nil, err
 	}
 	if len(failed) > 0 {
 		at.Delivery = failed[len(failed)-1].ID
 	}
 	found, err = failedEvents(ctx, q, company, failed)
-	return len(failed), found, err
+	return len(failed), len(failed) == replayStep, found, err
 }
 
 // failure is a delivery that failed.
