@@ -74,12 +74,13 @@ type ShedFlags struct {
 	ShedKafkaSize    int64         `help:"Reject writes when one broker holds this many bytes of topics. For brokers that do not report the size of their disks." default:"0" reload:"true"`
 	ShedPoolWait     time.Duration `help:"Reject writes when getting a database connection takes this long." default:"2s" reload:"true"`
 	MaxInFlight      int           `help:"Maximum number of concurrent requests of this process, reads included." default:"4000" reload:"true"`
+	MaxResponseBytes int64         `help:"Maximum bytes of the large responses that this process builds and sends at once. One company may hold a quarter." default:"67108864" reload:"true"`
 }
 
 func (f ShedFlags) limits() loadshed.Limits {
 	return loadshed.Limits{
 		OutboxRows: f.ShedOutboxRows, OutboxAge: f.ShedOutboxAge, Disk: f.ShedDisk, DatabaseSize: f.ShedDatabaseSize,
-		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight,
+		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight, ResponseBytes: f.MaxResponseBytes,
 	}
 }
 
@@ -119,7 +120,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log})
 	api := all.newAPI(httpapi.Config{
-		Limiter: limiter, Gate: shedder, Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
+		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--listen", c.Listen)
@@ -188,7 +189,7 @@ func (f ShedFlags) Check() error {
 	}
 	for flag, v := range map[string]int64{
 		"--shed-outbox-rows": f.ShedOutboxRows, "--shed-outbox-age": int64(f.ShedOutboxAge), "--shed-database-size": f.ShedDatabaseSize,
-		"--shed-kafka-size": f.ShedKafkaSize, "--shed-pool-wait": int64(f.ShedPoolWait), "--max-in-flight": int64(f.MaxInFlight),
+		"--shed-kafka-size": f.ShedKafkaSize, "--shed-pool-wait": int64(f.ShedPoolWait), "--max-in-flight": int64(f.MaxInFlight), "--max-response-bytes": f.MaxResponseBytes,
 	} {
 		if v < 0 {
 			errs = append(errs, fmt.Errorf("%s: must not be below 0; 0 = no limit", flag))

@@ -38,7 +38,7 @@ func Reasons() []ReasonDoc {
 		{OutboxFull, "Too many events are waiting to be published."},
 		{KafkaFull, "The message brokers are nearly out of disk space."},
 		{QueueFull, "Too many documents of this company are waiting to be stored."},
-		{Overloaded, "This process has reached its limit of concurrent requests."},
+		{Overloaded, "This process has reached its limit of concurrent requests, or of the bytes of large responses, of all companies or of this one."},
 		{TooManyConnections, "This process has reached its limit of open connections."},
 		{ShuttingDown, "This process is shutting down; other processes accept requests."},
 	}

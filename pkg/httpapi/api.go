@@ -25,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -58,13 +59,14 @@ type Config struct {
 	DB        *db.DB
 	Auth      Authenticator
 	Limiter   *ratelimit.Limiter
-	Gate      Gate           // nil accepts every request
-	Release   string         // shown in X-Api-Release
-	Timeout   time.Duration  // of one request; default 30 s
-	KeyTTL    time.Duration  // how long a stored response is kept; default 7 days
-	KeyLease  time.Duration  // how long an unfinished request blocks its key; default 60 s
-	Proxies   []netip.Prefix // networks whose X-Forwarded-For is trusted
-	Keys      *secret.Keys   // encrypt the stored responses of operations that show a secret
+	Gate      Gate                // nil accepts every request
+	Responses *loadshed.Responses // bounds the bytes of large responses; nil = no bound
+	Release   string              // shown in X-Api-Release
+	Timeout   time.Duration       // of one request; default 30 s
+	KeyTTL    time.Duration       // how long a stored response is kept; default 7 days
+	KeyLease  time.Duration       // how long an unfinished request blocks its key; default 60 s
+	Proxies   []netip.Prefix      // networks whose X-Forwarded-For is trusted
+	Keys      *secret.Keys        // encrypt the stored responses of operations that show a secret
 	Log       *slog.Logger
 	Errors    []apierr.Doc           // error codes of the domains, for the page of error codes
 	Entities  []string               // records that an <ENTITY>_NOT_FOUND can be about
@@ -213,7 +215,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 			stored, err := r.call.claim.Recover(ctx, err)
 			return replay(stored), err
 		}
-		return newResponse(&r.call, reply)
+		return respond(ctx, r, reply)
 	}
 	a.describeSuccess(&ho, reflect.TypeFor[T]())
 	a.desc.AddOperation(&ho)

@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
 
@@ -37,19 +38,21 @@ type Call struct {
 
 // request holds the state of one request.
 type request struct {
-	api     *API
-	fc      *fiber.Ctx
-	op      *operation
-	unread  *transport.Body
-	body    binding.Body
-	call    Call
-	release func()
-	ignored []string     // unknown fields and parameters
-	paid    int          // units of the rate limit
-	used    atomic.Int64 // processor time in nanoseconds; a group commit encodes in another goroutine
+	api      *API
+	fc       *fiber.Ctx
+	op       *operation
+	unread   *transport.Body
+	body     binding.Body
+	call     Call
+	release  func()
+	reserved *loadshed.Reservation // of the response
+	ignored  []string              // unknown fields and parameters
+	paid     int                   // units of the rate limit
+	used     atomic.Int64          // processor time in nanoseconds; a group commit encodes in another goroutine
 }
 
 func (r *request) close() {
+	r.reserved.Release()
 	if r.release != nil {
 		r.release()
 	}
@@ -58,7 +61,7 @@ func (r *request) close() {
 // checks runs everything that precedes validation. It returns a response if the request is a replay.
 func (r *request) checks(ctx context.Context) (*response, error) {
 	r.call.status, r.call.op, r.call.req = r.op.Status, &r.op.Op, r
-	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.enter, r.receive, r.condition} {
+	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.enter, r.memory, r.receive, r.condition} {
 		if err := check(ctx); err != nil {
 			return nil, err
 		}
@@ -251,6 +254,12 @@ func (r *request) component(context.Context) error {
 // ComponentInactive returns the 403 for an operation whose component is not enabled for the company.
 func ComponentInactive(alias string) error {
 	return apierr.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company; enable it").With("alias", alias)
+}
+
+// memory opens the reservation of the response.
+func (r *request) memory(context.Context) (err error) {
+	r.reserved, err = r.api.cfg.Responses.Open(r.call.Company, r.op.Mutating())
+	return err
 }
 
 func (r *request) condition(context.Context) error {

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"net/http"
@@ -41,6 +42,12 @@ func Paged[T any](page *list.Page[T], err error) (*Reply[*list.Page[T]], error) 
 	return &Reply[*list.Page[T]]{Body: page, Headers: page.Headers()}, nil
 }
 
+// Sized is a body that knows about how many bytes it takes before it is encoded.
+type Sized interface {
+	// Bytes is about how many bytes the body takes.
+	Bytes() int
+}
+
 // response is a response before it is written; it is also what idempotent replays store.
 type response struct {
 	status   int
@@ -48,6 +55,20 @@ type response struct {
 	body     []byte
 	file     *File // instead of body
 	replayed bool
+}
+
+// respond encodes the reply. It reserves the memory of a large response; one to a change is not refused any more.
+func respond[T any](ctx context.Context, r *request, reply *Reply[T]) (*response, error) {
+	if v, ok := any(reply.Body).(Sized); ok && !r.op.Mutating() {
+		if err := r.reserved.Reserve(ctx, v.Bytes(), true); err != nil {
+			return nil, err
+		}
+	}
+	resp, err := newResponse(&r.call, reply)
+	if err != nil || r.op.Mutating() {
+		return resp, err
+	}
+	return resp, r.reserved.Reserve(ctx, len(resp.body), true)
 }
 
 func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
@@ -145,5 +166,6 @@ func (r *request) write(resp *response) {
 	if len(resp.body) > transport.MinCompressed {
 		defer r.processing()()
 	}
-	transport.Send(r.fc, resp.body)
+	transport.Send(r.fc, resp.body, r.reserved)
+	r.reserved = nil // released when the body is sent
 }

@@ -43,9 +43,15 @@ func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Ch
 	}
 	bytes := 0
 	for i := range p.ends {
-		if bytes += p.ends[i].bytes + sizes[p.ends[i].id]; bytes > MaxPageBytes && i > 0 {
+		p.ends[i].bytes += sizes[p.ends[i].id]
+		if bytes += p.ends[i].bytes; bytes > MaxPageBytes && i > 0 {
 			p.cut(i)
 			break
+		}
+	}
+	if p.query.params.reserve != nil {
+		if err := p.query.params.reserve(ctx, p.Bytes()); err != nil {
+			return err
 		}
 	}
 	b = &pgx.Batch{}
@@ -56,6 +62,14 @@ func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Ch
 		return fmt.Errorf("read children: %w", err)
 	}
 	return nil
+}
+
+// Bytes is about how many bytes the page takes.
+func (p *Page[T]) Bytes() (n int) {
+	for _, e := range p.ends {
+		n += e.bytes
+	}
+	return n
 }
 
 // cut leaves the first n items on the page.

@@ -40,10 +40,15 @@ type Params struct {
 
 	node  *Node // of the process that serves the list; nil = none
 	fresh bool  // nothing that the node remembers is used
+
+	reserve func(ctx context.Context, bytes int) error // reserves the memory of a page; nil = not bounded
 }
 
 // On has the node serve the list. With fresh, nothing that it remembers is used: total is counted anew.
 func (p *Params) On(n *Node, fresh bool) { p.node, p.fresh = n, fresh }
+
+// ReserveBy has the page reserve its memory before what is listed with its records is read.
+func (p *Params) ReserveBy(reserve func(ctx context.Context, bytes int) error) { p.reserve = reserve }
 
 // Read sets the number of records on the page for readers within the process, beyond the limit for requests.
 func (p *Params) Read(size int) { p.PageSize = size }

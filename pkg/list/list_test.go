@@ -143,6 +143,7 @@ type page struct {
 	Page       *int             `json:"page"`
 	PageSize   int              `json:"pageSize"`
 	NextCursor *string          `json:"nextCursor"`
+	HasMore    bool             `json:"hasMore"`
 	watermark  string
 }
 

@@ -29,6 +29,8 @@ type Limits struct {
 	KafkaSize    int64         // bytes of all topics on the fullest broker
 	PoolWait     time.Duration // wait for a connection to the database
 	InFlight     int           // requests in flight in this process, including reads
+
+	ResponseBytes int64 // bytes of large responses that this process builds and sends
 }
 
 // Names of the limits in metrics and logs.
@@ -41,11 +43,13 @@ const (
 	KafkaSize    = "kafka_size"
 	PoolWait     = "pool_wait"
 	InFlight     = "in_flight"
+
+	ResponseBytes = "response_bytes"
 )
 
 // Names lists all limits.
 func Names() []string {
-	return []string{OutboxRows, OutboxAge, DatabaseDisk, DatabaseSize, KafkaDisk, KafkaSize, PoolWait, InFlight}
+	return []string{OutboxRows, OutboxAge, DatabaseDisk, DatabaseSize, KafkaDisk, KafkaSize, PoolWait, InFlight, ResponseBytes}
 }
 
 // byName returns each limit in the unit of its readings: rows, seconds, shares or bytes.
@@ -53,6 +57,7 @@ func (l Limits) byName() map[string]float64 {
 	return map[string]float64{
 		OutboxRows: float64(l.OutboxRows), OutboxAge: l.OutboxAge.Seconds(), DatabaseDisk: l.Disk, DatabaseSize: float64(l.DatabaseSize),
 		KafkaDisk: l.Disk, KafkaSize: float64(l.KafkaSize), PoolWait: l.PoolWait.Seconds(), InFlight: float64(l.InFlight),
+		ResponseBytes: float64(l.ResponseBytes),
 	}
 }
 
@@ -79,6 +84,7 @@ type Shedder struct {
 	log      *slog.Logger
 	probes   []*probe
 	inFlight atomic.Int64
+	sending  *Responses
 
 	mu       sync.Mutex
 	limits   map[string]float64
@@ -107,6 +113,7 @@ func New(cfg Config) *Shedder {
 	s := &Shedder{
 		cfg: cfg, log: cfg.Log, limits: cfg.Limits.byName(),
 		readings: map[string]reading{}, active: map[string]bool{}, failing: map[string]bool{},
+		sending: newResponses(cfg.Limits.ResponseBytes),
 	}
 	for _, p := range cfg.Probes {
 		s.probes = append(s.probes, s.newProbe(p))
@@ -119,7 +126,16 @@ func (s *Shedder) SetLimits(l Limits) {
 	s.mu.Lock()
 	s.limits = l.byName()
 	s.mu.Unlock()
+	s.sending.setLimit(l.ResponseBytes)
 	s.evaluate(context.Background())
+}
+
+// Responses returns the bound of large responses, nil for a nil Shedder.
+func (s *Shedder) Responses() *Responses {
+	if s == nil {
+		return nil
+	}
+	return s.sending
 }
 
 // Run measures until ctx ends.
@@ -194,11 +210,13 @@ func (s *Shedder) set(name string, value float64, at time.Time) {
 	}
 }
 
-// evaluate compares all readings with their limits. The limit of requests in flight is enforced by [Shedder.Enter].
+// evaluate compares all readings with their limits. Those of requests in flight and of large responses are enforced by
+// [Shedder.Enter] and [Responses].
 func (s *Shedder) evaluate(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readings[InFlight] = reading{float64(s.inFlight.Load()), time.Now()}
+	s.readings[ResponseBytes] = reading{float64(s.sending.usedBytes()), time.Now()}
 	for _, name := range Names() {
 		most, r := s.limits[name], s.readings[name]
 		share := 0.0
@@ -206,7 +224,7 @@ func (s *Shedder) evaluate(ctx context.Context) {
 			share = r.value / most
 		}
 		limitUsage.WithLabelValues(name).Set(share)
-		if name == InFlight {
+		if name == InFlight || name == ResponseBytes {
 			continue
 		}
 		switch was := s.active[name]; {

@@ -12,6 +12,9 @@ var (
 	limitUsage = prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Name: "tradegrid_limit_usage_ratio", Help: "Used share of the limit: at 1 writes are rejected; 0 also if the limit is off or not measured.",
 	}, []string{"limit"})
+	responseBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_response_bytes", Help: "Bytes of the large responses that the process builds and sends.",
+	})
 	probeFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_limit_probe_failures_total", Help: "Failed measurements; their limits reject nothing until they succeed.",
 	}, []string{"probe"})
@@ -28,5 +31,5 @@ func Metrics() []prometheus.Collector {
 	for _, probe := range []string{probeShared, probeOutbox, probeDatabase, probeKafka} {
 		probeFailures.WithLabelValues(probe)
 	}
-	return []prometheus.Collector{shedActive, shedTotal, limitUsage, probeFailures}
+	return []prometheus.Collector{shedActive, shedTotal, limitUsage, responseBytes, probeFailures}
 }

@@ -109,7 +109,7 @@ func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 		s.cfg.Log.ErrorContext(fc.UserContext(), "error body not written", "error", err)
 		return
 	}
-	Send(fc, raw)
+	Send(fc, raw, nil)
 }
 
 // rawResponse encodes the error as a complete HTTP response, for a connection that is closed before its request is read.

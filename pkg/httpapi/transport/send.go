@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"io"
 	"net"
 	"strconv"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/gofiber/fiber/v2"
 	"github.com/valyala/fasthttp"
+
+	"github.com/tradegrid/tradegrid/pkg/loadshed"
 )
 
 // Matches compares If-None-Match, a list of ETags or *, with the ETag of the record.
@@ -28,8 +31,9 @@ func Matches(condition, etag string) bool {
 // cost more time than they save.
 const MinCompressed = 4 << 10
 
-// Send writes a body in the best encoding that the client accepts.
-func Send(fc *fiber.Ctx, body []byte) {
+// Send writes a body in the best encoding that the client accepts. reserved is released when the body is sent or the connection
+// is closed.
+func Send(fc *fiber.Ctx, body []byte, reserved *loadshed.Reservation) {
 	if len(body) > MinCompressed {
 		fc.Vary(fiber.HeaderAcceptEncoding)
 		switch accepted(fc.Get(fiber.HeaderAcceptEncoding)) {
@@ -41,7 +45,27 @@ func Send(fc *fiber.Ctx, body []byte) {
 			body = fasthttp.AppendGzipBytesLevel(nil, body, fasthttp.CompressBestSpeed)
 		}
 	}
-	fc.Response().SetBody(body)
+	reserved.Set(len(body))
+	if len(body) <= loadshed.LargeResponse {
+		fc.Response().SetBody(body)
+		return
+	}
+	// The server copies other bodies into buffers that it keeps, at the size of the largest one.
+	fc.Context().SetBodyStream(&largeBody{*bytes.NewReader(body), reserved}, len(body))
+}
+
+// largeBody is a body that the server writes without a copy, within [writeTimeout] as all others. The server closes it when it is
+// written, and also if that fails.
+type largeBody struct {
+	bytes.Reader
+	reserved *loadshed.Reservation
+}
+
+// Close implements [io.Closer].
+func (b *largeBody) Close() error {
+	b.Reset(nil)
+	b.reserved.Release()
+	return nil
 }
 
 // accepted picks the encoding with the highest weight in an Accept-Encoding header, preferring br to gzip, or "" for none.
