@@ -90,11 +90,21 @@ func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 			defer call.req.processing()()
 		}
 		var err error
-		if resp.body, err = jsontype.Marshal(reply.Body); err != nil {
+		if resp.body, err = encode(reply.Body); err != nil {
 			return nil, fmt.Errorf("encode response: %w", err)
 		}
 	}
 	return resp, nil
+}
+
+func encode(body any) ([]byte, error) {
+	if v, ok := body.(interface{ Encodable() (any, error) }); ok {
+		var err error
+		if body, err = v.Encodable(); err != nil {
+			return nil, err
+		}
+	}
+	return jsontype.Marshal(body)
 }
 
 // recordHeaders sets the ETag and Location headers of a single record.

@@ -54,11 +54,19 @@ func (o Object) Canonical() Object {
 
 // Marshal encodes JSON as responses and events have it: without escapes of HTML.
 func Marshal(v any) (json.RawMessage, error) {
-	var buf bytes.Buffer
-	enc := json.NewEncoder(&buf)
+	var out written
+	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
 		return nil, err
 	}
-	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), nil
+	return json.RawMessage(bytes.TrimSuffix(out, []byte("\n"))), nil
+}
+
+// written takes what an encoder writes, which is all at once, without room for more: a [bytes.Buffer] doubles.
+type written []byte
+
+func (w *written) Write(p []byte) (int, error) {
+	*w = append(*w, p...)
+	return len(p), nil
 }

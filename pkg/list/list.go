@@ -389,9 +389,18 @@ func (q *Query) orderBy(s Sort, p part) string {
 
 // MarshalJSON implements [json.Marshaler]. It writes only the fields that the client selected.
 func (p Page[T]) MarshalJSON() ([]byte, error) {
+	v, err := p.Encodable()
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(v)
+}
+
+// Encodable returns a value with the JSON of the page. Encoding it makes fewer copies of the page than [Page.MarshalJSON].
+func (p *Page[T]) Encodable() (any, error) {
 	type plain Page[T]
 	if len(p.fields) == 0 {
-		return json.Marshal(plain(p))
+		return (*plain)(p), nil
 	}
 	items := make([]map[string]json.RawMessage, len(p.Items))
 	for i := range p.Items {
@@ -400,14 +409,14 @@ func (p Page[T]) MarshalJSON() ([]byte, error) {
 			return nil, err
 		}
 	}
-	return json.Marshal(struct {
+	return &struct {
 		Items      []map[string]json.RawMessage `json:"items"`
 		Total      *int64                       `json:"total,omitempty"`
 		Page       *int                         `json:"page,omitempty"`
 		PageSize   int                          `json:"pageSize"`
 		NextCursor *string                      `json:"nextCursor"`
 		HasMore    bool                         `json:"hasMore"`
-	}{items, p.Total, p.Page, p.PageSize, p.NextCursor, p.HasMore})
+	}{items, p.Total, p.Page, p.PageSize, p.NextCursor, p.HasMore}, nil
 }
 
 // selected returns the fields of item i that the client selected.
