@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"testing"
 	"time"
 
@@ -227,7 +229,7 @@ func TestResultExpires(t *testing.T) {
 func TestIncompleteResultBreaksOff(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
-	k.suppliers(k.Client, 2500)
+	k.suppliers(k.Client, 8000) // a step reads 6040
 	id := k.start(k.Client, `{"resource":"suppliers"}`)
 	k.run()
 	k.ended(k.Client, id)
@@ -241,4 +243,43 @@ func TestIncompleteResultBreaksOff(t *testing.T) {
 	require.NoError(t, f.ID.UnmarshalText([]byte(id)))
 	_, err = io.ReadAll(job.Result(t.Context(), k.db, f))
 	require.ErrorContains(t, err, "after piece 0")
+}
+
+// Records of half a megabyte are read a few at a time. No other test of the package runs meanwhile.
+func TestExportOfLargeRecordsNeedsLittleMemory(t *testing.T) { //nolint:paralleltest // measures the memory of the process
+	k := setup(t)
+	const records, size, mib = 200, 512 << 10, 1 << 20
+	k.suppliers(k.Client, records)
+	_, err := k.db.Exec(t.Context(), `UPDATE suppliers SET note = repeat('x', $2::INT4) WHERE company_id = $1`, k.Principal.Company, size)
+	require.NoError(t, err)
+	id := k.start(k.Client, `{"resource":"suppliers"}`)
+	defer debug.SetGCPercent(debug.SetGCPercent(10))
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	runtime.GC()
+	before, most := held(), uint64(0)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(time.Millisecond):
+				most = max(most, held())
+			}
+		}
+	}()
+	end := k.run()
+	k.ended(k.Client, id)
+	end()
+	close(stop)
+	<-stopped
+	require.Less(t, (most-before)/mib, uint64(60), "MiB; all records have 100")
+	var found int64
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT result_bytes FROM jobs WHERE id = $1`, id).Scan(&found))
+	require.Greater(t, found, int64(records*size), "all of them were written")
 }

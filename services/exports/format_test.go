@@ -13,7 +13,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -116,7 +115,7 @@ func TestPagesFollowTheSizeOfRecords(t *testing.T) {
 	for _, row := range []struct {
 		done, bytes int64
 		want        int
-	}{{0, 0, 200}, {0, 100, 200}, {200, 200 * 300, 1000}, {200, 200 * 2048, 512}, {200, 200 << 20, 20}, {5_000_000, 5_000_000 * 1000, 1000}} {
-		require.Equal(t, row.want, sizeOfPages(job.Task{Done: row.done, Bytes: row.bytes}), "%+v", row)
+	}{{0, 0, 20}, {0, 100, 20}, {200, 200 * 300, 1000}, {200, 200 * 2048, 512}, {200, 200 << 20, 20}, {5_000_000, 5_000_000 * 1000, 1000}} {
+		require.Equal(t, row.want, sizeOfPages(row.done, row.bytes), "%+v", row)
 	}
 }

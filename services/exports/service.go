@@ -23,9 +23,8 @@ import (
 )
 
 const (
-	minPage   = 20      // records
-	firstPage = 200     // records, while nothing is known of their size
-	maxPage   = 1000    // records
+	minPage   = 20      // records, also while nothing is known of their size
+	maxPage   = 1000    // records; one of large records has fewer, see [list.MaxPageBytes]
 	pageBytes = 1 << 20 // that a page should become in the result
 	stepPages = 8       // at most, in one step
 	stepBytes = 4 << 20 // of the result, after which a step reads no further page
@@ -170,7 +169,8 @@ type state struct {
 	Cursor string `json:"cursor,omitempty"`
 }
 
-// step reads the next pages and adds them to the result. It reads each page while it writes the one before.
+// step reads the next pages and adds them to the result. It reads each page while it writes the one before, and judges the number
+// of records on a page by the size of those before.
 func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	var in order
 	var at state
@@ -183,7 +183,7 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	read := &reader{ctx: ctx, source: source, by: t.By, params: in.Params, size: sizeOfPages(t)}
+	read := &reader{ctx: ctx, source: source, by: t.By, params: in.Params, size: sizeOfPages(t.Done, t.Bytes)}
 	out := newWriter(in, source, t.Steps == 0)
 	p := job.Progress{Done: t.Done, Total: t.Total, Media: out.media()}
 	next := read.begin(at.Cursor)
@@ -203,6 +203,7 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 		if !more {
 			break
 		}
+		read.size = sizeOfPages(p.Done, t.Bytes+int64(out.size()))
 	}
 	p.State, p.Result = at, out.bytes()
 	if t.Bytes+int64(len(p.Result)) > maxBytes {
@@ -211,12 +212,9 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	return func(context.Context, *db.Tx) (job.Progress, error) { return p, nil }, nil
 }
 
-// sizeOfPages is the number of records that fill a page, judged by those of the steps before.
-func sizeOfPages(t job.Task) int {
-	if t.Done == 0 || t.Bytes == 0 {
-		return firstPage
-	}
-	return int(min(max(pageBytes*t.Done/t.Bytes, minPage), maxPage))
+// sizeOfPages is the number of records that fill a page, judged by those that were written.
+func sizeOfPages(records, bytes int64) int {
+	return int(min(max(pageBytes*records/max(bytes, 1), minPage), maxPage))
 }
 
 // reader reads pages of a list.
@@ -225,7 +223,7 @@ type reader struct {
 	source *httpapi.ListSource
 	by     access.Caller
 	params map[string]string
-	size   int
+	size   int // of the next page
 }
 
 // begin starts to read the page behind a cursor. The function that it returns waits for the page.
@@ -236,6 +234,7 @@ func (r *reader) begin(cursor string) (wait func() (httpapi.ListPage, error)) {
 	}
 	var page httpapi.ListPage
 	var err error
+	size := r.size
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -244,7 +243,7 @@ func (r *reader) begin(cursor string) (wait func() (httpapi.ListPage, error)) {
 				err = fmt.Errorf("read page of export: panic: %v", p)
 			}
 		}()
-		page, err = r.source.Page(r.ctx, r.by, params, r.size)
+		page, err = r.source.Page(r.ctx, r.by, params, size)
 	}()
 	return func() (httpapi.ListPage, error) { <-done; return page, err }
 }
