@@ -137,6 +137,48 @@ func TestListAgainstModel(t *testing.T) {
 	})
 }
 
+func TestPagesOfLargeSalesAreShort(t *testing.T) {
+	t.Parallel()
+	f := open(t)
+	shift := f.shift()
+	lines := make([]any, 440)
+	for i := range lines {
+		lines[i] = custom(1)
+		lines[i].(map[string]any)["name"] = strings.Repeat("\U0001F600", 255)
+	}
+	var want []string
+	for range 8 { // of 0.7 MB
+		sale := f.sale(shift, "items", lines, "paymentMethod", "mixed", "payments", []any{pay("cash", 240), pay("card", 200)})
+		want = append(want, sale["id"].(string))
+	}
+	slices.Reverse(want)
+	for _, include := range []string{"lines", "lines,payments"} {
+		var got []string
+		query := ""
+		for pages := 1; ; pages++ {
+			page := f.Do(t, "GET", "/sales?pageSize=8&include="+include+query, nil).OK(200)
+			items := page["items"].([]any)
+			require.Less(t, len(items), 8, "a shorter page")
+			for _, item := range items {
+				require.Len(t, item.(map[string]any)["lines"], 440)
+				if include != "lines" {
+					require.Len(t, item.(map[string]any)["payments"], 2)
+				}
+			}
+			got = append(got, idsOf(page)...)
+			next, more := page["nextCursor"].(string)
+			require.Equal(t, more, page["hasMore"])
+			if !more {
+				break
+			}
+			query = "&cursor=" + next
+			require.Less(t, pages, 8)
+		}
+		require.Equal(t, want, got, include)
+	}
+	require.Len(t, f.Do(t, "GET", "/sales?pageSize=8&include=payments", nil).OK(200)["items"], 8, "payments are small")
+}
+
 func TestListItem(t *testing.T) {
 	t.Parallel()
 	f := open(t)

@@ -105,7 +105,7 @@ func (r *kit) metric(ops, name string) (sum float64) {
 	require.NoError(r.b, err)
 	require.Equal(r.b, fasthttp.StatusOK, status)
 	for line := range strings.Lines(string(body)) {
-		if !strings.HasPrefix(line, name+"{") {
+		if !strings.HasPrefix(line, name+"{") && !strings.HasPrefix(line, name+" ") {
 			continue
 		}
 		v, err := strconv.ParseFloat(line[strings.LastIndexByte(line, ' ')+1:len(line)-1], 64)

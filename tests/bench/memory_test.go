@@ -3,6 +3,8 @@ package bench
 import (
 	"encoding/json"
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"strings"
 	"sync"
@@ -15,6 +17,7 @@ import (
 	"github.com/valyala/fasthttp"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
 const (
@@ -31,11 +34,13 @@ const (
 //   - n-held-MB: what it held 2 s later
 //   - n-ok, n-refused: pages that were answered, and 503
 //   - one-…: 16 clients of one company
+//   - unread-…: 64 clients of eight companies that ask for a page and do not read it
+//   - …-heap-MB: what of the memory held was in use by the program
 //   - export-peak-MB, export-held-MB: the same while the products are exported
 func BenchmarkMemory(b *testing.B) {
 	r := newKit(b)
 	address, ops := freeAddress(b), freeAddress(b)
-	p := r.start("api", "--listen", address, "--ops-listen", ops, "--database-url", r.url, "--kafka-brokers", strings.Join(dbtest.Broker(b), ","))
+	p := &largeAPI{r.start("api", "--listen", address, "--ops-listen", ops, "--database-url", r.url, "--kafka-brokers", strings.Join(dbtest.Broker(b), ",")), r, ops}
 	p.answers("http://" + ops + "/readyz")
 	a := r.api(address)
 	shops := make([]*shop, largeShops)
@@ -48,14 +53,22 @@ func BenchmarkMemory(b *testing.B) {
 			p.largePages(a, fmt.Sprint(n), n, shops)
 		}
 		p.largePages(a, "one", 16, shops[:1])
+		p.unreadPages(address, shops)
 		a.largeProducts(shops[0])
 		p.resetPeak()
 		p.exportAll(a, shops[0], "products", largeProducts)
 		b.ReportMetric(p.peakMB(), "export-peak-MB")
 		time.Sleep(largeHeld)
-		b.ReportMetric(p.heldMB(), "export-held-MB")
+		p.reportHeld("export")
 	}
 	b.ReportMetric(0, "ns/op")
+}
+
+// largeAPI is an API whose memory is measured.
+type largeAPI struct {
+	*process
+	kit *kit
+	ops string
 }
 
 // largeOrders places twelve orders with lines of about 0.7 MB as JSON.
@@ -91,7 +104,7 @@ func (a *api) largeProducts(s *shop) {
 }
 
 // largePages has n clients read pages of large orders at once.
-func (p *process) largePages(a *api, label string, n int, shops []*shop) {
+func (p *largeAPI) largePages(a *api, label string, n int, shops []*shop) {
 	p.b.Helper()
 	p.resetPeak()
 	var ok, refused atomic.Int64
@@ -113,9 +126,53 @@ func (p *process) largePages(a *api, label string, n int, shops []*shop) {
 	wg.Wait()
 	p.b.ReportMetric(p.peakMB(), label+"-peak-MB")
 	time.Sleep(largeHeld)
-	p.b.ReportMetric(p.heldMB(), label+"-held-MB")
+	p.reportHeld(label)
 	p.b.ReportMetric(float64(ok.Load()), label+"-ok")
 	p.b.ReportMetric(float64(refused.Load()), label+"-refused")
+}
+
+// unreadPages has clients ask for pages of large orders, and read no more than the beginning of each.
+func (p *largeAPI) unreadPages(address string, shops []*shop) {
+	p.b.Helper()
+	p.resetPeak()
+	var ok, refused atomic.Int64
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 64 {
+		wg.Go(func() {
+			c, err := net.Dial("tcp", address)
+			if err != nil {
+				p.b.Error(err)
+				return
+			}
+			defer c.Close()
+			fmt.Fprintf(c, "GET %s/orders?include=lines&pageSize=12 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n\r\n", httpapi.BasePath, shops[i%len(shops)].token)
+			status := make([]byte, len("HTTP/1.1 200"))
+			if _, err := io.ReadFull(c, status); err != nil {
+				p.b.Error(err)
+			}
+			if string(status) == "HTTP/1.1 200" {
+				ok.Add(1)
+			} else {
+				refused.Add(1)
+			}
+			<-done
+		})
+	}
+	time.Sleep(5 * time.Second)
+	p.b.ReportMetric(p.peakMB(), "unread-peak-MB")
+	p.reportHeld("unread")
+	close(done)
+	wg.Wait()
+	p.b.ReportMetric(float64(ok.Load()), "unread-ok")
+	p.b.ReportMetric(float64(refused.Load()), "unread-refused")
+}
+
+// reportHeld reports what the process holds now.
+func (p *largeAPI) reportHeld(label string) {
+	p.b.Helper()
+	p.b.ReportMetric(p.heldMB(), label+"-held-MB")
+	p.b.ReportMetric(p.kit.metric(p.ops, "go_memstats_heap_inuse_bytes")/(1<<20), label+"-heap-MB")
 }
 
 // page reads a page and returns its status.
@@ -132,7 +189,7 @@ func (a *api) page(s *shop, path string) int {
 }
 
 // exportAll exports a list of n records.
-func (p *process) exportAll(a *api, s *shop, resource string, n int64) {
+func (p *largeAPI) exportAll(a *api, s *shop, resource string, n int64) {
 	p.b.Helper()
 	status, answer, err := a.post(s.token, "/exports", uuid.NewString(), fmt.Appendf(nil, `{"resource":%q}`, resource))
 	require.NoError(p.b, err)
@@ -152,7 +209,7 @@ func (p *process) exportAll(a *api, s *shop, resource string, n int64) {
 }
 
 // resetPeak has [process.peakMB] begin with what the process holds now.
-func (p *process) resetPeak() {
+func (p *largeAPI) resetPeak() {
 	p.b.Helper()
 	require.NoError(p.b, os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", p.PID()), []byte("5"), 0))
 }
