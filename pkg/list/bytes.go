@@ -15,16 +15,21 @@ import (
 // ends earlier, but has at least one record.
 const MaxPageBytes = 4 << 20
 
+// smallChildren is how many bytes of children are read before they are known to fit on the page.
+const smallChildren = 64 << 10
+
 // Children are records that are listed with those that they belong to, such as the lines of orders.
 type Children interface {
 	// QueueSizes queues a statement that calls each with about how many bytes the children of a parent take as JSON.
 	QueueSizes(b *pgx.Batch, company tenant.ID, parents []uuid.UUID, each func(parent uuid.UUID, bytes int))
-	// QueueRead queues a statement that reads the children of the parents.
-	QueueRead(b *pgx.Batch, company tenant.ID, parents []uuid.UUID)
+	// QueueRead queues a statement that reads the children of the parents, and tells how many there were when the batch has run.
+	// With a limit above 0, it reads none if all of them together take more bytes.
+	QueueRead(b *pgx.Batch, company tenant.ID, parents []uuid.UUID, limit int) (read *int)
 }
 
 // ReadChildren reads the children of the records of the page, within the limits of lists. Records with which the page would
-// be larger than [MaxPageBytes] leave the page.
+// be larger than [MaxPageBytes] leave the page. Small children are read in one round trip with their sizes, others when the memory
+// for them is reserved.
 func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Children) error {
 	if len(p.Items) == 0 || len(children) == 0 {
 		return nil
@@ -33,35 +38,49 @@ func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Ch
 	for i := range p.ends {
 		parents[i] = p.ends[i].id
 	}
-	sizes := make(map[uuid.UUID]int, len(parents))
+	sizes, totals, read := make(map[uuid.UUID]int, len(parents)), make([]int, len(children)), make([]*int, len(children))
 	b := &pgx.Batch{}
-	for _, c := range children {
-		c.QueueSizes(b, p.query.company, parents, func(parent uuid.UUID, bytes int) { sizes[parent] += bytes })
+	for i, c := range children {
+		c.QueueSizes(b, p.query.company, parents, func(parent uuid.UUID, bytes int) {
+			sizes[parent] += bytes
+			totals[i] += bytes
+		})
+		read[i] = c.QueueRead(b, p.query.company, parents, smallChildren)
 	}
 	if err := p.query.run(ctx, d, b); err != nil {
-		return fmt.Errorf("read sizes of children: %w", err)
+		return fmt.Errorf("read children or their sizes: %w", err)
 	}
-	bytes := 0
-	for i := range p.ends {
-		p.ends[i].bytes += sizes[p.ends[i].id]
-		if bytes += p.ends[i].bytes; bytes > MaxPageBytes && i > 0 {
-			p.cut(i)
-			break
-		}
-	}
+	p.fit(sizes)
 	if p.query.params.reserve != nil {
 		if err := p.query.params.reserve(ctx, p.Bytes()); err != nil {
 			return err
 		}
 	}
 	b = &pgx.Batch{}
-	for _, c := range children {
-		c.QueueRead(b, p.query.company, parents[:len(p.Items)])
+	for i, c := range children {
+		if totals[i] > 0 && *read[i] == 0 {
+			c.QueueRead(b, p.query.company, parents[:len(p.Items)], 0)
+		}
+	}
+	if b.Len() == 0 {
+		return nil
 	}
 	if err := p.query.run(ctx, d, b); err != nil {
 		return fmt.Errorf("read children: %w", err)
 	}
 	return nil
+}
+
+// fit cuts the page where it becomes too large with children of these sizes.
+func (p *Page[T]) fit(children map[uuid.UUID]int) {
+	bytes := 0
+	for i := range p.ends {
+		p.ends[i].bytes += children[p.ends[i].id]
+		if bytes += p.ends[i].bytes; bytes > MaxPageBytes && i > 0 {
+			p.cut(i)
+			return
+		}
+	}
 }
 
 // Bytes is about how many bytes the page takes.

@@ -61,9 +61,18 @@ func (c *chapters) QueueSizes(b *pgx.Batch, company tenant.ID, parents []uuid.UU
 	})
 }
 
-func (c *chapters) QueueRead(b *pgx.Batch, company tenant.ID, parents []uuid.UUID) {
-	c.read = parents
-	b.Queue(`SELECT b.id FROM books b WHERE b.company_id = $1 AND b.id = ANY($2::UUID[])`+c.sql, company, parents)
+func (c *chapters) QueueRead(b *pgx.Batch, company tenant.ID, parents []uuid.UUID, limit int) *int {
+	read := 0
+	if limit > 0 && c.bytes*len(parents) > limit {
+		parents = nil
+	} else {
+		c.read = append(c.read, parents...)
+	}
+	b.Queue(`SELECT b.id FROM books b WHERE b.company_id = $1 AND b.id = ANY($2::UUID[])`+c.sql, company, parents).Query(func(rows pgx.Rows) error {
+		_, err := pgx.ForEachRow(rows, []any{new(uuid.UUID)}, func() error { read++; return nil })
+		return err
+	})
+	return &read
 }
 
 func TestMemoryOfChildrenIsReservedBeforeTheyAreRead(t *testing.T) {
@@ -90,6 +99,10 @@ func TestMemoryOfChildrenIsReservedBeforeTheyAreRead(t *testing.T) {
 	require.Greater(t, reserved[0], 3<<20)
 	require.Less(t, reserved[0], 3<<20+4<<10, "only what is left on the page")
 	require.Equal(t, reserved[0], page.Bytes())
+	page, c, err = read(8 << 10)
+	require.NoError(t, err)
+	require.Len(t, page.Items, 8)
+	require.Len(t, c.read, 8, "small ones are read at once, and only once")
 
 	refuse = errors.New("no room")
 	_, c, err = read(1 << 20)

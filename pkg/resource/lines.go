@@ -32,6 +32,7 @@ type Lines[L any] struct {
 	id                   record.Column
 	selected             string // SELECT … FROM …
 	sqlSelect, sqlSizes  string
+	sqlSelectSmall       string // none if all of them together are larger than $3
 	sqlInsert, sqlDelete string
 }
 
@@ -58,8 +59,11 @@ func LinesOf[L any](name, owner string, without ...string) *Lines[L] {
 	}
 	list := strings.Join(names, ", ")
 	t.selected = "SELECT " + strings.Join(names[1:], ", ") + " FROM " + name
-	t.sqlSelect = t.Select(owner+" = ANY($2::UUID[])") + " ORDER BY " + owner + ", sort_order"
-	t.sqlSizes = t.sizesSQL()
+	order, owned := " ORDER BY "+owner+", sort_order", owner+" = ANY($2::UUID[])"
+	size, from := t.sizeSQL(), " FROM "+name+" WHERE company_id = $1 AND "+owned
+	t.sqlSelect = t.Select(owned) + order
+	t.sqlSelectSmall = t.Select(owned+" AND (SELECT "+size+from+") <= $3::INT8") + order
+	t.sqlSizes = "SELECT " + owner + ", " + size + from + " GROUP BY " + owner
 	t.sqlInsert = "INSERT INTO " + name + " (" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
 		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")"
 	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND " + owner + " = $2 AND id = ANY($3::UUID[])"
@@ -126,10 +130,19 @@ func (l *Listed[L]) QueueSizes(b *pgx.Batch, company tenant.ID, documents []uuid
 }
 
 // QueueRead implements [list.Children].
-func (l *Listed[L]) QueueRead(b *pgx.Batch, company tenant.ID, documents []uuid.UUID) {
-	b.Queue(l.table.sqlSelect, company, documents).Query(func(rows pgx.Rows) error {
-		return l.table.Scan(rows, func(document uuid.UUID, line L) { l.lines[document] = append(l.lines[document], line) })
+func (l *Listed[L]) QueueRead(b *pgx.Batch, company tenant.ID, documents []uuid.UUID, limit int) (read *int) {
+	sql, args := l.table.sqlSelect, []any{company, documents}
+	if limit > 0 {
+		sql, args = l.table.sqlSelectSmall, append(args, limit)
+	}
+	read = new(int)
+	b.Queue(sql, args...).Query(func(rows pgx.Rows) error {
+		return l.table.Scan(rows, func(document uuid.UUID, line L) {
+			l.lines[document] = append(l.lines[document], line)
+			*read++
+		})
 	})
+	return read
 }
 
 // Of returns the lines of a document that was on the page.
@@ -143,15 +156,15 @@ func (l *Listed[L]) Of(document uuid.UUID) []L {
 // numberBytes is about what a line takes as JSON besides its texts.
 const numberBytes = 500
 
-// sizesSQL selects about how many bytes the lines of each document take as JSON. The length of a text is known without reading it.
-func (t *Lines[L]) sizesSQL() string {
+// sizeSQL is about how many bytes lines take as JSON. The length of a text is known without reading it.
+func (t *Lines[L]) sizeSQL() string {
 	bytes := strconv.Itoa(numberBytes)
 	for _, c := range t.columns {
 		if sqlType(c.Type) == "TEXT" {
 			bytes += " + coalesce(octet_length(" + c.Name + "), 0)"
 		}
 	}
-	return "SELECT " + t.owner + ", sum(" + bytes + ")::INT8 FROM " + t.name + " WHERE company_id = $1 AND " + t.owner + " = ANY($2::UUID[]) GROUP BY " + t.owner
+	return "sum(" + bytes + ")::INT8"
 }
 
 // Scan calls each with the rows of [Lines.Select].
@@ -317,7 +330,7 @@ func (t *Lines[L]) Name() string { return t.name }
 
 // Statements returns all statements of the table.
 func (t *Lines[L]) Statements() []string {
-	return []string{t.sqlSelect, t.sqlSizes, t.sqlInsert, t.sqlDelete}
+	return []string{t.sqlSelect, t.sqlSelectSmall, t.sqlSizes, t.sqlInsert, t.sqlDelete}
 }
 
 // Columns returns the columns of the lines, with the types that they are stored as.

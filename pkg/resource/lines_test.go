@@ -191,7 +191,7 @@ func TestLinesAreWrittenWithTheirDocument(t *testing.T) {
 	listed := func(company tenant.ID) (*resource.Listed[good], map[uuid.UUID]int) {
 		lines, sizes, b := goods.Listed(), map[uuid.UUID]int{}, &pgx.Batch{}
 		lines.QueueSizes(b, company, []uuid.UUID{p.ID, uuid.Nil}, func(id uuid.UUID, bytes int) { sizes[id] = bytes })
-		lines.QueueRead(b, company, []uuid.UUID{p.ID, uuid.Nil})
+		lines.QueueRead(b, company, []uuid.UUID{p.ID, uuid.Nil}, 0)
 		require.NoError(t, f.db.SendBatch(t.Context(), b).Close())
 		return lines, sizes
 	}
@@ -200,6 +200,13 @@ func TestLinesAreWrittenWithTheirDocument(t *testing.T) {
 	require.Equal(t, []good{}, many.Of(uuid.Nil))
 	require.Len(t, sizes, 1)
 	require.Greater(t, sizes[p.ID], 500*len(read().Lines))
+	for limit, want := range map[int]int{sizes[p.ID] - 1: 0, sizes[p.ID]: len(read().Lines)} {
+		lines, b := goods.Listed(), &pgx.Batch{}
+		n := lines.QueueRead(b, f.by.Company, []uuid.UUID{p.ID, uuid.Nil}, limit)
+		require.NoError(t, f.db.SendBatch(t.Context(), b).Close())
+		require.Equal(t, want, *n, "up to %d bytes", limit)
+		require.Len(t, lines.Of(p.ID), want)
+	}
 	other := setup(t)
 	many, sizes = listed(other.by.Company)
 	require.Empty(t, many.Of(p.ID), "another company")
