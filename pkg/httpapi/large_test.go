@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -77,7 +78,7 @@ func TestLargeResponsesThatAreNotReadAreBounded(t *testing.T) {
 	f.huge("GET", "other", 8).is(t, 200, "")
 	requireOverloaded(t, f.huge("GET", "other", 20))
 	require.NoError(t, c.Close())
-	require.Eventually(t, func() bool { return f.huge("GET", "all", 1).StatusCode == 200 }, time.Minute, time.Millisecond, "released with the connection")
+	require.Eventually(t, func() bool { return f.huge("GET", "all", 1).StatusCode == http.StatusOK }, time.Minute, time.Millisecond, "released with the connection")
 }
 
 func TestLargeResponsesThatAreReadAreReleased(t *testing.T) {
@@ -97,7 +98,7 @@ func TestLargeResponsesThatAreReadAreReleased(t *testing.T) {
 	requireOverloaded(t, f.huge("GET", "all", 1))
 	_, err := io.CopyN(io.Discard, c.r, 24<<20)
 	require.NoError(t, err)
-	require.Eventually(t, func() bool { return f.huge("GET", "all", 1).StatusCode == 200 }, time.Minute, time.Millisecond, "released when it is written")
+	require.Eventually(t, func() bool { return f.huge("GET", "all", 1).StatusCode == http.StatusOK }, time.Minute, time.Millisecond, "released when it is written")
 	c.send("GET %s/open HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\n\r\n", httpapi.BasePath)
 	_, err = io.CopyN(io.Discard, c.r, 2)
 	require.NoError(t, err)
@@ -114,5 +115,5 @@ func TestLargeResponsesToChangesRefuseTheNextChange(t *testing.T) {
 	f.huge("POST", "other", 24).is(t, 200, "")
 	f.huge("GET", "all", 1).is(t, 200, "")
 	require.NoError(t, c.Close())
-	require.Eventually(t, func() bool { return f.huge("POST", "all", 1).StatusCode == 200 }, time.Minute, time.Millisecond)
+	require.Eventually(t, func() bool { return f.huge("POST", "all", 1).StatusCode == http.StatusOK }, time.Minute, time.Millisecond)
 }
