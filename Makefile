@@ -69,7 +69,7 @@ test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: ne
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
 	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
 	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch/..." -- -tags kafka -count=1 -timeout 10m && \
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect

@@ -120,10 +120,12 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	if err := t.Register(d.PoolMetrics()); err != nil {
 		return err
 	}
-	return t.ServeWhile(ctx, ls.ops, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, d) })
+	epochs := outbox.NewEpochWatch(d, log)
+	t.Note("restored", epochs.Notes)
+	return t.ServeWhile(ctx, ls.ops, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, d, epochs) })
 }
 
-func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, d *db.DB) error {
+func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, d *db.DB, epochs *outbox.EpochWatch) error {
 	broker := kafka.Config{
 		Brokers: b.brokers, ClientID: "tradegrid-dev", Log: log,
 		FetchWait: 2 * time.Second, // nobody floods a laptop with events of one company, but it is idle most of the time
@@ -153,6 +155,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	shedder := newShedder(d, client, nil, devLimits, log)
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
+	g.Go(func() error { return epochs.Run(ctx) })
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
@@ -234,6 +237,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 	d.Listen(relay.Nudge)
 	g.Go(func() error {
 		defer client.Close()
+		outbox.FindRestore(ctx, d, broker, log)
 		return relay.Run(ctx)
 	})
 	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })

@@ -44,6 +44,8 @@ func Explain(err error) error {
 		return fmt.Errorf("%w; --kafka-sasl must be a mechanism that the brokers support", err)
 	case is(kerr.TopicAuthorizationFailed, kerr.GroupAuthorizationFailed, kerr.ClusterAuthorizationFailed):
 		return fmt.Errorf("%w; `tradegrid topics acls` lists the rights that each role needs", err)
+	case is(kerr.InvalidReplicationFactor):
+		return fmt.Errorf("%w; the cluster has fewer brokers than replicas: give --local for development on one broker, or --replication", err)
 	}
 	return err
 }

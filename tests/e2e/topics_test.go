@@ -3,6 +3,7 @@ package e2e
 import (
 	"net/http"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,10 @@ func (r *kit) loseTopics(between func()) {
 	}
 	_, err = admin.DeleteTopics(r.t.Context(), names...)
 	require.NoError(r.t, err)
+	role.Eventually(r.t, func() bool {
+		left, err := admin.ListTopics(r.t.Context(), names...)
+		return err == nil && !slices.ContainsFunc(left.Sorted(), func(t kadm.TopicDetail) bool { return t.Err == nil })
+	}, "the brokers have deleted the topics")
 	between()
 	_, err = kafka.Apply(r.t.Context(), admin, topics.Local(), 1)
 	require.NoError(r.t, err)
@@ -72,9 +77,10 @@ func TestAllTopicsAreLost(t *testing.T) {
 			r.loseTopics(func() {
 				for _, name := range []string{"relay", "dispatcher"} {
 					if name != down {
-						status, body := roles[name].Ask("/readyz")
-						require.Equal(t, http.StatusServiceUnavailable, status, name)
-						require.Contains(t, body, "topics that do not exist: events, webhook.", name)
+						role.Eventually(t, func() bool {
+							status, body := roles[name].Ask("/readyz")
+							return status == http.StatusServiceUnavailable && strings.Contains(body, "topics that do not exist: events, webhook.")
+						}, "/readyz of the "+name+" names the missing topics")
 					}
 				}
 			})
