@@ -24,6 +24,7 @@ func TestExplainAddsAHint(t *testing.T) {
 		"`tradegrid topics acls`": kerr.TopicAuthorizationFailed,
 		"acls` lists":             kerr.GroupAuthorizationFailed,
 		"rights that each role":   kerr.ClusterAuthorizationFailed,
+		"--local":                 kerr.InvalidReplicationFactor,
 	} {
 		explained := Explain(fmt.Errorf("list topics: %w", err))
 		require.ErrorIs(t, explained, err)
