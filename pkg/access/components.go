@@ -12,9 +12,6 @@ type Component struct {
 // in which clients see them. They are few, so that walking them is as fast as any index. Never change one.
 type Components []string
 
-// ComponentSet makes a set of exactly these components.
-func ComponentSet(aliases ...string) Components { return slices.Clone(aliases) }
-
 // Has reports whether the component is in the set.
 func (c Components) Has(alias string) bool { return slices.Contains(c, alias) }
 

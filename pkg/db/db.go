@@ -20,7 +20,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
-	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
 // Dialect is the database product behind the connection.
@@ -63,7 +62,7 @@ type DB struct {
 	compress *atomic.Bool // see [Tx.Compresses]; shared by the handles of [DB.WithClock]
 	cfg      Config
 	log      *slog.Logger
-	locks    *keyedmutex.Map[string] // see [Tx.LockInProcess]
+	locks    *keyedMutex // see [Tx.LockInProcess]
 	listener *atomic.Pointer[func(key int32)]
 	written  *writeListeners
 	inserts  *inserts // see [Tx.QueueRow]
@@ -99,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedmutex.Map[string]{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}, inserts: &inserts{all: map[string]*insert{}}}
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}, inserts: &inserts{all: map[string]*insert{}}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}

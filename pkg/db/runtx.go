@@ -20,7 +20,6 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/keyedmutex"
 )
 
 const (
@@ -48,7 +47,7 @@ type txRun struct {
 	name       string
 	now        time.Time // see [Tx.Now]
 	compresses bool      // see [Tx.Compresses]
-	locks      *keyedmutex.Map[string]
+	locks      *keyedMutex
 	inserts    *inserts
 	unlock     func()   // releases the key of [Tx.LockInProcess]; nil = none is held
 	mayLower   bool     // [Tx.Lock] may lower the isolation

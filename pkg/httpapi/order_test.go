@@ -21,7 +21,7 @@ func TestOrderOfChecks(t *testing.T) {
 	used := access.Rate{Limit: 1, RefillPerSecond: 0.0001}
 	noPlan := func(p *access.Principal) { p.PlanAPI = false }
 	noScope := func(p *access.Principal) { p.Scopes = access.Scopes{"orders:read"} }
-	noComponent := func(p *access.Principal) { p.Components = access.ComponentSet() }
+	noComponent := func(p *access.Principal) { p.Components = access.Components{} }
 	f.tokens["archived"] = apierr.New(http.StatusUnauthorized, "COMPANY_ARCHIVED", "the company is archived")
 	f.token("used up", func(p *access.Principal) { p.Rate = used }, noPlan)
 	f.do(request{method: "GET", path: "/open", token: "used up"}).is(t, 403, "PLAN_API_DISABLED")
@@ -84,7 +84,7 @@ func TestEveryOperationIsGuarded(t *testing.T) {
 	f.tokens["expired"], f.tokens["archived"] = expired, archived
 	f.token("other scope", func(p *access.Principal) { p.Scopes = access.Scopes{"catalog:write", "sales:write"} })
 	f.token("reader", func(p *access.Principal) { p.Scopes = access.Scopes{"*:read"} })
-	f.token("no component", func(p *access.Principal) { p.Components = access.ComponentSet("deals") })
+	f.token("no component", func(p *access.Principal) { p.Components = access.Components{"deals"} })
 	f.token("no plan", func(p *access.Principal) { p.PlanAPI = false })
 
 	require.Len(t, f.api.Ops(), 10)

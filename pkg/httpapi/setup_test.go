@@ -24,7 +24,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -116,9 +115,11 @@ func (s *things) get(ctx context.Context, in *httpapi.ByID) (*httpapi.Reply[thin
 
 type updateThing struct {
 	httpapi.ByID
-	Body struct {
-		Name jsontype.Optional[string] `json:"name,omitzero" minLength:"1" maxLength:"100"`
-	}
+	Body record.Patch[thingFields]
+}
+
+type thingFields struct {
+	Name string `json:"name" minLength:"1" maxLength:"100"`
 }
 
 func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[thing], error) {
@@ -142,7 +143,9 @@ func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[th
 		if t.Frozen {
 			return t, apierr.StateConflict("THING_FROZEN", "the thing is frozen")
 		}
-		if jsontype.Apply(&t.Name, in.Body.Name) {
+		fields := thingFields{t.Name}
+		if in.Body.Apply(&fields); fields.Name != t.Name {
+			t.Name = fields.Name
 			t.Touch(time.Now())
 			tx.Queue(`UPDATE things SET name = $3, version = $4, ev_pos = $5, updated_at = $6 WHERE company_id = $1 AND id = $2 AND version = $4 - 1`,
 				in.Company, t.ID, t.Name, t.Version, t.EvPos, t.UpdatedAt).Expect(1, db.ErrStale)
@@ -285,7 +288,7 @@ func (f *kit) twin() *kit {
 func (f *kit) token(name string, edit ...func(*access.Principal)) {
 	p := &access.Principal{
 		Company: f.company, CompanyName: "Test", TokenID: uuid.New(), Actor: uuid.New(), Scopes: access.Scopes{"*:write"},
-		Components: access.ComponentSet("core", "catalog", "orders"), Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
+		Components: access.Components{"core", "catalog", "orders"}, Plan: "business", PlanAPI: true, Rate: access.Rate{Unlimited: true},
 	}
 	for _, e := range edit {
 		e(p)

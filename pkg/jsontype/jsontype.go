@@ -3,10 +3,8 @@
 package jsontype
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -116,74 +114,4 @@ func (d *Date) ScanDate(v pgtype.Date) error {
 // DateValue lets pgx encode the value.
 func (d Date) DateValue() (pgtype.Date, error) {
 	return pgtype.Date{Time: time.Time(d), Valid: true}, nil
-}
-
-// Optional is a field of a PATCH body: absent (unchanged), null (cleared) or set.
-// Tag the field `json:"…,omitzero"`, and `nullable:"true"` where null is allowed.
-type Optional[T any] struct {
-	Set   bool // the field was in the body
-	Null  bool // it was null
-	Value T    // its value when Set and not Null
-}
-
-// Some returns a field that is set to v.
-func Some[T any](v T) Optional[T] { return Optional[T]{Set: true, Value: v} }
-
-// UnmarshalJSON implements [json.Unmarshaler]; it is also called for null.
-func (o *Optional[T]) UnmarshalJSON(b []byte) error {
-	o.Set = true
-	if bytes.Equal(b, []byte("null")) {
-		o.Null = true
-		return nil
-	}
-	return json.Unmarshal(b, &o.Value)
-}
-
-// MarshalJSON implements [json.Marshaler].
-func (o Optional[T]) MarshalJSON() ([]byte, error) {
-	if !o.Set || o.Null {
-		return []byte("null"), nil
-	}
-	return json.Marshal(o.Value)
-}
-
-// Schema implements [huma.SchemaProvider]: the schema of the value.
-func (Optional[T]) Schema(r huma.Registry) *huma.Schema {
-	s := r.Schema(reflect.TypeFor[T](), true, "")
-	if s.Ref == "" {
-		c := *s
-		c.Nullable = false
-		return &c
-	}
-	return s
-}
-
-// Ptr returns nil for null, otherwise a pointer to the value. It is only meaningful if Set.
-func (o Optional[T]) Ptr() *T {
-	if !o.Set || o.Null {
-		return nil
-	}
-	return &o.Value
-}
-
-// Apply changes *dst if the field was sent with a different value, and reports whether it did.
-func Apply[T comparable](dst *T, o Optional[T]) bool {
-	if !o.Set || o.Null || *dst == o.Value {
-		return false
-	}
-	*dst = o.Value
-	return true
-}
-
-// ApplyNullable is [Apply] for a field that null clears.
-func ApplyNullable[T comparable](dst **T, o Optional[T]) bool {
-	if !o.Set {
-		return false
-	}
-	v := o.Ptr()
-	if (v == nil && *dst == nil) || (v != nil && *dst != nil && *v == **dst) {
-		return false
-	}
-	*dst = v
-	return true
 }

@@ -76,79 +76,6 @@ func TestDate(t *testing.T) {
 	require.ErrorContains(t, new(jsontype.Date).UnmarshalText([]byte("x")), `"x" is not a date: use YYYY-MM-DD`)
 }
 
-type patch struct {
-	Name jsontype.Optional[string] `json:"name,omitzero"`
-}
-
-func TestOptionalTellsAbsentNullAndValue(t *testing.T) {
-	t.Parallel()
-	for in, want := range map[string]jsontype.Optional[string]{
-		`{}`:            {},
-		`{"name":null}`: {Set: true, Null: true},
-		`{"name":""}`:   {Set: true},
-		`{"name":"a"}`:  jsontype.Some("a"),
-	} {
-		var p patch
-		require.NoError(t, json.Unmarshal([]byte(in), &p), in)
-		require.Equal(t, want, p.Name, in)
-		out, err := json.Marshal(p)
-		require.NoError(t, err)
-		require.Equal(t, in, string(out))
-	}
-	require.Error(t, json.Unmarshal([]byte(`{"name":5}`), new(patch)))
-	require.Nil(t, jsontype.Optional[string]{}.Ptr())
-	require.Nil(t, jsontype.Optional[string]{Set: true, Null: true, Value: "a"}.Ptr())
-	require.Equal(t, "a", *jsontype.Some("a").Ptr())
-}
-
-func TestApply(t *testing.T) {
-	t.Parallel()
-	null := jsontype.Optional[string]{Set: true, Null: true}
-	for name, tc := range map[string]struct {
-		before  string
-		field   jsontype.Optional[string]
-		after   string
-		changed bool
-	}{
-		"absent":                {"a", jsontype.Optional[string]{}, "a", false},
-		"null clears nothing":   {"a", null, "a", false},
-		"same":                  {"a", jsontype.Some("a"), "a", false},
-		"other":                 {"a", jsontype.Some("b"), "b", true},
-		"zero is a value":       {"a", jsontype.Some(""), "", true},
-		"zero onto zero":        {"", jsontype.Some(""), "", false},
-		"value is not set, yet": {"a", jsontype.Optional[string]{Value: "b"}, "a", false},
-	} {
-		got := tc.before
-		require.Equal(t, tc.changed, jsontype.Apply(&got, tc.field), name)
-		require.Equal(t, tc.after, got, name)
-	}
-}
-
-func TestApplyNullable(t *testing.T) {
-	t.Parallel()
-	a, empty := "a", ""
-	null := jsontype.Optional[string]{Set: true, Null: true}
-	for name, tc := range map[string]struct {
-		before  *string
-		field   jsontype.Optional[string]
-		after   *string
-		changed bool
-	}{
-		"absent, value":   {&a, jsontype.Optional[string]{}, &a, false},
-		"absent, null":    {nil, jsontype.Optional[string]{}, nil, false},
-		"null clears":     {&a, null, nil, true},
-		"null onto null":  {nil, null, nil, false},
-		"value onto null": {nil, jsontype.Some("a"), &a, true},
-		"same":            {&a, jsontype.Some("a"), &a, false},
-		"other":           {&empty, jsontype.Some("a"), &a, true},
-		"empty is kept":   {&a, jsontype.Some(""), &empty, true},
-	} {
-		got := tc.before
-		require.Equal(t, tc.changed, jsontype.ApplyNullable(&got, tc.field), name)
-		require.Equal(t, tc.after, got, name)
-	}
-}
-
 func TestSchemasSayTheForms(t *testing.T) {
 	t.Parallel()
 	r := huma.NewMapRegistry("#/", huma.DefaultSchemaNamer)
@@ -157,6 +84,5 @@ func TestSchemasSayTheForms(t *testing.T) {
 		require.Equal(t, huma.TypeString, s.Type)
 		require.Equal(t, want, s.Format)
 	}
-	require.Equal(t, huma.TypeInteger, r.Schema(reflect.TypeFor[jsontype.Optional[int64]](), true, "").Type)
 	require.Equal(t, huma.TypeObject, r.Schema(reflect.TypeFor[jsontype.Object](), true, "").Type)
 }

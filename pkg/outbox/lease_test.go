@@ -158,3 +158,17 @@ func TestFreeBucketsAreTakenBetweenRenewals(t *testing.T) {
 	require.NoError(t, r.leaseTurn(ctx, false, false))
 	require.Equal(t, Buckets/2, r.Owned(), "a look also leaves what is another relay's share")
 }
+
+// Owned returns the number of buckets that this relay currently owns.
+func (r *Relay) Owned() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := 0
+	now := time.Now()
+	for _, p := range r.parts {
+		if p.usable(now) {
+			n++
+		}
+	}
+	return n
+}

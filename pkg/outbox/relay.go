@@ -203,20 +203,6 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-// Owned returns the number of buckets that this relay currently owns.
-func (r *Relay) Owned() int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := 0
-	now := time.Now()
-	for _, p := range r.parts {
-		if p.usable(now) {
-			n++
-		}
-	}
-	return n
-}
-
 func (r *Relay) signal() {
 	select {
 	case r.wake <- struct{}{}:

@@ -51,16 +51,6 @@ func Same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// Changes collects the names of changed fields for the event of a change.
-type Changes []string
-
-// If adds the field if it changed.
-func (c *Changes) If(changed bool, field string) {
-	if changed {
-		*c = append(*c, field)
-	}
-}
-
 // One scans a row into a record with the destinations of targets. If there is no row, it returns the 404 of the entity,
 // such as ORDER.
 func One[T any](row pgx.Row, targets func(*T) []any, entity string, id uuid.UUID) (v T, err error) {

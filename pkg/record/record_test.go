@@ -66,16 +66,6 @@ func TestNewIDsLieInTheOrderOfTheirMaking(t *testing.T) {
 	}
 }
 
-func TestChanges(t *testing.T) {
-	t.Parallel()
-	var c record.Changes
-	c.If(false, "a")
-	require.Empty(t, c)
-	c.If(true, "b")
-	c.If(true, "c")
-	require.Equal(t, record.Changes{"b", "c"}, c)
-}
-
 type row struct{ err error }
 
 func (r row) Scan(dest ...any) error {

@@ -418,6 +418,6 @@ func TestRights(t *testing.T) {
 	reader.Do(t, "GET", "/clients", nil).OK(200)
 	got := reader.Do(t, "POST", "/clients", full).Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
 	require.Equal(t, map[string]any{"scopes": []any{"clients:write"}}, got["meta"])
-	off := f.server.Company(func(p *access.Principal) { p.Components = access.ComponentSet("orders") })
+	off := f.server.Company(func(p *access.Principal) { p.Components = access.Components{"orders"} })
 	require.Equal(t, map[string]any{"alias": "clients"}, off.Do(t, "GET", "/clients", nil).Fault(403, "MODULE_ACCESS_INACTIVE")["meta"])
 }

@@ -105,7 +105,7 @@ func TestTypesOfDisabledComponents(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, made.Stages, 5, "the default ones")
 	require.Len(t, k.list("/deals/types"), 3)
-	less := kit{k.server.Caller(k.Principal.Company, func(p *access.Principal) { p.Components = access.ComponentSet("deals") }), k.neighbours, t, k.db, k.service, k.server}
+	less := kit{k.server.Caller(k.Principal.Company, func(p *access.Principal) { p.Components = access.Components{"deals"} }), k.neighbours, t, k.db, k.service, k.server}
 	require.Equal(t, []any{"lead", "sales"}, column(less.list("/deals/types?includeInactive=true"), "alias"))
 	meta := less.Do(t, "POST", "/deals", object{"typeId": made.ID}).Fault(403, "MODULE_ACCESS_INACTIVE")["meta"]
 	require.Equal(t, object{"alias": "scheduling"}, meta)

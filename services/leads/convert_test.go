@@ -218,14 +218,14 @@ func TestConversionsThatAreRefused(t *testing.T) {
 	// A conversion needs no scope for clients or deals, and no component for clients; one to a deal needs that for deals.
 	own := k.Principal.Company
 	narrow := kit{k.server.Caller(own, func(p *access.Principal) {
-		p.Scopes, p.Components = apitest.Scopes("leads:write"), access.ComponentSet("marketing")
+		p.Scopes, p.Components = apitest.Scopes("leads:write"), access.Components{"marketing"}
 	}), t, k.db, k.server, k.deals}
 	fresh := narrow.post(object{"phone": "88"})
 	meta := narrow.Do(t, "POST", "/leads/"+fresh["id"].(string)+"/convert-deal", `{"typeId":"bad"}`).Fault(403, "MODULE_ACCESS_INACTIVE")["meta"]
 	require.Equal(t, object{"alias": "deals"}, meta)
 	require.Equal(t, true, narrow.convert(fresh)["created"])
 	with := kit{k.server.Caller(own, func(p *access.Principal) {
-		p.Scopes, p.Components = apitest.Scopes("leads:write"), access.ComponentSet("marketing", "deals")
+		p.Scopes, p.Components = apitest.Scopes("leads:write"), access.Components{"marketing", "deals"}
 	}), t, k.db, k.server, k.deals}
 	require.NotEmpty(t, with.convertDeal(fresh, object{"typeId": sales})["dealId"])
 }

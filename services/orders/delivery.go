@@ -90,6 +90,6 @@ func (s *Service) putBack(ctx context.Context, tx *db.Tx, by access.Caller, o *O
 			deltas = append(deltas, all[i].deltas(1)...)
 		}
 	}
-	doc := trade.StockDocument{Movement: "order_return", Type: "order", ID: o.ID, Number: o.Number}
+	doc := trade.StockDocument{Movement: trade.MovementReturn, Type: trade.DocumentOrder, ID: o.ID, Number: o.Number}
 	return s.cfg.Stock.Move(ctx, tx, by, doc, deltas)
 }

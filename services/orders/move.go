@@ -79,7 +79,7 @@ func (s *Service) transition(ctx context.Context, tx *db.Tx, by access.Caller, o
 	case statusCompleted:
 		o.CompletedAt = &now
 		s.addBalance(tx, o, -(o.Total + o.DeliveryCost))
-		doc := trade.StockDocument{Movement: "order_completion", Type: "order", ID: o.ID, Number: o.Number}
+		doc := trade.StockDocument{Movement: trade.MovementCompletion, Type: trade.DocumentOrder, ID: o.ID, Number: o.Number}
 		return s.cfg.Stock.Move(ctx, tx, by, doc, o.leaving())
 	case statusCancelled:
 		o.CancelledAt = &now

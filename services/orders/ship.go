@@ -129,7 +129,7 @@ func (s *Service) moveShipped(ctx context.Context, tx *db.Tx, by access.Caller, 
 		return err
 	}
 	sh.WarehouseName = names[sh.WarehouseID]
-	doc := trade.StockDocument{Movement: "shipment", Type: "shipment", ID: sh.ID, Number: sh.Number}
+	doc := trade.StockDocument{Movement: trade.MovementShipment, Type: trade.DocumentShipment, ID: sh.ID, Number: sh.Number}
 	return s.cfg.Stock.Move(ctx, tx, by, doc, append(sh.deltas(-1), reserves...))
 }
 
@@ -162,7 +162,7 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 	}
 	sh.Status = shipmentCancelled
 	sh.Touch(tx.Now())
-	doc := trade.StockDocument{Movement: "shipment_cancel", Type: "shipment", ID: sh.ID, Number: sh.Number}
+	doc := trade.StockDocument{Movement: trade.MovementShipmentCancel, Type: trade.DocumentShipment, ID: sh.ID, Number: sh.Number}
 	if err := s.cfg.Stock.Move(ctx, tx, by, doc, slices.Concat(sh.deltas(1), released, o.reserved(1))); err != nil {
 		return Shipment{}, err
 	}

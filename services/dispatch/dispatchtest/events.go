@@ -36,7 +36,7 @@ type Modules struct{}
 func (Modules) Of(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
 	all := make(map[tenant.ID]access.Components, len(companies))
 	for _, company := range companies {
-		all[company] = access.ComponentSet("catalog", "orders")
+		all[company] = access.Components{"catalog", "orders"}
 	}
 	return all, nil
 }

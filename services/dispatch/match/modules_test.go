@@ -20,7 +20,7 @@ func TestModulesAreReadTogetherAndOnceButErrorsAgain(t *testing.T) {
 		reads = append(reads, companies)
 		found := map[tenant.ID]access.Components{}
 		for _, company := range companies {
-			found[company] = access.ComponentSet("orders", company.String())
+			found[company] = access.Components{"orders", company.String()}
 		}
 		return found, err
 	})

@@ -185,13 +185,6 @@ func (b *breaker) note(to gobreaker.State) (changed bool) {
 	return false
 }
 
-// closed reports whether the breaker is closed.
-func (b *breaker) closed() bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.state == gobreaker.StateClosed
-}
-
 // closedSince reports whether the breaker has been closed, and the receiver not down, since the time given, as far as this
 // process knows.
 func (b *breaker) closedSince(at time.Time) bool {

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sony/gobreaker/v2"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -148,4 +149,11 @@ func TestTierOfADelivery(t *testing.T) {
 		require.Equal(t, store.TierBlocked, tier(early, 0), "was down since the commit")
 		require.Equal(t, store.TierHealthy, tier(time.Now(), 0), "back before the commit")
 	})
+}
+
+// closed reports whether the breaker is closed.
+func (b *breaker) closed() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.state == gobreaker.StateClosed
 }

@@ -1,6 +1,4 @@
-// Package keyedmutex is a set of mutexes, one for each key. A mutex exists only while it is held.
-// Callers wait in the order in which they came, and give up when their context ends.
-package keyedmutex
+package db
 
 import (
 	"context"
@@ -8,27 +6,28 @@ import (
 	"sync"
 )
 
-// Map holds the mutexes of one set of keys. The zero value is ready to use.
-type Map[K comparable] struct {
+// keyedMutex is a mutex for each key, which exists only while it is held. Callers wait in the order in which they came, and
+// give up when their context ends. The zero value is ready to use.
+type keyedMutex struct {
 	mu    sync.Mutex
-	locks map[K]*lock
+	locks map[string]*mutexQueue
 }
 
-// lock is a mutex that somebody holds.
-type lock struct {
+// mutexQueue is a mutex that somebody holds.
+type mutexQueue struct {
 	waiting []chan struct{} // in order; closing one passes the mutex to its owner
 }
 
 // Lock waits for the mutex of the key. The caller calls unlock exactly once.
 // The error is the cause of the end of ctx; a mutex that is free is taken even then.
-func (m *Map[K]) Lock(ctx context.Context, key K) (unlock func(), err error) {
+func (m *keyedMutex) Lock(ctx context.Context, key string) (unlock func(), err error) {
 	m.mu.Lock()
 	l, held := m.locks[key]
 	if !held {
 		if m.locks == nil {
-			m.locks = map[K]*lock{}
+			m.locks = map[string]*mutexQueue{}
 		}
-		m.locks[key] = &lock{}
+		m.locks[key] = &mutexQueue{}
 		m.mu.Unlock()
 		return func() { m.unlock(key) }, nil
 	}
@@ -45,7 +44,7 @@ func (m *Map[K]) Lock(ctx context.Context, key K) (unlock func(), err error) {
 }
 
 // leave takes a caller out of the queue. If the mutex was passed to it at the last moment, the next one gets it.
-func (m *Map[K]) leave(key K, l *lock, turn chan struct{}) {
+func (m *keyedMutex) leave(key string, l *mutexQueue, turn chan struct{}) {
 	m.mu.Lock()
 	i := slices.Index(l.waiting, turn)
 	if i >= 0 {
@@ -57,7 +56,7 @@ func (m *Map[K]) leave(key K, l *lock, turn chan struct{}) {
 	}
 }
 
-func (m *Map[K]) unlock(key K) {
+func (m *keyedMutex) unlock(key string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	l := m.locks[key]

@@ -1,8 +1,9 @@
-package keyedmutex
+package db
 
 import (
 	"context"
 	"errors"
+	"strconv"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -10,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func lockNow[K comparable](t *testing.T, m *Map[K], key K) (unlock func()) {
+func lockNow(t *testing.T, m *keyedMutex, key string) (unlock func()) {
 	t.Helper()
 	unlock, err := m.Lock(t.Context(), key)
 	require.NoError(t, err)
@@ -19,12 +20,12 @@ func lockNow[K comparable](t *testing.T, m *Map[K], key K) (unlock func()) {
 
 func TestOneHolderPerKey(t *testing.T) {
 	t.Parallel()
-	var m Map[int]
+	var m keyedMutex
 	var holders [3]int
 	var wg sync.WaitGroup
 	for i := range 300 {
 		wg.Go(func() {
-			unlock, err := m.Lock(t.Context(), i%3)
+			unlock, err := m.Lock(t.Context(), strconv.Itoa(i%3))
 			if err != nil {
 				t.Error(err)
 				return
@@ -40,7 +41,7 @@ func TestOneHolderPerKey(t *testing.T) {
 
 func TestOtherKeysAreFree(t *testing.T) {
 	t.Parallel()
-	var m Map[string]
+	var m keyedMutex
 	a := lockNow(t, &m, "a")
 	lockNow(t, &m, "b")()
 	a()
@@ -49,7 +50,7 @@ func TestOtherKeysAreFree(t *testing.T) {
 func TestWaitersTakeTurnsInOrder(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var m Map[string]
+		var m keyedMutex
 		var order []int
 		unlock := lockNow(t, &m, "key")
 		for i := range 10 {
@@ -71,7 +72,7 @@ func TestWaitersTakeTurnsInOrder(t *testing.T) {
 func TestWaiterLeavesWithItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var m Map[string]
+		var m keyedMutex
 		unlock := lockNow(t, &m, "key")
 		gone := errors.New("gone")
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -99,7 +100,7 @@ func TestWaiterLeavesWithItsContext(t *testing.T) {
 func TestMutexIsNotLostWithAContext(t *testing.T) {
 	t.Parallel()
 	for range 2000 {
-		var m Map[string]
+		var m keyedMutex
 		unlock := lockNow(t, &m, "key")
 		ctx, cancel := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
