@@ -112,6 +112,9 @@ func TestLostEventsArePublishedAgain(t *testing.T) {
 			lose(a)
 			require.NoError(t, a.Step(t.Context()))
 			require.GreaterOrEqual(t, a.republication.events, 7)
+			for _, e := range before {
+				require.Zero(t, a.Query(`SELECT count(*) FROM outbox WHERE bucket = $1 AND id = $2`, outbox.Bucket(a.Company), e.ID), "what has its delivery is not published again")
+			}
 			require.GreaterOrEqual(t, len(a.missing), 7, "the metric shows them until they have deliveries")
 
 			a.relay()
