@@ -95,6 +95,8 @@ func TestResponsesOfAllCompaniesAreBounded(t *testing.T) {
 
 		held[0].Set(1 * mib)
 		require.NoError(t, open(t, r, tenant.NewID()).Reserve(ctx, 1*mib, true), "a response that is compressed takes less")
+		held[1].Set(loadshed.LargeResponse)
+		require.NoError(t, open(t, r, tenant.NewID()).Reserve(ctx, 2*mib, true), "a response that turns out small holds nothing")
 	})
 }
 

@@ -80,7 +80,7 @@ func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, 
 		return nil, false, fmt.Errorf("read event log: %w", err)
 	}
 	defer rows.Close()
-	// Bodies are stored compressed: their size is known only row by row. Closing the rows discards the rest unread.
+	// Bodies are stored compressed: their size is known only row by row. Closing the rows drops the rest without expanding it.
 	for bytes := 0; rows.Next(); {
 		e, err := logEntry(rows)
 		if err != nil {

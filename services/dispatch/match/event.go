@@ -30,7 +30,8 @@ type Event struct {
 }
 
 // ErrNewer means that a record was made by a later release, in a form that this one does not know. It is to be left to a
-// process of that release.
+// process of that release. Company, id and name of the event must be readable: anybody can write a record that nobody reads, and
+// such a record must not wait for ever.
 var ErrNewer = errors.New("the event is of a later release")
 
 // Decode reads an event from the headers of a record and checks its body. An error other than [ErrNewer] means that the
@@ -38,14 +39,13 @@ var ErrNewer = errors.New("the event is of a later release")
 func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 	e := &Event{}
 	var errs []error
-	var err error
 	// A relay of a release that knows no compressed bodies publishes them as they are stored.
-	if e.Body, err = compress.Open(rec.Value); err != nil {
-		if errors.Is(err, compress.ErrNewer) {
-			err = fmt.Errorf("%w: %w", ErrNewer, err)
-		}
+	body, err := compress.Open(rec.Value)
+	newerBody := errors.Is(err, compress.ErrNewer)
+	if err != nil && !newerBody {
 		errs = append(errs, err)
 	}
+	e.Body = body
 	var name, schema string
 	for _, h := range rec.Headers {
 		var err error
@@ -71,8 +71,14 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 			errs = append(errs, fmt.Errorf("header %s: %w", h.Key, err))
 		}
 	}
-	errs = append(errs, e.check(name, schema, registry))
+	errs = append(errs, e.checkEnvelope(name, schema))
 	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	if newerBody {
+		return nil, fmt.Errorf("%w: %w", ErrNewer, err)
+	}
+	if err := e.checkContent(name, registry); err != nil {
 		return nil, err
 	}
 	e.doc = webhook.NewDoc(e.Body)
@@ -81,7 +87,7 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 
 // FromLog returns for an entry of the event log what [Decode] returns for its record.
 func FromLog(entry Event, name string, registry *event.Registry) (*Event, error) {
-	if err := entry.check(name, schemaVersion, registry); err != nil {
+	if err := entry.checkContent(name, registry); err != nil {
 		return nil, err
 	}
 	entry.doc = webhook.NewDoc(entry.Body)
@@ -89,24 +95,36 @@ func FromLog(entry Event, name string, registry *event.Registry) (*Event, error)
 }
 
 // schemaVersion is the supported version of records.
-const schemaVersion = "1"
+const schemaVersion = 1
 
-func (e *Event) check(name, schema string, registry *event.Registry) error {
-	var known bool
-	e.Type, known = registry.Lookup(name)
+// checkEnvelope checks what records of all releases have in the same form.
+func (e *Event) checkEnvelope(name, schema string) error {
+	version, err := strconv.Atoi(schema)
 	switch {
-	case schema != schemaVersion:
-		return fmt.Errorf("%w: header schema: version %q is not supported", ErrNewer, schema)
 	case e.ID == uuid.Nil:
 		return errors.New("header ce_id: event id is missing")
 	case e.Company.IsZero():
 		return errors.New("header companyid: company is missing")
-	case !known:
-		return fmt.Errorf("%w: header ce_type: unknown event %q", ErrNewer, name)
+	case name == "":
+		return errors.New("header ce_type: name of the event is missing")
+	case err != nil || version < 1:
+		return fmt.Errorf("header schema: %q is not a version", schema)
+	case version > schemaVersion:
+		return fmt.Errorf("%w: header schema: version %d is not supported", ErrNewer, version)
+	}
+	return nil
+}
+
+func (e *Event) checkContent(name string, registry *event.Registry) error {
+	var known bool
+	e.Type, known = registry.Lookup(name)
+	switch {
 	case len(e.Body) < 2 || e.Body[0] != '{' || e.Body[len(e.Body)-1] != '}': // the rest was checked when the event was raised
 		return errors.New("body is not a JSON object")
 	case len(e.Body) > webhook.MaxBody:
 		return fmt.Errorf("body has %d bytes, limit is %d", len(e.Body), webhook.MaxBody)
+	case !known:
+		return fmt.Errorf("%w: header ce_type: unknown event %q", ErrNewer, name)
 	}
 	return nil
 }

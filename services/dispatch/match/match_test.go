@@ -90,10 +90,12 @@ func TestDecodeEventNamesTheFault(t *testing.T) {
 		"too big":         {func(r *kgo.Record) { r.Value = append([]byte(`{"a":"`), append(make2MiB(), '"', '}')...) }, "limit is"},
 		"unknown event":   {setHeader("ce_type", "planet.created"), `unknown event "planet.created"`},
 		"newer schema":    {setHeader("schema", "2"), "header schema"},
+		"no schema":       {setHeader("schema", ""), "header schema"},
+		"no name":         {setHeader("ce_type", ""), "header ce_type"},
 		"no company":      {setHeader("companyid", "x"), "header companyid"},
 		"no event id":     {setHeader("ce_id", ""), "header ce_id"},
 		"time not number": {setHeader("committed_at", "noon"), "header committed_at"},
-		"no headers":      {func(r *kgo.Record) { r.Headers = nil }, "header schema"},
+		"no headers":      {func(r *kgo.Record) { r.Headers = nil }, "header ce_id"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
