@@ -183,15 +183,16 @@ func TestEveryListIsWalkedByCursor(t *testing.T) {
 	for path, orders := range w.cursors() {
 		for _, order := range orders {
 			whole := w.pages(path+"?"+order, 200)
-			require.Greater(t, len(whole), 1, "%s?%s needs records for two pages", path, order)
 			require.Equal(t, whole, w.pages(path+"?"+order, min(max(1, len(whole)/4), 100)), "%s?%s", path, order)
 			ids := slices.Clone(whole)
 			slices.Sort(ids)
 			require.Len(t, slices.Compact(ids), len(whole), "%s?%s shows a record twice", path, order)
-			walked++
+			if len(whole) > 1 {
+				walked++
+			}
 		}
 	}
-	require.Greater(t, walked, 60)
+	require.Greater(t, walked, 120, "lists of several pages")
 }
 
 // pages walks a list by cursor and returns the ids.

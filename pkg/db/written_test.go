@@ -9,14 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
-	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Listeners learn of every table that a transaction may have changed, whichever way the statement was sent, and of no other.
 func TestListenersLearnWhatWasWritten(t *testing.T) {
 	t.Parallel()
-	d, company := dbtest.Open(t), tenant.NewID()
+	d, company := watched(t, &statements{}, db.Config{}), tenant.NewID() // the listener is of this test only
 	type change struct {
 		company tenant.ID
 		table   string
