@@ -73,13 +73,20 @@ func aGood(i int32, name string) good {
 	return good{ID: record.NewID(), SortOrder: i, Product: uuid.New(), Name: name, SKU: "S", Qty: money.Units(2), Cost: 3, Amount: 6, Stock: []string{name}}
 }
 
-// writes notes the statements of queued writes, with their arguments.
+// writes notes the statements of queued writes, with their arguments. Those of a transaction that is rolled back, and begun
+// again because it met another one, do not count.
 type writes struct {
-	mu  sync.Mutex
-	all []pgx.TraceBatchQueryData
+	mu    sync.Mutex
+	all   []pgx.TraceBatchQueryData
+	begun int // of all, up to the last transaction
 }
 
-func (w *writes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
+func (w *writes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
+	if q.SQL == "rollback" {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.all = w.all[:w.begun]
+	}
 	return ctx
 }
 
@@ -92,6 +99,9 @@ func (w *writes) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBa
 func (w *writes) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatchQueryData) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	if strings.HasPrefix(q.SQL, "begin isolation level") {
+		w.begun = len(w.all)
+	}
 	w.all = append(w.all, q)
 }
 
@@ -109,7 +119,7 @@ func (w *writes) rows() (inserted, deleted int) {
 			deleted += reflect.ValueOf(q.Args[2]).Len()
 		}
 	}
-	w.all = nil
+	w.all, w.begun = nil, 0
 	return inserted, deleted
 }
 
