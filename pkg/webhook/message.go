@@ -2,6 +2,7 @@ package webhook
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -72,7 +73,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	h.Text(recordTraceParent, m.TraceParent)
 	h.Text(recordTraceState, m.TraceState)
 	h.Again(recordID, id)
-	h.Text(recordSchema, "1")
+	h.Text(recordSchema, strconv.Itoa(messageSchema))
 	return &kgo.Record{Topic: topic, Key: subscription, Value: m.Body, Headers: h.List()}
 }
 
@@ -104,9 +105,21 @@ func (m *Message) OutboxPayload() ([]byte, error) {
 	return b, nil
 }
 
+// messageSchema is the supported version of delivery records.
+const messageSchema = 1
+
+// ErrNewer means that a later release wrote the delivery record, in a form that this one does not know.
+var ErrNewer = errors.New("the delivery record is of a later release")
+
 // DecodeMessage decodes both forms. The error names the missing or malformed header or field; such a record can never be
-// delivered. In the form of [Message.Record], the body aliases the record's value.
+// delivered by this release, and unless the error is [ErrNewer] by no other. In the form of [Message.Record], the body
+// aliases the record's value.
 func DecodeMessage(r *kgo.Record) (*Message, error) {
+	for _, h := range r.Headers {
+		if version, err := strconv.Atoi(string(h.Value)); h.Key == recordSchema && err == nil && version > messageSchema {
+			return nil, fmt.Errorf("%w: header %s: version %d is not supported", ErrNewer, recordSchema, version)
+		}
+	}
 	d := decoder{}
 	m := &Message{Attempt: 1, Body: r.Value}
 	plain := false

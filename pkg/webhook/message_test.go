@@ -90,6 +90,11 @@ func TestDecodeMessageRefuses(t *testing.T) {
 			require.ErrorContains(t, err, test.want)
 		})
 	}
+	for _, rec := range []*kgo.Record{valid.Record("deliveries"), {Headers: []kgo.RecordHeader{{Key: "schema", Value: []byte("1")}}}} {
+		rec.Headers[len(rec.Headers)-1].Value = []byte("2")
+		_, err := DecodeMessage(rec)
+		require.ErrorIs(t, err, ErrNewer)
+	}
 	_, err := DecodeMessage(&kgo.Record{Value: []byte("not json")})
 	require.ErrorContains(t, err, "not the JSON form")
 	_, err = DecodeMessage(&kgo.Record{Value: []byte("{}")})

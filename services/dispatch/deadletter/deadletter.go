@@ -22,6 +22,7 @@ const (
 	TTL      = "ttl"          // its lifetime is over
 	Deleted  = "subscription" // the subscription is gone
 	Decode   = "decode"       // the record could not be decoded
+	Newer    = "newer"        // a later release wrote the record, and no process of that release took it
 	Refused  = "refused"      // the broker rejects the record
 )
 

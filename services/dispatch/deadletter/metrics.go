@@ -21,6 +21,7 @@ func Metrics() []prometheus.Collector {
 		letters.WithLabelValues(topics.DeliveriesDead, reason)
 	}
 	letters.WithLabelValues(topics.EventsDead, Decode)
+	letters.WithLabelValues(topics.EventsDead, Newer)
 	ShowDepth(nil)
 	return []prometheus.Collector{letters, kept}
 }

@@ -85,3 +85,13 @@ func SetHeader(r *kgo.Record, key, value string) {
 		}
 	}
 }
+
+// Header returns the value of a header of a record; "" if it has none.
+func Header(r *kgo.Record, key string) string {
+	for _, h := range r.Headers {
+		if h.Key == key {
+			return string(h.Value)
+		}
+	}
+	return ""
+}

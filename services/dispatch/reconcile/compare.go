@@ -14,7 +14,7 @@ import (
 
 // compareCompanies looks for missing deliveries of some companies.
 func (r *Reconciler) compareCompanies(ctx context.Context, companies []uuid.UUID) error {
-	logged, err := selectLogged(ctx, r.db, companies, &r.in, maxEvents)
+	logged, err := selectLogged(ctx, r.db, companies, &r.in, maxEvents, r.cfg.Log)
 	if err != nil {
 		return err
 	}

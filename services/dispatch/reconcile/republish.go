@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -140,7 +140,7 @@ type loggedEvent struct {
 func (r *Reconciler) republishCompany(ctx context.Context, w *republication, company uuid.UUID, in *logRange, more func() bool) error {
 	bucket := outbox.Bucket(tenant.ID(company))
 	for more() {
-		events, err := selectEvents(ctx, r.db, company, max(w.seq, in.low[bucket]), in.high[bucket], maxEvents)
+		events, err := selectEvents(ctx, r.db, company, max(w.seq, in.low[bucket]), in.high[bucket], maxEvents, r.cfg.Log)
 		if err != nil {
 			return err
 		}
@@ -163,20 +163,20 @@ func (r *Reconciler) republishCompany(ctx context.Context, w *republication, com
 	return nil
 }
 
-func selectEvents(ctx context.Context, q db.Querier, company uuid.UUID, low, high int64, limit int) ([]loggedEvent, error) {
+func selectEvents(ctx context.Context, q db.Querier, company uuid.UUID, low, high int64, limit int, log *slog.Logger) ([]loggedEvent, error) {
 	rows, err := q.Query(ctx, sqlSelectEvents, company, low, high, limit)
 	if err != nil {
 		return nil, fmt.Errorf("read events to publish again: %w", err)
 	}
 	events, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (e loggedEvent, err error) {
 		e.company = tenant.ID(company)
-		if err = row.Scan(&e.seq, &e.id, &e.event, &e.aggType, &e.aggID, &e.version, &e.body); err == nil {
-			e.body, err = compress.Open(e.body)
-		}
-		return e, err
+		return e, row.Scan(&e.seq, &e.id, &e.event, &e.aggType, &e.aggID, &e.version, &e.body)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read events to publish again: %w", err)
+	}
+	for i := range events {
+		events[i].open(ctx, log)
 	}
 	return events, nil
 }

@@ -108,7 +108,9 @@ func TestLostEventsArePublishedAgain(t *testing.T) {
 			a.compared()
 			stop()
 			lost := a.events(7)
-			a.raise(lost...)
+			a.raise(lost[:3]...)
+			a.log(uuid.Must(uuid.NewV7()), "order.created", []byte{7, 7}) // a later release reads it
+			a.raise(lost[3:]...)
 			lose(a)
 			require.NoError(t, a.Step(t.Context()))
 			require.GreaterOrEqual(t, a.republication.events, 7)
@@ -121,7 +123,7 @@ func TestLostEventsArePublishedAgain(t *testing.T) {
 			a.router()
 			a.delivered(append(before, lost...)...)
 			logged := a.Query(`SELECT count(*) FROM events WHERE company_id = $1`, a.Company)
-			require.Equal(t, logged, a.Deliveries("true"))
+			require.Equal(t, logged-1, a.Deliveries("true"))
 			require.Equal(t, logged, a.Query(`SELECT n FROM event_log_heads WHERE bucket = $1`, outbox.Bucket(a.Company)))
 			a.later()
 			a.Eventually(func() bool {

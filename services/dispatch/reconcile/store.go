@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -71,25 +72,35 @@ type logged struct {
 	company  tenant.ID
 	id       uuid.UUID
 	event    string
-	body     []byte
+	body     []byte // nil if the stored one cannot be read
 	occurred time.Time
 }
 
+// open expands the body. One that is damaged or of a later release must not hold up the others: what is to be delivered of
+// it is not checked, and the log says so.
+func (e *logged) open(ctx context.Context, log *slog.Logger) {
+	body, err := compress.Open(e.body)
+	if err != nil {
+		log.ErrorContext(ctx, "body in the event log not read, deliveries of the event are not checked", "company_id", e.company, "event_id", e.id, "error", err)
+	}
+	e.body = body
+}
+
 // selectLogged reads the first events of each company in its range.
-func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *logRange, each int) ([]logged, error) {
+func selectLogged(ctx context.Context, q db.Querier, companies []uuid.UUID, in *logRange, each int, log *slog.Logger) ([]logged, error) {
 	low, high := in.columns(companies)
 	rows, err := q.Query(ctx, sqlSelectLogged, companies, low, high, each)
 	if err != nil {
 		return nil, fmt.Errorf("read published events: %w", err)
 	}
 	events, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (e logged, err error) {
-		if err = r.Scan(&e.company, &e.id, &e.event, &e.body, &e.occurred); err == nil {
-			e.body, err = compress.Open(e.body)
-		}
-		return e, err
+		return e, r.Scan(&e.company, &e.id, &e.event, &e.body, &e.occurred)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read published events: %w", err)
+	}
+	for i := range events {
+		events[i].open(ctx, log)
 	}
 	return events, nil
 }

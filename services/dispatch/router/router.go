@@ -93,7 +93,12 @@ type Router struct {
 	dead     *deadletter.Writer
 	tracer   trace.Tracer
 	now      func() time.Time
+	patience time.Duration // how long records wait for a router of a later release
 }
+
+// newerPatience is longer than a rolling upgrade leaves partitions with routers of the release before. After a rollback it
+// is how long the last events of the later release hold up their partitions.
+const newerPatience = 10 * time.Minute
 
 // New connects to the brokers; Run does the rest.
 func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) (*Router, error) {
@@ -109,6 +114,7 @@ func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) 
 	return &Router{
 		cfg: cfg, db: d, registry: registry, modules: modules, subs: subs,
 		client: client, out: client, dead: deadletter.New(client), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"), now: time.Now,
+		patience: newerPatience,
 	}, nil
 }
 
@@ -142,23 +148,36 @@ func (r *Router) subscriptionChanged(rec *kgo.Record) {
 // others start again.
 func (r *Router) route(ctx context.Context, batch []*kafka.Record) {
 	for len(batch) > 0 {
-		held, ok := r.routeOnce(ctx, batch)
-		if !ok {
-			batch = dropStopped(ctx, batch)
-			continue
+		if held, ok := r.routeOnce(ctx, batch); ok {
+			batch = held
+			r.waitForNewer(ctx, held)
 		}
-		for batch = nil; len(held) > 0; {
-			held = dropStopped(ctx, r.waitForNewer(ctx, held))
-		}
+		batch = dropStopped(ctx, batch)
 	}
 }
 
 // waitForNewer waits with records that only a later release can read, which is about to take their partitions over. It
-// returns when one of these stops.
-func (r *Router) waitForNewer(ctx context.Context, held []*kafka.Record) []*kafka.Record {
+// returns when one of these stops, or when one of the records has waited long enough.
+func (r *Router) waitForNewer(ctx context.Context, held []*kafka.Record) {
+	if len(held) == 0 {
+		return
+	}
 	_, cause := match.Decode(held[0].Record, r.registry)
-	r.try(ctx, held, "decode", func() error { return cause })
-	return held
+	r.try(ctx, held, "decode", func() error {
+		for i, rec := range held {
+			if !samePartition(held[:i], rec) && !r.mayWait(rec) {
+				return nil
+			}
+		}
+		return cause
+	})
+}
+
+// mayWait reports whether a record that only a later release can read is still left to it.
+func (r *Router) mayWait(rec *kafka.Record) bool { return r.now().Sub(rec.Timestamp) < r.patience }
+
+func samePartition(records []*kafka.Record, rec *kafka.Record) bool {
+	return slices.ContainsFunc(records, func(other *kafka.Record) bool { return other.Partition == rec.Partition })
 }
 
 // dropStopped returns the records that still have to be routed.
@@ -249,12 +268,12 @@ func (r *Router) try(ctx context.Context, batch []*kafka.Record, step string, do
 	}
 }
 
-// decode decodes the batch. Records that are not valid go to the dead letter topic; those of a later release are held, with
-// those behind them in their partitions.
+// decode decodes the batch. Records that are not valid go to the dead letter topic; those of a later release are held for a
+// while, with those behind them in their partitions.
 func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*incoming, held []*kafka.Record, ok bool) {
 	events = make([]*incoming, 0, len(batch))
 	for _, rec := range batch {
-		if len(held) > 0 && slices.ContainsFunc(held, func(h *kafka.Record) bool { return h.Partition == rec.Partition }) {
+		if samePartition(held, rec) {
 			held = append(held, rec)
 			continue
 		}
@@ -265,7 +284,11 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 			events = append(events, e)
 			continue
 		}
+		reason := deadletter.Decode
 		if errors.Is(cause, match.ErrNewer) {
+			reason = deadletter.Newer
+		}
+		if reason == deadletter.Newer && r.mayWait(rec) {
 			r.cfg.Log.ErrorContext(ctx, "event of a later release waits for a dispatcher that reads it", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 			routedEvents.WithLabelValues("newer").Inc()
 			held = append(held, rec)
@@ -273,7 +296,7 @@ func (r *Router) decode(ctx context.Context, batch []*kafka.Record) (events []*i
 		}
 		r.cfg.Log.ErrorContext(ctx, "event decode failed", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 		if !r.try(ctx, batch, "dead letter", func() error {
-			return r.dead.Record(ctx, topics.EventsDead, rec.Record, deadletter.Decode, cause)
+			return r.dead.Record(ctx, topics.EventsDead, rec.Record, reason, cause)
 		}) {
 			return events, nil, false
 		}

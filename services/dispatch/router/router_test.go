@@ -142,19 +142,11 @@ func TestRouterDeadLettersPoisonAndGoesOn(t *testing.T) {
 	k.Produce(k.Event("order.created").Record(t), poison, nameless, k.Event("order.created").Record(t))
 	k.Await(sent, 2)
 	dead := k.Await(letters, 2)
-	header := func(r *kgo.Record, key string) string {
-		for _, h := range r.Headers {
-			if h.Key == key {
-				return string(h.Value)
-			}
-		}
-		return ""
-	}
 	require.Equal(t, `{"event":`, string(dead[0].Value))
-	require.Contains(t, header(dead[0], "dead_error"), "not a JSON object")
-	require.Equal(t, deadletter.Decode, header(dead[0], "dead_reason"))
-	require.Contains(t, header(dead[0], "dead_from"), topics.Events+"/")
-	require.Contains(t, header(dead[1], "dead_error"), "ce_id")
+	require.Contains(t, dispatchtest.Header(dead[0], "dead_error"), "not a JSON object")
+	require.Equal(t, deadletter.Decode, dispatchtest.Header(dead[0], "dead_reason"))
+	require.Contains(t, dispatchtest.Header(dead[0], "dead_from"), topics.Events+"/")
+	require.Contains(t, dispatchtest.Header(dead[1], "dead_error"), "ce_id")
 }
 
 func newerEvents(t *testing.T) float64 {
@@ -189,6 +181,32 @@ func TestRouterLeavesWhatALaterReleaseWrote(t *testing.T) {
 	})
 	k.Await(sent, 3)
 	require.Empty(t, letters())
+}
+
+// After a rollback no router of the later release comes: its last events go to the dead letter topic when they have waited
+// long enough, and do not hold up their partition for ever.
+func TestRouterDoesNotWaitForALaterReleaseForever(t *testing.T) {
+	t.Parallel()
+	k := dispatchtest.New(t, dbtest.Open(t))
+	k.Subscription()
+	sent, letters := k.Collect(topics.Deliveries), k.Collect(topics.EventsDead)
+	before := newerEvents(t)
+	var late atomic.Int64
+	runRouter(k, func(r *Router) {
+		r.now = func() time.Time { return time.Now().Add(time.Duration(late.Load())) }
+	})
+	later := k.Event("order.created").Record(t)
+	dispatchtest.SetHeader(later, "ce_type", "planet.created")
+	k.Produce(k.Event("order.created").Record(t), later, k.Event("order.created").Record(t))
+	k.Await(sent, 1)
+	require.Eventually(t, func() bool { return newerEvents(t) > before }, time.Minute, 10*time.Millisecond)
+	require.Empty(t, letters())
+	require.Len(t, sent(), 1, "nothing overtakes it")
+	late.Store(int64(newerPatience))
+	k.Await(sent, 2)
+	letter := k.Await(letters, 1)[0]
+	require.Equal(t, deadletter.Newer, dispatchtest.Header(letter, "dead_reason"))
+	require.Contains(t, dispatchtest.Header(letter, "dead_error"), "planet.created")
 }
 
 func TestRouterSeesChangesOfSubscriptions(t *testing.T) {

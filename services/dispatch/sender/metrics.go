@@ -38,6 +38,9 @@ var (
 	})
 )
 
+// parkedNewer is the reason for records of a later release.
+const parkedNewer = "newer"
+
 // Metrics are the collectors of this package, with all known labels: rates do not see the first increment of a counter
 // that was not there before.
 func Metrics() []prometheus.Collector {
@@ -55,6 +58,7 @@ func Metrics() []prometheus.Collector {
 	for _, c := range []cause{breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown} {
 		laneParked.WithLabelValues(c.String())
 	}
+	laneParked.WithLabelValues(parkedNewer)
 	for _, state := range []gobreaker.State{gobreaker.StateClosed, gobreaker.StateHalfOpen, gobreaker.StateOpen} {
 		breakerState.WithLabelValues(state.String())
 		breakerTransitions.WithLabelValues(state.String())

@@ -4,6 +4,7 @@ package sender
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"sync"
@@ -134,8 +135,14 @@ func (s *Sender) Run(ctx context.Context) error {
 // this process can finish in time, and for a moment while the queue of a healthy receiver is full.
 func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 	msg, err := webhook.DecodeMessage(rec.Record)
+	if errors.Is(err, webhook.ErrNewer) {
+		s.log.ErrorContext(ctx, "delivery record of a later release left to the sweeper", "partition", rec.Partition, "offset", rec.Offset, "error", err)
+		laneParked.WithLabelValues(parkedNewer).Inc()
+		rec.Done() // the delivery is open in the database
+		return
+	}
 	if err != nil {
-		s.poison(ctx, rec, err)
+		s.refuse(ctx, rec, err)
 		return
 	}
 	j := &job{rec: rec, msg: msg, from: s.assignment(rec)}
@@ -168,8 +175,8 @@ func (s *Sender) blocked(j *job) <-chan struct{} {
 	return s.sched.backpressure(j)
 }
 
-// poison writes a record that cannot be decoded to the dead letter topic.
-func (s *Sender) poison(ctx context.Context, rec *kafka.Record, cause error) {
+// refuse writes a record that cannot be decoded to the dead letter topic.
+func (s *Sender) refuse(ctx context.Context, rec *kafka.Record, cause error) {
 	s.log.ErrorContext(ctx, "delivery record decode failed", "partition", rec.Partition, "offset", rec.Offset, "error", cause)
 	for {
 		err := s.dead.Record(ctx, topics.DeliveriesDead, rec.Record, deadletter.Decode, cause)

@@ -385,6 +385,25 @@ func TestSenderDeadLettersWhatItCannotRead(t *testing.T) {
 	k.Eventually(func() bool { return len(dead()) == 1 }, "dead letter")
 }
 
+// A record of a later release is neither sent as this one understands it nor dead: the delivery stays open.
+func TestSenderLeavesWhatALaterReleaseWrote(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, dbtest.Open(t), nil)
+	dead := k.Collect(topics.DeliveriesDead)
+	h := dispatchtest.NewReceiver(t, dispatchtest.Status(200))
+	sub, _ := k.Subscribe(h.URL)
+	m := k.Messages(sub, 2)
+	later := m[0].Record(topics.Deliveries)
+	dispatchtest.SetHeader(later, "schema", "2")
+	require.NoError(t, k.Client.ProduceSync(context.Background(), later).FirstErr())
+	k.Send(m[1])
+	k.AwaitState(m[1].DeliveryID, webhook.StateSuccess)
+	require.Equal(t, webhook.StatePending, k.Row(m[0].DeliveryID).State)
+	require.NotNil(t, k.Row(m[0].DeliveryID).Next, "the sweeper injects it when it is overdue")
+	require.Empty(t, dead())
+	require.Len(t, h.Requests(), 1)
+}
+
 // Of successes only a sample is logged, of failures everything.
 func TestSenderSamplesTheLogOfSuccesses(t *testing.T) {
 	t.Parallel()

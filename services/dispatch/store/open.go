@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -151,21 +150,25 @@ func openColumns(rows []*OpenDelivery) (companies, subs, ids []uuid.UUID, attemp
 	return companies, subs, ids, attempts
 }
 
-// SelectBodies reads the frozen bodies by delivery id; one that is gone is left out.
-func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[uuid.UUID][]byte, error) {
+// Body is the frozen body of a delivery, or the error for one that cannot be read, see [compress.Open].
+type Body struct {
+	Text []byte
+	Err  error
+}
+
+// SelectBodies reads the bodies by delivery id; one that is gone is left out.
+func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[uuid.UUID]Body, error) {
 	companies, subs, ids, _ := openColumns(rows)
-	bodies, err := db.Map[uuid.UUID, []byte](ctx, q, sqlSelectBodies, companies, subs, ids)
+	stored, err := db.Map[uuid.UUID, []byte](ctx, q, sqlSelectBodies, companies, subs, ids)
 	if err != nil {
 		return nil, fmt.Errorf("read bodies of deliveries: %w", err)
 	}
-	maps.DeleteFunc(bodies, func(_ uuid.UUID, body []byte) bool { return len(body) == 0 })
-	for id, stored := range bodies {
-		body, err := compress.Open(stored)
-		if err != nil {
-			delete(bodies, id) // a damaged body is as good as gone, and must not hold up the others
-			continue
+	bodies := make(map[uuid.UUID]Body, len(stored))
+	for id, packed := range stored {
+		if len(packed) > 0 {
+			text, err := compress.Open(packed)
+			bodies[id] = Body{text, err}
 		}
-		bodies[id] = body
 	}
 	return bodies, nil
 }

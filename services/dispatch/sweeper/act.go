@@ -2,11 +2,13 @@ package sweeper
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
@@ -41,12 +43,14 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 		return err
 	}
 	var records []*kgo.Record
-	var sent, gone []*store.OpenDelivery
+	var sent, newer, gone []*store.OpenDelivery
 	for _, v := range rows {
 		body, ok := bodies[v.ID]
 		switch {
-		case ok:
-			sent, records = append(sent, v), append(records, message(v, body).Record(topics.Deliveries))
+		case ok && body.Err == nil:
+			sent, records = append(sent, v), append(records, message(v, body.Text).Record(topics.Deliveries))
+		case errors.Is(body.Err, compress.ErrNewer):
+			newer = append(newer, v)
 		case now.Sub(v.CreatedAt) > time.Hour:
 			gone = append(gone, v)
 		default:
@@ -56,8 +60,13 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 	if err := s.out.ProduceSync(ctx, records...).FirstErr(); err != nil {
 		return fmt.Errorf("inject %d deliveries: %w", len(records), err)
 	}
-	if err := store.MarkInjected(ctx, s.db, sent, now); err != nil {
+	// What only a later release reads is looked at again when it is overdue, and does not hold up the receiver's others.
+	if err := store.MarkInjected(ctx, s.db, append(newer, sent...), now); err != nil {
 		return err
+	}
+	if len(newer) > 0 {
+		s.cfg.Log.ErrorContext(ctx, "deliveries with bodies of a later release left to it", "count", len(newer), "company_id", newer[0].Subscription.Company,
+			"subscription_id", newer[0].Subscription.ID, "delivery_id", newer[0].ID)
 	}
 	for _, v := range sent {
 		sweeperReinjected.WithLabelValues(cause(v)).Inc()
@@ -100,7 +109,7 @@ func (s *Sweeper) closeAll(ctx context.Context, rows []*store.OpenDelivery, why 
 	texts := make([]string, len(rows))
 	for i, v := range rows {
 		texts[i] = why[i].text
-		if err := s.dead.Delivery(ctx, message(v, bodies[v.ID]), why[i].reason, why[i].text); err != nil {
+		if err := s.dead.Delivery(ctx, message(v, bodies[v.ID].Text), why[i].reason, why[i].text); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,7 @@ type row struct {
 	left     time.Duration // to live; default 1 h
 	noBody   bool
 	ownBody  bool
+	newer    bool // a form of the body that only a later release reads
 	expected string
 }
 
@@ -51,6 +52,8 @@ func insert(k *dispatchtest.Kit, r row) uuid.UUID {
 	}
 	var payload []byte
 	switch {
+	case r.newer:
+		payload = []byte{7, 7}
 	case r.ownBody:
 		payload = []byte(`{"from":"payload"}`)
 	case !r.noBody:
@@ -100,6 +103,7 @@ func TestSweeperDecisions(t *testing.T) {
 		"over for long":                  {sub: active, due: short, left: -short, expected: "dead"},
 		"event not in the log yet":       {sub: active, parked: true, updated: short, noBody: true, expected: "leave"},
 		"event not in the log any more":  {sub: active, parked: true, updated: short, created: 2 * time.Hour, noBody: true, expected: "dead"},
+		"body of a later release":        {sub: active, parked: true, updated: short, created: 2 * time.Hour, newer: true, expected: "later"},
 		"paused":                         {sub: paused, parked: true, updated: long, expected: "leave"},
 		"paused, overdue":                {sub: paused, due: long, updated: long, expected: "leave"},
 		"paused, time to live over":      {sub: paused, parked: true, updated: long, left: -time.Second, expected: "dead"},
@@ -144,6 +148,9 @@ func TestSweeperDecisions(t *testing.T) {
 		case "inject":
 			require.Equal(t, webhook.StatePending, got.State, name)
 			require.WithinDuration(t, time.Now(), *got.Next, time.Minute, name)
+		case "later":
+			require.Equal(t, webhook.StatePending, got.State, name)
+			require.NotNil(t, got.Next, "looked at again when it is overdue")
 		case "dead":
 			require.Equal(t, webhook.StateFailed, got.State, name)
 			require.NotNil(t, got.Err, name)
