@@ -31,6 +31,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at) VALUES ($1, $2, $3, 'x', 'x', $3, 1, '', $4, $4)`, c, i+1, uuid.New(), expires)
 		exec(`INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at) VALUES ($1, $2, 'n', 1, $3)`, c, uuid.New(), expires)
 		exec(`INSERT INTO relay_members (node, expires_at) VALUES ($1, $2)`, uuid.NewString(), expires)
+		exec(`INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at) VALUES ($1, 'n', 'api', '1', '{}', $2, $2)`, uuid.New(), expires)
 		exec(`INSERT INTO admin_changes (id, created_at, operator, operation, of_company, request_id, expires_at) VALUES ($1, $2, 'x', 'x', $3, 'x', $2)`, uuid.New(), expires, c)
 		exec(`INSERT INTO storage_usage (company_id, kind, expires_at, bytes) VALUES ($1, 'answers', $2, 1)`, c, expires)
 		exec(`INSERT INTO job_chunks (company_id, job_id, n, body, expires_at) VALUES ($1, $2, 1, '', $3)`, c, uuid.New(), expires)
@@ -42,7 +43,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
 		}
 	}
-	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "admin_changes": 1}
+	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "processes": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "admin_changes": 1}
 	jobs := cleanupJobs()
 	require.Len(t, jobs, len(left), "each job has a row above")
 	ctx, stop := context.WithCancel(t.Context())
@@ -54,7 +55,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 	count := func(table string) (n int) {
 		sql, args := `SELECT count(*) FROM `+table, []any{}
 		switch table {
-		case "tx_markers", "relay_members": // belong to no company
+		case "tx_markers", "relay_members", "processes": // belong to no company
 		case "admin_changes":
 			sql, args = sql+` WHERE of_company = $1`, append(args, c)
 		default:

@@ -1,24 +1,29 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/presence"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
 // MigrateCmd migrates the database to the schema of this release. Several processes may run it at once.
 type MigrateCmd struct {
-	DryRun   bool `help:"List the pending steps and change nothing."`
-	Check    bool `help:"List the pending steps, change nothing, and exit with code 3 if there are any."`
-	Contract bool `help:"Also remove what only the previous release uses. Run it when no process of that release is left."`
-	Regions  bool `help:"On a multi-region CockroachDB: keep the rows of each company in its home region. Rewrites tables."`
+	DryRun    bool `help:"List the pending steps and change nothing."`
+	OnlyCheck bool `name:"check" help:"List the pending steps, change nothing, and exit with code 3 if there are any."`
+	Contract  bool `help:"Also remove what only the previous release uses. Refused while a process of that release runs."`
+	Force     bool `help:"With --contract: remove it although processes of the previous release run; they fail then."`
+	Regions   bool `help:"On a multi-region CockroachDB: keep the rows of each company in its home region. Rewrites tables."`
 	DatabaseSource
 }
 
@@ -33,6 +38,14 @@ func (e pendingError) Error() string {
 	return fmt.Sprintf("pending steps: %d; apply them with the same command without --check", e.steps)
 }
 
+// Check validates the flags.
+func (c *MigrateCmd) Check() error {
+	if c.Force && !c.Contract {
+		return errors.New("--force: goes with --contract only")
+	}
+	return nil
+}
+
 // Run applies the pending steps, or lists them.
 func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	cfg := c.databaseConfig()
@@ -43,19 +56,65 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 		return err
 	}
 	defer d.Close()
-	phase := migrate.Expand
-	if c.Contract {
-		phase = migrate.Contract
-	}
-	if c.DryRun || c.Check {
+	if c.DryRun || c.OnlyCheck {
+		phase := migrate.Expand
+		if c.Contract {
+			phase = migrate.Contract
+		}
 		return c.list(ctx, d, phase, out)
 	}
-	applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), phase, log)
+	applied, err := migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Expand, log)
+	if err == nil && c.Contract {
+		var removed int
+		removed, err = c.contract(ctx, d, log)
+		applied += removed
+	}
 	if err != nil {
 		return err
 	}
 	log.InfoContext(ctx, "database migrated", "applied", applied, "dialect", d.Dialect())
 	return c.home(ctx, d, log)
+}
+
+// contract applies the steps that remove what the previous release uses.
+func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, log *slog.Logger) (applied int, err error) {
+	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract)
+	if err != nil || len(steps) == 0 {
+		return 0, err
+	}
+	old, err := presence.Without(ctx, d, migrate.ContractsOf(steps))
+	if err != nil {
+		return 0, err
+	}
+	if len(old) > 0 && !c.Force {
+		return 0, inUseError{old}
+	}
+	if len(old) > 0 {
+		log.WarnContext(ctx, "schema contracted while earlier releases run", "processes", inUseError{old}.names())
+	}
+	return migrate.Up(ctx, d.Pool(), sql.Files, d.Dialect(), migrate.Contract, log)
+}
+
+// inUseError means that processes need what --contract would remove.
+type inUseError struct{ old []presence.Process }
+
+func (e inUseError) Error() string {
+	return fmt.Sprintf("--contract would remove what running processes of earlier releases use: %s; stop them, and wait %s after one was killed; --force removes it all the same",
+		e.names(), presence.Lifetime)
+}
+
+// maxNamed is the maximum number of processes that an error names.
+const maxNamed = 20
+
+func (e inUseError) names() string {
+	names := make([]string, 0, maxNamed)
+	for _, p := range e.old[:min(len(e.old), maxNamed)] {
+		names = append(names, fmt.Sprintf("%s on %s (release %s)", p.Role, p.Node, cmp.Or(p.Release, "not announced")))
+	}
+	if more := len(e.old) - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
 }
 
 // list writes the pending steps and, with --regions, the pending statements. With --check it fails if there are any.
@@ -78,7 +137,7 @@ func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, ou
 			return err
 		}
 	}
-	if n := len(steps) + len(stmts); c.Check && n > 0 {
+	if n := len(steps) + len(stmts); c.OnlyCheck && n > 0 {
 		return pendingError{n}
 	}
 	return nil

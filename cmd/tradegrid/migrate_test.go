@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -57,4 +58,65 @@ func forgetStep(t *testing.T, url string) {
 	_, err = conn.Exec(t.Context(), `DELETE FROM schema_steps WHERE version = '004' AND step = 1`)
 	require.NoError(t, err)
 	require.NoError(t, conn.Close(t.Context()))
+}
+
+// The schema is not contracted under a process that needs what would be removed, unless that is wanted.
+func TestContractWaitsForEarlierReleases(t *testing.T) {
+	t.Parallel()
+	url := dbtest.NewDatabase(t)
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = conn.Close(context.Background()) })
+	exec := func(sql string) {
+		_, err := conn.Exec(t.Context(), sql)
+		require.NoError(t, err)
+	}
+	command := func(args ...string) (code int, out, errs string) {
+		var stdout, stderr bytes.Buffer
+		code = run(append(args, "--database-url="+url), &stdout, &stderr)
+		return code, stdout.String(), stderr.String()
+	}
+	pending := func() bool {
+		var applied int
+		require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM schema_steps WHERE version = '193.contract'`).Scan(&applied))
+		return applied == 0
+	}
+	forget := func() { exec(`DELETE FROM schema_steps WHERE version = '193.contract'`) }
+	announce := func(role, contracts string) {
+		exec(`INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at)
+VALUES (gen_random_uuid(), 'web-1-77', '` + role + `', '0.9', '{` + contracts + `}', now(), now() + INTERVAL '1 minute')`)
+	}
+	announce("api", "")
+	announce("console", "193.contract,196.contract")
+
+	code, out, errs := command("admin", "processes")
+	require.Zero(t, code, errs)
+	require.Regexp(t, `(?m)^api +web-1-77 +0\.9 +20`, out)
+
+	code, _, errs = command("migrate", "--contract")
+	require.Zero(t, code, "nothing is pending: %s", errs)
+	forget()
+	code, _, errs = command("migrate", "--contract")
+	require.Equal(t, 1, code)
+	require.Contains(t, errs, "api on web-1-77 (release 0.9); stop")
+	require.NotContains(t, errs, "console")
+	require.True(t, pending())
+	code, out, errs = command("migrate", "--contract", "--dry-run")
+	require.Zero(t, code, errs)
+	require.Contains(t, out, "193_")
+	code, _, errs = command("migrate")
+	require.Zero(t, code, errs)
+	require.True(t, pending())
+	code, _, errs = command("migrate", "--force")
+	require.Equal(t, 2, code, errs)
+	require.Contains(t, errs, "--contract")
+
+	code, _, errs = command("migrate", "--contract", "--force")
+	require.Zero(t, code, errs)
+	require.False(t, pending())
+	forget()
+	exec(`DELETE FROM processes WHERE role = 'api'`)
+	code, _, errs = command("migrate", "--contract")
+	require.Zero(t, code, errs)
+	require.False(t, pending())
 }

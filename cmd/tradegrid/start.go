@@ -16,13 +16,17 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/presence"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
 // role is a running role with its connections and telemetry.
 type role struct {
+	name   string
 	db     *db.DB
 	broker kafka.Config
 	tel    *telemetry.Telemetry
@@ -68,7 +72,7 @@ func serveRole(
 	if err != nil {
 		return err
 	}
-	r := &role{tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
+	r := &role{name: name, tel: tel, ops: "http://" + ln.Addr().String(), live: live, reload: make(chan os.Signal, 1)}
 	tel.Ready("start", r.started)
 	signal.Notify(r.reload, syscall.SIGHUP) // before waiting for the database, because SIGHUP would end the process
 	defer signal.Stop(r.reload)
@@ -106,12 +110,22 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	g.Go(func() error { return clock.Run(ctx) })
 	g.Go(func() error { return r.db.WatchFeatures(ctx) })
 	g.Go(func() error { return epochs.Run(ctx) })
+	g.Go(func() error { return announce(ctx, r.db, r.name, log) })
 	for _, part := range parts {
 		g.Go(func() error { return part(ctx) })
 	}
 	r.up.Store(true)
 	started(r.ops)
 	return g.Wait()
+}
+
+// announce announces this process in the database until ctx is done.
+func announce(ctx context.Context, d *db.DB, role string, log *slog.Logger) error {
+	contracts, err := migrate.Contracts(sql.Files, d.Dialect())
+	if err != nil {
+		return err
+	}
+	return presence.Process{Node: nodeName(), Role: role, Release: release, Contracts: contracts}.Announce(ctx, d, log)
 }
 
 // connect waits for the database. Until it is connected, the process is not ready, and /readyz has the reason.

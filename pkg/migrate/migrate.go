@@ -73,6 +73,26 @@ func Pending(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Di
 	return pending(ctx, pool, phase.in(steps))
 }
 
+// Contracts lists the versions of the contract migrations, which binaries of this release can live with.
+func Contracts(files fs.FS, dialect db.Dialect) ([]string, error) {
+	steps, err := Load(files, dialect)
+	if err != nil {
+		return nil, err
+	}
+	return ContractsOf(steps), nil
+}
+
+// ContractsOf lists the versions of the contract migrations among the steps.
+func ContractsOf(steps []Step) []string {
+	versions := []string{}
+	for _, s := range steps {
+		if s.Contract {
+			versions = append(versions, s.Version)
+		}
+	}
+	return slices.Compact(versions)
+}
+
 type runner struct {
 	pool  *pgxpool.Pool
 	log   *slog.Logger

@@ -200,6 +200,9 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	roll(f.next, names...)
 	roll(binary, "api-1", "dispatcher-1", "relay-1") // back, and forth again
+	for _, name := range []string{"api", "dispatcher", "relay"} {
+		require.Contains(t, f.refused(f.next, "migrate", "--contract"), name+" on ")
+	}
 	roll(f.next, "api-1", "dispatcher-1", "relay-1")
 	f.run(f.next, "migrate", "--contract")
 	more(20)
@@ -306,6 +309,14 @@ func (f *fleet) unready(binary string) {
 	require.Contains(f.t, why, "900_next.sql, step 1: run tradegrid migrate")
 	require.NoError(f.t, p.Signal(syscall.SIGTERM))
 	require.Zero(f.t, p.AwaitEnd(10*time.Second))
+}
+
+// refused runs a command that fails, and returns what it says.
+func (f *fleet) refused(binary string, args ...string) string {
+	f.t.Helper()
+	p := spawnFrom(f.t, binary, f.env, args...)
+	require.Equal(f.t, 1, p.AwaitEnd(time.Minute), p.Tail())
+	return p.Tail()
 }
 
 // run runs a command of a binary to its end.
