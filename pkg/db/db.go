@@ -38,7 +38,6 @@ type Config struct {
 	PasswordFile     string        // file that holds the password, instead of one in the URL; read again for each connection
 	MaxConns         int32         // pool size; about 4 per database core, summed over all processes
 	StatementTimeout time.Duration // of one statement, enforced by the server
-	LockTimeout      time.Duration // of one wait for a lock
 	SavepointRetry   bool          // on CockroachDB: retry with cockroach-go's savepoint protocol
 	Tracer           trace.TracerProvider
 	QueryTracer      pgx.QueryTracer    // replaces the OpenTelemetry tracer, in tests
@@ -46,6 +45,9 @@ type Config struct {
 	Now              func() time.Time   // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
 	Log              *slog.Logger
 }
+
+// lockTimeout is the longest wait for a lock.
+const lockTimeout = 10 * time.Second
 
 // Querier runs statements immediately: a [*DB] for reads outside a transaction, or a [*Tx].
 type Querier interface {
@@ -122,7 +124,7 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 	params["default_transaction_isolation"] = isolationOfStatements[dialect]
 	params["idle_in_transaction_session_timeout"] = "60000"
 	params["statement_timeout"] = fmt.Sprint(cmp.Or(cfg.StatementTimeout, 30*time.Second).Milliseconds())
-	params["lock_timeout"] = fmt.Sprint(cmp.Or(cfg.LockTimeout, 10*time.Second).Milliseconds())
+	params["lock_timeout"] = fmt.Sprint(lockTimeout.Milliseconds())
 	if dialect == PostgreSQL {
 		// A table that was empty at its last VACUUM counts as empty until the next one, and cached plans that scan it whole
 		// remain while it grows. Every statement has an index to use, so none gains by such a plan.

@@ -20,7 +20,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	in.down = a != nil && j.lane.breaker.down(in.now)
 	d := s.cfg.Retry.decide(in)
 	if d.outcome == park {
-		if wait, ok := s.sched.park(j.lane, s.cfg.Retry.MaxParked); ok {
+		if wait, ok := s.sched.park(j.lane, maxParked); ok {
 			d.wait = max(d.wait, wait)
 		} else {
 			d.outcome = parkInStore

@@ -10,29 +10,29 @@ import (
 
 // LaneConfig limits queues and concurrent requests. Zero values take the defaults named beside the fields.
 type LaneConfig struct {
-	Queue        int           // queued deliveries of a slow or failing receiver; 64
-	QueueBytes   int64         // the same in bytes; 1 MiB
-	Burst        int           // queued deliveries of a receiver that can take them within Wait; 2 048
-	BurstBytes   int64         // the same in bytes; 16 MiB
-	Wait         time.Duration // longest time in a queue; 5 s
-	PerReceiver  int           // concurrent requests; 4
-	PerHost      int           // 16
-	PerCompany   int           // 64
-	Total        int           // 4 000
-	IdleEviction time.Duration // lanes without traffic are removed after this; 15 min
+	QueueBytes  int64 // bytes of queued deliveries of a slow or failing receiver; 1 MiB
+	Burst       int   // queued deliveries of a receiver that can take them within maxQueued; 2 048
+	BurstBytes  int64 // the same in bytes; 16 MiB
+	PerReceiver int   // concurrent requests; 4
+	PerHost     int   // 16
+	PerCompany  int   // 64
+	Total       int   // 4 000
 }
 
+const (
+	slowQueue    = 64               // queued deliveries of a slow or failing receiver
+	maxQueued    = 5 * time.Second  // longest time in a queue
+	idleEviction = 15 * time.Minute // lanes without traffic are removed after this
+)
+
 func (c *LaneConfig) setDefaults() {
-	c.Queue = cmp.Or(c.Queue, 64)
 	c.QueueBytes = cmp.Or(c.QueueBytes, 1<<20)
 	c.Burst = cmp.Or(c.Burst, 2048)
 	c.BurstBytes = cmp.Or(c.BurstBytes, 16<<20)
-	c.Wait = cmp.Or(c.Wait, 5*time.Second)
 	c.PerReceiver = cmp.Or(c.PerReceiver, 4)
 	c.PerHost = cmp.Or(c.PerHost, 16)
 	c.PerCompany = cmp.Or(c.PerCompany, 64)
 	c.Total = cmp.Or(c.Total, 4000)
-	c.IdleEviction = cmp.Or(c.IdleEviction, 15*time.Minute)
 }
 
 // job is a consumed record with its delivery.
@@ -112,15 +112,15 @@ func (l *lane) unhealthy(now time.Time) bool {
 func (l *lane) queueLimit(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
 	case l.interval > 0 && l.speed() == slow:
-		return min(max(int(cfg.Wait/l.interval), cfg.PerReceiver), cfg.Queue), cfg.QueueBytes
+		return min(max(int(maxQueued/l.interval), cfg.PerReceiver), slowQueue), cfg.QueueBytes
 	case l.unhealthy(now):
-		return cfg.Queue, cfg.QueueBytes
+		return slowQueue, cfg.QueueBytes
 	case l.average == 0:
 		return cfg.Burst, cfg.BurstBytes
 	}
 	perSecond := max(l.rate, float64(cfg.PerReceiver)/l.average.Seconds())
-	jobs = min(max(int(perSecond*cfg.Wait.Seconds()*0.8), cfg.Queue), cfg.Burst)
-	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-cfg.Queue)/int64(max(cfg.Burst-cfg.Queue, 1))
+	jobs = min(max(int(perSecond*maxQueued.Seconds()*0.8), slowQueue), cfg.Burst)
+	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-slowQueue)/int64(max(cfg.Burst-slowQueue, 1))
 }
 
 // maxPartitionDelay is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.

@@ -21,7 +21,6 @@ type RetryConfig struct {
 	Jitter      float64         // largest random part that is added to a delay; 0.1, negative = none
 	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
 	MaxParks    int             // times in a row that a delivery is parked in Kafka; 4
-	MaxParked   int             // deliveries of one receiver parked in Kafka; 10 000
 
 	// LastChance is how long before its end a delivery makes the last attempt that it kept for the return of its receiver;
 	// 30 min. The sweeper injects it when it is overdue by its grace, so this must be longer.
@@ -43,9 +42,11 @@ func (c *RetryConfig) setDefaults() {
 		c.Jitter = 0.1
 	}
 	c.MaxParks = cmp.Or(c.MaxParks, 4)
-	c.MaxParked = cmp.Or(c.MaxParked, 10_000)
 	c.LastChance = cmp.Or(c.LastChance, 30*time.Minute)
 }
+
+// maxParked is how many deliveries of one receiver are parked in Kafka.
+const maxParked = 10_000
 
 // cause is why a decision about a delivery is due.
 type cause int

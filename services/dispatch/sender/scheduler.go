@@ -96,7 +96,7 @@ func (s *scheduler) measure(since time.Duration) (idle bool) {
 			queued += len(l.queue)
 		}
 	}
-	s.allowed = max(minBacklog, int(s.rate*s.cfg.Wait.Seconds()*0.4)) - queued
+	s.allowed = max(minBacklog, int(s.rate*maxQueued.Seconds()*0.4)) - queued
 	if s.allowed > 0 {
 		close(s.more)
 		s.more = make(chan struct{})
@@ -132,7 +132,7 @@ func (s *scheduler) soonFree(j *job, now time.Time) bool {
 	jobs, bytes := l.queueLimit(&s.cfg, now)
 	ahead := len(l.queue) + int(j.from.checking.Load())
 	full := ahead >= jobs || (len(l.queue) > 0 && l.bytes+int64(len(j.msg.Body)) > bytes)
-	return full && float64(ahead) <= l.rate*s.cfg.Wait.Seconds()/2
+	return full && float64(ahead) <= l.rate*maxQueued.Seconds()/2
 }
 
 // startJobs starts jobs of a lane up to its limits.
@@ -303,7 +303,7 @@ func smooth(average, v time.Duration) time.Duration {
 
 // overdue removes jobs that have waited too long. Time before since does not count.
 func (s *scheduler) overdue(since time.Time) (out []*job) {
-	limit := s.now().Add(-s.cfg.Wait)
+	limit := s.now().Add(-maxQueued)
 	if since.After(limit) {
 		return nil
 	}

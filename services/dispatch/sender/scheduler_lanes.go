@@ -65,7 +65,7 @@ func (s *scheduler) dropHost(l *lane) {
 
 // evict removes lanes without traffic.
 func (s *scheduler) evict() (gone []*lane) {
-	limit := s.now().Add(-s.cfg.IdleEviction)
+	limit := s.now().Add(-idleEviction)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lanes {

@@ -361,7 +361,7 @@ func inspect(m *webhook.Message, r *receiver, now time.Time) (blocked bool, why 
 
 // tickLoop does periodic work. While there are no jobs it only evicts lanes.
 func (s *Sender) tickLoop(ctx context.Context) {
-	every, evictEvery := min(100*time.Millisecond, s.cfg.Lanes.Wait/4), s.cfg.Lanes.IdleEviction/10
+	const every, evictEvery = 100 * time.Millisecond, idleEviction / 10
 	tick := time.NewTimer(every)
 	defer tick.Stop()
 	evicted, measured, databaseBlocked := s.now(), s.now(), time.Time{}

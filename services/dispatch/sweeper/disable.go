@@ -22,6 +22,9 @@ type Subscriptions interface {
 	RedeliverFailed(ctx context.Context, company tenant.ID, id uuid.UUID, since time.Time, after uuid.UUID, limit int) (last uuid.UUID, made int, err error)
 }
 
+// disableEvery is the interval between searches for subscriptions to disable.
+const disableEvery = 10 * time.Minute
+
 // disableFailing disables subscriptions whose receivers have failed for days. Their events stay in the event log.
 func (s *Sweeper) disableFailing(ctx context.Context) error {
 	now := s.now().UTC().Truncate(time.Microsecond)

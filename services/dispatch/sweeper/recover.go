@@ -10,15 +10,21 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
+const (
+	recoverPage     = 100            // receivers back from an outage that are handled per pass
+	redeliverPage   = 50             // failed deliveries of such a receiver that are redelivered per pass
+	redeliverWithin = 22 * time.Hour // deliveries that failed longer ago are not redelivered automatically
+)
+
 // recoverReceivers sends what waited for receivers that are back from an outage: deliveries that kept their last attempt, and new
 // deliveries of what failed meanwhile. A pass handles a part of the receivers, and of each a bounded number of deliveries.
 func (s *Sweeper) recoverReceivers(ctx context.Context) error {
-	found, err := store.SelectRecovered(ctx, s.db, s.recoveredUpTo, s.cfg.RecoverPage)
+	found, err := store.SelectRecovered(ctx, s.db, s.recoveredUpTo, recoverPage)
 	if err != nil {
 		return err
 	}
 	s.recoveredUpTo = webhook.SubscriptionKey{}
-	if len(found) == s.cfg.RecoverPage {
+	if len(found) == recoverPage {
 		s.recoveredUpTo = found[len(found)-1].Key
 	}
 	for _, r := range found {
@@ -40,10 +46,10 @@ func (s *Sweeper) recoverReceiver(ctx context.Context, r store.Recovered) error 
 	if r.AutoRedeliver && s.cfg.Subscriptions != nil && last != uuid.Max {
 		// What failed long ago is left to the company: it can replay an interval.
 		since := r.DownSince
-		if earliest := now.Add(-s.cfg.RedeliverWithin); since.Before(earliest) {
+		if earliest := now.Add(-redeliverWithin); since.Before(earliest) {
 			since = earliest
 		}
-		if last, again, err = s.cfg.Subscriptions.RedeliverFailed(ctx, r.Key.Company, r.Key.ID, since, last, s.cfg.Redeliver); err != nil {
+		if last, again, err = s.cfg.Subscriptions.RedeliverFailed(ctx, r.Key.Company, r.Key.ID, since, last, redeliverPage); err != nil {
 			return err
 		}
 	} else {

@@ -39,11 +39,6 @@ type Config struct {
 	Probe       int           // the same while its breaker is open, or when deliveries of the last pass have returned; 3
 	MaxAttempts int           // 7
 
-	RecoverPage     int           // receivers back from an outage that are handled per pass; 100
-	Redeliver       int           // failed deliveries of such a receiver that are redelivered per pass; 50
-	RedeliverWithin time.Duration // deliveries that failed longer ago are not redelivered automatically; 22 h
-
-	DisableEvery  time.Duration // interval between searches for subscriptions to disable; 10 min
 	DisableAfter  time.Duration // disable after this time without a success; 5 days
 	DisableFailed int           // minimum number of failed deliveries in that time; 20
 	DisableNever  bool
@@ -68,10 +63,6 @@ func (c *Config) setDefaults() {
 	c.Burst = cmp.Or(c.Burst, 500)
 	c.Probe = cmp.Or(c.Probe, 3)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 7)
-	c.RecoverPage = cmp.Or(c.RecoverPage, 100)
-	c.Redeliver = cmp.Or(c.Redeliver, 50)
-	c.RedeliverWithin = cmp.Or(c.RedeliverWithin, 22*time.Hour)
-	c.DisableEvery = cmp.Or(c.DisableEvery, 10*time.Minute)
 	c.DisableAfter = cmp.Or(c.DisableAfter, 5*24*time.Hour)
 	c.DisableFailed = cmp.Or(c.DisableFailed, 20)
 }
@@ -172,7 +163,7 @@ func (s *Sweeper) loop(ctx context.Context) {
 			more := false
 			err = s.ifHeld(ctx, func() (err error) {
 				more, err = s.pass(ctx)
-				if err == nil && !s.cfg.DisableNever && began.Sub(disabledAt) >= s.cfg.DisableEvery {
+				if err == nil && !s.cfg.DisableNever && began.Sub(disabledAt) >= disableEvery {
 					disabledAt = began
 					err = s.disableFailing(ctx)
 				}
