@@ -59,10 +59,10 @@ func pack(body []byte) []byte {
 	if len(body) > large {
 		return encoder.EncodeAll(body, append(make([]byte, 0, len(body)/4), byZstd))
 	}
-	room := make([]byte, 1+s2.MaxEncodedLen(len(body)))
-	room[0] = byS2
-	n := len(s2.Encode(room[1:], body))
-	return room[:1+n]
+	buf := make([]byte, 1+s2.MaxEncodedLen(len(body)))
+	buf[0] = byS2
+	n := len(s2.Encode(buf[1:], body))
+	return buf[:1+n]
 }
 
 var (

@@ -87,8 +87,8 @@ var ErrLocked = errors.New("the transaction waited too long for a lock")
 var ErrBusy = errors.New("too many transaction retries")
 
 var (
-	errRefused = apierr.Unavailable(apierr.Serialization, 1, "concurrent requests kept changing the same records; nothing was stored; retry after the time in Retry-After")
-	errAway    = apierr.Unavailable(apierr.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
+	errRefused     = apierr.Unavailable(apierr.Serialization, 1, "concurrent requests kept changing the same records; nothing was stored; retry after the time in Retry-After")
+	errUnavailable = apierr.Unavailable(apierr.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
 )
 
 const (
@@ -181,7 +181,7 @@ func busy(err error) *apierr.Error {
 	if contended(err) {
 		return errRefused
 	}
-	return errAway
+	return errUnavailable
 }
 
 // patience is the limit of tries and the longest pause for a transaction that failed with err. One that holds a key of

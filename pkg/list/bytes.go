@@ -101,7 +101,7 @@ func (p *Page[T]) cut(n int) {
 
 // run runs a batch within the limits of lists, if the list has any.
 func (q *Query) run(ctx context.Context, d db.Querier, b *pgx.Batch) error {
-	if n, pool := q.served(d); n != nil {
+	if n, pool := q.sharedNode(d); n != nil {
 		return n.page(ctx, pool, q.keyOf(b), b)
 	}
 	return d.SendBatch(ctx, b).Close()

@@ -28,8 +28,8 @@ type Node struct {
 	slow   *lru.Cache[key, time.Time] // statements that took too long, and when
 
 	mu      sync.Mutex
-	flights map[key]*flight
-	wrote   map[written]time.Time // last changes; those older than Keep may be missing
+	running map[key]*runningCount
+	wrote   map[written]time.Time // last changes; those older than TotalTTL may be missing
 	swept   time.Time
 
 	pages, counts *slots
@@ -37,11 +37,11 @@ type Node struct {
 
 // NodeConfig holds the limits of a node.
 type NodeConfig struct {
-	Conns int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
-	Keep  time.Duration // how long a total is used after its count began; default 4 s
-	Limit time.Duration // of one statement; default 1 s
-	Skip  int           // records that a page may skip by reading them, before its place is looked up; default 1000
-	Large int64         // a total from which on it is kept in segments, if the list allows it; default 5000
+	Conns    int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
+	TotalTTL time.Duration // how long a total is used after its count began; default 4 s
+	Limit    time.Duration // of one statement; default 1 s
+	Skip     int           // records that a page may skip by reading them, before its place is looked up; default 1000
+	Large    int64         // a total from which on it is kept in segments, if the list allows it; default 5000
 }
 
 // TooExpensive is the code of a list that would take longer than the limit.
@@ -73,11 +73,11 @@ const (
 
 // NewNode returns a node.
 func NewNode(cfg NodeConfig) *Node {
-	cfg.Conns, cfg.Keep, cfg.Limit, cfg.Skip = max(cfg.Conns, 4), cmp.Or(cfg.Keep, 4*time.Second), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000)
+	cfg.Conns, cfg.TotalTTL, cfg.Limit, cfg.Skip = max(cfg.Conns, 4), cmp.Or(cfg.TotalTTL, 4*time.Second), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000)
 	cfg.Large = cmp.Or(cfg.Large, 5000)
 	return &Node{
 		cfg: cfg, totals: cache[total](remembered), parted: cache[*segments](segmented), places: cache[[]place](remembered), slow: cache[time.Time](remembered),
-		flights: map[key]*flight{}, wrote: map[written]time.Time{}, swept: time.Now(),
+		running: map[key]*runningCount{}, wrote: map[written]time.Time{}, swept: time.Now(),
 		pages: newSlots(cfg.Conns / 2), counts: newSlots(cfg.Conns / 4),
 	}
 }
@@ -103,8 +103,8 @@ func (n *Node) Wrote(company tenant.ID, table string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.wrote[written{company, table}] = now
-	if now.Sub(n.swept) > n.cfg.Keep {
-		maps.DeleteFunc(n.wrote, func(_ written, at time.Time) bool { return now.Sub(at) > n.cfg.Keep })
+	if now.Sub(n.swept) > n.cfg.TotalTTL {
+		maps.DeleteFunc(n.wrote, func(_ written, at time.Time) bool { return now.Sub(at) > n.cfg.TotalTTL })
 		n.swept = now
 	}
 }
@@ -123,31 +123,31 @@ func (n *Node) lastWrite(company tenant.ID, tables []string) (last time.Time) {
 	return last
 }
 
-// flight is a count that is waiting or under way.
-type flight struct {
+// runningCount is a count that is waiting or under way.
+type runningCount struct {
 	done  chan struct{}
 	began time.Time // before its snapshot; set before done is closed; zero if it did not begin
 	n     int64
 	err   error
 }
 
-// total returns a count that began at or after notBefore and is at most Keep old. Equal counts are made once at a time and
+// total returns a count that began at or after notBefore and is at most TotalTTL old. Equal counts are made once at a time and
 // shared. One that is in demand is renewed before it is too old, so that nobody has to wait for it.
 func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func(context.Context) (int64, error)) (int64, error) {
 	for {
 		n.mu.Lock()
 		t, ok := n.totals.Get(k)
 		age := time.Since(t.began)
-		if ok && age < n.cfg.Keep && !t.began.Before(notBefore) {
-			if age > n.cfg.Keep/2 && n.flights[k] == nil {
-				n.fly(ctx, k, count)
+		if ok && age < n.cfg.TotalTTL && !t.began.Before(notBefore) {
+			if age > n.cfg.TotalTTL/2 && n.running[k] == nil {
+				n.startCount(ctx, k, count)
 			}
 			n.mu.Unlock()
 			return t.n, nil
 		}
-		f := n.flights[k]
+		f := n.running[k]
 		if f == nil {
-			f = n.fly(ctx, k, count)
+			f = n.startCount(ctx, k, count)
 		}
 		n.mu.Unlock()
 		select {
@@ -164,10 +164,10 @@ func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func
 // countPatience is how long a count may take, in limits of a statement.
 const countPatience = 30
 
-// fly starts a count, which goes on when the request that asked for it ends.
-func (n *Node) fly(ctx context.Context, k key, count func(context.Context) (int64, error)) *flight {
-	f := &flight{done: make(chan struct{})}
-	n.flights[k] = f
+// startCount starts a count, which goes on when the request that asked for it ends.
+func (n *Node) startCount(ctx context.Context, k key, count func(context.Context) (int64, error)) *runningCount {
+	f := &runningCount{done: make(chan struct{})}
+	n.running[k] = f
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), countPatience*n.cfg.Limit)
 		defer cancel()
@@ -181,7 +181,7 @@ func (n *Node) fly(ctx context.Context, k key, count func(context.Context) (int6
 		if f.err == nil {
 			n.totals.Add(k, total{f.n, f.began})
 		}
-		delete(n.flights, k)
+		delete(n.running, k)
 		close(f.done)
 	}()
 	return f

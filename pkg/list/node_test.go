@@ -143,7 +143,7 @@ func TestCountsOfANodeAndOfACompanyAreBounded(t *testing.T) {
 		require.EqualValues(t, 40, c.runs.Load())
 		require.EqualValues(t, 40, one.runs.Load())
 		require.Empty(t, n.counts.own)
-		require.Empty(t, n.flights)
+		require.Empty(t, n.running)
 	})
 }
 

@@ -29,9 +29,9 @@ func (q *Query) begin() (s Sort, err error) {
 // read reads the parts of the page until it is full. queue adds the statement of a part to a batch, and end tells
 // how the page ends so far.
 func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.Batch, part), end *lastRow) error {
-	n, pool := q.served(d)
+	n, pool := q.sharedNode(d)
 	if n == nil {
-		return q.readUnserved(ctx, d, s, queue, end)
+		return q.readAlone(ctx, d, s, queue, end)
 	}
 	if exists, err := q.seek(ctx, pool, s); err != nil || !exists {
 		return err
@@ -53,8 +53,8 @@ func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.
 	return nil
 }
 
-// readUnserved counts along with the first part, on one snapshot.
-func (q *Query) readUnserved(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.Batch, part), end *lastRow) error {
+// readAlone counts along with the first part, on one snapshot.
+func (q *Query) readAlone(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.Batch, part), end *lastRow) error {
 	for i, p := range q.parts(s) {
 		if end.more {
 			break
@@ -72,8 +72,8 @@ func (q *Query) readUnserved(ctx context.Context, d db.Querier, s Sort, queue fu
 	return nil
 }
 
-// served returns the node that serves the list and its pool, or nil for a list without a node or within a transaction.
-func (q *Query) served(d db.Querier) (*Node, *db.DB) {
+// sharedNode returns the node that serves the list and its pool, or nil for a list without a node or within a transaction.
+func (q *Query) sharedNode(d db.Querier) (*Node, *db.DB) {
 	if pool, ok := d.(*db.DB); ok {
 		return q.params.node, pool
 	}
@@ -84,7 +84,7 @@ func (q *Query) totalWanted() bool { return q.params.Cursor == "" || q.params.Wi
 
 // total returns the number of matching records if the client wants it. The last page says it by itself.
 func (q *Query) total(ctx context.Context, d db.Querier, items int, more bool) (*int64, error) {
-	n, pool := q.served(d)
+	n, pool := q.sharedNode(d)
 	switch {
 	case !q.totalWanted() || n == nil:
 		return q.counted, nil

@@ -117,30 +117,30 @@ func TestSnapshotsFindWhatChanged(t *testing.T) {
 	p := record.PlanOf[thing]()
 	at := jsontype.At(time.Date(2026, 1, 2, 3, 4, 5, 6000, time.FixedZone("", 7200)))
 	v := thing{Fields: Fields{Name: "n", Phone: ptr("1"), Tags: []string{"a"}, Names: map[string]string{}, Parts: []inner{{1}}, Due: &at}, PartIDs: []string{"p"}}
-	kept := p.Keep(&v)
+	snapshot := p.Snapshot(&v)
 	same := v
 	same.Due = ptr(jsontype.Time(time.Time(at).In(time.FixedZone("", -3600))))
 	same.Phone = ptr("1")
 	same.Computed, same.Version = "x", 7
-	changed, _ := kept.Changes(&same)
+	changed, _ := snapshot.Changes(&same)
 	require.False(t, changed, "an equal instant, an equal text behind another pointer, computed fields and meta")
 
 	same.Due = ptr(jsontype.Time(time.Time(at).Truncate(time.Millisecond)))
-	changed, _ = kept.Changes(&same)
+	changed, _ = snapshot.Changes(&same)
 	require.False(t, changed, "an instant as clients read it")
 	same.Due = ptr(jsontype.Time(time.Time(at).Add(time.Millisecond)))
-	changed, _ = kept.Changes(&same)
+	changed, _ = snapshot.Changes(&same)
 	require.True(t, changed, "the next instant that clients can tell")
 
 	*v.Phone, v.Tags[0], v.Names["de"], v.Parts[0].A = "2", "b", "x", 9
-	changed, names := kept.Changes(&v)
+	changed, names := snapshot.Changes(&v)
 	require.True(t, changed)
 	require.Equal(t, []string{"phone", "tags", "names", "parts"}, names, "also what was written through pointers and into arrays")
 
 	hidden := same
 	hidden.PartIDs = []string{"q"}
 	hidden.Due = nil
-	changed, names = kept.Changes(&hidden)
+	changed, names = snapshot.Changes(&hidden)
 	require.True(t, changed)
 	require.Equal(t, []string{"due"}, append([]string{}, names[len(names)-1:]...))
 }

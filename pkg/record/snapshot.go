@@ -20,8 +20,8 @@ type Snapshot struct {
 	nested [][]byte        // by field: the JSON of values that == cannot compare
 }
 
-// Keep takes a snapshot of v, a pointer to a value of the plan's type.
-func (p *Plan) Keep(v any) Snapshot {
+// Snapshot takes a snapshot of v, a pointer to a value of the plan's type.
+func (p *Plan) Snapshot(v any) Snapshot {
 	at := reflect.ValueOf(v).Elem()
 	s := Snapshot{plan: p, values: make([]reflect.Value, len(p.fields)), nested: make([][]byte, len(p.fields))}
 	for i, f := range p.fields {

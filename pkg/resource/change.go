@@ -67,11 +67,11 @@ func (t *Table[T]) Change(
 	if err != nil {
 		return v, err
 	}
-	kept := t.Keep(v)
-	if err := mutate(kept.Before, &v); err != nil {
-		return kept.Before, err
+	snapshot := t.Snapshot(v)
+	if err := mutate(snapshot.Before, &v); err != nil {
+		return snapshot.Before, err
 	}
-	return v, t.Store(ctx, tx, by, kept, &v, events...)
+	return v, t.Store(ctx, tx, by, snapshot, &v, events...)
 }
 
 // Lock reads and locks a record until the transaction ends, and checks the caller's precondition. It should be the first
@@ -89,38 +89,38 @@ func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uui
 	return v, by.Expect(t.asRecord(&v).RecordMeta().Version)
 }
 
-// Kept is the state of a record before a change.
-type Kept[T any] struct {
-	Before   T
-	snapshot record.Snapshot
+// Snapshot is the state of a record before a change.
+type Snapshot[T any] struct {
+	Before T
+	fields record.Snapshot
 }
 
-// Keep takes a snapshot of a locked record, which [Table.Store] compares to find the changes. The slices of its lines are
+// Snapshot takes a snapshot of a locked record, which [Table.Store] compares to find the changes. The slices of its lines are
 // copied, not what their elements refer to.
-func (t *Table[T]) Keep(v T) Kept[T] {
+func (t *Table[T]) Snapshot(v T) Snapshot[T] {
 	for _, p := range t.parts {
 		p.clone(p.of(&v))
 	}
-	return Kept[T]{Before: v, snapshot: t.plan.Keep(&v)}
+	return Snapshot[T]{Before: v, fields: t.plan.Snapshot(&v)}
 }
 
-// changes normalises a record and reports whether it differs from the one kept, and the names of the fields that do.
-func (t *Table[T]) changes(kept *Kept[T], v *T) (changed bool, names []string) {
+// changes normalises a record and reports whether it differs from the snapshot, and the names of the fields that do.
+func (t *Table[T]) changes(snapshot *Snapshot[T], v *T) (changed bool, names []string) {
 	t.plan.Normalise(v)
 	record.Derive(v)
-	changed, names = kept.snapshot.Changes(v)
+	changed, names = snapshot.fields.Changes(v)
 	for _, p := range t.parts {
-		if !p.same(p.of(&kept.Before), p.of(v)) {
+		if !p.same(p.of(&snapshot.Before), p.of(v)) {
 			changed, names = true, append(names, p.name)
 		}
 	}
 	return changed, names
 }
 
-// Store writes a locked record if it has changed since kept, increments its version and raises the events. Of its lines it
+// Store writes a locked record if it has changed since the snapshot, increments its version and raises the events. Of its lines it
 // writes those that differ.
-func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept Kept[T], v *T, events ...event.Event[T]) error {
-	changed, names := t.changes(&kept, v)
+func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, snapshot Snapshot[T], v *T, events ...event.Event[T]) error {
+	changed, names := t.changes(&snapshot, v)
 	if !changed {
 		return nil
 	}
@@ -130,12 +130,12 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, kept 
 	m.EvPos += max(int64(len(events)), 1) - 1
 	t.Update(tx, v)
 	for _, p := range t.parts {
-		p.replace(tx, t.asRecord(v).RecordKey(), p.of(&kept.Before), p.of(v))
+		p.replace(tx, t.asRecord(v).RecordKey(), p.of(&snapshot.Before), p.of(v))
 	}
 	if t.observer != nil {
-		t.observer(tx, by, &kept.Before, v, names)
+		t.observer(tx, by, &snapshot.Before, v, names)
 	}
-	_, err := t.raise(ctx, tx, by, base, &kept.Before, v, names, events)
+	_, err := t.raise(ctx, tx, by, base, &snapshot.Before, v, names, events)
 	return err
 }
 

@@ -19,7 +19,7 @@ type traced struct{ slog.Handler }
 
 // Handle implements [slog.Handler].
 func (h traced) Handle(ctx context.Context, r slog.Record) error {
-	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() {
+	if sc := trace.SpanContextFromContext(ctx); sc.IsValid() && sc.TraceID() != untraced.TraceID() {
 		r = r.Clone()
 		r.AddAttrs(slog.String("trace_id", sc.TraceID().String()), slog.String("span_id", sc.SpanID().String()))
 	}

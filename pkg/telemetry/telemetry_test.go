@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/propagation"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
@@ -226,4 +227,21 @@ func TestSpansInTheDebugLog(t *testing.T) {
 		require.Equal(t, kept, bytes.Contains([]byte(log.String()), []byte(`"name":"child"`)))
 		require.Contains(t, log.String(), `"trace_id":"0af7651916cd43dd8448eb211c80319c"`)
 	}
+}
+
+// Periodic work belongs to no trace, and its log lines show none.
+func TestLogsOfUntracedWorkShowNoIDs(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	log := slog.New(telemetry.Handler(slog.NewTextHandler(&out, nil), slog.LevelInfo))
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.AlwaysSample()))).Tracer("test")
+	log.InfoContext(telemetry.Untraced(t.Context()), "of the work itself")
+	ctx, span := tracer.Start(telemetry.Untraced(t.Context()), "statement")
+	log.InfoContext(ctx, "of a part")
+	span.End()
+	require.NotContains(t, out.String(), "trace_id")
+	ctx, span = tracer.Start(t.Context(), "request")
+	log.InfoContext(ctx, "of a request")
+	span.End()
+	require.Contains(t, out.String(), "trace_id="+span.SpanContext().TraceID().String())
 }

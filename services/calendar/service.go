@@ -52,9 +52,9 @@ func (s *Service) Sync(ctx context.Context, tx *db.Tx, by access.Caller, before,
 	if now == nil {
 		return table.Remove(ctx, tx, by, e, deleted)
 	}
-	kept := table.Keep(e)
+	snapshot := table.Snapshot(e)
 	e.take(*now)
-	return table.Store(ctx, tx, by, kept, &e, updated)
+	return table.Store(ctx, tx, by, snapshot, &e, updated)
 }
 
 func (s *Service) add(ctx context.Context, tx *db.Tx, by access.Caller, entry trade.CalendarEntry) error {

@@ -91,12 +91,12 @@ func (s *Service) UpdateCategory(ctx context.Context, tx *db.Tx, by access.Calle
 	if err != nil {
 		return Category{}, err
 	}
-	kept := categories.Keep(c)
+	snapshot := categories.Snapshot(c)
 	in.Apply(&c.CategoryFields)
 	if err := c.place(t); err != nil {
 		return Category{}, err
 	}
-	return c, categories.Store(ctx, tx, by, kept, &c, categoryUpdated)
+	return c, categories.Store(ctx, tx, by, snapshot, &c, categoryUpdated)
 }
 
 // Reassign is where the contents of a deleted category are moved.
@@ -155,12 +155,12 @@ func (s *Service) moveChildren(ctx context.Context, tx *db.Tx, by access.Caller,
 		return err
 	}
 	for _, child := range children {
-		kept := categories.Keep(child)
+		snapshot := categories.Snapshot(child)
 		child.ParentID = to
 		if err := child.place(t); err != nil {
 			return err
 		}
-		if err := categories.Store(ctx, tx, by, kept, &child, categoryUpdated); err != nil {
+		if err := categories.Store(ctx, tx, by, snapshot, &child, categoryUpdated); err != nil {
 			return err
 		}
 	}

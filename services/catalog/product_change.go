@@ -120,9 +120,9 @@ func (s *Service) changeProducts(ctx context.Context, tx *db.Tx, by access.Calle
 		return err
 	}
 	for _, p := range each {
-		kept := products.Keep(*p)
+		snapshot := products.Snapshot(*p)
 		mutate(p)
-		if err := products.Store(ctx, tx, by, kept, p, productUpdated); err != nil {
+		if err := products.Store(ctx, tx, by, snapshot, p, productUpdated); err != nil {
 			return err
 		}
 	}

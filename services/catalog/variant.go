@@ -172,7 +172,7 @@ func (s *Service) CreateProductVariant(ctx context.Context, tx *db.Tx, by access
 	if err != nil {
 		return ProductVariant{}, err
 	}
-	kept := products.Keep(p)
+	snapshot := products.Snapshot(p)
 	v := ProductVariant{Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ProductID: product, VariantFields: in.VariantFields}
 	v.Status = cmp.Or(v.Status, StatusActive)
 	if in.Attributes == nil {
@@ -189,7 +189,7 @@ func (s *Service) CreateProductVariant(ctx context.Context, tx *db.Tx, by access
 	if v, err = variants.Create(ctx, tx, by, v); err != nil {
 		return ProductVariant{}, err
 	}
-	return v, s.storeVariant(ctx, tx, by, kept, p, ProductVariant{}, v)
+	return v, s.storeVariant(ctx, tx, by, snapshot, p, ProductVariant{}, v)
 }
 
 // variantPrefix is the prefix of generated SKUs of variants: the SKU of the product, unless it leaves no room for more.
@@ -251,7 +251,7 @@ func (s *Service) changeVariant(
 	if err != nil || v.Version == before.Version {
 		return v, err
 	}
-	return v, s.storeVariant(ctx, tx, by, products.Keep(p), p, before, v)
+	return v, s.storeVariant(ctx, tx, by, products.Snapshot(p), p, before, v)
 }
 
 func (s *Service) completeVariant(ctx context.Context, q db.Querier, p Product, v *ProductVariant) error {
@@ -262,14 +262,14 @@ func (s *Service) completeVariant(ctx context.Context, q db.Querier, p Product, 
 }
 
 // storeVariant makes the reservations of a stored variant and marks the change of its product.
-func (s *Service) storeVariant(ctx context.Context, tx *db.Tx, by access.Caller, kept resource.Kept[Product], p Product, before, v ProductVariant) error {
+func (s *Service) storeVariant(ctx context.Context, tx *db.Tx, by access.Caller, snapshot resource.Snapshot[Product], p Product, before, v ProductVariant) error {
 	v.names().Claim(tx, by.Company, before.names())
 	indexValues(tx, by.Company, p.ID, v.ID, before.Values, v.Values)
 	p.VariantChanges++
 	if err := s.showAttributes(ctx, tx, &p); err != nil {
 		return err
 	}
-	return products.Store(ctx, tx, by, kept, &p, productUpdated)
+	return products.Store(ctx, tx, by, snapshot, &p, productUpdated)
 }
 
 // settleVariant checks the values, and that no other active variant of the product has the same, the SKU and the barcode.

@@ -217,12 +217,12 @@ func (s *Service) change(ctx context.Context, tx *db.Tx, by access.Caller, mutat
 	if err != nil {
 		return c, err
 	}
-	kept := companyPlan.Keep(&c)
+	snapshot := companyPlan.Snapshot(&c)
 	if err := mutate(&c); err != nil {
 		return c, err
 	}
 	companyPlan.Normalise(&c)
-	if changed, _ := kept.Changes(&c); !changed {
+	if changed, _ := snapshot.Changes(&c); !changed {
 		return c, nil
 	}
 	return c, s.store(ctx, tx, &c)

@@ -25,8 +25,8 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 	if err != nil || d.StageID == in.StageID {
 		return d, err
 	}
-	kept := table.Keep(d)
-	before := &kept.Before
+	snapshot := table.Snapshot(d)
+	before := &snapshot.Before
 	stage, reason, err := target(ctx, tx, by.Company, in)
 	if err != nil {
 		return Deal{}, err
@@ -38,7 +38,7 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 	if err := s.useVenue(ctx, tx, by, before.venue(), d.venue()); err != nil {
 		return Deal{}, err
 	}
-	if err := table.Store(ctx, tx, by, kept, &d, d.moves(before)...); err != nil {
+	if err := table.Store(ctx, tx, by, snapshot, &d, d.moves(before)...); err != nil {
 		return Deal{}, err
 	}
 	return d, s.cfg.Calendar.Sync(ctx, tx, by, before.entry(), d.entry())

@@ -46,12 +46,12 @@ func (s *Service) Convert(ctx context.Context, tx *db.Tx, by access.Caller, id u
 	if l.ClientID != nil {
 		return Conversion{ClientID: *l.ClientID}, nil
 	}
-	kept := table.Keep(l)
+	snapshot := table.Snapshot(l)
 	made, err := s.linkClient(ctx, tx, by, &l)
 	if err != nil {
 		return Conversion{}, err
 	}
-	return Conversion{ClientID: *l.ClientID, Created: made}, s.storeConverted(ctx, tx, by, kept, &l)
+	return Conversion{ClientID: *l.ClientID, Created: made}, s.storeConverted(ctx, tx, by, snapshot, &l)
 }
 
 // ConvertToDeal makes a deal of the lead, and a client as [Service.Convert] does unless it has one. A lead with a deal stays as
@@ -69,7 +69,7 @@ func (s *Service) ConvertToDeal(ctx context.Context, tx *db.Tx, by access.Caller
 	if l.DealID != nil && l.ClientID != nil {
 		return DealConversion{DealID: *l.DealID, ClientID: *l.ClientID}, nil
 	}
-	kept := table.Keep(l)
+	snapshot := table.Snapshot(l)
 	if _, err := s.linkClient(ctx, tx, by, &l); err != nil {
 		return DealConversion{}, err
 	}
@@ -81,7 +81,7 @@ func (s *Service) ConvertToDeal(ctx context.Context, tx *db.Tx, by access.Caller
 		return DealConversion{}, err
 	}
 	l.DealID = &deal
-	return DealConversion{DealID: deal, ClientID: *l.ClientID}, s.storeConverted(ctx, tx, by, kept, &l)
+	return DealConversion{DealID: deal, ClientID: *l.ClientID}, s.storeConverted(ctx, tx, by, snapshot, &l)
 }
 
 // linkClient sets the client of a lead that has none, and the name of its user for the events; made reports whether the client
@@ -107,11 +107,11 @@ func (s *Service) linkClient(ctx context.Context, tx *db.Tx, by access.Caller, l
 }
 
 // storeConverted stores a lead with its new client or deal.
-func (s *Service) storeConverted(ctx context.Context, tx *db.Tx, by access.Caller, kept resource.Kept[Lead], l *Lead) error {
+func (s *Service) storeConverted(ctx context.Context, tx *db.Tx, by access.Caller, snapshot resource.Snapshot[Lead], l *Lead) error {
 	l.Status = StatusConverted
 	events := []event.Event[Lead]{converted}
-	if kept.Before.Status != StatusConverted {
+	if snapshot.Before.Status != StatusConverted {
 		events = []event.Event[Lead]{statusChanged, converted}
 	}
-	return table.Store(ctx, tx, by, kept, l, events...)
+	return table.Store(ctx, tx, by, snapshot, l, events...)
 }

@@ -134,9 +134,9 @@ func (InCategories) EmptyCategory(ctx context.Context, tx *db.Tx, by access.Call
 		return fmt.Errorf("read services to move: %w", err)
 	}
 	for _, o := range all {
-		kept := table.Keep(o)
+		snapshot := table.Snapshot(o)
 		o.CategoryID = to
-		if err := table.Store(ctx, tx, by, kept, &o, updated); err != nil {
+		if err := table.Store(ctx, tx, by, snapshot, &o, updated); err != nil {
 			return err
 		}
 	}

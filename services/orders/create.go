@@ -19,11 +19,11 @@ import (
 const counterKind = "order"
 
 // Create stores a new order with the next number. It runs its own transaction, shared with other orders that the company
-// creates at the same time; keep, which may be nil, can add writes to it and may run several times. The order is encoded
-// once, for keep and for the event.
+// creates at the same time; storeAnswer, which may be nil, can add writes to it and may run several times. The order is encoded
+// once, for storeAnswer and for the event.
 //
 // Timestamps are those of the order's draft, not of the transaction, so that retries and sharing do not change them.
-func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep func(tx *db.Tx, o Order, raw json.RawMessage) error, opts ...db.Option) (Order, error) {
+func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeAnswer func(tx *db.Tx, o Order, raw json.RawMessage) error, opts ...db.Option) (Order, error) {
 	made, err := s.draft(ctx, by, in)
 	if err != nil {
 		return Order{}, err
@@ -32,10 +32,10 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep f
 	err = s.cfg.Numbers.Do(ctx, by.Company, counterKind, func(ctx context.Context, tx *db.Tx, number int64) error {
 		made.Number = number
 		raw, err := s.insert(ctx, tx, by, made)
-		if err != nil || keep == nil {
+		if err != nil || storeAnswer == nil {
 			return err
 		}
-		return keep(tx, made, raw)
+		return storeAnswer(tx, made, raw)
 	}, opts)
 	if apierr.Is(err, errExternalTaken.Code) {
 		err = s.nameDuplicate(ctx, by.Company, made.Details, err)

@@ -28,7 +28,7 @@ func (s *Service) Ship(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 	if err != nil {
 		return Shipment{}, err
 	}
-	kept := table.Keep(o)
+	snapshot := table.Snapshot(o)
 	sh := newShipment(tx, by, &o, &in)
 	if sh.WarehouseID, err = s.shipsFrom(ctx, tx, &o, in.WarehouseID); err != nil {
 		return Shipment{}, err
@@ -48,7 +48,7 @@ func (s *Service) Ship(ctx context.Context, tx *db.Tx, by access.Caller, id uuid
 		return Shipment{}, err
 	}
 	shipments.Insert(tx, &sh)
-	return sh, table.Store(ctx, tx, by, kept, &o, shipped.Carrying(withShipment{sh}))
+	return sh, table.Store(ctx, tx, by, snapshot, &o, shipped.Carrying(withShipment{sh}))
 }
 
 // shipping returns what a shipment of the items contains: without items everything that is left.
@@ -151,7 +151,7 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 	case deref(o.DeliveryStatus) == deliveryReturned:
 		return Shipment{}, deliveryConflict(o.DeliveryStatus, deliveryPending)
 	}
-	kept, released := table.Keep(o), o.reserved(-1)
+	snapshot, released := table.Snapshot(o), o.reserved(-1)
 	o.unship(&sh)
 	o.reserve()
 	if o.shipped() == 0 {
@@ -167,7 +167,7 @@ func (s *Service) CancelShipment(ctx context.Context, tx *db.Tx, by access.Calle
 		return Shipment{}, err
 	}
 	shipments.Update(tx, &sh)
-	return sh, table.Store(ctx, tx, by, kept, &o, updated)
+	return sh, table.Store(ctx, tx, by, snapshot, &o, updated)
 }
 
 var errShipmentCancelled = apierr.StateConflict("SHIPMENT_ALREADY_CANCELLED", "the shipment is cancelled already")

@@ -18,20 +18,20 @@ import (
 
 const saleCounter = "sale"
 
-// Keep adds writes to the transaction of a sale; raw is the encoded sale. It may run several times.
-type Keep func(tx *db.Tx, v Sale, raw json.RawMessage) error
+// StoreAnswer adds writes to the transaction of a sale; raw is the encoded sale. It may run several times.
+type StoreAnswer func(tx *db.Tx, v Sale, raw json.RawMessage) error
 
 // errClosed fails a transaction whose shift was closed since it was read.
 var errClosed = errors.New("the shift was closed")
 
-// Create stores a new sale with the next number. It runs its own transaction, shared with other sales of the company; keep may
-// be nil. Timestamps are those of the draft, not of the transaction, so that retries and sharing do not change them.
-func (s *Service) Create(ctx context.Context, by access.Caller, in Input, keep Keep, opts ...db.Option) (Sale, error) {
+// Create stores a new sale with the next number. It runs its own transaction, shared with other sales of the company;
+// storeAnswer may be nil. Timestamps are those of the draft, not of the transaction, so that retries and sharing do not change them.
+func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeAnswer StoreAnswer, opts ...db.Option) (Sale, error) {
 	v, err := s.draft(ctx, by, in)
 	if err != nil {
 		return Sale{}, err
 	}
-	v, err = s.store(ctx, by, v, completed, keep, opts)
+	v, err = s.store(ctx, by, v, completed, storeAnswer, opts)
 	if errors.Is(err, errClosed) {
 		return Sale{}, closed(v.ShiftID)
 	}
@@ -125,15 +125,15 @@ func accrual(total money.Amount, percent int32) int64 {
 }
 
 // store stores a sale or refund with the next number and raises the event.
-func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.Event[Sale], keep Keep, opts []db.Option) (Sale, error) {
+func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.Event[Sale], storeAnswer StoreAnswer, opts []db.Option) (Sale, error) {
 	opts = append([]db.Option{db.WithCommitCheck(table.Stored(by.Company, v.ID))}, opts...)
 	err := s.cfg.Numbers.DoReading(ctx, by.Company, saleCounter, func(ctx context.Context, tx *db.Tx, number int64) error {
 		v.Number = number
 		raw, err := s.insert(ctx, tx, by, &v, e)
-		if err != nil || keep == nil {
+		if err != nil || storeAnswer == nil {
 			return err
 		}
-		return keep(tx, v, raw)
+		return storeAnswer(tx, v, raw)
 	}, opts)
 	return v, err
 }

@@ -24,13 +24,13 @@ const maxDrafts = 10
 // else to the open shift of the caller's token. See docs/reference/rules.md#refunds.
 //
 // Errors: 404, 412, 409 SALE_IS_REFUND, SALE_ALREADY_REFUNDED, SHIFT_NOT_OPEN.
-func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, keep Keep, opts ...db.Option) (Sale, error) {
+func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, storeAnswer StoreAnswer, opts ...db.Option) (Sale, error) {
 	for range maxDrafts {
 		v, err := s.draftRefund(ctx, by, id)
 		if err != nil {
 			return Sale{}, err
 		}
-		v, err = s.store(ctx, by, v, refunded, keep, opts)
+		v, err = s.store(ctx, by, v, refunded, storeAnswer, opts)
 		if !errors.Is(err, errClosed) && !errors.Is(err, errRefunded) {
 			return v, err
 		}

@@ -59,17 +59,17 @@ func (s *Service) UpdateBooking(ctx context.Context, tx *db.Tx, by access.Caller
 	if err != nil {
 		return b, err
 	}
-	kept := bookings.Keep(b)
+	snapshot := bookings.Snapshot(b)
 	in.Apply(&b.BookingFields)
-	if err := s.settle(ctx, tx, by, r, kept.Before, &b, in.Sent(&in.Value.DurationMinutes)); err != nil {
-		return kept.Before, err
+	if err := s.settle(ctx, tx, by, r, snapshot.Before, &b, in.Sent(&in.Value.DurationMinutes)); err != nil {
+		return snapshot.Before, err
 	}
 	var events []event.Event[Booking]
-	if b.isRescheduled(kept.Before) {
+	if b.isRescheduled(snapshot.Before) {
 		events = append(events, rescheduled)
 		touchResource(tx, by.Company, r.ID)
 	}
-	return b, s.store(ctx, tx, by, kept.Before, func() error { return bookings.Store(ctx, tx, by, kept, &b, events...) }, &b)
+	return b, s.store(ctx, tx, by, snapshot.Before, func() error { return bookings.Store(ctx, tx, by, snapshot, &b, events...) }, &b)
 }
 
 // lockBoth locks the resource that a booking is about to have, to = nil for its own, and then the booking: every change
@@ -145,9 +145,9 @@ func (s *Service) move(ctx context.Context, tx *db.Tx, by access.Caller, b Booki
 	if err := b.checkTransition(to); err != nil {
 		return b, err
 	}
-	kept := bookings.Keep(b)
+	snapshot := bookings.Snapshot(b)
 	b.enter(to, reason, tx.Now())
-	return b, s.store(ctx, tx, by, kept.Before, func() error { return bookings.Store(ctx, tx, by, kept, &b, moves[to], statusChanged) }, &b)
+	return b, s.store(ctx, tx, by, snapshot.Before, func() error { return bookings.Store(ctx, tx, by, snapshot, &b, moves[to], statusChanged) }, &b)
 }
 
 // Confirm confirms a booking.

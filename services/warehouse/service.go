@@ -177,7 +177,7 @@ func (s *Service) MakeDefault(ctx context.Context, tx *db.Tx, by access.Caller, 
 			return w, err
 		}
 	}
-	kept := table.Keep(w)
+	snapshot := table.Snapshot(w)
 	w.IsDefault = true
-	return w, table.Store(ctx, tx, by, kept, &w)
+	return w, table.Store(ctx, tx, by, snapshot, &w)
 }

@@ -68,16 +68,16 @@ func New(cfg Config) (*Forwarder, error) {
 // fetches, which is most of what idle delay topics cost. Windows are per partition, so a full one holds back no other.
 func (d *Forwarder) Run(ctx context.Context) error {
 	defer d.client.Close()
-	lines, names, wait := map[string]*delayTopic{}, make([]string, 0, len(d.cfg.Lines)), time.Duration(math.MaxInt64)
+	delayTopics, names, wait := map[string]*delayTopic{}, make([]string, 0, len(d.cfg.Lines)), time.Duration(math.MaxInt64)
 	for _, line := range d.cfg.Lines {
-		lines[line.Topic] = &delayTopic{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
+		delayTopics[line.Topic] = &delayTopic{d: d, Line: line, parts: map[<-chan struct{}]*lookahead{}}
 		names = append(names, line.Topic)
 		wait = min(wait, fetchWait(line.Delay))
 	}
 	return kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: d.cfg.Kafka, Group: d.cfg.Group, Topics: names, InstanceID: d.cfg.InstanceID,
 		WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes,
-		Handle: func(ctx context.Context, rec *kafka.Record) { lines[rec.Topic].add(ctx, rec) },
+		Handle: func(ctx context.Context, rec *kafka.Record) { delayTopics[rec.Topic].add(ctx, rec) },
 		Opts:   []kgo.Opt{kgo.FetchMaxWait(wait), kafka.ContinueFrom(d.client, d.cfg.Log, d.formerGroup)},
 	})
 }
@@ -110,8 +110,8 @@ type waiting struct {
 
 // lookahead is the window of one partition.
 type lookahead struct {
-	line *delayTopic
-	wake chan struct{} // another record is due first
+	topic *delayTopic
+	wake  chan struct{} // another record is due first
 
 	mu     sync.Mutex
 	queue  dueHeap
@@ -119,20 +119,20 @@ type lookahead struct {
 }
 
 // add takes a record from the partition.
-func (l *delayTopic) add(ctx context.Context, rec *kafka.Record) {
-	due, err := dueTime(rec.Record, l.Delay)
+func (t *delayTopic) add(ctx context.Context, rec *kafka.Record) {
+	due, err := dueTime(rec.Record, t.Delay)
 	if err != nil {
-		l.deadLetter(ctx, rec, err)
+		t.deadLetter(ctx, rec, err)
 		return
 	}
-	l.mu.Lock()
-	part, ok := l.parts[rec.Stopping()]
+	t.mu.Lock()
+	part, ok := t.parts[rec.Stopping()]
 	if !ok {
-		part = &lookahead{line: l, wake: make(chan struct{}, 1)}
-		l.parts[rec.Stopping()] = part
+		part = &lookahead{topic: t, wake: make(chan struct{}, 1)}
+		t.parts[rec.Stopping()] = part
 		go part.run(ctx, rec.Stopping())
 	}
-	l.mu.Unlock()
+	t.mu.Unlock()
 	part.push(waiting{rec, due})
 }
 
@@ -155,15 +155,15 @@ func dueTime(rec *kgo.Record, delay time.Duration) (time.Time, error) {
 
 // deadLetter writes a record without a readable due time to the dead letter topic. It retries until that works or the
 // partition stops.
-func (l *delayTopic) deadLetter(ctx context.Context, rec *kafka.Record, cause error) {
+func (t *delayTopic) deadLetter(ctx context.Context, rec *kafka.Record, cause error) {
 	for {
-		err := l.d.dead.Record(ctx, topics.DeliveriesDead, rec.Record, deadletter.Decode, cause)
+		err := t.d.dead.Record(ctx, topics.DeliveriesDead, rec.Record, deadletter.Decode, cause)
 		if err == nil {
 			rec.Done()
 			return
 		}
-		l.d.cfg.Log.ErrorContext(ctx, "dead letter not written", "line", l.Topic, "error", err)
-		pause := time.NewTimer(l.d.cfg.Retry)
+		t.d.cfg.Log.ErrorContext(ctx, "dead letter not written", "topic", t.Topic, "error", err)
+		pause := time.NewTimer(t.d.cfg.Retry)
 		select {
 		case <-pause.C:
 		case <-rec.Stopping():
@@ -181,7 +181,7 @@ func (p *lookahead) push(w waiting) {
 		return
 	}
 	heap.Push(&p.queue, w)
-	delayDepth.WithLabelValues(p.line.Topic).Inc()
+	delayDepth.WithLabelValues(p.topic.Topic).Inc()
 	if p.queue[0].rec == w.rec {
 		select {
 		case p.wake <- struct{}{}:
@@ -216,7 +216,7 @@ func (p *lookahead) takeDue(now time.Time) (due []waiting) {
 		w, _ := heap.Pop(&p.queue).(waiting)
 		due = append(due, w)
 	}
-	delayDepth.WithLabelValues(p.line.Topic).Sub(float64(len(due)))
+	delayDepth.WithLabelValues(p.topic.Topic).Sub(float64(len(due)))
 	return due
 }
 
@@ -233,29 +233,29 @@ func (p *lookahead) untilNext() time.Duration {
 // forward produces the record unchanged and marks it as done when the brokers have it.
 func (p *lookahead) forward(ctx context.Context, w waiting) {
 	next := &kgo.Record{Topic: topics.Deliveries, Key: w.rec.Key, Value: w.rec.Value, Headers: w.rec.Headers}
-	p.line.d.client.Produce(ctx, next, func(_ *kgo.Record, err error) {
+	p.topic.d.client.Produce(ctx, next, func(_ *kgo.Record, err error) {
 		if err != nil {
-			p.line.d.cfg.Log.WarnContext(ctx, "delayed record not forwarded", "line", p.line.Topic, "offset", w.rec.Offset, "error", err)
-			p.push(waiting{w.rec, time.Now().Add(p.line.d.cfg.Retry)})
+			p.topic.d.cfg.Log.WarnContext(ctx, "delayed record not forwarded", "topic", p.topic.Topic, "offset", w.rec.Offset, "error", err)
+			p.push(waiting{w.rec, time.Now().Add(p.topic.d.cfg.Retry)})
 			return
 		}
 		failpoint.Pass("delay.forwarded")
-		delayLate.WithLabelValues(p.line.Topic).Observe(max(time.Since(w.due), 0).Seconds())
+		delayLate.WithLabelValues(p.topic.Topic).Observe(max(time.Since(w.due), 0).Seconds())
 		w.rec.Done()
 	})
 }
 
 func (p *lookahead) close(stopping <-chan struct{}) {
-	p.line.mu.Lock()
-	delete(p.line.parts, stopping)
-	p.line.mu.Unlock()
+	p.topic.mu.Lock()
+	delete(p.topic.parts, stopping)
+	p.topic.mu.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
 	for _, w := range p.queue {
 		w.rec.Drop()
 	}
-	delayDepth.WithLabelValues(p.line.Topic).Sub(float64(len(p.queue)))
+	delayDepth.WithLabelValues(p.topic.Topic).Sub(float64(len(p.queue)))
 	p.queue = nil
 }
 
