@@ -3,8 +3,10 @@ package compress_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
@@ -23,10 +25,41 @@ func TestBodiesComeBackByteForByte(t *testing.T) {
 		if rapid.Bool().Draw(t, "packed before") {
 			body = compress.Pack(body)
 		}
-		got, err := compress.Open(compress.Pack(body))
+		stored := compress.Pack(body)
+		got, err := compress.Open(stored)
 		require.NoError(t, err)
 		require.True(t, bytes.Equal(body, got))
+		requireRead(t, stored, body)
 	})
+}
+
+// requireRead reads a stored body that comes in small parts.
+func requireRead(t require.TestingT, stored, want []byte) {
+	r, err := compress.NewReader(iotest.HalfReader(bytes.NewReader(stored)))
+	require.NoError(t, err)
+	got, err := io.ReadAll(r)
+	require.NoError(t, err)
+	require.True(t, bytes.Equal(want, got))
+	require.NoError(t, r.Close())
+}
+
+func TestReaderExpandsAsOpenDoes(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{0, 1, 5000, 100_000, 3 << 20} {
+		lines := []byte(strings.Repeat("abcdefghij\n", size/11+1))[:size]
+		requireRead(t, lines, lines)
+		requireRead(t, compress.Pack(lines), lines)
+	}
+	_, err := compress.NewReader(bytes.NewReader([]byte{7, 7}))
+	require.ErrorIs(t, err, compress.ErrNewer)
+	for _, n := range []int{200, 20_000} {
+		packed := compress.Pack([]byte(strings.Repeat(`{"name":"value"},`, n)))
+		r, err := compress.NewReader(bytes.NewReader(packed[:len(packed)-1]))
+		if err == nil {
+			_, err = io.ReadAll(r)
+		}
+		require.Error(t, err, "cut")
+	}
 }
 
 func TestOnlyLargeBodiesAreCompressed(t *testing.T) {

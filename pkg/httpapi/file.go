@@ -10,10 +10,11 @@ import (
 // File is the body of an operation that returns something else than JSON, such as the result of an export. It is sent
 // while it is read, so that it needs little memory. It is never stored for replays.
 type File struct {
-	Media string // media type
-	Name  string // under which browsers save it
-	Size  int64  // bytes
-	Body  io.Reader
+	Media  string // media type
+	Name   string // under which browsers save it
+	Size   int64  // bytes
+	Memory int    // bytes that reading it holds
+	Body   io.ReadCloser
 }
 
 // fileContent describes the body of an operation that returns a [File].

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"sync/atomic"
@@ -47,10 +48,14 @@ func (f *kit) huge(method, token string, mib int, headers ...string) response {
 	return f.do(request{method: method, path: fmt.Sprintf("/huge?mib=%d", mib), token: token, headers: pairs(headers)})
 }
 
-// slow asks for a response and reads no more of it than its headers.
 func (f *kit) slow(address, method string, mib int) *client {
+	return f.slowly(address, method, fmt.Sprintf("/huge?mib=%d", mib))
+}
+
+// slowly asks for a response and reads no more of it than its headers.
+func (f *kit) slowly(address, method, path string) *client {
 	c := dial(f.t, address)
-	c.send("%s %s/huge?mib=%d HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Length: 0\r\n\r\n", method, httpapi.BasePath, mib)
+	c.send("%s %s%s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer all\r\nContent-Length: 0\r\n\r\n", method, httpapi.BasePath, path)
 	status, err := c.r.ReadString('\n')
 	require.NoError(f.t, err)
 	require.Equal(f.t, "HTTP/1.1 200 OK\r\n", status)
@@ -116,4 +121,40 @@ func TestLargeResponsesToChangesRefuseTheNextChange(t *testing.T) {
 	f.huge("GET", "all", 1).is(t, 200, "")
 	require.NoError(t, c.Close())
 	require.Eventually(t, func() bool { return f.huge("POST", "all", 1).StatusCode == http.StatusOK }, time.Minute, time.Millisecond)
+}
+
+// countedFile is a file of some size that notes when it is closed.
+type countedFile struct {
+	io.Reader
+	closed *atomic.Int64
+}
+
+func (f countedFile) Close() error {
+	f.closed.Add(1)
+	return nil
+}
+
+// A file counts with what reading it holds, until it is sent or its connection is closed.
+func TestFilesAreBounded(t *testing.T) {
+	t.Parallel()
+	f, _ := huge(t)
+	closed := new(atomic.Int64)
+	op := httpapi.Group{Tag: "Things", Scope: "orders", Component: "orders"}.Op("GET", "/file", "readFile", "Read", 200)
+	httpapi.Register(f.api, op, func(_ context.Context, in *hugeThing) (*httpapi.Reply[httpapi.File], error) {
+		size := int64(in.MiB) << 20
+		body := countedFile{io.LimitReader(rand.NewChaCha8([32]byte{}), size), closed}
+		return httpapi.OK(httpapi.File{Media: "text/csv", Name: "a.csv", Size: size, Memory: 6 << 20, Body: body}), nil
+	})
+	get := func() response { return f.do(request{method: "GET", path: "/file?mib=1", token: "all"}) }
+	got := get()
+	got.is(t, 200, "")
+	require.Len(t, got.raw, 1<<20)
+	require.EqualValues(t, 1, closed.Load())
+
+	c := f.slowly(f.listen(), "GET", "/file?mib=64")
+	requireOverloaded(t, get())
+	require.EqualValues(t, 2, closed.Load(), "that of the refused one")
+	require.NoError(t, c.Close())
+	require.Eventually(t, func() bool { return get().StatusCode == http.StatusOK }, time.Minute, time.Millisecond, "released with the connection")
+	require.GreaterOrEqual(t, closed.Load(), int64(4))
 }

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -64,6 +65,12 @@ func respond[T any](ctx context.Context, r *request, reply *Reply[T]) (*response
 			return nil, err
 		}
 	}
+	if f, ok := any(reply.Body).(File); ok {
+		if err := r.reserved.Reserve(ctx, f.Memory, false); err != nil {
+			return nil, errors.Join(err, f.Body.Close())
+		}
+		return &response{status: r.op.Status, headers: reply.Headers, file: &f}, nil
+	}
 	resp, err := newResponse(&r.call, reply)
 	if err != nil || r.op.Mutating() {
 		return resp, err
@@ -79,10 +86,6 @@ func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 	}
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
-	}
-	if f, ok := any(reply.Body).(File); ok {
-		resp.file = &f
-		return resp, nil
 	}
 	call.recordHeaders(any(reply.Body), resp.headers)
 	if resp.body == nil {
@@ -169,7 +172,8 @@ func (r *request) write(resp *response) {
 	}
 	if resp.file != nil {
 		f := resp.file
-		transport.SendFile(r.fc, f.Media, f.Name, f.Size, f.Body)
+		transport.SendFile(r.fc, f.Media, f.Name, f.Size, f.Body, r.reserved)
+		r.reserved = nil // released when the file is sent
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)

@@ -242,7 +242,7 @@ func TestIncompleteResultBreaksOff(t *testing.T) {
 	f.CompanyID, f.Bytes = k.Principal.Company, 8<<20
 	require.NoError(t, f.ID.UnmarshalText([]byte(id)))
 	_, err = io.ReadAll(job.Result(t.Context(), k.db, f))
-	require.ErrorContains(t, err, "after piece 0")
+	require.ErrorContains(t, err, "piece 0: the one after it")
 }
 
 // Records of half a megabyte are read a few at a time. No other test of the package runs meanwhile.

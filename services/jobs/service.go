@@ -61,5 +61,7 @@ func (s *Service) Result(ctx context.Context, by access.Caller, id uuid.UUID) (h
 	}
 	name := f.Type + "-" + id.String() + "." + extensions[f.Media]
 	// The file is sent after the request has returned.
-	return httpapi.File{Media: f.Media, Size: f.Bytes, Name: strings.TrimSuffix(name, "."), Body: job.Result(context.WithoutCancel(ctx), s.db, f)}, nil
+	return httpapi.File{
+		Media: f.Media, Size: f.Bytes, Name: strings.TrimSuffix(name, "."), Memory: job.ResultMemory, Body: job.Result(context.WithoutCancel(ctx), s.db, f),
+	}, nil
 }

@@ -101,23 +101,44 @@ func weight(header, name string) float64 {
 	return 0
 }
 
-// SendFile answers with a file of size bytes. If its reader fails, the connection is closed before Content-Length is reached, so that
-// the client notices.
-func SendFile(fc *fiber.Ctx, media, name string, size int64, body io.Reader) {
+// SendFile answers with a file of size bytes. If its reader fails, or the client is too slow, the connection is closed before
+// Content-Length is reached, so that the client notices. The file is closed and reserved released when it is sent, or the
+// connection is closed.
+func SendFile(fc *fiber.Ctx, media, name string, size int64, body io.ReadCloser, reserved *loadshed.Reservation) {
 	fc.Set(fiber.HeaderContentType, media)
 	fc.Set(fiber.HeaderContentDisposition, "attachment; filename="+strconv.Quote(name))
-	fc.Context().SetBodyStream(&patientReader{body, fc.Context().Conn()}, int(size))
+	fc.Context().SetBodyStream(&fileBody{body, reserved, fc.Context().Conn(), sendUntil(size)}, int(size))
 }
 
-// patientReader gives each piece of a file as much time to be written as other responses have as a whole.
-type patientReader struct {
-	io.Reader
-	conn net.Conn
+// slowestRead is how many bytes per second a client must read of a file.
+const slowestRead = 64 << 10
+
+func sendUntil(size int64) time.Time {
+	return time.Now().Add(writeTimeout + time.Duration(size/slowestRead)*time.Second)
 }
 
-func (r *patientReader) Read(p []byte) (int, error) {
-	if r.conn != nil {
-		_ = r.conn.SetWriteDeadline(time.Now().Add(writeTimeout)) // writing to a broken connection fails soon enough
+// fileBody gives each piece of a file as much time to be written as other responses have as a whole, and the file as much as a
+// slow client needs.
+type fileBody struct {
+	io.ReadCloser
+	reserved *loadshed.Reservation
+	conn     net.Conn
+	until    time.Time
+}
+
+func (b *fileBody) Read(p []byte) (int, error) {
+	deadline := time.Now().Add(writeTimeout)
+	if deadline.After(b.until) {
+		deadline = b.until
 	}
-	return r.Reader.Read(p)
+	if b.conn != nil {
+		_ = b.conn.SetWriteDeadline(deadline) // writing to a broken connection fails soon enough
+	}
+	return b.ReadCloser.Read(p)
+}
+
+// Close implements [io.Closer].
+func (b *fileBody) Close() error {
+	b.reserved.Release()
+	return b.ReadCloser.Close()
 }
