@@ -190,7 +190,7 @@ func (j *joined) passes(q *Queued) bool {
 		return true
 	}
 	mine := j.writes[0].insert
-	if names(q.sql, mine.table) || slices.ContainsFunc(changedBy(q.sql), func(table string) bool { return names(mine.sql, table) }) {
+	if names(q.sql, mine.table) || slices.ContainsFunc(ChangedBy(q.sql), func(table string) bool { return names(mine.sql, table) }) {
 		return false
 	}
 	j.passed = append(j.passed, q.sql)

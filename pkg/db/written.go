@@ -47,7 +47,7 @@ func (r *txRun) note(sql string, args []any) {
 	if !r.listened {
 		return
 	}
-	for _, table := range changedBy(sql) {
+	for _, table := range ChangedBy(sql) {
 		if r.changed == nil {
 			r.changed = map[changedTable]struct{}{}
 		}
@@ -70,9 +70,10 @@ func companiesOf(args []any) []tenant.ID {
 	return []tenant.ID{{}}
 }
 
-// changedBy lists the tables that a statement changes, also within a WITH. Keywords are upper case in all statements and
-// names of tables lower case, so ON CONFLICT DO UPDATE SET and FOR UPDATE OF name none.
-func changedBy(sql string) (tables []string) {
+// ChangedBy lists the tables that a statement changes, also within a WITH. Keywords are upper case in all statements and
+// names of tables lower case, so ON CONFLICT DO UPDATE SET and FOR UPDATE OF name none. tests/dialect compares it with a
+// parser on all statements.
+func ChangedBy(sql string) (tables []string) {
 	for _, verb := range [...]string{"INSERT INTO ", "UPDATE ", "DELETE FROM "} {
 		for rest := sql; ; {
 			_, after, found := strings.Cut(rest, verb)

@@ -14,7 +14,7 @@
 //   - TRADEGRID_TEST_KAFKA_BROKERS: use this cluster, as a comma-separated list, instead of a broker in the process;
 //     everything on it is deleted.
 //   - TRADEGRID_TEST_CHAOS: probability (0..1) with which each point of a transaction fails.
-//   - TRADEGRID_SQL_LOG: file to which the text of every statement is written, one JSON string per line.
+//   - TRADEGRID_SQL_LOG: file to which the text of every statement is written, one JSON object per line.
 package dbtest
 
 import (

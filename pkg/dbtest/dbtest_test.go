@@ -100,8 +100,8 @@ func TestSQLIsLogged(t *testing.T) {
 	}
 	log, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(log), `"`+sqlTake+`"`+"\n")
-	require.Contains(t, string(log), `"INSERT INTO tx_markers`, "statements of batches belong to it")
+	require.Contains(t, string(log), `{"sql":"`+sqlTake+`","changes":["counters"]}`+"\n")
+	require.Contains(t, string(log), `{"sql":"INSERT INTO tx_markers`, "statements of batches belong to it")
 }
 
 func TestBrokerHasTheTopics(t *testing.T) {

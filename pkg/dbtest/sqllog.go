@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
 // sqlLog appends each distinct statement of a process to a file shared by several processes.
@@ -81,15 +83,21 @@ func (l *sqlLog) add(sql string) {
 		return
 	}
 	l.seen[sql] = true
-	if err := appendLine(l.path, sql); err != nil {
+	if err := appendLine(l.path, logged{sql, db.ChangedBy(sql)}); err != nil {
 		l.err = fmt.Errorf("log SQL: %w", err)
 		fmt.Fprintln(os.Stderr, "dbtest:", l.err)
 	}
 }
 
-// appendLine appends one JSON string in a single write, so that lines of several processes do not interleave.
-func appendLine(path, text string) error {
-	line, err := json.Marshal(text)
+// logged is a line of the log.
+type logged struct {
+	SQL     string   `json:"sql"`
+	Changes []string `json:"changes"` // tables, as package db finds them
+}
+
+// appendLine appends one JSON value in a single write, so that lines of several processes do not interleave.
+func appendLine(path string, v logged) error {
+	line, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}

@@ -73,24 +73,25 @@ func aGood(i int32, name string) good {
 	return good{ID: record.NewID(), SortOrder: i, Product: uuid.New(), Name: name, SKU: "S", Qty: money.Units(2), Cost: 3, Amount: 6, Stock: []string{name}}
 }
 
-// writes notes the statements of queued writes, with their arguments. Those of a transaction that is rolled back, and begun
-// again because it met another one, do not count.
+// writes notes the statements of queued writes, with their arguments. Those of a transaction that begins again, because it met
+// another one, do not count.
 type writes struct {
-	mu    sync.Mutex
-	all   []pgx.TraceBatchQueryData
-	begun int // of all, up to the last transaction
+	mu        sync.Mutex
+	all       []pgx.TraceBatchQueryData
+	committed int // of all
 }
 
-func (w *writes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, q pgx.TraceQueryStartData) context.Context {
-	if q.SQL == "rollback" {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.all = w.all[:w.begun]
-	}
+func (w *writes) TraceQueryStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceQueryStartData) context.Context {
 	return ctx
 }
 
-func (w *writes) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData) {}
+func (w *writes) TraceQueryEnd(_ context.Context, _ *pgx.Conn, q pgx.TraceQueryEndData) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if q.Err == nil && q.CommandTag.String() == "COMMIT" {
+		w.committed = len(w.all)
+	}
+}
 
 func (w *writes) TraceBatchStart(ctx context.Context, _ *pgx.Conn, _ pgx.TraceBatchStartData) context.Context {
 	return ctx
@@ -100,9 +101,12 @@ func (w *writes) TraceBatchQuery(_ context.Context, _ *pgx.Conn, q pgx.TraceBatc
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if strings.HasPrefix(q.SQL, "begin isolation level") {
-		w.begun = len(w.all)
+		w.all = w.all[:w.committed]
 	}
 	w.all = append(w.all, q)
+	if q.SQL == "commit" && q.Err == nil {
+		w.committed = len(w.all)
+	}
 }
 
 func (w *writes) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
@@ -119,7 +123,7 @@ func (w *writes) rows() (inserted, deleted int) {
 			deleted += reflect.ValueOf(q.Args[2]).Len()
 		}
 	}
-	w.all, w.begun = nil, 0
+	w.all, w.committed = nil, 0
 	return inserted, deleted
 }
 

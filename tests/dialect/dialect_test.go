@@ -7,9 +7,11 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/cockroachdb-parser/pkg/sql/sem/tree"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
@@ -122,14 +124,41 @@ func TestSourceRunsOnBoth(t *testing.T) {
 	t.Logf("%d parts", parts)
 }
 
-func TestLoggedStatementsRunOnBoth(t *testing.T) {
+// Package db tells the lists of a process what it changes by the text of the statements. The parser finds the same tables.
+func TestChangedTablesAreFoundByTheText(t *testing.T) {
 	t.Parallel()
+	changes := 0
+	for _, st := range logged(t) {
+		stmt, err := Parse(st.SQL)
+		if err != nil {
+			continue // refused by another test
+		}
+		switch stmt.(type) {
+		case *tree.Explain, *tree.Prepare: // of tests
+			continue
+		}
+		parsed := changedTables(stmt)
+		changes += len(parsed)
+		require.ElementsMatch(t, parsed, slices.Compact(slices.Sorted(slices.Values(st.Changes))), "%s: %s", st.Origin, st.SQL)
+	}
+	require.Greater(t, changes, 100)
+}
+
+// logged returns the statements that the tests of the packages sent.
+func logged(t *testing.T) []Statement {
+	t.Helper()
 	path := os.Getenv("TRADEGRID_SQL_LOG")
 	if path == "" {
 		needed(t, "TRADEGRID_SQL_LOG names the file that the tests of the packages wrote")
 	}
 	stmts, err := LoggedStatements(path)
 	require.NoError(t, err)
+	return stmts
+}
+
+func TestLoggedStatementsRunOnBoth(t *testing.T) {
+	t.Parallel()
+	stmts := logged(t)
 	schema := schemaOf(t)
 	own, err := SourceStatements(root, true)
 	require.NoError(t, err)

@@ -32,17 +32,12 @@ func TestPlansUseAnIndex(t *testing.T) {
 	if address == "" {
 		needed(t, "TRADEGRID_TEST_DATABASE_URL is the address of a server where a database may be made")
 	}
-	path := os.Getenv("TRADEGRID_SQL_LOG")
-	if path == "" {
-		needed(t, "TRADEGRID_SQL_LOG names the file that the tests of the packages wrote")
-	}
-	logged, err := LoggedStatements(path)
-	require.NoError(t, err)
+	stmts := logged(t)
 	conn := migrated(t, address)
 	schema := schemaOf(t)
 	prefer(t, conn)
 	planned := 0
-	for _, st := range plannable(t, logged, schema) {
+	for _, st := range plannable(t, stmts, schema) {
 		plan, err := explain(t.Context(), conn, st.SQL)
 		if err != nil {
 			t.Errorf("%s: %v\n\t%s", st.Origin, err, bare(st.SQL))
@@ -60,7 +55,7 @@ func TestPlansUseAnIndex(t *testing.T) {
 }
 
 // plannable are the statements of the product on tables of companies.
-func plannable(t *testing.T, logged []Statement, schema Schema) (all []Statement) {
+func plannable(t *testing.T, stmts []Statement, schema Schema) (all []Statement) {
 	t.Helper()
 	own, err := SourceStatements(root, true)
 	require.NoError(t, err)
@@ -72,7 +67,7 @@ func plannable(t *testing.T, logged []Statement, schema Schema) (all []Statement
 	for _, st := range load(t, isCommon) {
 		migration[bare(st.SQL)] = true // it runs once and may read whole tables
 	}
-	for _, st := range append(sources(t), logged...) {
+	for _, st := range append(sources(t), stmts...) {
 		text := bare(st.SQL)
 		if seen[st.SQL] || migration[text] || !st.Complete || !looksLikeSQL.MatchString(st.SQL) || !onlyTablesOf(schema, text) || allowed(scansAllowed, text) {
 			continue

@@ -149,10 +149,13 @@ func TestSourceStatementsAreFound(t *testing.T) {
 func TestLogIsRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	require.NoError(t, os.WriteFile(path, []byte("\"SELECT\\n 1\"\n\"begin isolation level serializable\"\n\"SELECT\\n 1\"\n"), 0o600))
+	require.NoError(t, os.WriteFile(path, []byte(`{"sql":"DELETE FROM\n a","changes":["a"]}
+{"sql":"begin isolation level serializable"}
+{"sql":"DELETE FROM\n a","changes":["a"]}
+`), 0o600))
 	found, err := LoggedStatements(path)
 	require.NoError(t, err)
-	require.Equal(t, []Statement{{SQL: "SELECT\n 1", Origin: "SQL log line 1", Complete: true}}, found)
+	require.Equal(t, []Statement{{SQL: "DELETE FROM\n a", Origin: "SQL log line 1", Complete: true, Changes: []string{"a"}}}, found)
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	_, err = LoggedStatements(path)
 	require.ErrorContains(t, err, "empty")

@@ -23,8 +23,9 @@ import (
 // Statement is one text of SQL and where it comes from.
 type Statement struct {
 	SQL      string
-	Origin   string // file:line
-	Complete bool   // false for a part that code puts together with others
+	Origin   string   // file:line
+	Complete bool     // false for a part that code puts together with others
+	Changes  []string // tables that it changes, as the product finds them; of logged statements only
 }
 
 // skippedFolders hold no SQL of the platform, with the reason.
@@ -190,7 +191,7 @@ func (s *scan) add(expr ast.Expr, text string, complete bool) {
 	})
 }
 
-// LoggedStatements reads the file that tests write for TRADEGRID_SQL_LOG: one JSON string per line.
+// LoggedStatements reads the file that tests write for TRADEGRID_SQL_LOG: one JSON object per line.
 func LoggedStatements(path string) ([]Statement, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -202,16 +203,19 @@ func LoggedStatements(path string) ([]Statement, error) {
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
 	for n := 1; lines.Scan(); n++ {
-		var text string
-		if err := json.Unmarshal(lines.Bytes(), &text); err != nil {
+		var line struct {
+			SQL     string
+			Changes []string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("SQL log %s:%d: %w", path, n, err)
 		}
-		text = strings.TrimSpace(text)
+		text := strings.TrimSpace(line.SQL)
 		if seen[text] || isControl(text) {
 			continue
 		}
 		seen[text] = true
-		found = append(found, Statement{SQL: text, Origin: fmt.Sprintf("SQL log line %d", n), Complete: true})
+		found = append(found, Statement{SQL: text, Origin: fmt.Sprintf("SQL log line %d", n), Complete: true, Changes: line.Changes})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read SQL log: %w", err)
