@@ -2,6 +2,8 @@ package apitest
 
 import (
 	"encoding/json"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/jackc/pgx/v5"
@@ -32,4 +34,46 @@ func Events(t testing.TB, d *db.DB, company tenant.ID) []webhook.Envelope {
 		require.NoError(t, json.Unmarshal(body, &events[i]))
 	}
 	return events
+}
+
+// Event is an event that was raised.
+type Event struct {
+	Name string
+	By   string // the actor
+	Data map[string]any
+}
+
+// Raised are events in order of position.
+type Raised []Event
+
+// RaisedBy returns the events of the company, as [Events] does, decoded.
+func RaisedBy(t testing.TB, d *db.DB, company tenant.ID) Raised {
+	t.Helper()
+	all := Raised{}
+	for _, stored := range Events(t, d, company) {
+		e := Event{Name: stored.Event, By: stored.ActorID}
+		require.NoError(t, json.Unmarshal(stored.Data, &e.Data))
+		all = append(all, e)
+	}
+	return all
+}
+
+// Names returns the names of the events.
+func (r Raised) Names() []string {
+	names := make([]string, len(r))
+	for i, e := range r {
+		names[i] = e.Name
+	}
+	return names
+}
+
+// Of returns the events with one of the names. A name such as order. stands for all that begin with it.
+func (r Raised) Of(names ...string) Raised {
+	some := Raised{}
+	for _, e := range r {
+		if slices.ContainsFunc(names, func(n string) bool { return e.Name == n || (strings.HasSuffix(n, ".") && strings.HasPrefix(e.Name, n)) }) {
+			some = append(some, e)
+		}
+	}
+	return some
 }

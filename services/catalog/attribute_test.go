@@ -102,7 +102,7 @@ func TestAttributeValues(t *testing.T) {
 	require.Equal(t, want, fmt.Sprint(c.Do(t, "GET", path, nil).OK(200)["attributeValues"]))
 	require.Equal(t, want, fmt.Sprint(c.Do(t, "GET", "/catalog/products", nil).OK(200)["items"].([]any)[0].(object)["attributeValues"]))
 	raised := events(t, c)
-	require.Equal(t, want, fmt.Sprint(raised[0].data["attributeValues"]))
+	require.Equal(t, want, fmt.Sprint(raised[0].Data["attributeValues"]))
 
 	same := c.Do(t, "PATCH", path, object{"attributes": []object{
 		{"attributeId": x.many, "optionIds": []any{x.b, x.a}},
@@ -116,19 +116,19 @@ func TestAttributeValues(t *testing.T) {
 	renamed := c.Do(t, "PATCH", path, `{"price":2}`).OK(200)
 	require.Equal(t, want, fmt.Sprint(renamed["attributeValues"]), "what was not sent stays")
 	raised = events(t, c)
-	require.Equal(t, want, fmt.Sprint(raised[1].data["attributeValues"]))
-	require.Equal(t, []any{"price"}, raised[1].data["changedFields"])
+	require.Equal(t, want, fmt.Sprint(raised[1].Data["attributeValues"]))
+	require.Equal(t, []any{"price"}, raised[1].Data["changedFields"])
 
 	fewer := c.Do(t, "PATCH", path, object{"attributes": []object{{"attributeId": x.one, "optionId": x.blue}}}).OK(200)
 	require.Len(t, fewer["attributeValues"], 1)
-	require.Equal(t, []any{"attributeValues"}, events(t, c)[2].data["changedFields"])
+	require.Equal(t, []any{"attributeValues"}, events(t, c)[2].Data["changedFields"])
 	for _, option := range []uuid.UUID{x.red, x.blue} {
 		n := len(c.Do(t, "GET", "/catalog/products?attr["+x.one.String()+"]="+option.String(), nil).OK(200)["items"].([]any))
 		require.Equal(t, option == x.blue, n == 1, "the filter follows the change")
 	}
 	hidden := c.Do(t, "DELETE", path, nil).OK(200)
 	require.Len(t, hidden["attributeValues"], 1)
-	require.Len(t, events(t, c)[3].data["attributeValues"], 1)
+	require.Len(t, events(t, c)[3].Data["attributeValues"], 1)
 	require.Equal(t, []any{}, c.Do(t, "PATCH", path, `{"attributes":[]}`).OK(200)["attributeValues"])
 }
 

@@ -36,7 +36,7 @@ func TestBatchOfProducts(t *testing.T) {
 	require.Equal(t, "body.costComponents[0].amount", got[6].(object)["errors"].([]any)[0].(object)["field"])
 	one := c.Do(t, "GET", "/catalog/products/"+first["id"].(string), nil).OK(200)
 	require.Equal(t, "1st A-1", fmt.Sprint(one["name"], " ", one["sku"]), "an upsert leaves the case of a stored SKU")
-	require.ElementsMatch(t, []string{"product.created", "product.updated", "product.created", "product.created", "product.updated"}, events(t, c).names())
+	require.ElementsMatch(t, []string{"product.created", "product.updated", "product.created", "product.created", "product.updated"}, events(t, c).Names())
 
 	again := c.Do(t, "POST", "/catalog/products/batch", body, apitest.Header{"X-Idempotency-Key", key}).OK(200)["results"]
 	require.Equal(t, got, again)

@@ -136,11 +136,11 @@ func TestDeleteCategoryMovesItsContents(t *testing.T) {
 	checkTree(t, tree)
 
 	raisedNow := events(t, c)[before:]
-	require.ElementsMatch(t, []string{"category.updated", "product.updated", "category.deleted"}, raisedNow.names())
+	require.ElementsMatch(t, []string{"category.updated", "product.updated", "category.deleted"}, raisedNow.Names())
 	for _, e := range raisedNow {
-		if e.name == "product.updated" {
-			require.Equal(t, []any{"categoryId"}, e.data["changedFields"])
-			require.Equal(t, target, e.data["categoryId"])
+		if e.Name == "product.updated" {
+			require.Equal(t, []any{"categoryId"}, e.Data["changedFields"])
+			require.Equal(t, target, e.Data["categoryId"])
 		}
 	}
 	c.Do(t, "DELETE", "/catalog/categories/"+target+"?reassignTo=null", nil).OK(204)

@@ -47,11 +47,11 @@ func TestProductLife(t *testing.T) {
 	require.Equal(t, "active", c.Do(t, "PATCH", path, `{"status":"active"}`).OK(200)["status"])
 
 	events := events(t, c)
-	require.Equal(t, []string{"product.created", "product.updated", "product.updated", "product.deleted", "product.updated"}, events.names())
-	require.Equal(t, []any{"name", "brand", "minOrderQty"}, events[1].data["changedFields"])
-	require.Equal(t, []any{"status"}, events[4].data["changedFields"])
-	require.Equal(t, p, events[0].data)
-	require.Equal(t, hidden, events[3].data)
+	require.Equal(t, []string{"product.created", "product.updated", "product.updated", "product.deleted", "product.updated"}, events.Names())
+	require.Equal(t, []any{"name", "brand", "minOrderQty"}, events[1].Data["changedFields"])
+	require.Equal(t, []any{"status"}, events[4].Data["changedFields"])
+	require.Equal(t, p, events[0].Data)
+	require.Equal(t, hidden, events[3].Data)
 }
 
 func TestProductOfAnotherCompany(t *testing.T) {
@@ -108,7 +108,7 @@ func TestProductNestedShapes(t *testing.T) {
 	require.Equal(t, "kg", kilo["unit"])
 	require.Nil(t, kilo["unitId"])
 	require.Empty(t, kilo["nameI18n"])
-	require.Equal(t, []any{"nameI18n", "unit", "unitId"}, events(t, c)[2].data["changedFields"])
+	require.Equal(t, []any{"nameI18n", "unit", "unitId"}, events(t, c)[2].Data["changedFields"])
 }
 
 func listUnits(t *testing.T, c *apitest.Client) map[string]string {
@@ -146,7 +146,7 @@ func TestProductUnknownReferences(t *testing.T) {
 			require.Equal(t, want, c.Do(t, "PATCH", "/catalog/products/"+id, `{`+row.body+`}`).Fault(404, row.code)["meta"])
 		})
 	}
-	require.Equal(t, []string{"product.created"}, events(t, c).names())
+	require.Equal(t, []string{"product.created"}, events(t, c).Names())
 	c.Do(t, "GET", "/catalog/products/"+noID+"/variants", nil).Fault(404, "PRODUCT_NOT_FOUND")
 	require.JSONEq(t, `[]`, string(c.Do(t, "GET", "/catalog/products/"+id+"/variants", nil).Body))
 }
@@ -299,7 +299,7 @@ func TestProductInputFaults(t *testing.T) {
 	for _, broken := range []string{``, `{`, `[]`, `"x"`, `{"name":"a","price":1}x`} {
 		c.Do(t, "POST", "/catalog/products", broken).Fault(400, "VALIDATION_ERROR")
 	}
-	require.Equal(t, []string{"product.created"}, events(t, c).names(), "a refused body raises nothing")
+	require.Equal(t, []string{"product.created"}, events(t, c).Names(), "a refused body raises nothing")
 	require.Equal(t, 1.0, c.Do(t, "GET", "/catalog/products?status=all", nil).OK(200)["total"], "a refused body stores nothing")
 	require.Equal(t, "P-0002", c.Do(t, "POST", "/catalog/products", `{"name":"a","price":1}`).OK(201)["sku"], "a refused body takes no number")
 }

@@ -1,7 +1,6 @@
 package catalog_test
 
 import (
-	"encoding/json"
 	"os"
 	"testing"
 
@@ -30,31 +29,12 @@ func setup(t *testing.T) *apitest.Client {
 	return apitest.New(t, d, catalog.New(config(d)).Register).Company()
 }
 
-// raised is an event in the outbox.
-type raised struct {
-	name string
-	data map[string]any
-}
-
-type raisedEvents []raised
-
-func (e raisedEvents) names() []string {
-	names := make([]string, len(e))
-	for i, r := range e {
-		names[i] = r.name
-	}
-	return names
-}
-
 // events are the events of the caller's company, in the order of their positions.
-func events(t *testing.T, c *apitest.Client) raisedEvents {
+func events(t *testing.T, c *apitest.Client) apitest.Raised {
 	t.Helper()
-	stored := apitest.Events(t, dbtest.Open(t), c.Principal.Company)
-	all := make(raisedEvents, len(stored))
-	for i, e := range stored {
-		require.Equal(t, c.Principal.Actor.String(), e.ActorID)
-		all[i].name = e.Event
-		require.NoError(t, json.Unmarshal(e.Data, &all[i].data))
+	all := apitest.RaisedBy(t, dbtest.Open(t), c.Principal.Company)
+	for _, e := range all {
+		require.Equal(t, c.Principal.Actor.String(), e.By)
 	}
 	return all
 }

@@ -89,9 +89,9 @@ func TestVariants(t *testing.T) {
 
 	// A change of a variant is a change of its product.
 	raised := events(t, c)
-	require.Equal(t, []string{"product.created", "product.updated", "product.updated"}, raised.names())
-	require.Equal(t, []any{"variants"}, raised[2].data["changedFields"])
-	require.EqualValues(t, 3, raised[2].data["version"])
+	require.Equal(t, []string{"product.created", "product.updated", "product.updated"}, raised.Names())
+	require.Equal(t, []any{"variants"}, raised[2].Data["changedFields"])
+	require.EqualValues(t, 3, raised[2].Data["version"])
 	changed, err := a.patchVariant(a.by, id, first.ID, catalog.VariantInput{VariantFields: catalog.VariantFields{Price: ptr(money.Amount(1500)), Name: ptr("")}}, "price", "name")
 	require.NoError(t, err)
 	require.EqualValues(t, 1500, changed.EffectivePrice)

@@ -24,28 +24,6 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// people are the users of every company of a test.
-type people map[uuid.UUID]string
-
-func (p people) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	known := map[uuid.UUID]string{}
-	for _, id := range ids {
-		if name, ok := p[id]; ok {
-			known[id] = name
-		}
-	}
-	return known, nil
-}
-
-func (p people) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (known []uuid.UUID, err error) {
-	for _, id := range ids {
-		if _, ok := p[id]; ok {
-			known = append(known, id)
-		}
-	}
-	return known, nil
-}
-
 var (
 	anna    = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55")
 	unnamed = uuid.MustParse("0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e56")
@@ -61,7 +39,7 @@ type kit struct {
 func setup(t *testing.T) kit {
 	t.Helper()
 	d := dbtest.Open(t)
-	s := clients.New(clients.Config{DB: d, Users: people{anna: "Anna", unnamed: ""}})
+	s := clients.New(clients.Config{DB: d, Users: apitest.Users{anna: "Anna", unnamed: ""}})
 	server := apitest.New(t, d, s.Register)
 	return kit{server.Company(), d, s, server}
 }

@@ -54,7 +54,7 @@ func setupPrices(t *testing.T) *priceKit {
 		t: t, d: dbtest.Open(t), by: access.Caller{Principal: &access.Principal{Company: tenant.NewID(), Actor: uuid.New()}},
 		product: product, small: variant(), large: variant(), unknown: variant(), repair: trade.ItemRef{Kind: "service", ID: uuid.New()},
 	}
-	k.s = clients.New(clients.Config{DB: k.d, Users: people{}, Items: shelf{
+	k.s = clients.New(clients.Config{DB: k.d, Users: apitest.Users{}, Items: shelf{
 		k.product: {}, k.small: {}, k.large: {}, k.repair: {}, k.unknown: {UnknownVariant: true},
 	}})
 	k.list = k.priceList("Wholesale")

@@ -32,8 +32,8 @@ func TestCreateBare(t *testing.T) {
 	require.Equal(t, want, d)
 	require.Equal(t, d, k.read(id))
 	all := k.raised()
-	require.Equal(t, []string{"deal.created"}, names(all))
-	require.Equal(t, d, all[0].data)
+	require.Equal(t, []string{"deal.created"}, all.Names())
+	require.Equal(t, d, all[0].Data)
 }
 
 func TestCreateFull(t *testing.T) {
@@ -74,9 +74,9 @@ func TestCreateFull(t *testing.T) {
 	require.Equal(t, []any{nil, nil, "Cake", 0.0}, []any{lines[2].(object)["sku"], lines[2].(object)["unit"], lines[2].(object)["name"], lines[2].(object)["unitCost"]})
 	require.Equal(t, d, k.read(d["id"]))
 	all := k.raised()
-	require.Equal(t, []string{"deal.created", "calendar.event.created"}, names(all))
+	require.Equal(t, []string{"deal.created", "calendar.event.created"}, all.Names())
 	require.Equal(t, []any{"deal", d["id"], s.hall.String(), s.client.String(), "Deal 1: Acme", "2027-01-02T12:00:00.000Z"},
-		[]any{all[1].data["kind"], all[1].data["dealId"], all[1].data["resourceId"], all[1].data["clientId"], all[1].data["title"], all[1].data["endAt"]})
+		[]any{all[1].Data["kind"], all[1].Data["dealId"], all[1].Data["resourceId"], all[1].Data["clientId"], all[1].Data["title"], all[1].Data["endAt"]})
 	own := k.post(object{"clientId": s.client, "customerName": "Bob", "customerEmail": "b@example.com"})
 	require.Equal(t, []any{"Bob", "+49 30 1", "b@example.com"}, []any{own["customerName"], own["customerPhone"], own["customerEmail"]})
 }
@@ -148,11 +148,9 @@ func TestReferences(t *testing.T) {
 
 	// What a deal refers to may be archived or hidden later.
 	d := k.post(object{"clientId": s.client, "items": []object{{"refId": s.tea}}})
-	k.mu.Lock()
-	archived, hidden := k.clients[s.client], k.items[tea(s)]
+	archived, hidden := k.clients[s.client], k.Items[tea(s)]
 	archived.Archived, hidden.Hidden = true, true
-	k.clients[s.client], k.items[tea(s)] = archived, hidden
-	k.mu.Unlock()
+	k.clients[s.client], k.Items[tea(s)] = archived, hidden
 	require.Equal(t, 3.0, k.patch(d["id"], object{"clientId": s.client, "items": []object{{"refId": s.tea, "qty": 3}}})["lines"].([]any)[0].(object)["qty"])
 }
 
@@ -179,11 +177,11 @@ func TestUpdate(t *testing.T) {
 		}
 		require.Equal(t, value, got[field], field)
 		events := k.raised()[before:]
-		require.Equal(t, "deal.updated", events[0].name, field)
-		require.Contains(t, events[0].data["changedFields"], field)
-		require.Equal(t, got["version"], events[0].data["version"])
+		require.Equal(t, "deal.updated", events[0].Name, field)
+		require.Contains(t, events[0].Data["changedFields"], field)
+		require.Equal(t, got["version"], events[0].Data["version"])
 		if !strings.Contains("clientId addressId discountPercent budget customerName", field) {
-			require.Equal(t, []any{field}, events[0].data["changedFields"], field)
+			require.Equal(t, []any{field}, events[0].Data["changedFields"], field)
 		}
 	}
 	full := k.read(id)
@@ -213,7 +211,7 @@ func TestItemsAreReplaced(t *testing.T) {
 	require.Equal(t, []any{999.0, 100.0, 899.0, 0.0}, []any{got["subtotal"], got["discountAmount"], got["total"], got["cost"]})
 	require.Len(t, got["lines"], 1)
 	require.Equal(t, got, k.read(d["id"]))
-	require.ElementsMatch(t, []any{"subtotal", "discountAmount", "total", "cost", "lines"}, k.raised()[before].data["changedFields"])
+	require.ElementsMatch(t, []any{"subtotal", "discountAmount", "total", "cost", "lines"}, k.raised()[before].Data["changedFields"])
 	empty := k.patch(d["id"], object{"items": []object{}})
 	require.Equal(t, []any{0.0, []any{}}, []any{empty["total"], empty["lines"]})
 	require.Equal(t, empty, k.read(d["id"]))
@@ -236,7 +234,7 @@ func TestHeadcountMultipliesLinesPerGuest(t *testing.T) {
 	require.Equal(t, []any{4.5, 2.0}, effective(got))
 	require.Equal(t, []any{4.5*500 + 1000, 6.5 * 200}, []any{got["subtotal"], got["cost"]})
 	require.Equal(t, got, k.read(d["id"]))
-	require.ElementsMatch(t, []any{"headcount", "subtotal", "total", "cost", "lines"}, k.raised()[1].data["changedFields"])
+	require.ElementsMatch(t, []any{"headcount", "subtotal", "total", "cost", "lines"}, k.raised()[1].Data["changedFields"])
 	require.Equal(t, []any{1.5, 2.0}, effective(k.patch(d["id"], object{"headcount": nil})))
 }
 

@@ -291,14 +291,14 @@ func (m *model) same(rt *rapid.T, d *modelDeal, got object) {
 func (m *model) check(rt *rapid.T) {
 	got := map[any]map[string]int{}
 	for _, e := range m.raised() {
-		if !strings.HasPrefix(e.name, "deal.") {
+		if !strings.HasPrefix(e.Name, "deal.") {
 			continue // of the calendar
 		}
-		id := e.data["id"]
+		id := e.Data["id"]
 		if got[id] == nil {
 			got[id] = map[string]int{}
 		}
-		got[id][e.name]++
+		got[id][e.Name]++
 	}
 	for _, d := range m.deals {
 		m.same(rt, d, m.read(d.id))

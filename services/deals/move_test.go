@@ -79,9 +79,9 @@ func TestEveryPairOfStages(t *testing.T) {
 // checkMove checks the events and the history of the last move.
 func (k kit) checkMove(id any, start, got object, before, after any) {
 	k.t.Helper()
-	var events []raised
+	var events apitest.Raised
 	for _, e := range k.raised() {
-		if e.data["id"] == id && e.data["version"] == got["version"] {
+		if e.Data["id"] == id && e.Data["version"] == got["version"] {
 			events = append(events, e)
 		}
 	}
@@ -89,12 +89,12 @@ func (k kit) checkMove(id any, start, got object, before, after any) {
 	if (after == "won" || after == "lost") && before != after {
 		want = append(want, "deal."+after.(string))
 	}
-	require.Equal(k.t, want, names(events))
+	require.Equal(k.t, want, events.Names())
 	for _, e := range events {
-		require.Equal(k.t, []any{start["stageId"], before}, []any{e.data["previousStageId"], e.data["previousOutcome"]})
-		delete(e.data, "previousStageId")
-		delete(e.data, "previousOutcome")
-		require.Equal(k.t, got, e.data)
+		require.Equal(k.t, []any{start["stageId"], before}, []any{e.Data["previousStageId"], e.Data["previousOutcome"]})
+		delete(e.Data, "previousStageId")
+		delete(e.Data, "previousOutcome")
+		require.Equal(k.t, got, e.Data)
 	}
 	var history []object
 	k.Do(k.t, "GET", "/deals/"+id.(string)+"/history", nil).Decode(&history)
@@ -212,7 +212,7 @@ func TestParallelMoves(t *testing.T) {
 	require.Equal(t, float64(len(history)+1), got["version"])
 	moves := 0
 	for _, e := range k.raised() {
-		if e.name == "deal.stage_changed" {
+		if e.Name == "deal.stage_changed" {
 			moves++
 		}
 	}
@@ -275,8 +275,8 @@ func TestVenue(t *testing.T) {
 func (k kit) inCalendar(deal string) (last string) {
 	k.t.Helper()
 	for _, e := range k.raised() {
-		if e.data["dealId"] == deal {
-			last = e.name
+		if e.Data["dealId"] == deal {
+			last = e.Name
 		}
 	}
 	return last
@@ -344,8 +344,8 @@ func TestCalendarFollowsTheDeal(t *testing.T) {
 	k.patch(d["id"], object{"scheduledAt": nil})
 	var got [][4]any
 	for _, e := range k.raised() {
-		if e.data["kind"] == "deal" {
-			got = append(got, [4]any{e.name, e.data["title"], e.data["startAt"], e.data["endAt"]})
+		if e.Data["kind"] == "deal" {
+			got = append(got, [4]any{e.Name, e.Data["title"], e.Data["startAt"], e.Data["endAt"]})
 		}
 	}
 	start, end := "2027-01-01T10:00:00.000Z", "2027-01-01T12:00:00.000Z"

@@ -2,7 +2,6 @@ package deals_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"slices"
 	"sync"
@@ -29,56 +28,21 @@ type object = map[string]any
 
 // neighbours are the other domains as a test sets them up.
 type neighbours struct {
-	mu        sync.Mutex
-	items     map[trade.ItemRef]trade.Item
+	*apitest.Shop
 	clients   map[uuid.UUID]trade.Client
-	users     map[uuid.UUID]string
 	addresses map[uuid.UUID]string
 	assets    []uuid.UUID
-	prices    map[trade.ItemRef]money.Amount
 	venues    map[uuid.UUID]*int32 // capacity
 }
 
-func (n *neighbours) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := map[trade.ItemRef]trade.Item{}
-	for _, r := range refs {
-		if item, ok := n.items[r]; ok {
-			found[r] = item
-		}
-	}
-	return found, nil
-}
-
 func (n *neighbours) DocumentClient(_ context.Context, _ db.Querier, _ tenant.ID, id uuid.UUID, _ bool) (trade.Client, bool, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	c, ok := n.clients[id]
 	return c, ok, nil
-}
-
-func (n *neighbours) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []trade.ItemRef) (map[trade.ItemRef]money.Amount, error) {
-	return n.prices, nil
 }
 
 func (n *neighbours) AddressLabel(_ context.Context, _ db.Querier, _ tenant.ID, id uuid.UUID) (string, bool, error) {
 	label, ok := n.addresses[id]
 	return label, ok, nil
-}
-
-func (n *neighbours) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	found := map[uuid.UUID]string{}
-	for _, id := range ids {
-		if name, ok := n.users[id]; ok {
-			found[id] = name
-		}
-	}
-	return found, nil
-}
-
-func (n *neighbours) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { _, ok := n.users[id]; return !ok }), nil
 }
 
 func (n *neighbours) KnownAssets(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
@@ -158,17 +122,21 @@ func setup(t *testing.T) (kit, shop) {
 		uuid.New(), uuid.New(), uuid.New(),
 	}
 	n := &neighbours{
-		items: map[trade.ItemRef]trade.Item{
-			{Kind: "product", ID: ids.tea}:    {SKU: "TEA", Name: "Tea", Unit: "pcs", Price: 500, Cost: 200},
-			{Kind: "service", ID: ids.guide}:  {SKU: "GUIDE", Name: "Guide", Unit: "h", Price: 9000, Cost: 4000},
-			{Kind: "product", ID: ids.hidden}: {SKU: "OLD", Name: "Old", Unit: "pcs", Price: 100, Cost: 50, Hidden: true},
+		Shop: &apitest.Shop{
+			Users:     apitest.Users{ids.anna: "Anna", ids.unnamed: ""},
+			PriceList: map[trade.ItemRef]money.Amount{apitest.Product(ids.tea): 450},
+			Items: map[trade.ItemRef]trade.Item{
+				apitest.Product(ids.tea):         {SKU: "TEA", Name: "Tea", Unit: "pcs", Price: 500, Cost: 200},
+				{Kind: "service", ID: ids.guide}: {SKU: "GUIDE", Name: "Guide", Unit: "h", Price: 9000, Cost: 4000},
+				apitest.Product(ids.hidden):      {SKU: "OLD", Name: "Old", Unit: "pcs", Price: 100, Cost: 50, Hidden: true},
+			},
 		},
 		clients: map[uuid.UUID]trade.Client{
 			ids.client:   {ID: ids.client, DisplayName: "Acme", Phone: new("+49 30 1"), Email: new("office@example.com"), PriceListID: new(uuid.New())},
 			ids.archived: {ID: ids.archived, DisplayName: "Gone", Archived: true},
 		},
-		users: map[uuid.UUID]string{ids.anna: "Anna", ids.unnamed: ""}, addresses: map[uuid.UUID]string{ids.address: "Office"}, assets: []uuid.UUID{ids.asset},
-		prices: map[trade.ItemRef]money.Amount{{Kind: "product", ID: ids.tea}: 450}, venues: map[uuid.UUID]*int32{ids.hall: new(int32(50)), ids.anywhere: nil},
+		addresses: map[uuid.UUID]string{ids.address: "Office"}, assets: []uuid.UUID{ids.asset},
+		venues: map[uuid.UUID]*int32{ids.hall: new(int32(50)), ids.anywhere: nil},
 	}
 	s := deals.New(deals.Config{
 		DB: d, Access: apitest.Registry(), Catalog: n, Clients: n, Users: n, Calendar: calendar.New(), PriceLists: n, Addresses: n, Assets: n.KnownAssets, Venues: n,
@@ -264,27 +232,9 @@ func (k kit) move(id any, body object) *apitest.Response {
 	return k.Do(k.t, method, "/deals/"+id.(string)+"/stage", body)
 }
 
-type raised struct {
-	name string
-	data object
-}
-
-func (k kit) raised() (all []raised) {
+func (k kit) raised() apitest.Raised {
 	k.t.Helper()
-	for _, e := range apitest.Events(k.t, k.db, k.Principal.Company) {
-		r := raised{name: e.Event, data: object{}}
-		require.NoError(k.t, json.Unmarshal(e.Data, &r.data))
-		all = append(all, r)
-	}
-	return all
+	return apitest.RaisedBy(k.t, k.db, k.Principal.Company)
 }
 
-func names(all []raised) []string {
-	out := []string{}
-	for _, r := range all {
-		out = append(out, r.name)
-	}
-	return out
-}
-
-func tea(s shop) trade.ItemRef { return trade.ItemRef{Kind: "product", ID: s.tea} }
+func tea(s shop) trade.ItemRef { return apitest.Product(s.tea) }

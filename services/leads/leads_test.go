@@ -30,21 +30,7 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 type object = map[string]any
 
 // people are the users of every company of a test.
-type people map[uuid.UUID]string
-
-func (p people) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	known := map[uuid.UUID]string{}
-	for _, id := range ids {
-		if name, ok := p[id]; ok {
-			known[id] = name
-		}
-	}
-	return known, nil
-}
-
-func (p people) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { _, ok := p[id]; return !ok }), nil
-}
+type people struct{ apitest.Users }
 
 // DefaultBranch implements [deals.Branches].
 func (people) DefaultBranch(context.Context, db.Querier, tenant.ID) (*uuid.UUID, error) {
@@ -69,7 +55,7 @@ type kit struct {
 
 func setup(t *testing.T, edit ...func(*access.Principal)) kit {
 	t.Helper()
-	d, users := dbtest.Open(t), people{anna: "Anna", bert: "Bert", unnamed: ""}
+	d, users := dbtest.Open(t), people{apitest.Users{anna: "Anna", bert: "Bert", unnamed: ""}}
 	c := clients.New(clients.Config{DB: d, Users: users})
 	made := deals.New(deals.Config{DB: d, Access: apitest.Registry(), Catalog: catalog.New(catalog.Config{DB: d}), Clients: c, Users: users, Branches: users, Calendar: calendar.New()})
 	s := leads.New(leads.Config{DB: d, Users: users, Clients: c, Deals: made})

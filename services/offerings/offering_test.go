@@ -59,16 +59,16 @@ func TestLife(t *testing.T) {
 	events := k.events()
 	names := make([]string, len(events))
 	for i, e := range events {
-		names[i] = e.name
-		if e.name == "service.updated" {
-			require.Contains(t, e.data, "changedFields")
-			delete(e.data, "changedFields")
+		names[i] = e.Name
+		if e.Name == "service.updated" {
+			require.Contains(t, e.Data, "changedFields")
+			delete(e.Data, "changedFields")
 		}
-		require.Equal(t, []object{want, changed, cleared, hidden, restored}[i], e.data)
+		require.Equal(t, []object{want, changed, cleared, hidden, restored}[i], e.Data)
 	}
 	require.Equal(t, []string{"service.created", "service.updated", "service.updated", "service.deleted", "service.updated"}, names)
 	require.ElementsMatch(t, []any{"sku", "name", "nameI18n", "categoryId", "priceModel", "price", "durationMinutes", "totalCost", "costItems"},
-		k.events()[1].data["changedFields"])
+		k.events()[1].Data["changedFields"])
 }
 
 func TestBadInput(t *testing.T) {
@@ -281,7 +281,7 @@ func TestCategoriesOfServices(t *testing.T) {
 	require.EqualValues(t, 2, detached["version"])
 	events := k.events()[before:]
 	require.Len(t, events, 1, "only active services have an event")
-	require.Equal(t, []any{"categoryId"}, events[0].data["changedFields"])
+	require.Equal(t, []any{"categoryId"}, events[0].Data["changedFields"])
 
 	k.Do(t, "DELETE", path(active), nil).OK(200)
 	k.Do(t, "DELETE", "/catalog/categories/"+other, nil).OK(204)

@@ -1,7 +1,6 @@
 package offerings_test
 
 import (
-	"encoding/json"
 	"os"
 	"testing"
 
@@ -64,21 +63,13 @@ func (k kit) create(fields object) *apitest.Response {
 
 func path(service object) string { return "/catalog/services/" + service["id"].(string) }
 
-// raised is an event of a service.
-type raised struct {
-	name string
-	data object
-}
-
 // events are the events of services in the outbox.
-func (k kit) events() (all []raised) {
+func (k kit) events() (all apitest.Raised) {
 	k.t.Helper()
-	for _, e := range apitest.Events(k.t, dbtest.Open(k.t), k.Principal.Company) {
-		r := raised{name: e.Event}
-		require.NoError(k.t, json.Unmarshal(e.Data, &r.data))
-		if _, ok := r.data["priceModel"]; ok {
-			require.Equal(k.t, k.Principal.Actor.String(), e.ActorID)
-			all = append(all, r)
+	for _, e := range apitest.RaisedBy(k.t, dbtest.Open(k.t), k.Principal.Company) {
+		if _, ok := e.Data["priceModel"]; ok {
+			require.Equal(k.t, k.Principal.Actor.String(), e.By)
+			all = append(all, e)
 		}
 	}
 	return all

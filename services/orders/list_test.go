@@ -152,9 +152,7 @@ func TestListNamesUsersThatHaveNames(t *testing.T) {
 	t.Parallel()
 	s := open(t, nil)
 	nameless := uuid.New()
-	s.n.mu.Lock()
-	s.n.users[nameless] = ""
-	s.n.mu.Unlock()
+	s.n.Users[nameless] = ""
 	s.create("assignedToId", s.bob)
 	s.create("assignedToId", nameless)
 	s.create()

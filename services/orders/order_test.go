@@ -310,11 +310,9 @@ func TestPatchRules(t *testing.T) {
 	require.Nil(t, got["deliveryStatus"])
 	require.Equal(t, "Ann Lee", got["customerName"])
 	require.EqualValues(t, 0, s.balance(s.ann), "the payments went with the customer")
-	s.n.mu.Lock()
-	item := s.n.items[trade.ItemRef{Kind: "product", ID: s.wood}]
+	item := s.n.Items[apitest.Product(s.wood)]
 	item.Hidden = true
-	s.n.items[trade.ItemRef{Kind: "product", ID: s.wood}] = item
-	s.n.mu.Unlock()
+	s.n.Items[apitest.Product(s.wood)] = item
 	s.patch(id, map[string]any{"items": []any{map[string]any{"refId": s.wood, "qty": 4}}}).OK(200)
 	require.Equal(t, "0/4", s.stock(s.wood), "a hidden item stays in the order that has it")
 	s.move(id, "in_progress").OK(200)
@@ -456,7 +454,7 @@ func TestPricesOfTheClientsList(t *testing.T) {
 	ann := s.n.clients[s.ann]
 	ann.PriceListID = &priceList
 	s.n.clients[s.ann] = ann
-	s.n.prices = map[trade.ItemRef]money.Amount{
+	s.n.PriceList = map[trade.ItemRef]money.Amount{
 		{Kind: "product", ID: s.wood}: 900, {Kind: "product", ID: s.shirt, Variant: s.large}: 1400, {Kind: "service", ID: s.fix}: 0,
 	}
 	body := s.body("customerId", s.ann, "items", []any{
@@ -478,7 +476,7 @@ func TestPricesOfTheClientsList(t *testing.T) {
 	require.Equal(t, want, prices(o))
 	require.Equal(t, s.large.String(), line(o, 1)["variantId"])
 	require.Equal(t, 1.0, line(o, 1)["reservedQty"])
-	s.n.prices = map[trade.ItemRef]money.Amount{{Kind: "product", ID: s.wood}: 800}
+	s.n.PriceList = map[trade.ItemRef]money.Amount{{Kind: "product", ID: s.wood}: 800}
 	require.Equal(t, want, prices(s.patch(o["id"], `{"note":"x"}`).OK(200)), "an order keeps its prices")
 	require.Equal(t, []any{800.0}, prices(s.patch(o["id"], map[string]any{"items": []any{map[string]any{"refId": s.wood}}}).OK(200)))
 	require.Equal(t, []any{999.0}, prices(s.create()), "others pay the price of the catalog")

@@ -3,14 +3,12 @@ package orders_test
 import (
 	"context"
 	"fmt"
-	"maps"
 	"os"
 	"slices"
 	"sync"
 	"testing"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -27,37 +25,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// neighbours are the other domains as a test sets them up: catalog and people in memory, the balance of clients in
-// the database, because it is part of the transactions, and the warehouse as it is.
+// neighbours are the other domains as a test sets them up: the shop and clients in memory, the balance of clients in the
+// database, because it is part of the transactions, and the warehouse as it is.
 type neighbours struct {
-	mu       sync.Mutex
-	items    map[trade.ItemRef]trade.Item
-	clients  map[uuid.UUID]trade.Client
-	users    map[uuid.UUID]string
-	deals    map[uuid.UUID]bool
-	prices   map[trade.ItemRef]money.Amount
-	products map[trade.StockKey]trade.StockProduct
-	store    *warehouse.Service
-}
-
-func (n *neighbours) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := map[trade.ItemRef]trade.Item{}
-	for _, r := range refs {
-		item, ok := n.items[r]
-		if !ok && r.Variant != uuid.Nil {
-			bare := r
-			bare.Variant = uuid.Nil
-			if item, ok = n.items[bare]; ok {
-				item.UnknownVariant = true
-			}
-		}
-		if ok {
-			found[r] = item
-		}
-	}
-	return found, nil
+	*apitest.Shop
+	clients map[uuid.UUID]trade.Client
+	deals   map[uuid.UUID]bool
+	store   *warehouse.Service
 }
 
 const sqlCreateBalances = `CREATE TABLE IF NOT EXISTS test_balances (
@@ -73,9 +47,7 @@ const sqlAddBalance = `INSERT INTO test_balances (company_id, id, balance) VALUE
 ON CONFLICT (company_id, id) DO UPDATE SET balance = test_balances.balance + excluded.balance`
 
 func (n *neighbours) DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (trade.Client, bool, error) {
-	n.mu.Lock()
 	c, ok := n.clients[id]
-	n.mu.Unlock()
 	if lock && ok {
 		err := q.QueryRow(ctx, sqlLockBalance, company, id).Scan(&c.Balance)
 		if err != nil && !db.IsNoRows(err) {
@@ -89,45 +61,8 @@ func (n *neighbours) AddBalance(tx *db.Tx, company tenant.ID, id uuid.UUID, delt
 	tx.Queue(sqlAddBalance, company, id, delta)
 }
 
-func (n *neighbours) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []trade.ItemRef) (map[trade.ItemRef]money.Amount, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.prices, nil
-}
-
-func (n *neighbours) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := map[uuid.UUID]string{}
-	for _, id := range ids {
-		if name, ok := n.users[id]; ok {
-			found[id] = name
-		}
-	}
-	return found, nil
-}
-
-func (n *neighbours) KnownUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	names, err := n.UserNames(ctx, q, company, ids)
-	return slices.Collect(maps.Keys(names)), err
-}
-
 func (n *neighbours) KnownDeals(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return !n.deals[id] }), nil
-}
-
-func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := map[trade.StockKey]trade.StockProduct{}
-	for _, k := range keys {
-		if p, ok := n.products[k]; ok {
-			found[k] = p
-		}
-	}
-	return found, nil
 }
 
 func (n *neighbours) FindWarehouse(ctx context.Context, q db.Querier, company tenant.ID, id *uuid.UUID) (uuid.UUID, bool, error) {
@@ -204,10 +139,7 @@ func (s *kit) addDepot() {
 
 func newShop(t testing.TB, d *db.DB) *kit {
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-	n := &neighbours{
-		items: map[trade.ItemRef]trade.Item{}, clients: map[uuid.UUID]trade.Client{}, users: map[uuid.UUID]string{},
-		deals: map[uuid.UUID]bool{}, products: map[trade.StockKey]trade.StockProduct{},
-	}
+	n := &neighbours{Shop: apitest.NewShop(), clients: map[uuid.UUID]trade.Client{}, deals: map[uuid.UUID]bool{}}
 	n.store = warehouse.New(warehouse.Config{DB: d, Products: n})
 	s := &kit{t: t, d: d, n: n, bolt: id(), wood: id(), kit: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id(), ann: id(), gone: id(), bea: id(), bob: id(), deal: id()}
 	two := money.Units(2)
@@ -216,14 +148,14 @@ func newShop(t testing.TB, d *db.DB) *kit {
 	s.sell(s.kit, trade.Item{SKU: "K-1", Name: "Kit", Unit: "pcs", Price: 5000, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.bolt, Qty: money.Units(4)}}})
 	s.sell(s.shirt, trade.Item{SKU: "S-1", Name: "Shirt", Unit: "pcs", Price: 1200, HasStock: true, HasVariants: true})
 	s.sell(s.old, trade.Item{SKU: "O-1", Name: "Old", Unit: "pcs", Price: 1, Hidden: true})
-	n.items[trade.ItemRef{Kind: "product", ID: s.shirt, Variant: s.large}] = trade.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
-	n.items[trade.ItemRef{Kind: "service", ID: s.fix}] = trade.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
+	n.Items[apitest.Product(s.shirt, s.large)] = trade.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true}
+	n.Items[trade.ItemRef{Kind: "service", ID: s.fix}] = trade.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
 	days := int32(10)
 	phone := "+49 151 2345678"
 	n.clients[s.ann] = trade.Client{DisplayName: "Ann Lee", Phone: &phone, PaymentTermsDays: &days, CreditLimit: 10000}
 	n.clients[s.gone] = trade.Client{DisplayName: "Gone", Archived: true}
 	n.clients[s.bea] = trade.Client{DisplayName: "Bea"}
-	n.users[s.bob], n.deals[s.deal] = "Bob", true
+	n.Users[s.bob], n.deals[s.deal] = "Bob", true
 	s.s = orders.New(orders.Config{
 		DB: d, Numbers: numbering.New(numbering.Config{DB: d}), Catalog: n, Clients: n, Stock: n, Users: n, PriceLists: n, Deals: n.KnownDeals,
 	})
@@ -231,8 +163,7 @@ func newShop(t testing.TB, d *db.DB) *kit {
 }
 
 func (s *kit) sell(id uuid.UUID, item trade.Item) {
-	s.n.items[trade.ItemRef{Kind: "product", ID: id}] = item
-	s.n.products[trade.StockKey{Product: id}] = trade.StockProduct{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
+	s.n.Items[apitest.Product(id)] = item
 }
 
 func (s *kit) caller() access.Caller { return access.Caller{Principal: s.Principal} }
@@ -301,14 +232,8 @@ func (s *kit) counts() [2]int64 {
 	return c
 }
 
-const sqlSelectEvents = `SELECT event FROM outbox WHERE company_id = $1 ORDER BY created_at, id`
-
 // events are the names of what was announced.
 func (s *kit) events() []string {
 	s.t.Helper()
-	rows, err := s.d.Query(context.Background(), sqlSelectEvents, s.Principal.Company)
-	require.NoError(s.t, err)
-	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(s.t, err)
-	return names
+	return apitest.RaisedBy(s.t, s.d, s.Principal.Company).Names()
 }

@@ -20,7 +20,7 @@ import (
 func TestReceipt(t *testing.T) {
 	t.Parallel()
 	s := open(t)
-	s.n.users[s.Principal.Actor] = "Ann"
+	s.n.Users[s.Principal.Actor] = "Ann"
 	order := uuid.NewString()
 	made := s.post("supplierId", s.mill, "purchaseOrderId", order, "date", "2026-02-03T10:00:00+02:00", "note", " first ", "items", s.items(
 		object{"productId": s.nail, "qty": 2.5, "note": "rusty"}, object{"productId": s.shirt, "variantId": s.large, "qty": 2, "unitCost": 333}, object{"productId": s.nail, "qty": 1.25, "unitCost": 0},

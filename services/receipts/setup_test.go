@@ -2,11 +2,7 @@ package receipts_test
 
 import (
 	"context"
-	"encoding/json"
-	"maps"
 	"os"
-	"slices"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -17,7 +13,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/money"
-	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/services/receipts"
 	"github.com/tradegrid/tradegrid/services/suppliers"
@@ -26,63 +21,13 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// neighbours are the catalog and the users as a test sets them up.
-type neighbours struct {
-	mu    sync.Mutex
-	items map[trade.ItemRef]trade.Item
-	users map[uuid.UUID]string
-}
-
-func (n *neighbours) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := map[trade.ItemRef]trade.Item{}
-	for _, r := range refs {
-		item, ok := n.items[r]
-		if !ok && r.Variant != uuid.Nil {
-			item, ok = n.items[trade.ItemRef{Kind: r.Kind, ID: r.ID}]
-			item.UnknownVariant = true
-		}
-		if ok {
-			found[r] = item
-		}
-	}
-	return found, nil
-}
-
-func (n *neighbours) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := map[trade.StockKey]trade.StockProduct{}
-	for _, k := range keys {
-		item, ok := n.items[trade.ItemRef{Kind: trade.KindProduct, ID: k.Product, Variant: k.Variant}]
-		if !ok {
-			continue
-		}
-		p := trade.StockProduct{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock, HasVariants: item.HasVariants}
-		if k.Variant != uuid.Nil {
-			p.VariantSKU, p.VariantAttributes = new(item.SKU+"-L"), map[string]string{"Size": "L"}
-		}
-		found[k] = p
-	}
-	return found, nil
-}
-
-func (n *neighbours) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	found := maps.Clone(n.users)
-	maps.DeleteFunc(found, func(id uuid.UUID, _ string) bool { return !slices.Contains(ids, id) })
-	return found, nil
-}
-
 // kit is a company with a warehouse, a supplier and something to receive.
 type kit struct {
 	*apitest.Client
 
 	t      testing.TB
 	d      *db.DB
-	n      *neighbours
+	n      *apitest.Shop
 	server *apitest.Server
 	stock  *warehouse.Service
 	depot  uuid.UUID
@@ -103,17 +48,16 @@ func open(t testing.TB, edit ...func(*access.Principal)) *kit {
 func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	t.Helper()
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-	n := &neighbours{items: map[trade.ItemRef]trade.Item{}, users: map[uuid.UUID]string{}}
+	n := apitest.NewShop()
 	s := &kit{t: t, d: d, n: n, nail: id(), wood: id(), set: id(), advice: id(), shirt: id(), large: id(), old: id()}
 	s.stock = warehouse.New(warehouse.Config{DB: d, Products: n})
-	ref := func(id uuid.UUID) trade.ItemRef { return trade.ItemRef{Kind: trade.KindProduct, ID: id} }
-	n.items[ref(s.nail)] = trade.Item{Name: "Nail", SKU: "N-1", Unit: "pcs", Cost: 7, HasStock: true}
-	n.items[ref(s.wood)] = trade.Item{Name: "Wood", SKU: "W-1", Unit: "m", Cost: 120, HasStock: true}
-	n.items[ref(s.set)] = trade.Item{Name: "Set", SKU: "S-1", Unit: "pcs", Cost: 400, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.nail, Qty: money.Units(4)}}}
-	n.items[ref(s.advice)] = trade.Item{Name: "Advice", SKU: "A-1", Unit: "h", Cost: 10}
-	n.items[ref(s.old)] = trade.Item{Name: "Old", SKU: "O-1", Unit: "pcs", Hidden: true, HasStock: true}
-	n.items[ref(s.shirt)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 200, HasStock: true, HasVariants: true}
-	n.items[trade.ItemRef{Kind: trade.KindProduct, ID: s.shirt, Variant: s.large}] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 300, HasStock: true, HasVariants: true}
+	n.Items[apitest.Product(s.nail)] = trade.Item{Name: "Nail", SKU: "N-1", Unit: "pcs", Cost: 7, HasStock: true}
+	n.Items[apitest.Product(s.wood)] = trade.Item{Name: "Wood", SKU: "W-1", Unit: "m", Cost: 120, HasStock: true}
+	n.Items[apitest.Product(s.set)] = trade.Item{Name: "Set", SKU: "S-1", Unit: "pcs", Cost: 400, Components: []trade.Component{{Product: s.wood, Qty: 2500}, {Product: s.nail, Qty: money.Units(4)}}}
+	n.Items[apitest.Product(s.advice)] = trade.Item{Name: "Advice", SKU: "A-1", Unit: "h", Cost: 10}
+	n.Items[apitest.Product(s.old)] = trade.Item{Name: "Old", SKU: "O-1", Unit: "pcs", Hidden: true, HasStock: true}
+	n.Items[apitest.Product(s.shirt)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 200, HasStock: true, HasVariants: true}
+	n.Items[apitest.Product(s.shirt, s.large)] = trade.Item{Name: "Shirt", SKU: "T-1", Unit: "pcs", Cost: 300, HasStock: true, HasVariants: true}
 	s.server = apitest.New(t, d, s.service(d).Register, suppliers.New(suppliers.Config{DB: d, Products: nothing{}}).Register, s.stock.Register)
 	s.Client = s.server.Company(edit...)
 	s.depot = s.newDepot("Depot", true)
@@ -191,12 +135,8 @@ func (s *kit) adjust(product uuid.UUID, target int64) {
 // events are the data of the company's events with a name.
 func (s *kit) events(name string) (all []object) {
 	s.t.Helper()
-	for _, e := range apitest.Events(s.t, s.d, s.Principal.Company) {
-		if e.Event == name {
-			var data object
-			require.NoError(s.t, json.Unmarshal(e.Data, &data))
-			all = append(all, data)
-		}
+	for _, e := range apitest.RaisedBy(s.t, s.d, s.Principal.Company).Of(name) {
+		all = append(all, e.Data)
 	}
 	return all
 }

@@ -85,7 +85,7 @@ func TestSalesWhileTheShiftIsClosed(t *testing.T) {
 		require.Equal(t, float64(sold), f.Do(t, "GET", "/sales?kind=sale", nil).OK(200)["total"])
 		require.Equal(t, int64(1000-10*(sold-1)), f.points(ann))
 		require.Equal(t, text(-3*(sold-1)), f.stock(f.depot, f.nail, uuid.Nil))
-		require.Len(t, f.eventsOf("sale.completed"), sold)
+		require.Len(t, f.events().Of("sale.completed"), sold)
 		f.noGaps()
 	}
 }
@@ -117,7 +117,7 @@ func TestRefundOnceInParallel(t *testing.T) {
 	require.Equal(t, int64(100), f.points(ann))
 	require.Equal(t, "0", f.stock(f.depot, f.wood, uuid.Nil))
 	require.Equal(t, 1.0, f.readShift(shift)["refundsCount"])
-	require.Len(t, f.eventsOf("sale.refunded"), 1)
+	require.Len(t, f.events().Of("sale.refunded"), 1)
 	f.noGaps()
 }
 

@@ -60,8 +60,9 @@ func TestRefund(t *testing.T) {
 	require.Equal(t, 2.0, after["version"])
 	require.Equal(t, "0", f.stock(f.depot, f.wood, uuid.Nil))
 	require.Equal(t, int64(300), f.points(ann))
-	events := f.eventsOf("sale.completed", "sale.refunded")
-	require.Equal(t, []event{{"sale.completed", sold}, {"sale.refunded", back}}, events)
+	events := f.events().Of("sale.completed", "sale.refunded")
+	require.Equal(t, []string{"sale.completed", "sale.refunded"}, events.Names())
+	require.Equal(t, []any{sold, back}, []any{events[0].Data, events[1].Data})
 
 	v := f.readShift(shift)
 	for field, want := range map[string]any{

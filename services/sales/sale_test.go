@@ -55,16 +55,16 @@ func TestSale(t *testing.T) {
 	require.Equal(t, "-1.5", f.stock(f.depot, f.wood, uuid.Nil))
 	names := []string{}
 	for _, e := range f.events() {
-		names = append(names, e.name)
-		switch e.name {
+		names = append(names, e.Name)
+		switch e.Name {
 		case "sale.completed":
-			require.Equal(t, v, e.data)
+			require.Equal(t, v, e.Data)
 		case "stock.movement.created":
-			require.Equal(t, "sale", e.data["type"])
-			require.Equal(t, "sale", e.data["documentType"])
-			require.Equal(t, id, e.data["documentId"])
-			require.Equal(t, 1.0, e.data["documentNumber"])
-			require.Equal(t, -1.5, e.data["delta"])
+			require.Equal(t, "sale", e.Data["type"])
+			require.Equal(t, "sale", e.Data["documentType"])
+			require.Equal(t, id, e.Data["documentId"])
+			require.Equal(t, 1.0, e.Data["documentNumber"])
+			require.Equal(t, -1.5, e.Data["delta"])
 		}
 	}
 	require.ElementsMatch(t, []string{"shift.opened", "stock.movement.created", "sale.completed"}, names)
@@ -242,16 +242,16 @@ func TestStockOfASale(t *testing.T) {
 	require.Equal(t, "-2", f.stock(f.north, f.nail, uuid.Nil))
 	require.Equal(t, "-3", f.stock(f.north, f.shirt, f.large))
 	require.Equal(t, "0", f.stock(f.depot, f.wood, uuid.Nil))
-	require.Len(t, f.eventsOf("stock.movement.created"), 3, "one per product")
+	require.Len(t, f.events().Of("stock.movement.created"), 3, "one per product")
 
 	back := f.refund(v["id"]).OK(200)
 	require.Equal(t, f.north.String(), back["warehouseId"])
 	require.Equal(t, "0", f.stock(f.north, f.wood, uuid.Nil))
 	require.Equal(t, "0", f.stock(f.north, f.shirt, f.large))
-	moves := f.eventsOf("stock.movement.created")
+	moves := f.events().Of("stock.movement.created")
 	require.Len(t, moves, 6)
-	require.Equal(t, "refund", moves[5].data["type"])
-	require.Equal(t, back["id"], moves[5].data["documentId"])
+	require.Equal(t, "refund", moves[5].Data["type"])
+	require.Equal(t, back["id"], moves[5].Data["documentId"])
 }
 
 func TestSaleBeyondTheStock(t *testing.T) {
@@ -286,7 +286,7 @@ func TestSaleWithoutAWarehouse(t *testing.T) {
 func TestPriceListOfASale(t *testing.T) {
 	t.Parallel()
 	f := open(t)
-	f.n.prices = map[trade.ItemRef]money.Amount{{Kind: "product", ID: f.nail}: 7}
+	f.n.PriceList = map[trade.ItemRef]money.Amount{{Kind: "product", ID: f.nail}: 7}
 	var prices clients.PriceListRecord
 	require.NoError(t, f.d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
 		prices, err = f.clients.CreatePriceList(ctx, tx, f.caller(), clients.PriceListFields{Name: "Shops"})
@@ -353,5 +353,5 @@ func TestReplayedSale(t *testing.T) {
 	require.Equal(t, back.Body, f.Do(t, "POST", "/sales/"+id+"/refund", nil, key).Body)
 	require.Equal(t, 1.0, f.readShift(shift)["salesCount"])
 	require.Equal(t, 1.0, f.readShift(shift)["refundsCount"])
-	require.Len(t, f.eventsOf("sale.completed", "sale.refunded"), 2)
+	require.Len(t, f.events().Of("sale.completed", "sale.refunded"), 2)
 }

@@ -2,7 +2,6 @@ package sales_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -27,55 +26,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-// shop is the catalog and the company of a test, in memory and not changed after setup; clients and stock are in the database,
-// because they are part of the transactions.
+// shop is the catalog and the company of a test; clients and stock are in the database, because they are part of the
+// transactions.
 type shop struct {
-	items    map[trade.ItemRef]trade.Item
-	products map[trade.StockKey]trade.StockProduct
-	prices   map[trade.ItemRef]money.Amount
-	cashier  uuid.UUID
-	branch   uuid.UUID
-}
-
-func (n *shop) OrderItems(_ context.Context, _ db.Querier, _ tenant.ID, refs []trade.ItemRef) (map[trade.ItemRef]trade.Item, error) {
-	found := map[trade.ItemRef]trade.Item{}
-	for _, r := range refs {
-		item, ok := n.items[r]
-		if !ok && r.Variant != uuid.Nil {
-			if item, ok = n.items[trade.ItemRef{Kind: r.Kind, ID: r.ID}]; ok {
-				item.UnknownVariant = true
-			}
-		}
-		if ok {
-			found[r] = item
-		}
-	}
-	return found, nil
-}
-
-func (n *shop) StockProducts(_ context.Context, _ db.Querier, _ tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error) {
-	found := map[trade.StockKey]trade.StockProduct{}
-	for _, k := range keys {
-		if p, ok := n.products[k]; ok {
-			found[k] = p
-		}
-	}
-	return found, nil
-}
-
-func (n *shop) Prices(context.Context, db.Querier, tenant.ID, uuid.UUID, []trade.ItemRef) (map[trade.ItemRef]money.Amount, error) {
-	return n.prices, nil
-}
-
-func (n *shop) UserNames(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error) {
-	if slices.Contains(ids, n.cashier) {
-		return map[uuid.UUID]string{n.cashier: "Till 1"}, nil
-	}
-	return map[uuid.UUID]string{}, nil
-}
-
-func (n *shop) KnownUsers(context.Context, db.Querier, tenant.ID, []uuid.UUID) ([]uuid.UUID, error) {
-	return nil, nil
+	*apitest.Shop
+	branch uuid.UUID
 }
 
 func (n *shop) KnownBranches(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
@@ -114,7 +69,7 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	t.Helper()
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	f := &kit{t: t, d: d, wood: id(), kit: id(), nail: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id()}
-	f.n = &shop{items: map[trade.ItemRef]trade.Item{}, products: map[trade.StockKey]trade.StockProduct{}, branch: id()}
+	f.n = &shop{apitest.NewShop(), id()}
 	two := money.Units(2)
 	f.sell(f.wood, uuid.Nil, trade.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, MinOrderQty: &two, Options: map[uuid.UUID]trade.Modifier{f.gift: {Name: "Gift wrap", Surcharge: 150}}})
 	f.sell(f.nail, uuid.Nil, trade.Item{SKU: "N-1", Name: "Nail", Unit: "pcs", Price: 10, HasStock: true})
@@ -122,7 +77,7 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	f.sell(f.shirt, uuid.Nil, trade.Item{SKU: "S-1", Name: "Shirt", Unit: "pcs", Price: 1200, HasStock: true, HasVariants: true})
 	f.sell(f.shirt, f.large, trade.Item{SKU: "S-1-L", Name: "Shirt L", Unit: "pcs", Price: 1500, HasStock: true, HasVariants: true})
 	f.sell(f.old, uuid.Nil, trade.Item{SKU: "O-1", Name: "Old", Unit: "pcs", Price: 100, Hidden: true})
-	f.n.items[trade.ItemRef{Kind: "service", ID: f.fix}] = trade.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
+	f.n.Items[trade.ItemRef{Kind: "service", ID: f.fix}] = trade.Item{SKU: "F-1", Name: "Repair", Unit: "h", Price: 3000}
 	f.clients = clients.New(clients.Config{DB: d, Users: f.n})
 	f.store = warehouse.New(warehouse.Config{DB: d, Products: f.n, Users: f.n})
 	f.s = sales.New(sales.Config{
@@ -133,14 +88,13 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 		f.clients.Register(api)
 	})
 	f.Client = f.server.Company(edit...)
-	f.n.cashier = f.Principal.Actor
+	f.n.Users[f.Principal.Actor] = "Till 1"
 	f.addWarehouses()
 	return f
 }
 
 func (f *kit) sell(id, variant uuid.UUID, item trade.Item) {
-	f.n.items[trade.ItemRef{Kind: "product", ID: id, Variant: variant}] = item
-	f.n.products[trade.StockKey{Product: id, Variant: variant}] = trade.StockProduct{Name: item.Name, SKU: item.SKU, HasStock: item.HasStock}
+	f.n.Items[apitest.Product(id, variant)] = item
 }
 
 const sqlInsertWarehouse = `INSERT INTO warehouses (company_id, id, name, is_default, branch_id, search_text, version, ev_pos, created_at, updated_at)
@@ -246,31 +200,9 @@ func (f *kit) stock(warehouseID, product, variant uuid.UUID) string {
 	return qty.String()
 }
 
-// event is an event in the outbox.
-type event struct {
-	name string
-	data map[string]any
-}
-
-func (f *kit) events() (all []event) {
+func (f *kit) events() apitest.Raised {
 	f.t.Helper()
-	for _, e := range apitest.Events(f.t, f.d, f.Principal.Company) {
-		data := map[string]any{}
-		require.NoError(f.t, json.Unmarshal(e.Data, &data))
-		all = append(all, event{e.Event, data})
-	}
-	return all
-}
-
-// eventsOf are the events whose names start with one of the prefixes.
-func (f *kit) eventsOf(names ...string) (all []event) {
-	f.t.Helper()
-	for _, e := range f.events() {
-		if slices.Contains(names, e.name) {
-			all = append(all, e)
-		}
-	}
-	return all
+	return apitest.RaisedBy(f.t, f.d, f.Principal.Company)
 }
 
 const sqlCounts = `SELECT (SELECT count(*) FROM sales WHERE company_id = $1), (SELECT COALESCE(max(n), 0) FROM counters WHERE company_id = $1 AND kind = 'sale')`

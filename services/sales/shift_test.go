@@ -53,10 +53,12 @@ func TestLifeOfAShift(t *testing.T) {
 	require.Nil(t, uncounted["cashDifference"])
 	require.Equal(t, 3.0, f.Do(t, "POST", "/shifts/open", `{"openingCash":0}`).OK(201)["number"])
 
-	events := f.eventsOf("shift.opened", "shift.closed")
+	events := f.events().Of("shift.opened", "shift.closed")
 	require.Len(t, events, 5)
-	require.Equal(t, event{"shift.opened", v}, events[0])
-	require.Equal(t, event{"shift.closed", shut}, events[2])
+	require.Equal(t, "shift.opened", events[0].Name)
+	require.Equal(t, v, events[0].Data)
+	require.Equal(t, "shift.closed", events[2].Name)
+	require.Equal(t, shut, events[2].Data)
 
 	stranger := f.server.Company()
 	stranger.Do(t, "GET", "/shifts/"+id, nil).Fault(404, "SHIFT_NOT_FOUND")
@@ -137,7 +139,7 @@ func TestOpenOnceInParallel(t *testing.T) {
 		require.Equal(t, map[string]any{"shiftId": id}, a.Fault(409, "SHIFT_ALREADY_OPEN")["meta"])
 	}
 	require.Equal(t, 1, opened)
-	require.Len(t, f.eventsOf("shift.opened"), 1)
+	require.Len(t, f.events().Of("shift.opened"), 1)
 }
 
 // Between processes the database alone decides.
@@ -182,7 +184,7 @@ func TestCloseOnceInParallel(t *testing.T) {
 		}
 	}
 	require.Equal(t, map[int]int{200: 1, 409: n - 1}, statuses)
-	require.Len(t, f.eventsOf("shift.closed"), 1)
+	require.Len(t, f.events().Of("shift.closed"), 1)
 }
 
 func TestReplayedShift(t *testing.T) {
@@ -193,5 +195,5 @@ func TestReplayedShift(t *testing.T) {
 	again := f.Do(t, "POST", "/shifts/open", `{"openingCash":5}`, key)
 	require.Equal(t, first.Body, again.Body)
 	require.Equal(t, 201, again.Status)
-	require.Len(t, f.eventsOf("shift.opened"), 1)
+	require.Len(t, f.events().Of("shift.opened"), 1)
 }

@@ -142,21 +142,12 @@ func (k kit) move(b object, to string) *apitest.Response {
 	return k.Do(k.t, "PATCH", path(b)+"/status", object{"status": to})
 }
 
-// raised is an event of a booking or the calendar.
-type raised struct {
-	name string
-	data object
-}
-
-func (k kit) events() (all []raised) {
+// events are the events of bookings and the calendar.
+func (k kit) events() apitest.Raised {
 	k.t.Helper()
-	for _, e := range apitest.Events(k.t, dbtest.Open(k.t), k.Principal.Company) {
-		if strings.HasPrefix(e.Event, "booking.") || strings.HasPrefix(e.Event, "calendar.") {
-			require.Equal(k.t, k.Principal.Actor.String(), e.ActorID)
-			r := raised{name: e.Event}
-			require.NoError(k.t, json.Unmarshal(e.Data, &r.data))
-			all = append(all, r)
-		}
+	all := apitest.RaisedBy(k.t, dbtest.Open(k.t), k.Principal.Company).Of("booking.", "calendar.")
+	for _, e := range all {
+		require.Equal(k.t, k.Principal.Actor.String(), e.By)
 	}
 	return all
 }
@@ -167,8 +158,8 @@ func (k kit) since(n int) (names []string, data map[string]object) {
 	data = map[string]object{}
 	names = []string{}
 	for _, e := range k.events()[n:] {
-		names = append(names, e.name)
-		data[e.name] = e.data
+		names = append(names, e.Name)
+		data[e.Name] = e.Data
 	}
 	slices.Sort(names)
 	return names, data

@@ -2,7 +2,6 @@ package warehouse_test
 
 import (
 	"context"
-	"encoding/json"
 	"net/url"
 	"os"
 	"testing"
@@ -151,12 +150,8 @@ func column(all []map[string]any, field string) []any {
 // events are the data of the company's events with a name.
 func events(t testing.TB, d *db.DB, id tenant.ID, name string) (all []map[string]any) {
 	t.Helper()
-	for _, e := range apitest.Events(t, d, id) {
-		if e.Event == name {
-			var data map[string]any
-			require.NoError(t, json.Unmarshal(e.Data, &data))
-			all = append(all, data)
-		}
+	for _, e := range apitest.RaisedBy(t, d, id).Of(name) {
+		all = append(all, e.Data)
 	}
 	return all
 }
