@@ -2,7 +2,6 @@ package resource_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"testing"
@@ -79,10 +78,8 @@ func (f kit) change(by access.Caller, id uuid.UUID, mutate func(before thing, v 
 
 func (f kit) events() (names []string, data []map[string]any) {
 	f.t.Helper()
-	for _, e := range apitest.Events(f.t, f.db, f.by.Company) {
-		var d map[string]any
-		require.NoError(f.t, json.Unmarshal(e.Data, &d))
-		names, data = append(names, e.Event), append(data, d)
+	for _, e := range apitest.RaisedBy(f.t, f.db, f.by.Company) {
+		names, data = append(names, e.Name), append(data, e.Data)
 	}
 	return names, data
 }

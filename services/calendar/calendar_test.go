@@ -2,7 +2,6 @@ package calendar_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"strings"
 	"testing"
@@ -54,9 +53,8 @@ func (k *kit) sync(before, now *trade.CalendarEntry) {
 // raised returns the names of all events, and the data of the last one.
 func (k *kit) raised() (names []string, last map[string]any) {
 	k.t.Helper()
-	for _, e := range apitest.Events(k.t, k.db, k.company) {
-		names, last = append(names, strings.TrimPrefix(e.Event, "calendar.event.")), nil
-		require.NoError(k.t, json.Unmarshal(e.Data, &last))
+	for _, e := range apitest.RaisedBy(k.t, k.db, k.company) {
+		names, last = append(names, strings.TrimPrefix(e.Name, "calendar.event.")), e.Data
 	}
 	return names, last
 }

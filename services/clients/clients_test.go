@@ -61,9 +61,8 @@ func (f kit) create(t *testing.T, body map[string]any) map[string]any {
 
 func (f kit) events(t *testing.T) (names []string, last map[string]any) {
 	t.Helper()
-	for _, e := range apitest.Events(t, f.db, f.Principal.Company) {
-		names, last = append(names, e.Event), map[string]any{}
-		require.NoError(t, json.Unmarshal(e.Data, &last))
+	for _, e := range apitest.RaisedBy(t, f.db, f.Principal.Company) {
+		names, last = append(names, e.Name), e.Data
 	}
 	return names, last
 }

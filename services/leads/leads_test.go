@@ -2,7 +2,6 @@ package leads_test
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 	"slices"
@@ -89,10 +88,8 @@ func (k kit) post(body any) object {
 // raised returns the names and data of the events of the company.
 func (k kit) raised() (names []string, data []object) {
 	k.t.Helper()
-	for _, e := range apitest.Events(k.t, k.db, k.Principal.Company) {
-		d := object{}
-		require.NoError(k.t, json.Unmarshal(e.Data, &d))
-		names, data = append(names, e.Event), append(data, d)
+	for _, e := range apitest.RaisedBy(k.t, k.db, k.Principal.Company) {
+		names, data = append(names, e.Name), append(data, e.Data)
 	}
 	return names, data
 }

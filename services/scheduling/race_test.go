@@ -1,7 +1,6 @@
 package scheduling_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"testing"
@@ -125,11 +124,9 @@ func TestMovesOfOneBookingRace(t *testing.T) {
 
 func (k kit) eventNames() (names []string) {
 	k.t.Helper()
-	for _, e := range apitest.Events(k.t, dbtest.Open(k.t), k.Principal.Company) {
-		var data object
-		require.NoError(k.t, json.Unmarshal(e.Data, &data))
-		if data["customerPhone"] != nil && data["resourceName"] != nil || data["bookingId"] != nil {
-			names = append(names, e.Event)
+	for _, e := range apitest.RaisedBy(k.t, dbtest.Open(k.t), k.Principal.Company) {
+		if e.Data["customerPhone"] != nil && e.Data["resourceName"] != nil || e.Data["bookingId"] != nil {
+			names = append(names, e.Name)
 		}
 	}
 	return names
