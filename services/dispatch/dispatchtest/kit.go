@@ -67,7 +67,8 @@ func (k *Kit) Produce(records ...*kgo.Record) {
 	for len(records) > 0 {
 		var again []*kgo.Record
 		for _, r := range k.Client.ProduceSync(context.Background(), records...) {
-			if errors.Is(r.Err, kerr.UnknownTopicID) { // a real broker may still name the topic of the test before
+			// A real broker may still name the topic of the test before, and the client may just find out that one was made anew.
+			if errors.Is(r.Err, kerr.UnknownTopicID) || (r.Err != nil && r.Err.Error() == "topic purged while buffered") {
 				again = append(again, r.Record)
 				continue
 			}
