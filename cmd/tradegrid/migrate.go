@@ -41,7 +41,7 @@ func (e pendingError) Error() string {
 // Check validates the flags.
 func (c *MigrateCmd) Check() error {
 	if c.Force && !c.Contract {
-		return errors.New("--force: goes with --contract only")
+		return errors.New("--force: removes what --contract would; add --contract, or leave --force out")
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func (c *MigrateCmd) contract(ctx context.Context, d *db.DB, log *slog.Logger) (
 	if err != nil || len(steps) == 0 {
 		return 0, err
 	}
-	old, err := presence.Without(ctx, d, migrate.ContractsOf(steps))
+	old, err := presence.Earlier(ctx, d, migrate.ContractsOf(steps))
 	if err != nil {
 		return 0, err
 	}

@@ -45,7 +45,7 @@ func requireRead(t require.TestingT, stored, want []byte) {
 
 func TestReaderExpandsAsOpenDoes(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{0, 1, 5000, 100_000, 3 << 20} {
+	for _, size := range []int{0, 1, 5000, 100_000, 256 << 10, 300_000, 700_000, 1 << 20, 3 << 20} {
 		lines := []byte(strings.Repeat("abcdefghij\n", size/11+1))[:size]
 		requireRead(t, lines, lines)
 		requireRead(t, compress.Pack(lines), lines)

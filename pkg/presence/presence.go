@@ -102,9 +102,9 @@ func unannounced(ctx context.Context, q db.Querier) (all []Process, err error) {
 	return all, nil
 }
 
-// Without returns the running processes whose release does not know all of the contract migrations, because it is an earlier
+// Earlier returns the running processes whose release does not know all of the contract migrations, because it is an earlier
 // one. A release that does not announce itself shows only by the leases of its relays, dispatchers and one of its API nodes.
-func Without(ctx context.Context, q db.Querier, contracts []string) (old []Process, err error) {
+func Earlier(ctx context.Context, q db.Querier, contracts []string) (old []Process, err error) {
 	announced, err := List(ctx, q)
 	if err == nil {
 		old, err = unannounced(ctx, q)

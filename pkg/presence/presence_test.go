@@ -54,7 +54,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	require.WithinDuration(t, began, time.Time(all[0].SeenAt), time.Minute)
 
 	for contract, want := range map[string][]string{"193.contract": nil, "300.contract": {"api on web-1"}, "301.contract": {"api on web-1", "api on web-2"}} {
-		old, err := presence.Without(t.Context(), d, []string{contract})
+		old, err := presence.Earlier(t.Context(), d, []string{contract})
 		require.NoError(t, err)
 		require.Equal(t, want, nodes(old), contract)
 	}
@@ -64,7 +64,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	_, err = d.Exec(t.Context(), `UPDATE processes SET expires_at = now()`)
 	require.NoError(t, err)
 	announced(t, d) // as one that was killed, a while later
-	old, err := presence.Without(t.Context(), d, []string{"301.contract"})
+	old, err := presence.Earlier(t.Context(), d, []string{"301.contract"})
 	require.NoError(t, err)
 	require.Empty(t, old)
 	tag, err := d.Exec(t.Context(), presence.CleanupJob.SQL, time.Now().Add(time.Second))
@@ -86,7 +86,7 @@ func TestOwnersOfLeasesThatAnnounceNothing(t *testing.T) {
 	_, err := d.Exec(t.Context(), `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at)
 VALUES ($1, 'new-1', 'relay', '2.0', '{300.contract}', now(), now() + INTERVAL '1 hour')`, uuid.New())
 	require.NoError(t, err)
-	old, err := presence.Without(t.Context(), d, []string{"300.contract"})
+	old, err := presence.Earlier(t.Context(), d, []string{"300.contract"})
 	require.NoError(t, err)
 	require.Equal(t, []string{"owner of probe.disk on old-2", "relay on old-1"}, nodes(old))
 }

@@ -112,11 +112,14 @@ const messageSchema = 1
 var ErrNewer = errors.New("the delivery record is of a later release")
 
 // DecodeMessage decodes both forms. The error names the missing or malformed header or field; such a record can never be
-// delivered by this release, and unless the error is [ErrNewer] by no other. In the form of [Message.Record], the body
-// aliases the record's value.
+// delivered. [ErrNewer] is the exception: a later release can deliver it. In the form of [Message.Record], the body aliases
+// the record's value.
 func DecodeMessage(r *kgo.Record) (*Message, error) {
 	for _, h := range r.Headers {
-		if version, err := strconv.Atoi(string(h.Value)); h.Key == recordSchema && err == nil && version > messageSchema {
+		if h.Key != recordSchema {
+			continue
+		}
+		if version, err := strconv.Atoi(string(h.Value)); err == nil && version > messageSchema {
 			return nil, fmt.Errorf("%w: header %s: version %d is not supported", ErrNewer, recordSchema, version)
 		}
 	}

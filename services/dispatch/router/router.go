@@ -93,11 +93,10 @@ type Router struct {
 	dead     *deadletter.Writer
 	tracer   trace.Tracer
 	now      func() time.Time
-	patience time.Duration // how long records wait for a router of a later release
 }
 
-// newerPatience is longer than a rolling upgrade leaves partitions with routers of the release before. After a rollback it
-// is how long the last events of the later release hold up their partitions.
+// newerPatience is how long records wait for a router of a later release. It is longer than a rolling upgrade leaves partitions
+// with routers of the release before. After a rollback, the last events of the later release hold up their partitions so long.
 const newerPatience = 10 * time.Minute
 
 // New connects to the brokers; Run does the rest.
@@ -114,7 +113,6 @@ func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) 
 	return &Router{
 		cfg: cfg, db: d, registry: registry, modules: modules, subs: subs,
 		client: client, out: client, dead: deadletter.New(client), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"), now: time.Now,
-		patience: newerPatience,
 	}, nil
 }
 
@@ -174,7 +172,7 @@ func (r *Router) waitForNewer(ctx context.Context, held []*kafka.Record) {
 }
 
 // mayWait reports whether a record that only a later release can read is still left to it.
-func (r *Router) mayWait(rec *kafka.Record) bool { return r.now().Sub(rec.Timestamp) < r.patience }
+func (r *Router) mayWait(rec *kafka.Record) bool { return r.now().Sub(rec.Timestamp) < newerPatience }
 
 func samePartition(records []*kafka.Record, rec *kafka.Record) bool {
 	return slices.ContainsFunc(records, func(other *kafka.Record) bool { return other.Partition == rec.Partition })
