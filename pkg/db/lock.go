@@ -30,7 +30,7 @@ var errReadsMore = errors.New("the transaction reads more than the record that i
 // at REPEATABLE READ, can see the same.
 func (t *Tx) Lock(ctx context.Context, sql string, args ...any) pgx.Row {
 	t.run.note(sql, args)
-	if err := t.LockInProcess(ctx, keyOf(args)); err != nil {
+	if err := t.LockInProcess(ctx, "record", args...); err != nil {
 		return failedRows{err}
 	}
 	if lazy, ok := t.tx.(*lazyTx); ok && !lazy.begun() && t.run.mayLower {
@@ -51,20 +51,19 @@ func (t *Tx) ReadsMore() { t.run.mayLower = false }
 // the other, and wait without a connection. It is an optimisation only. Between processes the database alone ensures
 // correctness.
 //
+// A key is the name of what the transactions share, such as "categories", and the values that identify it.
+//
 // Call it before the first statement. After that, and for a second key, it does nothing, because a wait while others
 // wait for this transaction could be a deadlock.
-func (t *Tx) LockInProcess(ctx context.Context, key string) error {
+func (t *Tx) LockInProcess(ctx context.Context, thing string, id ...any) error {
 	lazy, ok := t.tx.(*lazyTx)
 	if !ok || lazy.begun() || t.run.unlock != nil {
 		return nil
 	}
-	unlock, err := t.run.locks.Lock(ctx, key)
+	unlock, err := t.run.locks.Lock(ctx, fmt.Sprint(thing, id))
 	if err != nil {
 		return fmt.Errorf("wait for other changes of the same record: %w", err)
 	}
 	t.run.unlock = unlock
 	return nil
 }
-
-// keyOf makes a key of the arguments that identify a record.
-func keyOf(args []any) string { return fmt.Sprint(args) }

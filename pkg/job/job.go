@@ -146,7 +146,7 @@ var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d u
 // unfinished jobs, and lets one request of a company in this process pass at a time: the others wait without a connection
 // until its transaction has ended. Call it before the first statement of the transaction; q is the database itself.
 func Admit(ctx context.Context, tx *db.Tx, q db.Querier, company tenant.ID) error {
-	if err := tx.LockInProcess(ctx, "jobs of "+company.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "jobs", company); err != nil {
 		return err
 	}
 	return checkOpen(ctx, q, company)

@@ -80,7 +80,7 @@ func (t *Table[T]) Change(
 func (t *Table[T]) Lock(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (v T, err error) {
 	if len(t.parts) == 0 {
 		v, err = t.read(tx.Lock(ctx, t.sqlLock, by.Company, id), id)
-	} else if err = tx.LockInProcess(ctx, t.entity+" "+id.String()); err == nil {
+	} else if err = tx.LockInProcess(ctx, t.entity, id); err == nil {
 		v, err = t.load(ctx, tx, t.sqlLock, by.Company, id)
 	}
 	if err != nil {

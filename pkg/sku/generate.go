@@ -15,7 +15,7 @@ import (
 // Prepare makes a transaction that will call [Next] wait for those of this process that do so, since they all change the
 // same counter. Call it before the first statement.
 func Prepare(ctx context.Context, tx *db.Tx, company tenant.ID) error {
-	return tx.LockInProcess(ctx, "sku of "+company.String())
+	return tx.LockInProcess(ctx, "sku", company)
 }
 
 const sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`

@@ -106,7 +106,7 @@ type AttributeFilter struct {
 func (s *Service) Attributes(ctx context.Context, by access.Caller, f AttributeFilter) ([]AttributeDefinition, error) {
 	var defs map[uuid.UUID]AttributeDefinition
 	var t tree
-	err := batchloader.Load(ctx, s.db, func(ctx context.Context, q db.Querier) (err error) {
+	err := batchloader.Load(ctx, s.cfg.DB, func(ctx context.Context, q db.Querier) (err error) {
 		defs, err = readAttributes(ctx, q, by.Company, nil)
 		return err
 	}, func(ctx context.Context, q db.Querier) (err error) {
@@ -136,7 +136,7 @@ func compareAttributes(a, b AttributeDefinition) int {
 
 // Attribute reads one attribute.
 func (s *Service) Attribute(ctx context.Context, by access.Caller, id uuid.UUID) (AttributeDefinition, error) {
-	return readAttribute(ctx, s.db, by.Company, id)
+	return readAttribute(ctx, s.cfg.DB, by.Company, id)
 }
 
 // CreateAttribute creates an attribute without options. A code in use is 409 ATTRIBUTE_CODE_TAKEN.
@@ -211,7 +211,7 @@ func checkUnusedAttribute(ctx context.Context, q db.Querier, company tenant.ID, 
 
 // AttributeOption reads one option.
 func (s *Service) AttributeOption(ctx context.Context, by access.Caller, attribute, id uuid.UUID) (AttributeOption, error) {
-	d, err := readAttribute(ctx, s.db, by.Company, attribute)
+	d, err := readAttribute(ctx, s.cfg.DB, by.Company, attribute)
 	if err != nil {
 		return AttributeOption{}, err
 	}

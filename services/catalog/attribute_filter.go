@@ -57,7 +57,7 @@ func (s *Service) filterByAttributes(ctx context.Context, company tenant.ID, q *
 	if err := faults.Err(); err != nil {
 		return err
 	}
-	defs, err := readAttributes(ctx, s.db, company, slices.Collect(maps.Values(ids)))
+	defs, err := readAttributes(ctx, s.cfg.DB, company, slices.Collect(maps.Values(ids)))
 	if err != nil {
 		return err
 	}

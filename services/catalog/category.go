@@ -42,7 +42,7 @@ var categories = resource.Of[Category]("categories", "CATEGORY")
 
 // Categories returns all categories of the company, parents before children, sorted by sortOrder and name.
 func (s *Service) Categories(ctx context.Context, by access.Caller) ([]Category, error) {
-	rows, err := s.db.Query(ctx, sqlSelectCategories, by.Company)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectCategories, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select categories: %w", err)
 	}
@@ -65,7 +65,7 @@ func (s *Service) Categories(ctx context.Context, by access.Caller) ([]Category,
 
 // Category reads one category.
 func (s *Service) Category(ctx context.Context, by access.Caller, id uuid.UUID) (Category, error) {
-	c, _, err := readCategory(ctx, s.db, by.Company, id)
+	c, _, err := readCategory(ctx, s.cfg.DB, by.Company, id)
 	return c, err
 }
 
@@ -127,7 +127,7 @@ func (s *Service) DeleteCategory(ctx context.Context, tx *db.Tx, by access.Calle
 }
 
 func (s *Service) checkUnused(ctx context.Context, q db.Querier, c Category, t tree) error {
-	services, err := s.services.CountActive(ctx, q, c.CompanyID, c.ID)
+	services, err := s.cfg.Services.CountActive(ctx, q, c.CompanyID, c.ID)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ const sqlLockTree = `INSERT INTO category_trees (company_id, changes) VALUES ($1
 ON CONFLICT (company_id) DO UPDATE SET changes = category_trees.changes + 1`
 
 func lockTree(ctx context.Context, tx *db.Tx, company tenant.ID) error {
-	if err := tx.LockInProcess(ctx, "categories of "+company.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "categories", company); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, sqlLockTree, company); err != nil {

@@ -10,7 +10,7 @@ import (
 
 // RegisterAdmin adds the operations on directories that operators maintain.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
 	httpapi.Create(r, "/catalog/attributes", "createAttribute", "Create an attribute", s.CreateAttribute)
 	httpapi.Get(r, "/catalog/attributes/{id}", "getAttribute", "Read an attribute with its options", s.Attribute)
@@ -33,7 +33,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
 	httpapi.Read(r, "/catalog/categories", "listCategories", "List categories", s.Categories)
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)

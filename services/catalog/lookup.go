@@ -106,7 +106,7 @@ func (s *Service) references(l *lookup, before, p Product, sent ProductInput) re
 			refs.Add("PRODUCT", fmt.Sprintf("modifierGroups[%d].options[%d].productId", i, j), nil, o.ProductID, products.Known)
 		}
 	}
-	refs.Add("SUPPLIER", "defaultSupplierId", before.DefaultSupplierID, p.DefaultSupplierID, s.suppliers)
+	refs.Add("SUPPLIER", "defaultSupplierId", before.DefaultSupplierID, p.DefaultSupplierID, s.cfg.Suppliers)
 	return refs
 }
 

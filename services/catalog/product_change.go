@@ -145,5 +145,5 @@ func (s *Service) emptyCategory(ctx context.Context, tx *db.Tx, by access.Caller
 		return err
 	}
 	tx.Queue(sqlDetachHidden, by.Company, category, tx.Now().UnixMicro(), jsontype.At(tx.Now()))
-	return s.services.EmptyCategory(ctx, tx, by, category, to)
+	return s.cfg.Services.EmptyCategory(ctx, tx, by, category, to)
 }

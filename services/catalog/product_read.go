@@ -22,7 +22,7 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if err != nil {
 		return nil, err
 	}
-	page, err := productItems.Fetch(ctx, s.db, q)
+	page, err := productItems.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}
@@ -40,7 +40,7 @@ func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter)
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
-	if err := FilterCategory(ctx, s.db, q, company, f.CategoryID); err != nil {
+	if err := FilterCategory(ctx, s.cfg.DB, q, company, f.CategoryID); err != nil {
 		return nil, err
 	}
 	return q, s.filterByAttributes(ctx, company, q, f.Attr)
@@ -48,7 +48,7 @@ func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter)
 
 // Product reads one product, hidden or not.
 func (s *Service) Product(ctx context.Context, by access.Caller, id uuid.UUID, with Extras) (Product, error) {
-	p, err := products.Get(ctx, s.db, by.Company, id)
+	p, err := products.Get(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return p, err
 	}
@@ -86,11 +86,11 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, all []Product
 	}
 	if len(stocked) > 0 {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			totals, err = s.stock(ctx, q, company, stocked)
+			totals, err = s.cfg.Stock(ctx, q, company, stocked)
 			return err
 		})
 	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
+	if err := batchloader.Load(ctx, s.cfg.DB, reads...); err != nil {
 		return err
 	}
 	for i := range all {

@@ -150,7 +150,7 @@ func (s *Service) RepriceProducts(ctx context.Context, tx *db.Tx, by access.Call
 	if in.Filter.Brand != "" {
 		o.Brand = &in.Filter.Brand
 	}
-	if err := job.Admit(ctx, tx, s.db, by.Company); err != nil {
+	if err := job.Admit(ctx, tx, s.cfg.DB, by.Company); err != nil {
 		return job.Record{}, err
 	}
 	// Outside of the transaction: reading many products in it would make it conflict with changes of any of them.
@@ -177,7 +177,7 @@ func (s *Service) selectCategories(ctx context.Context, company tenant.ID, filte
 	var t tree
 	var refs reference.Set
 	refs.Add("CATEGORY", "filter.categoryId", nil, id, categories.Known)
-	err := batchloader.Load(ctx, s.db, append(refs.Reads(company), func(ctx context.Context, q db.Querier) (err error) {
+	err := batchloader.Load(ctx, s.cfg.DB, append(refs.Reads(company), func(ctx context.Context, q db.Querier) (err error) {
 		t, err = readTree(ctx, q, company)
 		return err
 	})...)
@@ -214,7 +214,7 @@ func (s *Service) countToReprice(ctx context.Context, company tenant.ID, o repri
 	var low, high money.Amount
 	b := &pgx.Batch{}
 	b.Queue(sqlCountToReprice, o.args(company)...).QueryRow(func(row pgx.Row) error { return row.Scan(&n, &low, &high) })
-	if err := s.db.ReadWithin(ctx, repriceCountLimit, b); errors.Is(err, db.ErrTooLong) {
+	if err := s.cfg.DB.ReadWithin(ctx, repriceCountLimit, b); errors.Is(err, db.ErrTooLong) {
 		return 0, errRepriceTooLong
 	} else if err != nil {
 		return 0, fmt.Errorf("count products to reprice: %w", err)
@@ -241,7 +241,7 @@ func (s *Service) repriceStep(ctx context.Context, t job.Task) (job.Store, error
 	if err := errors.Join(t.Input(&o), t.State(&at)); err != nil {
 		return nil, err
 	}
-	rows, err := s.db.Query(ctx, sqlSelectToReprice, o.args(t.Company, at.After, repriceStep)...)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectToReprice, o.args(t.Company, at.After, repriceStep)...)
 	if err != nil {
 		return nil, fmt.Errorf("select products to reprice: %w", err)
 	}

@@ -38,15 +38,7 @@ type Config struct {
 }
 
 // Service manages the catalogs of all companies.
-type Service struct {
-	db           *db.DB
-	stock        StockTotals
-	variantStock VariantTotals
-	suppliers    reference.Known
-	services     Services
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service {
-	return &Service{db: cfg.DB, stock: cfg.Stock, variantStock: cfg.VariantStock, suppliers: cfg.Suppliers, services: cfg.Services}
-}
+func New(cfg Config) *Service { return &Service{cfg: cfg} }

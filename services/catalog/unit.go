@@ -79,7 +79,7 @@ const sqlSelectUnits = `SELECT id, company_id, code, name, name_i18n, short_name
 
 // Units returns the built-in units, followed by those of the company sorted by code.
 func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
-	rows, err := s.db.Query(ctx, sqlSelectUnits, by.Company)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectUnits, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select units: %w", err)
 	}
@@ -92,7 +92,7 @@ func (s *Service) Units(ctx context.Context, by access.Caller) ([]Unit, error) {
 
 // Unit reads a unit of the company.
 func (s *Service) Unit(ctx context.Context, by access.Caller, id uuid.UUID) (UnitRecord, error) {
-	return units.Get(ctx, s.db, by.Company, id)
+	return units.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // CreateUnit creates a unit of the company. A code in use is 409 UNIT_CODE_TAKEN.

@@ -81,7 +81,7 @@ func readVariants(ctx context.Context, q db.Querier, company tenant.ID, product 
 func (s *Service) ProductVariants(ctx context.Context, by access.Caller, product uuid.UUID, with Extras) ([]ProductVariant, error) {
 	var p Product
 	var all []ProductVariant
-	err := batchloader.Load(ctx, s.db, func(ctx context.Context, q db.Querier) (err error) {
+	err := batchloader.Load(ctx, s.cfg.DB, func(ctx context.Context, q db.Querier) (err error) {
 		p, err = products.Get(ctx, q, by.Company, product)
 		return err
 	}, func(ctx context.Context, q db.Querier) (err error) {
@@ -91,16 +91,16 @@ func (s *Service) ProductVariants(ctx context.Context, by access.Caller, product
 	if err != nil {
 		return nil, err
 	}
-	return all, s.completeVariants(ctx, s.db, p, all, with)
+	return all, s.completeVariants(ctx, s.cfg.DB, p, all, with)
 }
 
 // ProductVariant reads one variant of a product.
 func (s *Service) ProductVariant(ctx context.Context, by access.Caller, product, id uuid.UUID) (ProductVariant, error) {
-	p, err := products.Get(ctx, s.db, by.Company, product)
+	p, err := products.Get(ctx, s.cfg.DB, by.Company, product)
 	if err != nil {
 		return ProductVariant{}, err
 	}
-	v, err := variants.Get(ctx, s.db, by.Company, id)
+	v, err := variants.Get(ctx, s.cfg.DB, by.Company, id)
 	if err == nil && v.ProductID != product {
 		err = apierr.NotFound("PRODUCT_VARIANT", id.String())
 	}
@@ -108,7 +108,7 @@ func (s *Service) ProductVariant(ctx context.Context, by access.Caller, product,
 		return v, err
 	}
 	one := []ProductVariant{v}
-	err = s.completeVariants(ctx, s.db, p, one, Extras{})
+	err = s.completeVariants(ctx, s.cfg.DB, p, one, Extras{})
 	return one[0], err
 }
 
@@ -130,7 +130,7 @@ func (s *Service) completeVariants(ctx context.Context, q db.Querier, p Product,
 	stocked := with.stock() && p.HasStock
 	if stocked {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			totals, err = s.variantStock(ctx, q, p.CompanyID, p.ID)
+			totals, err = s.cfg.VariantStock(ctx, q, p.CompanyID, p.ID)
 			return err
 		})
 	}

@@ -45,12 +45,12 @@ var (
 
 // Addresses returns a page of the addresses of a client.
 func (s *Service) Addresses(ctx context.Context, by access.Caller, client uuid.UUID, f AddressFilter) (*list.Page[Address], error) {
-	return pageOf(ctx, s.db, addressItems, by.Company, client, f)
+	return pageOf(ctx, s.cfg.DB, addressItems, by.Company, client, f)
 }
 
 // Address reads one address of a client.
 func (s *Service) Address(ctx context.Context, by access.Caller, client, id uuid.UUID) (Address, error) {
-	return addresses.get(ctx, s.db, by.Company, client, id)
+	return addresses.get(ctx, s.cfg.DB, by.Company, client, id)
 }
 
 // CreateAddress adds an address to a client. A default address replaces the one before.

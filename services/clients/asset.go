@@ -42,12 +42,12 @@ var KnownAssets = assets.Known
 
 // Assets returns a page of the assets of a client.
 func (s *Service) Assets(ctx context.Context, by access.Caller, client uuid.UUID, f AssetFilter) (*list.Page[Asset], error) {
-	return pageOf(ctx, s.db, assetItems, by.Company, client, f)
+	return pageOf(ctx, s.cfg.DB, assetItems, by.Company, client, f)
 }
 
 // Asset reads one asset of a client.
 func (s *Service) Asset(ctx context.Context, by access.Caller, client, id uuid.UUID) (Asset, error) {
-	return assets.get(ctx, s.db, by.Company, client, id)
+	return assets.get(ctx, s.cfg.DB, by.Company, client, id)
 }
 
 // CreateAsset adds an asset to a client.

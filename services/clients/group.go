@@ -62,7 +62,7 @@ const sqlSelectGroups = `SELECT id, name, price_list_id FROM client_groups WHERE
 
 // Groups returns the client groups of the company, sorted by name.
 func (s *Service) Groups(ctx context.Context, by access.Caller) ([]Group, error) {
-	rows, err := s.db.Query(ctx, sqlSelectGroups, by.Company)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectGroups, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select client groups: %w", err)
 	}
@@ -73,7 +73,7 @@ const sqlSelectPriceLists = `SELECT id, name FROM price_lists WHERE company_id =
 
 // PriceLists returns the price lists of the company, sorted by name.
 func (s *Service) PriceLists(ctx context.Context, by access.Caller) ([]PriceList, error) {
-	rows, err := s.db.Query(ctx, sqlSelectPriceLists, by.Company)
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectPriceLists, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select price lists: %w", err)
 	}
@@ -90,7 +90,7 @@ func (s *Service) CreateGroup(ctx context.Context, tx *db.Tx, by access.Caller, 
 
 // Group reads one group.
 func (s *Service) Group(ctx context.Context, by access.Caller, id uuid.UUID) (GroupRecord, error) {
-	return groups.Get(ctx, s.db, by.Company, id)
+	return groups.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // UpdateGroup changes a group. An unknown price list is 404.
@@ -123,7 +123,7 @@ func (s *Service) CreatePriceList(ctx context.Context, tx *db.Tx, by access.Call
 
 // PriceList reads one price list.
 func (s *Service) PriceList(ctx context.Context, by access.Caller, id uuid.UUID) (PriceListRecord, error) {
-	return priceLists.Get(ctx, s.db, by.Company, id)
+	return priceLists.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // UpdatePriceList changes a price list.

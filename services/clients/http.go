@@ -4,7 +4,7 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
 // RegisterAdmin adds the operations on directories that operators maintain.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups)
 	httpapi.Create(r, "/clients/groups", "createClientGroup", "Create a client group", s.CreateGroup)
 	httpapi.Get(r, "/clients/groups/{id}", "getClientGroup", "Read a client group", s.Group)
@@ -22,7 +22,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 
 // Register adds the operations on clients.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/clients", "listClients", "List clients", s.List)
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create)
 	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 100 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update})

@@ -56,7 +56,7 @@ var (
 
 // Interactions returns a page of the interactions with a client.
 func (s *Service) Interactions(ctx context.Context, by access.Caller, client uuid.UUID, f InteractionFilter) (*list.Page[Interaction], error) {
-	return pageOf(ctx, s.db, interactionItems, by.Company, client, f)
+	return pageOf(ctx, s.cfg.DB, interactionItems, by.Company, client, f)
 }
 
 // CreateInteraction records an interaction with a client.

@@ -35,7 +35,7 @@ var pointsItems = list.Of[PointsEntry, PointsFilter]("client_points", list.Spec{
 
 // Points returns a page of the client's ledger of points.
 func (s *Service) Points(ctx context.Context, by access.Caller, client uuid.UUID, f PointsFilter) (*list.Page[PointsEntry], error) {
-	return pageOf(ctx, s.db, pointsItems, by.Company, client, f)
+	return pageOf(ctx, s.cfg.DB, pointsItems, by.Company, client, f)
 }
 
 // The client is locked by its UPDATE, so the balances of its entries follow each other.

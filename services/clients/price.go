@@ -97,7 +97,7 @@ func (s *Service) Prices(ctx context.Context, q db.Querier, company tenant.ID, p
 
 // ListPrices returns a page of the prices of a price list.
 func (s *Service) ListPrices(ctx context.Context, by access.Caller, priceList uuid.UUID, f PriceFilter) (*list.Page[ListPrice], error) {
-	if _, err := priceLists.Get(ctx, s.db, by.Company, priceList); err != nil {
+	if _, err := priceLists.Get(ctx, s.cfg.DB, by.Company, priceList); err != nil {
 		return nil, err
 	}
 	q, err := priceItems.Query(by.Company, f)
@@ -105,7 +105,7 @@ func (s *Service) ListPrices(ctx context.Context, by access.Caller, priceList uu
 		return nil, err
 	}
 	q.Where("price_list_id = ?", priceList)
-	return priceItems.Fetch(ctx, s.db, q)
+	return priceItems.Fetch(ctx, s.cfg.DB, q)
 }
 
 const sqlSelectPriceID = `SELECT id FROM price_list_prices
@@ -134,7 +134,7 @@ func (s *Service) SetPrice(ctx context.Context, tx *db.Tx, by access.Caller, pri
 // checkPriced checks the item of a price.
 func (s *Service) checkPriced(ctx context.Context, q db.Querier, company tenant.ID, in PriceFields) error {
 	r := in.ref()
-	items, err := s.items.OrderItems(ctx, q, company, []trade.ItemRef{r})
+	items, err := s.cfg.Items.OrderItems(ctx, q, company, []trade.ItemRef{r})
 	if err != nil {
 		return err
 	}

@@ -12,14 +12,14 @@ import (
 
 // nameAssigned fills in the names of the assigned users.
 func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []ListItem) error {
-	names := reference.Names(s.users.UserNames)
-	return names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName })(ctx, s.db)
+	names := reference.Names(s.cfg.Users.UserNames)
+	return names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName })(ctx, s.cfg.DB)
 }
 
 // checkReferences returns an error if a referenced record does not exist in the company.
 func (s *Service) checkReferences(ctx context.Context, q db.Querier, company tenant.ID, before, c Card) error {
 	var refs reference.Set
-	refs.Add("USER", "assignedToId", before.AssignedToID, c.AssignedToID, s.users.KnownUsers)
+	refs.Add("USER", "assignedToId", before.AssignedToID, c.AssignedToID, s.cfg.Users.KnownUsers)
 	refs.Add("CLIENT_GROUP", "groupId", before.GroupID, c.GroupID, groups.Known)
 	refs.Add("PRICE_LIST", "priceListId", before.PriceListID, c.PriceListID, priceLists.Known)
 	return refs.Check(ctx, q, company)

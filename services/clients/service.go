@@ -32,18 +32,14 @@ type Config struct {
 }
 
 // Service manages the clients of all companies.
-type Service struct {
-	db    *db.DB
-	users Users
-	items Items
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB, users: cfg.Users, items: cfg.Items} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	page, err := items.Page(ctx, s.db, by.Company, f)
+	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +48,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 
 // Get reads one client.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Client, error) {
-	return table.Get(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // Create creates a client. An unknown assignedToId, groupId or priceListId is 404.

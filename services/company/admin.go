@@ -14,13 +14,13 @@ import (
 
 // RegisterAdmin adds the operations on companies, branches, users and tokens.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
-	all := platform.On(api, s.db)
+	all := platform.On(api, s.cfg.DB)
 	httpapi.List(all, "/companies", "listCompanies", "List companies", s.Companies)
 	httpapi.Create(all, "/companies", "createCompany", "Create a company with its default branch and warehouse", s.createCompany)
 	httpapi.Read(all, "/plans", "listPlans", "List plans", listPlans)
 	httpapi.Read(all, "/access", "getAccess", "List scopes and components", s.accessInfo)
 
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "", "getCompany", "Read a company", s.Own)
 	httpapi.Change(r, "PATCH ", "updateCompany", "Update a company", s.httpConfigure)
 	httpapi.Change(r, "/archive", "archiveCompany", "Archive a company", s.httpArchive)
@@ -46,9 +46,9 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 
 	httpapi.OneOf[Input](api, "plan", planNames())
 	httpapi.OneOf[Settings](api, "plan", planNames())
-	httpapi.OneOf[Input](api, "components", s.access.Components())
-	httpapi.OneOf[Switch](api, "component", s.access.Components())
-	httpapi.OneOf[TokenInput](api, "scopes", s.access.Scopes())
+	httpapi.OneOf[Input](api, "components", s.cfg.Access.Components())
+	httpapi.OneOf[Switch](api, "component", s.cfg.Access.Components())
+	httpapi.OneOf[TokenInput](api, "scopes", s.cfg.Access.Scopes())
 }
 
 // showsSecret marks an operation whose stored response is encrypted.
@@ -106,7 +106,7 @@ type AccessInfo struct {
 }
 
 func (s *Service) accessInfo(context.Context, access.Caller) (AccessInfo, error) {
-	return AccessInfo{s.access.Scopes(), s.access.Components(), s.access.AlwaysOn()}, nil
+	return AccessInfo{s.cfg.Access.Scopes(), s.cfg.Access.Components(), s.cfg.Access.AlwaysOn()}, nil
 }
 
 type userQuery struct {

@@ -48,7 +48,7 @@ func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr
 	if !ok {
 		return nil, errTokenInvalid
 	}
-	now := s.db.Now()
+	now := s.cfg.DB.Now()
 	k, fresh := s.cache.get(hash, now)
 	if !fresh {
 		if k == nil && !lookUp {
@@ -100,7 +100,7 @@ func (s *Service) load(ctx context.Context, hash tokenHash) (*known, error) {
 	result := s.cache.flight.DoChan(key, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), loadTimeout)
 		defer cancel()
-		now := s.db.Now()
+		now := s.cfg.DB.Now()
 		k, err := s.selectKnown(ctx, hash, now)
 		if err != nil {
 			return nil, err

@@ -21,7 +21,7 @@ WHERE s.hash = $1`
 
 // selectKnown reads the token, company and plan of a secret; nil for an unknown or revoked one.
 func (s *Service) selectKnown(ctx context.Context, hash tokenHash, now time.Time) (*known, error) {
-	k, err := one(ctx, s.db, scanKnown, sqlSelectKnown, hash[:])
+	k, err := one(ctx, s.cfg.DB, scanKnown, sqlSelectKnown, hash[:])
 	switch {
 	case errors.Is(err, pgx.ErrNoRows):
 		return nil, nil
@@ -29,7 +29,7 @@ func (s *Service) selectKnown(ctx context.Context, hash tokenHash, now time.Time
 		return nil, err
 	}
 	k.loadedAt = now
-	k.Components = s.access.With(k.Components...)
+	k.Components = s.cfg.Access.With(k.Components...)
 	k.Expired = k.ExpiresAt != nil && !now.Before(*k.ExpiresAt)
 	return k, nil
 }

@@ -111,7 +111,7 @@ func TestAuthenticateRefuses(t *testing.T) {
 func TestRevocationElsewhereIsSeenWithin30Seconds(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
-	other := newService(s.db)
+	other := newService(s.cfg.DB)
 	c := create(t, s, NewCompany{})
 	issued := issue(t, s, c.ID, NewToken{})
 	require.NoError(t, enter(t, other, issued.Text))
@@ -128,7 +128,7 @@ func TestInvalidationsArriveByKafka(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
 	clock.at = time.Now() // the broker stamps records with the real time
-	node := newService(s.db)
+	node := newService(s.cfg.DB)
 	c := create(t, s, NewCompany{})
 	issued, archived := issue(t, s, c.ID, NewToken{}), create(t, s, NewCompany{})
 	inArchived := issue(t, s, archived.ID, NewToken{})
@@ -143,7 +143,7 @@ func TestInvalidationsArriveByKafka(t *testing.T) {
 	require.NoError(t, err)
 	_, err = s.Archive(t.Context(), archived.ID)
 	require.NoError(t, err)
-	publish(t, cfg, append(facts(t, s.db, c.ID), facts(t, s.db, archived.ID)...))
+	publish(t, cfg, append(facts(t, s.cfg.DB, c.ID), facts(t, s.cfg.DB, archived.ID)...))
 	require.Eventually(t, func() bool { return enter(t, node, issued.Text) != nil }, time.Minute, 5*time.Millisecond)
 	requireFault(t, enter(t, node, issued.Text), 401, "AUTH_API_TOKEN_INVALID")
 	require.Eventually(t, func() bool { return enter(t, node, inArchived.Text) != nil }, time.Minute, 5*time.Millisecond)
@@ -269,7 +269,7 @@ func TestUnknownTokensCostOneLookUp(t *testing.T) {
 func TestIssueEndsThatATokenIsUnknown(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
-	other := office{newService(s.db).Service}
+	other := office{newService(s.cfg.DB).Service}
 	c := create(t, s, NewCompany{})
 	first := issue(t, s, c.ID, NewToken{})
 	for name, make := range map[string]func(context.Context, *db.Tx) (Issued, error){
@@ -290,7 +290,7 @@ func TestIssueEndsThatATokenIsUnknown(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, enter(t, s, issued.Text), name)
 		requireFault(t, enter(t, other, issued.Text), 401, "AUTH_API_TOKEN_INVALID")
-		list := facts(t, s.db, c.ID)
+		list := facts(t, s.cfg.DB, c.ID)
 		other.invalidate(t.Context(), list[len(list)-1].Payload)
 		require.NoError(t, enter(t, other, issued.Text), name)
 	}
@@ -326,7 +326,7 @@ func TestManyRequestsShareOneLookUp(t *testing.T) {
 func TestLastUsedIsWrittenOnceAMinute(t *testing.T) {
 	t.Parallel()
 	s, clock := setup(t)
-	other := newService(s.db)
+	other := newService(s.cfg.DB)
 	c := create(t, s, NewCompany{})
 	issued := issue(t, s, c.ID, NewToken{})
 	lastUsed := func() time.Time {

@@ -74,7 +74,7 @@ func (f BranchFields) check() error {
 
 // Branch reads a branch.
 func (s *Service) Branch(ctx context.Context, by access.Caller, id uuid.UUID) (Branch, error) {
-	return branches.Get(ctx, s.db, by.Company, id)
+	return branches.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // UpdateBranch renames, opens or closes a branch. The default branch stays open.
@@ -97,5 +97,5 @@ var sqlSelectBranches = "SELECT " + record.PlanOf[Branch]().SelectList("") + " F
 
 // Branches lists the branches of the company, the default first, then by name.
 func (s *Service) Branches(ctx context.Context, by access.Caller) ([]Branch, error) {
-	return all[Branch](ctx, s.db, sqlSelectBranches, by.Company)
+	return all[Branch](ctx, s.cfg.DB, sqlSelectBranches, by.Company)
 }

@@ -72,10 +72,10 @@ func TestCreateCompany(t *testing.T) {
 	require.Equal(t, "Main", branches[0].Name)
 	_, err = s.CreateBranch(t.Context(), c.ID, "Annex")
 	require.NoError(t, err)
-	first, err := s.DefaultBranch(t.Context(), s.db, c.ID)
+	first, err := s.DefaultBranch(t.Context(), s.cfg.DB, c.ID)
 	require.NoError(t, err)
 	require.Equal(t, &branches[0].ID, first)
-	none, err := s.DefaultBranch(t.Context(), s.db, tenant.NewID())
+	none, err := s.DefaultBranch(t.Context(), s.cfg.DB, tenant.NewID())
 	require.NoError(t, err)
 	require.Nil(t, none)
 	require.Equal(t, []string{"Main in Main"}, warehouses(t, s, c.ID))
@@ -91,7 +91,7 @@ WHERE w.company_id = $1 AND w.is_default AND b.is_default`
 // warehouses are the default warehouses of a company with their default branches.
 func warehouses(t *testing.T, s office, id tenant.ID) []string {
 	t.Helper()
-	rows, err := s.db.Query(t.Context(), sqlDefaultWarehouses, id)
+	rows, err := s.cfg.DB.Query(t.Context(), sqlDefaultWarehouses, id)
 	require.NoError(t, err)
 	names, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
@@ -129,7 +129,7 @@ func TestArchiveTwiceChangesOnce(t *testing.T) {
 	require.Nil(t, back.ArchivedAt)
 	require.EqualValues(t, 3, back.Version)
 
-	list := facts(t, s.db, c.ID)
+	list := facts(t, s.cfg.DB, c.ID)
 	require.Len(t, list, 2)
 	for i, f := range list {
 		require.Equal(t, topics.AuthInvalidations, f.Topic)
@@ -193,7 +193,7 @@ func TestComponents(t *testing.T) {
 	read, err := s.Get(t.Context(), c.ID)
 	require.NoError(t, err)
 	require.Equal(t, off, read)
-	require.Len(t, facts(t, s.db, c.ID), 2)
+	require.Len(t, facts(t, s.cfg.DB, c.ID), 2)
 }
 
 func TestComponentsOfSeveralCompanies(t *testing.T) {
@@ -309,7 +309,7 @@ func TestUsersRaiseEvents(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 3, blocked.Version)
 
-	list := facts(t, s.db, c.ID)
+	list := facts(t, s.cfg.DB, c.ID)
 	require.Len(t, list, 3)
 	for i, want := range []struct{ event, status, actor string }{
 		{"user.invited", UserInvited, by.String()}, {"user.activated", UserActive, "system"}, {"user.blocked", UserBlocked, by.String()},

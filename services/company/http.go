@@ -13,10 +13,10 @@ import (
 
 // Register adds the operations about the caller's own company.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "/branches", "listBranches", "List branches", s.branchEntries)
 	httpapi.Read(r, "/users", "listUsers", "List users", s.userEntries)
-	httpapi.Read(self.On(api, s.db), "/token", "getToken", "Read the token of the caller", tokenInfo)
+	httpapi.Read(self.On(api, s.cfg.DB), "/token", "getToken", "Read the token of the caller", tokenInfo)
 }
 
 // BranchEntry is a branch as integrations see it: an id for branchId.

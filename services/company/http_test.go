@@ -16,7 +16,7 @@ import (
 )
 
 func newAPI(s office) *httpapi.API {
-	api := httpapi.New(httpapi.Config{DB: s.db, Auth: s.Service, Limiter: ratelimit.New(ratelimit.Config{})})
+	api := httpapi.New(httpapi.Config{DB: s.cfg.DB, Auth: s.Service, Limiter: ratelimit.New(ratelimit.Config{})})
 	s.Register(api)
 	return api
 }

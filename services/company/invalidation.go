@@ -15,9 +15,9 @@ import (
 // all of them, outside any consumer group. It starts a little in the past, so that no change between the first look-ups and
 // the start is missed.
 func (s *Service) ConsumeInvalidations(ctx context.Context, cfg kafka.Config) error {
-	start := s.db.Now().Add(-2 * knownFor)
+	start := s.cfg.DB.Now().Add(-2 * knownFor)
 	from := kgo.NewOffset().AfterMilli(start.UnixMilli())
-	cfg.Log = s.log
+	cfg.Log = s.cfg.Log
 	if err := kafka.TailFrom(ctx, cfg, from, nil, func(r *kgo.Record) { s.invalidate(ctx, r.Value) }, topics.AuthInvalidations); err != nil {
 		return fmt.Errorf("consume invalidations: %w", err)
 	}
@@ -27,7 +27,7 @@ func (s *Service) ConsumeInvalidations(ctx context.Context, cfg kafka.Config) er
 func (s *Service) invalidate(ctx context.Context, value []byte) {
 	var m invalidation
 	if err := json.Unmarshal(value, &m); err != nil || m.CompanyID.IsZero() {
-		s.log.ErrorContext(ctx, "invalidation decode failed, all cached tokens dropped", "error", err)
+		s.cfg.Log.ErrorContext(ctx, "invalidation decode failed, all cached tokens dropped", "error", err)
 		s.cache.dropAll()
 		return
 	}

@@ -39,14 +39,9 @@ type Config struct {
 
 // Service manages companies, users and tokens. It is safe for concurrent use.
 type Service struct {
-	db         *db.DB
-	warehouses Warehouses
-	pipelines  func(tx *db.Tx, company tenant.ID)
-	access     *access.Registry
-	log        *slog.Logger
-	cell       string
-	cache      *cache
-	used       *usage
+	cfg   Config
+	cache *cache
+	used  *usage
 }
 
 // New returns a service. A process that authenticates callers also runs [Service.Run] and [Service.ConsumeInvalidations].
@@ -61,16 +56,13 @@ func New(cfg Config) *Service {
 		cfg.CacheSize = 50_000
 	}
 	cfg.Cell = cmp.Or(cfg.Cell, "c1")
-	return &Service{
-		db: cfg.DB, warehouses: cfg.Warehouses, pipelines: cfg.Pipelines, access: cfg.Access, log: cfg.Log, cell: cfg.Cell,
-		cache: newCache(cfg.CacheSize), used: newUsage(),
-	}
+	return &Service{cfg: cfg, cache: newCache(cfg.CacheSize), used: newUsage()}
 }
 
 // Create creates a company with its components, its default branch and the default warehouse in that branch. All faults of
 // the input are reported at once.
 func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company, error) {
-	c, err := in.company(s.access, s.cell, tx.Now())
+	c, err := in.company(s.cfg.Access, s.cfg.Cell, tx.Now())
 	if err != nil {
 		return Company{}, err
 	}
@@ -80,45 +72,45 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, in NewCompany) (Company
 	if err != nil {
 		return Company{}, err
 	}
-	s.warehouses.CreateDefault(tx, c.ID, b.ID, b.Name)
-	if s.pipelines != nil {
-		s.pipelines(tx, c.ID)
+	s.cfg.Warehouses.CreateDefault(tx, c.ID, b.ID, b.Name)
+	if s.cfg.Pipelines != nil {
+		s.cfg.Pipelines(tx, c.ID)
 	}
 	return c, nil
 }
 
 // Get returns a company with its components.
 func (s *Service) Get(ctx context.Context, id tenant.ID) (Company, error) {
-	return s.get(ctx, s.db, id)
+	return s.get(ctx, s.cfg.DB, id)
 }
 
 func (s *Service) get(ctx context.Context, q db.Querier, id tenant.ID) (Company, error) {
 	c, err := getCompany(ctx, q, id)
-	c.Components = s.access.With(c.Components...)
+	c.Components = s.cfg.Access.With(c.Components...)
 	return c, err
 }
 
 // ComponentsOf returns the components of companies. Companies that do not exist are omitted.
 func (s *Service) ComponentsOf(ctx context.Context, ids []tenant.ID) (map[tenant.ID]access.Components, error) {
-	enabled, err := db.Map[tenant.ID, []string](ctx, s.db, sqlSelectComponents, ids)
+	enabled, err := db.Map[tenant.ID, []string](ctx, s.cfg.DB, sqlSelectComponents, ids)
 	if err != nil {
 		return nil, fmt.Errorf("select components of companies: %w", err)
 	}
 	all := make(map[tenant.ID]access.Components, len(enabled))
 	for id, aliases := range enabled {
-		all[id] = s.access.With(aliases...)
+		all[id] = s.cfg.Access.With(aliases...)
 	}
 	return all, nil
 }
 
 // IDs returns the next ids of companies after one, in order, for work on all companies.
 func (s *Service) IDs(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
-	return selectIDs(ctx, s.db, after)
+	return selectIDs(ctx, s.cfg.DB, after)
 }
 
 // Companies returns a page of companies.
 func (s *Service) Companies(ctx context.Context, by access.Caller, f Filter) (*list.Page[Company], error) {
-	page, err := items.Page(ctx, s.db, by.Company, f)
+	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
 	if err != nil {
 		return nil, err
 	}
@@ -126,12 +118,12 @@ func (s *Service) Companies(ctx context.Context, by access.Caller, f Filter) (*l
 	for i, c := range page.Items {
 		ids[i] = c.ID
 	}
-	enabled, err := selectEnabled(ctx, s.db, ids)
+	enabled, err := selectEnabled(ctx, s.cfg.DB, ids)
 	if err != nil {
 		return nil, err
 	}
 	for i := range page.Items {
-		page.Items[i].Components = s.access.With(enabled[page.Items[i].ID]...)
+		page.Items[i].Components = s.cfg.Access.With(enabled[page.Items[i].ID]...)
 	}
 	return page, nil
 }
@@ -181,9 +173,9 @@ type Switch struct {
 // SetComponent enables or disables a component of a company. Components that are always on cannot be disabled.
 func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller, in Switch) (Company, error) {
 	var faults apierr.Fields
-	if err := s.access.CheckComponent(in.Component); err != nil {
+	if err := s.cfg.Access.CheckComponent(in.Component); err != nil {
 		faults.Add("component", apierr.Enum, "%s", err.Error())
-	} else if s.access.AlwaysOn().Has(in.Component) && !in.On {
+	} else if s.cfg.Access.AlwaysOn().Has(in.Component) && !in.On {
 		faults.Add("component", apierr.Conflict, "%s is part of every company and cannot be disabled", in.Component)
 	}
 	if err := faults.Err(); err != nil {
@@ -197,7 +189,7 @@ func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller,
 	if in.On {
 		enabled = append(enabled, in.Component)
 	}
-	c.Components = s.access.With(enabled...)
+	c.Components = s.cfg.Access.With(enabled...)
 	upsertComponents(tx, c, []string{in.Component}, in.On)
 	return c, s.store(ctx, tx, &c)
 }

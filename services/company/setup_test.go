@@ -38,7 +38,7 @@ func setup(t *testing.T) (office, *clock) {
 }
 
 func run[T any](ctx context.Context, o office, change func(context.Context, *db.Tx) (T, error)) (v T, err error) {
-	err = o.db.RunTx(ctx, "test", func(ctx context.Context, tx *db.Tx) (err error) {
+	err = o.cfg.DB.RunTx(ctx, "test", func(ctx context.Context, tx *db.Tx) (err error) {
 		v, err = change(ctx, tx)
 		return err
 	})

@@ -129,7 +129,7 @@ func (in *NewToken) checkRate(faults *apierr.Fields) {
 
 // IssueToken creates a token and its technical user. Only this result holds the text of the token.
 func (s *Service) IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in NewToken) (Issued, error) {
-	if err := in.check(s.access); err != nil {
+	if err := in.check(s.cfg.Access); err != nil {
 		return Issued{}, err
 	}
 	c, err := getCompany(ctx, tx, by.Company)
@@ -172,12 +172,12 @@ func (in *NewToken) token(c Company, actor uuid.UUID, by access.Caller, now time
 
 // Tokens returns the tokens of the company, newest first; revoked ones on request.
 func (s *Service) Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]Token, error) {
-	return many(ctx, s.db, scanToken, sqlSelectTokens, by.Company, withRevoked)
+	return many(ctx, s.cfg.DB, scanToken, sqlSelectTokens, by.Company, withRevoked)
 }
 
 // Token returns a token.
 func (s *Service) Token(ctx context.Context, by access.Caller, id uuid.UUID) (Token, error) {
-	return getToken(ctx, s.db, by.Company, id)
+	return getToken(ctx, s.cfg.DB, by.Company, id)
 }
 
 // RevokeToken revokes a token with all its secrets, at once. It is idempotent.

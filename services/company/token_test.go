@@ -165,7 +165,7 @@ func TestRotateKeepsTheOldSecretForTheOverlap(t *testing.T) {
 	_, err = s.RotateToken(t.Context(), c.ID, first.ID, 0)
 	requireFault(t, err, 409, "TOKEN_REVOKED")
 	var left int
-	require.NoError(t, s.db.QueryRow(t.Context(), `SELECT count(*) FROM token_secrets WHERE company_id = $1`, c.ID).Scan(&left))
+	require.NoError(t, s.cfg.DB.QueryRow(t.Context(), `SELECT count(*) FROM token_secrets WHERE company_id = $1`, c.ID).Scan(&left))
 	require.Zero(t, left)
 }
 

@@ -94,7 +94,7 @@ func (s *Service) flushUsage(ctx context.Context) {
 			return
 		}
 		if err := s.writeUsage(ctx, companies, tokens, at, stale); err != nil {
-			s.log.WarnContext(ctx, "last use of tokens not stored", "error", err, "tokens", len(tokens))
+			s.cfg.Log.WarnContext(ctx, "last use of tokens not stored", "error", err, "tokens", len(tokens))
 		}
 		companies, tokens, at, stale = nil, nil, nil, nil
 	}
@@ -109,7 +109,7 @@ func (s *Service) flushUsage(ctx context.Context) {
 }
 
 func (s *Service) writeUsage(ctx context.Context, companies, tokens []uuid.UUID, at, stale []time.Time) error {
-	err := s.db.RunTx(ctx, "company.token.used", func(_ context.Context, tx *db.Tx) error {
+	err := s.cfg.DB.RunTx(ctx, "company.token.used", func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlUpdateUsed, companies, tokens, at, stale)
 		return nil
 	}, db.ReadCommitted(), db.Repeatable())

@@ -81,7 +81,7 @@ func (s *Service) InviteUser(ctx context.Context, tx *db.Tx, by access.Caller, i
 
 // User returns a user.
 func (s *Service) User(ctx context.Context, by access.Caller, id uuid.UUID) (User, error) {
-	return users.Get(ctx, s.db, by.Company, id)
+	return users.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // ActivateUser activates an invited or blocked user and raises user.activated.
@@ -110,7 +110,7 @@ WHERE company_id = $1 AND (NOT is_technical OR $2) ORDER BY name ASC NULLS LAST,
 
 // Users returns the users of the company by name; technical ones on request.
 func (s *Service) Users(ctx context.Context, by access.Caller, withTechnical bool) ([]User, error) {
-	return all[User](ctx, s.db, sqlSelectUsers, by.Company, withTechnical)
+	return all[User](ctx, s.cfg.DB, sqlSelectUsers, by.Company, withTechnical)
 }
 
 const sqlSelectUserNames = `SELECT id, COALESCE(name, '') FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`

@@ -4,5 +4,5 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
 // RegisterAdmin adds the operations on the record of changes.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
-	httpapi.List(group.On(api, s.db), "/audit", "listAdminChanges", "List the changes by operators", s.Changes)
+	httpapi.List(group.On(api, s.cfg.DB), "/audit", "listAdminChanges", "List the changes by operators", s.Changes)
 }

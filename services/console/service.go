@@ -30,16 +30,10 @@ type Config struct {
 }
 
 // Service lets operators in. It is safe for concurrent use.
-type Service struct {
-	db        *db.DB
-	operators *secret.Operators
-	access    *access.Registry
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service {
-	return &Service{db: cfg.DB, operators: cfg.Operators, access: cfg.Access}
-}
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 var errToken = apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "the token is missing or is not that of an operator; send one as Authorization: Bearer <token>")
 
@@ -47,10 +41,10 @@ var errToken = apierr.New(http.StatusUnauthorized, "AUTH_API_TOKEN_INVALID", "th
 // operators change is a change by the platform itself. A valid token is accepted whatever else came from its address:
 // looking it up costs no query, and operators often share one address with whoever guesses.
 func (s *Service) Authenticate(_ context.Context, bearer string, _ netip.Addr, _ bool) (*access.Principal, error) {
-	if s.operators == nil {
+	if s.cfg.Operators == nil {
 		return nil, errToken
 	}
-	operator, ok := s.operators.Find(bearer)
+	operator, ok := s.cfg.Operators.Find(bearer)
 	if !ok {
 		return nil, errToken
 	}
@@ -60,7 +54,7 @@ func (s *Service) Authenticate(_ context.Context, bearer string, _ netip.Addr, _
 	}
 	hash := sha256.Sum256([]byte(operator.Name))
 	return &access.Principal{
-		TokenID: uuid.UUID(hash[:16]), TokenName: operator.Name, Scopes: scopes, Components: s.access.Components(), PlanAPI: true,
+		TokenID: uuid.UUID(hash[:16]), TokenName: operator.Name, Scopes: scopes, Components: s.cfg.Access.Components(), PlanAPI: true,
 		Rate: access.Rate{Unlimited: true},
 	}, nil
 }
@@ -73,5 +67,5 @@ func (s *Service) Record(tx *db.Tx, c httpapi.AdminChange) error {
 
 // Changes returns a page of the changes that operators made.
 func (s *Service) Changes(ctx context.Context, by access.Caller, f Filter) (*list.Page[Change], error) {
-	return items.Page(ctx, s.db, by.Company, f)
+	return items.Page(ctx, s.cfg.DB, by.Company, f)
 }

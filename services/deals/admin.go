@@ -17,7 +17,7 @@ import (
 // Between processes the isolation of the transactions does.
 func lockTypes(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	tx.ReadsMore()
-	return tx.LockInProcess(ctx, "deal types "+company.String())
+	return tx.LockInProcess(ctx, "deal types", company)
 }
 
 // CreateType creates a type with its stages.
@@ -185,7 +185,7 @@ func (s *Service) UpdateLeadSource(ctx context.Context, tx *db.Tx, by access.Cal
 
 // AllTypes returns the types of all components, with their stages.
 func (s *Service) AllTypes(ctx context.Context, by access.Caller, d Directory) ([]Type, error) {
-	all, err := selectTypes(ctx, s.db, by.Company, d.IncludeInactive)
+	all, err := selectTypes(ctx, s.cfg.DB, by.Company, d.IncludeInactive)
 	if all == nil {
 		all = []Type{}
 	}
@@ -194,30 +194,30 @@ func (s *Service) AllTypes(ctx context.Context, by access.Caller, d Directory) (
 
 // Type reads one type with all its stages.
 func (s *Service) Type(ctx context.Context, by access.Caller, id uuid.UUID) (Type, error) {
-	t, err := types.Get(ctx, s.db, by.Company, id)
+	t, err := types.Get(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return t, err
 	}
-	t.Stages, err = selectStages(ctx, s.db, by.Company, id)
+	t.Stages, err = selectStages(ctx, s.cfg.DB, by.Company, id)
 	return t, err
 }
 
 // Stage reads one stage.
 func (s *Service) Stage(ctx context.Context, by access.Caller, id uuid.UUID) (Stage, error) {
-	return stages.Get(ctx, s.db, by.Company, id)
+	return stages.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // Stages returns the stages of all types.
 func (s *Service) Stages(ctx context.Context, by access.Caller) ([]Stage, error) {
-	return readAll[Stage](ctx, s.db, sqlSelectStages, by.Company)
+	return readAll[Stage](ctx, s.cfg.DB, sqlSelectStages, by.Company)
 }
 
 // LostReason reads one lost reason.
 func (s *Service) LostReason(ctx context.Context, by access.Caller, id uuid.UUID) (LostReason, error) {
-	return lostReasons.Get(ctx, s.db, by.Company, id)
+	return lostReasons.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // LeadSource reads one source.
 func (s *Service) LeadSource(ctx context.Context, by access.Caller, id uuid.UUID) (LeadSource, error) {
-	return leadSources.Get(ctx, s.db, by.Company, id)
+	return leadSources.Get(ctx, s.cfg.DB, by.Company, id)
 }

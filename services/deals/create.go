@@ -23,7 +23,7 @@ const counterKind = "deal"
 // LockNumbers makes transactions of this process that create deals of the company run one after the other: they would abort
 // each other at the counter of the numbers. It is the first call of the transaction.
 func (s *Service) LockNumbers(ctx context.Context, tx *db.Tx, company tenant.ID) error {
-	return tx.LockInProcess(ctx, "deal numbers "+company.String())
+	return tx.LockInProcess(ctx, "deal numbers", company)
 }
 
 // Create creates a deal in the initial stage of its type, with the next number.

@@ -61,17 +61,17 @@ func directorySQL[T any](from string) string {
 
 // LostReasons returns the reasons for which deals are lost.
 func (s *Service) LostReasons(ctx context.Context, by access.Caller, d Directory) ([]LostReason, error) {
-	return readAll[LostReason](ctx, s.db, sqlSelectLostReasons, by.Company, d.IncludeInactive)
+	return readAll[LostReason](ctx, s.cfg.DB, sqlSelectLostReasons, by.Company, d.IncludeInactive)
 }
 
 // LeadSources returns the sources of leads and deals.
 func (s *Service) LeadSources(ctx context.Context, by access.Caller, d Directory) ([]LeadSource, error) {
-	return readAll[LeadSource](ctx, s.db, sqlSelectLeadSources, by.Company, d.IncludeInactive)
+	return readAll[LeadSource](ctx, s.cfg.DB, sqlSelectLeadSources, by.Company, d.IncludeInactive)
 }
 
 // Types returns the deal types whose component is enabled, with their stages.
 func (s *Service) Types(ctx context.Context, by access.Caller, d Directory) ([]Type, error) {
-	all, err := selectTypes(ctx, s.db, by.Company, d.IncludeInactive)
+	all, err := selectTypes(ctx, s.cfg.DB, by.Company, d.IncludeInactive)
 	if err != nil {
 		return nil, err
 	}

@@ -4,7 +4,7 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
 // Register adds the operations on deals.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/deals", "listDeals", "List deals", s.List)
 	httpapi.Create(r, "/deals", "createDeal", "Create a deal", s.Create)
 	// Fixed paths come before {id}, which would match them.
@@ -20,7 +20,7 @@ func (s *Service) Register(api *httpapi.API) {
 
 // RegisterAdmin adds the operations on the directories of deals that operators maintain.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.ReadWith(r, "/deals/types", "listDealTypes", "List deal types with their stages", s.AllTypes)
 	httpapi.Create(r, "/deals/types", "createDealType", "Create a deal type with its stages", s.CreateType)
 	httpapi.Get(r, "/deals/types/{id}", "getDealType", "Read a deal type with its stages", s.Type)

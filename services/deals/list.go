@@ -54,10 +54,10 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 		return nil, err
 	}
 	if f.Overdue {
-		now := s.db.Now()
+		now := s.cfg.DB.Now()
 		q.WhereFound("overdue", "outcome IS NULL AND (next_action_at < ? OR due_at < ?)", now, now)
 	}
-	page, err := items.Fetch(ctx, s.db, q)
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil || len(page.Items) == 0 {
 		return page, err
 	}
@@ -68,7 +68,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 func (s *Service) complete(ctx context.Context, company tenant.ID, items []ListItem) error {
 	var all []Type
 	assigned := func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName }
-	err := batchloader.Load(ctx, s.db, func(ctx context.Context, q db.Querier) (err error) {
+	err := batchloader.Load(ctx, s.cfg.DB, func(ctx context.Context, q db.Querier) (err error) {
 		all, err = selectTypes(ctx, q, company, true)
 		return err
 	}, reference.Names(s.cfg.Users.UserNames).Fill(company, len(items), assigned))

@@ -150,7 +150,7 @@ func (s *Service) History(ctx context.Context, by access.Caller, id uuid.UUID) (
 		moves, err = pgx.AppendRows(moves, rows, pgx.RowToStructByPos[StageMove])
 		return err
 	})
-	err := s.db.SendBatch(ctx, b).Close()
+	err := s.cfg.DB.SendBatch(ctx, b).Close()
 	if db.IsNoRows(err) {
 		return nil, apierr.NotFound("DEAL", id.String())
 	}

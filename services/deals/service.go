@@ -53,7 +53,6 @@ type Config struct {
 // Service manages the deals of all companies.
 type Service struct {
 	cfg     Config
-	db      *db.DB
 	sources document.Sources
 }
 
@@ -65,7 +64,7 @@ func New(cfg Config) *Service {
 	if cfg.Venues == nil {
 		cfg.Venues = noVenues{}
 	}
-	return &Service{cfg: cfg, db: cfg.DB, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
+	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
 }
 
 // noVenues are the venues of a platform without scheduling.
@@ -84,5 +83,5 @@ var Known = table.Known
 
 // Get reads one deal with its lines.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Deal, error) {
-	return table.Get(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }

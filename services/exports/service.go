@@ -55,12 +55,12 @@ type Config struct{ DB *db.DB }
 
 // Service exports lists of all companies.
 type Service struct {
-	db    *db.DB
+	cfg   Config
 	lists func() map[string]*httpapi.ListSource // see [Service.Register]
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // order is what a job of this package is given.
 type order struct {
@@ -80,7 +80,7 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 	if err != nil {
 		return job.Record{}, err
 	}
-	if err := job.Admit(ctx, tx, s.db, by.Company); err != nil {
+	if err := job.Admit(ctx, tx, s.cfg.DB, by.Company); err != nil {
 		return job.Record{}, err
 	}
 	page, err := source.First(ctx, by, params)

@@ -22,19 +22,16 @@ type Config struct {
 }
 
 // Service shows the jobs of all companies.
-type Service struct {
-	db   *db.DB
-	root string
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB, root: cfg.Root} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // Get reads a job.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (job.Record, error) {
-	f, err := job.Get(ctx, s.db, by, id)
+	f, err := job.Get(ctx, s.cfg.DB, by, id)
 	if err == nil && s.available(f) {
-		url := s.root + "/jobs/" + id.String() + "/result"
+		url := s.cfg.Root + "/jobs/" + id.String() + "/result"
 		f.ResultURL = &url
 	}
 	return f.Record, err
@@ -42,7 +39,7 @@ func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (job.
 
 // available reports whether a job has a result that is still kept.
 func (s *Service) available(f job.Found) bool {
-	return f.Media != "" && s.db.Now().Before(f.ExpiresAt.Std())
+	return f.Media != "" && s.cfg.DB.Now().Before(f.ExpiresAt.Std())
 }
 
 // extensions are the file extensions of results.
@@ -50,7 +47,7 @@ var extensions = map[string]string{"application/x-ndjson": "ndjson", "text/csv; 
 
 // Result hands out the result of a job.
 func (s *Service) Result(ctx context.Context, by access.Caller, id uuid.UUID) (httpapi.File, error) {
-	f, err := job.Get(ctx, s.db, by, id)
+	f, err := job.Get(ctx, s.cfg.DB, by, id)
 	switch {
 	case err != nil:
 		return httpapi.File{}, err
@@ -62,6 +59,6 @@ func (s *Service) Result(ctx context.Context, by access.Caller, id uuid.UUID) (h
 	name := f.Type + "-" + id.String() + "." + extensions[f.Media]
 	// The file is sent after the request has returned.
 	return httpapi.File{
-		Media: f.Media, Size: f.Bytes, Name: strings.TrimSuffix(name, "."), Memory: job.ResultMemory, Body: job.Result(context.WithoutCancel(ctx), s.db, f),
+		Media: f.Media, Size: f.Bytes, Name: strings.TrimSuffix(name, "."), Memory: job.ResultMemory, Body: job.Result(context.WithoutCancel(ctx), s.cfg.DB, f),
 	}, nil
 }

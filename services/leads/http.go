@@ -9,10 +9,10 @@ import (
 
 // Register adds the operations on leads.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/leads", "listLeads", "List leads", s.List)
 	// The unique external id alone protects a creation, so it needs no common snapshot.
-	httpapi.Create(group.On(api, s.db, db.ReadCommitted()), "/leads", "createLead", "Create a lead", s.Create)
+	httpapi.Create(group.On(api, s.cfg.DB, db.ReadCommitted()), "/leads", "createLead", "Create a lead", s.Create)
 	httpapi.Get(r, "/leads/{id}", "getLead", "Read a lead", s.Get)
 	httpapi.Update(r, "/leads/{id}", "updateLead", "Update a lead", s.Update)
 	httpapi.CommandWith(r, "PATCH /leads/{id}/status", "setLeadStatus", "Set the status of a lead", s.SetStatus)

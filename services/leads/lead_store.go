@@ -17,7 +17,7 @@ var (
 // findExternal reads the lead with an external id. Requests with the same one wait for each other in this process, so that
 // they need not try again.
 func findExternal(ctx context.Context, tx *db.Tx, company tenant.ID, source, external string) (l Lead, found bool, err error) {
-	if err := tx.LockInProcess(ctx, fmt.Sprintf("lead %s %q %q", company, source, external)); err != nil {
+	if err := tx.LockInProcess(ctx, "lead", company, source, external); err != nil {
 		return l, false, err
 	}
 	err = tx.QueryRow(ctx, sqlFindExternal, company, source, external).Scan(plan.Targets(&l)...)

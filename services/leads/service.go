@@ -51,13 +51,10 @@ type Config struct {
 }
 
 // Service manages the leads of all companies.
-type Service struct {
-	cfg Config
-	db  *db.DB
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of leads. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[Lead], error) {
@@ -72,7 +69,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	default:
 		q.Where("assigned_to_id = ?::UUID", f.AssignedToID)
 	}
-	page, err := items.Fetch(ctx, s.db, q)
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}
@@ -80,16 +77,16 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	for i := range page.Items {
 		leads[i] = &page.Items[i]
 	}
-	return page, s.fillNames(ctx, s.db, by.Company, leads...)
+	return page, s.fillNames(ctx, s.cfg.DB, by.Company, leads...)
 }
 
 // Get reads one lead.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Lead, error) {
-	l, err := table.Get(ctx, s.db, by.Company, id)
+	l, err := table.Get(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return l, err
 	}
-	return l, s.fillNames(ctx, s.db, by.Company, &l)
+	return l, s.fillNames(ctx, s.cfg.DB, by.Company, &l)
 }
 
 // Create creates a lead. If there is one with the source and external id, it returns that one and changes nothing.

@@ -35,7 +35,7 @@ type Config struct {
 type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of services.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {

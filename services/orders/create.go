@@ -45,7 +45,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeA
 
 // nameDuplicate adds to the error the order that has the external id, if it was stored after the check.
 func (s *Service) nameDuplicate(ctx context.Context, company tenant.ID, d Details, taken error) error {
-	duplicate, err := selectExternal(ctx, s.db, company, d.Source, *d.ExternalID)
+	duplicate, err := selectExternal(ctx, s.cfg.DB, company, d.Source, *d.ExternalID)
 	if err != nil || duplicate == nil {
 		return taken
 	}
@@ -78,7 +78,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 		return Order{}, err
 	}
 	o := s.newOrder(by, in)
-	found, err := s.resolve(ctx, s.db, &Order{}, &o, in.Items)
+	found, err := s.resolve(ctx, s.cfg.DB, &Order{}, &o, in.Items)
 	if err != nil {
 		return Order{}, err
 	}
@@ -107,7 +107,7 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Order,
 func (s *Service) newOrder(by access.Caller, in Input) Order {
 	o := Order{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusNew, Details: in.Details, DealID: in.DealID,
-		WarehouseID: in.WarehouseID, CreatedByID: actor(by), Meta: record.New(s.db.Now()),
+		WarehouseID: in.WarehouseID, CreatedByID: actor(by), Meta: record.New(s.cfg.DB.Now()),
 	}}
 	plan.Normalise(&o)
 	if o.Channel == nil {

@@ -90,7 +90,7 @@ func (s *Service) History(ctx context.Context, by access.Caller, id uuid.UUID) (
 		entries, err = pgx.CollectRows(rows, scanHistory)
 		return err
 	})
-	err := s.db.SendBatch(ctx, b).Close()
+	err := s.cfg.DB.SendBatch(ctx, b).Close()
 	if db.IsNoRows(err) {
 		return nil, apierr.NotFound("ORDER", id.String())
 	}

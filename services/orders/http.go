@@ -11,7 +11,7 @@ import (
 
 // Register adds the operations on orders.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
 	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated))
 	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order", s.httpPreview)
@@ -25,7 +25,7 @@ func (s *Service) Register(api *httpapi.API) {
 
 	// Shipments depend on nothing but rows that they lock: the order, the counter, and stock. At SERIALIZABLE all that wait for
 	// the counter would have to start again.
-	locked := group.On(api, s.db, db.ReadCommitted())
+	locked := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Create a shipment of an order", s.Ship)
 	httpapi.Change(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.httpCancelShipment)
 }

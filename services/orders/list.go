@@ -39,13 +39,13 @@ var items = list.Of[ListItem, Filter]("orders", list.Spec{Permanent: true})
 
 // List returns a page of orders, with their lines on request.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	page, err := items.Page(ctx, s.db, by.Company, f)
+	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
 	if err != nil {
 		return nil, err
 	}
 	if slices.Contains(f.Include, "lines") {
 		lines := orderLines.Listed()
-		if err := page.ReadChildren(ctx, s.db, lines); err != nil {
+		if err := page.ReadChildren(ctx, s.cfg.DB, lines); err != nil {
 			return nil, err
 		}
 		for i := range page.Items {
@@ -53,5 +53,5 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 		}
 	}
 	assigned := func(i int) (*uuid.UUID, **string) { return page.Items[i].AssignedToID, &page.Items[i].AssignedToName }
-	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), assigned)(ctx, s.db)
+	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), assigned)(ctx, s.cfg.DB)
 }

@@ -53,7 +53,6 @@ type Config struct {
 // Service manages the orders of all companies.
 type Service struct {
 	cfg     Config
-	db      *db.DB
 	sources document.Sources
 }
 
@@ -65,10 +64,10 @@ func New(cfg Config) *Service {
 	if cfg.Deals == nil {
 		cfg.Deals = reference.None
 	}
-	return &Service{cfg: cfg, db: cfg.DB, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
+	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists, Addresses: cfg.Addresses}}
 }
 
 // Get reads one order with its lines.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Order, error) {
-	return table.Get(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }

@@ -177,7 +177,7 @@ func (s *Service) Shipments(ctx context.Context, by access.Caller, order uuid.UU
 	if err := s.checkExists(ctx, by.Company, order); err != nil {
 		return nil, err
 	}
-	return selectShipments(ctx, s.db, by.Company, order)
+	return selectShipments(ctx, s.cfg.DB, by.Company, order)
 }
 
 // Shipment returns one shipment of an order.
@@ -185,7 +185,7 @@ func (s *Service) Shipment(ctx context.Context, by access.Caller, order, id uuid
 	if err := s.checkExists(ctx, by.Company, order); err != nil {
 		return Shipment{}, err
 	}
-	sh, err := shipments.Get(ctx, s.db, by.Company, id)
+	sh, err := shipments.Get(ctx, s.cfg.DB, by.Company, id)
 	if err == nil && sh.OrderID != order {
 		err = apierr.NotFound("SHIPMENT", id.String())
 	}
@@ -194,7 +194,7 @@ func (s *Service) Shipment(ctx context.Context, by access.Caller, order, id uuid
 
 // checkExists returns a 404 if the company has no such order.
 func (s *Service) checkExists(ctx context.Context, company tenant.ID, id uuid.UUID) error {
-	found, err := table.Stored(company, id)(ctx, s.db)
+	found, err := table.Stored(company, id)(ctx, s.cfg.DB)
 	if err != nil {
 		return fmt.Errorf("look up order: %w", err)
 	}

@@ -8,7 +8,7 @@ import (
 // Register adds the operations on receipts. READ COMMITTED is enough: every row that a change depends on is locked by the
 // statement that reads it, and receipts of goods in demand wait for each other where SERIALIZABLE would abort them.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db, db.ReadCommitted())
+	r := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.List(r, "/warehouse/receipts", "listReceipts", "List stock receipts", s.List)
 	httpapi.Create(r, "/warehouse/receipts", "createReceipt", "Create a stock receipt", s.Create)
 	httpapi.Get(r, "/warehouse/receipts/{id}", "getReceipt", "Read a stock receipt", s.Get)

@@ -49,23 +49,20 @@ type Config struct {
 }
 
 // Service manages the receipts of all companies.
-type Service struct {
-	cfg Config
-	db  *db.DB
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg, db: cfg.DB} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 const counterKind = "receipt"
 
 // List returns a page of receipts. The search matches the number, the name of the supplier and the note.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	page, err := items.Page(ctx, s.db, by.Company, f)
+	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
 	if err != nil {
 		return nil, err
 	}
-	return page, s.nameCreators(by.Company, len(page.Items), func(i int) *Header { return &page.Items[i].Header })(ctx, s.db)
+	return page, s.nameCreators(by.Company, len(page.Items), func(i int) *Header { return &page.Items[i].Header })(ctx, s.cfg.DB)
 }
 
 // nameCreators reads the names of those who created n receipts.
@@ -79,11 +76,11 @@ func (s *Service) nameCreator(r *Receipt) batchloader.Read {
 
 // Get reads one receipt with its lines.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Receipt, error) {
-	r, err := table.Get(ctx, s.db, by.Company, id)
+	r, err := table.Get(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return r, err
 	}
-	err = s.nameCreator(&r)(ctx, s.db)
+	err = s.nameCreator(&r)(ctx, s.cfg.DB)
 	return r, err
 }
 
@@ -96,7 +93,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 		return Receipt{}, err
 	}
 	// They all change the same counter row.
-	if err := tx.LockInProcess(ctx, "receipts of "+by.Company.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "receipts", by.Company); err != nil {
 		return Receipt{}, err
 	}
 	r := Receipt{Header: Header{

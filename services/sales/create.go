@@ -93,7 +93,7 @@ func (in *Input) check() error {
 func (s *Service) newSale(by access.Caller, in Input) Sale {
 	v := Sale{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CashierID: by.Actor,
-		Meta: record.New(s.db.Now()),
+		Meta: record.New(s.cfg.DB.Now()),
 	}}
 	plan.Normalise(&v)
 	if v.Channel == nil {

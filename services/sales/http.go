@@ -11,7 +11,7 @@ import (
 
 // Register adds the operations on sales and shifts.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List)
 	httpapi.ChangeTogether(r, "/sales", "createSale", "Create a sale", s.httpCreate, httpapi.Answers(http.StatusCreated))
 	httpapi.Get(r, "/sales/{id}", "getSale", "Read a sale", s.Get)

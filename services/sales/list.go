@@ -45,7 +45,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if f.Kind != "all" {
 		q.Where("kind = ?", f.Kind)
 	}
-	page, err := items.Fetch(ctx, s.db, q)
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 		return nil, err
 	}
 	cashier := func(i int) (*uuid.UUID, **string) { return &page.Items[i].CashierID, &page.Items[i].CashierName }
-	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), cashier)(ctx, s.db)
+	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), cashier)(ctx, s.cfg.DB)
 }
 
 // readChildren reads the lines and payments of the sales on the page, if they were asked for.
@@ -67,7 +67,7 @@ func (s *Service) readChildren(ctx context.Context, page *list.Page[ListItem], i
 	if withPayments {
 		children = append(children, payments)
 	}
-	if err := page.ReadChildren(ctx, s.db, children...); err != nil {
+	if err := page.ReadChildren(ctx, s.cfg.DB, children...); err != nil {
 		return err
 	}
 	for i := range page.Items {

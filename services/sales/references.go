@@ -25,7 +25,7 @@ func (s *Service) resolve(ctx context.Context, company tenant.ID, in *Input) (ou
 	var fallback *uuid.UUID
 	refs := document.References{Items: lineitem.Refs(in.Items)}
 	refs.Client("customerId", nil, in.CustomerID)
-	out.Found, err = s.sources.Load(ctx, s.db, company, refs, func(ctx context.Context, q db.Querier) error {
+	out.Found, err = s.sources.Load(ctx, s.cfg.DB, company, refs, func(ctx context.Context, q db.Querier) error {
 		return s.resolveShift(ctx, q, company, in.ShiftID, &out)
 	}, func(ctx context.Context, q db.Querier) (err error) {
 		fallback, err = found(s.cfg.Stock.FindWarehouse(ctx, q, company, nil))

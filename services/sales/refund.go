@@ -41,7 +41,7 @@ func (s *Service) Refund(ctx context.Context, by access.Caller, id uuid.UUID, st
 
 // draftRefund returns the refund of a sale without its number.
 func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
-	sold, err := table.Get(ctx, s.db, by.Company, id)
+	sold, err := table.Get(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return Sale{}, err
 	}
@@ -54,11 +54,11 @@ func (s *Service) draftRefund(ctx context.Context, by access.Caller, id uuid.UUI
 	case sold.RefundedBySaleID != nil:
 		return Sale{}, apierr.StateConflict("SALE_ALREADY_REFUNDED", "the sale was refunded before; see meta.refundSaleId").With("refundSaleId", *sold.RefundedBySaleID)
 	}
-	shift, err := selectRefundShift(ctx, s.db, by, sold.ShiftID)
+	shift, err := selectRefundShift(ctx, s.cfg.DB, by, sold.ShiftID)
 	if err != nil {
 		return Sale{}, err
 	}
-	return sold.refund(by, shift, record.New(s.db.Now())), nil
+	return sold.refund(by, shift, record.New(s.cfg.DB.Now())), nil
 }
 
 // refund returns the receipt that reverses the sale: it copies all amounts, so that nothing is rounded again.

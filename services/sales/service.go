@@ -60,16 +60,15 @@ type Config struct {
 // Service manages the sales and shifts of all companies.
 type Service struct {
 	cfg     Config
-	db      *db.DB
 	sources document.Sources
 }
 
 // New returns a service.
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, db: cfg.DB, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists}}
+	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists}}
 }
 
 // Get reads one sale with its lines and payments.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
-	return table.Get(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }

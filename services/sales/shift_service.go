@@ -22,17 +22,17 @@ const shiftCounter = "shift"
 
 // Shifts returns a page of shifts.
 func (s *Service) Shifts(ctx context.Context, by access.Caller, f ShiftFilter) (*list.Page[Shift], error) {
-	return shiftItems.Page(ctx, s.db, by.Company, f)
+	return shiftItems.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
 // Shift reads one shift.
 func (s *Service) Shift(ctx context.Context, by access.Caller, id uuid.UUID) (Shift, error) {
-	return shifts.Get(ctx, s.db, by.Company, id)
+	return shifts.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // CurrentShift reads the open shift of the caller's token; 404 SHIFT_NOT_FOUND if there is none.
 func (s *Service) CurrentShift(ctx context.Context, by access.Caller) (Shift, error) {
-	id, err := selectOpen(ctx, s.db, by.Company, by.Actor)
+	id, err := selectOpen(ctx, s.cfg.DB, by.Company, by.Actor)
 	if err != nil {
 		return Shift{}, err
 	}
@@ -59,7 +59,7 @@ func selectOpen(ctx context.Context, q db.Querier, company tenant.ID, actor uuid
 
 // OpenShift opens a shift for the caller's token. A token has at most one: 409 SHIFT_ALREADY_OPEN with meta.shiftId.
 func (s *Service) OpenShift(ctx context.Context, tx *db.Tx, by access.Caller, in ShiftFields) (Shift, error) {
-	if err := tx.LockInProcess(ctx, "open shift "+by.Actor.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "open shift", by.Actor); err != nil {
 		return Shift{}, err
 	}
 	var refs reference.Set

@@ -50,7 +50,7 @@ type Config struct {
 type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // Resources returns a page of resources.
 func (s *Service) Resources(ctx context.Context, by access.Caller, f ResourceFilter) (*list.Page[Resource], error) {

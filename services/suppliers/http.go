@@ -4,7 +4,7 @@ import "github.com/tradegrid/tradegrid/pkg/httpapi"
 
 // Register adds the operations on suppliers.
 func (s *Service) Register(api *httpapi.API) {
-	r := group.On(api, s.db)
+	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/warehouse/suppliers", "listSuppliers", "List suppliers", s.List)
 	httpapi.Create(r, "/warehouse/suppliers", "createSupplier", "Create a supplier", s.Create)
 	httpapi.Get(r, "/warehouse/suppliers/{id}", "getSupplier", "Read a supplier", s.Get)

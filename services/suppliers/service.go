@@ -26,22 +26,19 @@ type Config struct {
 }
 
 // Service manages the suppliers of all companies.
-type Service struct {
-	db       *db.DB
-	products Products
-}
+type Service struct{ cfg Config }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{db: cfg.DB, products: cfg.Products} }
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of suppliers. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[Supplier], error) {
-	return items.Page(ctx, s.db, by.Company, f)
+	return items.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
 // Get reads one supplier.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Supplier, error) {
-	return table.Get(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // Create creates a supplier.
@@ -59,5 +56,5 @@ func (s *Service) Delete(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := table.Delete(ctx, tx, by, id, nil); err != nil {
 		return err
 	}
-	return s.products.ForgetSupplier(ctx, tx, by, id)
+	return s.cfg.Products.ForgetSupplier(ctx, tx, by, id)
 }

@@ -169,7 +169,7 @@ func (s *Service) describeAll(
 	ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey, warehouses []uuid.UUID,
 ) (products map[trade.StockKey]trade.StockProduct, names map[uuid.UUID]string, err error) {
 	err = batchloader.Load(ctx, q, func(ctx context.Context, q db.Querier) (err error) {
-		products, err = s.products.StockProducts(ctx, q, company, keys)
+		products, err = s.cfg.Products.StockProducts(ctx, q, company, keys)
 		return err
 	}, func(ctx context.Context, q db.Querier) (err error) {
 		names, err = s.WarehouseNames(ctx, q, company, warehouses)

@@ -53,7 +53,7 @@ var movementItems = list.Of[Movement, MovementFilter]("stock_movements", list.Sp
 
 // Movements returns a page of movements.
 func (s *Service) Movements(ctx context.Context, by access.Caller, f MovementFilter) (*list.Page[Movement], error) {
-	return movementItems.Page(ctx, s.db, by.Company, f)
+	return movementItems.Page(ctx, s.cfg.DB, by.Company, f)
 }
 
 // newMovement is the movement that led to the stock record.

@@ -48,16 +48,11 @@ type Config struct {
 type Service struct {
 	Defaults
 
-	db             *db.DB
-	products       Products
-	filterCategory FilterCategory
-	users          Users
+	cfg Config
 }
 
 // New returns a service.
-func New(cfg Config) *Service {
-	return &Service{db: cfg.DB, products: cfg.Products, filterCategory: cfg.FilterCategory, users: cfg.Users}
-}
+func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // Defaults creates the default warehouses of new companies.
 type Defaults struct{}
@@ -69,7 +64,7 @@ func (Defaults) CreateDefault(tx *db.Tx, company tenant.ID, branch uuid.UUID, na
 
 // List returns a page of warehouses.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	page, err := items.Page(ctx, s.db, by.Company, f)
+	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
 	if err != nil {
 		return nil, err
 	}
@@ -78,9 +73,9 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 
 // nameAll fills in the names of branches and managers, in one round trip.
 func (s *Service) nameAll(ctx context.Context, company tenant.ID, all []ListItem) error {
-	return batchloader.Load(ctx, s.db,
+	return batchloader.Load(ctx, s.cfg.DB,
 		reference.Names(selectBranchNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].BranchID, &all[i].BranchName }),
-		reference.Names(s.users.UserNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].ManagerUserID, &all[i].ManagerName }))
+		reference.Names(s.cfg.Users.UserNames).Fill(company, len(all), func(i int) (*uuid.UUID, **string) { return all[i].ManagerUserID, &all[i].ManagerName }))
 }
 
 // nameOf is nil for a record that has no name or does not exist.
@@ -93,7 +88,7 @@ func nameOf(names map[uuid.UUID]string, id *uuid.UUID) *string {
 
 // Get reads one warehouse.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Warehouse, error) {
-	return table.Get(ctx, s.db, by.Company, id)
+	return table.Get(ctx, s.cfg.DB, by.Company, id)
 }
 
 // Create creates a warehouse in the given branch, or in the first open branch that has none.
@@ -141,7 +136,7 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 
 func (s *Service) checkManager(ctx context.Context, q db.Querier, company tenant.ID, before, now *uuid.UUID) error {
 	var refs reference.Set
-	refs.Add("USER", "managerUserId", before, now, s.users.KnownUsers)
+	refs.Add("USER", "managerUserId", before, now, s.cfg.Users.KnownUsers)
 	return refs.Check(ctx, q, company)
 }
 

@@ -86,7 +86,7 @@ type adjusted struct {
 //
 // Errors: 404 for a reference, 409 STOCK_ACCOUNTING_DISABLED, 409 PRODUCT_VARIANT_REQUIRED, 409 STOCK_CHANGED.
 func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in Adjustment) (Stock, error) {
-	if err := tx.LockInProcess(ctx, "stock of "+in.ProductID.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "stock", in.ProductID); err != nil {
 		return Stock{}, err
 	}
 	k := trade.StockKey{Product: in.ProductID}

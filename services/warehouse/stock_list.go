@@ -118,10 +118,10 @@ func (s *Service) Stocks(ctx context.Context, by access.Caller, f StockFilter) (
 	if err != nil {
 		return nil, err
 	}
-	if err := s.filterCategory(ctx, s.db, q, by.Company, f.CategoryID); err != nil {
+	if err := s.cfg.FilterCategory(ctx, s.cfg.DB, q, by.Company, f.CategoryID); err != nil {
 		return nil, err
 	}
-	page, err := list.Fetch(ctx, s.db, q, (*StockItem).targets)
+	page, err := list.Fetch(ctx, s.cfg.DB, q, (*StockItem).targets)
 	if err != nil || len(page.Items) == 0 {
 		return page, err
 	}
@@ -186,7 +186,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, all []StockIt
 	var names map[uuid.UUID]string
 	var shares map[trade.StockKey][]PerWarehouse
 	reads := []batchloader.Read{func(ctx context.Context, q db.Querier) (err error) {
-		products, err = s.products.StockProducts(ctx, q, company, keys)
+		products, err = s.cfg.Products.StockProducts(ctx, q, company, keys)
 		return err
 	}}
 	if f.grouped() {
@@ -200,7 +200,7 @@ func (s *Service) complete(ctx context.Context, company tenant.ID, all []StockIt
 			return err
 		})
 	}
-	if err := batchloader.Load(ctx, s.db, reads...); err != nil {
+	if err := batchloader.Load(ctx, s.cfg.DB, reads...); err != nil {
 		return err
 	}
 	for i := range all {

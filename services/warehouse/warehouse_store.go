@@ -17,7 +17,7 @@ const sqlLockWarehouses = `UPDATE warehouses SET ev_pos = ev_pos WHERE company_i
 
 // lockWarehouses keeps others from creating warehouses of the company, or from moving the default, until the transaction ends.
 func lockWarehouses(ctx context.Context, tx *db.Tx, company tenant.ID) error {
-	if err := tx.LockInProcess(ctx, "warehouses of "+company.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "warehouses", company); err != nil {
 		return err
 	}
 	tx.ReadsMore()

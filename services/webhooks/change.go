@@ -30,7 +30,7 @@ func (s *Service) Subscriptions(ctx context.Context, by access.Caller, f Subscri
 		return nil, err
 	}
 	q.Search("lower(COALESCE(name, '') || ' ' || url)")
-	page, err := items.Fetch(ctx, s.db, q)
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (s *Service) Subscriptions(ctx context.Context, by access.Caller, f Subscri
 
 // Subscription reads one subscription.
 func (s *Service) Subscription(ctx context.Context, by access.Caller, id uuid.UUID) (Subscription, error) {
-	sub, err := table.Get(ctx, s.db, by.Company, id)
+	sub, err := table.Get(ctx, s.cfg.DB, by.Company, id)
 	sub.show()
 	return sub, err
 }
@@ -118,7 +118,7 @@ func (s *Service) DeleteSubscription(ctx context.Context, tx *db.Tx, by access.C
 		return err
 	}
 	// Deliveries first, then the subscription: the order in which the dispatcher locks them.
-	s.deliveries.FailOpen(tx, webhook.SubscriptionKey{Company: by.Company, ID: id}, tx.Now())
+	s.cfg.Deliveries.FailOpen(tx, webhook.SubscriptionKey{Company: by.Company, ID: id}, tx.Now())
 	if err := table.Remove(ctx, tx, by, sub); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (s *Service) RotateSecret(ctx context.Context, tx *db.Tx, by access.Caller,
 		}
 		v.PreviousSecret, v.PreviousUntil = nil, nil
 		if in != nil && in.OverlapHours > 0 {
-			old, err := before.StoredSecret.Reseal(s.keys, before.CompanyID, before.ID)
+			old, err := before.StoredSecret.Reseal(s.cfg.Keys, before.CompanyID, before.ID)
 			if err != nil {
 				return err
 			}
@@ -161,7 +161,7 @@ func (s *Service) RotateSecret(ctx context.Context, tx *db.Tx, by access.Caller,
 // newSecret makes a secret and puts it, sealed, into the subscription.
 func (s *Service) newSecret(sub *Subscription) (text string, err error) {
 	text = webhook.NewSecret()
-	sub.StoredSecret, err = webhook.SealSecret(s.keys, sub.CompanyID, sub.ID, text)
+	sub.StoredSecret, err = webhook.SealSecret(s.cfg.Keys, sub.CompanyID, sub.ID, text)
 	return text, err
 }
 
@@ -185,7 +185,7 @@ func (s *Service) checkPatch(in *record.Patch[SubscriptionFields]) error {
 }
 
 func (s *Service) checkURL(faults *apierr.Fields, url string) {
-	if err := egress.CheckURL(url, s.insecure); err != nil {
+	if err := egress.CheckURL(url, s.cfg.AllowInsecure); err != nil {
 		faults.Add("url", apierr.Format, "%s", err.Error())
 	}
 }
@@ -203,7 +203,7 @@ ON CONFLICT (company_id) DO UPDATE SET changes = webhook_companies.changes + 1`
 
 // lockCompany makes changes of the set of a company's subscriptions follow each other.
 func lockCompany(ctx context.Context, tx *db.Tx, company tenant.ID) error {
-	if err := tx.LockInProcess(ctx, "subscriptions of "+company.String()); err != nil {
+	if err := tx.LockInProcess(ctx, "subscriptions", company); err != nil {
 		return err
 	}
 	if _, err := tx.Exec(ctx, sqlLockCompany, company); err != nil {

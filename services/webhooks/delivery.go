@@ -83,7 +83,7 @@ type DeliveryFilter struct {
 
 // Deliveries lists the last 100 deliveries of a subscription, newest first.
 func (s *Service) Deliveries(ctx context.Context, by access.Caller, subscription uuid.UUID, f DeliveryFilter) (*list.Page[DeliveryRecord], error) {
-	if _, err := table.Get(ctx, s.db, by.Company, subscription); err != nil {
+	if _, err := table.Get(ctx, s.cfg.DB, by.Company, subscription); err != nil {
 		return nil, err
 	}
 	items, err := s.selectHistory(ctx, by.Company, subscription, f.Status)
@@ -96,7 +96,7 @@ func (s *Service) Deliveries(ctx context.Context, by access.Caller, subscription
 
 // Delivery reads one delivery with its payload, also of a subscription that is gone.
 func (s *Service) Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (DeliveryDetail, error) {
-	d, err := s.selectDelivery(ctx, s.db, by.Company, id)
+	d, err := s.selectDelivery(ctx, s.cfg.DB, by.Company, id)
 	if err != nil {
 		return DeliveryDetail{}, err
 	}
@@ -104,10 +104,10 @@ func (s *Service) Delivery(ctx context.Context, by access.Caller, id uuid.UUID) 
 		return DeliveryDetail{}, err
 	}
 	detail := DeliveryDetail{DeliveryRecord: d}
-	if detail.Attempts, err = selectAttempts(ctx, s.db, by.Company, d); err != nil {
+	if detail.Attempts, err = selectAttempts(ctx, s.cfg.DB, by.Company, d); err != nil {
 		return detail, err
 	}
-	detail.Payload, err = body(ctx, s.db, by.Company, d)
+	detail.Payload, err = body(ctx, s.cfg.DB, by.Company, d)
 	if errors.Is(err, outbox.ErrNotLogged) {
 		err = nil
 	}
@@ -116,7 +116,7 @@ func (s *Service) Delivery(ctx context.Context, by access.Caller, id uuid.UUID) 
 
 // mayReadPayload refuses a caller who may not read what the subscription carries or, when it is gone, the event itself.
 func (s *Service) mayReadPayload(ctx context.Context, by access.Caller, d DeliveryRecord) error {
-	sub, err := table.Get(ctx, s.db, by.Company, d.SubscriptionID)
+	sub, err := table.Get(ctx, s.cfg.DB, by.Company, d.SubscriptionID)
 	switch {
 	case err == nil:
 		return mayRead(by, sub, "read its deliveries")
@@ -202,7 +202,7 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 	frozen, err := body(ctx, tx, by.Company, old)
 	if errors.Is(err, outbox.ErrNotLogged) {
 		missing := apierr.NotFound("EVENT", old.EventID.String())
-		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %d days", old.EventID, s.retention/(24*time.Hour))
+		missing.Message = fmt.Sprintf("the event log has no event %s: it keeps events for %d days", old.EventID, s.cfg.EventRetention/(24*time.Hour))
 		return DeliveryRecord{}, missing
 	}
 	if err != nil {
@@ -220,15 +220,15 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 }
 
 func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, redelivery int, now time.Time) DeliveryRecord {
-	at, expires := jsontype.At(now), jsontype.At(now.Add(s.ttl))
+	at, expires := jsontype.At(now), jsontype.At(now.Add(s.cfg.DeliveryTTL))
 	return DeliveryRecord{
 		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
-		Status: webhook.StatePending.String(), MaxAttempts: s.attempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
+		Status: webhook.StatePending.String(), MaxAttempts: s.cfg.MaxAttempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
 	}
 }
 
 func (s *Service) request(tx *db.Tx, company tenant.ID, d DeliveryRecord) {
-	s.deliveries.Request(tx, webhook.RequestedDelivery{
+	s.cfg.Deliveries.Request(tx, webhook.RequestedDelivery{
 		Subscription: webhook.SubscriptionKey{Company: company, ID: d.SubscriptionID}, ID: d.ID, EventID: d.EventID, Event: d.Event,
 		CreatedAt: d.CreatedAt.Std(), ExpiresAt: d.ExpiresAt.Std(), IsTest: d.IsTest, RedeliveryOf: d.RedeliveryOfID, RedeliveryNo: d.redeliveryNo,
 		Payload: d.payload,

@@ -27,7 +27,7 @@ func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err er
 	if err != nil {
 		return d, err
 	}
-	d.Status, d.MaxAttempts = state.String(), s.attempts
+	d.Status, d.MaxAttempts = state.String(), s.cfg.MaxAttempts
 	if answer != nil {
 		text := strings.ToValidUTF8(string(answer), "\uFFFD")
 		d.ResponseBody = &text
@@ -129,7 +129,7 @@ func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscrip
 }
 
 func (s *Service) collectDeliveries(ctx context.Context, sql string, args ...any) ([]DeliveryRecord, error) {
-	rows, err := s.db.Query(ctx, sql, args...)
+	rows, err := s.cfg.DB.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("select deliveries: %w", err)
 	}

@@ -21,7 +21,7 @@ WHERE company_id = $1 AND id = $2 AND status = 'active' AND COALESCE(last_succes
 // Disable takes a subscription out of service whose receiver fails, unless it had a success or was enabled since the
 // moment given. Its events stay in the event log. It reports whether it did.
 func (s *Service) Disable(ctx context.Context, company tenant.ID, id uuid.UUID, reason string, since time.Time) (disabled bool, err error) {
-	err = s.db.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
+	err = s.cfg.DB.RunTx(ctx, "sweeper.disable", func(ctx context.Context, tx *db.Tx) error {
 		sub, now := Subscription{Key: record.Key{CompanyID: company, ID: id}}, tx.Now()
 		sub.UpdatedAt = jsontype.At(now)
 		err := tx.QueryRow(ctx, sqlDisable, company, id, reason, now.UnixMicro(), now, since).Scan(&sub.Version, &sub.EvPos)

@@ -29,7 +29,7 @@ type EventType struct {
 
 // EventTypes lists every event by name.
 func (s *Service) EventTypes(context.Context, access.Caller) ([]EventType, error) {
-	declared := s.events.All()
+	declared := s.cfg.Registry.All()
 	types := make([]EventType, len(declared))
 	for i, t := range declared {
 		types[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
@@ -57,7 +57,7 @@ func (s *Service) checkPatterns(faults *apierr.Fields, names []string) []webhook
 
 // matching lists the events that any of the patterns stands for.
 func (s *Service) matching(patterns ...webhook.EventPattern) (types []event.Type) {
-	for _, t := range s.events.All() {
+	for _, t := range s.cfg.Registry.All() {
 		if webhook.MatchAny(patterns, t.Name) {
 			types = append(types, t)
 		}
@@ -68,7 +68,7 @@ func (s *Service) matching(patterns ...webhook.EventPattern) (types []event.Type
 // scopeOf is the scope that shows what an event of the name carries. One that this binary does not know is shown to
 // those who may read everything.
 func (s *Service) scopeOf(name string) string {
-	t, known := s.events.Lookup(name)
+	t, known := s.cfg.Registry.Lookup(name)
 	if !known {
 		return "*"
 	}
@@ -77,7 +77,7 @@ func (s *Service) scopeOf(name string) string {
 
 // checkEvent refuses what is not the exact name of an event.
 func (s *Service) checkEvent(field, name string) error {
-	if _, known := s.events.Lookup(name); known {
+	if _, known := s.cfg.Registry.Lookup(name); known {
 		return nil
 	}
 	return apierr.InvalidField(field, apierr.Enum, "%s is not an event; GET /webhooks/event-types lists them", name)

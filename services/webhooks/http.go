@@ -16,7 +16,7 @@ import (
 func (s *Service) Register(api *httpapi.API) {
 	// Changes take the locks they need. The dispatcher writes to the same rows all the time: under one snapshot per
 	// transaction a change of a busy subscription would be run again and again.
-	r := group.On(api, s.db, db.ReadCommitted())
+	r := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.List(r, "/webhooks/subscriptions", "listWebhookSubscriptions", "List subscriptions", s.Subscriptions)
 	httpapi.Create(r, "/webhooks/subscriptions", "createWebhookSubscription", "Create a subscription", s.CreateSubscription, showsSecret)
 	httpapi.Get(r, "/webhooks/subscriptions/{id}", "getWebhookSubscription", "Read a subscription", s.Subscription)

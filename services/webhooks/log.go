@@ -56,7 +56,7 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 	if in.Now && in.Cursor != "" {
 		return nil, apierr.InvalidField("start", apierr.Conflict, "must not be given together with cursor, which says where to go on")
 	}
-	now := s.db.Now()
+	now := s.cfg.DB.Now()
 	cursor, err := parseCursor(by.Company, in.Cursor)
 	if err != nil {
 		return nil, err
@@ -68,19 +68,19 @@ func (s *Service) Log(ctx context.Context, by access.Caller, in LogQuery) ([]byt
 	if !in.From.IsZero() && !in.To.IsZero() && in.From.After(in.To) {
 		return nil, apierr.InvalidField("dateFrom", apierr.Conflict, "must not be after dateTo")
 	}
-	if cursor.Expired(now, s.retention) {
-		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %d days", s.retention/(24*time.Hour)))
+	if cursor.Expired(now, s.cfg.EventRetention) {
+		return nil, cursorExpired("age", fmt.Sprintf("events behind the cursor are no longer in the log, which keeps them for %d days", s.cfg.EventRetention/(24*time.Hour)))
 	}
 	var entries []outbox.LogEntry
 	var more bool
 	if !in.Now && (all || len(names) > 0) {
 		filter := outbox.LogFilter{Events: names, From: in.From, To: in.To, EntityID: in.EntityID}
-		if entries, more, err = outbox.ReadLog(ctx, s.db, by.Company, cursor.After, in.Limit, filter); err != nil {
+		if entries, more, err = outbox.ReadLog(ctx, s.cfg.DB, by.Company, cursor.After, in.Limit, filter); err != nil {
 			return nil, err
 		}
 	}
 	// Read after the events: what was removed meanwhile may be missing among them.
-	state, err := outbox.ReadLogState(ctx, s.db, by.Company)
+	state, err := outbox.ReadLogState(ctx, s.cfg.DB, by.Company)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (s *Service) readable(by access.Caller, wanted []string) (names []string, a
 
 // LoggedEvent gives the bytes of one event. One that the caller may not read is not confirmed to exist.
 func (s *Service) LoggedEvent(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error) {
-	entry, err := outbox.LogEvent(ctx, s.db, by.Company, id)
+	entry, err := outbox.LogEvent(ctx, s.cfg.DB, by.Company, id)
 	if errors.Is(err, outbox.ErrNotLogged) || (err == nil && !by.Allows(s.scopeOf(entry.Event), false)) {
 		return nil, apierr.NotFound("EVENT", id.String())
 	}

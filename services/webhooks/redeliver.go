@@ -28,7 +28,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, company tenant.ID, id uui
 	if first, _ := idsAt(since.Add(-maxLife), since); after == uuid.Nil {
 		after = first
 	}
-	err = s.db.RunTx(ctx, "sweeper.redeliver", func(ctx context.Context, tx *db.Tx) error {
+	err = s.cfg.DB.RunTx(ctx, "sweeper.redeliver", func(ctx context.Context, tx *db.Tx) error {
 		last, made = uuid.Max, 0
 		// The lock gives each redelivery a number of its own.
 		sub, err := table.Lock(ctx, tx, access.Caller{Principal: &access.Principal{Company: company}}, id)

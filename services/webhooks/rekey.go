@@ -43,12 +43,12 @@ WHERE company_id = $1 AND id = $2 AND secret = $6 AND previous_secret IS NOT DIS
 // Rekey brings the secrets of all companies under the first key of the ring, and forgets previous ones whose time is over.
 // It works in small batches and needs no downtime. An interrupted run can be repeated.
 func (s *Service) Rekey(ctx context.Context, batch int, log *slog.Logger) (sum Rekeyed, err error) {
-	if sum.Key, err = s.keys.Primary(); err != nil {
+	if sum.Key, err = s.cfg.Keys.Primary(); err != nil {
 		return sum, err
 	}
 	var last storedSecrets
 	for {
-		rows, err := s.db.Query(ctx, sqlSelectSecrets, last.Company, last.ID, batch)
+		rows, err := s.cfg.DB.Query(ctx, sqlSelectSecrets, last.Company, last.ID, batch)
 		if err != nil {
 			return sum, fmt.Errorf("select secrets: %w", err)
 		}
@@ -82,7 +82,7 @@ func (s *Service) rekey(ctx context.Context, was storedSecrets, sum *Rekeyed, lo
 		return nil
 	}
 	var stored bool
-	err = s.db.RunTx(ctx, "webhooks.rekey", func(ctx context.Context, tx *db.Tx) error {
+	err = s.cfg.DB.RunTx(ctx, "webhooks.rekey", func(ctx context.Context, tx *db.Tx) error {
 		tag, err := tx.Exec(ctx, sqlUpdateSecrets, was.Company, was.ID, now.Current, now.Previous, now.Until, was.Current, was.Previous)
 		stored = tag.RowsAffected() == 1
 		return err
@@ -103,14 +103,14 @@ func (s *Service) rekey(ctx context.Context, was storedSecrets, sum *Rekeyed, lo
 // reseal gives the columns as they should be; what needs no change keeps even its pointers.
 func (s *Service) reseal(v storedSecrets) (storedSecrets, error) {
 	var err error
-	if v.Current, err = v.Current.Reseal(s.keys, v.Company, v.ID); err != nil || v.Previous == nil {
+	if v.Current, err = v.Current.Reseal(s.cfg.Keys, v.Company, v.ID); err != nil || v.Previous == nil {
 		return v, err
 	}
-	if v.Until == nil || v.Until.Before(s.db.Now()) {
+	if v.Until == nil || v.Until.Before(s.cfg.DB.Now()) {
 		v.Previous, v.Until = nil, nil
 		return v, nil
 	}
-	previous, err := v.Previous.Reseal(s.keys, v.Company, v.ID)
+	previous, err := v.Previous.Reseal(s.cfg.Keys, v.Company, v.ID)
 	if previous != *v.Previous {
 		v.Previous = &previous
 	}

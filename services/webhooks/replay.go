@@ -295,7 +295,7 @@ func (s *Service) wants(by access.Caller, sub Subscription, names []string) (fun
 	}
 	asked, own := patternsOf(names), patternsOf(sub.Events)
 	return func(e outbox.LogEntry) bool {
-		t, known := s.events.Lookup(e.Event)
+		t, known := s.cfg.Registry.Lookup(e.Event)
 		return known && webhook.MatchAny(asked, e.Event) && webhook.MatchAny(own, e.Event) && by.Has(t.Module) &&
 			access.Scopes(sub.ReadScopes).Allows(t.Scope, false) &&
 			(!sub.ExcludeOwnEvents || actorOf(e.Body) != sub.CreatedByID.String()) && filter.Match(webhook.NewDoc(e.Body))

@@ -34,25 +34,15 @@ type Deliveries interface {
 }
 
 // Service offers the webhooks of all companies. It is safe for concurrent use.
-type Service struct {
-	db         *db.DB
-	events     *event.Registry
-	deliveries Deliveries
-	keys       *secret.Keys
-	insecure   bool
-	ttl        time.Duration
-	attempts   int
-	retention  time.Duration
-}
+type Service struct{ cfg Config }
 
 // New makes the service.
 func New(cfg Config) *Service {
 	if cfg.Registry == nil {
 		panic("webhooks: the registry of events is required")
 	}
-	return &Service{
-		db: cfg.DB, events: cfg.Registry, deliveries: cfg.Deliveries, keys: cfg.Keys, insecure: cfg.AllowInsecure,
-		ttl: cmp.Or(cfg.DeliveryTTL, 22*time.Hour), attempts: cmp.Or(cfg.MaxAttempts, 7),
-		retention: cmp.Or(cfg.EventRetention, 30*24*time.Hour),
-	}
+	cfg.DeliveryTTL = cmp.Or(cfg.DeliveryTTL, 22*time.Hour)
+	cfg.MaxAttempts = cmp.Or(cfg.MaxAttempts, 7)
+	cfg.EventRetention = cmp.Or(cfg.EventRetention, 30*24*time.Hour)
+	return &Service{cfg: cfg}
 }
