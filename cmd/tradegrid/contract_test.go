@@ -79,6 +79,9 @@ func (w *walk) eventLog(order string, total int) {
 	}
 	first := w.do(200, "GET /events", "", "?events=order.created&entityId="+order)["items"].([]any)[0].(map[string]any)
 	one := w.do(200, "GET /events/{eventId}", "", first["eventId"].(string))
+	sub := w.id(w.do(201, "POST /webhooks/subscriptions", `{"url":"https://example.com/explained","events":["*"]}`))
+	w.do(200, "GET /events/{eventId}/deliveries", "", first["eventId"].(string))
+	w.do(200, "GET /webhooks/subscriptions/{id}/explain", "", sub, "?eventId="+first["eventId"].(string))
 	require.Equal(w.t, first, one)
 }
 

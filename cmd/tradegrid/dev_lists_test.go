@@ -78,7 +78,7 @@ func (w *walker) most(path string) int {
 		}
 		return len(records)
 	}
-	if !slices.Contains(w.paths, parent) || below == "" || strings.Contains(below, "{") {
+	if !slices.Contains(w.paths, parent) || below == "" || below == "/explain" || strings.Contains(below, "{") {
 		return -1 // it reads one record
 	}
 	best := -1

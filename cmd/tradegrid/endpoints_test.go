@@ -146,6 +146,8 @@ POST /webhooks/subscriptions/{id}/rotate-secret 200 webhooks core | overlapHours
 POST /webhooks/subscriptions/{id}/test 202 webhooks core | event
 GET /webhooks/subscriptions/{id}/deliveries 200 webhooks core status
 POST /webhooks/subscriptions/{id}/replay 202 webhooks core | from to status events
+GET /webhooks/subscriptions/{id}/explain 200 webhooks core eventId
+GET /events/{eventId}/deliveries 200 webhooks core
 GET /webhooks/deliveries/{id} 200 webhooks core
 POST /webhooks/deliveries/{id}/redeliver 201 webhooks core
 GET /webhooks/event-types 200 webhooks core
@@ -325,8 +327,8 @@ GET /scheduling/bookings/{id}: id companyId number resourceId resourceName servi
 GET /branches: id name isActive
 GET /users: id name isActive
 GET /token: id name companyId companyName isTest scopes modules plan expiresAt rateLimit
-GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver excludeOwnEvents secretHint lastSuccessAt lastFailureAt createdById createdAt updatedAt
-GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
+GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver excludeOwnEvents secretHint lastSuccessAt lastFailureAt health createdById createdAt updatedAt
+GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt waitingFor expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
 GET /jobs/{id}: id type status progress resultUrl expiresAt error
 `
 

@@ -105,7 +105,7 @@ func (r *records) awaitEvent(t *testing.T) {
 func (n *node) ofRecord() map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
-		"getEvent": {"EVENT"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
+		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
 	}
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
@@ -125,7 +125,11 @@ func (n *node) ofRecord() map[string][2]string {
 
 // at is the address of the operation on the record; r has the records below it.
 func (r *records) at(op httpapi.Op, id string) string {
-	return fillPath(op.Path, func(param string) string { return cmp.Or(r.id[param], id) })
+	path := fillPath(op.Path, func(param string) string { return cmp.Or(r.id[param], id) })
+	if op.ID == "explainWebhookDelivery" {
+		path += "?eventId=" + r.id["EVENT"]
+	}
+	return path
 }
 
 // Of another company's records nothing is told, and nothing about them changes.

@@ -71,20 +71,44 @@ func (f *Filter) Empty() bool { return f == nil || len(f.conditions) == 0 }
 
 // Match reports whether every condition holds for the envelope. A path that does not exist never
 // matches, not even null.
-func (f *Filter) Match(d *Doc) bool {
+func (f *Filter) Match(d *Doc) bool { return f.failing(d) < 0 }
+
+// failing is the index of the first condition that does not hold; -1 when all do.
+func (f *Filter) failing(d *Doc) int {
 	if f.Empty() {
-		return true
+		return -1
 	}
 	root, ok := d.value()
 	if !ok {
-		return false
+		return 0
 	}
 	for i := range f.conditions {
 		if !f.conditions[i].match(root) {
-			return false
+			return i
 		}
 	}
-	return true
+	return -1
+}
+
+// Miss is the first condition of a filter that an event does not meet.
+type Miss struct {
+	Key   string
+	Found any  // what stands there
+	There bool // false = nothing stands there
+}
+
+// Miss returns the condition because of which [Filter.Match] reports false; ok is false when it reports true.
+func (f *Filter) Miss(d *Doc) (m Miss, ok bool) {
+	i := f.failing(d)
+	if i < 0 {
+		return m, false
+	}
+	path := f.conditions[i].path
+	m.Key = strings.Join(path, ".")
+	if root, valid := d.value(); valid {
+		m.Found, m.There = lookup(root, path)
+	}
+	return m, true
 }
 
 func (c *condition) match(root any) bool {

@@ -34,17 +34,22 @@ func (s *Service) Subscriptions(ctx context.Context, by access.Caller, f Subscri
 	if err != nil {
 		return nil, err
 	}
+	subs := make([]*Subscription, len(page.Items))
 	for i := range page.Items {
-		page.Items[i].show()
+		subs[i] = &page.Items[i]
+		subs[i].show()
 	}
-	return page, nil
+	return page, s.showHealth(ctx, s.cfg.DB, by.Company, subs...)
 }
 
 // Subscription reads one subscription.
 func (s *Service) Subscription(ctx context.Context, by access.Caller, id uuid.UUID) (Subscription, error) {
 	sub, err := table.Get(ctx, s.cfg.DB, by.Company, id)
+	if err != nil {
+		return sub, err
+	}
 	sub.show()
-	return sub, err
+	return sub, s.showHealth(ctx, s.cfg.DB, by.Company, &sub)
 }
 
 // CreateSubscription adds a subscription. The company's 21st is 409 WEBHOOK_LIMIT_REACHED; one with the URL and the events
@@ -71,6 +76,7 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if sub, err = table.Create(ctx, tx, by, sub); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
+	sub.Health.Status = healthUnknown
 	return SubscriptionWithSecret{sub, text}, announce(ctx, tx, sub, "created")
 }
 
@@ -101,8 +107,11 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 		}
 		return nil
 	})
+	if err != nil {
+		return sub, err
+	}
 	sub.show()
-	if err != nil || sub.Version == version {
+	if err := s.showHealth(ctx, tx, by.Company, &sub); err != nil || sub.Version == version {
 		return sub, err
 	}
 	return sub, announce(ctx, tx, sub, "updated")
@@ -155,6 +164,9 @@ func (s *Service) RotateSecret(ctx context.Context, tx *db.Tx, by access.Caller,
 		return SubscriptionWithSecret{}, err
 	}
 	sub.show()
+	if err := s.showHealth(ctx, tx, by.Company, &sub); err != nil {
+		return SubscriptionWithSecret{}, err
+	}
 	return SubscriptionWithSecret{sub, text}, announce(ctx, tx, sub, "updated")
 }
 
@@ -248,8 +260,9 @@ func sameSet(a, b []string) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// announce invalidates the dispatchers' cached subscription.
+// announce invalidates the dispatchers' cached subscription, and notes what it is now.
 func announce(ctx context.Context, tx *db.Tx, sub Subscription, change string) error {
+	keepVersion(tx, sub, change == "deleted")
 	payload, err := json.Marshal(map[string]any{"companyId": sub.CompanyID, "id": sub.ID, "deleted": change == "deleted"})
 	if err != nil {
 		return fmt.Errorf("announce subscription %s: %w", sub.ID, err)

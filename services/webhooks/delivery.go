@@ -26,26 +26,28 @@ const historySize = 100
 
 // DeliveryRecord is the sending of one event to one subscription.
 type DeliveryRecord struct {
-	ID             uuid.UUID      `json:"id" format:"uuid"`
-	SubscriptionID uuid.UUID      `json:"subscriptionId" format:"uuid"`
-	EventID        uuid.UUID      `json:"eventId" format:"uuid"`
-	Event          string         `json:"event"`
-	Status         string         `json:"status" enum:"pending,delivering,success,failed"`
-	Attempt        int            `json:"attempt" doc:"attempts made so far"`
-	MaxAttempts    int            `json:"maxAttempts"`
-	NextAttemptAt  *jsontype.Time `json:"nextAttemptAt" nullable:"true"`
-	ExpiresAt      *jsontype.Time `json:"expiresAt" nullable:"true" doc:"no attempt is made after it"`
-	HTTPCode       *int           `json:"httpCode" nullable:"true" doc:"of the last attempt"`
-	ResponseBody   *string        `json:"responseBody" nullable:"true" doc:"of the last attempt, at most 2 KiB"`
-	ErrorMessage   *string        `json:"errorMessage" nullable:"true"`
-	DurationMs     *int           `json:"durationMs" nullable:"true" doc:"of the last attempt"`
-	IsTest         bool           `json:"isTest"`
-	RedeliveryOfID *uuid.UUID     `json:"redeliveryOfId" format:"uuid" nullable:"true"`
-	CreatedAt      jsontype.Time  `json:"createdAt"`
-	CompletedAt    *jsontype.Time `json:"completedAt" nullable:"true"`
+	ID             uuid.UUID        `json:"id" format:"uuid"`
+	SubscriptionID uuid.UUID        `json:"subscriptionId" format:"uuid"`
+	EventID        uuid.UUID        `json:"eventId" format:"uuid"`
+	Event          string           `json:"event"`
+	Status         string           `json:"status" enum:"pending,delivering,success,failed"`
+	Attempt        int              `json:"attempt" doc:"attempts made so far"`
+	MaxAttempts    int              `json:"maxAttempts"`
+	NextAttemptAt  *jsontype.Time   `json:"nextAttemptAt" nullable:"true"`
+	WaitingFor     *webhook.Waiting `json:"waitingFor" nullable:"true" enum:"sender,answer,retry,retry_after,circuit_open,receiver_down,queue_full,host_limit,host_share,company_limit,sender_limit,paused,secret_unavailable,sweeper" doc:"what an open delivery waits for"`
+	ExpiresAt      *jsontype.Time   `json:"expiresAt" nullable:"true" doc:"no attempt is made after it"`
+	HTTPCode       *int             `json:"httpCode" nullable:"true" doc:"of the last attempt"`
+	ResponseBody   *string          `json:"responseBody" nullable:"true" doc:"of the last attempt, at most 2 KiB"`
+	ErrorMessage   *string          `json:"errorMessage" nullable:"true"`
+	DurationMs     *int             `json:"durationMs" nullable:"true" doc:"of the last attempt"`
+	IsTest         bool             `json:"isTest"`
+	RedeliveryOfID *uuid.UUID       `json:"redeliveryOfId" format:"uuid" nullable:"true"`
+	CreatedAt      jsontype.Time    `json:"createdAt"`
+	CompletedAt    *jsontype.Time   `json:"completedAt" nullable:"true"`
 
 	redeliveryNo int
-	payload      []byte // only where the event log has no body
+	waits        *webhook.Waiting // what its sender stored
+	payload      []byte           // only where the event log has no body
 }
 
 // RecordID is the last segment of the delivery's address.
@@ -220,10 +222,10 @@ func (s *Service) Redeliver(ctx context.Context, tx *db.Tx, by access.Caller, id
 }
 
 func (s *Service) newDelivery(subscription, eventID uuid.UUID, name string, redelivery int, now time.Time) DeliveryRecord {
-	at, expires := jsontype.At(now), jsontype.At(now.Add(s.cfg.DeliveryTTL))
+	at, expires, waits := jsontype.At(now), jsontype.At(now.Add(s.cfg.DeliveryTTL)), webhook.WaitsForSender
 	return DeliveryRecord{
 		ID: webhook.DeliveryID(eventID, subscription, redelivery), SubscriptionID: subscription, EventID: eventID, Event: name,
-		Status: webhook.StatePending.String(), MaxAttempts: s.cfg.MaxAttempts, NextAttemptAt: &at, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
+		Status: webhook.StatePending.String(), MaxAttempts: s.cfg.MaxAttempts, NextAttemptAt: &at, WaitingFor: &waits, ExpiresAt: &expires, CreatedAt: at, redeliveryNo: redelivery,
 	}
 }
 

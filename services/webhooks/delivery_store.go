@@ -17,13 +17,13 @@ import (
 )
 
 const deliveryColumns = `id, subscription_id, event_id, event, state, attempt, next_attempt_at, expires_at, http_code, response_body, error,
-duration_ms, is_test, redelivery_of, payload, created_at, completed_at, redelivery_no`
+duration_ms, is_test, redelivery_of, payload, created_at, completed_at, redelivery_no, waiting_for`
 
 func (s *Service) scanDelivery(row pgx.CollectableRow) (d DeliveryRecord, err error) {
 	var state webhook.State
 	var answer []byte
 	err = row.Scan(&d.ID, &d.SubscriptionID, &d.EventID, &d.Event, &state, &d.Attempt, &d.NextAttemptAt, &d.ExpiresAt, &d.HTTPCode,
-		&answer, &d.ErrorMessage, &d.DurationMs, &d.IsTest, &d.RedeliveryOfID, &d.payload, &d.CreatedAt, &d.CompletedAt, &d.redeliveryNo)
+		&answer, &d.ErrorMessage, &d.DurationMs, &d.IsTest, &d.RedeliveryOfID, &d.payload, &d.CreatedAt, &d.CompletedAt, &d.redeliveryNo, &d.waits)
 	if err != nil {
 		return d, err
 	}
@@ -61,7 +61,9 @@ func (s *Service) selectDelivery(ctx context.Context, q db.Querier, company tena
 	if err != nil {
 		return d, fmt.Errorf("read delivery: %w", err)
 	}
-	return d, nil
+	one := []DeliveryRecord{d}
+	err = s.showWaiting(ctx, q, company, one)
+	return one[0], err
 }
 
 func (s *Service) oneDelivery(ctx context.Context, q db.Querier, sql string, args ...any) (DeliveryRecord, error) {
@@ -112,11 +114,11 @@ func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscrip
 	if state != nil && *state < 2 {
 		args = append(args, *state)
 	}
-	all, err := s.collectDeliveries(ctx, latest(state), args...)
+	all, err := s.collectDeliveries(ctx, s.cfg.DB, company, latest(state), args...)
 	if err != nil {
 		return nil, err
 	}
-	again, err := s.collectDeliveries(ctx, sqlLatestAgain, company, subscription, historySize, state)
+	again, err := s.collectDeliveries(ctx, s.cfg.DB, company, sqlLatestAgain, company, subscription, historySize, state)
 	if err != nil {
 		return nil, err
 	}
@@ -128,8 +130,8 @@ func (s *Service) selectHistory(ctx context.Context, company tenant.ID, subscrip
 	return all[:min(len(all), historySize)], nil
 }
 
-func (s *Service) collectDeliveries(ctx context.Context, sql string, args ...any) ([]DeliveryRecord, error) {
-	rows, err := s.cfg.DB.Query(ctx, sql, args...)
+func (s *Service) collectDeliveries(ctx context.Context, q db.Querier, company tenant.ID, sql string, args ...any) ([]DeliveryRecord, error) {
+	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, fmt.Errorf("select deliveries: %w", err)
 	}
@@ -137,7 +139,7 @@ func (s *Service) collectDeliveries(ctx context.Context, sql string, args ...any
 	if err != nil {
 		return nil, fmt.Errorf("read deliveries: %w", err)
 	}
-	return all, nil
+	return all, s.showWaiting(ctx, q, company, all)
 }
 
 const sqlSelectAttempts = `SELECT attempt, started_at, http_code, error, duration_ms FROM delivery_attempts
@@ -165,9 +167,7 @@ const sqlSelectLastRedelivery = `SELECT COALESCE(max(redelivery_no), 0) FROM del
 WHERE company_id = $1 AND subscription_id = $2 AND id BETWEEN $3 AND $4 AND event_id = $5`
 
 func selectLastRedelivery(ctx context.Context, q db.Querier, company tenant.ID, d DeliveryRecord) (n int, err error) {
-	from, to := uuid.Nil, uuid.Max
-	copy(from[:6], d.EventID[:])
-	copy(to[:6], d.EventID[:])
+	from, to := idsOf(d.EventID)
 	if err := q.QueryRow(ctx, sqlSelectLastRedelivery, company, d.SubscriptionID, from, to, d.EventID).Scan(&n); err != nil {
 		return 0, fmt.Errorf("select last redelivery: %w", err)
 	}

@@ -26,6 +26,10 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/test", "testWebhookSubscription", "Send a test message to a subscription", s.SendTest, httpapi.Answers(http.StatusAccepted))
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval to a subscription again", s.Replay, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the deliveries of a subscription", s.Deliveries)
+	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/explain", "explainWebhookDelivery", "Explain what became of an event for a subscription", s.Explain)
+	httpapi.View(r, "/events/{eventId}/deliveries", "listEventDeliveries", "Explain what became of an event for each subscription", func(ctx context.Context, in *getEventRequest) (*list.Page[Explanation], error) {
+		return s.EventDeliveries(ctx, in.Caller, in.EventID)
+	})
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
 	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery again", s.Redeliver, httpapi.Answers(http.StatusCreated),
 		httpapi.Records("/webhooks/deliveries"))

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -150,10 +149,7 @@ func (s *Service) readable(by access.Caller, wanted []string) (names []string, a
 
 // LoggedEvent gives the bytes of one event. One that the caller may not read is not confirmed to exist.
 func (s *Service) LoggedEvent(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error) {
-	entry, err := outbox.LogEvent(ctx, s.cfg.DB, by.Company, id)
-	if errors.Is(err, outbox.ErrNotLogged) || (err == nil && !by.Allows(s.scopeOf(entry.Event), false)) {
-		return nil, apierr.NotFound("EVENT", id.String())
-	}
+	entry, err := s.readableEvent(ctx, by, id)
 	return entry.Body, err
 }
 

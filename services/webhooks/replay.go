@@ -2,7 +2,6 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -286,19 +285,16 @@ func sent(ctx context.Context, q db.Querier, sub Subscription, found []candidate
 // wants returns whether a replay sends an event: it must match the names asked for and the subscription as it is now, and
 // the subscription must be allowed to carry it.
 func (s *Service) wants(by access.Caller, sub Subscription, names []string) (func(outbox.LogEntry) bool, error) {
-	var filter *webhook.Filter
-	if sub.Filter != nil {
-		var wrong []webhook.FilterFault
-		if filter, wrong = webhook.CompileFilter([]byte(*sub.Filter)); len(wrong) > 0 {
-			return nil, fmt.Errorf("filter of subscription %s: %s", sub.ID, wrong[0].Message)
-		}
+	now := sub.version()
+	terms, err := now.terms()
+	if err != nil {
+		return nil, err
 	}
-	asked, own := patternsOf(names), patternsOf(sub.Events)
+	asked := patternsOf(names)
 	return func(e outbox.LogEntry) bool {
 		t, known := s.cfg.Registry.Lookup(e.Event)
-		return known && webhook.MatchAny(asked, e.Event) && webhook.MatchAny(own, e.Event) && by.Has(t.Module) &&
-			access.Scopes(sub.ReadScopes).Allows(t.Scope, false) &&
-			(!sub.ExcludeOwnEvents || actorOf(e.Body) != sub.CreatedByID.String()) && filter.Match(webhook.NewDoc(e.Body))
+		return known && webhook.MatchAny(asked, e.Event) &&
+			terms.Decide(&webhook.Candidate{Name: e.Event, Module: t.Module, Scope: t.Scope, Doc: webhook.NewDoc(e.Body)}, by.Components) == webhook.Wanted
 	}, nil
 }
 
@@ -308,12 +304,4 @@ func patternsOf(names []string) []webhook.EventPattern {
 		patterns[i] = webhook.EventPattern(name)
 	}
 	return patterns
-}
-
-func actorOf(body []byte) string {
-	var e struct {
-		ActorID string `json:"actorId"`
-	}
-	_ = json.Unmarshal(body, &e) // the log has valid JSON
-	return e.ActorID
 }

@@ -31,6 +31,7 @@ type Subscription struct {
 	LastSuccessAt  *jsontype.Time       `json:"lastSuccessAt" db:",insert"` // the dispatcher writes it, and the next
 	LastFailureAt  *jsontype.Time       `json:"lastFailureAt" db:",insert"`
 	CreatedByID    uuid.UUID            `json:"createdById" format:"uuid" db:",insert"`
+	Health         SubscriptionHealth   `json:"health" db:"-"`
 	record.Meta
 
 	Collects       bool                  `json:"-" db:"is_active,insert"` // always: the router makes deliveries for a paused subscription, too
@@ -38,6 +39,11 @@ type Subscription struct {
 	PreviousUntil  *jsontype.Time        `json:"-"`
 	ReadScopes     []string              `json:"-" db:",insert"` // what the receiver may see: the scopes of the token that made the subscription
 	EnabledAt      *jsontype.Time        `json:"-"`              // last return to service after it was disabled
+
+	// The sender writes these.
+	BreakerOpens     int32          `json:"-" db:",insert"`
+	BreakerOpenUntil *jsontype.Time `json:"-" db:",insert"`
+	FailingSince     *jsontype.Time `json:"-" db:",insert"`
 }
 
 // SubscriptionFields are what clients of the API set.

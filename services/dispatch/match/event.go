@@ -1,7 +1,6 @@
 package match
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
@@ -26,7 +25,7 @@ type Event struct {
 	TraceParent string
 	TraceState  string
 
-	doc *webhook.Doc
+	candidate webhook.Candidate
 }
 
 // ErrNewer means that a record was made by a later release, in a form that this one does not know. It is to be left to a
@@ -81,7 +80,6 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 	if err := e.checkContent(name, registry); err != nil {
 		return nil, err
 	}
-	e.doc = webhook.NewDoc(e.Body)
 	return e, nil
 }
 
@@ -90,7 +88,6 @@ func FromLog(entry Event, name string, registry *event.Registry) (*Event, error)
 	if err := entry.checkContent(name, registry); err != nil {
 		return nil, err
 	}
-	entry.doc = webhook.NewDoc(entry.Body)
 	return &entry, nil
 }
 
@@ -126,14 +123,6 @@ func (e *Event) checkContent(name string, registry *event.Registry) error {
 	case !known:
 		return fmt.Errorf("%w: header ce_type: unknown event %q", ErrNewer, name)
 	}
+	e.candidate = webhook.Candidate{Name: name, Module: e.Type.Module, Scope: e.Type.Scope, Doc: webhook.NewDoc(e.Body)}
 	return nil
-}
-
-// actor is the id of the user or token that caused the event.
-func (e *Event) actor() string {
-	var body struct {
-		ActorID string `json:"actorId"`
-	}
-	_ = json.Unmarshal(e.Body, &body) // the body is valid JSON; an actor of another type matches nobody
-	return body.ActorID
 }

@@ -7,13 +7,13 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
-// Subscription is a subscription with its filter compiled.
+// Subscription is a subscription with the terms that decide which events it gets.
 type Subscription struct {
-	store.Subscription
-	filter *webhook.Filter
+	webhook.Terms
+	ID     uuid.UUID
+	Paused bool
 }
 
 // Delivery is one event for one subscription.
@@ -26,21 +26,10 @@ type Delivery struct {
 
 // Match appends the deliveries of an event to the list. The components are those of the company, see [Modules].
 func Match(e *Event, subs []Subscription, components access.Components, to []Delivery) []Delivery {
-	if !components.Has(e.Type.Module) {
-		return to
-	}
 	for i := range subs {
-		if sub := &subs[i]; sub.wants(e) {
+		if sub := &subs[i]; sub.Decide(&e.candidate, components) == webhook.Wanted {
 			to = append(to, Delivery{Event: e, Subscription: sub.ID, DeliveryID: webhook.DeliveryID(e.ID, sub.ID, 0), Paused: sub.Paused})
 		}
 	}
 	return to
-}
-
-// wants reports whether the subscription matches the event and its scopes allow to read it.
-func (s *Subscription) wants(e *Event) bool {
-	return webhook.MatchAny(s.Events, e.Type.Name) &&
-		s.Scopes.Allows(e.Type.Scope, false) &&
-		(!s.ExcludeOwn || e.actor() != s.CreatedBy.String()) &&
-		s.filter.Match(e.doc)
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
-	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
 func TestMatching(t *testing.T) {
@@ -39,23 +38,23 @@ func TestMatching(t *testing.T) {
 		want  bool
 	}{
 		"everything":                       {Subscription{}, "order.created", me, true},
-		"exact name":                       {Subscription{Subscription: store.Subscription{Events: patterns("order.created")}}, "order.created", me, true},
-		"other name":                       {Subscription{Subscription: store.Subscription{Events: patterns("order.updated")}}, "order.created", me, false},
-		"one of several":                   {Subscription{Subscription: store.Subscription{Events: patterns("lead.*", "order.*")}}, "order.created", me, true},
-		"prefix of another family":         {Subscription{Subscription: store.Subscription{Events: patterns("stock.*")}}, "order.created", me, false},
+		"exact name":                       {Subscription{Terms: webhook.Terms{Events: patterns("order.created")}}, "order.created", me, true},
+		"other name":                       {Subscription{Terms: webhook.Terms{Events: patterns("order.updated")}}, "order.created", me, false},
+		"one of several":                   {Subscription{Terms: webhook.Terms{Events: patterns("lead.*", "order.*")}}, "order.created", me, true},
+		"prefix of another family":         {Subscription{Terms: webhook.Terms{Events: patterns("stock.*")}}, "order.created", me, false},
 		"module not active":                {Subscription{}, "stock.movement.created", me, false},
 		"module always on":                 {Subscription{}, "product.created", me, true},
-		"scope of the resource":            {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"orders:read"}}}, "order.created", me, true},
-		"write includes read":              {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"orders:write"}}}, "order.created", me, true},
-		"scope of another resource":        {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"catalog:read"}}}, "order.created", me, false},
-		"no scope":                         {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{}}}, "order.created", me, false},
-		"own events left out":              {Subscription{Subscription: store.Subscription{ExcludeOwn: true, CreatedBy: me}}, "order.created", me, false},
-		"events of others":                 {Subscription{Subscription: store.Subscription{ExcludeOwn: true, CreatedBy: me}}, "order.created", uuid.New(), true},
-		"own events wanted":                {Subscription{Subscription: store.Subscription{CreatedBy: me}}, "order.created", me, true},
-		"filter holds":                     {Subscription{filter: filter(`{"data.status":["new","paid"],"data.total":1500.0}`)}, "order.created", me, true},
-		"filter fails":                     {Subscription{filter: filter(`{"data.status":"paid"}`)}, "order.created", me, false},
-		"filter on what is not there":      {Subscription{filter: filter(`{"data.missing":null}`)}, "order.created", me, false},
-		"filter holds, scope is too small": {Subscription{Subscription: store.Subscription{Scopes: access.Scopes{"leads:read"}}, filter: filter(`{"data.status":"new"}`)}, "order.created", me, false},
+		"scope of the resource":            {Subscription{Terms: webhook.Terms{Scopes: access.Scopes{"orders:read"}}}, "order.created", me, true},
+		"write includes read":              {Subscription{Terms: webhook.Terms{Scopes: access.Scopes{"orders:write"}}}, "order.created", me, true},
+		"scope of another resource":        {Subscription{Terms: webhook.Terms{Scopes: access.Scopes{"catalog:read"}}}, "order.created", me, false},
+		"no scope":                         {Subscription{Terms: webhook.Terms{Scopes: access.Scopes{}}}, "order.created", me, false},
+		"own events left out":              {Subscription{Terms: webhook.Terms{ExcludeOwn: true, CreatedBy: me}}, "order.created", me, false},
+		"events of others":                 {Subscription{Terms: webhook.Terms{ExcludeOwn: true, CreatedBy: me}}, "order.created", uuid.New(), true},
+		"own events wanted":                {Subscription{Terms: webhook.Terms{CreatedBy: me}}, "order.created", me, true},
+		"filter holds":                     {Subscription{Terms: webhook.Terms{Filter: filter(`{"data.status":["new","paid"],"data.total":1500.0}`)}}, "order.created", me, true},
+		"filter fails":                     {Subscription{Terms: webhook.Terms{Filter: filter(`{"data.status":"paid"}`)}}, "order.created", me, false},
+		"filter on what is not there":      {Subscription{Terms: webhook.Terms{Filter: filter(`{"data.missing":null}`)}}, "order.created", me, false},
+		"filter holds, scope is too small": {Subscription{Terms: webhook.Terms{Scopes: access.Scopes{"leads:read"}, Filter: filter(`{"data.status":"new"}`)}}, "order.created", me, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

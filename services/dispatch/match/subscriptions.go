@@ -100,7 +100,8 @@ func Read(ctx context.Context, q db.Querier, companies []uuid.UUID, log *slog.Lo
 			log.WarnContext(ctx, "subscription left out: its stored filter is not valid", "company_id", row.Company, "subscription_id", row.ID, "faults", faults)
 			continue
 		}
-		byCompany[row.Company] = append(byCompany[row.Company], Subscription{row, filter})
+		terms := webhook.Terms{Events: row.Events, Filter: filter, Scopes: row.Scopes, ExcludeOwn: row.ExcludeOwn, CreatedBy: row.CreatedBy}
+		byCompany[row.Company] = append(byCompany[row.Company], Subscription{Terms: terms, ID: row.ID, Paused: row.Paused})
 	}
 	return byCompany, nil
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
 // load is a number of receivers of one company on the host that all share, and how they answer.
@@ -81,7 +82,7 @@ func simulate(t *testing.T, lasts time.Duration, loads ...*load) {
 		}
 		if at%(100*time.Millisecond) == 0 {
 			r.measure(100 * time.Millisecond)
-			r.markSlow(r.clock.Add(-slowAfter))
+			r.markSlow(r.clock.Add(-webhook.SlowAfter))
 			for _, j := range r.overdue(time.Time{}) {
 				owner[j.msg.Company].overdue++
 			}

@@ -32,7 +32,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 	case d.outcome == park || d.outcome == parkInStore || d.outcome == keepLast:
 		laneParked.WithLabelValues(in.cause.String()).Inc()
 	}
-	res := s.result(j, a, d, in.now)
+	res := s.result(j, a, d, in)
 	switch d.outcome {
 	case success:
 		s.seen.close(j)
@@ -57,7 +57,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 }
 
 // result is what a decision stores.
-func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result {
+func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result {
 	n := int16(j.msg.Attempt)
 	res := &result{stored: j.rec.Done, Result: store.Result{
 		DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},
@@ -73,7 +73,7 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 			res.Err = &a.err
 		}
 	}
-	moment := now.UTC().Truncate(time.Millisecond)
+	moment := in.now.UTC().Truncate(time.Millisecond)
 	switch d.outcome {
 	case success:
 		// Also when a former owner of the partition has stored a failure of this attempt meanwhile.
@@ -90,9 +90,36 @@ func (s *Sender) result(j *job, a *attempted, d decision, now time.Time) *result
 	case retry, park, keepLast:
 		due := moment.Add(d.wait).Truncate(time.Millisecond)
 		res.Next = &due
+		res.Waiting = waiting(j, d, in.cause)
 	case parkInStore: // without a due time
+		res.Waiting = waiting(j, d, in.cause)
 	}
 	return res
+}
+
+// waiting is what a delivery that stays open waits for.
+func waiting(j *job, d decision, why cause) *webhook.Waiting {
+	w := webhook.WaitsForRetry
+	switch why {
+	case answered, unanswered, expired, deleted: // only the first two leave it open
+		switch {
+		case d.outcome == keepLast:
+			w = webhook.WaitsForReturn
+		case d.asked:
+			w = webhook.WaitsAsAsked
+		}
+	case breakerOpen:
+		w = webhook.WaitsForCircuit
+	case laneFull, laneWaited:
+		w = j.waited
+	case paused:
+		w = webhook.WaitsForResume
+	case noKey:
+		w = webhook.WaitsForKey
+	case receiverDown:
+		w = webhook.WaitsForReturn
+	}
+	return &w
 }
 
 // produce writes a record and calls then once the brokers have it. It retries until the partition stops.

@@ -49,8 +49,10 @@ type job struct {
 	started time.Time
 	took    time.Duration
 	failed  bool
-	late    bool // running for longer than slowAfter
+	late    bool // running for longer than webhook.SlowAfter
 	shown   bool // listed by longRunning
+
+	waited webhook.Waiting // what it waited for in its lane, when that did not take it or kept it too long
 }
 
 func (j *job) key() webhook.SubscriptionKey {
@@ -88,10 +90,25 @@ type lane struct {
 	parked   int // in delay topics, as far as this process knows
 }
 
+// waitsFor is what the queue waits for.
+func (l *lane) waitsFor() webhook.Waiting {
+	switch {
+	case l.waitingOn == nil:
+		return webhook.WaitsForQueue
+	case l.waitingOn == l.share:
+		return webhook.WaitsForHostShare
+	case l.waitingOn == l.company:
+		return webhook.WaitsForCompany
+	case l.host != nil && l.waitingOn == &l.host.limiter:
+		return webhook.WaitsForHost
+	}
+	return webhook.WaitsForCapacity
+}
+
 // speed judges by attempts that have ended and by those under way.
 func (l *lane) speed() speed {
 	switch {
-	case l.late > 0 || l.average > slowAfter:
+	case l.late > 0 || l.average > webhook.SlowAfter:
 		return slow
 	case l.average > 0:
 		return fast

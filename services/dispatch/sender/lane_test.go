@@ -80,8 +80,8 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 			var run []*job
 			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
 			case step == 0:
-				r.clock = r.clock.Add(2 * slowAfter)
-				r.markSlow(r.clock.Add(-slowAfter))
+				r.clock = r.clock.Add(2 * webhook.SlowAfter)
+				r.markSlow(r.clock.Add(-webhook.SlowAfter))
 			case step < 5 && len(running) > 0:
 				i := rapid.IntRange(0, len(running)-1).Draw(t, "which")
 				j := running[i]

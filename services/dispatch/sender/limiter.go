@@ -6,9 +6,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// slowAfter is how long an attempt may take before its receiver counts as slow, even when it succeeds.
-const slowAfter = time.Second
-
 // speed is how fast a receiver answers.
 type speed int
 

@@ -85,6 +85,7 @@ const (
 type decision struct {
 	outcome outcome
 	wait    time.Duration // for retry, park and keepLast
+	asked   bool          // the receiver asked for the wait before a retry
 	reason  string        // for deadLetter: stored as error; empty = that of the attempt
 }
 
@@ -127,11 +128,11 @@ func (c *RetryConfig) decide(in retryInput) decision {
 	if in.attempt >= c.MaxAttempts {
 		return decision{outcome: deadLetter}
 	}
-	wait := c.delay(in)
+	wait, asked := c.delay(in)
 	if last := c.untilLastChance(in.expires, in.now); in.down && in.attempt == c.MaxAttempts-1 && last > wait {
 		return decision{outcome: keepLast, wait: last}
 	}
-	return decision{outcome: retry, wait: wait}
+	return decision{outcome: retry, wait: wait, asked: asked}
 }
 
 // keeps reports whether a delivery keeps its attempt while its receiver is down: the last one, until its lifetime is nearly
@@ -144,17 +145,18 @@ func (c *RetryConfig) untilLastChance(expires, now time.Time) time.Duration {
 	return expires.Sub(now) - c.LastChance
 }
 
-// delay is the wait after a failed attempt.
-func (c *RetryConfig) delay(in retryInput) time.Duration {
+// delay is the wait after a failed attempt, and whether the receiver asked for it.
+func (c *RetryConfig) delay(in retryInput) (wait time.Duration, asked bool) {
 	step := min(in.attempt, len(c.Delays))
 	if in.down && in.attempt == c.MaxAttempts-2 {
 		step = len(c.Delays) // the attempt after this one is the last before a long wait
 	}
-	wait := c.jittered(c.Delays[step-1])
+	wait = c.jittered(c.Delays[step-1])
 	if in.status == http.StatusTooManyRequests || in.status == http.StatusServiceUnavailable {
-		wait = max(wait, parseRetryAfter(in.retryAfter, in.now))
+		after := parseRetryAfter(in.retryAfter, in.now)
+		wait, asked = max(wait, after), after > wait
 	}
-	return min(wait, c.MaxWait)
+	return min(wait, c.MaxWait), asked
 }
 
 func (c *RetryConfig) jittered(d time.Duration) time.Duration {

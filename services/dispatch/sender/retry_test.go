@@ -25,11 +25,11 @@ func TestDecide(t *testing.T) {
 		"no answer":               {retryInput{cause: unanswered, attempt: 6}, decision{outcome: retry, wait: 5120 * time.Second}},
 		"seventh":                 {retryInput{cause: unanswered, attempt: 7}, decision{outcome: deadLetter}},
 		"seventh answer":          {retryInput{cause: answered, attempt: 7, status: 500}, decision{outcome: deadLetter}},
-		"Retry-After longer":      {retryInput{cause: answered, attempt: 1, status: 429, retryAfter: "120"}, decision{outcome: retry, wait: 2 * time.Minute}},
+		"Retry-After longer":      {retryInput{cause: answered, attempt: 1, status: 429, retryAfter: "120"}, decision{outcome: retry, wait: 2 * time.Minute, asked: true}},
 		"Retry-After shorter":     {retryInput{cause: answered, attempt: 3, status: 503, retryAfter: "1"}, decision{outcome: retry, wait: 80 * time.Second}},
-		"Retry-After capped":      {retryInput{cause: answered, attempt: 1, status: 503, retryAfter: "999999999999"}, decision{outcome: retry, wait: 20480 * time.Second}},
+		"Retry-After capped":      {retryInput{cause: answered, attempt: 1, status: 503, retryAfter: "999999999999"}, decision{outcome: retry, wait: 20480 * time.Second, asked: true}},
 		"Retry-After on 500":      {retryInput{cause: answered, attempt: 1, status: 500, retryAfter: "120"}, decision{outcome: retry, wait: 5 * time.Second}},
-		"Retry-After as a date":   {retryInput{cause: answered, attempt: 1, status: 503, retryAfter: now.Add(time.Hour).Format(http.TimeFormat)}, decision{outcome: retry, wait: time.Hour}},
+		"Retry-After as a date":   {retryInput{cause: answered, attempt: 1, status: 503, retryAfter: now.Add(time.Hour).Format(http.TimeFormat)}, decision{outcome: retry, wait: time.Hour, asked: true}},
 		"Retry-After in the past": {retryInput{cause: answered, attempt: 1, status: 503, retryAfter: now.Add(-time.Hour).Format(http.TimeFormat)}, decision{outcome: retry, wait: 5 * time.Second}},
 		"Retry-After negative":    {retryInput{cause: answered, attempt: 1, status: 503, retryAfter: "-5"}, decision{outcome: retry, wait: 5 * time.Second}},
 		"cooldown":                {retryInput{cause: breakerOpen, attempt: 7, cooldownEnds: now.Add(time.Minute)}, decision{outcome: park, wait: time.Minute}},
@@ -57,7 +57,7 @@ func TestDelaysFollowTheSpecification(t *testing.T) {
 	want, total := 5*time.Second, time.Duration(0)
 	for attempt := 1; attempt < 7; attempt++ {
 		for range 200 {
-			wait := c.delay(retryInput{attempt: attempt})
+			wait, _ := c.delay(retryInput{attempt: attempt})
 			require.GreaterOrEqual(t, wait, want)
 			require.LessOrEqual(t, wait, want+want/10)
 			require.Equal(t, c.Lines[attempt-1].Topic, c.line(wait))

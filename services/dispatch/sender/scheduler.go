@@ -51,6 +51,7 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	}
 	size := int64(len(j.msg.Body))
 	if jobs, bytes := l.queueLimit(&s.cfg, now); len(l.queue) >= jobs || (len(l.queue) > 0 && l.bytes+size > bytes) {
+		j.waited = l.waitsFor()
 		return nil, created, true
 	}
 	if len(l.queue) == 0 {
@@ -311,7 +312,9 @@ func (s *scheduler) overdue(since time.Time) (out []*job) {
 	defer s.mu.Unlock()
 	for l := range s.backlog {
 		for len(l.queue) > 0 && l.queue[0].queuedAt.Before(limit) {
-			out = append(out, s.pop(l))
+			j := s.pop(l)
+			j.waited = l.waitsFor()
+			out = append(out, j)
 		}
 	}
 	return out

@@ -382,7 +382,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 			tick.Reset(every)
 		}
 		measured = now
-		s.sched.markSlow(now.Add(-slowAfter))
+		s.sched.markSlow(now.Add(-webhook.SlowAfter))
 		s.showLongRunning()
 		if s.results.blocked() != nil {
 			databaseBlocked = now // the database is the reason for the wait

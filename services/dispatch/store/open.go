@@ -21,7 +21,7 @@ WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
 ORDER BY company_id, subscription_id, id LIMIT $7`
 
 // sqlRelease takes attempts, of all companies, from senders that died: the attempt counts, and the delivery is parked.
-const sqlRelease = `UPDATE deliveries SET state = 0, next_attempt_at = NULL
+const sqlRelease = `UPDATE deliveries SET state = 0, next_attempt_at = NULL, waiting_for = NULL
 WHERE state = 1 AND updated_at < $1 AND (company_id, subscription_id, id) IN (
  SELECT company_id, subscription_id, id FROM deliveries WHERE state = 1 AND updated_at < $1 ORDER BY company_id, subscription_id, id LIMIT 1000)`
 
@@ -34,12 +34,12 @@ JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id 
 LEFT JOIN events AS e ON e.company_id = d.company_id AND e.id = d.event_id`
 
 // Why "state + 0": see sqlUpdateDeliveries.
-const sqlReopen = `UPDATE deliveries SET next_attempt_at = $5, updated_at = $5
+const sqlReopen = `UPDATE deliveries SET next_attempt_at = $5, waiting_for = NULL, updated_at = $5
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[]) AS u(c, s, i, a)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
  AND deliveries.state + 0 = 0 AND deliveries.attempt = u.a`
 
-const sqlCloseFailed = `UPDATE deliveries SET state = 3, error = u.err, next_attempt_at = NULL, completed_at = $6, updated_at = $6
+const sqlCloseFailed = `UPDATE deliveries SET state = 3, error = u.err, next_attempt_at = NULL, waiting_for = NULL, completed_at = $6, updated_at = $6
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::TEXT[]) AS u(c, s, i, a, err)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
  AND deliveries.state + 0 < 2 AND deliveries.attempt = u.a`

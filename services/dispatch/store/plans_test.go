@@ -68,7 +68,7 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 		"insert missing": {sqlInsertMissing, []any{companies, subs, keys, keys, texts, times, now, now}},
 		"states":         {sqlSelectDeliveryStates, []any{companies, subs, keys}},
 		"progress":       {sqlSelectProgress, []any{companies, subs, keys}},
-		"update":         {sqlUpdateDeliveries, []any{companies, subs, keys, small, small, small, times, repeated(true, batch), numbers, bodies, texts, numbers, times, now}},
+		"update":         {sqlUpdateDeliveries, []any{companies, subs, keys, small, small, small, times, repeated(true, batch), numbers, bodies, texts, numbers, times, texts, now}},
 		"succeeded":      {sqlUpdateSucceeded, []any{companies, subs, keys, small, numbers, bodies, numbers, times, now}},
 		"attempts":       {sqlUpsertAttempts, []any{companies, subs, small, seqs, keys, small, numbers, texts, numbers, times}},
 		"ends":           {sqlSelectSeqs, []any{companies[:20], subs[:20]}},

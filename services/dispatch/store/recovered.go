@@ -40,7 +40,7 @@ func SelectRecovered(ctx context.Context, q db.Querier, after webhook.Subscripti
 
 // sqlReleaseKept parks deliveries that kept their last attempt. Why "state + 0": see sqlUpdateDeliveries; the subquery is to
 // use the index of open rows.
-const sqlReleaseKept = `UPDATE deliveries SET next_attempt_at = NULL, updated_at = $4
+const sqlReleaseKept = `UPDATE deliveries SET next_attempt_at = NULL, waiting_for = NULL, updated_at = $4
 WHERE company_id = $1 AND subscription_id = $2 AND state + 0 = 0 AND id IN (
  SELECT id FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND state < 2 AND state = 0 AND attempt = $3 AND next_attempt_at > $4
  ORDER BY company_id, subscription_id, id LIMIT 1000)`

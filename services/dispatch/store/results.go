@@ -22,6 +22,7 @@ type Result struct {
 	Next      *time.Time
 	Completed *time.Time
 	Err       *string
+	Waiting   *webhook.Waiting // what it waits for when it stays open
 
 	Tried   bool // an attempt was made; what follows describes it
 	Started time.Time
@@ -51,9 +52,9 @@ const sqlUpdateDeliveries = `UPDATE deliveries SET state = u.st, attempt = GREAT
  response_body = CASE WHEN u.tried THEN u.body ELSE deliveries.response_body END,
  error = CASE WHEN u.tried OR u.err IS NOT NULL THEN u.err ELSE deliveries.error END,
  duration_ms = CASE WHEN u.tried THEN u.ms ELSE deliveries.duration_ms END,
- completed_at = u.done, updated_at = $14
-FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT2[], $6::INT2[], $7::TIMESTAMPTZ[], $8::BOOLEAN[], $9::INT4[], $10::BYTEA[], $11::TEXT[], $12::INT4[], $13::TIMESTAMPTZ[])
- AS u(c, s, i, st, a, most, n, tried, code, body, err, ms, done)
+ completed_at = u.done, waiting_for = u.waits, updated_at = $15
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT2[], $6::INT2[], $7::TIMESTAMPTZ[], $8::BOOLEAN[], $9::INT4[], $10::BYTEA[], $11::TEXT[], $12::INT4[], $13::TIMESTAMPTZ[], $14::TEXT[])
+ AS u(c, s, i, st, a, most, n, tried, code, body, err, ms, done, waits)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
  AND deliveries.state + 0 < 2 AND deliveries.attempt <= u.most`
 
@@ -68,6 +69,7 @@ type deliveryColumns struct {
 	errors                        []*string
 	durations                     []*int32
 	completed                     []*time.Time
+	waits                         []*webhook.Waiting
 }
 
 func (c *deliveryColumns) add(r *Result) {
@@ -78,6 +80,7 @@ func (c *deliveryColumns) add(r *Result) {
 	c.next = append(c.next, r.Next)
 	c.tried = append(c.tried, r.Tried)
 	c.errors = append(c.errors, r.Err)
+	c.waits = append(c.waits, r.Waiting)
 }
 
 func (c *deliveryColumns) addKey(r *Result) {
@@ -96,7 +99,7 @@ func (c *deliveryColumns) addAnswer(r *Result) {
 
 // sqlUpdateSucceeded is the same for successes alone, with which most batches are filled: fewer columns to encode and to unpack.
 const sqlUpdateSucceeded = `UPDATE deliveries SET state = 2, attempt = GREATEST(deliveries.attempt, u.a), next_attempt_at = NULL,
- http_code = u.code, response_body = u.body, error = NULL, duration_ms = u.ms, completed_at = u.done, updated_at = $9
+ http_code = u.code, response_body = u.body, error = NULL, duration_ms = u.ms, completed_at = u.done, waiting_for = NULL, updated_at = $9
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT4[], $6::BYTEA[], $7::INT4[], $8::TIMESTAMPTZ[]) AS u(c, s, i, a, code, body, ms, done)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
  AND deliveries.state + 0 < 2`
@@ -119,7 +122,7 @@ func UpdateDeliveries(tx *db.Tx, results []*Result, now time.Time) {
 		c.add(r)
 	}
 	tx.Queue(sqlUpdateDeliveries, c.companies, c.subscriptions, c.ids, c.states, c.attempts, c.most, c.next, c.tried,
-		c.codes, c.bodies, c.errors, c.durations, c.completed, now)
+		c.codes, c.bodies, c.errors, c.durations, c.completed, c.waits, now)
 }
 
 const sqlUpsertAttempts = `INSERT INTO delivery_attempts (company_id, subscription_id, ring, seq, delivery_id, attempt, http_code, error, duration_ms, started_at)
