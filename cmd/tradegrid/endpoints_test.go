@@ -148,6 +148,7 @@ GET /webhooks/subscriptions/{id}/deliveries 200 webhooks core status
 POST /webhooks/subscriptions/{id}/replay 202 webhooks core | from to status events
 GET /webhooks/subscriptions/{id}/explain 200 webhooks core eventId
 GET /events/{eventId}/deliveries 200 webhooks core
+GET /webhooks/deliveries 200 webhooks core cursor limit subscriptionId status answer events eventId entityId dateFrom dateTo
 GET /webhooks/deliveries/{id} 200 webhooks core
 POST /webhooks/deliveries/{id}/redeliver 201 webhooks core
 GET /webhooks/event-types 200 webhooks core

@@ -39,6 +39,8 @@ AND ($5::TIMESTAMPTZ IS NULL OR occurred_at <= $5::TIMESTAMPTZ) LIMIT $6) AS e`
 WHERE company_id = $1 AND id = ANY($2::UUID[]) AND expires_at > $3`
 	sqlSelectLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id = $2 AND expires_at > $3`
+	sqlSelectLatestOf = `SELECT id FROM events WHERE company_id = $1 AND agg_id = $2 AND expires_at > $3
+ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $4`
 )
 
 // ErrNotLogged means that the event log has no such event, or that it has expired.
@@ -121,6 +123,19 @@ func LogEvents(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.
 		byID[e.ID] = e
 	}
 	return byID, nil
+}
+
+// LatestOf returns the ids of the last events of a record, newest first.
+func LatestOf(ctx context.Context, q db.Querier, company tenant.ID, entity uuid.UUID, limit int) ([]uuid.UUID, error) {
+	rows, err := q.Query(ctx, sqlSelectLatestOf, company, entity, time.Now().UTC(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read events of record %s: %w", entity, err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("read events of record %s: %w", entity, err)
+	}
+	return ids, nil
 }
 
 // LogEvent returns one event of the company, or [ErrNotLogged].

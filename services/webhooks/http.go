@@ -30,6 +30,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.View(r, "/events/{eventId}/deliveries", "listEventDeliveries", "Explain what became of an event for each subscription", func(ctx context.Context, in *getEventRequest) (*list.Page[Explanation], error) {
 		return s.EventDeliveries(ctx, in.Caller, in.EventID)
 	})
+	httpapi.ReadWith(r, "/webhooks/deliveries", "listDeliveries", "List the deliveries of all subscriptions", s.CompanyDeliveries)
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
 	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery again", s.Redeliver, httpapi.Answers(http.StatusCreated),
 		httpapi.Records("/webhooks/deliveries"))

@@ -173,6 +173,7 @@ func TestSenderParksForPausedSubscriptions(t *testing.T) {
 	k.Send(m, test)
 	k.AwaitState(test.DeliveryID, webhook.StateSuccess)
 	k.Eventually(func() bool { return k.Row(m.DeliveryID).Next == nil }, "parked in the database")
+	require.EqualValues(t, 1, k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND id = $2 AND waiting_for = 'paused'`, k.Company, m.DeliveryID))
 	require.EqualValues(t, webhook.StatePending, k.Row(m.DeliveryID).State)
 	require.Zero(t, k.Row(m.DeliveryID).Attempt)
 	require.Len(t, h.Requests(), 1)
@@ -236,6 +237,9 @@ func TestSenderBreaker(t *testing.T) {
 	m := k.Messages(sub, 25)
 	k.Send(m...)
 	k.Eventually(func() bool { return len(parked()) == 25 }, "all on delay lines")
+	k.Eventually(func() bool {
+		return k.Query(`SELECT count(*) FROM deliveries WHERE company_id = $1 AND waiting_for = 'circuit_open'`, k.Company) > 0
+	}, "the rows say why")
 	require.Len(t, h.Requests(), 10)
 	used, unused := 0, 0
 	for _, r := range parked() {
