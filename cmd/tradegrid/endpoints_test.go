@@ -136,7 +136,7 @@ GET /branches 200 company core
 GET /users 200 company core
 GET /token 200 - -
 GET /events 200 events core cursor limit events dateFrom dateTo entityId
-GET /events/{eventId} 200 events core
+GET /events/{eventId} 200 events core include
 GET /webhooks/subscriptions 200 webhooks core page pageSize
 POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive autoRedeliver excludeOwnEvents
 GET /webhooks/subscriptions/{id} 200 webhooks core

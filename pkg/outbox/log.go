@@ -39,6 +39,7 @@ AND ($5::TIMESTAMPTZ IS NULL OR occurred_at <= $5::TIMESTAMPTZ) LIMIT $6) AS e`
 WHERE company_id = $1 AND id = ANY($2::UUID[]) AND expires_at > $3`
 	sqlSelectLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id = $2 AND expires_at > $3`
+	sqlSelectOrigin   = `SELECT request_id, traceparent, published_at FROM events WHERE company_id = $1 AND id = $2`
 	sqlSelectLatestOf = `SELECT id FROM events WHERE company_id = $1 AND agg_id = $2 AND expires_at > $3
 ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $4`
 )
@@ -136,6 +137,25 @@ func LatestOf(ctx context.Context, q db.Querier, company tenant.ID, entity uuid.
 		return nil, fmt.Errorf("read events of record %s: %w", entity, err)
 	}
 	return ids, nil
+}
+
+// Origin is where an event of the log came from. What releases before did not record is nil.
+type Origin struct {
+	RequestID   *string    // of the API request; "" = the platform itself
+	Traceparent *string    // of that request
+	PublishedAt *time.Time // when Kafka had accepted the event
+}
+
+// OriginOf returns the origin of an event, or [ErrNotLogged].
+func OriginOf(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID) (o Origin, err error) {
+	err = q.QueryRow(ctx, sqlSelectOrigin, company, id).Scan(&o.RequestID, &o.Traceparent, &o.PublishedAt)
+	if db.IsNoRows(err) {
+		return o, ErrNotLogged
+	}
+	if err != nil {
+		return o, fmt.Errorf("read origin of event %s: %w", id, err)
+	}
+	return o, nil
 }
 
 // LogEvent returns one event of the company, or [ErrNotLogged].

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -41,11 +42,12 @@ type Message struct {
 	CreatedAt time.Time // UTC
 }
 
-const sqlInsert = `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`
+const sqlInsert = `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 // Append adds a message to the outbox in the transaction of the change. It is the only way to publish one.
-// The trace context of ctx is stored with the row, so that publication and delivery join the trace of the request.
+// The trace context of ctx is stored with the row, so that publication and delivery join the trace of the request, and so is
+// the id of the request.
 func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error {
 	if m.ID == uuid.Nil || m.Name == "" || m.Pos == 0 {
 		return fmt.Errorf("append %q to the outbox: id, name and position are required", m.Name)
@@ -66,6 +68,6 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 	carrier := propagation.MapCarrier{}
 	propagation.TraceContext{}.Inject(ctx, carrier)
 	tx.QueueRow(sqlInsert, Bucket(company), m.Pos, m.ID, company, m.Topic, m.Key, m.Name, m.AggType, m.AggID,
-		m.Version, m.Payload, carrier["traceparent"], carrier["tracestate"], m.CreatedAt)
+		m.Version, m.Payload, carrier["traceparent"], carrier["tracestate"], telemetry.RequestOf(ctx), m.CreatedAt)
 	return nil
 }

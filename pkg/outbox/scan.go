@@ -20,7 +20,7 @@ WHERE EXISTS (SELECT 1 FROM outbox WHERE outbox.bucket = u.b AND outbox.pos >= u
 	// Without IS TRUE, PostgreSQL joins with the whole outbox where it takes that for small. CockroachDB looks up each bucket
 	// as long as it may join.
 	sqlProbePostgreSQL = sqlProbe + ` IS TRUE`
-	sqlScan            = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
+	sqlScan            = `SELECT pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at
 FROM outbox WHERE bucket = $1 AND pos >= $2 ORDER BY bucket, pos, id LIMIT $3`
 )
 
@@ -53,6 +53,7 @@ type row struct {
 	Stored      []byte // payload as the row has it, perhaps compressed; the event log gets it as it is
 	Traceparent string
 	Tracestate  string
+	RequestID   string
 	CreatedAt   time.Time
 	Payload     []byte `db:"-"` // as it is published
 	corrupt     error  // why there is no payload

@@ -26,10 +26,10 @@ AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p,
 	// The list of buckets, said again for the table, keeps a hash join from reading all heads.
 	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`
 	// The heads were already advanced in this transaction: position = head - back.
-	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at
-FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[])
-AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent, published_at)
+SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at, u.request_id, u.traceparent, $14::TIMESTAMPTZ
+FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[], $12::TEXT[], $13::TEXT[])
+AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent)
 JOIN event_log_heads AS h ON h.bucket = u.b WHERE h.bucket = ANY($1::INT4[])`
 	sqlAlreadyLogged = `SELECT e.id FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i) JOIN events AS e ON e.company_id = u.c AND e.id = u.i`
 	sqlInsertDead    = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
@@ -87,7 +87,7 @@ func (r *Relay) settleOnce(ctx context.Context, all []decided, republished bool)
 				return err
 			}
 		}
-		r.appendLog(tx, all)
+		r.appendLog(tx, all, now)
 		for _, d := range all {
 			for _, p := range d.batch.poison {
 				if d.gone[p.place()] {
@@ -232,7 +232,7 @@ func readLogged(ctx context.Context, tx *db.Tx, all []decided) error {
 }
 
 // appendLog queues the log entries of the events whose rows this transaction deleted.
-func (r *Relay) appendLog(tx *db.Tx, all []decided) {
+func (r *Relay) appendLog(tx *db.Tx, all []decided, now time.Time) {
 	var c columns
 	var buckets []int32
 	var counts []int64
@@ -258,7 +258,7 @@ func (r *Relay) appendLog(tx *db.Tx, all []decided) {
 		inserts = append(inserts, c)
 	}
 	for _, c := range inserts {
-		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires).
+		tx.Queue(sqlInsertEvents, c.bucket, c.company, c.back, c.id, c.event, c.aggType, c.aggID, c.version, c.body, c.occurred, c.expires, c.request, c.trace, now).
 			OnConstraint("events_pkey", errLogged).OnConstraint("events_id_key", errLogged)
 	}
 }
@@ -276,6 +276,8 @@ type columns struct {
 	body     [][]byte
 	occurred []time.Time
 	expires  []time.Time
+	request  []string
+	trace    []string
 	bytes    int
 }
 
@@ -291,5 +293,7 @@ func (c *columns) add(bucket int32, e *row, back int64, expires time.Time) {
 	c.body = append(c.body, e.Stored)
 	c.occurred = append(c.occurred, e.CreatedAt)
 	c.expires = append(c.expires, expires)
+	c.request = append(c.request, e.RequestID)
+	c.trace = append(c.trace, e.Traceparent)
 	c.bytes += len(e.Stored)
 }

@@ -139,7 +139,7 @@ const (
 	sqlGlanceFailed = sqlGlance + ` AND state = 3` + sqlGlanceEnd
 	sqlGlanceEvents = `SELECT d.* FROM unnest($2::UUID[]) AS u(s) CROSS JOIN unnest($3::UUID[], $4::UUID[], $5::UUID[]) AS e(low, high, id) CROSS JOIN LATERAL (
  SELECT subscription_id, id, event, state, http_code FROM deliveries WHERE company_id = $1 AND subscription_id = u.s AND id BETWEEN e.low AND e.high AND event_id = e.id
- ORDER BY redelivery_no DESC LIMIT 100) AS d`
+ ORDER BY redelivery_no DESC LIMIT $6) AS d`
 )
 
 // look finds deliveries that may be listed. All down to the id looked were found; uuid.Nil = all that there are.
@@ -186,7 +186,9 @@ func (s *Service) lookForEvents(ctx context.Context, company tenant.ID, subs []u
 	for i, id := range events {
 		low[i], high[i] = idsOf(id)
 	}
-	return glances(ctx, s.cfg.DB, sqlGlanceEvents, company, subs, low, high, events)
+	// An event may have been redelivered any number of times.
+	each := max(maxLooked/max(len(subs)*len(events), 1), 10)
+	return glances(ctx, s.cfg.DB, sqlGlanceEvents, company, subs, low, high, events, each)
 }
 
 func glances(ctx context.Context, q db.Querier, sql string, args ...any) ([]glance, error) {

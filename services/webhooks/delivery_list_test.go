@@ -67,7 +67,7 @@ func TestCompanyDeliveries(t *testing.T) {
 			id := r.delivery(sub.String(), event, name, int16(state), at)
 			_, err := r.db.Exec(t.Context(), `UPDATE deliveries SET http_code = $3 WHERE company_id = $1 AND id = $2`, r.company(), id, codes[answer])
 			require.NoError(t, err)
-			all = append(all, stored{id, sub, event, entity, name, webhook.States[state].String(), answer, eventTime(event)})
+			all = append(all, stored{id, sub, event, entity, name, webhook.States[state].String(), answer, timeOf(event)})
 		}
 	}
 	slices.SortFunc(all, func(a, b stored) int { return slices.Compare(b.id[:], a.id[:]) })
@@ -111,7 +111,7 @@ func TestCompanyDeliveries(t *testing.T) {
 	require.Equal(t, map[string]any{"items": []any{}, "nextCursor": nil, "hasMore": false}, other)
 }
 
-func eventTime(id uuid.UUID) time.Time {
+func timeOf(id uuid.UUID) time.Time {
 	seconds, nanos := id.Time().UnixTime()
 	return time.Unix(seconds, nanos).UTC().Truncate(time.Millisecond)
 }

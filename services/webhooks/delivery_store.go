@@ -156,10 +156,18 @@ func selectAttempts(ctx context.Context, q db.Querier, company tenant.ID, d Deli
 	if err != nil {
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
+	return d.withSuccess(attempts), nil
+}
+
+// withSuccess adds the successful attempt to the others.
+func (d *DeliveryRecord) withSuccess(attempts []DeliveryAttempt) []DeliveryAttempt {
 	if last, ok := d.successfulAttempt(); ok && !slices.ContainsFunc(attempts, func(a DeliveryAttempt) bool { return a.ErrorMessage == nil }) {
 		attempts = append(attempts, last)
 	}
-	return attempts, nil
+	if attempts == nil {
+		return []DeliveryAttempt{}
+	}
+	return attempts
 }
 
 // The deliveries of one event lie together: their ids begin with its time.

@@ -43,7 +43,7 @@ const (
 	healthResting = "resting"
 )
 
-// sqlSelectHealth reads at most so many deliveries and attempts per subscription as these tables may hold of it.
+// sqlSelectHealth looks at the last 50 deliveries of each subscription, and at its attempts, of which at most 100 are kept.
 const sqlSelectHealth = `SELECT u.s, x.ms, f.started_at, f.delivery_id, f.attempt, f.http_code, f.error FROM unnest($2::UUID[]) AS u(s)
 LEFT JOIN LATERAL (SELECT avg(d.duration_ms)::INT4 AS ms FROM (
   SELECT state, duration_ms FROM deliveries WHERE company_id = $1 AND subscription_id = u.s ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT 50) AS d

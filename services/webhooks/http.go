@@ -3,6 +3,7 @@ package webhooks
 import (
 	"context"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -27,7 +28,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval to a subscription again", s.Replay, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the deliveries of a subscription", s.Deliveries)
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/explain", "explainWebhookDelivery", "Explain what became of an event for a subscription", s.Explain)
-	httpapi.View(r, "/events/{eventId}/deliveries", "listEventDeliveries", "Explain what became of an event for each subscription", func(ctx context.Context, in *getEventRequest) (*list.Page[Explanation], error) {
+	httpapi.View(r, "/events/{eventId}/deliveries", "listEventDeliveries", "Explain what became of an event for each subscription", func(ctx context.Context, in *eventRequest) (*list.Page[Explanation], error) {
 		return s.EventDeliveries(ctx, in.Caller, in.EventID)
 	})
 	httpapi.ReadWith(r, "/webhooks/deliveries", "listDeliveries", "List the deliveries of all subscriptions", s.CompanyDeliveries)
@@ -72,12 +73,21 @@ func (s *Service) httpListEvents(ctx context.Context, in *listEventsRequest) (*h
 	return httpapi.Written[EventPage](page), err
 }
 
-type getEventRequest struct {
+type eventRequest struct {
 	httpapi.Call
 	EventID uuid.UUID `path:"eventId" format:"uuid"`
 }
 
+type getEventRequest struct {
+	eventRequest
+	Include []string `query:"include" enum:"way" maxItems:"10" doc:"way: how the event came to the receivers"`
+}
+
 func (s *Service) httpGetEvent(ctx context.Context, in *getEventRequest) (*httpapi.Reply[EventEnvelope], error) {
-	body, err := s.LoggedEvent(ctx, in.Caller, in.EventID)
+	read := s.LoggedEvent
+	if slices.Contains(in.Include, "way") {
+		read = s.EventWithWay
+	}
+	body, err := read(ctx, in.Caller, in.EventID)
 	return httpapi.Written[EventEnvelope](body), err
 }

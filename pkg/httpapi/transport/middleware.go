@@ -33,7 +33,7 @@ func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
 	defer span.End()
-	fc.SetUserContext(ctx)
+	fc.SetUserContext(telemetry.WithRequest(ctx, RequestID(fc)))
 	defer func() {
 		if p := recover(); p != nil {
 			s.Fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
