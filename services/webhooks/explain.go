@@ -176,6 +176,9 @@ func (q *question) explain(sub Subscription, then *subscriptionVersion, d *Deliv
 		if at, err = q.decide(*then); err != nil {
 			return e, err
 		}
+		if at.outcome == outcomeDelivered && today.outcome != outcomeDelivered {
+			at, note = today, " The subscription was changed so at "+sub.UpdatedAt.String()+", after the event, but before it was routed."
+		}
 	case changed:
 		note = " That is the subscription as it is today; what it was before its change at " + sub.UpdatedAt.String() + " is not recorded."
 	}
