@@ -131,14 +131,16 @@ func (d *glance) answer() string {
 
 // The ids of a subscription's deliveries sort by the time of their events. Open and failed ones have an index of their own.
 const (
-	sqlGlance = `SELECT d.* FROM unnest($2::UUID[]) AS u(s) CROSS JOIN LATERAL (
- SELECT subscription_id, id, event, state, http_code FROM deliveries WHERE company_id = $1 AND subscription_id = u.s AND id < $3 AND id BETWEEN $4 AND $5`
-	sqlGlanceEnd    = ` ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT $6) AS d`
-	sqlGlanceAll    = sqlGlance + sqlGlanceEnd
-	sqlGlanceOpen   = sqlGlance + ` AND state < 2` + sqlGlanceEnd
-	sqlGlanceFailed = sqlGlance + ` AND state = 3` + sqlGlanceEnd
-	sqlGlanceEvents = `SELECT d.* FROM unnest($2::UUID[]) AS u(s) CROSS JOIN unnest($3::UUID[], $4::UUID[], $5::UUID[]) AS e(low, high, id) CROSS JOIN LATERAL (
- SELECT subscription_id, id, event, state, http_code FROM deliveries WHERE company_id = $1 AND subscription_id = u.s AND id BETWEEN e.low AND e.high AND event_id = e.id
+	sqlGlanceAll    = `SELECT ` + glanceColumns + glanceRange + glanceEnd
+	sqlGlanceOpen   = `SELECT ` + glanceColumns + glanceRange + ` AND state < 2` + glanceEnd
+	sqlGlanceFailed = `SELECT ` + glanceColumns + glanceRange + ` AND state = 3` + glanceEnd
+	glanceColumns   = `subscription_id, id, event, state, http_code`
+	glanceRange     = ` FROM unnest($2::UUID[]) AS u(s) CROSS JOIN LATERAL (
+ SELECT ` + glanceColumns + ` FROM deliveries WHERE company_id = $1 AND subscription_id = u.s AND id < $3 AND id BETWEEN $4 AND $5`
+	glanceEnd       = ` ORDER BY company_id DESC, subscription_id DESC, id DESC LIMIT $6) AS d`
+	sqlGlanceEvents = `SELECT d.subscription_id, d.id, d.event, d.state, d.http_code
+FROM unnest($2::UUID[]) AS u(s) CROSS JOIN unnest($3::UUID[], $4::UUID[], $5::UUID[]) AS e(low, high, id) CROSS JOIN LATERAL (
+ SELECT ` + glanceColumns + ` FROM deliveries WHERE company_id = $1 AND subscription_id = u.s AND id BETWEEN e.low AND e.high AND event_id = e.id
  ORDER BY redelivery_no DESC LIMIT $6) AS d`
 )
 

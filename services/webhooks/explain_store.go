@@ -73,8 +73,9 @@ const (
 SELECT company_id, id, version, updated_at, status, events, filter, exclude_own_events, read_scopes FROM webhook_subscriptions WHERE company_id = $1 AND id = $2
 ON CONFLICT (company_id, subscription_id, version) DO NOTHING`
 	sqlDeleteVersions   = `DELETE FROM webhook_subscription_versions WHERE company_id = $1 AND subscription_id = $2 AND version <= $3`
-	sqlSelectVersionsAt = `SELECT v.* FROM webhook_subscriptions AS w CROSS JOIN LATERAL (
- SELECT subscription_id, w.created_by_id, version, status, events, filter::TEXT, exclude_own_events, read_scopes FROM webhook_subscription_versions
+	sqlSelectVersionsAt = `SELECT v.subscription_id, w.created_by_id, v.version, v.status, v.events, v.filter, v.exclude_own_events, v.read_scopes
+FROM webhook_subscriptions AS w CROSS JOIN LATERAL (
+ SELECT subscription_id, version, status, events, filter::TEXT AS filter, exclude_own_events, read_scopes FROM webhook_subscription_versions
  WHERE company_id = w.company_id AND subscription_id = w.id AND valid_from <= $3
  ORDER BY company_id DESC, subscription_id DESC, version DESC LIMIT 1) AS v
 WHERE w.company_id = $1 AND w.id = ANY($2::UUID[])`
@@ -111,7 +112,7 @@ func selectVersionsAt(ctx context.Context, q db.Querier, company tenant.ID, ids 
 
 // sqlSelectOfEvent reads, for each subscription, the delivery of an event that tells what became of it. The deliveries of one
 // event lie together: their ids begin with its time.
-const sqlSelectOfEvent = `SELECT d.* FROM unnest($2::UUID[]) AS u(s) CROSS JOIN LATERAL (
+const sqlSelectOfEvent = `SELECT ` + deliveryColumns + ` FROM unnest($2::UUID[]) AS u(s) CROSS JOIN LATERAL (
  SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = $1 AND subscription_id = u.s AND id BETWEEN $3 AND $4 AND event_id = $5
  ORDER BY state = 2 DESC, state < 2 DESC, redelivery_no DESC LIMIT 1) AS d`
 

@@ -36,7 +36,7 @@ type WayDelivery struct {
 }
 
 // sqlSelectWay reads the deliveries of an event, of each subscription the original and the last redeliveries.
-const sqlSelectWay = `SELECT d.* FROM (SELECT id AS s FROM webhook_subscriptions WHERE company_id = $1) AS w CROSS JOIN LATERAL (
+const sqlSelectWay = `SELECT ` + deliveryColumns + ` FROM (SELECT id AS s FROM webhook_subscriptions WHERE company_id = $1) AS w CROSS JOIN LATERAL (
  SELECT ` + deliveryColumns + ` FROM deliveries WHERE company_id = $1 AND subscription_id = w.s AND id BETWEEN $2 AND $3 AND event_id = $4
  ORDER BY redelivery_no = 0 DESC, redelivery_no DESC LIMIT 10) AS d`
 
