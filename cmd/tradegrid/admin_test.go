@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -187,4 +188,10 @@ func TestAdminRestored(t *testing.T) {
 	second := restored()
 	require.Equal(t, first.Epoch, second.Before)
 	require.NotEqual(t, first.Epoch, second.Epoch)
+	var recorded int
+	conn, err := pgx.Connect(t.Context(), url)
+	require.NoError(t, err)
+	defer func() { _ = conn.Close(context.WithoutCancel(t.Context())) }()
+	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE operation = 'databaseRestored' AND operator LIKE 'cli:%'`).Scan(&recorded))
+	require.Equal(t, 2, recorded, "changes by operators are recorded")
 }

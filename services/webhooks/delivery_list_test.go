@@ -121,6 +121,12 @@ func TestCompanyDeliveriesAreReadInParts(t *testing.T) {
 	t.Parallel()
 	r := setup(t)
 	sub := r.subscribe()
+	other := r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/2", "events": []string{"*"}}).OK(201)["id"].(string)
+	for range 40 { // they lie between those of the other subscription, and none of them is listed twice
+		_, err := r.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, http_code)
+VALUES ($1, $2, gen_random_uuid(), gen_random_uuid(), 'order.created', 2, 1, now(), false, now(), now(), 404)`, r.company(), other)
+		require.NoError(t, err)
+	}
 	_, err := r.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, http_code)
 SELECT $1, $2, gen_random_uuid(), gen_random_uuid(), 'order.created', 2, 1, now(), false, now(), now(), CASE WHEN n % 4000 = 0 THEN 299 ELSE 200 END
 FROM generate_series(1, 12000) AS n`, r.company(), sub)
@@ -129,6 +135,6 @@ FROM generate_series(1, 12000) AS n`, r.company(), sub)
 	require.NoError(t, err)
 	first := r.Do(t, "GET", "/webhooks/deliveries?answer=5xx", nil).OK(200)
 	require.Equal(t, []any{[]any{}, true}, []any{first["items"], first["hasMore"]})
-	require.Len(t, r.walk(url.Values{"answer": {"4xx"}}), 3)
-	require.Len(t, r.walk(url.Values{"limit": {"200"}}), 12000)
+	require.Len(t, r.walk(url.Values{"answer": {"4xx"}}), 43)
+	require.Len(t, r.walk(url.Values{"limit": {"200"}}), 12040)
 }
