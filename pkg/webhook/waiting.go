@@ -3,7 +3,7 @@ package webhook
 import "time"
 
 // Waiting is what an open delivery waits for; see docs/reference/events.md#explain. The sender stores it with each result that
-// leaves a delivery open. The empty one is not stored: the delivery is on its way to the sender.
+// leaves a delivery open; NULL there is [WaitsForSender].
 type Waiting string
 
 // What deliveries wait for.
@@ -24,12 +24,6 @@ const (
 	WaitsForSweeper   Waiting = "sweeper"            // its turn to be sent again, within seconds
 	WaitsForRouter    Waiting = "router"             // the event is not routed yet
 )
-
-// Waits are all values.
-var Waits = []Waiting{
-	WaitsForSender, WaitsForAnswer, WaitsForRetry, WaitsAsAsked, WaitsForCircuit, WaitsForReturn, WaitsForQueue, WaitsForHost,
-	WaitsForHostShare, WaitsForCompany, WaitsForCapacity, WaitsForResume, WaitsForKey, WaitsForSweeper, WaitsForRouter,
-}
 
 // SlowAfter is how long an attempt may take before its receiver counts as slow, even when it succeeds.
 const SlowAfter = time.Second

@@ -59,6 +59,8 @@ type FilterMiss struct {
 	Wanted  json.RawMessage `json:"wanted" doc:"the value, or the array of values, that must stand there"`
 	Found   json.RawMessage `json:"found" doc:"what stands there; null also where it is longer than 1 KiB"`
 	Missing bool            `json:"missing" doc:"nothing stands there"`
+
+	tooLong bool // what stands there is not shown
 }
 
 // maxFound is how long a value may be that an explanation shows.
@@ -226,8 +228,11 @@ func (q *question) decide(v subscriptionVersion) (answer, error) {
 			return answer{}, err
 		}
 		found := "found " + string(miss.Found)
-		if miss.Missing {
+		switch {
+		case miss.Missing:
 			found = "nothing stands there"
+		case miss.tooLong:
+			found = "a value of more than 1 KiB stands there"
 		}
 		return answer{outcomeFiltered, "", fmt.Sprintf("The filter wants %s at %s; %s.", miss.Wanted, miss.Key, found), miss}, nil
 	case webhook.Wanted:
@@ -297,7 +302,7 @@ var waitingTexts = map[webhook.Waiting]string{
 	webhook.WaitsForHostShare: "All requests that the company may have under way to the receiver's host were taken, by other subscriptions or by slow answers.",
 	webhook.WaitsForCompany:   "All requests that the company may have under way were taken: its receivers answer slowly.",
 	webhook.WaitsForCapacity:  "The platform was sending as much as it can; operators see this as tradegrid_lane_parked.",
-	webhook.WaitsForResume:    "The subscription is paused; the delivery goes out when it is resumed, unless it has expired by then.",
+	webhook.WaitsForResume:    "The subscription is paused or disabled; the delivery goes out when it is resumed, unless it has expired by then.",
 	webhook.WaitsForKey:       "The platform cannot decrypt the secret of the subscription at the moment; its operators have to provide the key.",
 	webhook.WaitsForSweeper:   "Nothing keeps the delivery any more; it goes out again within seconds.",
 	webhook.WaitsForRouter:    "The event is on its way to the subscription.",

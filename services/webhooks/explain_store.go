@@ -59,10 +59,11 @@ func (v *subscriptionVersion) miss(filter *webhook.Filter, doc *webhook.Doc) (*F
 	if err != nil {
 		return nil, fmt.Errorf("value at %s: %w", m.Key, err)
 	}
-	if len(found) > maxFound {
-		found = []byte("null")
+	miss := &FilterMiss{Key: m.Key, Wanted: wanted[m.Key], Found: found, Missing: !m.There, tooLong: len(found) > maxFound}
+	if miss.tooLong {
+		miss.Found = []byte("null")
 	}
-	return &FilterMiss{Key: m.Key, Wanted: wanted[m.Key], Found: found, Missing: !m.There}, nil
+	return miss, nil
 }
 
 // maxVersions is how many versions of a subscription are kept.

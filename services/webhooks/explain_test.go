@@ -1,11 +1,11 @@
 package webhooks_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -14,9 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/match"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -24,21 +22,7 @@ import (
 // logData puts an event with this data and actor into the event log and returns its id.
 func (r *kit) logData(name, actor string, data any, at time.Time) uuid.UUID {
 	r.t.Helper()
-	id := uuid.Must(uuid.NewV7())
-	text, err := json.Marshal(data)
-	require.NoError(r.t, err)
-	body, err := webhook.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: actor, Data: text, EventID: id.String()}.Freeze()
-	require.NoError(r.t, err)
-	err = r.db.RunTx(r.t.Context(), "test.log", func(ctx context.Context, tx *db.Tx) error {
-		var seq int64
-		if err := tx.QueryRow(ctx, `UPDATE event_log_heads SET n = n + 1 WHERE bucket = $1 RETURNING n`, outbox.Bucket(r.company())).Scan(&seq); err != nil {
-			return err
-		}
-		tx.Queue(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-VALUES ($1, $2, $3, $4, 'note', $5, 1, $6, $7, $8)`, r.company(), seq, id, name, uuid.New(), body, at, at.Add(30*24*time.Hour))
-		return nil
-	}, db.ReadCommitted())
-	require.NoError(r.t, err)
+	id, _ := r.logAs(name, actor, uuid.New(), data, at)
 	return id
 }
 
@@ -117,6 +101,9 @@ func TestExplainNamesWhatKeepsAnEvent(t *testing.T) {
 	require.Equal(t, `The filter wants ["new","paid"] at data.status; found "done".`, e["message"])
 	e = r.explain(sub, r.logData("order.created", "system", map[string]any{}, now))
 	require.Equal(t, map[string]any{"key": "data.status", "wanted": []any{"new", "paid"}, "found": nil, "missing": true}, e["filter"])
+	e = r.explain(sub, r.logData("order.created", "system", map[string]any{"status": strings.Repeat("x", 2000)}, now))
+	require.Equal(t, map[string]any{"key": "data.status", "wanted": []any{"new", "paid"}, "found": nil, "missing": false}, e["filter"])
+	require.Contains(t, e["message"], "a value of more than 1 KiB stands there")
 	e = r.explain(sub, r.logData("product.created", "system", map[string]any{"status": "new"}, now))
 	require.Equal(t, "not_subscribed", e["outcome"])
 	e = r.explain(sub, r.logData("order.created", "system", map[string]any{"status": "new"}, now.Add(-time.Hour)))
@@ -138,8 +125,14 @@ func TestExplainKnowsWhatTheSubscriptionWas(t *testing.T) {
 	at := time.Now().UTC()
 	before := r.logData("order.updated", "system", map[string]any{}, at)
 	wanted := r.logData("order.created", "system", map[string]any{}, at)
-	time.Sleep(2 * time.Millisecond)
 	r.Do(t, "PATCH", subscriptions+"/"+sub, map[string]any{"events": []string{"order.updated"}}).OK(200)
+	for _, later := range []string{
+		`UPDATE webhook_subscriptions SET updated_at = updated_at + INTERVAL '1 second' WHERE company_id = $1`,
+		`UPDATE webhook_subscription_versions SET valid_from = valid_from + INTERVAL '1 second' WHERE company_id = $1 AND version = 2`,
+	} {
+		_, err := r.db.Exec(t.Context(), later, r.company())
+		require.NoError(t, err)
+	}
 
 	e := r.explain(sub, before)
 	require.Equal(t, []any{"not_subscribed", "delivered"}, []any{e["outcome"], e["today"]})

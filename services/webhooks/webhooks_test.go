@@ -128,10 +128,15 @@ func (r *kit) messages() []*webhook.Message {
 // log puts an event into the event log, as the relay does, and returns its id and body.
 func (r *kit) log(name string, entity uuid.UUID, at time.Time) (uuid.UUID, []byte) {
 	r.t.Helper()
+	return r.logAs(name, "system", entity, note{ID: entity}, at)
+}
+
+func (r *kit) logAs(name, actor string, entity uuid.UUID, data any, at time.Time) (uuid.UUID, []byte) {
+	r.t.Helper()
 	id := uuid.Must(uuid.NewV7())
-	data, err := json.Marshal(note{ID: entity})
+	text, err := json.Marshal(data)
 	require.NoError(r.t, err)
-	body, err := webhook.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: "system", Data: data, EventID: id.String()}.Freeze()
+	body, err := webhook.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: actor, Data: text, EventID: id.String()}.Freeze()
 	require.NoError(r.t, err)
 	err = r.db.RunTx(r.t.Context(), "test.log", func(ctx context.Context, tx *db.Tx) error {
 		var seq int64
