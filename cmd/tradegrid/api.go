@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/services/requests"
 )
 
 // APICmd serves the external REST API.
@@ -33,6 +34,7 @@ type APICmd struct {
 	EdgeFlags
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a batch whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
+	RequestQuota  int64         `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
 	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	ShedFlags
@@ -119,10 +121,16 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log})
-	api := all.newAPI(httpapi.Config{
+	logged := quota.New(quota.Config{DB: r.db, Kind: requests.QuotaKind, Limit: c.RequestQuota, Log: log})
+	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})
+	cfg := httpapi.Config{
 		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
-	})
+	}
+	if c.RequestQuota > 0 {
+		cfg.Requests = served
+	}
+	api := all.newAPI(cfg)
 	ln, err := listen(ctx, "--listen", c.Listen)
 	if err != nil {
 		return err
@@ -135,6 +143,8 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		limiter.Run,
 		shedder.Run,
 		answers.Run,
+		logged.Run,
+		served.Run,
 		nudges.Run,
 		all.company.Run,
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
@@ -164,6 +174,9 @@ func (c *APICmd) Check() error {
 	}
 	if c.KeyQuota < 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-quota %d: must not be below 0; 0 = no quota", c.KeyQuota))
+	}
+	if c.RequestQuota < 0 {
+		err = errors.Join(err, fmt.Errorf("--request-log-quota %d: must not be below 0; 0 = no request log", c.RequestQuota))
 	}
 	if c.KeyLease <= 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))

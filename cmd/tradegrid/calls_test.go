@@ -2,8 +2,10 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -22,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/requests"
 )
 
 // node is an API process as `tradegrid api` puts it together, without the process. It stands behind a load
@@ -32,6 +35,7 @@ type node struct {
 	api     *httpapi.API
 	admin   *httpapi.API
 	limiter *ratelimit.Limiter
+	served  *requests.Log
 }
 
 // inProcess is the address that requests come from which are handed over in the process.
@@ -41,8 +45,19 @@ func newNode(d *db.DB, limiter *ratelimit.Limiter) *node {
 	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
 	n := &node{domains: all, limiter: limiter}
 	cfg := httpapi.Config{Limiter: limiter, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
-	n.api, n.admin = all.newAPI(cfg), all.newAdminAPI(cfg)
+	n.admin = all.newAdminAPI(cfg)
+	n.served = requests.NewLog(requests.LogConfig{DB: d, Log: slog.New(slog.DiscardHandler)})
+	cfg.Requests = n.served
+	n.api = all.newAPI(cfg)
 	return n
+}
+
+// logRequests writes what the node has answered so far to the request log.
+func (n *node) logRequests(t *testing.T) {
+	t.Helper()
+	ended, end := context.WithCancel(t.Context())
+	end()
+	require.NoError(t, n.served.Run(ended))
 }
 
 // testKey is the key of all nodes, as a file has it.

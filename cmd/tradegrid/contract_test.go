@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -44,6 +45,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.relay(d, total)
 	w.eventLog(order, total)
 	w.refusals()
+	w.requests(order)
 	w.everyOperationIsSeen()
 }
 
@@ -125,6 +127,21 @@ func (w *walk) refusals() {
 	w.with(w.token, key.Clone(), 201, "POST /clients", `{"kind":"individual","displayName":"One"}`)
 	w.with(w.token, key.Clone(), 422, "POST /clients", `{"kind":"individual","displayName":"Two"}`)
 	w.with(w.token, http.Header{"If-Match": {`"7"`}}, 412, "PATCH /clients/{id}", `{}`, client)
+}
+
+// requests reads what the walk has called.
+func (w *walk) requests(order string) {
+	ended, end := context.WithCancel(w.t.Context())
+	end()
+	require.NoError(w.t, w.served.Run(ended))
+	missing := w.do(200, "GET /requests", "", "?limit=1&code=ORDER_NOT_FOUND")["items"].([]any)
+	require.Len(w.t, missing, 1)
+	refused := w.do(200, "GET /requests/{id}", "", w.id(missing[0].(map[string]any)))
+	require.Equal(w.t, "ORDER_NOT_FOUND", refused["error"].(map[string]any)["code"])
+	about := w.do(200, "GET /requests", "", "?entityId="+order)["items"].([]any)
+	require.NotEmpty(w.t, about)
+	w.do(200, "GET /requests/{id}", "", w.id(about[len(about)-1].(map[string]any)))
+	w.do(404, "GET /requests/{id}", "", uuid.NewString())
 }
 
 func (w *walk) everyOperationIsSeen() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
@@ -24,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -35,6 +37,7 @@ type walk struct {
 	t       *testing.T
 	all     *domains
 	api     *httpapi.API
+	served  *requests.Log
 	company tenant.ID
 	token   string
 	seen    map[string][]int // operation → statuses
@@ -44,7 +47,8 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 	t.Helper()
 	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: testOperators()})
 	w := &walk{promises: readPromises(t, descriptionFile), t: t, all: all, seen: map[string][]int{}}
-	w.api = all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
+	w.served = requests.NewLog(requests.LogConfig{DB: d, Log: slog.New(slog.DiscardHandler)})
+	w.api = all.newAPI(httpapi.Config{Requests: w.served, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
 	made, err := all.createCompany(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
 	require.NoError(t, err)
 	w.company = made.ID

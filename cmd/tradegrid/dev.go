@@ -30,6 +30,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
+	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -202,8 +203,12 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 		return err
 	}
 	cfg := httpapi.Config{Gate: shedder, Responses: shedder.Responses(), Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log}
-	api, admin := all.newAPI(cfg), all.newAdminAPI(cfg)
+	admin := all.newAdminAPI(cfg)
+	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: log})
+	cfg.Requests = served
+	api := all.newAPI(cfg)
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
+	g.Go(func() error { return served.Run(ctx) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
 	g.Go(func() error { return all.company.Run(ctx) })
 	g.Go(func() error { return all.newWorker(2, log).Run(ctx) })

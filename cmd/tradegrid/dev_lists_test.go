@@ -126,6 +126,7 @@ func TestEveryListOfTheDemoCompanyShowsSomething(t *testing.T) {
 	w.sampleWebhook()
 	require.Eventually(t, func() bool { return w.most("/events") > 0 }, time.Minute, 20*time.Millisecond)
 
+	n.logRequests(t)
 	lists := 0
 	for _, path := range w.paths {
 		if most := w.most(path); most >= 0 {

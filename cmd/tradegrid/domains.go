@@ -35,6 +35,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
+	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/scheduling"
 	"github.com/tradegrid/tradegrid/services/suppliers"
@@ -123,6 +124,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	}))
 	add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}))
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}))
+	add(all, requests.Domain(), requests.New(requests.Config{DB: d}))
 	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}))
 	return all
 }

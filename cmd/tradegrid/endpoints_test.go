@@ -150,6 +150,8 @@ GET /webhooks/subscriptions/{id}/explain 200 webhooks core eventId
 GET /events/{eventId}/deliveries 200 webhooks core
 GET /webhooks/deliveries 200 webhooks core cursor limit subscriptionId status answer events eventId entityId dateFrom dateTo
 GET /webhooks/deliveries/{id} 200 webhooks core
+GET /requests 200 company core cursor limit answer status code method operation tokenId address requestId entityId dateFrom dateTo
+GET /requests/{id} 200 company core
 POST /webhooks/deliveries/{id}/redeliver 201 webhooks core
 GET /webhooks/event-types 200 webhooks core
 POST /exports 202 exports core | resource filters format
@@ -329,6 +331,7 @@ GET /branches: id name isActive
 GET /users: id name isActive
 GET /token: id name companyId companyName isTest scopes modules plan expiresAt rateLimit
 GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver excludeOwnEvents secretHint lastSuccessAt lastFailureAt health createdById createdAt updatedAt
+GET /requests/{id}: id requestId createdAt method route operation path status code durationMs tokenId tokenName address entityId represents error body bodyBytes eventIds
 GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt waitingFor expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
 GET /jobs/{id}: id type status progress resultUrl expiresAt error
 `

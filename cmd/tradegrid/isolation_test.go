@@ -68,6 +68,9 @@ func (n *node) fill(t *testing.T) *records {
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
 	r.id["JOB"] = n.export(t, owner)
+	n.logRequests(t)
+	logged := owner.ok(t, "GET", "/requests?limit=1", "")
+	r.id["REQUEST"] = logged.body["items"].([]any)[0].(map[string]any)["id"].(string)
 	return r
 }
 
@@ -105,7 +108,7 @@ func (r *records) awaitEvent(t *testing.T) {
 func (n *node) ofRecord() map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
-		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
+		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
 	}
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,

@@ -29,6 +29,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/services/dispatch"
+	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -59,14 +60,14 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics(), outbox.EpochMetrics())
+	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics(), outbox.EpochMetrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.
 func roleMetrics(role string) []prometheus.Collector {
 	switch role {
 	case "api":
-		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), webhooks.Metrics(), job.Metrics(jobTypes()...))
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), webhooks.Metrics(), requests.Metrics(), job.Metrics(jobTypes()...))
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":

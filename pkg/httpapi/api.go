@@ -45,6 +45,7 @@ const (
 type Authenticator interface {
 	// Authenticate asks the database about a token that it has not seen only with lookUp. Without it such a token is 401,
 	// as one that does not exist.
+	// With the fault for a token that it knows, it returns whose token that is.
 	Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error)
 }
 
@@ -75,6 +76,7 @@ type Config struct {
 	Changelog []byte                 // Markdown; nil serves none
 	Admin     *Admin                 // makes this the admin API; nil = the external API
 	Lists     *list.Node             // serves the lists; nil = each request counts by itself, without limits
+	Requests  RequestLog             // nil keeps none
 
 	ThreadTime     func() time.Duration // processor time of the current thread; default the clock of the operating system
 	PublicURL      string               // scheme and host of links in responses; "" makes them relative
@@ -157,7 +159,7 @@ func New(cfg Config) *API {
 	a := &API{cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
 	a.server = transport.New(transport.Config{
 		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
-		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log,
+		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log, Answered: a.answered,
 	})
 	a.mountDocs()
 	return a
@@ -254,6 +256,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
 	defer cancel()
 	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc)}
+	fc.Locals(requestKey{}, r)
 	defer r.close()
 	defer r.chargeProcessing()
 	defer r.releaseKey(ctx)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"regexp"
 	"slices"
@@ -42,6 +43,8 @@ type request struct {
 	fc       *fiber.Ctx
 	op       *operation
 	unread   *transport.Body
+	address  netip.Addr
+	sender   *access.Principal // whose token was sent, also if it must not be used; nil = unknown
 	body     binding.Body
 	call     Call
 	release  func()
@@ -115,6 +118,7 @@ func (r *request) authenticate(ctx context.Context) error {
 	ip := r.api.server.ClientIP(r.fc)
 	failures := r.api.failures.Check(ip)
 	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip, failures.OK)
+	r.address, r.sender = ip, p
 	if err == nil {
 		r.call.Principal = p
 		if r.api.cfg.Admin == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -42,6 +43,10 @@ WHERE company_id = $1 AND id = $2 AND expires_at > $3`
 	sqlSelectOrigin   = `SELECT request_id, traceparent, published_at FROM events WHERE company_id = $1 AND id = $2`
 	sqlSelectLatestOf = `SELECT id FROM events WHERE company_id = $1 AND agg_id = $2 AND expires_at > $3
 ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $4`
+	sqlSelectRequestsOf = `SELECT DISTINCT e.request_id FROM (SELECT request_id FROM events WHERE company_id = $1 AND agg_id = $2 AND expires_at > $3
+ORDER BY company_id DESC, agg_id DESC, seq DESC LIMIT $4) AS e WHERE e.request_id <> ''`
+	sqlSelectCausedBy = `SELECT id FROM events WHERE company_id = $1 AND id BETWEEN $2 AND $3 AND request_id = $4 AND expires_at > $5
+ORDER BY company_id, id LIMIT $6`
 )
 
 // ErrNotLogged means that the event log has no such event, or that it has expired.
@@ -135,6 +140,34 @@ func LatestOf(ctx context.Context, q db.Querier, company tenant.ID, entity uuid.
 	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
 	if err != nil {
 		return nil, fmt.Errorf("read events of record %s: %w", entity, err)
+	}
+	return ids, nil
+}
+
+// RequestsOf returns the ids of the requests that caused the last events of a record.
+func RequestsOf(ctx context.Context, q db.Querier, company tenant.ID, entity uuid.UUID, limit int) ([]string, error) {
+	rows, err := q.Query(ctx, sqlSelectRequestsOf, company, entity, time.Now().UTC(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read requests of record %s: %w", entity, err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return nil, fmt.Errorf("read requests of record %s: %w", entity, err)
+	}
+	return ids, nil
+}
+
+// CausedBy returns the ids of the events that a request caused, oldest first. The process that answered it made them, between its
+// beginning and its end.
+func CausedBy(ctx context.Context, q db.Querier, company tenant.ID, request string, from, to time.Time, limit int) ([]uuid.UUID, error) {
+	low, high := record.IDsBetween(from, to)
+	rows, err := q.Query(ctx, sqlSelectCausedBy, company, low, high, request, time.Now().UTC(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("read events of request %s: %w", request, err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
+	if err != nil {
+		return nil, fmt.Errorf("read events of request %s: %w", request, err)
 	}
 	return ids, nil
 }

@@ -46,6 +46,21 @@ func (m *Meta) Targets() []any { return []any{&m.Version, &m.EvPos, &m.CreatedAt
 // NewID returns the id of a new record, a UUIDv7, so that records are stored in order of creation.
 func NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
+// IDsBetween are the bounds of the ids that were made from one time to the other, to the millisecond.
+func IDsBetween(from, to time.Time) (low, high uuid.UUID) {
+	high = uuid.Max
+	for i := range 6 {
+		low[i], high[i] = byte(from.UnixMilli()>>(40-8*i)), byte(to.UnixMilli()>>(40-8*i))
+	}
+	return low, high
+}
+
+// TimeOf is the time at which an id was made, to the millisecond.
+func TimeOf(id uuid.UUID) time.Time {
+	seconds, nanos := id.Time().UnixTime()
+	return time.Unix(seconds, nanos).UTC().Truncate(time.Millisecond)
+}
+
 // Same reports whether two optional values are equal.
 func Same[T comparable](a, b *T) bool {
 	return a == b || a != nil && b != nil && *a == *b

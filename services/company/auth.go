@@ -42,7 +42,8 @@ type ipRange = netip.Prefix
 // Without lookUp, a token that is not cached is not looked up in the database and counts as unknown.
 //
 // Errors, in this order: 401 AUTH_API_TOKEN_INVALID (unknown, revoked, or from an address outside the allow-list),
-// 401 AUTH_API_TOKEN_EXPIRED, 401 COMPANY_ARCHIVED; 503 if the token is not cached and the database is unavailable.
+// 401 AUTH_API_TOKEN_EXPIRED, 401 COMPANY_ARCHIVED, each with the principal of a token that is known; 503 if the token is not
+// cached and the database is unavailable.
 func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr, lookUp bool) (*access.Principal, error) {
 	hash, ok := hashOf(bearer)
 	if !ok {
@@ -60,10 +61,18 @@ func (s *Service) Authenticate(ctx context.Context, bearer string, ip netip.Addr
 		}
 	}
 	if err := k.refuse(ip, now); err != nil {
-		return nil, err
+		return k.principal(), err
 	}
 	s.used.touch(k, now)
 	return &k.Principal, nil
+}
+
+// principal is whose secret it is; nil for an unknown secret.
+func (k *known) principal() *access.Principal {
+	if k == nil {
+		return nil
+	}
+	return &k.Principal
 }
 
 // refuse returns the 401 for a caller that may not use this secret, or nil; k is nil for an unknown secret.

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
@@ -60,10 +61,10 @@ func (s *Service) CompanyDeliveries(ctx context.Context, by access.Caller, in De
 	}
 	first, last := uuid.Nil, uuid.Max
 	if in.DateFrom != nil {
-		first, _ = idsAt(time.Time(*in.DateFrom), time.Time{})
+		first, _ = record.IDsBetween(time.Time(*in.DateFrom), time.Time{})
 	}
 	if in.DateTo != nil {
-		_, last = idsAt(time.Time{}, time.Time(*in.DateTo))
+		_, last = record.IDsBetween(time.Time{}, time.Time(*in.DateTo))
 	}
 	if in.DateFrom != nil && in.DateTo != nil && bytes.Compare(first[:], last[:]) > 0 {
 		faults.Add("dateFrom", apierr.Conflict, "must not be after dateTo")

@@ -10,6 +10,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -25,7 +26,7 @@ const maxLife = 48 * time.Hour
 // them. An event that was sent again before, by whomever, is left out, so each goes out again by itself at most once. It looks
 // at so many deliveries behind the one named, and returns the last of them, uuid.Max when there are no more.
 func (s *Service) RedeliverFailed(ctx context.Context, company tenant.ID, id uuid.UUID, since time.Time, after uuid.UUID, limit int) (last uuid.UUID, made int, err error) {
-	if first, _ := idsAt(since.Add(-maxLife), since); after == uuid.Nil {
+	if first, _ := record.IDsBetween(since.Add(-maxLife), since); after == uuid.Nil {
 		after = first
 	}
 	err = s.cfg.DB.RunTx(ctx, "sweeper.redeliver", func(ctx context.Context, tx *db.Tx) error {

@@ -15,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
@@ -107,21 +108,12 @@ ORDER BY company_id, subscription_id, id LIMIT $5`
 WHERE company_id = $1 AND subscription_id = $2 AND id BETWEEN $3 AND $4 AND event_id = ANY($5::UUID[]) GROUP BY event_id`
 )
 
-// idsAt are the bounds of the ids of a moment.
-func idsAt(from, to time.Time) (low, high uuid.UUID) {
-	high = uuid.Max
-	for i := range 6 {
-		low[i], high[i] = byte(from.UnixMilli()>>(40-8*i)), byte(to.UnixMilli()>>(40-8*i))
-	}
-	return low, high
-}
-
 // countReplay counts the events that a replay looks at, up to one more than it may.
 func countReplay(ctx context.Context, q db.Querier, company tenant.ID, o replayOrder) (n int64, err error) {
 	if o.Status == replayAll {
 		return outbox.CountLog(ctx, q, company, o.filter(), MaxReplay+1)
 	}
-	low, high := idsAt(o.From, o.To)
+	low, high := record.IDsBetween(o.From, o.To)
 	if err := q.QueryRow(ctx, sqlCountFailed, company, o.Subscription, low, high, MaxReplay+1).Scan(&n); err != nil {
 		return 0, fmt.Errorf("count failed deliveries: %w", err)
 	}
@@ -173,7 +165,7 @@ func (s *Service) candidates(
 		}
 		return len(entries), more, found, err
 	}
-	low, high := idsAt(o.From, o.To)
+	low, high := record.IDsBetween(o.From, o.To)
 	if at.Delivery == uuid.Nil {
 		at.Delivery = low
 	}

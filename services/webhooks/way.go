@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -15,6 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -74,7 +74,7 @@ func (s *Service) way(ctx context.Context, company tenant.ID, e outbox.LogEntry)
 		way.RequestID = origin.RequestID
 		// The platform's own ids hold their time; one that a client sent may be anything.
 		if own, err := uuid.Parse(*origin.RequestID); err == nil && own.Version() == 7 {
-			if at := eventTime(own); !at.After(e.OccurredAt) {
+			if at := record.TimeOf(own); !at.After(e.OccurredAt) {
 				began := jsontype.At(at)
 				way.RequestedAt = &began
 			}
@@ -132,12 +132,6 @@ func (s *Service) wayAttempts(ctx context.Context, company tenant.ID, all []Deli
 		return nil, fmt.Errorf("read attempts: %w", err)
 	}
 	return found, nil
-}
-
-// eventTime is the time in an id of version 7, in milliseconds.
-func eventTime(id uuid.UUID) time.Time {
-	seconds, nanos := id.Time().UnixTime()
-	return time.Unix(seconds, nanos).UTC().Truncate(time.Millisecond)
 }
 
 func deref(p *string) string {

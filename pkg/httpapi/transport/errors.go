@@ -109,6 +109,9 @@ func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 		s.cfg.Log.ErrorContext(fc.UserContext(), "error body not written", "error", err)
 		return
 	}
+	if in, ok := fc.Context().UserValue(incomingKey{}).(*incoming); ok { // it was read
+		in.refusal = Refusal{f.Code, raw}
+	}
 	Send(fc, raw, nil)
 }
 

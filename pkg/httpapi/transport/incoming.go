@@ -17,7 +17,17 @@ type incoming struct {
 	method  string // as sent by the client; Fiber sees GET in place of an unknown method
 	invalid error  // framing error of the message
 	body    Body
+	refusal Refusal
 }
+
+// Refusal is the error that a request was answered with; the zero value is none.
+type Refusal struct {
+	Code string
+	Body []byte // the error body, not compressed
+}
+
+// RefusalOf returns how a request was refused.
+func RefusalOf(fc *fiber.Ctx) Refusal { return incomingOf(fc).refusal }
 
 type incomingKey struct{}
 

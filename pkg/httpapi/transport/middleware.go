@@ -38,7 +38,11 @@ func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 		if p := recover(); p != nil {
 			s.Fail(fc, fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 		}
-		measure(fc, span, start)
+		took := time.Since(start)
+		measure(fc, span, took)
+		if s.cfg.Answered != nil {
+			s.cfg.Answered(fc, start, took)
+		}
 	}()
 	if refused := s.refuse(fc, incomingOf(fc)); refused != nil {
 		s.Fail(fc, refused)
@@ -65,7 +69,7 @@ func (s *Server) identify(fc *fiber.Ctx) {
 func RequestID(fc *fiber.Ctx) string { return string(fc.Response().Header.Peek(headerRequestID)) }
 
 // measure records the outcome of the request.
-func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
+func measure(fc *fiber.Ctx, span trace.Span, took time.Duration) {
 	status, route, method := fc.Response().StatusCode(), fc.Route().Path, incomingOf(fc).method
 	if !slices.Contains(fiber.DefaultMethods, method) {
 		method = "_OTHER" // bounds the label: clients can send any method
@@ -75,7 +79,7 @@ func measure(fc *fiber.Ctx, span trace.Span, start time.Time) {
 	if status >= http.StatusInternalServerError {
 		span.SetStatus(codes.Error, http.StatusText(status))
 	}
-	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(method, route, strconv.Itoa(status)), time.Since(start).Seconds())
+	telemetry.Observe(fc.UserContext(), requestDuration.WithLabelValues(method, route, strconv.Itoa(status)), took.Seconds())
 }
 
 // headerCarrier lets the propagator read the headers of a request.

@@ -37,6 +37,8 @@ type Config struct {
 	MaxConnections int            // open connections; 0 = no limit
 	MaxPerAddress  int            // open connections from one address outside Proxies; 0 = no limit
 	Log            *slog.Logger
+
+	Answered func(fc *fiber.Ctx, start time.Time, took time.Duration) // called after each request; may be nil
 }
 
 // Server serves the routes of one API.

@@ -1,0 +1,22 @@
+package requests
+
+import (
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+var group = httpapi.Group{Tag: "Requests", Scope: "company", Component: "core"}
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{Name: "requests", Entities: []string{"REQUEST"}, Cleanup: []cleanup.Job{requestsExpire}}
+}
+
+// requestsExpire needs no index on the age of requests, which would cost more at each insert than this scan once an hour.
+var requestsExpire = cleanup.Job{
+	Table: "api_requests", Keep: kept, Every: time.Hour,
+	SQL: `DELETE FROM api_requests WHERE (company_id, id) IN (SELECT company_id, id FROM api_requests WHERE created_at < $1 LIMIT 1000)`,
+}
