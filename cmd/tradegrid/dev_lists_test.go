@@ -78,8 +78,8 @@ func (w *walker) most(path string) int {
 		}
 		return len(records)
 	}
-	if !slices.Contains(w.paths, parent) || below == "" || below == "/explain" || strings.Contains(below, "{") {
-		return -1 // it reads one record
+	if !slices.Contains(w.paths, parent) || below == "" || below == "/explain" || below == "/held" || strings.Contains(below, "{") {
+		return -1 // it reads one record, or shows what went wrong
 	}
 	best := -1
 	records, _ := found(w.T, w.ok(w.T, "GET", parent, ""))

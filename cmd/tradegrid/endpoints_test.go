@@ -138,15 +138,17 @@ GET /token 200 - -
 GET /events 200 events core cursor limit events dateFrom dateTo entityId
 GET /events/{eventId} 200 events core include
 GET /webhooks/subscriptions 200 webhooks core page pageSize
-POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive autoRedeliver excludeOwnEvents
+POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive autoRedeliver ordered excludeOwnEvents
 GET /webhooks/subscriptions/{id} 200 webhooks core
-PATCH /webhooks/subscriptions/{id} 200 webhooks core | url events filter name isActive autoRedeliver excludeOwnEvents
+PATCH /webhooks/subscriptions/{id} 200 webhooks core | url events filter name isActive autoRedeliver ordered excludeOwnEvents
 DELETE /webhooks/subscriptions/{id} 204 webhooks core
 POST /webhooks/subscriptions/{id}/rotate-secret 200 webhooks core | overlapHours
 POST /webhooks/subscriptions/{id}/test 202 webhooks core | event
 GET /webhooks/subscriptions/{id}/deliveries 200 webhooks core status
 POST /webhooks/subscriptions/{id}/replay 202 webhooks core | from to status events
 GET /webhooks/subscriptions/{id}/explain 200 webhooks core eventId
+GET /webhooks/subscriptions/{id}/held 200 webhooks core
+POST /webhooks/deliveries/{id}/skip 200 webhooks core
 GET /events/{eventId}/deliveries 200 webhooks core
 GET /webhooks/deliveries 200 webhooks core cursor limit subscriptionId status answer events eventId entityId dateFrom dateTo
 GET /webhooks/deliveries/{id} 200 webhooks core
@@ -330,7 +332,7 @@ GET /scheduling/bookings/{id}: id companyId number resourceId resourceName servi
 GET /branches: id name isActive
 GET /users: id name isActive
 GET /token: id name companyId companyName isTest scopes modules plan expiresAt rateLimit
-GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver excludeOwnEvents secretHint lastSuccessAt lastFailureAt health createdById createdAt updatedAt
+GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver ordered excludeOwnEvents secretHint lastSuccessAt lastFailureAt health createdById createdAt updatedAt
 GET /requests/{id}: id requestId createdAt method route operation path status code durationMs tokenId tokenName address entityId represents error body bodyBytes eventIds
 GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt waitingFor expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
 GET /jobs/{id}: id type status progress resultUrl expiresAt error

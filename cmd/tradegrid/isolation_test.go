@@ -107,7 +107,7 @@ func (r *records) awaitEvent(t *testing.T) {
 // of the domains, and for operations without one here.
 func (n *node) ofRecord() map[string][2]string {
 	known := map[string][2]string{
-		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"},
+		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
 	}
 	bodies := map[string]string{

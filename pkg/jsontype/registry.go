@@ -3,6 +3,7 @@ package jsontype
 import (
 	"encoding/json"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -82,6 +83,9 @@ func pointersMayBeNull(t reflect.Type, s *huma.Schema) {
 		}
 		if f.Type.Kind() == reflect.Pointer && !strings.Contains(options, "omit") {
 			p.Nullable = true
+		}
+		if p.Nullable && len(p.Enum) > 0 && !slices.Contains(p.Enum, nil) {
+			p.Enum = append(p.Enum, nil) // a schema allows only what its enum lists, also where null is a type
 		}
 		pointersMayBeNull(f.Type, p) // an anonymous object
 	}

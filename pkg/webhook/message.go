@@ -22,6 +22,7 @@ type Message struct {
 	SubscriptionID uuid.UUID
 	Event          string // event name
 	EventID        uuid.UUID
+	Entity         uuid.UUID // the record that the event is about; the nil UUID if unknown
 	Attempt        int       // the attempt to make, from 1
 	NotBefore      time.Time // zero = immediately; milliseconds
 	ExpiresAt      time.Time // no attempts are made afterwards; milliseconds
@@ -40,6 +41,7 @@ const (
 	recordCompany      = "companyid"
 	recordEvent        = "event"
 	recordEventID      = "event_id"
+	recordEntity       = "entity_id"
 	recordAttempt      = "attempt"
 	recordNotBefore    = "not_before"
 	recordExpiresAt    = "expires_at"
@@ -58,12 +60,15 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.IsTest {
 		isTest = "1"
 	}
-	h := kafka.NewHeaders(15, 4*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
+	h := kafka.NewHeaders(16, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
 	id := h.UUID(recordDelivery, m.DeliveryID)
 	subscription := h.UUID(recordSubscription, m.SubscriptionID)
 	h.UUID(recordCompany, uuid.UUID(m.Company))
 	h.Text(recordEvent, m.Event)
 	h.UUID(recordEventID, m.EventID)
+	if m.Entity != uuid.Nil {
+		h.UUID(recordEntity, m.Entity)
+	}
 	h.Int(recordAttempt, int64(m.Attempt))
 	h.Int(recordNotBefore, unix(m.NotBefore, time.Time.UnixMilli))
 	h.Int(recordExpiresAt, unix(m.ExpiresAt, time.Time.UnixMilli))
@@ -173,6 +178,8 @@ func (d *decoder) header(m *Message, key string, value []byte) {
 		m.Event = string(value)
 	case recordEventID:
 		m.EventID = d.uuid(key, value)
+	case recordEntity:
+		m.Entity = d.uuid(key, value)
 	case recordAttempt:
 		m.Attempt = int(d.int(key, value))
 	case recordNotBefore:

@@ -19,7 +19,7 @@ func drawMessage(t *rapid.T) *Message {
 		return time.UnixMilli(rapid.Int64Range(1, 4e12).Draw(t, "ms")).UTC()
 	})
 	return &Message{
-		Company: tenant.NewID(), DeliveryID: uuid.New(), SubscriptionID: uuid.New(), EventID: uuid.New(),
+		Company: tenant.NewID(), DeliveryID: uuid.New(), SubscriptionID: uuid.New(), EventID: uuid.New(), Entity: rapid.SampledFrom([]uuid.UUID{{}, uuid.New()}).Draw(t, "entity"),
 		Event:   rapid.StringMatching(`[a-z]+\.[a-z]+`).Draw(t, "event"),
 		Attempt: rapid.IntRange(1, 7).Draw(t, "attempt"), NotBefore: moment.Draw(t, "not before"),
 		ExpiresAt: moment.Draw(t, "expires"), Parks: rapid.IntRange(0, 9).Draw(t, "parks"),
@@ -46,7 +46,7 @@ func TestMessageOutboxRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := drawMessage(t)
 		// What the row cannot carry starts from the beginning.
-		m.Attempt, m.Parks, m.NotBefore = 1, 0, time.Time{}
+		m.Attempt, m.Parks, m.NotBefore, m.Entity = 1, 0, time.Time{}, uuid.Nil
 		payload, err := m.OutboxPayload()
 		require.NoError(t, err)
 		got, err := DecodeMessage(&kgo.Record{Value: payload, Headers: []kgo.RecordHeader{

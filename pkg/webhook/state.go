@@ -21,3 +21,6 @@ func (s State) String() string {
 
 // Open reports whether the delivery is not over.
 func (s State) Open() bool { return s < StateSuccess }
+
+// Skipped is the error of a delivery that was skipped.
+const Skipped = "skipped"

@@ -9,18 +9,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
-	"github.com/tradegrid/tradegrid/services/dispatch/delay"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
-	"github.com/tradegrid/tradegrid/services/dispatch/router"
-	"github.com/tradegrid/tradegrid/services/dispatch/sender"
-	"github.com/tradegrid/tradegrid/services/dispatch/sweeper"
-	"github.com/tradegrid/tradegrid/topics"
 )
 
 // Events pass router, sender, delay lines and sweeper while those stop and start and a receiver fails: each delivery
@@ -67,38 +60,13 @@ func TestWholePathUnderRestarts(t *testing.T) {
 		secrets[id.String()] = secret
 		mu.Unlock()
 	}
-	lines := topics.Lines()
-	for i := range lines {
-		lines[i].Delay = 10 * time.Millisecond
-	}
-	start := func() (stop func()) {
-		events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Modules{}, router.Config{Kafka: k.Kafka, Backoff: time.Millisecond})
-		require.NoError(t, err)
-		attempts := sender.New(sender.Config{
-			Client:  k.Kafka,
-			Retry:   sender.RetryConfig{Lines: lines, Jitter: -1},
-			Results: sender.ResultsConfig{Linger: 5 * time.Millisecond},
-			Egress:  egress.Config{AllowInsecure: true, AllowPrivate: true, Timeout: 2 * time.Second},
-			Breaker: sender.BreakerConfig{Failures: 1000},
-		}, k.DB, k.Client, sender.NewReceiverCache(k.DB, time.Second))
-		delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
-		require.NoError(t, err)
-		open, err := sweeper.New(k.DB, sweeper.Config{Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, Lease: time.Second, DisableNever: true})
-		require.NoError(t, err)
-		stops := []func(){k.Run(events.Run), k.Run(attempts.Run), k.Run(delayed.Run), k.Run(open.Run)}
-		return func() {
-			for _, stop := range stops {
-				stop()
-			}
-		}
-	}
 	done := func() int {
 		var n int
 		require.NoError(t, k.DB.QueryRow(context.Background(), `SELECT count(*) FROM deliveries WHERE company_id = $1 AND state = 2`, k.Company).Scan(&n))
 		return n
 	}
 	for round := range rounds {
-		stop := start()
+		stop := roles(t, k)
 		for range events / rounds {
 			k.Produce(k.Event("order.created").Record(t))
 		}

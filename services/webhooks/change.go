@@ -263,6 +263,11 @@ func sameSet(a, b []string) bool {
 // announce invalidates the dispatchers' cached subscription, and notes what it is now.
 func announce(ctx context.Context, tx *db.Tx, sub Subscription, change string) error {
 	keepVersion(tx, sub, change == "deleted")
+	return notify(ctx, tx, sub, change)
+}
+
+// notify tells the dispatchers that something about a subscription has changed.
+func notify(ctx context.Context, tx *db.Tx, sub Subscription, change string) error {
 	payload, err := json.Marshal(map[string]any{"companyId": sub.CompanyID, "id": sub.ID, "deleted": change == "deleted"})
 	if err != nil {
 		return fmt.Errorf("announce subscription %s: %w", sub.ID, err)

@@ -257,6 +257,8 @@ func (q *question) ofDelivery(e *Explanation, d DeliveryRecord) {
 	case webhook.StateFailed.String():
 		e.Outcome, reason, e.Message = outcomeFailed, "closed", "The delivery was given up"
 		switch {
+		case d.ErrorMessage != nil && *d.ErrorMessage == webhook.Skipped:
+			reason, e.Message = "skipped", "The delivery was skipped, so that later ones of its record could follow"
 		case d.Attempt >= d.MaxAttempts:
 			reason, e.Message = "attempts_used", fmt.Sprintf("All %d attempts failed", d.Attempt)
 		case d.CompletedAt != nil && d.ExpiresAt != nil && !d.CompletedAt.Std().Before(d.ExpiresAt.Std()):
@@ -298,6 +300,7 @@ var waitingTexts = map[webhook.Waiting]string{
 	webhook.WaitsForCircuit:   "The receiver failed so often in a row that it rests: nothing is sent to it until the circuit breaker lets an attempt through.",
 	webhook.WaitsForReturn:    "The receiver is down: the last attempt is kept until it is back, or nearly until the delivery expires.",
 	webhook.WaitsForQueue:     "The receiver takes less than it is sent: its queue was full.",
+	webhook.WaitsForTurn:      "An earlier delivery of the same record is open. To an ordered subscription nothing overtakes it: see GET /webhooks/subscriptions/{id}/held.",
 	webhook.WaitsForHost:      "All requests that may be under way to the receiver's host were taken.",
 	webhook.WaitsForHostShare: "All requests that the company may have under way to the receiver's host were taken, by other subscriptions or by slow answers.",
 	webhook.WaitsForCompany:   "All requests that the company may have under way were taken: its receivers answer slowly.",

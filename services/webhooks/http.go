@@ -28,6 +28,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.CommandWith(r, "/webhooks/subscriptions/{id}/replay", "replayWebhookEvents", "Send the events of an interval to a subscription again", s.Replay, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/deliveries", "listWebhookDeliveries", "List the deliveries of a subscription", s.Deliveries)
 	httpapi.GetWith(r, "/webhooks/subscriptions/{id}/explain", "explainWebhookDelivery", "Explain what became of an event for a subscription", s.Explain)
+	httpapi.Get(r, "/webhooks/subscriptions/{id}/held", "listHeldRecords", "List the records that an ordered subscription holds", s.Held)
 	httpapi.View(r, "/events/{eventId}/deliveries", "listEventDeliveries", "Explain what became of an event for each subscription", func(ctx context.Context, in *eventRequest) (*list.Page[Explanation], error) {
 		return s.EventDeliveries(ctx, in.Caller, in.EventID)
 	})
@@ -35,6 +36,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Get(r, "/webhooks/deliveries/{id}", "getWebhookDelivery", "Read a delivery with its attempts", s.Delivery)
 	httpapi.Command(r, "/webhooks/deliveries/{id}/redeliver", "redeliverWebhook", "Send a delivery again", s.Redeliver, httpapi.Answers(http.StatusCreated),
 		httpapi.Records("/webhooks/deliveries"))
+	httpapi.Command(r, "/webhooks/deliveries/{id}/skip", "skipWebhookDelivery", "Cancel a delivery that holds a record", s.Skip)
 	httpapi.Read(r, "/webhooks/event-types", "listWebhookEventTypes", "List event types", s.EventTypes)
 
 	read := logGroup.Op(http.MethodGet, "/events", "listEvents", "List the events of the log", http.StatusOK)

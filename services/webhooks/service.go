@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -31,6 +33,8 @@ type Deliveries interface {
 	Request(tx *db.Tx, d webhook.RequestedDelivery)
 	// FailOpen fails the open deliveries of a subscription.
 	FailOpen(tx *db.Tx, sub webhook.SubscriptionKey, now time.Time)
+	// Skip gives up an open delivery.
+	Skip(tx *db.Tx, sub webhook.SubscriptionKey, id uuid.UUID, now time.Time)
 }
 
 // Service offers the webhooks of all companies. It is safe for concurrent use.

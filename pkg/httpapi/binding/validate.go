@@ -130,9 +130,11 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 }
 
 func enumText(values []any) string {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = fmt.Sprint(v)
+	var texts []string
+	for _, v := range values {
+		if v != nil { // null is not sent as text
+			texts = append(texts, fmt.Sprint(v))
+		}
 	}
 	return strings.Join(texts, ", ")
 }

@@ -24,6 +24,8 @@ type Event struct {
 	CommittedAt time.Time
 	TraceParent string
 	TraceState  string
+	Entity      uuid.UUID // the record that it is about; the nil UUID if unknown
+	Version     int64     // of the record after the change
 
 	candidate webhook.Candidate
 }
@@ -53,6 +55,10 @@ func Decode(rec *kgo.Record, registry *event.Registry) (*Event, error) {
 			e.ID, err = uuid.ParseBytes(h.Value)
 		case "companyid":
 			e.Company, err = tenant.Parse(string(h.Value))
+		case "agg_id":
+			e.Entity, _ = uuid.ParseBytes(h.Value) // without it only the order of its deliveries is at risk
+		case "version":
+			e.Version, _ = strconv.ParseInt(string(h.Value), 10, 64)
 		case "committed_at":
 			var us int64
 			us, err = strconv.ParseInt(string(h.Value), 10, 64)

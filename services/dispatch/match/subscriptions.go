@@ -101,7 +101,7 @@ func Read(ctx context.Context, q db.Querier, companies []uuid.UUID, log *slog.Lo
 			continue
 		}
 		terms := webhook.Terms{Events: row.Events, Filter: filter, Scopes: row.Scopes, ExcludeOwn: row.ExcludeOwn, CreatedBy: row.CreatedBy}
-		byCompany[row.Company] = append(byCompany[row.Company], Subscription{Terms: terms, ID: row.ID, Paused: row.Paused})
+		byCompany[row.Company] = append(byCompany[row.Company], Subscription{Terms: terms, ID: row.ID, Paused: row.Paused, Ordered: row.Ordered})
 	}
 	return byCompany, nil
 }

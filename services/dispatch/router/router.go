@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/otel"
@@ -358,7 +359,11 @@ func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, er
 
 func newDelivery(m match.Delivery) *delivery {
 	key := store.DeliveryKey{Subscription: webhook.SubscriptionKey{Company: m.Company, ID: m.Subscription}, ID: m.DeliveryID}
-	return &delivery{m, store.NewDelivery{DeliveryKey: key, EventID: m.ID, Event: m.Type.Name, Parked: m.Paused}}
+	row := store.NewDelivery{DeliveryKey: key, EventID: m.ID, Event: m.Type.Name, Parked: m.Paused}
+	if m.Ordered && m.Entity != uuid.Nil {
+		row.Entity, row.Version = &m.Entity, &m.Version
+	}
+	return &delivery{m, row}
 }
 
 // companiesOf lists each company once.
@@ -406,7 +411,7 @@ func (r *Router) send(ctx context.Context, batch []*kafka.Record, deliveries []*
 
 func (r *Router) message(d *delivery, now time.Time) *webhook.Message {
 	return &webhook.Message{
-		Company: d.Company, DeliveryID: d.DeliveryID, SubscriptionID: d.Subscription, Event: d.Type.Name, EventID: d.ID,
+		Company: d.Company, DeliveryID: d.DeliveryID, SubscriptionID: d.Subscription, Event: d.Type.Name, EventID: d.ID, Entity: d.Entity,
 		Attempt: 1, ExpiresAt: now.Add(r.cfg.TTL), CommittedAt: d.CommittedAt, TraceParent: d.TraceParent, TraceState: d.TraceState, Body: d.Body,
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -240,5 +241,45 @@ func BenchmarkIsolation(b *testing.B) {
 		}
 		sharing := reportPercentiles(b, v.run(late, 10), "sharing-")
 		b.ReportMetric(float64(sharing)/float64(base), "sharing-p99-ratio")
+	}
+}
+
+// BenchmarkOneRecord sends many changes of a single record to one receiver, with the id of the record in the messages, so that
+// they are sent one after the other, and without, so that up to four are under way; in turns.
+//
+//   - ratio: of the deliveries a second of the two
+//   - deliveries/s: one after the other
+//   - overtaken: share of the deliveries, without the id, that arrived after a later change
+func BenchmarkOneRecord(b *testing.B) {
+	for name, answers := range map[string]time.Duration{"at-once": 0, "after-10ms": 10 * time.Millisecond} {
+		b.Run(name, func(b *testing.B) {
+			k := newKit(b, dbtest.OpenNew(b), nil)
+			n, rounds := 1000, 3
+			if answers > 0 {
+				n = 300 // none waits so long that it is parked
+			}
+			for b.Loop() {
+				var rate [2]float64
+				overtaken := 0
+				for range rounds {
+					for i, named := range []bool{true, false} {
+						a, receiver := newArrivals(b, func() time.Duration { return answers })
+						sub, _ := k.Subscribe(receiver.URL)
+						messages := a.changes(k.Kit, sub, n, named)
+						start := time.Now()
+						k.Send(messages...)
+						k.Eventually(func() bool { return a.count() == n }, "all arrive")
+						rate[i] += float64(n) / time.Since(start).Seconds() / float64(rounds)
+						if !named {
+							overtaken += a.overtaken()
+						}
+					}
+				}
+				b.ReportMetric(rate[0]/rate[1], "ratio")
+				b.ReportMetric(rate[0], "deliveries/s")
+				b.ReportMetric(float64(overtaken)/float64(n*rounds), "overtaken")
+			}
+			b.ReportMetric(0, "ns/op")
+		})
 	}
 }

@@ -33,6 +33,9 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 		laneParked.WithLabelValues(in.cause.String()).Inc()
 	}
 	res := s.result(j, a, d, in)
+	if r != nil && r.Ordered && (d.outcome == success || d.outcome == deadLetter) {
+		j.notifyStored(res)
+	}
 	switch d.outcome {
 	case success:
 		s.seen.close(j)
@@ -118,6 +121,8 @@ func waiting(j *job, d decision, why cause) *webhook.Waiting {
 		w = webhook.WaitsForKey
 	case receiverDown:
 		w = webhook.WaitsForReturn
+	case blocked:
+		w = webhook.WaitsForTurn
 	}
 	return &w
 }
@@ -149,7 +154,7 @@ func (s *Sender) deadLetter(j *job, why cause, res *result) {
 		reason = deadletter.TTL
 	case deleted:
 		reason = deadletter.Deleted
-	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown:
+	case answered, unanswered, breakerOpen, laneFull, laneWaited, paused, noKey, receiverDown, blocked:
 	}
 	text := ""
 	if res.Err != nil {

@@ -52,6 +52,9 @@ type job struct {
 	late    bool // running for longer than webhook.SlowAfter
 	shown   bool // listed by longRunning
 
+	turn   bool          // it has the turn of its record
+	stored chan struct{} // closed when the end of a delivery to an ordered subscription is stored; nil for all others
+
 	waited webhook.Waiting // what it waited for in its lane, when that did not take it or kept it too long
 }
 
@@ -67,8 +70,10 @@ type lane struct {
 	key       webhook.SubscriptionKey
 	from      *assignment // in which it was made
 	queue     []*job
-	bytes     int64
-	used      int // running jobs
+	turns     turns
+	held      int   // jobs that wait for a turn
+	bytes     int64 // of jobs that wait
+	used      int   // running jobs
 	ready     bool
 	gone      bool // removed from the scheduler
 	host      *host

@@ -25,6 +25,8 @@ type receiver struct {
 	URL    *url.URL
 	Paused bool // paused, disabled or inactive
 
+	Ordered bool // the deliveries of a record wait for each other
+
 	Breaker store.Breaker // as its last owner left it
 
 	signer        *webhook.Signer
@@ -210,6 +212,7 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 		c.log.Error("webhook secret not decrypted, deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
 	}
 	r := newReceiver(row.URL, current, old, until)
+	r.Ordered = row.Ordered
 	if err != nil {
 		r.faulty, r.sealed = nil, err
 	}

@@ -62,11 +62,12 @@ const (
 	deleted                   // the subscription was deleted
 	noKey                     // the key that decrypts its secret is missing
 	receiverDown              // the receiver is down, and this would be the last attempt
+	blocked                   // an earlier delivery of its record is open, and the subscription is ordered
 )
 
 // String is the name in metrics and logs.
 func (c cause) String() string {
-	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key", "receiver_down"}[c]
+	return [...]string{"answered", "unanswered", "breaker_open", "lane_full", "lane_waited", "paused", "expired", "deleted", "no_key", "receiver_down", "record"}[c]
 }
 
 // outcome is what happens to a delivery next.
@@ -109,7 +110,7 @@ func (c *RetryConfig) decide(in retryInput) decision {
 		return decision{outcome: deadLetter, reason: "ttl expired"}
 	case deleted:
 		return decision{outcome: deadLetter, reason: "subscription deleted"}
-	case paused:
+	case paused, blocked:
 		return decision{outcome: parkInStore}
 	case breakerOpen, laneFull, laneWaited, noKey:
 		wait := max(in.cooldownEnds.Sub(in.now), c.Lines[0].Delay)

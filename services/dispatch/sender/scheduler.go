@@ -50,11 +50,11 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 		l.parked--
 	}
 	size := int64(len(j.msg.Body))
-	if jobs, bytes := l.queueLimit(&s.cfg, now); len(l.queue) >= jobs || (len(l.queue) > 0 && l.bytes+size > bytes) {
+	if jobs, bytes := l.queueLimit(&s.cfg, now); l.waiting() >= jobs || (l.waiting() > 0 && l.bytes+size > bytes) {
 		j.waited = l.waitsFor()
 		return nil, created, true
 	}
-	if len(l.queue) == 0 {
+	if l.waiting() == 0 {
 		l.ended = 0
 		if l.used == 0 {
 			l.since = now
@@ -94,7 +94,7 @@ func (s *scheduler) measure(since time.Duration) (idle bool) {
 	for l := range s.backlog {
 		l.rate, l.ended = smoothRate(l.rate, l.ended, since), 0
 		if !l.unhealthy(now) {
-			queued += len(l.queue)
+			queued += l.waiting()
 		}
 	}
 	s.allowed = max(minBacklog, int(s.rate*maxQueued.Seconds()*0.4)) - queued
@@ -131,8 +131,8 @@ func (s *scheduler) soonFree(j *job, now time.Time) bool {
 		return false
 	}
 	jobs, bytes := l.queueLimit(&s.cfg, now)
-	ahead := len(l.queue) + int(j.from.checking.Load())
-	full := ahead >= jobs || (len(l.queue) > 0 && l.bytes+int64(len(j.msg.Body)) > bytes)
+	ahead := l.waiting() + int(j.from.checking.Load())
+	full := ahead >= jobs || (l.waiting() > 0 && l.bytes+int64(len(j.msg.Body)) > bytes)
 	return full && float64(ahead) <= l.rate*maxQueued.Seconds()/2
 }
 
@@ -149,6 +149,7 @@ func (s *scheduler) startJobs(l *lane, run []*job) []*job {
 
 // next starts one job of a lane, or makes the lane wait for a slot.
 func (s *scheduler) next(l *lane) *job {
+	l.hold()
 	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
 		return nil
 	}
@@ -160,6 +161,7 @@ func (s *scheduler) next(l *lane) *job {
 		}
 	}
 	j, now := s.pop(l), s.now()
+	l.takeTurn(j)
 	if l.used == 0 {
 		l.progress = now
 	}
@@ -181,16 +183,20 @@ func (s *scheduler) perReceiver(l *lane) int {
 	return s.cfg.PerReceiver
 }
 
+// pop removes the first job of the queue.
 func (s *scheduler) pop(l *lane) *job {
 	j := l.queue[0]
-	l.queue[0] = nil
-	l.queue = l.queue[1:]
+	l.shift()
 	l.bytes -= int64(len(j.msg.Body))
-	if len(l.queue) == 0 {
-		l.queue = nil
+	s.forgetBacklog(l)
+	return j
+}
+
+// forgetBacklog forgets a lane in which nothing waits any more.
+func (s *scheduler) forgetBacklog(l *lane) {
+	if l.waiting() == 0 {
 		delete(s.backlog, l)
 	}
-	return j
 }
 
 // finish releases the slots of a job and returns the jobs that start now.
@@ -202,6 +208,7 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	l := j.lane
 	was := l.speed()
 	l.used--
+	l.endTurn(j)
 	for _, lim := range j.slots {
 		lim.release(j.speed, now)
 	}
@@ -226,7 +233,7 @@ func (s *scheduler) wake(lim *limiter, run []*job) []*job {
 			continue
 		}
 		run = append(run, j)
-		if l.waitingOn == nil && len(l.queue) > 0 {
+		if l.hold(); l.waitingOn == nil && len(l.queue) > 0 {
 			lim.wait(l) // its next job has to wait for its turn
 		}
 	}
@@ -310,34 +317,47 @@ func (s *scheduler) overdue(since time.Time) (out []*job) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	waited := func(j *job) bool { return j.queuedAt.Before(limit) }
 	for l := range s.backlog {
-		for len(l.queue) > 0 && l.queue[0].queuedAt.Before(limit) {
-			j := s.pop(l)
+		for len(l.queue) > 0 && waited(l.queue[0]) {
+			j := l.queue[0]
 			j.waited = l.waitsFor()
+			l.shift()
+			l.bytes -= int64(len(j.msg.Body))
+			l.endTurn(j)
 			out = append(out, j)
 		}
+		for _, j := range l.takeHeld(waited) {
+			j.waited = webhook.WaitsForTurn
+			out = append(out, j)
+		}
+		s.forgetBacklog(l)
 	}
 	return out
 }
 
-// take removes the queued jobs that match.
+// take removes the waiting jobs that match.
 func (s *scheduler) take(match func(*job) bool) (out []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for l := range s.backlog {
+		out = append(out, l.takeHeld(match)...)
 		kept := make([]*job, 0, len(l.queue))
+		var gone []*job
 		for _, j := range l.queue {
 			if match(j) {
-				out = append(out, j)
+				gone = append(gone, j)
 				l.bytes -= int64(len(j.msg.Body))
 			} else {
 				kept = append(kept, j)
 			}
 		}
-		if l.queue = kept; len(kept) == 0 {
-			l.queue = nil
-			delete(s.backlog, l)
+		l.queue = kept
+		for _, j := range gone {
+			l.endTurn(j)
 		}
+		out = append(out, gone...)
+		s.forgetBacklog(l)
 	}
 	return out
 }

@@ -69,7 +69,7 @@ func (s *scheduler) evict() (gone []*lane) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, l := range s.lanes {
-		if !l.ready || l.used > 0 || len(l.queue) > 0 || l.waitingOn != nil || l.lastUsed.After(limit) {
+		if !l.ready || l.used > 0 || l.waiting() > 0 || l.waitingOn != nil || l.lastUsed.After(limit) {
 			continue
 		}
 		s.forget(l)

@@ -281,6 +281,7 @@ func (s *Sender) start(run []*job) {
 func (s *Sender) runJobs(j *job) {
 	for j != nil {
 		s.process(j)
+		s.passTurn(j)
 		run := s.sched.finish(j)
 		if j = nil; len(run) > 0 {
 			j = run[0]
@@ -305,6 +306,9 @@ func (s *Sender) process(j *job) {
 		return
 	}
 	s.sched.rehost(j.lane, r.URL.Host)
+	if r.Ordered && !s.hasTurn(j, r) {
+		return
+	}
 	if s.cfg.Retry.keeps(j.msg, s.now()) && j.lane.breaker.down(s.now()) {
 		s.finish(j, r, nil, retryInput{cause: receiverDown})
 		return

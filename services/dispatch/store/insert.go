@@ -22,9 +22,14 @@ const sqlInsertDeliveries = `INSERT INTO deliveries (company_id, subscription_id
 SELECT u.c, u.s, u.i, u.e, u.n, 0, 0, u.at, $7, false, $8, $8
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[]) AS u(c, s, i, e, n, at)`
 
+// sqlInsertOrdered is for batches with deliveries to ordered subscriptions.
+const sqlInsertOrdered = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at, entity_id, entity_version)
+SELECT u.c, u.s, u.i, u.e, u.n, 0, 0, u.at, $7, false, $8, $8, u.r, u.v
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[], $9::UUID[], $10::BIGINT[]) AS u(c, s, i, e, n, at, r, v)`
+
 // sqlInsertMissing is for batches of which some rows exist. Such batches are rare, and looking for a conflict before each
 // row costs a record of the log more.
-const sqlInsertMissing = sqlInsertDeliveries + ` ON CONFLICT (company_id, subscription_id, id) DO NOTHING`
+const sqlInsertMissing = sqlInsertOrdered + ` ON CONFLICT (company_id, subscription_id, id) DO NOTHING`
 
 var errExists = errors.New("some deliveries exist")
 
@@ -37,8 +42,10 @@ type NewDelivery struct {
 	DeliveryKey
 	EventID uuid.UUID
 	Event   string
-	Parked  bool // waits in the database and is not sent
-	Known   bool // set by [Insert]: it was there before and needs no record
+	Parked  bool       // waits in the database and is not sent
+	Entity  *uuid.UUID // the record, if the subscription is ordered
+	Version *int64     // of the record after the change
+	Known   bool       // set by [Insert]: it was there before and needs no record
 }
 
 // Insert writes the rows that are not there yet. Of the others it marks those as known that a sender has seen, that are
@@ -51,7 +58,11 @@ func Insert(ctx context.Context, d *db.DB, deliveries []*NewDelivery, now, expir
 	for chunk := range slices.Chunk(sorted, maxRows) {
 		c := newColumns(chunk, now)
 		err := d.RunTx(ctx, "router.deliveries", func(_ context.Context, tx *db.Tx) error {
-			tx.Queue(sqlInsertDeliveries, c.args(now, expires)...).OnConstraint(primaryKey, errExists)
+			sql, args := sqlInsertDeliveries, c.args(now, expires)
+			if c.ordered {
+				sql, args = sqlInsertOrdered, c.orderedArgs(now, expires)
+			}
+			tx.Queue(sql, args...).OnConstraint(primaryKey, errExists)
 			return nil
 		}, db.ReadCommitted(), db.Repeatable())
 		if errors.Is(err, errExists) {
@@ -73,6 +84,9 @@ type newDeliveries struct {
 	companies, subscriptions, ids, events []uuid.UUID
 	names                                 []string
 	next                                  []*time.Time
+	entities                              []*uuid.UUID
+	versions                              []*int64
+	ordered                               bool // some have an entity
 	byID                                  map[uuid.UUID]*NewDelivery
 }
 
@@ -90,6 +104,7 @@ func newColumns(rows []*NewDelivery, now time.Time) *newDeliveries {
 		if v.Parked {
 			at = nil
 		}
+		c.entities, c.versions, c.ordered = append(c.entities, v.Entity), append(c.versions, v.Version), c.ordered || v.Entity != nil
 		keys, c.events, c.names, c.next = append(keys, v.DeliveryKey), append(c.events, v.EventID), append(c.names, v.Event), append(c.next, at)
 	}
 	c.companies, c.subscriptions, c.ids = columns(keys)
@@ -98,6 +113,10 @@ func newColumns(rows []*NewDelivery, now time.Time) *newDeliveries {
 
 func (c *newDeliveries) args(now, expires time.Time) []any {
 	return []any{c.companies, c.subscriptions, c.ids, c.events, c.names, c.next, expires, now}
+}
+
+func (c *newDeliveries) orderedArgs(now, expires time.Time) []any {
+	return append(c.args(now, expires), c.entities, c.versions)
 }
 
 func (c *newDeliveries) insertMissing(ctx context.Context, tx *db.Tx, now, expires time.Time) error {
@@ -119,6 +138,6 @@ func (c *newDeliveries) insertMissing(ctx context.Context, tx *db.Tx, now, expir
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, sqlInsertMissing, c.args(now, expires)...)
+	_, err = tx.Exec(ctx, sqlInsertMissing, c.orderedArgs(now, expires)...)
 	return err
 }

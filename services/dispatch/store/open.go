@@ -14,10 +14,15 @@ import (
 )
 
 // sqlSelectOpen reads the open deliveries of all companies that need the sweeper, oldest first within a subscription.
-const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at
-FROM deliveries
+//
+// One that waits for others of its record needs the sweeper only once these are over.
+const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id
+FROM deliveries AS d
 WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
- AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6))
+ AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6
+  AND (entity_id IS NULL OR waiting_for IS NULL OR waiting_for <> 'record' OR NOT EXISTS (SELECT 1 FROM deliveries AS b
+   WHERE b.company_id = d.company_id AND b.subscription_id = d.subscription_id AND b.entity_id = d.entity_id AND b.entity_id IS NOT NULL AND b.completed_at IS NULL
+    AND (b.entity_version, b.event_id) < (d.entity_version, d.event_id)))))
 ORDER BY company_id, subscription_id, id LIMIT $7`
 
 // sqlRelease takes attempts, of all companies, from senders that died: the attempt counts, and the delivery is parked.
@@ -63,6 +68,25 @@ type OpenDelivery struct {
 	Expires   time.Time
 	IsTest    bool
 	CreatedAt time.Time
+	Entity    *uuid.UUID // its record, if its subscription is ordered
+}
+
+func scanOpen(r pgx.CollectableRow) (*OpenDelivery, error) {
+	v := &OpenDelivery{}
+	return v, r.Scan(&v.Subscription.Company, &v.Subscription.ID, &v.ID, &v.EventID, &v.Event, &v.State, &v.Attempt, &v.Next,
+		&v.Expires, &v.IsTest, &v.CreatedAt, &v.Entity)
+}
+
+// Message asks for the next attempt now, in a trace of its own.
+func (v *OpenDelivery) Message(body []byte) *webhook.Message {
+	m := &webhook.Message{
+		Company: v.Subscription.Company, DeliveryID: v.ID, SubscriptionID: v.Subscription.ID, Event: v.Event, EventID: v.EventID,
+		Attempt: int(v.Attempt) + 1, Parks: 1, ExpiresAt: v.Expires, CommittedAt: v.CreatedAt, IsTest: v.IsTest, Body: body,
+	}
+	if v.Entity != nil {
+		m.Entity = *v.Entity
+	}
+	return m
 }
 
 // Cutoffs are the moments before which an open delivery needs the sweeper.
@@ -86,11 +110,7 @@ func SelectOpen(ctx context.Context, q db.Querier, after DeliveryKey, at Cutoffs
 	if err != nil {
 		return nil, fmt.Errorf("read open deliveries: %w", err)
 	}
-	found, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (*OpenDelivery, error) {
-		v := &OpenDelivery{}
-		return v, r.Scan(&v.Subscription.Company, &v.Subscription.ID, &v.ID, &v.EventID, &v.Event, &v.State, &v.Attempt, &v.Next,
-			&v.Expires, &v.IsTest, &v.CreatedAt)
-	})
+	found, err := pgx.CollectRows(rows, scanOpen)
 	if err != nil {
 		return nil, fmt.Errorf("read open deliveries: %w", err)
 	}

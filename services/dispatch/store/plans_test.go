@@ -65,7 +65,7 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 		sql  string
 		args []any
 	}{
-		"insert missing": {sqlInsertMissing, []any{companies, subs, keys, keys, texts, times, now, now}},
+		"insert missing": {sqlInsertMissing, []any{companies, subs, keys, keys, texts, times, now, now, keys, seqs}},
 		"states":         {sqlSelectDeliveryStates, []any{companies, subs, keys}},
 		"progress":       {sqlSelectProgress, []any{companies, subs, keys}},
 		"update":         {sqlUpdateDeliveries, []any{companies, subs, keys, small, small, small, times, repeated(true, batch), numbers, bodies, texts, numbers, times, texts, now}},
@@ -81,6 +81,9 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 		"open":           {sqlSelectOpen, []any{uuid.Nil, uuid.Nil, uuid.Nil, now, now, now, 500}},
 		"receivers":      {sqlSelectReceivers, []any{companies[:20], subs[:20]}},
 		"release kept":   {sqlReleaseKept, []any{company, sub, 6, now}},
+		"turn":           {sqlSelectTurn, []any{company, sub, id}},
+		"next held":      {sqlSelectNextHeld, []any{company, sub, id}},
+		"skip":           {sqlSkip, []any{company, sub, id, now}},
 		"their states":   {sqlSelectReceiverStates, []any{companies[:20], subs[:20]}},
 	}
 	check := func(when string) {

@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-const sqlSelectReceivers = `SELECT w.company_id, w.id, w.url, w.is_active, w.status, w.secret, w.previous_secret, w.previous_until, w.breaker_open_until, w.breaker_opens, w.failing_since
+const sqlSelectReceivers = `SELECT w.company_id, w.id, w.url, w.is_active, w.status, w.secret, w.previous_secret, w.previous_until, w.breaker_open_until, w.breaker_opens, w.failing_since, w.ordered
 FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i)
 JOIN webhook_subscriptions AS w ON w.company_id = u.c AND w.id = u.i`
 
@@ -24,6 +24,7 @@ type Receiver struct {
 	PreviousSecret *webhook.StoredSecret
 	PreviousUntil  *time.Time
 	Breaker        Breaker
+	Ordered        bool
 }
 
 // SelectReceivers reads subscriptions; those that are gone are left out.
@@ -36,7 +37,7 @@ func SelectReceivers(ctx context.Context, q db.Querier, keys []webhook.Subscript
 	receivers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Receiver, err error) {
 		var status string
 		var until, failing *time.Time
-		err = row.Scan(&r.Key.Company, &r.Key.ID, &r.URL, &r.Active, &status, &r.Secret, &r.PreviousSecret, &r.PreviousUntil, &until, &r.Breaker.Opens, &failing)
+		err = row.Scan(&r.Key.Company, &r.Key.ID, &r.URL, &r.Active, &status, &r.Secret, &r.PreviousSecret, &r.PreviousUntil, &until, &r.Breaker.Opens, &failing, &r.Ordered)
 		r.Active = r.Active && status == "active"
 		if until != nil {
 			r.Breaker.Until = *until

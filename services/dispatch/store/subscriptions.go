@@ -14,7 +14,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-const sqlSelectSubscriptions = `SELECT company_id, id, events, filter, status, exclude_own_events, read_scopes, created_by_id
+const sqlSelectSubscriptions = `SELECT company_id, id, events, filter, status, exclude_own_events, read_scopes, created_by_id, ordered
 FROM webhook_subscriptions WHERE company_id = ANY($1::UUID[]) AND is_active AND status <> 'disabled' ORDER BY company_id, id`
 
 // Subscription is what the router needs of a subscription that is neither inactive nor disabled.
@@ -27,6 +27,7 @@ type Subscription struct {
 	ExcludeOwn bool // leave out events of the actor CreatedBy
 	Scopes     access.Scopes
 	CreatedBy  uuid.UUID
+	Ordered    bool // the deliveries of a record wait for each other
 }
 
 // SelectSubscriptions reads the subscriptions of companies.
@@ -38,7 +39,7 @@ func SelectSubscriptions(ctx context.Context, q db.Querier, companies []uuid.UUI
 	subs, err := pgx.CollectRows(rows, func(r pgx.CollectableRow) (s Subscription, err error) {
 		var patterns []string
 		var status string
-		err = r.Scan(&s.Company, &s.ID, &patterns, &s.Filter, &status, &s.ExcludeOwn, &s.Scopes, &s.CreatedBy)
+		err = r.Scan(&s.Company, &s.ID, &patterns, &s.Filter, &status, &s.ExcludeOwn, &s.Scopes, &s.CreatedBy, &s.Ordered)
 		for _, p := range patterns {
 			s.Events = append(s.Events, webhook.EventPattern(p))
 		}

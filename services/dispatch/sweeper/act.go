@@ -9,7 +9,6 @@ import (
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/compress"
-	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/topics"
@@ -48,7 +47,7 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 		body, ok := bodies[v.ID]
 		switch {
 		case ok && body.Err == nil:
-			sent, records = append(sent, v), append(records, message(v, body.Text).Record(topics.Deliveries))
+			sent, records = append(sent, v), append(records, v.Message(body.Text).Record(topics.Deliveries))
 		case errors.Is(body.Err, compress.ErrNewer):
 			newer = append(newer, v)
 		case now.Sub(v.CreatedAt) > time.Hour:
@@ -92,14 +91,6 @@ func cause(v *store.OpenDelivery) string {
 	return "overdue"
 }
 
-// message asks for the next attempt now, in a trace of its own.
-func message(v *store.OpenDelivery, body []byte) *webhook.Message {
-	return &webhook.Message{
-		Company: v.Subscription.Company, DeliveryID: v.ID, SubscriptionID: v.Subscription.ID, Event: v.Event, EventID: v.EventID,
-		Attempt: int(v.Attempt) + 1, Parks: 1, ExpiresAt: v.Expires, CommittedAt: v.CreatedAt, IsTest: v.IsTest, Body: body,
-	}
-}
-
 // closeAll writes the dead letters first: a crash in between repeats some and loses none.
 func (s *Sweeper) closeAll(ctx context.Context, rows []*store.OpenDelivery, why []failure, now time.Time) error {
 	bodies, err := store.SelectBodies(ctx, s.db, rows)
@@ -109,7 +100,7 @@ func (s *Sweeper) closeAll(ctx context.Context, rows []*store.OpenDelivery, why 
 	texts := make([]string, len(rows))
 	for i, v := range rows {
 		texts[i] = why[i].text
-		if err := s.dead.Delivery(ctx, message(v, bodies[v.ID].Text), why[i].reason, why[i].text); err != nil {
+		if err := s.dead.Delivery(ctx, v.Message(bodies[v.ID].Text), why[i].reason, why[i].text); err != nil {
 			return err
 		}
 	}
