@@ -25,7 +25,7 @@ const (
  UNION ALL SELECT company_id, id, request_id, created_at, method, route, operation, scope, path, status, code, duration_ms, token_id, token_name, address, entity_id, represents
   FROM api_requests WHERE company_id = $1 AND request_id = ANY($3::TEXT[])) AS named` + newestFirst + ` LIMIT $4`
 	sqlSelectRefusedOf = `SELECT ` + columns + ` FROM api_requests WHERE company_id = $1 AND entity_id = $2 AND status >= 400
-ORDER BY company_id DESC, entity_id DESC, id DESC LIMIT $3`
+ORDER BY company_id DESC, id DESC LIMIT $3`
 	sqlSelectDetail = `SELECT ` + columns + `, error, body, body_bytes FROM api_requests WHERE company_id = $1 AND id = $2`
 )
 

@@ -31,9 +31,9 @@ const (
 
 // sqlSelectHeld reads the records of which more than one delivery is open, with the first of these.
 const sqlSelectHeld = `SELECT h.id, h.entity_id, h.open - 1 FROM (
- SELECT o.id, o.entity_id, row_number() OVER (PARTITION BY o.entity_id ORDER BY o.entity_version, o.event_id) AS n, count(*) OVER (PARTITION BY o.entity_id) AS open FROM (
+ SELECT o.id, o.entity_id, row_number() OVER (PARTITION BY o.entity_id ORDER BY o.entity_version NULLS LAST, o.event_id) AS n, count(*) OVER (PARTITION BY o.entity_id) AS open FROM (
   SELECT id, entity_id, entity_version, event_id FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND entity_id IS NOT NULL AND completed_at IS NULL
-  ORDER BY company_id, subscription_id, entity_id, entity_version, event_id LIMIT $3) AS o) AS h
+  ORDER BY company_id, subscription_id, entity_id NULLS LAST, entity_version NULLS LAST, event_id LIMIT $3) AS o) AS h
 WHERE h.n = 1 AND h.open > 1 ORDER BY h.id LIMIT $4`
 
 // Held lists the records that an ordered subscription holds, the longest held first.

@@ -45,7 +45,7 @@ const sqlSelectNextHeld = `SELECT n.company_id, n.subscription_id, n.id, n.event
 FROM deliveries AS d CROSS JOIN LATERAL (
  SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, waiting_for FROM deliveries AS b
  WHERE b.company_id = d.company_id AND b.subscription_id = d.subscription_id AND b.entity_id = d.entity_id AND b.entity_id IS NOT NULL AND b.completed_at IS NULL
- ORDER BY b.company_id, b.subscription_id, b.entity_id, b.entity_version, b.event_id LIMIT 1) AS n
+ ORDER BY b.entity_version NULLS LAST, b.event_id LIMIT 1) AS n
 WHERE d.company_id = $1 AND d.subscription_id = $2 AND d.id = $3 AND n.state = 0 AND n.next_attempt_at IS NULL AND n.waiting_for = 'record'`
 
 // SelectNextHeld reads the delivery whose turn it is after one of the same record has ended; nil if none waits for that.
