@@ -150,7 +150,7 @@ image-check: ## check Dockerfile and compose.yaml without a container engine
 .PHONY: bench
 bench: ## the figures of docs/performance.md
 	$(WITHDB) --durable $(GO) test -run '^$$' -bench '$(BENCH)' -benchtime $(BENCHTIME) -count=1 ./tests/bench/...
-	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$' -benchtime 1x -count=1 ./services/dispatch/sender
+	$(GO) test -run '^$$' -bench '^BenchmarkIsolation$$|^BenchmarkOneRecord$$' -benchtime 1x -count=1 ./services/dispatch/sender
 
 .PHONY: load
 load: build ## run one load scenario with k6: SCENARIO=steady, see docs/load.md

@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -142,18 +141,7 @@ func (a admin) write(v any, head string, rows ...[]any) error {
 		enc.SetIndent("", "  ")
 		return enc.Encode(v)
 	}
-	w := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, strings.ReplaceAll(head, " ", "\t"))
-	for _, row := range rows {
-		for i, cell := range row {
-			if i > 0 {
-				fmt.Fprint(w, "\t")
-			}
-			fmt.Fprint(w, show(cell))
-		}
-		fmt.Fprintln(w)
-	}
-	return w.Flush()
+	return table(a.out, head, rows)
 }
 
 func show(cell any) string {

@@ -38,6 +38,11 @@ type CLI struct {
 	Topics     TopicsCmd        `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
 	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
 	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
+	Login      LoginCmd         `cmd:"" help:"Keep the URL and the token of a company for the commands below."`
+	Listen     ListenCmd        `cmd:"" help:"Forward the events of a company to a receiver on this machine."`
+	Events     EventsCmd        `cmd:"" help:"The event log of a company."`
+	Deliveries DeliveriesCmd    `cmd:"" help:"The webhook deliveries of a company."`
+	Explain    ExplainCmd       `cmd:"" help:"Explain what became of an event, for each subscription."`
 	Metrics    MetricsCmd       `cmd:"" hidden:"" help:"List the metrics of all roles."`
 	Openapi    OpenapiCmd       `cmd:"" help:"Write the API description and the event schemas."`
 	Version    kong.VersionFlag `help:"Print the release and exit." env:"-"`
