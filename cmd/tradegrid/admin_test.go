@@ -195,3 +195,40 @@ func TestAdminRestored(t *testing.T) {
 	require.NoError(t, conn.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE operation = 'databaseRestored' AND operator LIKE 'cli:%'`).Scan(&recorded))
 	require.Equal(t, 2, recorded, "changes by operators are recorded")
 }
+
+// An operator can account for every event of an interval.
+func TestAdminReconcile(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	owner, id := n.owner(t)
+	of := "--company=" + id.String()
+	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(t)
+	from := "--from=" + time.Now().Add(-time.Hour).Format(time.RFC3339)
+	to := "--to=" + time.Now().Add(time.Hour).Format(time.RFC3339)
+	even := adminJSON[reconciled](t, "reconcile", of, from, to)
+	require.True(t, even.Even())
+	require.Empty(t, even.MissingDeliveries)
+
+	_, err := n.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET updated_at = $3 WHERE company_id = $1 AND id = $2`, id, sub, time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	_, err = n.db.Exec(t.Context(), `UPDATE companies SET updated_at = $2 WHERE id = $1`, id, time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	_, err = n.db.Exec(t.Context(), `UPDATE company_components SET updated_at = $2 WHERE company_id = $1`, id, time.Now().Add(-time.Hour))
+	require.NoError(t, err)
+	event := uuid.Must(uuid.NewV7())
+	_, err = n.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}', $3, $4)`, id, event, time.Now(), time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	out, err := runAdmin(t, "reconcile", of, from, to)
+	require.ErrorIs(t, err, errUneven)
+	require.Contains(t, out, event.String())
+	require.Contains(t, out, sub)
+	require.Regexp(t, `MISSING\n1 +1 +0 +0 +0 +0 +0 +0 +1\n`, out)
+
+	_, err = runAdmin(t, "reconcile", of, to)
+	require.ErrorContains(t, err, "--from")
+	_, err = runAdmin(t, "reconcile", of, "--from="+time.Now().Add(time.Hour).Format(time.RFC3339))
+	require.ErrorContains(t, err, "must be before --to")
+	_, err = runAdmin(t, "reconcile", "--company="+uuid.NewString(), from)
+	require.ErrorContains(t, err, "--company: ")
+}

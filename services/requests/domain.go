@@ -15,7 +15,7 @@ func Domain() domain.Domain {
 	return domain.Domain{Name: "requests", Entities: []string{"REQUEST"}, Cleanup: []cleanup.Job{requestsExpire}}
 }
 
-// requestsExpire needs no index on the age of requests, which would cost more at each insert than this scan once an hour.
+// requestsExpire deletes requests after their time.
 var requestsExpire = cleanup.Job{
 	Table: "api_requests", Keep: kept, Every: time.Hour,
 	SQL: `DELETE FROM api_requests WHERE (company_id, id) IN (SELECT company_id, id FROM api_requests WHERE created_at < $1 LIMIT 1000)`,

@@ -89,6 +89,9 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if err := lockCompany(ctx, tx, by.Company); err != nil {
 		return Subscription{}, err
 	}
+	if in.Sent(&in.Value.Ordered) && !in.Value.Ordered {
+		s.cfg.Deliveries.Unhold(tx, webhook.SubscriptionKey{Company: by.Company, ID: id}) // first, see DeleteSubscription
+	}
 	version := int64(0)
 	sub, err := table.Change(ctx, tx, by, id, func(before Subscription, v *Subscription) error {
 		version = before.Version

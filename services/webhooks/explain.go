@@ -26,7 +26,7 @@ type Explanation struct {
 	Event                 string             `json:"event"`
 	OccurredAt            jsontype.Time      `json:"occurredAt"`
 	Outcome               string             `json:"outcome" enum:"delivered,pending,failed,filtered,not_subscribed,skipped"`
-	Reason                *string            `json:"reason" nullable:"true" doc:"of a pending event, what it waits for; of a failed one attempts_used, expired or closed; of a skipped one component_off, scope_missing, own_change, disabled or younger; null = the outcome says it all"`
+	Reason                *string            `json:"reason" nullable:"true" doc:"of a pending event, what it waits for; of a failed one attempts_used, expired, skipped or closed; of a skipped one component_off, scope_missing, own_change, disabled or younger; null = the outcome says it all"`
 	Message               string             `json:"message" doc:"the same in a sentence"`
 	Filter                *FilterMiss        `json:"filter" doc:"the condition that did not hold, when the outcome is filtered"`
 	NextAttemptAt         *jsontype.Time     `json:"nextAttemptAt" nullable:"true"`

@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/topics"
 )
 
@@ -61,5 +62,9 @@ completed_at = CASE WHEN state < 2 THEN NULL ELSE now() END WHERE company_id = $
 	require.Equal(t, []any{"failed", "skipped"}, []any{explained["outcome"], explained["reason"]})
 	require.Equal(t, "WEBHOOK_DELIVERY_OVER", r.Do(t, "POST", "/webhooks/deliveries/"+first+"/skip", nil).OK(409)["code"])
 	require.InDelta(t, 1, held()[0].(map[string]any)["waiting"], 0)
+	require.Equal(t, 412, r.Do(t, "PATCH", subscriptions+"/"+sub, `{"ordered":false}`, apitest.Header{"If-Match", `"99"`}).Status)
+	require.Len(t, held(), 1)
 	require.Equal(t, false, r.Do(t, "PATCH", subscriptions+"/"+sub, `{"ordered":false}`).OK(200)["ordered"])
+	require.Empty(t, held(), "nothing waits any more")
+	require.NotEqual(t, "record", r.Do(t, "GET", "/webhooks/deliveries/"+third, nil).OK(200)["waitingFor"])
 }

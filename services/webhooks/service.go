@@ -33,6 +33,8 @@ type Deliveries interface {
 	Request(tx *db.Tx, d webhook.RequestedDelivery)
 	// FailOpen fails the open deliveries of a subscription.
 	FailOpen(tx *db.Tx, sub webhook.SubscriptionKey, now time.Time)
+	// Unhold lets deliveries go that wait for others of their records.
+	Unhold(tx *db.Tx, sub webhook.SubscriptionKey)
 	// Skip gives up an open delivery.
 	Skip(tx *db.Tx, sub webhook.SubscriptionKey, id uuid.UUID, now time.Time)
 }

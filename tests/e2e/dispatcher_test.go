@@ -116,6 +116,7 @@ func TestDispatcherDies(t *testing.T) {
 				require.Positive(t, repeats, "the sender did not die between the answer and its result")
 			}
 			require.Equal(t, n, r.count(`SELECT count(*) FROM deliveries WHERE company_id = $1`, r.company), "one record for each event")
+			r.accounted()
 		})
 	}
 }

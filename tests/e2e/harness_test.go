@@ -7,9 +7,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -257,4 +260,18 @@ func (r *kit) count(sql string, args ...any) (n int) {
 func contextFor(t *testing.T) (context.Context, context.CancelFunc) {
 	t.Helper()
 	return context.WithTimeout(t.Context(), role.Patience)
+}
+
+// accounted requires that `tradegrid admin reconcile` finds a delivery for each event and subscription that has to have one.
+func (r *kit) accounted() {
+	r.t.Helper()
+	cmd := exec.CommandContext(r.t.Context(), binary, "admin", "reconcile", "--json", "--from="+time.Now().Add(-time.Hour).Format(time.RFC3339), "--to="+time.Now().Format(time.RFC3339Nano))
+	cmd.Env = append(os.Environ(), r.env...)
+	out, err := cmd.Output()
+	require.NoError(r.t, err, "%s", out)
+	var b struct{ Events, Unpublished, Delivered, Changed, Missing int }
+	require.NoError(r.t, json.Unmarshal(out, &b))
+	require.Positive(r.t, b.Events)
+	require.Positive(r.t, b.Delivered)
+	require.Zero(r.t, b.Unpublished+b.Missing+b.Changed, "%s", out) // the subscriptions are too young for the command to be sure
 }

@@ -231,4 +231,5 @@ func TestDatabaseIsGoneForAWhile(t *testing.T) {
 		}
 		return len(seen) == n
 	}, "the webhook of every order arrives")
+	r.accounted()
 }

@@ -55,6 +55,7 @@ func TestOrderedSubscriptionWhenItsSenderDies(t *testing.T) {
 				}
 				require.Equal(t, changes+1, latest)
 			}
+			r.accounted()
 		})
 	}
 }

@@ -297,6 +297,7 @@ func TestRebalanceStorm(t *testing.T) {
 		survivor = p
 	}
 	f.delivered(taken)
+	f.accounted()
 }
 
 // unready sees that a binary whose schema is not there yet is not ready, and says what to do.

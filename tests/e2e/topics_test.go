@@ -100,6 +100,7 @@ func TestAllTopicsAreLost(t *testing.T) {
 				status, _ := roles["dispatcher"].Ask("/readyz")
 				return status == http.StatusOK
 			}, "the dispatcher is ready again")
+			r.accounted()
 		})
 	}
 }

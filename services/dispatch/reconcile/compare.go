@@ -46,32 +46,29 @@ func (r *Reconciler) note(p pair) bool {
 	return true
 }
 
-// match lists the deliveries that the routers make of the events, by the subscriptions as they are now.
-func (r *Reconciler) match(ctx context.Context, companies []uuid.UUID, events []logged) ([]match.Delivery, error) {
+// match lists the deliveries that the routers make of the events, by the subscriptions as they are now, and counts the pairs of
+// an event and a subscription.
+func (r *Reconciler) match(ctx context.Context, companies []uuid.UUID, events []logged) (made []match.Delivery, pairs int, err error) {
 	subs, err := match.Read(ctx, r.db, companies, r.cfg.Log)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	components, err := r.cfg.Modules.Of(ctx, slices.Collect(maps.Keys(subs)))
 	if err != nil {
-		return nil, fmt.Errorf("read components of companies: %w", err)
+		return nil, 0, fmt.Errorf("read components of companies: %w", err)
 	}
-	var made []match.Delivery
 	for i := range events {
 		if e := r.decode(&events[i]); e != nil {
+			pairs += len(subs[e.Company])
 			made = match.Match(e, subs[e.Company], components[e.Company], made)
 		}
 	}
-	return made, nil
+	return made, pairs, nil
 }
 
-// expected lists the deliveries that the routers must have made of the events. Subscriptions and companies that were changed
-// since shortly before an event are left out: the router may have seen either state.
-func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []logged) ([]pair, error) {
-	made, err := r.match(ctx, companies, events)
-	if err != nil {
-		return nil, err
-	}
+// required tells which of the deliveries the routers must have made. Of subscriptions and companies that were changed since shortly
+// before an event the router may have seen either state.
+func (r *Reconciler) required(ctx context.Context, companies []uuid.UUID, made []match.Delivery) (map[pair]bool, error) {
 	// Read after the subscriptions themselves, so that a change in between shows.
 	ofSubs, err := store.SelectSubscriptionAges(ctx, r.db, companies)
 	if err != nil {
@@ -81,11 +78,29 @@ func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events
 	if err != nil {
 		return nil, err
 	}
-	pairs := make([]pair, 0, len(made))
+	must := make(map[pair]bool, len(made))
 	for _, d := range made {
 		since := d.CommittedAt.Add(-settled)
-		if changed, exists := ofSubs[d.Subscription]; exists && changed.Before(since) && !ofCompanies[uuid.UUID(d.Company)].After(since) {
-			pairs = append(pairs, pair{d.Company, d.Subscription, d.ID})
+		changed, exists := ofSubs[d.Subscription]
+		must[pair{d.Company, d.Subscription, d.ID}] = exists && changed.Before(since) && !ofCompanies[uuid.UUID(d.Company)].After(since)
+	}
+	return must, nil
+}
+
+// expected lists the deliveries that the routers must have made of the events.
+func (r *Reconciler) expected(ctx context.Context, companies []uuid.UUID, events []logged) ([]pair, error) {
+	made, _, err := r.match(ctx, companies, events)
+	if err != nil {
+		return nil, err
+	}
+	must, err := r.required(ctx, companies, made)
+	if err != nil {
+		return nil, err
+	}
+	pairs := make([]pair, 0, len(made))
+	for _, d := range made {
+		if p := (pair{d.Company, d.Subscription, d.ID}); must[p] {
+			pairs = append(pairs, p)
 		}
 	}
 	return pairs, nil

@@ -188,7 +188,7 @@ func (r *Reconciler) withoutDelivery(ctx context.Context, company uuid.UUID, eve
 	for i := range events {
 		plain[i] = events[i].logged
 	}
-	matched, err := r.match(ctx, []uuid.UUID{company}, plain)
+	matched, _, err := r.match(ctx, []uuid.UUID{company}, plain)
 	if err != nil {
 		return nil, err
 	}

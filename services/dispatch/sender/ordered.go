@@ -72,6 +72,7 @@ func (s *Sender) passTurn(j *job) {
 	if j.stored == nil {
 		return
 	}
+	signal(s.results.full) // the next of the record does not wait for more results
 	select {
 	case <-j.stored:
 	case <-j.from.stopping:

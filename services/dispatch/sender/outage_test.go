@@ -194,7 +194,8 @@ func testAway(t *testing.T, events int, away, restart time.Duration) {
 	require.LessOrEqual(t, s.most, 7)
 	switch latest := slices.Max(s.arrived); {
 	case away <= time.Hour:
-		require.Less(t, latest, 2*time.Hour, "short outages end as they did")
+		// The last pause of the schedule is 85 minutes, and jitter and the breaker may put the attempt before it behind 50.
+		require.Less(t, latest, 3*time.Hour, "short outages end as they did")
 	case events == 1000: // there are enough to ask every ten minutes
 		require.Less(t, latest, away+30*time.Minute)
 	}

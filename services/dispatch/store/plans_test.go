@@ -83,6 +83,7 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 		"release kept":   {sqlReleaseKept, []any{company, sub, 6, now}},
 		"turn":           {sqlSelectTurn, []any{company, sub, id}},
 		"next held":      {sqlSelectNextHeld, []any{company, sub, id}},
+		"unhold":         {sqlUnhold, []any{company, sub}},
 		"skip":           {sqlSkip, []any{company, sub, id, now}},
 		"their states":   {sqlSelectReceiverStates, []any{companies[:20], subs[:20]}},
 	}
