@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -21,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
@@ -231,4 +234,31 @@ VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}',
 	require.ErrorContains(t, err, "must be before --to")
 	_, err = runAdmin(t, "reconcile", "--company="+uuid.NewString(), from)
 	require.ErrorContains(t, err, "--company: ")
+}
+
+// The path is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.
+func TestAdminPath(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	owner, id := n.owner(t)
+	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`).id(t)
+	_, err := n.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET breaker_opens = 3, failing_since = $3, breaker_open_until = $4 WHERE company_id = $1 AND id = $2`,
+		id, sub, time.Now().Add(-100*24*time.Hour), time.Now().Add(time.Hour))
+	require.NoError(t, err)
+	_, err = n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, waiting_for, created_at, updated_at)
+VALUES ($1, $2, $2, $2, 'order.created', 0, 1, $3, false, 'circuit_open', $3, $3)`, id, sub, time.Now())
+	require.NoError(t, err)
+	brokers := "--kafka-brokers=" + strings.Join(dbtest.Broker(t), ",")
+	s := adminJSON[pathState](t, "path", brokers)
+	require.Positive(t, s.OutboxRows)
+	require.NotNil(t, s.OutboxOldest)
+	require.True(t, slices.ContainsFunc(s.Waiting, func(w store.WaitingCount) bool { return w.For == "circuit_open" && w.Count > 0 }))
+	require.True(t, slices.ContainsFunc(s.Resting, func(r store.Resting) bool { return r.SubscriptionID.String() == sub && r.Opens == 3 }))
+	text, err := runAdmin(t, "path", brokers)
+	require.NoError(t, err)
+	for _, want := range []string{"OUTBOX", "GROUP", "circuit_open", sub, "2400h"} {
+		require.Contains(t, text, want)
+	}
+	_, err = runAdmin(t, "path")
+	require.ErrorContains(t, err, "--kafka-brokers")
 }
