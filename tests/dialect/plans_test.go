@@ -19,6 +19,7 @@ var scansAllowed = []allowance{
 	allow(`^DELETE FROM \w+ WHERE .* LIMIT 1000\)$`, "housekeeping on PostgreSQL, in small parts; CockroachDB has row-level TTL"),
 	allow(`^(SELECT|UPDATE) .*\bdeliveries\b.*\bstate = 1 AND (d\.)?updated_at <`, "the sweeper reads a partial index from end to end: attempts under way are few"),
 	allow(`\bFROM webhook_subscriptions AS w (WHERE w\.is_active|CROSS JOIN LATERAL)`, "the sweeper looks at all subscriptions, one process at a time and seldom"),
+	allow(`\bFROM webhook_subscriptions WHERE breaker_opens > 0\b`, "operators look at all subscriptions, seldom"),
 	allow(`^SELECT (count\(\*\)|COALESCE|min|EXISTS).* FROM outbox\b`, "depth and age of the whole outbox are measured; it is near empty, or else measured seldom"),
 	allow(`\bFROM jobs WHERE ended_at IS NULL AND run_at\b`, "workers read a partial index of open jobs from end to end: there are few"),
 	allow(`\bFROM outbox_dead\b`, "operators look at what Kafka never took; few rows at any time"),
