@@ -138,6 +138,8 @@ func (w *walk) requests(order string) {
 	require.Len(w.t, missing, 1)
 	refused := w.do(200, "GET /requests/{id}", "", w.id(missing[0].(map[string]any)))
 	require.Equal(w.t, "ORDER_NOT_FOUND", refused["error"].(map[string]any)["code"])
+	fine := w.do(200, "GET /requests", "", "?limit=1&answer=2xx")["items"].([]any)
+	w.do(200, "GET /requests/{id}", "", w.id(fine[0].(map[string]any)))
 	about := w.do(200, "GET /requests", "", "?entityId="+order)["items"].([]any)
 	require.NotEmpty(w.t, about)
 	w.do(200, "GET /requests/{id}", "", w.id(about[len(about)-1].(map[string]any)))

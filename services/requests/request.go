@@ -32,10 +32,10 @@ type Request struct {
 // RequestDetail is a request with what is only shown of a single one.
 type RequestDetail struct {
 	Request
-	Error     jsontype.Object `json:"error" doc:"error body of a refused request; null above 32 KiB, and to tokens that may not read the resource"`
-	Body      any             `json:"body" doc:"JSON body of a refused request, without the values of secret fields; null if it was no JSON or above 32 KiB, and to tokens that may not read the resource"`
-	BodyBytes int32           `json:"bodyBytes" doc:"length of the body; 0 if none was read"`
-	EventIDs  []uuid.UUID     `json:"eventIds" doc:"events that the request caused, at most 200; see GET /events/{eventId}"`
+	Error     *jsontype.Object `json:"error" doc:"error body of a refused request; null above 32 KiB, and to tokens that may not read the resource"`
+	Body      any              `json:"body" doc:"JSON body of a refused request, without the values of secret fields; null if it was no JSON or above 32 KiB, and to tokens that may not read the resource"`
+	BodyBytes int32            `json:"bodyBytes" doc:"length of the body; 0 if none was read"`
+	EventIDs  []uuid.UUID      `json:"eventIds" doc:"events that the request caused, at most 200; see GET /events/{eventId}"`
 }
 
 // Page is a part of the request log, newest first.
@@ -83,7 +83,7 @@ func class(status int32) string { return string('0'+status/100) + "xx" }
 // visible hides what the caller may not know: what was sent about a resource that its token cannot read.
 func (r *RequestDetail) visible(by access.Caller) {
 	if !r.Request.visible(by) {
-		r.Error, r.Body = "", nil
+		r.Error, r.Body = nil, nil
 	}
 }
 

@@ -55,7 +55,10 @@ func (s *Service) selectDetail(ctx context.Context, company tenant.ID, id uuid.U
 	if err := s.cfg.DB.QueryRow(ctx, sqlSelectDetail, company, id).Scan(append(r.targets(), &refusal, &body, &r.BodyBytes)...); err != nil {
 		return r, fmt.Errorf("select request %s: %w", id, err)
 	}
-	r.Error = jsontype.Object(refusal)
+	if refusal != nil {
+		text := jsontype.Object(refusal)
+		r.Error = &text
+	}
 	if body != nil {
 		r.Body = json.RawMessage(body)
 	}
