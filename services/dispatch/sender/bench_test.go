@@ -249,34 +249,37 @@ func BenchmarkIsolation(b *testing.B) {
 //
 //   - ratio: of the deliveries a second of the two
 //   - deliveries/s: one after the other
+//   - ordered/s: the same to an ordered subscription
 //   - overtaken: share of the deliveries, without the id, that arrived after a later change
 func BenchmarkOneRecord(b *testing.B) {
 	for name, answers := range map[string]time.Duration{"at-once": 0, "after-10ms": 10 * time.Millisecond} {
 		b.Run(name, func(b *testing.B) {
-			k := newKit(b, dbtest.OpenNew(b), nil)
+			k := newKit(b, dbtest.OpenNew(b), func(c *Config) { c.Results = ResultsConfig{} }) // as the roles have it
 			n, rounds := 1000, 3
 			if answers > 0 {
 				n = 300 // none waits so long that it is parked
 			}
+			modes := []string{"named", "unnamed", "ordered"}
 			for b.Loop() {
-				var rate [2]float64
-				overtaken := 0
+				rate, overtaken := map[string]float64{}, 0
 				for range rounds {
-					for i, named := range []bool{true, false} {
+					for _, mode := range modes {
 						a, receiver := newArrivals(b, func() time.Duration { return answers })
 						sub, _ := k.Subscribe(receiver.URL)
-						messages := a.changes(k.Kit, sub, n, named)
+						k.Set(sub, "ordered = $3", mode == "ordered")
+						messages := a.changes(k.Kit, sub, n, mode != "unnamed")
 						start := time.Now()
 						k.Send(messages...)
 						k.Eventually(func() bool { return a.count() == n }, "all arrive")
-						rate[i] += float64(n) / time.Since(start).Seconds() / float64(rounds)
-						if !named {
+						rate[mode] += float64(n) / time.Since(start).Seconds() / float64(rounds)
+						if mode == "unnamed" {
 							overtaken += a.overtaken()
 						}
 					}
 				}
-				b.ReportMetric(rate[0]/rate[1], "ratio")
-				b.ReportMetric(rate[0], "deliveries/s")
+				b.ReportMetric(rate["named"]/rate["unnamed"], "ratio")
+				b.ReportMetric(rate["named"], "deliveries/s")
+				b.ReportMetric(rate["ordered"], "ordered/s")
 				b.ReportMetric(float64(overtaken)/float64(n*rounds), "overtaken")
 			}
 			b.ReportMetric(0, "ns/op")
