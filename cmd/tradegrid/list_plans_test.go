@@ -25,7 +25,7 @@ import (
 // Sizes of the tables. A page may look at so many records; a whole company has many more.
 const (
 	recordsOfACompany = 10_000
-	recordsOfAPage    = 2_500 // 50 of a status that one in thirty has, found in the order of another column
+	recordsOfAPage    = 4_000 // 50 of a status that one in fifty has, found in the order of another column
 	distinctRefs      = 300   // records that a column refers to
 )
 

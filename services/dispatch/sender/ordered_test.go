@@ -54,7 +54,9 @@ func TestSenderPassesTheTurnOfARecord(t *testing.T) {
 	messages := orderedMessages(k, sub, 5)
 	second = messages[1].DeliveryID.String()
 	k.Send(messages...)
-	k.Eventually(func() bool { return k.Row(messages[1].DeliveryID).Next != nil && k.InState(sub, webhook.StateSuccess) == 1 }, "its row says that it is on its way, so the sweeper leaves it alone")
+	k.Eventually(func() bool {
+		return k.Row(messages[1].DeliveryID).Next != nil && k.InState(sub, webhook.StateSuccess) == 1
+	}, "its row says that it is on its way, so the sweeper leaves it alone")
 	close(look)
 	k.Eventually(func() bool { return k.InState(sub, webhook.StateSuccess) == 5 }, "all arrive")
 	mu.Lock()
