@@ -146,6 +146,8 @@ func newEntry(by *access.Principal, s httpapi.Served, represents int64) *entry {
 	}}
 	if e.ID == uuid.Nil {
 		e.ID, e.RequestID = record.NewID(), s.RequestID
+		arrived, _ := record.IDsBetween(s.At, s.At)
+		copy(e.ID[:6], arrived[:6]) // entries are listed by their ids
 	}
 	if s.Entity != uuid.Nil {
 		e.EntityID = &s.Entity

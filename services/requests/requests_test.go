@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/services/requests"
 )
 
@@ -101,7 +102,7 @@ func itemsOf(page map[string]any) (items []map[string]any) {
 func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
-	answer := k.Do(t, "POST", "/things?apiToken=s3cr3t&x=1", `{"name":"taken","apiPassword":"s3cr3t","more":[{"secretKey":"s3cr3t","n":1.50}]}`)
+	answer := k.Do(t, "POST", "/things?api%54oken=s3cr3t&x=1", `{"name":"taken","apiPassword":"s3cr3t","more":[{"secretKey":"s3cr3t","n":1.50}]}`)
 	require.Equal(t, 409, answer.Status)
 	k.written()
 	all := k.list("")
@@ -168,6 +169,9 @@ func TestChosenIDs(t *testing.T) {
 	named := k.list("requestId=checkout-7")
 	require.Len(t, named, 2)
 	require.NotEqual(t, named[0]["id"], named[1]["id"])
+	at, err := time.Parse(time.RFC3339, named[0]["createdAt"].(string))
+	require.NoError(t, err)
+	require.True(t, record.TimeOf(uuid.MustParse(named[0]["id"].(string))).Equal(at.Truncate(time.Millisecond)), "its place in the log is that of its arrival")
 	require.Equal(t, "checkout-7", named[0]["requestId"])
 	require.Len(t, k.list("requestId="+id), 3)
 	require.InDelta(t, 201, k.Do(t, "GET", "/requests/"+id, nil).OK(200)["status"], 0)

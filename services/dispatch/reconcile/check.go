@@ -26,13 +26,13 @@ type Interval struct {
 type Balance struct {
 	Companies   int64 `json:"companies"`
 	Events      int64 `json:"events"`
-	Unpublished int64 `json:"unpublished" doc:"events in the outbox, or given up by the relay"`
+	Unpublished int64 `json:"unpublished"` // events in the outbox, or given up by the relay
 	Delivered   int64 `json:"delivered"`
-	Open        int64 `json:"open" doc:"on their way, or waiting"`
+	Open        int64 `json:"open"` // on their way, or waiting
 	Failed      int64 `json:"failed"`
-	NotWanted   int64 `json:"notWanted" doc:"the subscription, as it is now, is not for the event"`
-	Changed     int64 `json:"changed" doc:"no delivery, and the subscription or the company was changed since the event: it may not have been for it then"`
-	Missing     int64 `json:"missing" doc:"no delivery, and nothing explains that"`
+	NotWanted   int64 `json:"notWanted"` // the subscription, as it is now, is not for the event
+	Changed     int64 `json:"changed"`   // no delivery, and the subscription or the company was changed since the event: it may not have been for it then
+	Missing     int64 `json:"missing"`   // no delivery, and nothing explains that
 }
 
 // Even reports whether everything is accounted for.

@@ -92,14 +92,15 @@ func WithoutSecrets(raw []byte) (json.RawMessage, error) {
 // TargetWithoutSecrets returns a path with its query, without the values of secret parameters.
 func TargetWithoutSecrets(target string) string {
 	path, query, _ := strings.Cut(target, "?")
-	if !secretName(query) {
-		return target
-	}
 	values, _ := url.ParseQuery(query) // what cannot be parsed is left out
+	secret := false
 	for name := range values {
 		if secretName(name) {
-			values[name] = []string{redacted}
+			values[name], secret = []string{redacted}, true
 		}
+	}
+	if !secret {
+		return target
 	}
 	return path + "?" + values.Encode()
 }
