@@ -14,7 +14,7 @@ import (
 func TestSummariesAreVerbsWithObjects(t *testing.T) {
 	t.Parallel()
 	verb := regexp.MustCompile(`^(Activate|Add|Anonymize|Archive|Assign|Block|Cancel|Close|Complete|Confirm|Convert|Create|Create and update|Delete|Download|` +
-		`Enable or disable|Explain|Export|Hide|Invite|Issue|List|Mark|Move|Open|Preview|Read|Record|Refund|Remove|Restore|Revoke|Rotate|Send|Set|Update) [a-z]`)
+		`Enable or disable|Explain|Export|Hide|Invite|Issue|List|Mark|Move|Open|Pause|Preview|Read|Record|Refund|Remove|Restore|Resume|Revoke|Rotate|Send|Set|Update) [a-z]`)
 	all := newDomains(nil, domainConfig{})
 	for _, api := range []*httpapi.API{all.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}), all.newAdminAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})} {
 		for _, op := range api.Ops() {

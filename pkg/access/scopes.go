@@ -1,8 +1,11 @@
 package access
 
 import (
+	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
 // Resource is what a scope names, as the domain behind it declares it.
@@ -35,4 +38,9 @@ func (s Scopes) Readable() []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// ScopeMissing returns the 403 for what needs a scope that the token lacks.
+func ScopeMissing(need string) error {
+	return apierr.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need+"; use a token that has it").With("scopes", []string{need})
 }

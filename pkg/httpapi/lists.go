@@ -122,7 +122,7 @@ func (l *ListSource) First(ctx context.Context, by access.Caller, params map[str
 func (l *ListSource) Admits(by access.Caller) error {
 	switch {
 	case l.Scope != "" && !by.Allows(l.Scope, false):
-		return ScopeMissing(l.Scope + ":read")
+		return access.ScopeMissing(l.Scope + ":read")
 	case l.Component != "" && !by.Has(l.Component):
 		return ComponentInactive(l.Component)
 	}

@@ -235,12 +235,7 @@ func (r *request) scope(context.Context) error {
 	if r.op.Scope == "" || r.call.Allows(r.op.Scope, r.op.Mutating()) {
 		return nil
 	}
-	return ScopeMissing(r.op.needed())
-}
-
-// ScopeMissing returns the 403 for an operation whose scope the token lacks.
-func ScopeMissing(need string) error {
-	return apierr.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "the token lacks the scope "+need+"; use a token that has it").With("scopes", []string{need})
+	return access.ScopeMissing(r.op.needed())
 }
 
 func (r *request) component(context.Context) error {

@@ -7,10 +7,13 @@
 package job
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -29,38 +32,57 @@ const MaxOpen = 20
 const (
 	// ResultKept is how long the result of a job can be downloaded.
 	ResultKept = 24 * time.Hour
-	maxAge     = 24 * time.Hour     // a job that is not finished by then fails
-	recordKept = 7 * 24 * time.Hour // from the start; longer than maxAge and ResultKept together
+	maxAge     = 24 * time.Hour     // a job that is not finished by then fails; see [Type.MaxAge]
+	recordKept = 6 * 24 * time.Hour // from then on; longer than ResultKept
 )
 
 // Statuses of a job; see docs/reference/states.md#job.
 const (
 	Pending    = "pending"
 	Processing = "processing"
+	Paused     = "paused"
 	Done       = "done"
 	Failed     = "failed"
+	Canceled   = "canceled"
 )
 
 // Type is a kind of job.
 type Type struct {
 	Name      string   // as clients see it, such as export
 	Resources []string // scopes whose read right a token needs to see the jobs; [Start] may add more
+
+	// Version tells workers of this release from those of releases before, who would do the work in another way and leave jobs
+	// of a version that they do not know to others. Clients do not see it.
+	Version int
+
+	Control string        // scope whose write right pauses and cancels the jobs; "" = they cannot be stopped
+	MaxAge  time.Duration // a job that is not finished by then fails; 24 h
+}
+
+// stored is the type as the table has it.
+func (t Type) stored() string {
+	if t.Version == 0 {
+		return t.Name
+	}
+	return t.Name + "/" + strconv.Itoa(t.Version)
 }
 
 // Record is a job as clients see it.
 type Record struct {
-	ID          uuid.UUID      `json:"id" format:"uuid"`
-	CompanyID   tenant.ID      `json:"companyId" format:"uuid"`
-	Type        string         `json:"type" doc:"what the job does, such as export"`
-	Status      string         `json:"status" enum:"pending,processing,done,failed"`
-	Progress    int            `json:"progress" minimum:"0" maximum:"100" doc:"percent; 100 once the job is done"`
-	Processed   int64          `json:"processed" doc:"records processed so far"`
-	ResultURL   *string        `json:"resultUrl" nullable:"true" doc:"where the result can be downloaded with the API token; null while there is none"`
-	ExpiresAt   *jsontype.Time `json:"expiresAt" nullable:"true" doc:"until when the result can be downloaded"`
-	Error       *Failure       `json:"error" doc:"why the job failed; null otherwise"`
-	CreatedAt   jsontype.Time  `json:"createdAt"`
-	UpdatedAt   jsontype.Time  `json:"updatedAt"`
-	CompletedAt *jsontype.Time `json:"completedAt" nullable:"true"`
+	ID          uuid.UUID        `json:"id" format:"uuid"`
+	CompanyID   tenant.ID        `json:"companyId" format:"uuid"`
+	Type        string           `json:"type" doc:"what the job does, such as export"`
+	Status      string           `json:"status" enum:"pending,processing,paused,done,failed,canceled"`
+	Progress    int              `json:"progress" minimum:"0" maximum:"100" doc:"percent; 100 once the job is done"`
+	Processed   int64            `json:"processed" doc:"records processed so far"`
+	Total       *int64           `json:"total" nullable:"true" doc:"records to process, as counted; null while that is not known"`
+	Summary     *jsontype.Object `json:"summary" nullable:"true" doc:"what the job has found or done so far; its fields depend on the type, null for types without"`
+	ResultURL   *string          `json:"resultUrl" nullable:"true" doc:"where the result can be downloaded with the API token; null while there is none"`
+	ExpiresAt   *jsontype.Time   `json:"expiresAt" nullable:"true" doc:"until when the result can be downloaded"`
+	Error       *Failure         `json:"error" doc:"why the job failed; null otherwise"`
+	CreatedAt   jsontype.Time    `json:"createdAt"`
+	UpdatedAt   jsontype.Time    `json:"updatedAt"`
+	CompletedAt *jsontype.Time   `json:"completedAt" nullable:"true"`
 }
 
 // Failure says why a job failed, as an error response does.
@@ -107,6 +129,9 @@ type Progress struct {
 	Total int64 // records to process; 0 = not known
 	End   bool  // the job is done
 
+	Wait    time.Duration // at least so long until the next step; others get their turn meanwhile
+	Summary any           // for clients, as a JSON object; nil = none
+
 	Media  string // media type of the result; "" = there is none
 	Result []byte // what the step adds to the result
 }
@@ -136,8 +161,8 @@ const (
 ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1`
 	sqlCountOpen = `SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL`
 	sqlInsertJob = `INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries,
- run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at)
-VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10)`
+ run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at, control)
+VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10, $11)`
 )
 
 var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d unfinished jobs; wait until one has ended", MaxOpen).With("limit", MaxOpen)
@@ -185,7 +210,15 @@ func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) 
 	now := tx.Now()
 	r := Record{ID: record.NewID(), CompanyID: by.Company, Type: t.Name, Status: Pending, CreatedAt: jsontype.At(now), UpdatedAt: jsontype.At(now)}
 	resources := append(append([]string{}, t.Resources...), o.Resources...)
-	tx.Queue(sqlInsertJob, by.Company, r.ID, t.Name, resources, encoded[0], encoded[1], encoded[2], o.Total, now, now.Add(recordKept))
+	if o.Total > 0 {
+		r.Total = &o.Total
+	}
+	var control *string
+	if t.Control != "" {
+		control = &t.Control
+	}
+	tx.Queue(sqlInsertJob, by.Company, r.ID, t.stored(), resources, encoded[0], encoded[1], encoded[2], o.Total, now,
+		now.Add(cmp.Or(t.MaxAge, maxAge)+recordKept), control)
 	started.WithLabelValues(t.Name).Inc()
 	return r, nil
 }
@@ -215,7 +248,7 @@ func (c caller) of(company tenant.ID) access.Caller {
 	}}
 }
 
-const sqlSelectJob = `SELECT type, status, resources, done, total, error, result_media, result_bytes, created_at, updated_at, ended_at
+const sqlSelectJob = `SELECT type, status, resources, control, done, total, summary::TEXT, error, result_media, result_bytes, created_at, updated_at, ended_at
 FROM jobs WHERE company_id = $1 AND id = $2`
 
 // Found is a job with what is needed to show its result.
@@ -223,6 +256,8 @@ type Found struct {
 	Record
 	Media string // of the result; "" = there is none
 	Bytes int64  // of the result
+
+	control *string
 }
 
 // Get reads a job. One that the caller may not see is not confirmed to exist.
@@ -234,8 +269,8 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 		failure   []byte
 		media     *string
 	)
-	err := q.QueryRow(ctx, sqlSelectJob, by.Company, id).Scan(&f.Type, &f.Status, &resources, &f.Processed, &total, &failure, &media, &f.Bytes,
-		&f.CreatedAt, &f.UpdatedAt, &f.CompletedAt)
+	err := q.QueryRow(ctx, sqlSelectJob, by.Company, id).Scan(&f.Type, &f.Status, &resources, &f.control, &f.Processed, &total, &f.Summary, &failure, &media,
+		&f.Bytes, &f.CreatedAt, &f.UpdatedAt, &f.CompletedAt)
 	if err != nil && !db.IsNoRows(err) {
 		return f, fmt.Errorf("select job: %w", err)
 	}
@@ -251,7 +286,11 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 			return f, fmt.Errorf("decode error of job: %w", err)
 		}
 	}
+	f.Type, _, _ = strings.Cut(f.Type, "/")
 	f.Progress = percent(f.Status, f.Processed, total)
+	if total > 0 {
+		f.Total = &total
+	}
 	if media != nil && f.Status == Done {
 		f.Media = *media
 		until := jsontype.At(f.CompletedAt.Std().Add(ResultKept))

@@ -7,7 +7,7 @@ var (
 		Name: "tradegrid_jobs_started_total", Help: "Jobs that requests asked for, by type; those of rolled-back requests count, too.",
 	}, []string{"type"})
 	ended = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "tradegrid_jobs_ended_total", Help: "Jobs that ended, by type and status.",
+		Name: "tradegrid_jobs_ended_total", Help: "Jobs that ended, by type and status; canceled ones of rolled-back requests count, too.",
 	}, []string{"type", "status"})
 	stepDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name: "tradegrid_job_step_duration_seconds", Help: "Duration of the steps of jobs, by type.",
@@ -33,7 +33,7 @@ func Metrics(types ...string) []prometheus.Collector {
 		started.WithLabelValues(t)
 		stepFailures.WithLabelValues(t)
 		stepDuration.WithLabelValues(t)
-		for _, status := range []string{Done, Failed} {
+		for _, status := range []string{Done, Failed, Canceled} {
 			ended.WithLabelValues(t, status)
 		}
 	}

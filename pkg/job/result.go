@@ -15,7 +15,7 @@ const sqlInsertChunk = `INSERT INTO job_chunks (company_id, job_id, n, body, exp
 
 // addResult adds a piece to the result of a job, as part of the step that wrote it.
 func addResult(tx *db.Tx, t Task, piece []byte) {
-	// A job ends within maxAge, and its result is kept for as long after that.
+	// A job with a result ends within maxAge, and the result is kept for as long after that.
 	tx.Queue(sqlInsertChunk, t.Company, t.ID, t.Steps, compress.Pack(piece), tx.Now().Add(maxAge+ResultKept+time.Hour))
 }
 

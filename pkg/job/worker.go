@@ -54,10 +54,10 @@ func NewWorker(cfg Config) *Worker {
 	}
 	w := &Worker{cfg: cfg, handlers: map[string]Handler{}, log: cfg.Log}
 	for _, h := range cfg.Handlers {
-		if _, twice := w.handlers[h.Name]; twice {
-			panic("two handlers for jobs of type " + h.Name)
+		if _, twice := w.handlers[h.stored()]; twice {
+			panic("two handlers for jobs of type " + h.stored())
 		}
-		w.handlers[h.Name] = h
+		w.handlers[h.stored()] = h
 	}
 	return w
 }
@@ -189,7 +189,7 @@ func next(waiting []open) (best int) {
 const sqlClaimJob = `UPDATE jobs SET status = 'processing', lease_owner = $3, lease_epoch = lease_epoch + 1,
  lease_until = now() + $4::BIGINT * INTERVAL '1 millisecond', tries = tries + 1
 WHERE company_id = $1 AND id = $2 AND ended_at IS NULL AND lease_until <= now() AND run_at <= now()
-RETURNING lease_epoch, type, caller, input, state, steps, done, total, result_bytes, tries, created_at, now()`
+RETURNING lease_epoch, type, caller, input, state, steps, done, total, result_bytes, tries, expires_at, now()`
 
 const sqlClaimed = `SELECT EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND id = $2 AND lease_owner = $3 AND lease_epoch = $4)`
 
@@ -199,8 +199,9 @@ type held struct {
 	handler Handler
 	epoch   int64
 	tries   int
-	created time.Time
-	now     time.Time // of the database, at the claim
+	expires time.Time     // when the record is deleted
+	now     time.Time     // of the database, at the claim
+	wait    time.Duration // before the next step
 }
 
 // claim takes the lease of a job; nil means that another worker was faster.
@@ -214,7 +215,7 @@ func (w *Worker) claim(ctx context.Context, o open) (*held, error) {
 	}
 	err := w.cfg.DB.RunTx(telemetry.Untraced(ctx), "job.claim", func(ctx context.Context, tx *db.Tx) error {
 		return tx.QueryRow(ctx, sqlClaimJob, o.Company, o.ID, w.cfg.Owner, w.cfg.Lease.Milliseconds()).
-			Scan(&h.epoch, &name, &by, &h.input, &h.state, &h.Steps, &h.Done, &h.Total, &h.Bytes, &h.tries, &h.created, &h.now)
+			Scan(&h.epoch, &name, &by, &h.input, &h.state, &h.Steps, &h.Done, &h.Total, &h.Bytes, &h.tries, &h.expires, &h.now)
 	}, db.ReadCommitted(), db.WithCommitCheck(claimed))
 	if db.IsNoRows(err) {
 		return nil, nil //nolint:nilnil // somebody else has it
@@ -232,7 +233,7 @@ func (w *Worker) claim(ctx context.Context, o open) (*held, error) {
 
 var (
 	errLost    = errors.New("the job was taken over by another worker")
-	errTimeout = apierr.New(http.StatusGatewayTimeout, "JOB_TIMEOUT", "the job did not end within 24 hours; start a smaller one")
+	errTimeout = apierr.New(http.StatusGatewayTimeout, "JOB_TIMEOUT", "the job did not end in time; start a smaller one")
 	errGaveUp  = apierr.New(http.StatusInternalServerError, "INTERNAL_ERROR", "internal error; start the job again later, and quote its id to support if it persists")
 )
 
@@ -247,7 +248,7 @@ func (w *Worker) serve(ctx context.Context, h *held) {
 		}
 	}()
 	switch {
-	case h.now.Sub(h.created) > maxAge:
+	case !h.now.Before(h.expires.Add(-recordKept)):
 		w.end(work, log, w.fail(work, h, errTimeout))
 		return
 	case h.tries > maxTries:
@@ -268,8 +269,8 @@ func (w *Worker) serve(ctx context.Context, h *held) {
 			log.InfoContext(work, "job done", "processed", h.Done)
 			return
 		}
-		if ctx.Err() != nil || time.Since(began) >= w.cfg.Slice {
-			w.end(work, log, w.release(work, h, 0))
+		if ctx.Err() != nil || h.wait > 0 || time.Since(began) >= w.cfg.Slice {
+			w.end(work, log, w.release(work, h, h.wait))
 			return
 		}
 	}
@@ -285,7 +286,7 @@ func (w *Worker) end(ctx context.Context, log *slog.Logger, err error) {
 // The lease of a job is extended by each step. Whoever took it over has another epoch.
 const (
 	sqlStoreStep = `UPDATE jobs SET state = $4, done = $5, total = $6, result_bytes = result_bytes + $7, result_media = $8, steps = steps + 1, tries = 0,
- lease_until = now() + $9::BIGINT * INTERVAL '1 millisecond', updated_at = $10
+ lease_until = now() + $9::BIGINT * INTERVAL '1 millisecond', updated_at = $10, summary = $11
 WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`
 	sqlEndJob = `UPDATE jobs SET status = $4, error = $5, ended_at = $6, updated_at = $6, lease_until = $6
 WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`
@@ -321,7 +322,7 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 	}
 	failpoint.Pass("job.stored")
 	stepDuration.WithLabelValues(h.handler.Name).Observe(time.Since(began).Seconds())
-	h.Steps, h.Done, h.Total, h.Bytes, h.tries = h.Steps+1, p.Done, p.Total, h.Bytes+int64(len(p.Result)), 0
+	h.Steps, h.Done, h.Total, h.Bytes, h.tries, h.wait = h.Steps+1, p.Done, p.Total, h.Bytes+int64(len(p.Result)), 0, p.Wait
 	if p.End {
 		countEnd(h, Done)
 		return true, nil
@@ -338,6 +339,12 @@ func (w *Worker) queueStep(tx *db.Tx, h *held, p Progress) error {
 	if err != nil {
 		return fmt.Errorf("encode state of job: %w", err)
 	}
+	var summary []byte
+	if p.Summary != nil {
+		if summary, err = json.Marshal(p.Summary); err != nil {
+			return fmt.Errorf("encode summary of job: %w", err)
+		}
+	}
 	var media *string
 	if p.Media != "" {
 		media = &p.Media
@@ -345,7 +352,7 @@ func (w *Worker) queueStep(tx *db.Tx, h *held, p Progress) error {
 	if len(p.Result) > 0 {
 		addResult(tx, h.Task, p.Result)
 	}
-	tx.Queue(sqlStoreStep, h.Company, h.ID, h.epoch, state, p.Done, p.Total, len(p.Result), media, w.cfg.Lease.Milliseconds(), tx.Now()).Expect(1, errLost)
+	tx.Queue(sqlStoreStep, h.Company, h.ID, h.epoch, state, p.Done, p.Total, len(p.Result), media, w.cfg.Lease.Milliseconds(), tx.Now(), summary).Expect(1, errLost)
 	if p.End {
 		tx.Queue(sqlEndJob, h.Company, h.ID, h.epoch, Done, nil, tx.Now()).Expect(1, errLost)
 	}

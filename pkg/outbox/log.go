@@ -32,10 +32,15 @@ AND ($5::TIMESTAMPTZ IS NULL OR occurred_at >= $5::TIMESTAMPTZ)
 AND ($6::TIMESTAMPTZ IS NULL OR occurred_at <= $6::TIMESTAMPTZ)
 AND agg_id = $8
 ORDER BY company_id, agg_id, seq LIMIT $7`
-	sqlCountLog = `SELECT count(*) FROM (SELECT 1 FROM events
-WHERE company_id = $1 AND expires_at > $2 AND ($3::TEXT[] IS NULL OR event LIKE ANY($3::TEXT[]))
-AND ($4::TIMESTAMPTZ IS NULL OR occurred_at >= $4::TIMESTAMPTZ)
-AND ($5::TIMESTAMPTZ IS NULL OR occurred_at <= $5::TIMESTAMPTZ) LIMIT $6) AS e`
+	// In order of the ids, which is about that of time.
+	sqlReadLogByID = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
+WHERE company_id = $1 AND id > $2 AND id <= $3 AND expires_at > $4
+AND ($5::TEXT[] IS NULL OR event LIKE ANY($5::TEXT[])) AND occurred_at BETWEEN $6 AND $7
+ORDER BY company_id, id LIMIT $8`
+	sqlCountLogByID = `SELECT count(*), COALESCE(max(l.id::TEXT), '') FROM (SELECT id FROM events
+WHERE company_id = $1 AND id > $2 AND id <= $3 AND expires_at > $4
+AND ($5::TEXT[] IS NULL OR event LIKE ANY($5::TEXT[])) AND occurred_at BETWEEN $6 AND $7
+ORDER BY company_id, id LIMIT $8) AS l`
 	sqlSelectManyLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
 WHERE company_id = $1 AND id = ANY($2::UUID[]) AND expires_at > $3`
 	sqlSelectLogged = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
@@ -83,6 +88,11 @@ func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, 
 	if f.EntityID != uuid.Nil {
 		sql, args = sqlReadLogOfEntity, append(args, f.EntityID)
 	}
+	return readLog(ctx, q, limit, maxPageBytes, sql, args...)
+}
+
+// readLog reads a page with a statement that returns one event more than fits.
+func readLog(ctx context.Context, q db.Querier, limit, maxBytes int, sql string, args ...any) (page []LogEntry, more bool, err error) {
 	rows, err := q.Query(ctx, sql, args...)
 	if err != nil {
 		return nil, false, fmt.Errorf("read event log: %w", err)
@@ -94,7 +104,7 @@ func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, 
 		if err != nil {
 			return nil, false, fmt.Errorf("read event log: %w", err)
 		}
-		if bytes += len(e.Body); len(page) == limit || (bytes > maxPageBytes && len(page) > 0) {
+		if bytes += len(e.Body); len(page) == limit || (bytes > maxBytes && len(page) > 0) {
 			return page, true, nil
 		}
 		page = append(page, e)
@@ -105,13 +115,42 @@ func ReadLog(ctx context.Context, q db.Querier, company tenant.ID, after int64, 
 	return page, false, nil
 }
 
-// CountLog counts the events of the company that match the filter, up to limit. The filter's EntityID is ignored.
-func CountLog(ctx context.Context, q db.Querier, company tenant.ID, f LogFilter, limit int) (n int64, err error) {
-	err = q.QueryRow(ctx, sqlCountLog, company, time.Now().UTC(), likePatterns(f.Events), orNull(f.From), orNull(f.To), limit).Scan(&n)
-	if err != nil {
-		return 0, fmt.Errorf("count event log: %w", err)
+// Interval is the part of a company's log that lies between two times. It is read in the order of the events' ids, which is
+// about that of time, so that it need not be searched from the beginning of the log.
+type Interval struct {
+	Events   []string  // as in [LogFilter]
+	From, To time.Time // bounds of OccurredAt, both inclusive
+}
+
+// idSkew is by how much the time in an event's id may differ from OccurredAt.
+const idSkew = 10 * time.Minute
+
+// args are those of the statements, up to the limit.
+func (i Interval) args(company tenant.ID, after uuid.UUID, limit int) []any {
+	low, high := record.IDsBetween(i.From.Add(-idSkew), i.To.Add(idSkew))
+	if after != uuid.Nil {
+		low = after
 	}
-	return n, nil
+	return []any{company, low, high, time.Now().UTC(), likePatterns(i.Events), i.From, i.To, limit}
+}
+
+// Read returns up to limit events behind the one with the id given, uuid.Nil for the first ones, and whether more may follow. A
+// page of large events has fewer of them, so that their bodies have maxBytes together, unless a single event is larger.
+func (i Interval) Read(ctx context.Context, q db.Querier, company tenant.ID, after uuid.UUID, limit, maxBytes int) (page []LogEntry, more bool, err error) {
+	return readLog(ctx, q, limit, maxBytes, sqlReadLogByID, i.args(company, after, limit+1)...)
+}
+
+// Count counts up to limit events behind the one with the id given, and returns the id of the last of them.
+func (i Interval) Count(ctx context.Context, q db.Querier, company tenant.ID, after uuid.UUID, limit int) (n int64, last uuid.UUID, err error) {
+	var id string
+	if err := q.QueryRow(ctx, sqlCountLogByID, i.args(company, after, limit)...).Scan(&n, &id); err != nil {
+		return 0, after, fmt.Errorf("count event log: %w", err)
+	}
+	if n == 0 {
+		return 0, after, nil
+	}
+	last, err = uuid.Parse(id)
+	return n, last, err
 }
 
 // LogEvents returns the events of the company with these ids; those that are not in the log are omitted.

@@ -46,11 +46,13 @@ func (m *Meta) Targets() []any { return []any{&m.Version, &m.EvPos, &m.CreatedAt
 // NewID returns the id of a new record, a UUIDv7, so that records are stored in order of creation.
 func NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 
-// IDsBetween are the bounds of the ids that were made from one time to the other, to the millisecond.
+// IDsBetween are the bounds of the ids that were made from one time to the other, to the millisecond. No id is
+// of a time before 1970.
 func IDsBetween(from, to time.Time) (low, high uuid.UUID) {
 	high = uuid.Max
+	first, last := max(0, from.UnixMilli()), max(0, to.UnixMilli())
 	for i := range 6 {
-		low[i], high[i] = byte(from.UnixMilli()>>(40-8*i)), byte(to.UnixMilli()>>(40-8*i))
+		low[i], high[i] = byte(first>>(40-8*i)), byte(last>>(40-8*i))
 	}
 	return low, high
 }

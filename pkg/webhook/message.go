@@ -29,6 +29,7 @@ type Message struct {
 	Parks          int       // how often it was postponed without an attempt
 	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
+	Yields         bool   // gives way to what else is sent to the receiver
 	TraceParent    string // of the request that caused the event
 	TraceState     string
 	Body           []byte // signed and sent unchanged
@@ -48,6 +49,7 @@ const (
 	recordParks        = "parks"
 	recordCommittedAt  = "committed_at"
 	recordIsTest       = "is_test"
+	recordYields       = "yields"
 	recordTraceParent  = "traceparent"
 	recordTraceState   = "tracestate"
 	recordID           = "ce_id"
@@ -60,7 +62,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.IsTest {
 		isTest = "1"
 	}
-	h := kafka.NewHeaders(16, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
+	h := kafka.NewHeaders(17, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
 	id := h.UUID(recordDelivery, m.DeliveryID)
 	subscription := h.UUID(recordSubscription, m.SubscriptionID)
 	h.UUID(recordCompany, uuid.UUID(m.Company))
@@ -75,6 +77,9 @@ func (m *Message) Record(topic string) *kgo.Record {
 	h.Int(recordParks, int64(m.Parks))
 	h.Int(recordCommittedAt, unix(m.CommittedAt, time.Time.UnixMicro))
 	h.Text(recordIsTest, isTest)
+	if m.Yields {
+		h.Text(recordYields, "1")
+	}
 	h.Text(recordTraceParent, m.TraceParent)
 	h.Text(recordTraceState, m.TraceState)
 	h.Again(recordID, id)
@@ -97,13 +102,14 @@ type outboxForm struct {
 	EventID        uuid.UUID `json:"eventId"`
 	ExpiresAt      time.Time `json:"expiresAt"`
 	IsTest         bool      `json:"isTest"`
+	Yields         bool      `json:"yields,omitempty"`
 	Body           []byte    `json:"body"`
 }
 
 // OutboxPayload returns the outbox payload of a first attempt, with topics.Deliveries as the topic and the subscription
 // id as the key. Company, time and trace are stored in the columns of the row.
 func (m *Message) OutboxPayload() ([]byte, error) {
-	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Body})
+	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Yields, m.Body})
 	if err != nil {
 		return nil, fmt.Errorf("encode delivery message %s: %w", m.DeliveryID, err)
 	}
@@ -192,6 +198,8 @@ func (d *decoder) header(m *Message, key string, value []byte) {
 		m.CommittedAt = d.time(key, value, time.UnixMicro)
 	case recordIsTest:
 		m.IsTest = string(value) == "1"
+	case recordYields:
+		m.Yields = string(value) == "1"
 	case recordTraceParent:
 		m.TraceParent = string(value)
 	case recordTraceState:
@@ -206,7 +214,7 @@ func (d *decoder) outbox(m *Message, payload []byte) {
 		return
 	}
 	m.DeliveryID, m.SubscriptionID, m.Event, m.EventID = form.DeliveryID, form.SubscriptionID, form.Event, form.EventID
-	m.ExpiresAt, m.IsTest, m.Body = form.ExpiresAt, form.IsTest, form.Body
+	m.ExpiresAt, m.IsTest, m.Yields, m.Body = form.ExpiresAt, form.IsTest, form.Yields, form.Body
 }
 
 func (d *decoder) uuid(key string, value []byte) uuid.UUID {

@@ -23,7 +23,7 @@ func drawMessage(t *rapid.T) *Message {
 		Event:   rapid.StringMatching(`[a-z]+\.[a-z]+`).Draw(t, "event"),
 		Attempt: rapid.IntRange(1, 7).Draw(t, "attempt"), NotBefore: moment.Draw(t, "not before"),
 		ExpiresAt: moment.Draw(t, "expires"), Parks: rapid.IntRange(0, 9).Draw(t, "parks"),
-		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"),
+		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"), Yields: rapid.Bool().Draw(t, "yields"),
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
 		Body: rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "body"),
 	}

@@ -31,7 +31,7 @@ const (
 	maxBytes  = 1 << 30 // of a result
 )
 
-var export = job.Type{Name: "export", Resources: []string{"exports"}}
+var export = job.Type{Name: "export", Resources: []string{"exports"}, Control: "exports"}
 
 // Input says what to export.
 type Input struct {

@@ -46,6 +46,7 @@ type DeliveryRecord struct {
 	CompletedAt    *jsontype.Time   `json:"completedAt" nullable:"true"`
 
 	redeliveryNo int
+	yields       bool             // to what else is sent to the receiver
 	waits        *webhook.Waiting // what its sender stored
 	payload      []byte           // only where the event log has no body
 }
@@ -241,7 +242,7 @@ func (s *Service) request(tx *db.Tx, company tenant.ID, d DeliveryRecord) {
 func send(ctx context.Context, tx *db.Tx, company tenant.ID, d DeliveryRecord, frozen []byte, now time.Time) error {
 	m := webhook.Message{
 		Company: company, DeliveryID: d.ID, SubscriptionID: d.SubscriptionID, Event: d.Event, EventID: d.EventID, Attempt: 1,
-		ExpiresAt: d.ExpiresAt.Std(), CommittedAt: now, IsTest: d.IsTest, Body: frozen,
+		ExpiresAt: d.ExpiresAt.Std(), CommittedAt: now, IsTest: d.IsTest, Yields: d.yields, Body: frozen,
 	}
 	payload, err := m.OutboxPayload()
 	if err != nil {

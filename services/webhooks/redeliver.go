@@ -55,11 +55,11 @@ func (s *Service) RedeliverFailed(ctx context.Context, company tenant.ID, id uui
 			return err
 		}
 		for _, e := range found {
-			if numbers[e.ID] > 0 {
+			if e.ID == uuid.Nil || numbers[e.ID] > 0 {
 				continue
 			}
 			made++
-			if err := s.sendLogged(ctx, tx, sub, e, 1); err != nil {
+			if _, err := s.sendLogged(ctx, tx, sub, e, 1); err != nil {
 				return err
 			}
 		}
@@ -71,10 +71,10 @@ func (s *Service) RedeliverFailed(ctx context.Context, company tenant.ID, id uui
 	return last, made, nil
 }
 
-// sendLogged makes a delivery of a logged event.
-func (s *Service) sendLogged(ctx context.Context, tx *db.Tx, sub Subscription, e candidate, number int) error {
+// sendLogged makes a delivery of a logged event, which gives way to what happens now.
+func (s *Service) sendLogged(ctx context.Context, tx *db.Tx, sub Subscription, e candidate, number int) (uuid.UUID, error) {
 	d := s.newDelivery(sub.ID, e.ID, e.Event, number, tx.Now())
-	d.RedeliveryOfID = e.original
+	d.RedeliveryOfID, d.yields = e.original, true
 	s.request(tx, sub.CompanyID, d)
-	return send(ctx, tx, sub.CompanyID, d, e.Body, tx.Now())
+	return d.ID, send(ctx, tx, sub.CompanyID, d, e.Body, tx.Now())
 }

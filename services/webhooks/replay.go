@@ -1,9 +1,11 @@
 package webhooks
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,25 +23,34 @@ import (
 )
 
 const (
-	// MaxReplay is how many events one replay may cover; see docs/reference/limits.md#webhooks.
-	MaxReplay  = 10_000
-	replayStep = 50 // events per step; each may have 256 KiB
+	replaySends = 50              // events that a step sends
+	replayLooks = 500             // events that a step looks at
+	replayBytes = 1 << 20         // of their bodies, unless a single one is larger
+	replayCount = 50_000          // events that a step counts
+	replayBurst = 2 * time.Second // a replay that waited may catch up on so much
 )
 
 // What a replay sends again.
 const (
 	replayFailed = "failed"
+	replayMissed = "missed"
 	replayAll    = "all"
 )
 
-var replayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}}
+var (
+	replayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}, Version: 2, Control: group.Scope, MaxAge: 30 * 24 * time.Hour}
+	// Of the release before, which knew neither pace nor dry run.
+	oldReplayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}}
+)
 
 // ReplayInput says which events are sent again.
 type ReplayInput struct {
-	From   jsontype.Time `json:"from" required:"true" doc:"earliest occurredAt"`
-	To     jsontype.Time `json:"to" required:"true" doc:"latest occurredAt"`
-	Status string        `json:"status,omitempty" enum:"failed,all" default:"failed" doc:"failed: events whose delivery failed and that did not arrive since; all: every event in the log that the subscription matches"`
-	Events []string      `json:"events,omitempty" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"names and prefixes such as order.*; default: those of the subscription"`
+	From   *jsontype.Time `json:"from,omitempty" doc:"earliest occurredAt; default: the oldest event in the log"`
+	To     *jsontype.Time `json:"to,omitempty" doc:"latest occurredAt; default: now"`
+	Status string         `json:"status,omitempty" enum:"failed,missed,all" default:"failed" doc:"failed: events whose delivery failed and that did not arrive since; missed: these, and those that occurred while the subscription was disabled; all: every event in the log that the subscription matches"`
+	Events []string       `json:"events,omitempty" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"names and prefixes such as order.*; default: those of the subscription"`
+	Rate   int            `json:"rate,omitempty" minimum:"1" maximum:"500" default:"100" doc:"events sent per second at most"`
+	DryRun bool           `json:"dryRun,omitempty" doc:"only count what would be sent; the job's summary tells"`
 }
 
 // replayOrder is what the job is given.
@@ -49,20 +60,44 @@ type replayOrder struct {
 	To           time.Time `json:"to"`
 	Status       string    `json:"status"`
 	Events       []string  `json:"events"`
+	Rate         int       `json:"rate"`
+	DryRun       bool      `json:"dryRun"`
 }
 
-// replayState is where the job goes on: behind the last position of the log, or behind the last failed delivery.
+// replayState is where the job goes on.
 type replayState struct {
-	Position int64     `json:"position"`
-	Delivery uuid.UUID `json:"delivery"`
+	Counted  uuid.UUID     `json:"counted"`          // up to this event, or failed delivery
+	Total    int64         `json:"total"`            // counted so far
+	Begun    bool          `json:"begun"`            // all are counted
+	Event    uuid.UUID     `json:"event"`            // the last one looked at
+	Delivery uuid.UUID     `json:"delivery"`         // the last failed one looked at
+	Due      time.Time     `json:"due"`              // when the next event may be sent
+	Unsent   []uuid.UUID   `json:"unsent,omitempty"` // deliveries without an attempt, when last looked at
+	Summary  replaySummary `json:"summary"`
+}
+
+// replaySummary is the summary of the job; see docs/reference/jobs.md#replays.
+type replaySummary struct {
+	DryRun   bool             `json:"dryRun"`
+	Selected int64            `json:"selected"` // events that are to be sent, of those looked at
+	Sent     int64            `json:"sent"`
+	Events   map[string]int64 `json:"events"`  // those selected, by name
+	Seconds  int64            `json:"seconds"` // that sending those takes at the rate
 }
 
 // Replay sends the events of an interval to a subscription again, as a job.
 func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ReplayInput) (job.Record, error) {
+	order := replayOrder{Subscription: id, To: tx.Now(), Status: in.Status, Events: in.Events, Rate: in.Rate, DryRun: in.DryRun}
+	if in.From != nil {
+		order.From = in.From.Std()
+	}
+	if in.To != nil {
+		order.To = in.To.Std()
+	}
 	var faults apierr.Fields
 	s.checkPatterns(&faults, in.Events)
-	if in.From.Std().After(in.To.Std()) {
-		faults.Add("from", apierr.Conflict, "must not be after to")
+	if order.From.After(order.To) {
+		faults.Add("from", apierr.Conflict, "must not be after to, which is now by default")
 	}
 	if err := faults.Err(); err != nil {
 		return job.Record{}, err
@@ -77,107 +112,216 @@ func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := mayRead(by, sub, "send its events again"); err != nil {
 		return job.Record{}, err
 	}
-	order := replayOrder{Subscription: id, From: in.From.Std(), To: in.To.Std(), Status: in.Status, Events: in.Events}
 	if len(order.Events) == 0 {
 		order.Events = sub.Events
 	}
-	total, err := countReplay(ctx, tx, by.Company, order)
-	if err != nil {
-		return job.Record{}, err
-	}
-	if total > MaxReplay {
-		return job.Record{}, apierr.InvalidField("from", apierr.Max, "the interval has more than %d events; choose a shorter one, or fewer events", MaxReplay)
-	}
-	return job.Start(ctx, tx, by, replayJob, job.Options{Input: order, Total: total})
+	return job.Start(ctx, tx, by, replayJob, job.Options{Input: order})
 }
 
 // Jobs returns the handlers of the jobs of this domain.
 func (s *Service) Jobs() []job.Handler {
-	return []job.Handler{{Type: replayJob, Step: s.replayStep, Tx: []db.Option{db.ReadCommitted()}}}
+	opts := []db.Option{db.ReadCommitted()}
+	return []job.Handler{{Type: replayJob, Step: s.replayStep, Tx: opts}, {Type: oldReplayJob, Step: s.replayStep, Tx: opts}}
 }
 
 // The ids of deliveries sort by the time of their events.
 const (
-	sqlCountFailed = `SELECT count(*) FROM (SELECT 1 FROM deliveries
-WHERE company_id = $1 AND subscription_id = $2 AND state = 3 AND id BETWEEN $3 AND $4 AND redelivery_no = 0 AND NOT is_test LIMIT $5) AS d`
+	sqlCountFailed = `SELECT count(*), COALESCE(max(d.id::TEXT), '') FROM (SELECT id FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND state = 3 AND id > $3 AND id <= $4 AND redelivery_no = 0 AND NOT is_test
+ORDER BY company_id, subscription_id, id LIMIT $5) AS d`
 	sqlSelectFailed = `SELECT id, event_id, event FROM deliveries
 WHERE company_id = $1 AND subscription_id = $2 AND state = 3 AND id > $3 AND id <= $4 AND redelivery_no = 0 AND NOT is_test
 ORDER BY company_id, subscription_id, id LIMIT $5`
 	// Of each event: the number of its last redelivery, and whether a delivery of it arrived or is under way.
 	sqlSelectSent = `SELECT event_id, max(redelivery_no), bool_or(state <> 3) FROM deliveries
 WHERE company_id = $1 AND subscription_id = $2 AND id BETWEEN $3 AND $4 AND event_id = ANY($5::UUID[]) GROUP BY event_id`
+	sqlSelectUnsent = `SELECT id FROM deliveries
+WHERE company_id = $1 AND subscription_id = $2 AND id = ANY($3::UUID[]) AND state < 2 AND attempt = 0`
 )
 
-// countReplay counts the events that a replay looks at, up to one more than it may.
-func countReplay(ctx context.Context, q db.Querier, company tenant.ID, o replayOrder) (n int64, err error) {
-	if o.Status == replayAll {
-		return outbox.CountLog(ctx, q, company, o.filter(), MaxReplay+1)
-	}
-	low, high := record.IDsBetween(o.From, o.To)
-	if err := q.QueryRow(ctx, sqlCountFailed, company, o.Subscription, low, high, MaxReplay+1).Scan(&n); err != nil {
-		return 0, fmt.Errorf("count failed deliveries: %w", err)
-	}
-	return n, nil
-}
-
-func (o replayOrder) filter() outbox.LogFilter {
-	return outbox.LogFilter{Events: o.Events, From: o.From, To: o.To}
+func (o replayOrder) interval() outbox.Interval {
+	return outbox.Interval{Events: o.Events, From: o.From, To: o.To}
 }
 
 // candidate is an event that a replay may send.
 type candidate struct {
-	outbox.LogEntry
-	original *uuid.UUID // its delivery that failed; nil = not known
+	outbox.LogEntry            // zero = the log no longer has it
+	original        *uuid.UUID // its delivery that failed; nil = not known
 }
 
-// replayStep sends the next events again. The subscription is locked, so that each delivery gets a number of its own.
+// replayStep counts the next events, or sends them again. The subscription is locked, so that each delivery gets a number of
+// its own.
 func (s *Service) replayStep(_ context.Context, t job.Task) (job.Store, error) {
 	var o replayOrder
 	var at replayState
 	if err := errors.Join(t.Input(&o), t.State(&at)); err != nil {
 		return nil, err
 	}
+	o.Rate = cmp.Or(o.Rate, 100) // jobs of the release before have none
 	return func(ctx context.Context, tx *db.Tx) (job.Progress, error) {
 		sub, err := table.Lock(ctx, tx, t.By, o.Subscription)
 		if err != nil {
 			return job.Progress{}, err
 		}
-		next := at
-		seen, more, found, err := s.candidates(ctx, tx, t.Company, o, &next)
-		if err != nil {
-			return job.Progress{}, err
-		}
-		if err := s.sendAgain(ctx, tx, t.By, sub, o, found); err != nil {
-			return job.Progress{}, err
-		}
-		return job.Progress{State: next, Done: t.Done + int64(seen), Total: t.Total, End: !more}, nil
+		r := replay{service: s, tx: tx, by: t.By, sub: sub, replayOrder: o, replayState: at}
+		r.Summary.Events = maps.Clone(at.Summary.Events)
+		return r.step(ctx, t.Done)
 	}, nil
 }
 
-// candidates reads the next events, moves the state behind them, and returns how many it looked at and whether there may be more.
-func (s *Service) candidates(
-	ctx context.Context, q db.Querier, company tenant.ID, o replayOrder, at *replayState,
-) (seen int, more bool, found []candidate, err error) {
-	if o.Status == replayAll {
-		entries, more, err := outbox.ReadLog(ctx, q, company, at.Position, replayStep, o.filter())
-		for _, e := range entries {
-			at.Position, found = e.Seq, append(found, candidate{LogEntry: e})
+// replay is a step of the job.
+type replay struct {
+	replayOrder
+	replayState
+
+	service *Service
+	tx      *db.Tx
+	by      access.Caller
+	sub     Subscription
+}
+
+func (r *replay) step(ctx context.Context, done int64) (p job.Progress, err error) {
+	p.Done = done
+	if !r.Begun {
+		err = r.count(ctx)
+	} else if p.Wait, err = r.wait(ctx); p.Wait == 0 && err == nil {
+		var seen int
+		seen, p.End, err = r.advance(ctx)
+		p.Done += int64(seen)
+	}
+	r.Summary.DryRun, r.Summary.Seconds = r.DryRun, (r.Summary.Selected+int64(r.Rate)-1)/int64(r.Rate)
+	p.State, p.Summary = r.replayState, r.Summary
+	if r.Begun {
+		p.Total = r.Total
+	}
+	return p, err
+}
+
+// count adds the next events to the total.
+func (r *replay) count(ctx context.Context) error {
+	var n int64
+	var err error
+	if r.Status == replayFailed {
+		n, err = r.countFailed(ctx)
+	} else {
+		n, r.Counted, err = r.interval().Count(ctx, r.tx, r.sub.CompanyID, r.Counted, replayCount)
+	}
+	r.Total += n
+	r.Begun = n < replayCount
+	return err
+}
+
+func (r *replay) countFailed(ctx context.Context) (n int64, err error) {
+	low, high := record.IDsBetween(r.From, r.To)
+	if r.Counted != uuid.Nil {
+		low = r.Counted
+	}
+	var last string
+	if err := r.tx.QueryRow(ctx, sqlCountFailed, r.sub.CompanyID, r.sub.ID, low, high, replayCount).Scan(&n, &last); err != nil {
+		return 0, fmt.Errorf("count failed deliveries: %w", err)
+	}
+	if n > 0 {
+		r.Counted, err = uuid.Parse(last)
+	}
+	return n, err
+}
+
+// wait is how long to wait until more may be sent: until the pace allows it, and while as much as two seconds' worth has not had
+// an attempt, because the receiver is slow, fails or is paused. So a replay never fills the path for others.
+func (r *replay) wait(ctx context.Context) (time.Duration, error) {
+	if r.DryRun {
+		return 0, nil
+	}
+	if len(r.Unsent) > 0 {
+		rows, err := r.tx.Query(ctx, sqlSelectUnsent, r.sub.CompanyID, r.sub.ID, r.Unsent)
+		if err != nil {
+			return 0, fmt.Errorf("select deliveries of replay: %w", err)
 		}
-		return len(entries), more, found, err
+		if r.Unsent, err = pgx.CollectRows(rows, pgx.RowTo[uuid.UUID]); err != nil {
+			return 0, fmt.Errorf("select deliveries of replay: %w", err)
+		}
 	}
-	low, high := record.IDsBetween(o.From, o.To)
-	if at.Delivery == uuid.Nil {
-		at.Delivery = low
+	if r.free() <= 0 {
+		return time.Second, nil
 	}
-	failed, err := selectFailed(ctx, q, sqlSelectFailed, company, o.Subscription, at.Delivery, high, replayStep)
+	return max(0, r.Due.Sub(r.tx.Now())), nil
+}
+
+// free is how many events more may be without an attempt.
+func (r *replay) free() int { return max(replaySends, 2*r.Rate) - len(r.Unsent) }
+
+// advance looks at the next events and sends those that are to be sent.
+func (r *replay) advance(ctx context.Context) (seen int, end bool, err error) {
+	limit := min(replaySends, r.free())
+	looks := limit
+	if r.DryRun || r.Status == replayMissed {
+		looks = replayLooks
+	}
+	if r.DryRun {
+		limit = looks
+	}
+	found, last, err := r.candidates(ctx, looks)
 	if err != nil {
-		return 0, false, nil, err
+		return 0, false, err
 	}
-	if len(failed) > 0 {
-		at.Delivery = failed[len(failed)-1].ID
+	choose, err := r.chooser(ctx, found)
+	if err != nil {
+		return 0, false, err
 	}
-	found, err = failedEvents(ctx, q, company, failed)
-	return len(failed), len(failed) == replayStep, found, err
+	sent := 0
+	for _, e := range found {
+		if sent == limit {
+			return seen, false, nil
+		}
+		seen++
+		r.passed(e)
+		number, wanted := choose(e)
+		if !wanted {
+			continue
+		}
+		sent++
+		if err := r.send(ctx, e, number); err != nil {
+			return 0, false, err
+		}
+	}
+	if sent > 0 && !r.DryRun {
+		earliest := r.tx.Now().Add(-replayBurst)
+		if r.Due.Before(earliest) {
+			r.Due = earliest
+		}
+		r.Due = r.Due.Add(time.Duration(sent) * time.Second / time.Duration(r.Rate))
+	}
+	return seen, last, nil
+}
+
+// candidates reads the events that come next, and reports whether they are the last.
+func (r *replay) candidates(ctx context.Context, limit int) (found []candidate, last bool, err error) {
+	if r.Status != replayFailed {
+		entries, more, err := r.interval().Read(ctx, r.tx, r.sub.CompanyID, r.Event, limit, replayBytes)
+		for _, e := range entries {
+			found = append(found, candidate{LogEntry: e})
+		}
+		return found, !more, err
+	}
+	low, high := record.IDsBetween(r.From, r.To)
+	if r.Delivery != uuid.Nil {
+		low = r.Delivery
+	}
+	failed, err := selectFailed(ctx, r.tx, sqlSelectFailed, r.sub.CompanyID, r.sub.ID, low, high, min(limit, replaySends))
+	if err != nil {
+		return nil, false, err
+	}
+	found, err = failedEvents(ctx, r.tx, r.sub.CompanyID, failed)
+	return found, len(failed) < min(limit, replaySends), err
+}
+
+// passed notes that an event was looked at.
+func (r *replay) passed(e candidate) {
+	if r.Status == replayFailed {
+		r.Delivery = *e.original
+	} else {
+		r.Event = e.ID
+	}
 }
 
 // failure is a delivery that failed.
@@ -198,7 +342,7 @@ func selectFailed(ctx context.Context, q db.Querier, sql string, args ...any) ([
 	return failed, nil
 }
 
-// failedEvents reads the events of failed deliveries; one that the event log no longer has is left out.
+// failedEvents reads the events of failed deliveries.
 func failedEvents(ctx context.Context, q db.Querier, company tenant.ID, failed []failure) (found []candidate, err error) {
 	wanted := make([]uuid.UUID, len(failed))
 	for i, f := range failed {
@@ -209,50 +353,110 @@ func failedEvents(ctx context.Context, q db.Querier, company tenant.ID, failed [
 		return nil, err
 	}
 	for _, f := range failed {
-		if e, ok := entries[f.EventID]; ok {
-			found = append(found, candidate{LogEntry: e, original: &f.ID})
-		}
+		found = append(found, candidate{LogEntry: entries[f.EventID], original: &f.ID})
 	}
 	return found, nil
 }
 
-// sendAgain makes a delivery of each event that the subscription still wants and may carry.
-func (s *Service) sendAgain(ctx context.Context, tx *db.Tx, by access.Caller, sub Subscription, o replayOrder, found []candidate) error {
-	wants, err := s.wants(by, sub, o.Events)
+// chooser returns the function that says which of the events are to be sent, and the number of the delivery.
+func (r *replay) chooser(ctx context.Context, found []candidate) (func(candidate) (number int, wanted bool), error) {
+	wants, err := r.service.wants(r.by, r.sub, r.replayOrder.Events)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	numbers, arrived, err := sent(ctx, tx, sub, found)
+	numbers, arrived, err := sent(ctx, r.tx, r.sub, found)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	for _, e := range found {
-		if !wants(e.LogEntry) || (o.Status == replayFailed && arrived[e.ID]) {
-			continue
-		}
-		if err := s.sendLogged(ctx, tx, sub, e, numbers[e.ID]+1); err != nil {
-			return err
+	var states []subscriptionState
+	if r.Status == replayMissed {
+		if states, err = selectStates(ctx, r.tx, r.sub); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	return func(e candidate) (int, bool) {
+		number, tried := numbers[e.ID]
+		switch {
+		case !wants(e.LogEntry):
+			return 0, false
+		case r.Status == replayAll:
+			return number + 1, true
+		case r.Status == replayMissed && !tried && !disabledAt(states, e.OccurredAt):
+			return 0, false
+		}
+		return number + 1, !arrived[e.ID]
+	}, nil
+}
+
+// send counts an event that is to be sent, and makes a delivery of it unless the run is dry.
+func (r *replay) send(ctx context.Context, e candidate, number int) error {
+	if r.Summary.Events == nil {
+		r.Summary.Events = map[string]int64{}
+	}
+	r.Summary.Selected++
+	r.Summary.Events[e.LogEntry.Event]++
+	if r.DryRun {
+		return nil
+	}
+	r.Summary.Sent++
+	id, err := r.service.sendLogged(ctx, r.tx, r.sub, e, number)
+	r.Unsent = append(r.Unsent, id)
+	return err
+}
+
+// subscriptionState is a status of a subscription, from a time on.
+type subscriptionState struct {
+	From   time.Time
+	Status string
+}
+
+const sqlSelectStates = `SELECT valid_from, status FROM webhook_subscription_versions
+WHERE company_id = $1 AND subscription_id = $2 ORDER BY company_id, subscription_id, version`
+
+func selectStates(ctx context.Context, q db.Querier, sub Subscription) ([]subscriptionState, error) {
+	rows, err := q.Query(ctx, sqlSelectStates, sub.CompanyID, sub.ID)
+	if err != nil {
+		return nil, fmt.Errorf("select versions of subscription: %w", err)
+	}
+	states, err := pgx.CollectRows(rows, pgx.RowToStructByPos[subscriptionState])
+	if err != nil {
+		return nil, fmt.Errorf("select versions of subscription: %w", err)
+	}
+	return states, nil
+}
+
+// routedWithin is how long after an event it was decided at the latest that a subscription does not get it.
+const routedWithin = time.Hour
+
+// disabledAt reports whether a subscription was disabled when an event may have been routed.
+func disabledAt(states []subscriptionState, occurred time.Time) bool {
+	for i, s := range states {
+		if s.Status == statusDisabled && !s.From.After(occurred.Add(routedWithin)) && (i+1 == len(states) || states[i+1].From.After(occurred)) {
+			return true
+		}
+	}
+	return false
 }
 
 // sent tells of each event the number of its last delivery to the subscription, and whether one arrived or is under way.
 func sent(ctx context.Context, q db.Querier, sub Subscription, found []candidate) (numbers map[uuid.UUID]int, arrived map[uuid.UUID]bool, err error) {
 	numbers, arrived = map[uuid.UUID]int{}, map[uuid.UUID]bool{}
-	if len(found) == 0 {
-		return numbers, arrived, nil
-	}
-	low, high := found[0].ID, found[0].ID
-	ids := make([]uuid.UUID, len(found))
-	for i, e := range found {
-		ids[i] = e.ID
+	low, high := uuid.Max, uuid.Nil
+	ids := make([]uuid.UUID, 0, len(found))
+	for _, e := range found {
+		if e.ID == uuid.Nil {
+			continue
+		}
+		ids = append(ids, e.ID)
 		if string(e.ID[:6]) < string(low[:6]) {
 			low = e.ID
 		}
 		if string(e.ID[:6]) > string(high[:6]) {
 			high = e.ID
 		}
+	}
+	if len(ids) == 0 {
+		return numbers, arrived, nil
 	}
 	from, to := uuid.Nil, uuid.Max
 	copy(from[:6], low[:])

@@ -1,6 +1,7 @@
 package webhooks_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -43,6 +45,7 @@ func (r *kit) replayed(answer *apitest.Response, processed int) map[uuid.UUID]in
 	}, time.Minute, 5*time.Millisecond)
 	require.Equal(r.t, job.Done, f.Status, "%+v", f.Error)
 	require.EqualValues(r.t, processed, f.Processed)
+	require.NoError(r.t, json.Unmarshal([]byte(*f.Summary), &r.summary))
 	found := map[uuid.UUID]int{}
 	for _, m := range r.messages() {
 		found[m.EventID]++
@@ -113,9 +116,9 @@ func TestReplayFaults(t *testing.T) {
 	sub := r.subscribe()
 	path := subscriptions + "/" + sub + "/replay"
 	for body, want := range map[string]map[string]string{
-		`{}`: {"from": "REQUIRED", "to": "REQUIRED"},
-		`{"from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z","events":["order.gone"]}`: {"from": "CONFLICT", "events[0]": "ENUM"},
-		`{"from":"2026-01-02T00:00:00Z","to":"2026-01-03T00:00:00Z","status":"success"}`:      {"status": "ENUM"},
+		`{"from":"2126-01-02T00:00:00Z"}`: {"from": "CONFLICT"},
+		`{"from":"2026-01-02T00:00:00Z","to":"2026-01-01T00:00:00Z","events":["order.gone"]}`:       {"from": "CONFLICT", "events[0]": "ENUM"},
+		`{"from":"2026-01-02T00:00:00Z","to":"2026-01-03T00:00:00Z","status":"success","rate":501}`: {"status": "ENUM", "rate": "MAX"},
 	} {
 		require.Equal(t, want, r.Do(t, "POST", path, body).Fields(), body)
 	}
@@ -123,13 +126,96 @@ func TestReplayFaults(t *testing.T) {
 	r.replay(r.server.Company(), sub, "").Fault(404, "WEBHOOK_SUBSCRIPTION_NOT_FOUND")
 	narrow := r.server.Caller(r.company(), func(p *access.Principal) { p.Scopes = apitest.Scopes("webhooks:write") })
 	r.replay(narrow, sub, "").Fault(403, "AUTH_API_SCOPE_INSUFFICIENT")
-	_, err := r.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-SELECT $1, g, gen_random_uuid(), 'order.created', 'order', $1, 1, '{}', now(), now() + INTERVAL '1 day' FROM generate_series(1, 10001) AS g`, r.company())
+}
+
+// A dry run sends nothing and tells what would be sent: of what was missed, that is what failed and what occurred while the
+// subscription was disabled, but not what a filter of that time left out.
+func TestReplayOfWhatWasMissed(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.work()
+	sub, now := r.Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"order.*"}}).OK(201)["id"].(string), time.Now()
+	_, err := r.db.Exec(t.Context(), `UPDATE webhook_subscriptions SET created_at = $3, updated_at = $3 WHERE company_id = $1 AND id = $2`, r.company(), sub, now.Add(-20*24*time.Hour))
 	require.NoError(t, err)
-	require.Equal(t, map[string]string{"from": "MAX"}, r.replay(r.Client, sub, `,"status":"all"`).Fields())
-	_, err = r.db.Exec(t.Context(), `DELETE FROM events WHERE company_id = $1 AND seq = 1`, r.company())
+	_, err = r.db.Exec(t.Context(), `DELETE FROM webhook_subscription_versions WHERE company_id = $1 AND subscription_id = $2`, r.company(), sub)
 	require.NoError(t, err)
-	r.replay(r.Client, sub, `,"status":"all"`).OK(202)
-	_, err = r.db.Exec(t.Context(), `DELETE FROM events WHERE company_id = $1`, r.company())
+	for i, v := range []struct {
+		ago    time.Duration
+		status string
+	}{{20 * 24 * time.Hour, "active"}, {10 * time.Hour, "disabled"}, {5 * time.Hour, "active"}} {
+		_, err = r.db.Exec(t.Context(), `INSERT INTO webhook_subscription_versions (company_id, subscription_id, version, valid_from, status, events, exclude_own_events, read_scopes)
+VALUES ($1, $2, $3, $4, $5, '{order.*}', false, '{*:read}')`, r.company(), sub, i+1, now.Add(-v.ago), v.status)
+		require.NoError(t, err)
+	}
+	event := func(name string, ago time.Duration, state int16) uuid.UUID {
+		id, _ := r.log(name, uuid.New(), now.Add(-ago))
+		if state != 0 {
+			r.delivery(sub, id, name, state, now.Add(-ago))
+		}
+		return id
+	}
+	event("order.created", 12*time.Hour, 0)                       // left out by what the subscription was
+	event("order.created", 11*time.Hour, delivered)               // arrived
+	before := event("order.created", 10*time.Hour+time.Minute, 0) // routed once it was disabled
+	disabled := event("order.updated", 6*time.Hour, 0)
+	event("product.created", 6*time.Hour, 0) // not subscribed
+	event("order.created", 5*time.Hour-time.Minute, 0)
+	broken := event("order.created", time.Hour, failed)
+	want := map[uuid.UUID]int{before: 1, disabled: 1, broken: 1}
+
+	path := subscriptions + "/" + sub + "/replay"
+	require.Empty(t, r.replayed(r.Do(t, "POST", path, `{"status":"missed","dryRun":true,"rate":2}`), 6))
+	summary := map[string]any{"dryRun": true, "selected": 3.0, "sent": 0.0, "seconds": 2.0, "events": map[string]any{"order.created": 2.0, "order.updated": 1.0}}
+	require.Equal(t, summary, r.summary)
+	require.Equal(t, want, r.replayed(r.Do(t, "POST", path, `{"status":"missed"}`), 6))
+	summary["dryRun"], summary["sent"], summary["seconds"] = false, 3.0, 1.0
+	require.Equal(t, summary, r.summary)
+	require.Equal(t, want, r.replayed(r.Do(t, "POST", path, `{"status":"missed"}`), 6), "what is under way is not missed any more")
+}
+
+// However large the interval is, a replay sends at its pace, and waits while the receiver has not been tried with what it sent
+// before.
+func TestReplayKeepsItsPace(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	sub := r.Do(t, "POST", subscriptions, map[string]any{"url": hook, "events": []string{"order.*"}}).OK(201)["id"].(string)
+	fill(r, 60_000)
+	id := r.replay(r.Client, sub, `,"status":"all","rate":60`).OK(202)["id"].(string)
+	stop := apitest.Work(t, r.db, webhooks.New(webhooks.Config{DB: r.db, Registry: registry(), Deliveries: store.Deliveries{}}).Jobs())
+	find := func() map[string]any {
+		f, err := job.Get(t.Context(), r.db, access.Caller{Principal: &access.Principal{Company: r.company(), Scopes: access.Scopes{"webhooks:read"}}}, uuid.MustParse(id))
+		require.NoError(t, err)
+		raw, err := json.Marshal(f.Record)
+		require.NoError(t, err)
+		var all map[string]any
+		require.NoError(t, json.Unmarshal(raw, &all))
+		return all
+	}
+	began := time.Now()
+	require.Eventually(t, func() bool { return find()["processed"] == 120.0 }, time.Minute, 5*time.Millisecond)
+	require.EqualValues(t, 60_000, find()["total"])
+	time.Sleep(time.Until(began.Add(3 * time.Second)))
+	require.EqualValues(t, 120, find()["processed"], "nothing was tried")
+
+	_, err := r.db.Exec(t.Context(), `UPDATE deliveries SET attempt = 1 WHERE company_id = $1`, r.company())
 	require.NoError(t, err)
+	require.Eventually(t, func() bool { return find()["processed"].(float64) > 120 }, time.Minute, 5*time.Millisecond)
+	stop()
+	sent := r.messages()
+	require.LessOrEqual(t, float64(len(sent)), 60*(time.Since(began)+2*time.Second).Seconds())
+	for _, m := range sent {
+		require.True(t, m.Yields)
+	}
+}
+
+// fill adds events to the log.
+func fill(r *kit, n int) {
+	r.t.Helper()
+	now := time.Now()
+	low, _ := record.IDsBetween(now.Add(-time.Minute), now)
+	_, body := r.log("client.updated", uuid.New(), now)
+	_, err := r.db.Exec(r.t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+SELECT $1, 1000000 + g, (left($2::TEXT, 24) || lpad(to_hex(g), 12, '0'))::UUID, 'order.created', 'order', $1, 1, $3, $4::TIMESTAMPTZ, $4::TIMESTAMPTZ + INTERVAL '1 day'
+FROM generate_series(1, $5::INT) AS g`, r.company(), low, body, now.Add(-time.Minute), n)
+	require.NoError(r.t, err)
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
@@ -50,9 +51,10 @@ func registry() *event.Registry {
 // kit is an API with a fresh company.
 type kit struct {
 	*apitest.Client
-	t      *testing.T
-	db     *db.DB
-	server *apitest.Server
+	t       *testing.T
+	db      *db.DB
+	server  *apitest.Server
+	summary map[string]any // of the last replay
 }
 
 func setup(t *testing.T, edit ...func(*webhooks.Config)) *kit {
@@ -134,6 +136,8 @@ func (r *kit) log(name string, entity uuid.UUID, at time.Time) (uuid.UUID, []byt
 func (r *kit) logAs(name, actor string, entity uuid.UUID, data any, at time.Time) (uuid.UUID, []byte) {
 	r.t.Helper()
 	id := uuid.Must(uuid.NewV7())
+	low, _ := record.IDsBetween(at, at)
+	copy(id[:6], low[:])
 	text, err := json.Marshal(data)
 	require.NoError(r.t, err)
 	body, err := webhook.Envelope{Event: name, CompanyID: r.company(), OccurredAt: at, ActorID: actor, Data: text, EventID: id.String()}.Freeze()

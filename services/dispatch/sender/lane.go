@@ -2,6 +2,7 @@ package sender
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/kafka"
@@ -70,6 +71,7 @@ type lane struct {
 	key       webhook.SubscriptionKey
 	from      *assignment // in which it was made
 	queue     []*job
+	yielding  int // jobs at the end of the queue that give way to others
 	turns     turns
 	held      int   // jobs that wait for a turn
 	bytes     int64 // of jobs that wait
@@ -143,6 +145,41 @@ func (l *lane) queueLimit(cfg *LaneConfig, now time.Time) (jobs int, bytes int64
 	perSecond := max(l.rate, float64(cfg.PerReceiver)/l.average.Seconds())
 	jobs = min(max(int(perSecond*maxQueued.Seconds()*0.8), slowQueue), cfg.Burst)
 	return jobs, cfg.QueueBytes + (cfg.BurstBytes-cfg.QueueBytes)*int64(jobs-slowQueue)/int64(max(cfg.Burst-slowQueue, 1))
+}
+
+// room is how much may be queued, and less of what gives way: it leaves half to the others.
+func (l *lane) room(j *job, cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
+	jobs, bytes = l.queueLimit(cfg, now)
+	if j.msg.Yields {
+		return jobs / 2, bytes / 2
+	}
+	return jobs, bytes
+}
+
+// push adds a job to the queue: at its end, or before those that give way to it.
+func (l *lane) push(j *job) {
+	l.bytes += int64(len(j.msg.Body))
+	if j.msg.Yields {
+		l.queue = append(l.queue, j)
+		l.yielding++
+		return
+	}
+	l.queue = slices.Insert(l.queue, len(l.queue)-l.yielding, j)
+}
+
+// drop removes the job at a place of the queue.
+func (l *lane) drop(i int) *job {
+	j := l.queue[i]
+	if i == 0 {
+		l.shift()
+	} else {
+		l.queue = slices.Delete(l.queue, i, i+1)
+	}
+	if j.msg.Yields {
+		l.yielding--
+	}
+	l.bytes -= int64(len(j.msg.Body))
+	return j
 }
 
 // maxPartitionDelay is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.

@@ -50,7 +50,7 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 		l.parked--
 	}
 	size := int64(len(j.msg.Body))
-	if jobs, bytes := l.queueLimit(&s.cfg, now); l.waiting() >= jobs || (l.waiting() > 0 && l.bytes+size > bytes) {
+	if jobs, bytes := l.room(j, &s.cfg, now); l.waiting() >= jobs || (l.waiting() > 0 && l.bytes+size > bytes) {
 		j.waited = l.waitsFor()
 		return nil, created, true
 	}
@@ -60,8 +60,7 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 			l.since = now
 		}
 	}
-	l.queue = append(l.queue, j)
-	l.bytes += size
+	l.push(j)
 	s.backlog[l] = struct{}{}
 	if !l.unhealthy(now) {
 		s.allowed--
@@ -127,7 +126,7 @@ func (s *scheduler) backpressure(j *job) <-chan struct{} {
 // to wait for that costs less than to park the job. The others of its partition wait with it, so it may not take long.
 func (s *scheduler) soonFree(j *job, now time.Time) bool {
 	l, ok := s.lanes[j.key()]
-	if !ok || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
+	if !ok || j.msg.Yields || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
 		return false
 	}
 	jobs, bytes := l.queueLimit(&s.cfg, now)
@@ -152,6 +151,9 @@ func (s *scheduler) next(l *lane) *job {
 	l.hold()
 	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
 		return nil
+	}
+	if l.queue[0].msg.Yields && l.used >= max(1, s.perReceiver(l)-1) {
+		return nil // the last slot is for what does not give way
 	}
 	v, slots := l.speed(), [...]*limiter{l.share, &l.host.limiter, l.company, &s.total}
 	for _, lim := range slots {
@@ -185,9 +187,7 @@ func (s *scheduler) perReceiver(l *lane) int {
 
 // pop removes the first job of the queue.
 func (s *scheduler) pop(l *lane) *job {
-	j := l.queue[0]
-	l.shift()
-	l.bytes -= int64(len(j.msg.Body))
+	j := l.drop(0)
 	s.forgetBacklog(l)
 	return j
 }
@@ -320,11 +320,14 @@ func (s *scheduler) overdue(since time.Time) (out []*job) {
 	waited := func(j *job) bool { return j.queuedAt.Before(limit) }
 	for l := range s.backlog {
 		for len(l.queue) > 0 && waited(l.queue[0]) {
-			j := l.queue[0]
+			j := l.drop(0)
 			j.waited = l.waitsFor()
-			l.shift()
-			l.bytes -= int64(len(j.msg.Body))
 			l.endTurn(j)
+			out = append(out, j)
+		}
+		for i := len(l.queue) - l.yielding; i < len(l.queue) && waited(l.queue[i]); {
+			j := l.drop(i)
+			j.waited = l.waitsFor()
 			out = append(out, j)
 		}
 		for _, j := range l.takeHeld(waited) {
@@ -348,6 +351,9 @@ func (s *scheduler) take(match func(*job) bool) (out []*job) {
 			if match(j) {
 				gone = append(gone, j)
 				l.bytes -= int64(len(j.msg.Body))
+				if j.msg.Yields {
+					l.yielding--
+				}
 			} else {
 				kept = append(kept, j)
 			}

@@ -1,0 +1,74 @@
+package sender
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// What a replay sends leaves a slot and half of the queue to the rest, and is overtaken by it.
+func TestReplaysGiveWay(t *testing.T) {
+	t.Parallel()
+	r := newTestScheduler(LaneConfig{PerReceiver: 3})
+	company, sub := tenant.NewID(), uuid.New()
+	add := func(yields bool) (j *job, run []*job, full bool) {
+		j = r.job(company, sub)
+		j.msg.Yields = yields
+		run, created, full := r.enqueue(j)
+		if created {
+			opened, _ := r.ready(j.lane, "a", nil)
+			run = append(run, opened...)
+		}
+		return j, run, full
+	}
+	first, run, _ := add(true)
+	require.Equal(t, []*job{first}, run)
+	lane := first.lane
+	lane.average = time.Millisecond
+	second, run, _ := add(true)
+	require.Equal(t, []*job{second}, run)
+	third, run, _ := add(true)
+	require.Empty(t, run, "the last slot stays free")
+	live, run, _ := add(false)
+	require.Equal(t, []*job{live}, run)
+	next, run, _ := add(false)
+	require.Empty(t, run)
+	after, _, _ := add(false)
+	require.Equal(t, []*job{next, after, third}, lane.queue, "before what gives way, in their order")
+
+	require.Equal(t, []*job{next}, r.end(first, time.Millisecond, false))
+	require.Equal(t, []*job{after}, r.end(second, time.Millisecond, false))
+	require.Empty(t, r.end(live, time.Millisecond, false))
+	require.Equal(t, []*job{third}, r.end(next, time.Millisecond, false))
+	require.Empty(t, r.end(after, time.Millisecond, false))
+	require.Empty(t, r.end(third, time.Millisecond, false))
+	require.Zero(t, lane.bytes)
+	require.Zero(t, lane.yielding)
+	require.Empty(t, r.backlog)
+
+	// Where it fills its half of the queue, the rest still finds room; what has waited too long leaves wherever it stands.
+	lane.failures = 1 // a queue of slowQueue
+	lane.used = 3     // as if others ran
+	for range slowQueue / 2 {
+		_, _, full := add(true)
+		require.False(t, full)
+	}
+	_, _, full := add(true)
+	require.True(t, full)
+	r.clock = r.clock.Add(maxQueued + time.Second)
+	young, _, full := add(false)
+	require.False(t, full)
+	require.Len(t, r.overdue(time.Time{}), slowQueue/2)
+	require.Equal(t, []*job{young}, lane.queue)
+	require.Zero(t, lane.yielding)
+	require.EqualValues(t, len(young.msg.Body), lane.bytes)
+
+	gone, _, _ := add(true)
+	require.Equal(t, []*job{young, gone}, r.take(func(*job) bool { return true }))
+	require.Zero(t, lane.yielding)
+	require.Zero(t, lane.bytes)
+}
