@@ -20,7 +20,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/console"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
@@ -234,6 +237,79 @@ VALUES ($1, 1, $2, 'order.created', 'order', $2, 1, '{"event":"order.created"}',
 	require.ErrorContains(t, err, "must be before --to")
 	_, err = runAdmin(t, "reconcile", "--company="+uuid.NewString(), from)
 	require.ErrorContains(t, err, "--company: ")
+}
+
+// An operator counts what an incident left behind, sends it again, and stops what goes wrong.
+func TestAdminReplay(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	owner, id := n.owner(t)
+	of, from := "--company="+id.String(), "--from="+time.Now().Add(-time.Hour).Format(time.RFC3339)
+	sub := owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).id(t)
+	owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/other","events":["deal.*"]}`)
+	for i := range 3 {
+		event := uuid.Must(uuid.NewV7())
+		_, err := n.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}', $4, $5)`, id, i+1, event, time.Now(), time.Now().Add(time.Hour))
+		require.NoError(t, err)
+		_, err = n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
+VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, webhook.DeliveryID(event, uuid.MustParse(sub), 0), event, time.Now())
+		require.NoError(t, err)
+	}
+	replays := func(args ...string) []replayed {
+		t.Helper()
+		return adminJSON[[]replayed](t, append([]string{"replay"}, args...)...)
+	}
+	want := replayed{CompanyID: id, SubscriptionID: uuid.MustParse(sub), Selected: 3, Seconds: 2}
+	require.Equal(t, []replayed{want}, replays(of, from, "--rate=2"))
+	require.Empty(t, n.unfinished(t, id), "nothing was started")
+	require.Empty(t, replays(of, from, "--to="+time.Now().Add(-time.Minute).Format(time.RFC3339)))
+	out, err := runAdmin(t, "replay", of, from)
+	require.NoError(t, err)
+	require.Contains(t, out, "Add --yes to start.")
+
+	started := replays(of, from, "--subscription="+sub, "--status=all", "--yes")
+	require.Len(t, started, 1)
+	job := started[0].JobID.String()
+	require.Equal(t, []string{job}, n.unfinished(t, id))
+	status := func() any { return owner.ok(t, "GET", "/jobs/"+job, "").body["status"] }
+	require.Equal(t, "pending", status())
+	for _, step := range []struct{ command, status string }{{"pause", "paused"}, {"resume", "pending"}, {"cancel", "canceled"}} {
+		out, err := runAdmin(t, "replay", step.command, of, "--job="+job)
+		require.NoError(t, err)
+		require.Contains(t, out, job)
+		require.Equal(t, step.status, status())
+	}
+	require.Empty(t, n.unfinished(t, id))
+	var recorded int
+	require.NoError(t, n.db.QueryRow(t.Context(), `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation IN ('replayWebhookEvents', 'pauseJob', 'resumeJob', 'cancelJob')`, id).Scan(&recorded))
+	require.Equal(t, 4, recorded, "changes by operators are recorded")
+
+	for _, wrong := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{of}, "--from"},
+		{[]string{from, "--subscription=" + sub}, "--subscription: needs --company"},
+		{[]string{of, from, "--rate=501"}, "--rate 501: must be between 1 and 500"},
+		{[]string{of, from, "--to=2020-01-01T00:00:00Z"}, "must not be after --to"},
+		{[]string{from, "--company=" + uuid.NewString()}, "--company: "},
+		{[]string{"cancel"}, "say which replays"},
+	} {
+		_, err := runAdmin(t, append([]string{"replay"}, wrong.args...)...)
+		require.ErrorContains(t, err, wrong.says)
+	}
+}
+
+// unfinished are the ids of the replays of a company that an operator sees.
+func (n *node) unfinished(t *testing.T, company tenant.ID) (ids []string) {
+	t.Helper()
+	for _, r := range adminJSON[[]job.Record](t, "replay", "list") {
+		if r.CompanyID == company {
+			ids = append(ids, r.ID.String())
+		}
+	}
+	return ids
 }
 
 // The path is one screen: what is in the outbox, how far the dispatchers are behind, what deliveries wait for, and who rests.

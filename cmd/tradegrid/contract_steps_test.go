@@ -292,6 +292,13 @@ func (w *walk) jobs(sub string) {
 	prices := w.id(w.do(202, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"percent","value":2.5,"roundTo":10}}`))
 	w.do(400, "POST /catalog/products/bulk-price", `{"filter":{},"rule":{"type":"set","value":-1}}`)
 	w.do(404, "POST /catalog/products/bulk-price", `{"filter":{"categoryId":"`+uuid.NewString()+`"},"rule":{"type":"set","value":1}}`)
+	slow := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"status":"missed","rate":1,"dryRun":true}`, sub))
+	w.do(409, "POST /jobs/{id}/cancel", "", prices)
+	require.Equal(w.t, "paused", w.do(200, "POST /jobs/{id}/pause", "", slow)["status"])
+	w.do(200, "POST /jobs/{id}/resume", "", slow)
+	require.Equal(w.t, "canceled", w.do(200, "POST /jobs/{id}/cancel", "", slow)["status"])
+	w.do(409, "POST /jobs/{id}/pause", "", slow)
+	w.do(409, "POST /jobs/{id}/resume", "", slow)
 	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
 	for _, id := range []string{export, replay, prices} {
 		require.Eventually(w.t, func() bool { return w.do(200, "GET /jobs/{id}", "", id)["status"] == "done" }, time.Minute, 20*time.Millisecond)

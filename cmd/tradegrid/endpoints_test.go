@@ -145,7 +145,7 @@ DELETE /webhooks/subscriptions/{id} 204 webhooks core
 POST /webhooks/subscriptions/{id}/rotate-secret 200 webhooks core | overlapHours
 POST /webhooks/subscriptions/{id}/test 202 webhooks core | event
 GET /webhooks/subscriptions/{id}/deliveries 200 webhooks core status
-POST /webhooks/subscriptions/{id}/replay 202 webhooks core | from to status events
+POST /webhooks/subscriptions/{id}/replay 202 webhooks core | from to status events rate dryRun
 GET /webhooks/subscriptions/{id}/explain 200 webhooks core eventId
 GET /webhooks/subscriptions/{id}/held 200 webhooks core
 POST /webhooks/deliveries/{id}/skip 200 webhooks core
@@ -159,6 +159,9 @@ GET /webhooks/event-types 200 webhooks core
 POST /exports 202 exports core | resource filters format
 GET /jobs/{id} 200 - -
 GET /jobs/{id}/result 200 - -
+POST /jobs/{id}/pause 200 - -
+POST /jobs/{id}/resume 200 - -
+POST /jobs/{id}/cancel 200 - -
 `
 
 const (
@@ -335,7 +338,7 @@ GET /token: id name companyId companyName isTest scopes modules plan expiresAt r
 GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver ordered excludeOwnEvents secretHint lastSuccessAt lastFailureAt health createdById createdAt updatedAt
 GET /requests/{id}: id requestId createdAt method route operation path status code durationMs tokenId tokenName address entityId represents error body bodyBytes eventIds
 GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt waitingFor expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
-GET /jobs/{id}: id type status progress resultUrl expiresAt error
+GET /jobs/{id}: id type status progress processed total summary resultUrl expiresAt error
 `
 
 func TestAnswersHaveThePromisedFields(t *testing.T) {

@@ -109,6 +109,7 @@ func (n *node) ofRecord() map[string][2]string {
 	known := map[string][2]string{
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
+		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},
 	}
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -287,16 +288,43 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 		}
 	}
 	f.Type, _, _ = strings.Cut(f.Type, "/")
-	f.Progress = percent(f.Status, f.Processed, total)
-	if total > 0 {
-		f.Total = &total
-	}
+	f.count(total)
 	if media != nil && f.Status == Done {
 		f.Media = *media
 		until := jsontype.At(f.CompletedAt.Std().Add(ResultKept))
 		f.ExpiresAt = &until
 	}
 	return f, nil
+}
+
+const sqlSelectUnfinished = `SELECT company_id, id, status, done, total, summary::TEXT, created_at, updated_at FROM jobs
+WHERE ended_at IS NULL AND type = $1 ORDER BY created_at, id LIMIT $2`
+
+// Unfinished lists jobs of a type of all companies, the oldest first. For operators.
+func Unfinished(ctx context.Context, q db.Querier, t Type, limit int) ([]Record, error) {
+	rows, err := q.Query(ctx, sqlSelectUnfinished, t.stored(), limit)
+	if err != nil {
+		return nil, fmt.Errorf("select unfinished jobs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Record, error) {
+		r := Record{Type: t.Name}
+		var total int64
+		err := row.Scan(&r.CompanyID, &r.ID, &r.Status, &r.Processed, &total, &r.Summary, &r.CreatedAt, &r.UpdatedAt)
+		r.count(total)
+		return r, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("select unfinished jobs: %w", err)
+	}
+	return found, nil
+}
+
+// count notes how many records there are.
+func (r *Record) count(total int64) {
+	r.Progress = percent(r.Status, r.Processed, total)
+	if total > 0 {
+		r.Total = &total
+	}
 }
 
 // percent never shows 100 before the end: the total may have been counted before records were added.

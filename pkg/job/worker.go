@@ -121,9 +121,15 @@ func (w *Worker) fill(ctx context.Context, slots, again chan struct{}, running *
 		running.Go(func() {
 			w.serve(ctx, job)
 			<-slots
-			select {
-			case again <- struct{}{}:
-			default:
+			look := func() {
+				select {
+				case again <- struct{}{}:
+				default:
+				}
+			}
+			look()
+			if job.wait > 0 {
+				time.AfterFunc(job.wait, look) // the job is due then
 			}
 		})
 	}

@@ -23,11 +23,12 @@ import (
 )
 
 const (
-	replaySends = 50              // events that a step sends
+	replaySteps = 5               // a second: few events at a time do not get in the way of others
+	replaySends = 50              // events that a step sends at most
 	replayLooks = 500             // events that a step looks at
 	replayBytes = 1 << 20         // of their bodies, unless a single one is larger
 	replayCount = 50_000          // events that a step counts
-	replayBurst = 2 * time.Second // a replay that waited may catch up on so much
+	replayBurst = 1 * time.Second // a replay that waited may catch up on so much
 )
 
 // What a replay sends again.
@@ -38,9 +39,10 @@ const (
 )
 
 var (
-	replayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}, Version: 2, Control: group.Scope, MaxAge: 30 * 24 * time.Hour}
+	// ReplayJob is the type of the jobs that [Service.Replay] starts.
+	ReplayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}, Version: 2, Control: group.Scope, MaxAge: 30 * 24 * time.Hour}
 	// Of the release before, which knew neither pace nor dry run.
-	oldReplayJob = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}}
+	replayJobBefore = job.Type{Name: "webhook.replay", Resources: []string{group.Scope}}
 )
 
 // ReplayInput says which events are sent again.
@@ -73,11 +75,13 @@ type replayState struct {
 	Delivery uuid.UUID     `json:"delivery"`         // the last failed one looked at
 	Due      time.Time     `json:"due"`              // when the next event may be sent
 	Unsent   []uuid.UUID   `json:"unsent,omitempty"` // deliveries without an attempt, when last looked at
-	Summary  replaySummary `json:"summary"`
+	Summary  ReplaySummary `json:"summary"`
 }
 
-// replaySummary is the summary of the job; see docs/reference/jobs.md#replays.
-type replaySummary struct {
+// ReplaySummary is the summary of the job; see docs/reference/jobs.md#replays.
+type ReplaySummary struct {
+	SubscriptionID uuid.UUID `json:"subscriptionId"`
+
 	DryRun   bool             `json:"dryRun"`
 	Selected int64            `json:"selected"` // events that are to be sent, of those looked at
 	Sent     int64            `json:"sent"`
@@ -87,7 +91,41 @@ type replaySummary struct {
 
 // Replay sends the events of an interval to a subscription again, as a job.
 func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in ReplayInput) (job.Record, error) {
-	order := replayOrder{Subscription: id, To: tx.Now(), Status: in.Status, Events: in.Events, Rate: in.Rate, DryRun: in.DryRun}
+	order, err := s.replayOrder(ctx, tx, by, id, in, tx.Now())
+	if err != nil {
+		return job.Record{}, err
+	}
+	return job.Start(ctx, tx, by, ReplayJob, job.Options{Input: order})
+}
+
+// CountReplay counts the events that a replay would send, without a job.
+func (s *Service) CountReplay(ctx context.Context, by access.Caller, id uuid.UUID, in ReplayInput) (ReplaySummary, error) {
+	in.DryRun = true
+	order, err := s.replayOrder(ctx, s.cfg.DB, by, id, in, s.cfg.DB.Now())
+	if err != nil {
+		return ReplaySummary{}, err
+	}
+	at := replayState{Begun: true} // the total is of no use here
+	for end := false; !end; {
+		err := s.cfg.DB.RunTx(ctx, "webhook.count_replay", func(ctx context.Context, tx *db.Tx) error {
+			r, err := s.newReplay(ctx, tx, by, order, at)
+			if err != nil {
+				return err
+			}
+			p, err := r.step(ctx, 0)
+			at, end = r.replayState, p.End
+			return err
+		}, db.ReadCommitted())
+		if err != nil {
+			return ReplaySummary{}, err
+		}
+	}
+	return at.Summary, nil
+}
+
+// replayOrder checks what is asked for.
+func (s *Service) replayOrder(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID, in ReplayInput, now time.Time) (replayOrder, error) {
+	order := replayOrder{Subscription: id, To: now, Status: in.Status, Events: in.Events, Rate: in.Rate, DryRun: in.DryRun}
 	if in.From != nil {
 		order.From = in.From.Std()
 	}
@@ -100,28 +138,25 @@ func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		faults.Add("from", apierr.Conflict, "must not be after to, which is now by default")
 	}
 	if err := faults.Err(); err != nil {
-		return job.Record{}, err
+		return order, err
 	}
-	sub, err := table.Get(ctx, tx, by.Company, id)
+	sub, err := table.Get(ctx, q, by.Company, id)
 	if err != nil {
-		return job.Record{}, err
+		return order, err
 	}
 	if err := by.Expect(sub.Version); err != nil {
-		return job.Record{}, err
-	}
-	if err := mayRead(by, sub, "send its events again"); err != nil {
-		return job.Record{}, err
+		return order, err
 	}
 	if len(order.Events) == 0 {
 		order.Events = sub.Events
 	}
-	return job.Start(ctx, tx, by, replayJob, job.Options{Input: order})
+	return order, mayRead(by, sub, "send its events again")
 }
 
 // Jobs returns the handlers of the jobs of this domain.
 func (s *Service) Jobs() []job.Handler {
 	opts := []db.Option{db.ReadCommitted()}
-	return []job.Handler{{Type: replayJob, Step: s.replayStep, Tx: opts}, {Type: oldReplayJob, Step: s.replayStep, Tx: opts}}
+	return []job.Handler{{Type: ReplayJob, Step: s.replayStep, Tx: opts}, {Type: replayJobBefore, Step: s.replayStep, Tx: opts}}
 }
 
 // The ids of deliveries sort by the time of their events.
@@ -159,14 +194,26 @@ func (s *Service) replayStep(_ context.Context, t job.Task) (job.Store, error) {
 	}
 	o.Rate = cmp.Or(o.Rate, 100) // jobs of the release before have none
 	return func(ctx context.Context, tx *db.Tx) (job.Progress, error) {
-		sub, err := table.Lock(ctx, tx, t.By, o.Subscription)
+		r, err := s.newReplay(ctx, tx, t.By, o, at)
 		if err != nil {
 			return job.Progress{}, err
 		}
-		r := replay{service: s, tx: tx, by: t.By, sub: sub, replayOrder: o, replayState: at}
-		r.Summary.Events = maps.Clone(at.Summary.Events)
 		return r.step(ctx, t.Done)
 	}, nil
+}
+
+// newReplay prepares a step.
+func (s *Service) newReplay(ctx context.Context, tx *db.Tx, by access.Caller, o replayOrder, at replayState) (*replay, error) {
+	sub, err := table.Lock(ctx, tx, by.Unconditional(), o.Subscription)
+	if err != nil {
+		return nil, err
+	}
+	r := &replay{service: s, tx: tx, by: by, sub: sub, replayOrder: o, replayState: at}
+	r.Summary.Events = maps.Clone(at.Summary.Events) // a step may be made several times
+	if r.Summary.Events == nil {
+		r.Summary.Events = map[string]int64{}
+	}
+	return r, nil
 }
 
 // replay is a step of the job.
@@ -189,7 +236,7 @@ func (r *replay) step(ctx context.Context, done int64) (p job.Progress, err erro
 		seen, p.End, err = r.advance(ctx)
 		p.Done += int64(seen)
 	}
-	r.Summary.DryRun, r.Summary.Seconds = r.DryRun, (r.Summary.Selected+int64(r.Rate)-1)/int64(r.Rate)
+	r.Summary.SubscriptionID, r.Summary.DryRun, r.Summary.Seconds = r.sub.ID, r.DryRun, (r.Summary.Selected+int64(r.Rate)-1)/int64(r.Rate)
 	p.State, p.Summary = r.replayState, r.Summary
 	if r.Begun {
 		p.Total = r.Total
@@ -248,11 +295,11 @@ func (r *replay) wait(ctx context.Context) (time.Duration, error) {
 }
 
 // free is how many events more may be without an attempt.
-func (r *replay) free() int { return max(replaySends, 2*r.Rate) - len(r.Unsent) }
+func (r *replay) free() int { return 2*r.Rate - len(r.Unsent) }
 
 // advance looks at the next events and sends those that are to be sent.
 func (r *replay) advance(ctx context.Context) (seen int, end bool, err error) {
-	limit := min(replaySends, r.free())
+	limit := min(max(1, r.Rate/replaySteps), replaySends, r.free())
 	looks := limit
 	if r.DryRun || r.Status == replayMissed {
 		looks = replayLooks
@@ -390,9 +437,6 @@ func (r *replay) chooser(ctx context.Context, found []candidate) (func(candidate
 
 // send counts an event that is to be sent, and makes a delivery of it unless the run is dry.
 func (r *replay) send(ctx context.Context, e candidate, number int) error {
-	if r.Summary.Events == nil {
-		r.Summary.Events = map[string]int64{}
-	}
 	r.Summary.Selected++
 	r.Summary.Events[e.LogEntry.Event]++
 	if r.DryRun {

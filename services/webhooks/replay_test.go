@@ -165,7 +165,7 @@ VALUES ($1, $2, $3, $4, $5, '{order.*}', false, '{*:read}')`, r.company(), sub, 
 
 	path := subscriptions + "/" + sub + "/replay"
 	require.Empty(t, r.replayed(r.Do(t, "POST", path, `{"status":"missed","dryRun":true,"rate":2}`), 6))
-	summary := map[string]any{"dryRun": true, "selected": 3.0, "sent": 0.0, "seconds": 2.0, "events": map[string]any{"order.created": 2.0, "order.updated": 1.0}}
+	summary := map[string]any{"subscriptionId": sub, "dryRun": true, "selected": 3.0, "sent": 0.0, "seconds": 2.0, "events": map[string]any{"order.created": 2.0, "order.updated": 1.0}}
 	require.Equal(t, summary, r.summary)
 	require.Equal(t, want, r.replayed(r.Do(t, "POST", path, `{"status":"missed"}`), 6))
 	summary["dryRun"], summary["sent"], summary["seconds"] = false, 3.0, 1.0

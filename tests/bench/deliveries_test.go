@@ -104,7 +104,9 @@ func (p *platform) open(address string, shops int) {
 func (p *platform) arrive(d receiver.Delivery) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.arrived[d.DataID] = d.ReceivedAt
+	if d.DataID != "" {
+		p.arrived[d.DataID] = d.ReceivedAt
+	}
 }
 
 // first orders until an order arrives: the router learns of a new subscription a moment after the API has stored it.
@@ -326,7 +328,10 @@ func BenchmarkLatency(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-type times struct{ sent, answered time.Time }
+type times struct {
+	shop           *shop
+	sent, answered time.Time
+}
 
 // steady places orders at the steady rate, each in a goroutine of its own so that a slow one does not hold up
 // the next, waits until all have arrived, and returns when each was placed, by id.
@@ -344,8 +349,8 @@ func (p *platform) steady(d time.Duration) map[string]times {
 	for i := range n {
 		<-tick.C
 		wg.Go(func() {
-			t := times{sent: time.Now()}
-			id := p.order(p.shops[i%len(p.shops)])
+			t := times{shop: p.shops[i%len(p.shops)], sent: time.Now()}
+			id := p.order(t.shop)
 			t.answered = time.Now()
 			mu.Lock()
 			defer mu.Unlock()
@@ -359,8 +364,12 @@ func (p *platform) steady(d time.Duration) map[string]times {
 
 func reportPercentiles(b *testing.B, label string, all []time.Duration) {
 	b.Helper()
+	b.ReportMetric(percentile(all, 50), label+"p50-ms")
+	b.ReportMetric(percentile(all, 99), label+"p99-ms")
+}
+
+// percentile is in milliseconds; it sorts the values.
+func percentile(all []time.Duration, percent int) float64 {
 	slices.Sort(all)
-	at := func(percent int) float64 { return float64(all[len(all)*percent/100].Microseconds()) / 1000 }
-	b.ReportMetric(at(50), label+"p50-ms")
-	b.ReportMetric(at(99), label+"p99-ms")
+	return float64(all[len(all)*percent/100].Microseconds()) / 1000
 }
