@@ -134,14 +134,22 @@ func (e *apiError) Error() string {
 	return fmt.Sprintf("the API answered %d %s: %s (request %s)", e.Status, e.Code, text, e.RequestID)
 }
 
-// call sends a request and reads the answer into out, which may be nil.
+// call sends a request without a body and reads the answer into out, which may be nil.
 func (c *apiClient) call(ctx context.Context, method, path string, query url.Values, out any) error {
 	if len(query) > 0 {
 		path += "?" + query.Encode()
 	}
-	req, err := http.NewRequestWithContext(ctx, method, c.base+path, nil)
+	return c.send(ctx, method, path, nil, out)
+}
+
+// send sends a request with a body, which may be empty, and reads the answer into out, which may be nil.
+func (c *apiClient) send(ctx context.Context, method, path string, body []byte, out any) error {
+	req, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
 		return fmt.Errorf("--url: %w", err)
+	}
+	if len(body) > 0 {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	req.Header.Set("Authorization", "Bearer "+c.token)
 	req.Header.Set("User-Agent", "tradegrid/"+release)
@@ -159,7 +167,7 @@ func (c *apiClient) call(ctx context.Context, method, path string, query url.Val
 		_ = json.Unmarshal(raw, e) // a proxy may answer something else
 		return e
 	}
-	if out == nil {
+	if out == nil || len(raw) == 0 {
 		return nil
 	}
 	if err := json.Unmarshal(raw, out); err != nil {

@@ -40,6 +40,7 @@ type CLI struct {
 	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
 	Login      LoginCmd         `cmd:"" help:"Keep the URL and the token of a company for the commands below."`
 	Listen     ListenCmd        `cmd:"" help:"Forward the events of a company to a receiver on this machine."`
+	Trigger    TriggerCmd       `cmd:"" help:"Make an event happen in a test company."`
 	Events     EventsCmd        `cmd:"" help:"The event log of a company."`
 	Deliveries DeliveriesCmd    `cmd:"" help:"The webhook deliveries of a company."`
 	Explain    ExplainCmd       `cmd:"" help:"Explain what became of an event, for each subscription."`

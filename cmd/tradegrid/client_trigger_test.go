@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// Every event of the catalog can be made to happen, or the command says who makes it happen.
+func TestEveryEventCanBeTriggered(t *testing.T) {
+	t.Parallel()
+	l := newLaptop(t)
+	test, err := l.node.createCompany(t.Context(), company.NewCompany{Name: "Test", IsTest: true, Plan: "business"})
+	require.NoError(t, err)
+	_, err = changeWith(t.Context(), l.node.db, "test", test.ID, l.node.company.InviteUser, company.Invitation{Email: "ann@example.com", Name: "Ann"})
+	require.NoError(t, err)
+	l.owner = as{l.node, l.node.issue(t, test.ID, []string{"*:write"}).Text}
+	out, _ := l.run(0, "login", "--url", l.url, "--token", l.owner.token)
+	require.Contains(t, out, "test company Test")
+	background(t, func(ctx context.Context) error { return l.node.newWorker(2, slog.New(slog.DiscardHandler)).Run(ctx) })
+	l.owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["*"]}`)
+
+	list, _ := l.run(0, "trigger")
+	for _, e := range l.node.events.All() {
+		require.Contains(t, list, e.Name+" ")
+		if notTriggered[e.Name] != "" {
+			_, errs := l.run(1, "trigger", e.Name)
+			require.Contains(t, errs, e.Name+" cannot be triggered: ")
+			continue
+		}
+		out, _ := l.run(0, "trigger", e.Name)
+		if e.Name == testEvent {
+			require.Contains(t, out, "POST /webhooks/subscriptions/")
+			continue
+		}
+		require.Regexp(t, `\n\S+  `+e.Name+` +\S+  \S+\n$`, "\n"+out)
+	}
+	for _, again := range []string{"shift.opened", "shift.closed", "sale.completed", "booking.created"} {
+		l.run(0, "trigger", again)
+	}
+	require.Len(t, l.node.events.All(), len(triggers)+len(notTriggered), "no event has gone")
+
+	reader := l.node.issue(t, test.ID, []string{"clients:write"}).Text
+	out, _ = l.run(0, "trigger", "client.created", "--token", reader)
+	require.Contains(t, out, "the token lacks events:read")
+	_, errs := l.run(1, "trigger", "order.created", "--token", reader)
+	require.Contains(t, errs, "catalog:write")
+	_, errs = l.run(1, "trigger", "order.gone")
+	require.Contains(t, errs, "there is no such event")
+	real, _ := l.node.owner(t)
+	_, errs = l.run(1, "trigger", "order.created", "--token", real.token)
+	require.Contains(t, errs, "is not a test company")
+	require.NotContains(t, real.ok(t, "GET", "/orders", "").raw, "Trigger")
+}
