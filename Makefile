@@ -9,6 +9,8 @@ GOTESTSUM   := $(GO) run gotest.tools/gotestsum@v1.13.0 --format pkgname-and-tes
 GOLANGCI    := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 DEADCODE    := $(GO) run golang.org/x/tools/cmd/deadcode@v0.52.0
 WITHDB      := $(GO) run ./pkg/dbtest/withdb
+CYCLONEDX   := $(GO) run github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod@v1.9.0
+TARGETS     ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 PACKAGES    ?= ./...
 # Tests wait for databases, brokers and clocks most of the time, so more packages than processors run at once. `make lint` vets.
 SIDE_BY_SIDE := -vet=off -p $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 2 )))
@@ -26,6 +28,19 @@ help: ## list the targets
 .PHONY: build
 build: ## build the one binary into bin/
 	$(GO) build -buildvcs=false -ldflags "-X main.release=$(RELEASE) -X main.commit=$(COMMIT)" -o $(BIN) ./cmd/tradegrid
+
+.PHONY: release
+release: ## build what a laptop or a server downloads, with checksums and a bill of materials, into dist/
+	rm -rf dist && mkdir dist
+	for target in $(TARGETS); do \
+	  os=$${target%/*} name=tradegrid_$(RELEASE)_$${target/\//_} && \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$${target#*/} $(GO) build -trimpath -buildvcs=false -ldflags "-s -w -X main.release=$(RELEASE) -X main.commit=$(COMMIT)" \
+	    -o dist/$$name/$$([ $$os = windows ] && echo tradegrid.exe || echo tradegrid) ./cmd/tradegrid && \
+	  cp LICENSE README.md dist/$$name && \
+	  tar -C dist --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -cf - $$name | gzip -n >dist/$$name.tar.gz && rm -r dist/$$name || exit 1; \
+	done
+	$(CYCLONEDX) app -json -noserial -main cmd/tradegrid -output dist/tradegrid_$(RELEASE).cdx.json .
+	cd dist && sha256sum * >SHA256SUMS && cat SHA256SUMS
 
 .PHONY: dev
 dev: build ## run everything with a demo company until Ctrl-C

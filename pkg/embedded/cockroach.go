@@ -1,3 +1,5 @@
+//go:build unix
+
 package embedded
 
 import (
@@ -19,14 +21,6 @@ import (
 
 // cockroachProgram is the name of CockroachDB's program on PATH.
 const cockroachProgram = "cockroach"
-
-// CockroachConfig configures a CockroachDB node.
-type CockroachConfig struct {
-	Program string       // path of the program; see [FindCockroach]
-	Dir     string       // folder of data and log; created if missing
-	Fresh   bool         // delete existing data
-	Log     *slog.Logger // nil: no logging
-}
 
 // Cockroach is a running single-node cluster.
 type Cockroach struct {

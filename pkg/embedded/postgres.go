@@ -1,7 +1,5 @@
-// Package embedded runs the database and the Kafka broker of `tradegrid dev` and the tests: a private PostgreSQL or
-// CockroachDB server with its data in a folder, and a broker in the process.
-// No server outlives the process that started it, however that process ends.
-// It leaves schemas to package migrate and topics to package topics.
+//go:build unix
+
 package embedded
 
 import (
@@ -22,9 +20,6 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 )
 
-// DefaultDatabase is the database that [StartPostgres] creates.
-const DefaultDatabase = "tradegrid"
-
 // superuser is the superuser role of an embedded server.
 const superuser = "tradegrid"
 
@@ -32,20 +27,6 @@ const (
 	startTimeout = 60 * time.Second // allows for crash recovery
 	startTries   = 5                // another process may take the free port before the server binds it
 )
-
-// ErrInUse is wrapped by the error of starting a second server on a folder.
-var ErrInUse = errors.New("folder is in use")
-
-// PostgresConfig configures an embedded PostgreSQL server.
-type PostgresConfig struct {
-	Dir   string       // folder of data, password and log; created if missing
-	Port  int          // loopback TCP port; 0 picks a free one
-	Fresh bool         // delete existing data
-	Fast  bool         // tests only: no fsync, so a crash of the machine loses data
-	Log   *slog.Logger // nil: no logging
-
-	relocateRoot string // where the data goes if the server's user cannot access Dir; set by tests
-}
 
 // Postgres is a running server.
 type Postgres struct {
