@@ -180,8 +180,8 @@ func (r *request) entity(body any) string {
 
 const redacted = "[redacted]"
 
-// secretNames are parts of the names of fields whose values are not recorded.
-var secretNames = []string{"secret", "password", "token"} //nolint:gochecknoglobals // a constant list
+// secretNames are parts of the names of fields whose values are not recorded. Headers carry credentials.
+var secretNames = []string{"secret", "password", "token", "headers"} //nolint:gochecknoglobals // a constant list
 
 // withoutSecrets returns a copy of a decoded body without the values of secret fields.
 func withoutSecrets(v any) any {

@@ -25,13 +25,14 @@ const (
 type Subscription struct {
 	record.Key
 	SubscriptionFields
-	Status         string               `json:"status" enum:"active,paused,disabled"`
-	DisabledReason *string              `json:"disabledReason"`
-	StoredSecret   webhook.StoredSecret `json:"secretHint" db:"secret" doc:"last 4 characters of the secret"`
-	LastSuccessAt  *jsontype.Time       `json:"lastSuccessAt" db:",insert"` // the dispatcher writes it, and the next
-	LastFailureAt  *jsontype.Time       `json:"lastFailureAt" db:",insert"`
-	CreatedByID    uuid.UUID            `json:"createdById" format:"uuid" db:",insert"`
-	Health         SubscriptionHealth   `json:"health" db:"-"`
+	Status         string                `json:"status" enum:"active,paused,disabled"`
+	DisabledReason *string               `json:"disabledReason"`
+	StoredHeaders  webhook.StoredHeaders `json:"headers" doc:"extra headers of the requests; their values are not shown"`
+	StoredSecret   webhook.StoredSecret  `json:"secretHint" db:"secret" doc:"last 4 characters of the secret"`
+	LastSuccessAt  *jsontype.Time        `json:"lastSuccessAt" db:",insert"` // the dispatcher writes it, and the next
+	LastFailureAt  *jsontype.Time        `json:"lastFailureAt" db:",insert"`
+	CreatedByID    uuid.UUID             `json:"createdById" format:"uuid" db:",insert"`
+	Health         SubscriptionHealth    `json:"health" db:"-"`
 	record.Meta
 
 	Collects       bool                  `json:"-" db:"is_active,insert"` // always: the router makes deliveries for a paused subscription, too
@@ -46,7 +47,13 @@ type Subscription struct {
 	FailingSince     *jsontype.Time `json:"-" db:",insert"`
 }
 
-// SubscriptionFields are what clients of the API set.
+// SubscriptionInput is a subscription in a request.
+type SubscriptionInput struct {
+	SubscriptionFields
+	Headers Headers `json:"headers" doc:"extra headers of each request to the receiver, replaced as a whole; values are stored encrypted and not shown again"`
+}
+
+// SubscriptionFields are what clients of the API set and what is stored unchanged.
 type SubscriptionFields struct {
 	URL              string           `json:"url" required:"true" minLength:"1" maxLength:"2048" pattern:"^[Hh][Tt][Tt][Pp][Ss]?://(([A-Za-z0-9._~-]|[^\\x00-\\x7f])+|\\[[0-9A-Fa-f:.]+\\])(:[0-9]{1,5})?(/([^\\x00-\\x20#%?\\x7f]|%[0-9A-Fa-f]{2})*)?(\\?[^\\x00-\\x20#\\x7f]*)?$" patternDescription:"a URL such as https://example.com/hook, without user, password and fragment" doc:"https://…"`
 	Events           []string         `json:"events" required:"true" minItems:"1" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"names, prefixes such as order.*, or *"`

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -60,7 +61,8 @@ func (s *Sender) attempt(ctx context.Context, j *job, r *receiver) *attempted {
 }
 
 func (s *Sender) post(ctx context.Context, m *webhook.Message, r *receiver, a *attempted) {
-	header := make(http.Header, 16)
+	header := make(http.Header, 16+len(r.headers))
+	maps.Copy(header, r.headers)
 	r.signerAt(a.at).Sign(header, webhook.Attempt{
 		Event: m.Event, EventID: m.EventID.String(), DeliveryID: m.DeliveryID.String(),
 		WebhookID: m.SubscriptionID.String(), Number: m.Attempt, At: a.at,

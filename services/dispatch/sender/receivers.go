@@ -29,11 +29,12 @@ type receiver struct {
 
 	Breaker store.Breaker // as its last owner left it
 
+	headers       map[string][]string // that the subscription adds, by canonical name
 	signer        *webhook.Signer
 	overlapSigner *webhook.Signer // signs with the previous secret, too
 	overlapUntil  time.Time
 	faulty        error // why no request can be made
-	sealed        error // why the secret cannot be opened now; deliveries wait until it can
+	sealed        error // why a secret cannot be opened now; deliveries wait until it can
 }
 
 // newReceiver prepares a subscription for sending. An invalid URL or secret becomes the error of its attempts, so that the
@@ -208,11 +209,15 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 	}
 	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
 	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
-	if err = errors.Join(err, err2); err != nil {
+	headers, err3 := row.Headers.Open(c.keys, row.Key.Company, row.Key.ID)
+	if err = errors.Join(err, err2, err3); err != nil {
 		c.log.Error("webhook secret not decrypted, deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
 	}
 	r := newReceiver(row.URL, current, old, until)
-	r.Ordered = row.Ordered
+	r.Ordered, r.headers = row.Ordered, make(map[string][]string, len(headers))
+	for name, value := range headers {
+		r.headers[name] = []string{value}
+	}
 	if err != nil {
 		r.faulty, r.sealed = nil, err
 	}
