@@ -62,6 +62,7 @@ type SubscriptionFields struct {
 	IsActive         bool             `json:"isActive" db:"-" default:"true" doc:"false pauses; true resumes, also after the platform has disabled the subscription"`
 	AutoRedeliver    bool             `json:"autoRedeliver" default:"true" doc:"send what failed while the receiver was down again when it is back"`
 	Ordered          bool             `json:"ordered" doc:"a delivery waits until the earlier ones of the same record are over; applies to events from a few seconds after the change"`
+	MaxPerSecond     *int32           `json:"maxPerSecond" minimum:"1" maximum:"1000" doc:"requests a second at most; null = as many as the receiver takes"`
 	ExcludeOwnEvents bool             `json:"excludeOwnEvents" doc:"leave out what the token that makes the subscription causes"`
 }
 

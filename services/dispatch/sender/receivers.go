@@ -25,7 +25,8 @@ type receiver struct {
 	URL    *url.URL
 	Paused bool // paused, disabled or inactive
 
-	Ordered bool // the deliveries of a record wait for each other
+	Ordered bool          // the deliveries of a record wait for each other
+	Pace    time.Duration // least time between the starts of two requests; 0 = none
 
 	Breaker store.Breaker // as its last owner left it
 
@@ -217,6 +218,9 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 	r.Ordered, r.headers = row.Ordered, make(map[string][]string, len(headers))
 	for name, value := range headers {
 		r.headers[name] = []string{value}
+	}
+	if row.MaxPerSecond != nil {
+		r.Pace = time.Second / time.Duration(*row.MaxPerSecond)
 	}
 	if err != nil {
 		r.faulty, r.sealed = nil, err
