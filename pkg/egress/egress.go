@@ -52,6 +52,18 @@ func New(cfg Config) *Client {
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 3*time.Second)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
 	cfg.MaxConnsPerHost = cmp.Or(cfg.MaxConnsPerHost, 64)
+	return &Client{cfg: cfg, transport: newTransport(cfg)}
+}
+
+// With creates a client with connections of its own, which identifies itself by a certificate.
+func (c *Client) With(cert *tls.Certificate) *Client {
+	t := newTransport(c.cfg)
+	// Unlike Certificates, this shows the certificate also to a server that names other issuers, which then says what it misses.
+	t.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
+	return &Client{cfg: c.cfg, transport: t}
+}
+
+func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 15 * time.Second, Resolver: cfg.Resolver}
 	if !cfg.AllowPrivate && cfg.Proxy == nil {
 		dialer.Control = guard
@@ -77,7 +89,7 @@ func New(cfg Config) *Client {
 	if cfg.Proxy != nil {
 		t.Proxy = http.ProxyURL(cfg.Proxy)
 	}
-	return &Client{cfg: cfg, transport: t}
+	return t
 }
 
 // Close closes idle connections.

@@ -88,6 +88,10 @@ func TestStoredHeaders(t *testing.T) {
 	}
 	_, err = stored.Open(ring(one), company, uuid.New())
 	require.Error(t, err, "the headers of another subscription")
+	key, err := webhook.SealKey(ring(one), company, id, "s3cr3t")
+	require.NoError(t, err)
+	_, err = key.Open(ring(one), company, uuid.New())
+	require.Error(t, err, "the key of another subscription")
 	_, err = stored.Open(ring(two), company, id)
 	require.ErrorAs(t, err, &secret.UnknownKeyError{})
 

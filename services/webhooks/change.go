@@ -72,6 +72,12 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if err := s.setHeaders(&sub, in.Headers); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
+	if err := s.setCertificate(&sub, in.ClientCertificate, in.ClientKey); err != nil {
+		return SubscriptionWithSecret{}, err
+	}
+	if err := sub.needsTLS(); err != nil {
+		return SubscriptionWithSecret{}, err
+	}
 	text, err := s.newSecret(&sub)
 	if err != nil {
 		return SubscriptionWithSecret{}, err
@@ -79,6 +85,7 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if sub, err = table.Create(ctx, tx, by, sub); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
+	sub.show()
 	sub.Health.Status = healthUnknown
 	return SubscriptionWithSecret{sub, text}, announce(ctx, tx, sub, "created")
 }
@@ -117,6 +124,14 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 			}
 		case moved && v.StoredHeaders != "":
 			return apierr.InvalidField("headers", apierr.Required, "a new url does not get the headers of the old one: send them again with it, or {} for none")
+		}
+		if in.Sent(&in.Value.ClientCertificate) || in.Sent(&in.Value.ClientKey) {
+			if err := s.setCertificate(v, changed.ClientCertificate, changed.ClientKey); err != nil {
+				return err
+			}
+		}
+		if err := v.needsTLS(); err != nil {
+			return err
 		}
 		if moved || chosen {
 			return checkAgainstOthers(ctx, tx, *v, false)
@@ -200,6 +215,7 @@ func (s *Service) check(in *SubscriptionInput) error {
 	in.Events = texts(s.checkPatterns(&faults, in.Events))
 	in.Filter = checkFilter(&faults, in.Filter)
 	in.Headers = checkHeaders(&faults, in.Headers)
+	in.ClientCertificate = s.checkCertificate(&faults, in.ClientCertificate, in.ClientKey)
 	return faults.Err()
 }
 
@@ -211,6 +227,7 @@ func (s *Service) checkPatch(in *record.Patch[SubscriptionInput]) error {
 	in.Value.Events = texts(s.checkPatterns(&faults, in.Value.Events))
 	in.Value.Filter = checkFilter(&faults, in.Value.Filter)
 	in.Value.Headers = checkHeaders(&faults, in.Value.Headers)
+	in.Value.ClientCertificate = s.checkCertificate(&faults, in.Value.ClientCertificate, in.Value.ClientKey)
 	return faults.Err()
 }
 

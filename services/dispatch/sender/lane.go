@@ -84,6 +84,8 @@ type lane struct {
 	waitingOn *limiter
 	breaker   *breaker
 
+	client client
+
 	pace  time.Duration // least time between the starts of two jobs; 0 = none
 	begun time.Time     // when a job started last
 	paced bool          // the next job waits for its time

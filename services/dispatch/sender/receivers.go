@@ -31,6 +31,8 @@ type receiver struct {
 	Breaker store.Breaker // as its last owner left it
 
 	headers       map[string][]string // that the subscription adds, by canonical name
+	chain         string              // of the client certificate, in PEM; empty = none
+	clientKey     string              // of chain, in PEM
 	signer        *webhook.Signer
 	overlapSigner *webhook.Signer // signs with the previous secret, too
 	overlapUntil  time.Time
@@ -211,10 +213,12 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
 	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
 	headers, err3 := row.Headers.Open(c.keys, row.Key.Company, row.Key.ID)
-	if err = errors.Join(err, err2, err3); err != nil {
+	key, err4 := row.ClientKey.Open(c.keys, row.Key.Company, row.Key.ID)
+	if err = errors.Join(err, err2, err3, err4); err != nil {
 		c.log.Error("webhook secret not decrypted, deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
 	}
 	r := newReceiver(row.URL, current, old, until)
+	r.chain, r.clientKey = row.Certificate, key
 	r.Ordered, r.headers = row.Ordered, make(map[string][]string, len(headers))
 	for name, value := range headers {
 		r.headers[name] = []string{value}

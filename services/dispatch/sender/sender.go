@@ -224,6 +224,7 @@ func (s *Sender) release(a *assignment) {
 	}
 	for _, l := range s.sched.disown(a) {
 		l.breaker.forget()
+		l.client.close()
 	}
 }
 
@@ -402,6 +403,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 			evicted = now
 			for _, l := range s.sched.evict() {
 				l.breaker.forget()
+				l.client.close()
 			}
 		}
 	}
