@@ -224,7 +224,7 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 		r.headers[name] = []string{value}
 	}
 	if row.MaxPerSecond != nil {
-		r.Pace = time.Second / time.Duration(*row.MaxPerSecond)
+		r.Pace = (time.Second + time.Duration(*row.MaxPerSecond-1)) / time.Duration(*row.MaxPerSecond)
 	}
 	if err != nil {
 		r.faulty, r.sealed = nil, err
