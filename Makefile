@@ -143,7 +143,7 @@ fmt: ## format the code
 	$(GOLANGCI) fmt
 
 .PHONY: rest
-rest: lint schemas-check dialect rules test-chaos test-race test-kill resource chart image-check demo load-check fuzz-check clients ## what `check` runs beside the tests
+rest: lint schemas-check dialect rules test-chaos test-race test-kill resource chart image-check demo load-check fuzz-check clients standardwebhooks ## what `check` runs beside the tests
 
 .PHONY: check
 check: test rest ## everything that CI runs
@@ -182,6 +182,10 @@ fuzz: build ## test both APIs from their descriptions for some minutes: needs Py
 .PHONY: clients
 clients: build ## generate the clients of docs/clients.md and call the API with them, in the languages whose tools are installed
 	@tests/clients/run
+
+.PHONY: standardwebhooks
+standardwebhooks: ## verify deliveries with the libraries of Standard Webhooks, in the languages whose tools are installed
+	@tests/standardwebhooks/run
 
 # Machines without Python check everything else.
 .PHONY: fuzz-check

@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // command runs a command line and returns its exit code and what it wrote.
@@ -95,8 +96,8 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 		args, want []string
 	}{
 		{
-			append([]string{"dispatcher", "--retry-delays=2s,1s", "--in-flight=0", "--max-attempts=-1", "--roles=router,cook", "--kafka-sasl=magic"}, backends...),
-			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts: must be above 0", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
+			append([]string{"dispatcher", "--retry-delays=2s,1s", "--in-flight=0", "--max-attempts=-1", "--roles=router,cook", "--kafka-sasl=magic", "--egress-proxy=proxy:3128"}, backends...),
+			[]string{"--retry-delays: must be 7 delays", "--in-flight: must be above 0", "--max-attempts: must be above 0", "--egress-proxy: must be http:// or https://", `--roles "router,cook": must be one of router, sender`, `--kafka-sasl "magic": must be one of plain`},
 		},
 		{
 			append([]string{"relay", "--relay-batch-size=2000", "--relay-parallel=1000", "--event-retention=1s", "--otlp-endpoint=collector:4318"}, backends...),
@@ -343,4 +344,16 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 		require.FailNow(t, "the limit did not grow", "%d at a time", most.Load())
 	}
 	require.EqualValues(t, 3, most.Load())
+}
+
+func TestEgressProxyIsAnOption(t *testing.T) {
+	t.Parallel()
+	c := DispatcherCmd{EgressProxy: "http://proxy.example:3128", RetryDelays: make([]time.Duration, len(topics.Lines()))}
+	o, err := c.options()
+	require.NoError(t, err)
+	require.Equal(t, c.EgressProxy, o.EgressProxy.String())
+	c.EgressProxy = ""
+	o, err = c.options()
+	require.NoError(t, err)
+	require.Nil(t, o.EgressProxy)
 }

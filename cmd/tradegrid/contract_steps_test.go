@@ -275,7 +275,7 @@ func (w *walk) hooks(sub string) {
 	w.do(201, "POST /webhooks/deliveries/{id}/redeliver", "", delivery)
 	w.do(200, "GET /webhooks/subscriptions/{id}/deliveries", "", sub)
 	w.do(409, "POST /webhooks/deliveries/{id}/skip", "", delivery)
-	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"ordered":true}`, sub)
+	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"ordered":true,"headers":{"X-Api-Key":"k"}}`, sub)
 	w.do(200, "POST /webhooks/deliveries/{id}/skip", "", delivery)
 	w.do(200, "GET /webhooks/subscriptions/{id}/held", "", sub)
 	w.do(200, "GET /webhooks/deliveries", "", "?limit=1&status=pending&answer=none&events=webhook.*")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/url"
 	"os"
 	"slices"
 	"time"
@@ -49,6 +50,7 @@ type DispatcherCmd struct {
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	LogSuccess       int             `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
 	AllowInsecure    bool            `help:"Allow http:// and private addresses. For development only."`
+	EgressProxy      string          `help:"Proxy for all requests to receivers, http://host:port or https://host:port. It is asked (CONNECT) for addresses that were resolved and checked before."`
 	PropagateTrace   bool            `help:"Send traceparent to receivers. Discloses internal ids."`
 	SecretKeysFlags
 	BackendFlags
@@ -69,6 +71,7 @@ type dispatcherOptions struct {
 	DisableAfter   time.Duration // negative = never
 	DisableFailed  int
 	AllowInsecure  bool
+	EgressProxy    *url.URL // nil = none
 	PropagateTrace bool
 	LogSuccess     int
 	live           *watcher // nil = the limits stay as they are
@@ -94,10 +97,21 @@ func (c *DispatcherCmd) Check() error {
 			errs = append(errs, fmt.Errorf("%s: must be above 0", flag))
 		}
 	}
+	if _, err := c.egressProxy(); err != nil {
+		errs = append(errs, fmt.Errorf("--egress-proxy: %w", err))
+	}
 	if c.sends() {
 		errs = append(errs, c.check())
 	}
 	return errors.Join(errs...)
+}
+
+// egressProxy is the proxy; nil without one.
+func (c *DispatcherCmd) egressProxy() (*url.URL, error) {
+	if c.EgressProxy == "" {
+		return nil, nil //nolint:nilnil // requests go straight to receivers
+	}
+	return egress.ParseProxy(c.EgressProxy)
 }
 
 // sends reports whether the process signs requests.
@@ -115,6 +129,10 @@ func (c *DispatcherCmd) options() (dispatcherOptions, error) {
 		Breaker:    sender.BreakerConfig{Failures: c.BreakerFailures, Open: c.BreakerOpen, MaxOpen: c.BreakerMaxOpen},
 		SweepEvery: c.SweepEvery, SweepGrace: c.SweepGrace, DisableAfter: c.DisableAfter, DisableFailed: c.DisableFailed,
 		AllowInsecure: c.AllowInsecure, PropagateTrace: c.PropagateTrace, LogSuccess: c.LogSuccess,
+	}
+	var err error
+	if o.EgressProxy, err = c.egressProxy(); err != nil {
+		return o, fmt.Errorf("--egress-proxy: %w", err)
 	}
 	if o.DisableAfter == 0 {
 		o.DisableAfter = -1
@@ -234,7 +252,7 @@ func (o dispatcherOptions) sender(d *db.DB, broker kafka.Config, keys *secret.Ke
 		Client: broker, InstanceID: o.InstanceID, Lanes: o.Lanes, Breaker: o.Breaker,
 		// The sweeper injects a delivery that kept its last attempt when it is overdue by its grace; then there must be time left.
 		Retry:          sender.RetryConfig{MaxAttempts: o.MaxAttempts, Lines: o.Lines, LastChance: cmp.Or(o.SweepGrace, 10*time.Minute) + 20*time.Minute},
-		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout},
+		Egress:         egress.Config{AllowInsecure: o.AllowInsecure, AllowPrivate: o.AllowInsecure, Timeout: o.Timeout, Proxy: o.EgressProxy},
 		PropagateTrace: o.PropagateTrace, LogSuccess: o.LogSuccess, Log: log,
 	}, d, client, receivers)
 	o.live.OnChange(func(next *CLI) { s.SetLimits(next.Dispatcher.lanes()) })

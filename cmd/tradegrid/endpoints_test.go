@@ -138,9 +138,9 @@ GET /token 200 - -
 GET /events 200 events core cursor limit events dateFrom dateTo entityId
 GET /events/{eventId} 200 events core include
 GET /webhooks/subscriptions 200 webhooks core page pageSize
-POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive autoRedeliver ordered excludeOwnEvents
+POST /webhooks/subscriptions 201 webhooks core | url events filter name isActive autoRedeliver ordered maxPerSecond excludeOwnEvents headers clientCertificate clientKey
 GET /webhooks/subscriptions/{id} 200 webhooks core
-PATCH /webhooks/subscriptions/{id} 200 webhooks core | url events filter name isActive autoRedeliver ordered excludeOwnEvents
+PATCH /webhooks/subscriptions/{id} 200 webhooks core | url events filter name isActive autoRedeliver ordered maxPerSecond excludeOwnEvents headers clientCertificate clientKey
 DELETE /webhooks/subscriptions/{id} 204 webhooks core
 POST /webhooks/subscriptions/{id}/rotate-secret 200 webhooks core | overlapHours
 POST /webhooks/subscriptions/{id}/test 202 webhooks core | event
@@ -335,7 +335,7 @@ GET /scheduling/bookings/{id}: id companyId number resourceId resourceName servi
 GET /branches: id name isActive
 GET /users: id name isActive
 GET /token: id name companyId companyName isTest scopes modules plan expiresAt rateLimit
-GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver ordered excludeOwnEvents secretHint lastSuccessAt lastFailureAt health createdById createdAt updatedAt
+GET /webhooks/subscriptions/{id}: id companyId name url events filter isActive status disabledReason autoRedeliver ordered maxPerSecond excludeOwnEvents headers secretHint clientCertificate lastSuccessAt lastFailureAt health createdById createdAt updatedAt
 GET /requests/{id}: id requestId createdAt method route operation path status code durationMs tokenId tokenName address entityId represents error body bodyBytes eventIds
 GET /webhooks/deliveries/{id}: id subscriptionId eventId event status attempt maxAttempts nextAttemptAt waitingFor expiresAt httpCode responseBody errorMessage durationMs isTest redeliveryOfId createdAt completedAt payload attempts
 GET /jobs/{id}: id type status progress processed total summary resultUrl expiresAt error

@@ -29,7 +29,7 @@ type Config struct {
 	ConnectTimeout  time.Duration // timeout of the TCP connection; 3 s
 	Timeout         time.Duration // timeout of a request, including the response body; 10 s
 	MaxConnsPerHost int           // 64; must exceed the number of concurrent requests to one host
-	Proxy           *url.URL      // nil = direct. A proxy resolves names itself, so it must block non-public addresses
+	Proxy           *url.URL      // for all requests; nil = direct
 	RootCAs         *x509.CertPool
 	Resolver        *net.Resolver
 }
@@ -52,12 +52,29 @@ func New(cfg Config) *Client {
 	cfg.ConnectTimeout = cmp.Or(cfg.ConnectTimeout, 3*time.Second)
 	cfg.Timeout = cmp.Or(cfg.Timeout, 10*time.Second)
 	cfg.MaxConnsPerHost = cmp.Or(cfg.MaxConnsPerHost, 64)
+	return &Client{cfg: cfg, transport: newTransport(cfg)}
+}
+
+// With creates a client with connections of its own, which identifies itself by a certificate.
+func (c *Client) With(cert *tls.Certificate) *Client {
+	t := newTransport(c.cfg)
+	// Unlike Certificates, this shows the certificate also to a server that names other issuers, which then says what it misses.
+	t.TLSClientConfig.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert, nil }
+	return &Client{cfg: c.cfg, transport: t}
+}
+
+func newTransport(cfg Config) *http.Transport {
 	dialer := &net.Dialer{Timeout: cfg.ConnectTimeout, KeepAlive: 15 * time.Second, Resolver: cfg.Resolver}
-	if !cfg.AllowPrivate && cfg.Proxy == nil {
+	dial := dialer.DialContext
+	switch {
+	case cfg.Proxy != nil:
+		tlsConfig := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs, ServerName: cfg.Proxy.Hostname()}
+		dial = (&proxyDialer{proxy: cfg.Proxy, tls: tlsConfig, dialer: dialer, allowPrivate: cfg.AllowPrivate}).dial
+	case !cfg.AllowPrivate:
 		dialer.Control = guard
 	}
 	t := &http.Transport{
-		DialContext:       dialer.DialContext,
+		DialContext:       dial,
 		ForceAttemptHTTP2: true, // a custom DialContext disables it otherwise
 		TLSClientConfig: &tls.Config{
 			MinVersion: tls.VersionTLS12, RootCAs: cfg.RootCAs,
@@ -74,10 +91,7 @@ func New(cfg Config) *Client {
 		MaxResponseHeaderBytes: 64 << 10,
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second}, // detects dead peers
 	}
-	if cfg.Proxy != nil {
-		t.Proxy = http.ProxyURL(cfg.Proxy)
-	}
-	return &Client{cfg: cfg, transport: t}
+	return t
 }
 
 // Close closes idle connections.

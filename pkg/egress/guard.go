@@ -66,10 +66,12 @@ func within(addr netip.Addr, list []netip.Prefix) bool {
 func guard(_, address string, _ syscall.RawConn) error {
 	ap, err := netip.ParseAddrPort(address)
 	if err != nil || !Public(ap.Addr()) {
-		return &Error{Kind: Refused, Message: "the receiver's address is not public; private, loopback, link-local and metadata addresses are refused"}
+		return errNotPublic
 	}
 	return nil
 }
+
+var errNotPublic = &Error{Kind: Refused, Message: "the receiver's address is not public; private, loopback, link-local and metadata addresses are refused"}
 
 // CheckURL validates a receiver's URL: https (or http if allowInsecure), a host, no user or password, no fragment, at
 // most 2 048 bytes. The error is a text for the user who entered the URL.

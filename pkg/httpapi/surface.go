@@ -180,8 +180,9 @@ func (r *request) entity(body any) string {
 
 const redacted = "[redacted]"
 
-// secretNames are parts of the names of fields whose values are not recorded.
-var secretNames = []string{"secret", "password", "token"} //nolint:gochecknoglobals // a constant list
+// secretNames are parts of the names of fields whose values are not recorded. Headers carry credentials, and
+// beside a certificate may stand its key.
+var secretNames = []string{"secret", "password", "token", "headers", "clientcertificate", "clientkey"} //nolint:gochecknoglobals // a constant list
 
 // withoutSecrets returns a copy of a decoded body without the values of secret fields.
 func withoutSecrets(v any) any {

@@ -15,6 +15,7 @@ const (
 	WaitsForCircuit   Waiting = "circuit_open"       // the receiver failed too often in a row and rests
 	WaitsForReturn    Waiting = "receiver_down"      // all attempts fail: the last one is kept for the receiver's return
 	WaitsForQueue     Waiting = "queue_full"         // the receiver takes less than it is sent
+	WaitsForRate      Waiting = "rate"               // the subscription's own requests a second
 	WaitsForTurn      Waiting = "record"             // an earlier delivery of the same record
 	WaitsForHost      Waiting = "host_limit"         // requests to the host, of all companies
 	WaitsForHostShare Waiting = "host_share"         // the company's requests to the host

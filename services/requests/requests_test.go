@@ -102,7 +102,7 @@ func itemsOf(page map[string]any) (items []map[string]any) {
 func TestRefusedRequest(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
-	answer := k.Do(t, "POST", "/things?api%54oken=s3cr3t&x=1", `{"name":"taken","apiPassword":"s3cr3t","more":[{"secretKey":"s3cr3t","n":1.50}]}`)
+	answer := k.Do(t, "POST", "/things?api%54oken=s3cr3t&x=1", `{"name":"taken","apiPassword":"s3cr3t","more":[{"secretKey":"s3cr3t","n":1.50}],"headers":{"X-Key":"s3cr3t"}}`)
 	require.Equal(t, 409, answer.Status)
 	k.written()
 	all := k.list("")
@@ -122,7 +122,7 @@ func TestRefusedRequest(t *testing.T) {
 	require.Nil(t, got["entityId"])
 	require.InDelta(t, 1, got["represents"], 0)
 	require.Equal(t, answer.OK(409), got["error"])
-	require.Equal(t, map[string]any{"name": "taken", "apiPassword": "[redacted]", "more": []any{map[string]any{"secretKey": "[redacted]", "n": 1.5}}}, got["body"])
+	require.Equal(t, map[string]any{"name": "taken", "apiPassword": "[redacted]", "more": []any{map[string]any{"secretKey": "[redacted]", "n": 1.5}}, "headers": "[redacted]"}, got["body"])
 	require.Equal(t, []any{}, got["eventIds"])
 	at, err := time.Parse(time.RFC3339, got["createdAt"].(string))
 	require.NoError(t, err)

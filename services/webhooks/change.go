@@ -54,11 +54,11 @@ func (s *Service) Subscription(ctx context.Context, by access.Caller, id uuid.UU
 
 // CreateSubscription adds a subscription. The company's 21st is 409 WEBHOOK_LIMIT_REACHED; one with the URL and the events
 // of another is 409 WEBHOOK_SUBSCRIPTION_EXISTS.
-func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.Caller, in SubscriptionFields) (SubscriptionWithSecret, error) {
+func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.Caller, in SubscriptionInput) (SubscriptionWithSecret, error) {
 	if err := s.check(&in); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
-	sub := Subscription{SubscriptionFields: in, Status: statusPaused, Collects: true, CreatedByID: by.Actor, ReadScopes: readScopes(by)}
+	sub := Subscription{SubscriptionFields: in.SubscriptionFields, Status: statusPaused, Collects: true, CreatedByID: by.Actor, ReadScopes: readScopes(by)}
 	sub.Key = record.Key{ID: record.NewID(), CompanyID: by.Company}
 	if in.IsActive {
 		sub.Status = statusActive
@@ -69,6 +69,15 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if err := checkAgainstOthers(ctx, tx, sub, true); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
+	if err := s.setHeaders(&sub, in.Headers); err != nil {
+		return SubscriptionWithSecret{}, err
+	}
+	if err := s.setCertificate(&sub, in.ClientCertificate, in.ClientKey); err != nil {
+		return SubscriptionWithSecret{}, err
+	}
+	if err := sub.needsTLS(); err != nil {
+		return SubscriptionWithSecret{}, err
+	}
 	text, err := s.newSecret(&sub)
 	if err != nil {
 		return SubscriptionWithSecret{}, err
@@ -76,13 +85,14 @@ func (s *Service) CreateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	if sub, err = table.Create(ctx, tx, by, sub); err != nil {
 		return SubscriptionWithSecret{}, err
 	}
+	sub.show()
 	sub.Health.Status = healthUnknown
 	return SubscriptionWithSecret{sub, text}, announce(ctx, tx, sub, "created")
 }
 
 // UpdateSubscription changes a subscription. Its receiver keeps seeing what the token that made it could read, so sending
-// that elsewhere, or choosing what is sent, takes a token that can read as much.
-func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[SubscriptionFields]) (Subscription, error) {
+// that elsewhere, or choosing what is sent, takes a token that can read as much. No new URL gets the headers of the old one.
+func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[SubscriptionInput]) (Subscription, error) {
 	if err := s.checkPatch(&in); err != nil {
 		return Subscription{}, err
 	}
@@ -95,7 +105,9 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 	version := int64(0)
 	sub, err := table.Change(ctx, tx, by, id, func(before Subscription, v *Subscription) error {
 		version = before.Version
-		in.Apply(&v.SubscriptionFields)
+		changed := SubscriptionInput{SubscriptionFields: v.SubscriptionFields}
+		in.Apply(&changed)
+		v.SubscriptionFields = changed.SubscriptionFields
 		if in.Sent(&in.Value.IsActive) {
 			v.setActive(in.Value.IsActive, jsontype.At(tx.Now()))
 		}
@@ -104,6 +116,22 @@ func (s *Service) UpdateSubscription(ctx context.Context, tx *db.Tx, by access.C
 			if err := mayRead(by, before, "change its url, events or filter"); err != nil {
 				return err
 			}
+		}
+		switch {
+		case in.Sent(&in.Value.Headers):
+			if err := s.setHeaders(v, changed.Headers); err != nil {
+				return err
+			}
+		case moved && v.StoredHeaders != "":
+			return apierr.InvalidField("headers", apierr.Required, "a new url does not get the headers of the old one: send them again with it, or {} for none")
+		}
+		if in.Sent(&in.Value.ClientCertificate) || in.Sent(&in.Value.ClientKey) {
+			if err := s.setCertificate(v, changed.ClientCertificate, changed.ClientKey); err != nil {
+				return err
+			}
+		}
+		if err := v.needsTLS(); err != nil {
+			return err
 		}
 		if moved || chosen {
 			return checkAgainstOthers(ctx, tx, *v, false)
@@ -181,21 +209,25 @@ func (s *Service) newSecret(sub *Subscription) (text string, err error) {
 }
 
 // check checks what a client sends and brings it into its normal form.
-func (s *Service) check(in *SubscriptionFields) error {
+func (s *Service) check(in *SubscriptionInput) error {
 	var faults apierr.Fields
 	s.checkURL(&faults, in.URL)
 	in.Events = texts(s.checkPatterns(&faults, in.Events))
 	in.Filter = checkFilter(&faults, in.Filter)
+	in.Headers = checkHeaders(&faults, in.Headers)
+	in.ClientCertificate = s.checkCertificate(&faults, in.ClientCertificate, in.ClientKey)
 	return faults.Err()
 }
 
-func (s *Service) checkPatch(in *record.Patch[SubscriptionFields]) error {
+func (s *Service) checkPatch(in *record.Patch[SubscriptionInput]) error {
 	var faults apierr.Fields
 	if in.Sent(&in.Value.URL) {
 		s.checkURL(&faults, in.Value.URL)
 	}
 	in.Value.Events = texts(s.checkPatterns(&faults, in.Value.Events))
 	in.Value.Filter = checkFilter(&faults, in.Value.Filter)
+	in.Value.Headers = checkHeaders(&faults, in.Value.Headers)
+	in.Value.ClientCertificate = s.checkCertificate(&faults, in.Value.ClientCertificate, in.Value.ClientKey)
 	return faults.Err()
 }
 

@@ -300,6 +300,7 @@ var waitingTexts = map[webhook.Waiting]string{
 	webhook.WaitsForCircuit:   "The receiver failed so often in a row that it rests: nothing is sent to it until the circuit breaker lets an attempt through.",
 	webhook.WaitsForReturn:    "The receiver is down: the last attempt is kept until it is back, or nearly until the delivery expires.",
 	webhook.WaitsForQueue:     "The receiver takes less than it is sent: its queue was full.",
+	webhook.WaitsForRate:      "The subscription is sent at most maxPerSecond requests a second, and has more deliveries than that.",
 	webhook.WaitsForTurn:      "An earlier delivery of the same record is open. To an ordered subscription nothing overtakes it: see GET /webhooks/subscriptions/{id}/held.",
 	webhook.WaitsForHost:      "All requests that may be under way to the receiver's host were taken.",
 	webhook.WaitsForHostShare: "All requests that the company may have under way to the receiver's host were taken, by other subscriptions or by slow answers.",

@@ -188,6 +188,8 @@ func TestExplainFollowsTheDelivery(t *testing.T) {
 		{"asked", deliveries + `waiting_for = 'retry_after'`, nil, "pending", "retry_after", later},
 		{"due, not taken yet", deliveries + `next_attempt_at = $2`, []any{at}, "pending", "sender", at},
 		{"host", deliveries + `next_attempt_at = NULL, waiting_for = 'host_share'`, nil, "pending", "host_share", nil},
+		{"rate", deliveries + `next_attempt_at = NULL, waiting_for = 'rate'`, nil, "pending", "rate", nil},
+		{"host again", deliveries + `waiting_for = 'host_share'`, nil, "pending", "host_share", nil},
 		{"resting", receivers + `breaker_opens = 3, breaker_open_until = $2`, []any{later}, "pending", "circuit_open", later},
 		{"paused", receivers + `status = 'paused'`, nil, "pending", "paused", nil},
 		{"resumed after the rest", receivers + `status = 'active', breaker_opens = 0, breaker_open_until = NULL`, nil, "pending", "host_share", nil},

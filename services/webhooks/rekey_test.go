@@ -19,8 +19,8 @@ import (
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
 
-const sqlPlant = `INSERT INTO webhook_subscriptions (company_id, id, url, events, is_active, status, exclude_own_events, read_scopes, secret, previous_secret, previous_until,
-created_by_id, version, ev_pos, created_at, updated_at) VALUES ($1, $2, 'https://example.com', ARRAY['*'], true, 'active', false, ARRAY['*:read'], $3, $4, $5, $2, 1, 1, $6, $6)`
+const sqlPlant = `INSERT INTO webhook_subscriptions (company_id, id, url, events, is_active, status, exclude_own_events, read_scopes, secret, previous_secret, previous_until, headers, client_key,
+created_by_id, version, ev_pos, created_at, updated_at) VALUES ($1, $2, 'https://example.com', ARRAY['*'], true, 'active', false, ARRAY['*:read'], $3, $4, $5, $7, $8, $2, 1, 1, $6, $6)`
 
 // vault is a database of its own with subscriptions whose secrets are known.
 type vault struct {
@@ -58,7 +58,16 @@ func (v *vault) plant(keys *secret.Keys, overlap time.Duration) uuid.UUID {
 		at := now.Add(overlap)
 		previous, until = stored(texts[1]), &at
 	}
-	_, err := v.db.Exec(v.t.Context(), sqlPlant, company, id, stored(texts[0]), previous, until, now)
+	var headers webhook.StoredHeaders
+	var clientKey webhook.StoredKey
+	if keys != nil {
+		var err error
+		headers, err = webhook.SealHeaders(keys, company, id, map[string]string{"X-Of": texts[0]})
+		require.NoError(v.t, err)
+		clientKey, err = webhook.SealKey(keys, company, id, "key "+texts[0])
+		require.NoError(v.t, err)
+	}
+	_, err := v.db.Exec(v.t.Context(), sqlPlant, company, id, stored(texts[0]), previous, until, now, headers, clientKey)
 	require.NoError(v.t, err)
 	v.secrets[id], v.company[id] = texts, company
 	return id
@@ -73,12 +82,22 @@ func (v *vault) readable(keys *secret.Keys, except ...uuid.UUID) {
 		}
 		var current webhook.StoredSecret
 		var previous *webhook.StoredSecret
-		require.NoError(v.t, v.db.QueryRow(v.t.Context(), `SELECT secret, previous_secret FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`,
-			v.company[id], id).Scan(&current, &previous))
+		var headers webhook.StoredHeaders
+		var clientKey webhook.StoredKey
+		require.NoError(v.t, v.db.QueryRow(v.t.Context(), `SELECT secret, previous_secret, headers, client_key FROM webhook_subscriptions WHERE company_id = $1 AND id = $2`,
+			v.company[id], id).Scan(&current, &previous, &headers, &clientKey))
 		require.False(v.t, current.InClear())
 		got, err := current.Open(keys, v.company[id], id)
 		require.NoError(v.t, err)
 		require.Equal(v.t, texts[0], got)
+		if headers != "" {
+			got, err := headers.Open(keys, v.company[id], id)
+			require.NoError(v.t, err)
+			require.Equal(v.t, map[string]string{"X-Of": texts[0]}, got)
+			key, err := clientKey.Open(keys, v.company[id], id)
+			require.NoError(v.t, err)
+			require.Equal(v.t, "key "+texts[0], key)
+		}
 		if previous != nil {
 			require.False(v.t, previous.InClear())
 			got, err := previous.Open(keys, v.company[id], id)

@@ -180,6 +180,7 @@ func TestSubscriptionLife(t *testing.T) {
 	require.Equal(t, map[string]any{"data.total": 10.5, "data.kind": []any{"b", "a"}, "data.é": "<ü>"}, sub["filter"])
 	require.Equal(t, "active", sub["status"])
 	require.Equal(t, r.Principal.Actor.String(), sub["createdById"])
+	require.Nil(t, sub["maxPerSecond"])
 	secret := sub["secret"].(string)
 	require.NoError(t, webhook.CheckSecret(secret))
 	require.Equal(t, secret[len(secret)-4:], sub["secretHint"])
@@ -192,7 +193,8 @@ func TestSubscriptionLife(t *testing.T) {
 
 	again := r.Do(t, "PATCH", subscriptions+"/"+id, map[string]any{"filter": sub["filter"], "events": sub["events"]}).OK(200)
 	require.Equal(t, float64(1), again["version"], "the same values are no change")
-	changed := r.Do(t, "PATCH", subscriptions+"/"+id, `{"filter":null,"name":null,"events":["*"],"excludeOwnEvents":true}`).OK(200)
+	changed := r.Do(t, "PATCH", subscriptions+"/"+id, `{"filter":null,"name":null,"events":["*"],"excludeOwnEvents":true,"maxPerSecond":20}`).OK(200)
+	require.InDelta(t, 20, changed["maxPerSecond"], 0)
 	require.Nil(t, changed["filter"])
 	require.Nil(t, changed["name"])
 	require.Equal(t, float64(2), changed["version"])
@@ -245,6 +247,9 @@ func TestSubscriptionInputFaults(t *testing.T) {
 		{"filter number", "filter", `{"data.x":1e200000}`, map[string]string{"filter.data.x": "FORMAT"}},
 		{"long name", "name", `"` + strings.Repeat("x", 256) + `"`, map[string]string{"name": "LENGTH"}},
 		{"isActive text", "isActive", `"yes"`, map[string]string{"isActive": "TYPE"}},
+		{"maxPerSecond 0", "maxPerSecond", `0`, map[string]string{"maxPerSecond": "MIN"}},
+		{"maxPerSecond 1001", "maxPerSecond", `1001`, map[string]string{"maxPerSecond": "MAX"}},
+		{"maxPerSecond fraction", "maxPerSecond", `1.5`, map[string]string{"maxPerSecond": "STEP"}},
 		{"excludeOwnEvents null", "excludeOwnEvents", `null`, map[string]string{"excludeOwnEvents": "TYPE"}},
 	}
 	for _, row := range rows {

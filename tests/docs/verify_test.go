@@ -2,12 +2,14 @@ package docs
 
 import (
 	"bytes"
+	"context"
 	"encoding/base64"
 	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -83,6 +85,37 @@ lines = $stdin.read.force_encoding("UTF-8").split("\n", -1)
   puts signed(lines[i], env, lines[i + 3].unpack1("m0"))
 end
 `, "ruby"},
+	"C#": {"csharp", "verify.cs", `using System.Security.Cryptography;
+using System.Text;
+
+var lines = Console.In.ReadToEnd().Split('\n');
+for (var i = 0; i + 4 <= lines.Length; i += 4)
+{
+    var headers = new Dictionary<string, string>();
+    if (lines[i + 1] != "") headers["X-Svc-Signature"] = lines[i + 1];
+    if (lines[i + 2] != "") headers["X-Svc-Signature-Previous"] = lines[i + 2];
+    Console.WriteLine(Signed(lines[i], name => headers.TryGetValue(name, out var value) ? value : null, Convert.FromBase64String(lines[i + 3])) ? "true" : "false");
+}
+
+%`, "dotnet"},
+}
+
+// missing is what the example needs and this machine lacks; empty if it can be run.
+func missing(ctx context.Context, language, program string) string {
+	if language == "Java" {
+		program = "javac" // java alone runs no source
+	}
+	if _, err := exec.LookPath(program); err != nil {
+		return program + " is not on PATH"
+	}
+	if language == "C#" {
+		version, err := exec.CommandContext(ctx, program, "--version").Output()
+		major, _, _ := strings.Cut(string(version), ".")
+		if n, _ := strconv.Atoi(major); err != nil || n < 10 {
+			return "earlier releases of .NET than 10 do not run a file"
+		}
+	}
+	return ""
 }
 
 // Every example judges deliveries as senders sign them. One whose interpreter is missing is skipped by name.
@@ -132,12 +165,8 @@ func TestTheVerificationExamplesWork(t *testing.T) {
 			_, example, found := strings.Cut(section, "```"+v.fence+"\n")
 			require.True(t, found)
 			example, _, _ = strings.Cut(example, "```")
-			needs := v.run
-			if language == "Java" {
-				needs = "javac" // java alone runs no source
-			}
-			if _, err := exec.LookPath(needs); err != nil {
-				t.Skipf("the example in %s is not run: %s is not on PATH", language, needs)
+			if why := missing(t.Context(), language, v.run); why != "" {
+				t.Skipf("the example in %s is not run: %s", language, why)
 			}
 			file := filepath.Join(t.TempDir(), v.file)
 			require.NoError(t, os.WriteFile(file, []byte(strings.Replace(v.program, "%", example, 1)), 0o600))

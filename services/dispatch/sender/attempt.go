@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"strconv"
@@ -48,10 +49,11 @@ func (s *Sender) attempt(ctx context.Context, j *job, r *receiver) *attempted {
 	a := &attempted{at: s.now(), trace: span.SpanContext()}
 	s.sched.begin(j, a.at)
 	deliveryInflight.Inc()
-	if r.faulty != nil {
-		a.err, a.kind = "no request can be made: "+r.faulty.Error(), "subscription"
+	client, err := j.lane.client.get(r, s.egress)
+	if err = errors.Join(r.faulty, err); err != nil {
+		a.err, a.kind = "no request can be made: "+err.Error(), "subscription"
 	} else {
-		s.post(ctx, m, r, a)
+		s.post(ctx, client, m, r, a)
 	}
 	deliveryInflight.Dec()
 	a.took = max(s.now().Sub(a.at), time.Nanosecond)
@@ -59,8 +61,9 @@ func (s *Sender) attempt(ctx context.Context, j *job, r *receiver) *attempted {
 	return a
 }
 
-func (s *Sender) post(ctx context.Context, m *webhook.Message, r *receiver, a *attempted) {
-	header := make(http.Header, 16)
+func (s *Sender) post(ctx context.Context, client *egress.Client, m *webhook.Message, r *receiver, a *attempted) {
+	header := make(http.Header, 16+len(r.headers))
+	maps.Copy(header, r.headers)
 	r.signerAt(a.at).Sign(header, webhook.Attempt{
 		Event: m.Event, EventID: m.EventID.String(), DeliveryID: m.DeliveryID.String(),
 		WebhookID: m.SubscriptionID.String(), Number: m.Attempt, At: a.at,
@@ -68,7 +71,7 @@ func (s *Sender) post(ctx context.Context, m *webhook.Message, r *receiver, a *a
 	if s.cfg.PropagateTrace {
 		propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(header))
 	}
-	answer, err := s.egress.Post(ctx, r.URL, header, m.Body)
+	answer, err := client.Post(ctx, r.URL, header, m.Body)
 	a.body, a.retryAfter = answer.Body, answer.RetryAfter
 	var failure *egress.Error
 	switch {

@@ -53,6 +53,8 @@ type job struct {
 	late    bool // running for longer than webhook.SlowAfter
 	shown   bool // listed by longRunning
 
+	begun time.Time // when it left the queue
+
 	turn   bool          // it has the turn of its record
 	stored chan struct{} // closed when the end of a delivery to an ordered subscription is stored; nil for all others
 
@@ -84,12 +86,18 @@ type lane struct {
 	waitingOn *limiter
 	breaker   *breaker
 
+	client client
+
+	pace  time.Duration // least time between the starts of two jobs; 0 = none
+	begun time.Time     // when a job started last
+	paced bool          // the next job waits for its time
+
 	average  time.Duration // of an attempt; 0 before the first
 	interval time.Duration // between the ends of two attempts while there is work; 0 before the first
 	since    time.Time     // when the interval under way began
 	ended    int           // jobs since the last measure, while there is a queue
 	rate     float64       // finished jobs per second, while there is a queue
-	reserved time.Time     // of slow receivers: the turn of the last delivery that was parked
+	reserved time.Time     // of slow receivers and of those with a pace: the turn of the last delivery that was parked
 	late     int           // running jobs that are late
 	failures int           // attempts in a row
 	progress time.Time     // when something began or ended last, while jobs run
@@ -100,6 +108,8 @@ type lane struct {
 // waitsFor is what the queue waits for.
 func (l *lane) waitsFor() webhook.Waiting {
 	switch {
+	case l.waitingOn == nil && l.paced:
+		return webhook.WaitsForRate
 	case l.waitingOn == nil:
 		return webhook.WaitsForQueue
 	case l.waitingOn == l.share:
@@ -132,8 +142,21 @@ func (l *lane) unhealthy(now time.Time) bool {
 	return l.host != nil && (l.host.stuck(v, now) || l.share.stuck(v, now))
 }
 
+// mustNotDelay reports whether what is queued must not delay other receivers, because this one is unhealthy or wants to be sent
+// only so much.
+func (l *lane) mustNotDelay(now time.Time) bool { return l.pace > 0 || l.unhealthy(now) }
+
 // queueLimit is how much may be queued: about as much as the receiver can take within the longest wait.
 func (l *lane) queueLimit(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
+	jobs, bytes = l.takes(cfg, now)
+	if l.pace > 0 {
+		jobs = min(jobs, max(int(maxQueued*4/5/l.pace), 1))
+	}
+	return jobs, bytes
+}
+
+// takes is how much the receiver can take within the longest wait, if it has no pace.
+func (l *lane) takes(cfg *LaneConfig, now time.Time) (jobs int, bytes int64) {
 	switch {
 	case l.interval > 0 && l.speed() == slow:
 		return min(max(int(maxQueued/l.interval), cfg.PerReceiver), slowQueue), cfg.QueueBytes
@@ -185,21 +208,25 @@ func (l *lane) drop(i int) *job {
 // maxPartitionDelay is the age in Kafka up to which a record holds up its partition until the full queue of a healthy receiver has room.
 const maxPartitionDelay = 4 * time.Second
 
-// maxReserved is how far ahead parked deliveries of a slow receiver get a turn. Others are parked in the database, because
+// maxReserved is how far ahead parked deliveries of such a receiver get a turn. Others are parked in the database, because
 // retrying them in the meantime would cost more than it gains.
 const maxReserved = time.Minute
 
-// reserve takes the next turn at a slow receiver, for a delivery that is parked. It reports false when that turn is too far
-// ahead.
+// reserve takes the next turn at a receiver that is slow or has a pace, for a delivery that is parked. It reports false when
+// that turn is too far ahead.
 func (l *lane) reserve(now time.Time) (wait time.Duration, ok bool) {
-	if l.speed() != slow {
+	between := l.pace
+	if l.speed() == slow {
+		between = max(between, l.interval, l.average/4)
+	}
+	if between == 0 {
 		return 0, true
 	}
 	next := now
 	if l.reserved.After(now) {
 		next = l.reserved
 	}
-	next = next.Add(max(l.interval, l.average/4))
+	next = next.Add(between)
 	if next.Sub(now) > maxReserved {
 		return 0, false
 	}

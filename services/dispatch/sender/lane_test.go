@@ -33,7 +33,7 @@ func (r *testScheduler) add(company tenant.ID, sub uuid.UUID, host string) (run 
 	j := r.job(company, sub)
 	run, created, full := r.enqueue(j)
 	if created {
-		opened, _ := r.ready(j.lane, host, nil)
+		opened, _ := r.ready(j.lane, host, 0, nil)
 		run = append(run, opened...)
 	}
 	return run, full
@@ -110,7 +110,7 @@ func TestSchedulerKeepsLimitsAndLosesNothing(t *testing.T) {
 					added++
 				}
 				if created {
-					opened, _ := r.ready(j.lane, []string{"a", "b"}[i%2], nil)
+					opened, _ := r.ready(j.lane, []string{"a", "b"}[i%2], 0, nil)
 					run = append(run, opened...)
 				}
 				start(run)

@@ -25,15 +25,19 @@ type receiver struct {
 	URL    *url.URL
 	Paused bool // paused, disabled or inactive
 
-	Ordered bool // the deliveries of a record wait for each other
+	Ordered bool          // the deliveries of a record wait for each other
+	Pace    time.Duration // least time between the starts of two requests; 0 = none
 
 	Breaker store.Breaker // as its last owner left it
 
+	headers       map[string][]string // that the subscription adds, by canonical name
+	chain         string              // of the client certificate, in PEM; empty = none
+	clientKey     string              // of chain, in PEM
 	signer        *webhook.Signer
 	overlapSigner *webhook.Signer // signs with the previous secret, too
 	overlapUntil  time.Time
 	faulty        error // why no request can be made
-	sealed        error // why the secret cannot be opened now; deliveries wait until it can
+	sealed        error // why a secret cannot be opened now; deliveries wait until it can
 }
 
 // newReceiver prepares a subscription for sending. An invalid URL or secret becomes the error of its attempts, so that the
@@ -208,11 +212,20 @@ func (c *ReceiverCache) open(row store.Receiver) *receiver {
 	}
 	current, err := row.Secret.Open(c.keys, row.Key.Company, row.Key.ID)
 	old, err2 := previous.Open(c.keys, row.Key.Company, row.Key.ID)
-	if err = errors.Join(err, err2); err != nil {
+	headers, err3 := row.Headers.Open(c.keys, row.Key.Company, row.Key.ID)
+	key, err4 := row.ClientKey.Open(c.keys, row.Key.Company, row.Key.ID)
+	if err = errors.Join(err, err2, err3, err4); err != nil {
 		c.log.Error("webhook secret not decrypted, deliveries wait", "company_id", row.Key.Company, "subscription_id", row.Key.ID, "error", err)
 	}
 	r := newReceiver(row.URL, current, old, until)
-	r.Ordered = row.Ordered
+	r.chain, r.clientKey = row.Certificate, key
+	r.Ordered, r.headers = row.Ordered, make(map[string][]string, len(headers))
+	for name, value := range headers {
+		r.headers[name] = []string{value}
+	}
+	if row.MaxPerSecond != nil {
+		r.Pace = (time.Second + time.Duration(*row.MaxPerSecond-1)) / time.Duration(*row.MaxPerSecond)
+	}
 	if err != nil {
 		r.faulty, r.sealed = nil, err
 	}

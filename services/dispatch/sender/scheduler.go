@@ -11,8 +11,9 @@ import (
 // scheduler decides which job runs next. Companies that wait for a slot take turns, and so do the lanes of a company, with one
 // job each: neither a long queue nor many subscriptions get more of a host. See docs/architecture.md#fairness.
 type scheduler struct {
-	cfg LaneConfig
-	now func() time.Time
+	cfg   LaneConfig
+	now   func() time.Time
+	later func(l *lane, wait time.Duration) // calls resume
 
 	mu        sync.Mutex
 	lanes     map[webhook.SubscriptionKey]*lane
@@ -62,7 +63,7 @@ func (s *scheduler) enqueue(j *job) (run []*job, created, full bool) {
 	}
 	l.push(j)
 	s.backlog[l] = struct{}{}
-	if !l.unhealthy(now) {
+	if !l.mustNotDelay(now) {
 		s.allowed--
 	}
 	s.keepMeasuring()
@@ -82,7 +83,7 @@ const minBacklog = 2000
 
 // measure computes how many jobs may be queued until the next call: as many as this process finishes within a part of the
 // longest wait. Otherwise a backlog in Kafka would fill the lanes and be parked although no receiver is slow. Jobs of
-// unhealthy receivers do not count, because they must not delay the others. It reports idle when it need not be called again
+// receivers that are unhealthy or have a pace do not count, because they must not delay the others. It reports idle when it need not be called again
 // until awake says that there are jobs: none is queued or running, and the rate of those before no longer counts.
 func (s *scheduler) measure(since time.Duration) (idle bool) {
 	now := s.now()
@@ -92,7 +93,7 @@ func (s *scheduler) measure(since time.Duration) (idle bool) {
 	queued := 0
 	for l := range s.backlog {
 		l.rate, l.ended = smoothRate(l.rate, l.ended, since), 0
-		if !l.unhealthy(now) {
+		if !l.mustNotDelay(now) {
 			queued += l.waiting()
 		}
 	}
@@ -126,7 +127,7 @@ func (s *scheduler) backpressure(j *job) <-chan struct{} {
 // to wait for that costs less than to park the job. The others of its partition wait with it, so it may not take long.
 func (s *scheduler) soonFree(j *job, now time.Time) bool {
 	l, ok := s.lanes[j.key()]
-	if !ok || j.msg.Yields || l.unhealthy(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
+	if !ok || j.msg.Yields || l.mustNotDelay(now) || now.Sub(j.rec.Timestamp) > maxPartitionDelay {
 		return false
 	}
 	jobs, bytes := l.queueLimit(&s.cfg, now)
@@ -146,10 +147,16 @@ func (s *scheduler) startJobs(l *lane, run []*job) []*job {
 	}
 }
 
-// next starts one job of a lane, or makes the lane wait for a slot.
+// next starts one job of a lane, or makes the lane wait for a slot or for the time of its next job.
 func (s *scheduler) next(l *lane) *job {
 	l.hold()
-	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
+	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil || l.paced {
+		return nil
+	}
+	now := s.now()
+	if wait := l.begun.Add(l.pace).Sub(now); l.pace > 0 && wait > 0 {
+		l.paced = true
+		s.later(l, wait)
 		return nil
 	}
 	if l.queue[0].msg.Yields && l.used >= max(1, s.perReceiver(l)-1) {
@@ -162,7 +169,8 @@ func (s *scheduler) next(l *lane) *job {
 			return nil
 		}
 	}
-	j, now := s.pop(l), s.now()
+	j := s.pop(l)
+	j.begun, l.begun = now, now
 	l.takeTurn(j)
 	if l.used == 0 {
 		l.progress = now
@@ -174,6 +182,16 @@ func (s *scheduler) next(l *lane) *job {
 	}
 	s.running[j] = struct{}{}
 	return j
+}
+
+// resume returns the jobs of a lane that start now, after one had to wait for its time.
+func (s *scheduler) resume(l *lane) []*job {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if l.paced = false; l.gone {
+		return nil
+	}
+	return s.startJobs(l, nil)
 }
 
 // perReceiver is smaller for failing receivers while slots are scarce, so that they leave slots to healthy ones, and until the
@@ -208,6 +226,9 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	l := j.lane
 	was := l.speed()
 	l.used--
+	if j.took == 0 && l.begun.Equal(j.begun) {
+		l.begun, l.paced = time.Time{}, false // it made no request: the next need not wait
+	}
 	l.endTurn(j)
 	for _, lim := range j.slots {
 		lim.release(j.speed, now)

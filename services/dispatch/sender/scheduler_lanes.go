@@ -1,6 +1,10 @@
 package sender
 
-import "github.com/tradegrid/tradegrid/pkg/webhook"
+import (
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+)
 
 func (s *scheduler) lane(key webhook.SubscriptionKey, from *assignment) (l *lane, created bool) {
 	if l, ok := s.lanes[key]; ok {
@@ -19,21 +23,22 @@ func (s *scheduler) lane(key webhook.SubscriptionKey, from *assignment) (l *lane
 }
 
 // ready opens a lane whose receiver is known. It reports false for a lane that was removed meanwhile.
-func (s *scheduler) ready(l *lane, host string, b *breaker) (run []*job, ok bool) {
+func (s *scheduler) ready(l *lane, host string, pace time.Duration, b *breaker) (run []*job, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if l.gone {
 		return nil, false
 	}
-	l.ready, l.breaker = true, b
+	l.ready, l.pace, l.breaker = true, pace, b
 	s.setHost(l, host)
 	return s.startJobs(l, nil), true
 }
 
-// rehost moves a lane whose receiver has another host now.
-func (s *scheduler) rehost(l *lane, host string) {
+// follow moves a lane whose receiver has another host now, and sets its pace.
+func (s *scheduler) follow(l *lane, host string, pace time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	l.pace = pace
 	if l.host.name != host && !l.gone {
 		s.dropHost(l)
 		s.setHost(l, host)

@@ -52,6 +52,56 @@ func TestSenderWaitsForTheKeyOfASecret(t *testing.T) {
 	require.NoError(t, webhook.Verify(text, got.Header, got.Body, time.Now(), time.Minute))
 }
 
+// The headers of a subscription are on every request to it, and on no other; what the platform sets they cannot change.
+func TestSenderAddsHeaders(t *testing.T) {
+	t.Parallel()
+	keys, err := secret.ParseKeys(secret.NewKey("one"))
+	require.NoError(t, err)
+	k := newKit(t, dbtest.Open(t), nil)
+	said := &lines{}
+	k.cache.UseKeys(keys, slog.New(slog.NewTextHandler(said, nil)))
+	k.ForwardDelayed()
+	h := dispatchtest.NewReceiver(t, dispatchtest.Status(500))
+	sub, text := k.Subscribe(h.URL)
+	plain, _ := k.Subscribe(h.URL)
+	sealed, err := webhook.SealHeaders(keys, k.Company, sub, map[string]string{"Authorization": "Bearer s3cr3t", "X-Svc-Attempt": "9"})
+	require.NoError(t, err)
+	k.Set(sub, `headers = $3`, sealed)
+	m, test, other := k.Messages(sub, 1)[0], k.Messages(sub, 1)[0], k.Messages(plain, 1)[0]
+	test.IsTest = true
+	k.Send(m, test, other)
+	k.Eventually(func() bool { return len(h.Requests()) >= 6 }, "attempts fail")
+	h.Answer(dispatchtest.Status(200))
+	k.AwaitState(m.DeliveryID, webhook.StateSuccess)
+	k.AwaitState(other.DeliveryID, webhook.StateSuccess)
+	attempts := map[string]int{}
+	for _, got := range h.Requests() {
+		if got.ID == other.DeliveryID.String() {
+			require.NotContains(t, got.Header, "Authorization")
+			continue
+		}
+		attempts[got.ID]++
+		require.Equal(t, []string{"Bearer s3cr3t"}, got.Header["Authorization"])
+		require.Equal(t, attempts[got.ID], got.Attempt)
+		require.NoError(t, webhook.Verify(text, got.Header, got.Body, time.Now(), time.Minute))
+	}
+	require.Greater(t, attempts[m.DeliveryID.String()], 1)
+	require.NotZero(t, attempts[test.DeliveryID.String()])
+
+	// Like the secret, they wait for a key that is missing.
+	lost, err := secret.ParseKeys(secret.NewKey("lost"))
+	require.NoError(t, err)
+	sealed, err = webhook.SealHeaders(lost, k.Company, sub, map[string]string{"Authorization": "Bearer s3cr3t"})
+	require.NoError(t, err)
+	k.Set(sub, `headers = $3`, sealed)
+	k.cache.invalidate(webhook.SubscriptionKey{Company: k.Company, ID: sub})
+	late := k.Messages(sub, 1)[0]
+	k.Send(late)
+	k.Eventually(func() bool { return k.Deliveries(`waiting_for = 'secret_unavailable'`) == 1 }, "waits for its key")
+	require.Contains(t, said.String(), `\"lost\"`)
+	require.NotContains(t, said.String(), "s3cr3t")
+}
+
 // lines is a log that can be read while it is written.
 type lines struct {
 	mu   sync.Mutex

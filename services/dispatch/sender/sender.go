@@ -94,12 +94,16 @@ type Sender struct {
 // New makes a sender. The client produces retries, parked deliveries and dead letters.
 func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Sender {
 	cfg.setDefaults()
-	return &Sender{
+	s := &Sender{
 		cfg: cfg, db: d, client: client, receivers: receivers, dead: deadletter.New(client), egress: egress.New(cfg.Egress),
 		sched: newScheduler(cfg.Lanes, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
 		seen: newSeen(cfg.Seen), checks: make(chan check, 1000), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"),
 		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
 	}
+	s.sched.later = func(l *lane, wait time.Duration) {
+		time.AfterFunc(wait, func() { s.start(s.sched.resume(l)) })
+	}
+	return s
 }
 
 // SetLimits changes the limits of concurrent requests at any time. It ignores the other settings of lanes.
@@ -220,6 +224,7 @@ func (s *Sender) release(a *assignment) {
 	}
 	for _, l := range s.sched.disown(a) {
 		l.breaker.forget()
+		l.client.close()
 	}
 }
 
@@ -241,12 +246,12 @@ func (s *Sender) open(l *lane) {
 	if err != nil {
 		return // the partition stops and its lane is empty
 	}
-	host, before := "", store.Breaker{}
+	host, pace, before := "", time.Duration(0), store.Breaker{}
 	if r != nil {
-		host, before = r.URL.Host, r.Breaker
+		host, pace, before = r.URL.Host, r.Pace, r.Breaker
 	}
 	b := newBreaker(s.cfg.Breaker, before, s.now(), func(c store.Breaker) { s.results.addBreaker(l.key, c) })
-	run, ok := s.sched.ready(l, host, b)
+	run, ok := s.sched.ready(l, host, pace, b)
 	if !ok {
 		b.forget()
 	}
@@ -305,7 +310,7 @@ func (s *Sender) process(j *job) {
 		s.finish(j, r, nil, retryInput{cause: why})
 		return
 	}
-	s.sched.rehost(j.lane, r.URL.Host)
+	s.sched.follow(j.lane, r.URL.Host, r.Pace)
 	if r.Ordered && !s.hasTurn(j, r) {
 		return
 	}
@@ -398,6 +403,7 @@ func (s *Sender) tickLoop(ctx context.Context) {
 			evicted = now
 			for _, l := range s.sched.evict() {
 				l.breaker.forget()
+				l.client.close()
 			}
 		}
 	}

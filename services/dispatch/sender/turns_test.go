@@ -30,7 +30,7 @@ func TestTurnsPassOnWhateverLeaves(t *testing.T) {
 		run, created, full := r.enqueue(j)
 		require.False(t, full)
 		if created {
-			opened, _ := r.ready(j.lane, "a", nil)
+			opened, _ := r.ready(j.lane, "a", 0, nil)
 			run = append(run, opened...)
 		}
 		return j, run

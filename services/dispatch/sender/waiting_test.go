@@ -64,7 +64,7 @@ func TestLanesSayWhatTheyWaitFor(t *testing.T) {
 		require.True(t, created)
 		require.False(t, full)
 		require.Empty(t, run)
-		r.ready(first.lane, "host", nil)
+		r.ready(first.lane, "host", 0, nil)
 		waits := r.job(mine, sub)
 		_, _, full = r.enqueue(waits)
 		require.False(t, full)

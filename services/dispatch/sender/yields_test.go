@@ -20,7 +20,7 @@ func TestReplaysGiveWay(t *testing.T) {
 		j.msg.Yields = yields
 		run, created, full := r.enqueue(j)
 		if created {
-			opened, _ := r.ready(j.lane, "a", nil)
+			opened, _ := r.ready(j.lane, "a", 0, nil)
 			run = append(run, opened...)
 		}
 		return j, run, full
