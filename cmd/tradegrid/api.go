@@ -120,8 +120,14 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	r.tel.Note("changes_refused_for", shedder.Active)
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Log: log})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
-	answers := quota.New(quota.Config{DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log})
-	logged := quota.New(quota.Config{DB: r.db, Kind: requests.QuotaKind, Limit: c.RequestQuota, Log: log})
+	answers := quota.New(quota.Config{
+		DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log,
+		Beyond: "Above the quota, requests with a new idempotency key are answered 429 IDEMPOTENCY_QUOTA_EXCEEDED, until older answers have expired after their 7 days.",
+	})
+	logged := quota.New(quota.Config{
+		DB: r.db, Kind: requests.QuotaKind, Limit: c.RequestQuota, Log: log,
+		Beyond: "Above the quota, the request log keeps one in a hundred requests, without error and body, until older ones have expired after their 7 days.",
+	})
 	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})
 	cfg := httpapi.Config{
 		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,

@@ -5,6 +5,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/presence"
 	"github.com/tradegrid/tradegrid/pkg/quota"
@@ -13,7 +14,7 @@ import (
 
 // cleanupJobs are the rows of all tables that expire.
 func cleanupJobs() []cleanup.Job {
-	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, presence.CleanupJob}, outbox.CleanupJobs())
+	jobs := slices.Concat([]cleanup.Job{cleanup.TxMarkers, idempotency.CleanupJob, ratelimit.CleanupJob, quota.CleanupJob, presence.CleanupJob, notice.CleanupJob}, outbox.CleanupJobs())
 	for _, d := range declared() {
 		jobs = append(jobs, d.Cleanup...)
 	}

@@ -321,7 +321,9 @@ var triggers = map[string][]string{
 
 // notTriggered are the events that no request of an integration causes, with what does.
 var notTriggered = map[string]string{
-	"user.invited":   "operators invite users, over the admin API or with `tradegrid admin user invite`",
-	"user.activated": "operators activate users, over the admin API or with `tradegrid admin user activate`",
-	"user.blocked":   "operators block users, over the admin API or with `tradegrid admin user block`",
+	"token.expiring":   "the platform raises it 30, 7 and 1 days before a token expires",
+	"webhook.disabled": "the platform raises it when it disables a subscription whose receiver has failed for days",
+	"user.invited":     "operators invite users, over the admin API or with `tradegrid admin user invite`",
+	"user.activated":   "operators activate users, over the admin API or with `tradegrid admin user activate`",
+	"user.blocked":     "operators block users, over the admin API or with `tradegrid admin user block`",
 }

@@ -32,6 +32,9 @@ func (w *walk) people() {
 	limited, err := changeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
 	require.NoError(w.t, err)
 	w.with(limited.Text, nil, 200, "GET /token", "")
+	_, err = d.Exec(ctx, `UPDATE tokens SET created_at = created_at - INTERVAL '365 days', expires_at = expires_at - INTERVAL '360 days' WHERE company_id = $1 AND id = $2`, w.company, limited.ID)
+	require.NoError(w.t, err)
+	require.NoError(w.t, s.TellExpiring(ctx))
 }
 
 // attributes walks attributes with options, values and variants.
@@ -280,6 +283,11 @@ func (w *walk) hooks(sub string) {
 	w.do(200, "GET /webhooks/subscriptions/{id}/held", "", sub)
 	w.do(200, "GET /webhooks/deliveries", "", "?limit=1&status=pending&answer=none&events=webhook.*")
 	w.do(200, "GET /webhooks/event-types", "")
+	disabled, err := w.all.webhooks.Disable(w.t.Context(), w.company, uuid.MustParse(sub), "it fails", time.Now().Add(time.Hour))
+	require.NoError(w.t, err)
+	require.True(w.t, disabled)
+	require.Equal(w.t, "disabled", w.do(200, "GET /webhooks/subscriptions/{id}", "", sub)["status"])
+	w.do(200, "PATCH /webhooks/subscriptions/{id}", `{"isActive":true}`, sub)
 }
 
 // jobs walks the jobs to their ends.

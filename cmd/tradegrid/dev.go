@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -83,6 +84,7 @@ type devInfo struct {
 	ReceiverURL   string   `json:"receiverUrl"`
 	DatabaseURL   string   `json:"databaseUrl"`
 	KafkaBrokers  []string `json:"kafkaBrokers"`
+	MailDir       string   `json:"mailDir"` // folder with the notices to owners
 }
 
 // devServers are the listeners of a run, opened before their addresses are announced.
@@ -162,6 +164,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
+		MailDir: filepath.Join(c.State, "mail"),
 	}
 	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log, settled: routed(d, client)}
 	if err := dm.seed(ctx); ctx.Err() != nil {
@@ -174,7 +177,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		stop()
 		return errors.Join(err, g.Wait())
 	}
-	if err := startDelivery(ctx, g, d, broker, all, log); err != nil {
+	if err := startDelivery(ctx, g, d, broker, all, notice.Folder(info.MailDir), log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
 	}
@@ -227,13 +230,13 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 }
 
 // startDelivery runs relay and dispatcher in the group.
-func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) error {
+func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, mails notice.Transport, log *slog.Logger) error {
 	client, err := outbox.NewClient(broker)
 	if err != nil {
 		return err
 	}
 	relay, err := outbox.NewRelay(d, client, outbox.RelayConfig{
-		Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run}, Log: log,
+		Node: nodeName(), CleanupJobs: cleanupJobs(), Jobs: []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, "tradegrid@localhost", log).Run}, Log: log,
 		TickMax: 2 * time.Second, // all writers are in this process, so no nudge is lost
 	})
 	if err != nil {

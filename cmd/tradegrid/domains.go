@@ -18,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -246,6 +247,13 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
 	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
 		DB: all.db, Reserves: all.orders.Reserved, Companies: all.company.IDs, Log: log,
+	})
+}
+
+// noticeSender tells the owners of companies what needs their attention.
+func (all *domains) noticeSender(mails notice.Transport, from string, log *slog.Logger) *notice.Sender {
+	return notice.NewSender(notice.Config{
+		DB: all.db, Find: []notice.Find{all.company.TellExpiring, all.webhooks.TellFailing}, Transport: mails, From: from, Log: log,
 	})
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/mail"
 	"sync/atomic"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/schemas/sql"
@@ -95,6 +97,34 @@ func (f SecretKeysFlags) keys(log *slog.Logger) (*secret.Keys, error) {
 func (f SecretKeysFlags) check() error {
 	_, err := f.keys(nil)
 	return err
+}
+
+// MailFlags configure the e-mail by which owners of companies are told what needs their attention.
+type MailFlags struct {
+	SMTPURL  string `name:"smtp-url" help:"Mail server for notices to the owners of companies: smtp://user:password@host:587 (STARTTLS), smtps://host:465 (TLS), or smtp://host:25?tls=none. Empty = notices are kept, but not sent." placeholder:"URL" secret:"url"`
+	MailFrom string `help:"Address that notices come from. Required with --smtp-url." placeholder:"ADDRESS"`
+}
+
+// Check validates the URL and the address.
+func (f MailFlags) Check() error {
+	_, err := f.transport()
+	return err
+}
+
+// transport connects to nothing yet; nil = none is configured.
+func (f MailFlags) transport() (notice.Transport, error) {
+	if f.SMTPURL == "" {
+		return nil, nil //nolint:nilnil // without a server, notices are not sent
+	}
+	var errs []error
+	smtp, err := notice.NewSMTP(f.SMTPURL)
+	if err != nil {
+		errs = append(errs, fmt.Errorf("--smtp-url: %w", err))
+	}
+	if a, err := mail.ParseAddress(f.MailFrom); err != nil || a.Address == "" {
+		errs = append(errs, fmt.Errorf("--mail-from %q: must be an address such as tradegrid@example.com", f.MailFrom))
+	}
+	return smtp, errors.Join(errs...)
 }
 
 // KafkaFlags configure the connection to the brokers.

@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/quota"
@@ -71,7 +72,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "console":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
 	case "relay":
-		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics())
+		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics(), notice.Metrics())
 	case "dispatcher":
 		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics(), kafka.TopicMetrics())
 	}

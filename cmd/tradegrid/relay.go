@@ -26,6 +26,7 @@ type RelayCmd struct {
 	RelayPublishTimeout time.Duration `help:"How long to wait for Kafka to acknowledge a batch before sending its rows again." default:"10s"`
 	EventRetention      time.Duration `help:"How long the event log keeps an event, for GET /events and redelivery." default:"720h"`
 	EventQuota          int64         `help:"Bytes of event bodies that the event log keeps per company. Above it, the company's oldest events are removed early, but none younger than 48h. 0 = no quota." default:"32212254720"`
+	MailFlags
 	BackendFlags
 }
 
@@ -62,7 +63,15 @@ func (c *RelayCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) err
 	if err := cfg.Validate(); err != nil {
 		return err
 	}
-	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error { return runRelay(ctx, log, r, cfg) })
+	mails, err := c.transport()
+	if err != nil {
+		return err
+	}
+	return c.serve(ctx, "relay", log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
+		all := newDomains(r.db, domainConfig{Log: log})
+		cfg.Jobs = []outbox.Job{all.stockReconciler(log).Run, all.noticeSender(mails, c.MailFrom, log).Run}
+		return runRelay(ctx, log, r, cfg)
+	})
 }
 
 func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayConfig) error {
@@ -72,7 +81,6 @@ func runRelay(ctx context.Context, log *slog.Logger, r *role, cfg outbox.RelayCo
 	}
 	defer client.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(client.Ping(ctx)) })
-	cfg.Jobs = []outbox.Job{newDomains(r.db, domainConfig{Log: log}).stockReconciler(log).Run}
 	relay, err := outbox.NewRelay(r.db, client, cfg)
 	if err != nil {
 		return err

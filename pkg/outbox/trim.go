@@ -31,7 +31,10 @@ ON CONFLICT (company_id) DO UPDATE SET seq = GREATEST(event_log_floors.seq, excl
 )
 
 func newQuota(r *Relay) *quota.Meter {
-	return quota.New(quota.Config{DB: r.db, Kind: QuotaKind, Limit: r.cfg.EventQuota, Above: r.trim, Log: r.log})
+	return quota.New(quota.Config{
+		DB: r.db, Kind: QuotaKind, Limit: r.cfg.EventQuota, Above: r.trim, Log: r.log,
+		Beyond: "Above the quota, the oldest events are removed from the event log before their 30 days, but none of the last 48 hours. Webhooks are not affected.",
+	})
 }
 
 // trim removes the oldest events of a company that is above its quota, until it is not, or only recent ones are left.

@@ -11,6 +11,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -22,6 +23,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -32,6 +34,10 @@ type Config struct {
 	Kind  string        // what is counted, such as "answers"; the label of the metrics
 	Limit int64         // bytes per company; 0 = no quota, and nothing is counted
 	Every time.Duration // interval between writes; default 10 s
+
+	// Beyond says what happens above the quota. Owners are told it once a month when a company has used 80 % of its quota;
+	// "" = they are not told.
+	Beyond string
 
 	// Above is called after a write for each company that stored bytes and is above the quota. It may make room.
 	Above func(ctx context.Context, company tenant.ID, used int64) error
@@ -44,6 +50,7 @@ type Meter struct {
 
 	mu      sync.Mutex
 	pending map[tenant.ID]map[time.Time]int64 // bytes not written yet, by day of expiry
+	told    map[tenant.ID]time.Time           // months in which owners were told, of companies that are near the quota
 	used    map[tenant.ID]int64               // bytes of all processes at the last write, of companies that stored any or were above
 }
 
@@ -176,7 +183,7 @@ func (m *Meter) Flush(ctx context.Context) error {
 	m.used = used
 	m.mu.Unlock()
 	companiesAbove.WithLabelValues(m.cfg.Kind).Set(float64(above))
-	return m.makeRoom(ctx, ask, used)
+	return errors.Join(m.makeRoom(ctx, ask, used), m.tell(ctx, used))
 }
 
 func (m *Meter) write(ctx context.Context, ask []tenant.ID, counted map[tenant.ID]map[time.Time]int64) (map[tenant.ID]int64, error) {
@@ -236,6 +243,44 @@ func (m *Meter) makeRoom(ctx context.Context, ask []tenant.ID, used map[tenant.I
 		}
 	}
 	return nil
+}
+
+// near is the share of the quota, in percent, from which on owners are told.
+const near = 80
+
+// tell tells the owners of companies that are near their quota. It remembers them, so that the database is asked once.
+func (m *Meter) tell(ctx context.Context, used map[tenant.ID]int64) error {
+	if m.cfg.Beyond == "" {
+		return nil
+	}
+	told := map[tenant.ID]time.Time{}
+	defer func() { m.told = told }()
+	for company, n := range used {
+		percent := n / max(m.cfg.Limit/100, 1)
+		if percent < near {
+			continue
+		}
+		now := m.cfg.DB.Now()
+		month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+		if !m.told[company].Equal(month) {
+			if err := m.tellOwners(ctx, company, month, percent); err != nil {
+				return fmt.Errorf("tell company %s of its quota: %w", company, err)
+			}
+		}
+		told[company] = month
+	}
+	return nil
+}
+
+func (m *Meter) tellOwners(ctx context.Context, company tenant.ID, month time.Time, percent int64) error {
+	return m.cfg.DB.RunTx(ctx, "quota.tell", func(ctx context.Context, tx *db.Tx) error {
+		_, err := notice.Add(ctx, tx, company, notice.Notice{
+			Kind: "quota." + m.cfg.Kind, Record: uuid.UUID(company), Since: month,
+			Subject: fmt.Sprintf("Stored %s have reached %d %% of their quota", m.cfg.Kind, percent),
+			Text:    fmt.Sprintf("The stored %s of the company take %d %% of their quota of %d bytes.\n\n%s", m.cfg.Kind, percent, m.cfg.Limit, m.cfg.Beyond),
+		})
+		return err
+	})
 }
 
 const sqlSubtractUsage = `UPDATE storage_usage SET bytes = GREATEST(storage_usage.bytes - u.n, 0)

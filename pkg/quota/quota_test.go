@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -127,4 +128,39 @@ func TestNoQuotaCountsNothing(t *testing.T) {
 		_, above := m.Above(tenant.NewID())
 		require.False(t, above)
 	}
+}
+
+// Owners are told once a month, by whichever process sees it first, and not before 80 %.
+func TestOwnersLearnThatAQuotaIsNear(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC)
+	d := dbtest.Open(t).WithClock(func() time.Time { return now })
+	made := func() *quota.Meter {
+		return quota.New(quota.Config{DB: d, Kind: "answers", Limit: limit, Beyond: "Nothing more is stored."})
+	}
+	a, b := made(), made()
+	c := tenant.NewID()
+	told := func(m *quota.Meter, n int) (months []time.Time) {
+		t.Helper()
+		m.Add(c, n, now.Add(90*24*time.Hour))
+		require.NoError(t, m.Flush(t.Context()))
+		rows, err := d.Query(t.Context(), `SELECT since FROM notices WHERE company_id = $1 AND kind = 'quota.answers' ORDER BY since`, c)
+		require.NoError(t, err)
+		months, err = pgx.CollectRows(rows, pgx.RowTo[time.Time])
+		require.NoError(t, err)
+		return months
+	}
+	require.Empty(t, told(a, 799))
+	require.Len(t, told(b, 1), 1)
+	require.Len(t, told(a, 1), 1)
+	require.Len(t, told(b, 500), 1)
+	now = now.Add(15 * 24 * time.Hour)
+	months := told(b, 1)
+	require.Len(t, months, 2)
+	require.True(t, months[1].Equal(time.Date(2026, 12, 1, 0, 0, 0, 0, time.UTC)))
+	require.Len(t, told(a, 1), 2)
+
+	var text string
+	require.NoError(t, d.QueryRow(t.Context(), `SELECT subject || ': ' || body FROM notices WHERE company_id = $1 ORDER BY since LIMIT 1`, c).Scan(&text))
+	require.Contains(t, text, "Stored answers have reached 80 % of their quota: The stored answers of the company take 80 % of their quota of 1000 bytes.\n\nNothing more is stored.")
 }

@@ -20,7 +20,7 @@ var (
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "company",
-		Events: event.Declare(group.Component, group.Scope, userInvited, userActivated, userBlocked),
+		Events: event.Declare(group.Component, group.Scope, userInvited, userActivated, userBlocked, tokenExpiring),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "COMPANY_EXISTS", Advice: "There is a company with this id already."},
 			{Status: 409, Code: "BRANCH_IS_DEFAULT", Advice: "The default branch of a company stays open."},

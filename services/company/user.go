@@ -49,7 +49,7 @@ var users = resource.Of[User]("users", "USER").OnConstraint("users_email_key",
 type Invitation struct {
 	Email string `json:"email" required:"true" minLength:"1" maxLength:"254" format:"email" doc:"unique in the company, compared in lower case"`
 	Name  string `json:"name" maxLength:"255"`
-	Role  string `json:"role" maxLength:"64"`
+	Role  string `json:"role" maxLength:"64" doc:"an owner gets the notices of the platform by e-mail"`
 }
 
 func (in *Invitation) check() error {

@@ -22,7 +22,7 @@ var (
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "webhooks",
-		Events: event.Declare(group.Component, group.Scope, tested),
+		Events: event.Declare(group.Component, group.Scope, tested, disabled),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "WEBHOOK_SUBSCRIPTION_EXISTS", Advice: "There is a subscription with this url and these events."},
 			{Status: 409, Code: "WEBHOOK_LIMIT_REACHED", Advice: "A company may have 20 subscriptions."},

@@ -8,6 +8,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
@@ -18,6 +20,29 @@ type testData struct {
 
 // tested goes to its one receiver only, not to the event log.
 var tested = event.New[testData]("webhook.test", "A test message that a person asked for.")
+
+var disabled = event.As("webhook.disabled", "A subscription was disabled, because its receiver failed for days.", disabledData)
+
+// DisabledData is the payload of webhook.disabled: nothing that the receiver's signatures depend on.
+type DisabledData struct {
+	record.Key
+	Name           *string        `json:"name"`
+	URL            string         `json:"url"`
+	Events         []string       `json:"events"`
+	Status         string         `json:"status" enum:"active,paused,disabled"`
+	DisabledReason *string        `json:"disabledReason"`
+	FailingSince   *jsontype.Time `json:"failingSince" nullable:"true" doc:"first failed attempt since the last success"`
+	LastSuccessAt  *jsontype.Time `json:"lastSuccessAt" nullable:"true"`
+	LastFailureAt  *jsontype.Time `json:"lastFailureAt" nullable:"true"`
+	record.Meta
+}
+
+func disabledData(s *Subscription) DisabledData {
+	return DisabledData{
+		Key: s.Key, Name: s.Name, URL: s.URL, Events: s.Events, Status: s.Status, DisabledReason: s.DisabledReason,
+		FailingSince: s.FailingSince, LastSuccessAt: s.LastSuccessAt, LastFailureAt: s.LastFailureAt, Meta: s.Meta,
+	}
+}
 
 // EventType describes one event that subscriptions may name.
 type EventType struct {

@@ -1,0 +1,90 @@
+// Package notice tells the owners of companies by e-mail what needs their attention: that a subscription was disabled, that a
+// token expires. A notice is a row for each owner, written in the transaction of what it is about, and sent later by a
+// [Sender]. Rows stay when they were sent, so that nothing is told twice. See docs/notices.md.
+//
+// What is worth a notice is up to the domains.
+package notice
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Notice is one thing that owners are told. Of a kind, a record and an occasion there is one notice.
+type Notice struct {
+	Kind    string    // such as webhook.disabled
+	Record  uuid.UUID // what it is about
+	Since   time.Time // the occasion, such as the beginning of an outage
+	Subject string
+	Text    string // paragraphs
+}
+
+const (
+	keep      = 40 * 24 * time.Hour // above the time in which an occasion can be found again
+	maxOwners = 10                  // that get a notice
+)
+
+const (
+	sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
+
+	// sqlSelectOwners has a row for a company without owners, too.
+	sqlSelectOwners = `SELECT c.name, COALESCE(u.email, '') FROM companies AS c
+LEFT JOIN users AS u ON u.company_id = c.id AND lower(u.role) = 'owner' AND u.status = 'active' AND NOT u.is_technical AND u.email IS NOT NULL
+WHERE c.id = $1 ORDER BY u.id NULLS LAST LIMIT $2`
+
+	sqlInsert = `INSERT INTO notices (company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
+SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9 FROM unnest($5::TEXT[]) AS u(recipient)`
+)
+
+// Add stores a notice for the owners of a company, in the transaction of what it is about. It reports whether it was the first
+// of its occasion; any other is left out. The transaction is serializable: of two at once, one is the first.
+func Add(ctx context.Context, tx *db.Tx, company tenant.ID, n Notice) (first bool, err error) {
+	var known bool
+	if err := tx.QueryRow(ctx, sqlKnown, company, n.Kind, n.Record, n.Since).Scan(&known); err != nil || known {
+		return false, wrap(n, err)
+	}
+	rows, err := tx.Query(ctx, sqlSelectOwners, company, maxOwners)
+	if err != nil {
+		return false, wrap(n, err)
+	}
+	var name, email string
+	recipients := []string{}
+	if _, err := pgx.ForEachRow(rows, []any{&name, &email}, func() error {
+		recipients = append(recipients, email)
+		return nil
+	}); err != nil {
+		return false, wrap(n, err)
+	}
+	if len(recipients) == 0 {
+		recipients = append(recipients, "") // remembers the occasion
+	}
+	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), line(name), company)
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep))
+	return true, nil
+}
+
+func wrap(n Notice, err error) error {
+	if err != nil {
+		return fmt.Errorf("add notice %s: %w", n.Kind, err)
+	}
+	return nil
+}
+
+// line puts a text on one line.
+func line(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// CleanupJob deletes notices that no occasion can ask for any more.
+var CleanupJob = cleanup.Job{
+	Table: "notices", Every: time.Hour,
+	SQL: `DELETE FROM notices WHERE (company_id, kind, record_id, since, recipient) IN
+ (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE expires_at < $1 LIMIT 1000)`,
+}
