@@ -275,8 +275,11 @@ func (w *Worker) serve(ctx context.Context, h *held) {
 			log.InfoContext(work, "job done", "processed", h.Done)
 			return
 		}
-		if ctx.Err() != nil || h.wait > 0 || time.Since(began) >= w.cfg.Slice {
-			w.end(work, log, w.release(work, h, h.wait))
+		if h.wait > 0 {
+			return
+		}
+		if ctx.Err() != nil || time.Since(began) >= w.cfg.Slice {
+			w.end(work, log, w.release(work, h, 0))
 			return
 		}
 	}
@@ -359,8 +362,11 @@ func (w *Worker) queueStep(tx *db.Tx, h *held, p Progress) error {
 		addResult(tx, h.Task, p.Result)
 	}
 	tx.Queue(sqlStoreStep, h.Company, h.ID, h.epoch, state, p.Done, p.Total, len(p.Result), media, w.cfg.Lease.Milliseconds(), tx.Now(), summary).Expect(1, errLost)
-	if p.End {
+	switch {
+	case p.End:
 		tx.Queue(sqlEndJob, h.Company, h.ID, h.epoch, Done, nil, tx.Now()).Expect(1, errLost)
+	case p.Wait > 0:
+		tx.Queue(sqlReleaseJob, h.Company, h.ID, h.epoch, p.Wait.Milliseconds()).Expect(1, errLost)
 	}
 	return nil
 }

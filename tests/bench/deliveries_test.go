@@ -167,12 +167,14 @@ func (p *platform) order(s *shop) string {
 //   - put-off: share of the deliveries that were parked before their attempt
 //   - <role>-µs/delivery, database-µs/delivery: time of processors that is spent on one delivery; "roles" is all in one process
 //   - peak-MB, <role>-peak-MB: most memory that the process has held
+//   - dispatcher-start-s: until the dispatcher is ready
 func BenchmarkDeliveries(b *testing.B) {
 	b.Run("together", drainTogether)
 	for _, companies := range []int{1, 100, 10_000} {
-		b.Run(fmt.Sprintf("companies=%d", companies), func(b *testing.B) { drainApart(b, companies, topics.Local()) })
+		b.Run(fmt.Sprintf("companies=%d", companies), func(b *testing.B) { drainApart(b, companies, 0, topics.Local()) })
 	}
-	b.Run("companies=100,partitions=production", func(b *testing.B) { drainApart(b, 100, topics.All()) })
+	b.Run("companies=10000,subscriptions=100000", func(b *testing.B) { drainApart(b, 10_000, 9, topics.Local()) })
+	b.Run("companies=100,partitions=production", func(b *testing.B) { drainApart(b, 100, 0, topics.All()) })
 }
 
 func drainTogether(b *testing.B) {

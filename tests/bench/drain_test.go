@@ -25,10 +25,10 @@ import (
 )
 
 // drainApart drains a preloaded outbox with relay and dispatcher in processes of their own and the broker in this one.
-// Each company has one subscription.
-func drainApart(b *testing.B, companies int, declared []topics.Topic) {
+// Each company has one subscription that gets the events, and others whose filters they do not pass.
+func drainApart(b *testing.B, companies, others int, declared []topics.Topic) {
 	p := &platform{kit: newKit(b), arrived: map[string]time.Time{}}
-	p.subscribe(companies)
+	p.subscribe(companies, others)
 	brokers := dbtest.Broker(b)
 	client, err := kafka.NewClient(kafka.Config{Brokers: brokers})
 	require.NoError(b, err)
@@ -42,7 +42,10 @@ func drainApart(b *testing.B, companies int, declared []topics.Topic) {
 		started.answers("http://" + p.ops + "/readyz")
 		return started
 	}
-	roles := map[string]*process{"relay": start("relay"), "dispatcher": start("dispatcher", "--allow-insecure")}
+	roles := map[string]*process{"relay": start("relay")}
+	began := time.Now()
+	roles["dispatcher"] = start("dispatcher", "--allow-insecure")
+	ready := time.Since(began)
 	p.process = roles["dispatcher"]
 	p.preload(len(p.hooks)) // until the consumer groups have formed
 	p.await(len(p.hooks))
@@ -54,6 +57,7 @@ func drainApart(b *testing.B, companies int, declared []topics.Topic) {
 	for role, process := range roles {
 		b.ReportMetric(process.peakMB(), role+"-peak-MB")
 	}
+	b.ReportMetric(ready.Seconds(), "dispatcher-start-s")
 	b.ReportMetric(0, "ns/op")
 }
 
@@ -68,8 +72,13 @@ FROM company_components AS c, unnest($2::UUID[]) AS u(id) WHERE c.company_id = $
 const sqlSubscribe = `INSERT INTO webhook_subscriptions (company_id, id, url, events, is_active, status, exclude_own_events, read_scopes, secret, created_by_id, version, ev_pos, created_at, updated_at)
 SELECT c, i, url, '{order.*}', true, 'active', false, '{orders:read}', $4, i, 1, 1, now(), now() FROM unnest($1::UUID[], $2::UUID[], $3::TEXT[]) AS u(c, i, url)`
 
+// sqlSubscribeOthers gives each company subscriptions with filters that no event of the benchmark passes.
+const sqlSubscribeOthers = `INSERT INTO webhook_subscriptions (company_id, id, url, events, filter, is_active, status, exclude_own_events, read_scopes, secret, created_by_id, version, ev_pos, created_at, updated_at)
+SELECT c, gen_random_uuid(), 'https://example.com/' || g, '{order.*,client.*}', jsonb_build_object('data.version', g + 1, 'data.channel', jsonb_build_array('phone', 'web')), true, 'active', false, '{orders:read}', $3, c, 1, 1, now(), now()
+FROM unnest($1::UUID[]) AS u(c), generate_series(1, $2::INT) AS g`
+
 // subscribe makes companies, each with a subscription at one receiver, as fast as the database can.
-func (p *platform) subscribe(n int) {
+func (p *platform) subscribe(n, others int) {
 	b := p.b
 	b.Helper()
 	secret := webhook.NewSecret()
@@ -102,6 +111,7 @@ func (p *platform) subscribe(n int) {
 		{sqlCopyCompany, []any{companies[0], companies[1:]}},
 		{sqlCopyComponents, []any{companies[0], companies[1:]}},
 		{sqlSubscribe, []any{companies, subscriptions, urls, secret}},
+		{sqlSubscribeOthers, []any{companies, others, secret}},
 		{`INSERT INTO webhook_companies (company_id, changes) SELECT unnest($1::UUID[]), 1`, []any{companies}},
 		{`ANALYZE companies, company_components, webhook_subscriptions, webhook_companies`, nil},
 	} {

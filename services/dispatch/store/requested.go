@@ -12,12 +12,12 @@ type Deliveries struct{}
 
 const sqlInsertRequested = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at,
 is_test, redelivery_of, redelivery_no, payload, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, 0, 0, $11, $6, $7, $8, $9, $10, $11, $11)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
 
 // Request inserts a delivery. Its record has to be written to the outbox in the same transaction.
 func (Deliveries) Request(tx *db.Tx, d webhook.RequestedDelivery) {
-	tx.Queue(sqlInsertRequested, d.Subscription.Company, d.Subscription.ID, d.ID, d.EventID, d.Event, d.ExpiresAt,
-		d.IsTest, d.RedeliveryOf, d.RedeliveryNo, d.Payload, d.CreatedAt)
+	tx.QueueRow(sqlInsertRequested, d.Subscription.Company, d.Subscription.ID, d.ID, d.EventID, d.Event, webhook.StatePending, 0, d.CreatedAt, d.ExpiresAt,
+		d.IsTest, d.RedeliveryOf, d.RedeliveryNo, d.Payload, d.CreatedAt, d.CreatedAt)
 }
 
 const sqlFailOpen = `UPDATE deliveries SET state = 3, error = 'subscription deleted', next_attempt_at = NULL, waiting_for = NULL, completed_at = $3, updated_at = $3
