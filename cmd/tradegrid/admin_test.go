@@ -22,6 +22,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -299,6 +300,77 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5)`, id, sub, web
 		_, err := runAdmin(t, append([]string{"replay"}, wrong.args...)...)
 		require.ErrorContains(t, err, wrong.says)
 	}
+}
+
+// Operators see deliveries across companies, those of the newest events first, and one with all that is known of it.
+func TestAdminDeliveries(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	deliver := func(id tenant.ID, sub string, ago time.Duration) string {
+		event := uuid.Must(uuid.NewV7())
+		low, _ := record.IDsBetween(time.Now().Add(-ago), time.Now())
+		copy(event[:6], low[:])
+		d := webhook.DeliveryID(event, uuid.MustParse(sub), 0)
+		_, err := n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, error, created_at, updated_at)
+VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub, d, event, time.Now().Add(-ago), "bad\x1b[2J\tbyte")
+		require.NoError(t, err)
+		return d.String()
+	}
+	one, first := n.owner(t)
+	two, second := n.owner(t)
+	body := `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`
+	a, b := one.ok(t, "POST", "/webhooks/subscriptions", body).id(t), two.ok(t, "POST", "/webhooks/subscriptions", body).id(t)
+	old, middle, recent := deliver(first, a, 3*time.Hour), deliver(second, b, 2*time.Hour), deliver(first, a, time.Hour)
+	ids := func(args ...string) (ids []string) {
+		for _, d := range adminJSON[[]foundDelivery](t, append([]string{"deliveries", "--status=failed"}, args...)...) {
+			if d.CompanyID == first || d.CompanyID == second {
+				ids = append(ids, d.ID.String())
+			}
+		}
+		return ids
+	}
+	require.Equal(t, []string{recent, middle, old}, ids("--limit=1000"))
+	require.Equal(t, []string{recent, old}, ids("--company="+first.String()))
+	require.Equal(t, []string{recent}, ids("--company="+first.String(), "--limit=1"))
+	require.Equal(t, []string{recent}, ids("--company="+first.String(), "--last=90m"))
+	require.Empty(t, ids("--company="+first.String(), "--events=deal.*"))
+	out, err := runAdmin(t, "deliveries", "--company="+first.String(), "--subscription="+a)
+	require.NoError(t, err)
+	require.Contains(t, out, "bad\ufffd[2J\ufffdbyte", "what receivers make of a message does not reach the terminal")
+	out, err = runAdmin(t, "deliveries", "show", "--company="+first.String(), recent)
+	require.NoError(t, err)
+	require.Contains(t, out, `"attempts": []`)
+	for _, wrong := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"--subscription=" + a}, "--subscription: needs --company"},
+		{[]string{"--limit=0"}, "--limit 0: must be between 1 and 1000"},
+		{[]string{"--company=" + uuid.NewString()}, "--company: "},
+		{[]string{"show", "--company=" + second.String(), recent}, "no webhook delivery with id"},
+	} {
+		_, err := runAdmin(t, append([]string{"deliveries"}, wrong.args...)...)
+		require.ErrorContains(t, err, wrong.says)
+	}
+}
+
+func TestAdminEgressTest(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ url, says string }{
+		{"http://example.com/hook", "refused: must begin with https://"},
+		{"https://10.1.2.3/hook", "refused: must name a public host"},
+		{"https://localhost/hook", "refused: 127.0.0.0/8"},
+	} {
+		out, err := runAdmin(t, "egress", "test", c.url)
+		require.ErrorIs(t, err, errRefusedURL)
+		require.Contains(t, out, c.says)
+	}
+	out, err := runAdmin(t, "egress", "test", "https://[2606:4700::1111]/hook")
+	require.NoError(t, err)
+	require.Regexp(t, `2606:4700::1111 +allowed`, out)
+	v := adminJSON[egressVerdict](t, "egress", "test", "http://127.0.0.1/hook", "--allow-insecure")
+	require.True(t, v.Allowed)
+	require.Len(t, v.Addresses, 1)
 }
 
 // unfinished are the ids of the replays of a company that an operator sees.

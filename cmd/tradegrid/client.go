@@ -15,6 +15,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -202,11 +204,21 @@ func table(out io.Writer, head string, rows [][]any) error {
 			if i > 0 {
 				fmt.Fprint(w, "\t")
 			}
-			fmt.Fprint(w, show(cell))
+			fmt.Fprint(w, printable(show(cell)))
 		}
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
+}
+
+// printable keeps what others have written from moving the cursor of a terminal, or the columns of a table.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, text)
 }
 
 // LoginCmd writes the profile.

@@ -38,27 +38,33 @@ func prefixes(texts ...string) []netip.Prefix {
 
 // Public reports whether an address identifies a single host on the public internet. For an IPv4 address embedded in
 // an IPv6 one (mapped, NAT64), the IPv4 address decides.
-func Public(addr netip.Addr) bool {
+func Public(addr netip.Addr) bool { return refusal(addr) == "" }
+
+// refusal names the range because of which an address is not public; "" = it is.
+func refusal(addr netip.Addr) string {
 	addr = addr.Unmap().WithZone("")
 	switch {
 	case !addr.IsValid():
-		return false
+		return "not an address"
 	case addr.Is4():
-		return !within(addr, refused4)
-	case within(addr, nat64):
+		return rangeOf(addr, refused4)
+	case rangeOf(addr, nat64) != "":
 		b := addr.As16()
-		return Public(netip.AddrFrom4([4]byte(b[12:])))
+		return refusal(netip.AddrFrom4([4]byte(b[12:])))
+	case !global6.Contains(addr):
+		return "outside of " + global6.String()
 	}
-	return global6.Contains(addr) && !within(addr, refused6)
+	return rangeOf(addr, refused6)
 }
 
-func within(addr netip.Addr, list []netip.Prefix) bool {
+// rangeOf is the one of the ranges that holds the address; "" = none.
+func rangeOf(addr netip.Addr, list []netip.Prefix) string {
 	for _, p := range list {
 		if p.Contains(addr) {
-			return true
+			return p.String()
 		}
 	}
-	return false
+	return ""
 }
 
 // guard is the dialer's Control function. It checks the resolved address of every connection right before it is

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/webhooks"
+)
+
+type deliveriesCmd struct {
+	List deliveriesListCmd `cmd:"" default:"withargs" help:"List deliveries of all companies or of one, those of the newest events first."`
+	Show deliveriesShowCmd `cmd:"" help:"Show a delivery with its payload and attempts."`
+}
+
+type deliveriesListCmd struct {
+	Company      *tenant.ID    `help:"Only this company; all by default." placeholder:"UUID"`
+	Subscription *uuid.UUID    `help:"Only this subscription of the company, also one that was deleted." placeholder:"UUID"`
+	Status       string        `help:"pending, delivering, success or failed." enum:"pending,delivering,success,failed," default:""`
+	Answer       string        `help:"Status class of the last attempt: 2xx, 3xx, 4xx, 5xx or none." enum:"2xx,3xx,4xx,5xx,none," default:""`
+	Events       []string      `help:"Names of events and prefixes such as order.*; all by default."`
+	From         *time.Time    `help:"Earliest time of the events; by default as long ago as --last says." placeholder:"TIME"`
+	To           *time.Time    `help:"Latest time of the events; now by default." placeholder:"TIME"`
+	Last         time.Duration `help:"How far to look back without --from." default:"24h"`
+	Limit        int           `help:"Maximum number, 1 to 1000." default:"50"`
+}
+
+// foundDelivery is a delivery and whose it is.
+type foundDelivery struct {
+	CompanyID tenant.ID `json:"companyId"`
+	webhooks.DeliveryRecord
+}
+
+func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	switch {
+	case c.Subscription != nil && c.Company == nil:
+		return fmt.Errorf("--subscription: needs --company")
+	case c.Limit < 1 || c.Limit > 1000:
+		return fmt.Errorf("--limit %d: must be between 1 and 1000", c.Limit)
+	}
+	return all.do(ctx, out, log, func(a admin) error {
+		var newest []foundDelivery
+		if err := a.eachCompany(ctx, c.Company, func(company tenant.ID) error {
+			found, err := c.ofCompany(ctx, a, company)
+			newest = append(newest, found...)
+			slices.SortFunc(newest, func(x, y foundDelivery) int { return bytes.Compare(y.ID[:], x.ID[:]) })
+			newest = newest[:min(len(newest), c.Limit)]
+			return err
+		}); err != nil {
+			return err
+		}
+		rows := make([][]any, len(newest))
+		for i, d := range newest {
+			answer := "-"
+			if d.HTTPCode != nil {
+				answer = fmt.Sprint(*d.HTTPCode)
+			}
+			rows[i] = []any{d.CompanyID, d.SubscriptionID, d.ID, d.CreatedAt.String(), d.Event, d.Status, d.Attempt, answer, d.ErrorMessage}
+		}
+		return a.write(newest, "COMPANY SUBSCRIPTION DELIVERY CREATED EVENT STATUS ATTEMPTS ANSWER ERROR", rows...)
+	})
+}
+
+// ofCompany reads the newest deliveries of a company, page by page.
+func (c *deliveriesListCmd) ofCompany(ctx context.Context, a admin, company tenant.ID) (found []foundDelivery, err error) {
+	from := list.From(time.Now().Add(-c.Last))
+	if c.From != nil {
+		from = list.From(*c.From)
+	}
+	q := webhooks.DeliveryQuery{SubscriptionID: c.Subscription, Status: c.Status, Answer: c.Answer, Events: c.Events, DateFrom: &from, Limit: 200}
+	if c.To != nil {
+		to := list.To(*c.To)
+		q.DateTo = &to
+	}
+	by, err := a.replayer(ctx, company)
+	if err != nil {
+		return nil, err
+	}
+	for len(found) < c.Limit {
+		page, err := a.all.webhooks.CompanyDeliveries(ctx, by, q)
+		if err != nil {
+			return found, err
+		}
+		for _, d := range page.Items {
+			found = append(found, foundDelivery{company, d})
+		}
+		if page.NextCursor == nil {
+			break
+		}
+		q.Cursor = *page.NextCursor
+	}
+	return found, nil
+}
+
+type deliveriesShowCmd struct {
+	Company  tenant.ID `help:"Company." required:"" placeholder:"UUID"`
+	Delivery uuid.UUID `arg:"" help:"Id of the delivery."`
+}
+
+func (c *deliveriesShowCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	return all.do(ctx, out, log, func(a admin) error {
+		if _, err := a.Get(ctx, c.Company); err != nil {
+			return err
+		}
+		by, err := a.replayer(ctx, c.Company)
+		if err != nil {
+			return err
+		}
+		d, err := a.all.webhooks.Delivery(ctx, by, c.Delivery)
+		if err != nil {
+			return err
+		}
+		a.asJSON = true // a table has no room for a payload
+		return a.write(d, "")
+	})
+}

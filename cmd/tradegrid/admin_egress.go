@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+
+	"github.com/tradegrid/tradegrid/pkg/egress"
+)
+
+type egressTestCmd struct {
+	URL           string `arg:"" name:"url" help:"URL of a receiver."`
+	AllowInsecure bool   `help:"Decide as a dispatcher with --allow-insecure."`
+}
+
+// egressVerdict is what the guard decides, as JSON.
+type egressVerdict struct {
+	URL       string           `json:"url"`
+	Allowed   bool             `json:"allowed"`
+	Fault     string           `json:"fault,omitempty"` // of the URL or its name
+	Addresses []egress.Verdict `json:"addresses"`
+}
+
+var errRefusedURL = errors.New("the dispatcher would send nothing to this URL")
+
+// Run shows what the sender's guard decides about a URL, by the functions that the sender asks. It sends nothing.
+func (c *egressTestCmd) Run(ctx context.Context, out io.Writer, all *AdminCmd) error {
+	v := egressVerdict{URL: c.URL, Addresses: []egress.Verdict{}}
+	addresses, err := egress.Decide(ctx, net.DefaultResolver, c.URL, c.AllowInsecure)
+	if err != nil {
+		v.Fault = err.Error()
+	}
+	v.Allowed = err == nil
+	rows := [][]any{}
+	for _, a := range addresses {
+		v.Addresses, v.Allowed = append(v.Addresses, a), v.Allowed && a.Refusal == ""
+		decision := "allowed"
+		if a.Refusal != "" {
+			decision = "refused: " + a.Refusal
+		}
+		rows = append(rows, []any{a.Address, decision})
+	}
+	if all.JSON {
+		enc := json.NewEncoder(out)
+		enc.SetIndent("", "  ")
+		err = enc.Encode(v)
+	} else {
+		if v.Fault != "" {
+			fmt.Fprintln(out, printable("refused: "+v.Fault))
+		}
+		err = table(out, "ADDRESS DECISION", rows)
+	}
+	if err == nil && !v.Allowed {
+		return errRefusedURL
+	}
+	return err
+}

@@ -1,0 +1,39 @@
+package egress
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+)
+
+// Verdict is what the guard decides about an address.
+type Verdict struct {
+	Address netip.Addr `json:"address"`
+	Refusal string     `json:"refusal"` // the range that refuses it; "" = allowed
+}
+
+// Decide tells what a client makes of a URL: the error of [CheckURL] or of its name, or what it decides about each address that
+// the name stands for at the moment. A connection goes to one of them, so all must be allowed.
+func Decide(ctx context.Context, resolver *net.Resolver, raw string, allowInsecure bool) ([]Verdict, error) {
+	if err := CheckURL(raw, allowInsecure); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, fmt.Errorf("parse URL: %w", err)
+	}
+	addresses, err := resolver.LookupNetIP(ctx, "ip", u.Hostname())
+	if err != nil {
+		return nil, fmt.Errorf("look up %s: %w", u.Hostname(), err)
+	}
+	all := make([]Verdict, len(addresses))
+	for i, addr := range addresses {
+		all[i].Address = addr.Unmap()
+		if !allowInsecure {
+			all[i].Refusal = refusal(addr)
+		}
+	}
+	return all, nil
+}
