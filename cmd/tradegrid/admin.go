@@ -61,14 +61,11 @@ type AdminCmd struct {
 	Path       pathCmd       `cmd:"" help:"Show the path of events hop by hop: outbox, lag of the consumer groups, what deliveries wait for, resting receivers."`
 	Reconcile  reconcileCmd  `cmd:"" help:"Compare the events of an interval with their deliveries, and print each that is missing. Fails if there are any."`
 	Deliveries deliveriesCmd `cmd:"" help:"Webhook deliveries of all companies."`
-	Egress     struct {
-		Test egressTestCmd `cmd:"" help:"Show what the guard of requests to receivers decides about a URL, and why. Nothing is sent."`
-	} `cmd:"" help:"Requests to receivers."`
-	Replay    replayCmd    `cmd:"" help:"Send the events of an interval to subscriptions again, after an incident."`
-	Processes processesCmd `cmd:"" help:"List the processes that run, with their roles and releases."`
-	Restored  restoredCmd  `cmd:"" help:"Say that the database was restored from a backup: a new epoch of the event log begins, and cursors issued before are refused."`
-	Rekey     rekeyCmd     `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
-	LoadData  loadDataCmd  `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
+	Replay     replayCmd     `cmd:"" help:"Send the events of an interval to subscriptions again, after an incident."`
+	Processes  processesCmd  `cmd:"" help:"List the processes that run, with their roles and releases."`
+	Restored   restoredCmd   `cmd:"" help:"Say that the database was restored from a backup: a new epoch of the event log begins, and cursors issued before are refused."`
+	Rekey      rekeyCmd      `cmd:"" help:"Bring all webhook secrets under the first key of --secret-keys-file, those in clear too. May be repeated and cut off."`
+	LoadData   loadDataCmd   `cmd:"" help:"Create test companies with tokens and records for load tests, or archive them."`
 }
 
 // admin is what a subcommand works with.

@@ -51,8 +51,8 @@ func TestEveryEventCanBeTriggered(t *testing.T) {
 	require.Contains(t, errs, "catalog:write")
 	_, errs = l.run(1, "trigger", "order.gone")
 	require.Contains(t, errs, "there is no such event")
-	real, _ := l.node.owner(t)
-	_, errs = l.run(1, "trigger", "order.created", "--token", real.token)
+	business, _ := l.node.owner(t)
+	_, errs = l.run(1, "trigger", "order.created", "--token", business.token)
 	require.Contains(t, errs, "is not a test company")
-	require.NotContains(t, real.ok(t, "GET", "/orders", "").raw, "Trigger")
+	require.NotContains(t, business.ok(t, "GET", "/orders", "").raw, "Trigger")
 }

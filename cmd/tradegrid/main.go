@@ -37,6 +37,7 @@ type CLI struct {
 	Migrate    MigrateCmd       `cmd:"" help:"Migrate the database to the schema of this release."`
 	Topics     TopicsCmd        `cmd:"" help:"Compare the topics of a cluster with their declaration, or apply it."`
 	Admin      AdminCmd         `cmd:"" help:"Create and change companies, tokens, branches and users."`
+	Egress     EgressCmd        `cmd:"" help:"The guard of requests to receivers."`
 	Receiver   ReceiverCmd      `cmd:"" help:"Receive webhooks: verify, count, report, and misbehave on demand."`
 	Login      LoginCmd         `cmd:"" help:"Keep the URL and the token of a company for the commands below."`
 	Listen     ListenCmd        `cmd:"" help:"Forward the events of a company to a receiver on this machine."`

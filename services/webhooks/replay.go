@@ -407,7 +407,7 @@ func failedEvents(ctx context.Context, q db.Querier, company tenant.ID, failed [
 
 // chooser returns the function that says which of the events are to be sent, and the number of the delivery.
 func (r *replay) chooser(ctx context.Context, found []candidate) (func(candidate) (number int, wanted bool), error) {
-	wants, err := r.service.wants(r.by, r.sub, r.replayOrder.Events)
+	wants, err := r.service.wants(r.by, r.sub, r.Events)
 	if err != nil {
 		return nil, err
 	}
@@ -438,7 +438,7 @@ func (r *replay) chooser(ctx context.Context, found []candidate) (func(candidate
 // send counts an event that is to be sent, and makes a delivery of it unless the run is dry.
 func (r *replay) send(ctx context.Context, e candidate, number int) error {
 	r.Summary.Selected++
-	r.Summary.Events[e.LogEntry.Event]++
+	r.Summary.Events[e.Event]++
 	if r.DryRun {
 		return nil
 	}

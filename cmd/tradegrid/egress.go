@@ -11,8 +11,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/egress"
 )
 
-type egressTestCmd struct {
+// EgressCmd is about requests to receivers.
+type EgressCmd struct {
+	Test EgressTestCmd `cmd:"" help:"Show what the guard decides about a URL, and why. Nothing is sent."`
+}
+
+// EgressTestCmd asks the guard.
+type EgressTestCmd struct {
 	URL           string `arg:"" name:"url" help:"URL of a receiver."`
+	JSON          bool   `name:"json" help:"Write JSON instead of a table."`
 	AllowInsecure bool   `help:"Decide as a dispatcher with --allow-insecure."`
 }
 
@@ -27,7 +34,7 @@ type egressVerdict struct {
 var errRefusedURL = errors.New("the dispatcher would send nothing to this URL")
 
 // Run shows what the sender's guard decides about a URL, by the functions that the sender asks. It sends nothing.
-func (c *egressTestCmd) Run(ctx context.Context, out io.Writer, all *AdminCmd) error {
+func (c *EgressTestCmd) Run(ctx context.Context, out io.Writer) error {
 	v := egressVerdict{URL: c.URL, Addresses: []egress.Verdict{}}
 	addresses, err := egress.Decide(ctx, net.DefaultResolver, c.URL, c.AllowInsecure)
 	if err != nil {
@@ -43,7 +50,7 @@ func (c *egressTestCmd) Run(ctx context.Context, out io.Writer, all *AdminCmd) e
 		}
 		rows = append(rows, []any{a.Address, decision})
 	}
-	if all.JSON {
+	if c.JSON {
 		enc := json.NewEncoder(out)
 		enc.SetIndent("", "  ")
 		err = enc.Encode(v)
