@@ -25,7 +25,6 @@ type EgressTestCmd struct {
 
 // egressVerdict is what the guard decides, as JSON.
 type egressVerdict struct {
-	URL       string           `json:"url"`
 	Allowed   bool             `json:"allowed"`
 	Fault     string           `json:"fault,omitempty"` // of the URL or its name
 	Addresses []egress.Verdict `json:"addresses"`
@@ -35,15 +34,14 @@ var errRefusedURL = errors.New("the dispatcher would send nothing to this URL")
 
 // Run shows what the sender's guard decides about a URL, by the functions that the sender asks. It sends nothing.
 func (c *EgressTestCmd) Run(ctx context.Context, out io.Writer) error {
-	v := egressVerdict{URL: c.URL, Addresses: []egress.Verdict{}}
+	v := egressVerdict{Addresses: []egress.Verdict{}}
 	addresses, err := egress.Decide(ctx, net.DefaultResolver, c.URL, c.AllowInsecure)
 	if err != nil {
 		v.Fault = err.Error()
 	}
-	v.Allowed = err == nil
 	rows := [][]any{}
 	for _, a := range addresses {
-		v.Addresses, v.Allowed = append(v.Addresses, a), v.Allowed && a.Refusal == ""
+		v.Addresses, v.Allowed = append(v.Addresses, a), v.Allowed || a.Refusal == ""
 		decision := "allowed"
 		if a.Refusal != "" {
 			decision = "refused: " + a.Refusal
