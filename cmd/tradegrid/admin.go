@@ -37,6 +37,7 @@ type AdminCmd struct {
 		Plan      companyPlanCmd      `cmd:"" help:"Move a company to another plan."`
 		Component companyComponentCmd `cmd:"" help:"Enable or disable a component of a company."`
 		Settings  companySettingsCmd  `cmd:"" help:"Change settings of a company."`
+		Usage     companyUsageCmd     `cmd:"" help:"Count requests, events and deliveries by day."`
 	} `cmd:"" help:"Companies."`
 	Token struct {
 		Issue  tokenIssueCmd  `cmd:"" help:"Issue a token. Its text is shown only now."`

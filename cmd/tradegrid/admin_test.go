@@ -354,6 +354,47 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub,
 	}
 }
 
+// Usage is counted from what is there; what is no longer kept is not shown as nothing.
+func TestAdminCompanyUsage(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	_, id := n.owner(t)
+	now, body := time.Now().UTC(), `{"event":"order.created"}`
+	today, before := now.Truncate(24*time.Hour), now.AddDate(0, 0, -9)
+	sub := uuid.New()
+	for i, at := range []time.Time{today, today.Add(time.Millisecond), today.Add(-time.Millisecond), before} {
+		event := uuid.Must(uuid.NewV7())
+		low, _ := record.IDsBetween(at, at)
+		copy(event[:6], low[:])
+		_, err := n.db.Exec(t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, $4, $5, $6)`, id, i+1, event, body, at, now.Add(time.Hour))
+		require.NoError(t, err)
+		_, err = n.db.Exec(t.Context(), `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at)
+VALUES ($1, $2, $3, $4, 'order.created', $5, $6, $7, false, $7, $7)`, id, sub, webhook.DeliveryID(event, sub, 0), event, 2+i%2, 1+6*(i%2), at)
+		require.NoError(t, err)
+		_, err = n.db.Exec(t.Context(), `INSERT INTO api_requests (company_id, id, created_at, method, route, operation, scope, path, status, duration_ms, token_id, token_name, address, represents, body_bytes)
+VALUES ($1, $2, $3, 'GET', '/orders', 'listOrders', 'orders', '/orders', $4, 1, $2, 'shop', '192.0.2.1', 100, 0)`, id, event, at, 200+i%2*204)
+		require.NoError(t, err)
+	}
+	of := "--company=" + id.String()
+	found := adminJSON[[]usage](t, "company", "usage", of, "--days=10")
+	require.Len(t, found, 10)
+	last := found[9]
+	require.Equal(t, today.Format(time.DateOnly), last.Day)
+	require.Equal(t, []int64{200, 100, 2, int64(2 * len(body)), 2, 1, 1, 8},
+		[]int64{*last.Requests, *last.Refused, last.Events, last.Bytes, last.Deliveries, last.Arrived, last.Failed, last.Attempts})
+	require.EqualValues(t, 1, found[8].Events)
+	require.EqualValues(t, 100, *found[8].Requests)
+	require.Nil(t, found[0].Requests)
+	require.EqualValues(t, 1, found[0].Events)
+	require.EqualValues(t, 7, found[0].Attempts)
+	out, err := runAdmin(t, "company", "usage", of, "--days=10")
+	require.NoError(t, err)
+	require.Regexp(t, before.Format(time.DateOnly)+` +- +- +1 `, out)
+	_, err = runAdmin(t, "company", "usage", of, "--days=31")
+	require.ErrorContains(t, err, "--days 31: must be between 1 and 30")
+}
+
 // unfinished are the ids of the replays of a company that an operator sees.
 func (n *node) unfinished(t *testing.T, company tenant.ID) (ids []string) {
 	t.Helper()
