@@ -25,7 +25,8 @@ import (
 
 // Broker returns the addresses of a broker with all topics of package topics, empty. The broker is in memory and used by
 // this test only, unless TRADEGRID_TEST_KAFKA_BROKERS names a cluster. The test then has exclusive use of the cluster until
-// its end, other tests wait, and everything on the cluster is deleted. Call it once per test.
+// its end, other tests wait, and everything on the cluster is deleted. Call it once per test, in one without parallel subtests:
+// they would wait for those that wait for it.
 func Broker(t testing.TB) []string {
 	t.Helper()
 	brokers := RealBrokers(t)

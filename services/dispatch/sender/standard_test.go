@@ -69,8 +69,8 @@ func TestStandardWebhooksLibrariesVerifyDeliveries(t *testing.T) {
 	}
 	require.Len(t, all, 8)
 
+	// Parallel subtests would wait for their turn behind tests that wait for the real brokers of this one.
 	t.Run("Go", func(t *testing.T) {
-		t.Parallel()
 		for _, r := range all {
 			library, err := standardwebhooks.NewWebhook(r.Secret)
 			require.NoError(t, err)
@@ -87,7 +87,6 @@ func TestStandardWebhooksLibrariesVerifyDeliveries(t *testing.T) {
 		"JavaScript": {"node", "verify.cjs"},
 	} {
 		t.Run(language, func(t *testing.T) {
-			t.Parallel()
 			installed, err := filepath.Abs(filepath.Join(tools, language))
 			require.NoError(t, err)
 			if _, err := os.Stat(installed); err != nil {
