@@ -191,17 +191,17 @@ func (a admin) replays(found []job.Record) error {
 	return a.write(found, "COMPANY JOB STATUS PERCENT PROCESSED STARTED SUMMARY", rows...)
 }
 
-// which are the replays that a command stops or resumes.
-type which struct {
+// replaySelection is the replays that a command stops or resumes.
+type replaySelection struct {
 	Company *tenant.ID `help:"Only replays of this company." placeholder:"UUID"`
 	Job     *uuid.UUID `help:"Only this replay." placeholder:"UUID"`
 	All     bool       `help:"All replays of all companies."`
 }
 
 type (
-	replayPauseCmd  struct{ which }
-	replayResumeCmd struct{ which }
-	replayCancelCmd struct{ which }
+	replayPauseCmd  struct{ replaySelection }
+	replayResumeCmd struct{ replaySelection }
+	replayCancelCmd struct{ replaySelection }
 )
 
 func (c *replayPauseCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
@@ -217,7 +217,7 @@ func (c *replayCancelCmd) Run(ctx context.Context, out io.Writer, log *slog.Logg
 }
 
 // control does the same with each of the replays, and shows what became of them.
-func (w which) control(
+func (w replaySelection) control(
 	ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd, operation string, command any,
 	do func(context.Context, *db.Tx, access.Caller, uuid.UUID) (job.Record, error),
 ) error {

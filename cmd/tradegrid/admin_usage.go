@@ -53,13 +53,13 @@ func (c *companyUsageCmd) Run(ctx context.Context, out io.Writer, log *slog.Logg
 				return err
 			}
 			found[i] = u
-			rows[i] = []any{u.Day, count(u.Requests), count(u.Refused), u.Events, u.Bytes, u.Deliveries, u.Arrived, u.Failed, u.Attempts}
+			rows[i] = []any{u.Day, orDash(u.Requests), orDash(u.Refused), u.Events, u.Bytes, u.Deliveries, u.Arrived, u.Failed, u.Attempts}
 		}
 		return a.write(found, "DAY REQUESTS REFUSED EVENTS EVENT-BYTES DELIVERIES ARRIVED FAILED ATTEMPTS", rows...)
 	})
 }
 
-func count(n *int64) string {
+func orDash(n *int64) string {
 	if n == nil {
 		return "-"
 	}

@@ -97,17 +97,17 @@ type trigger struct {
 	made  []string          // ids of what was made
 }
 
-var reference = regexp.MustCompile(`\$[a-zA-Z]+`)
+var placeholder = regexp.MustCompile(`\$[a-zA-Z]+`)
 
 // request sends a request that is written as method, path and body; a name alone is only made. What its names stand for is made
 // first.
 func (t *trigger) request(ctx context.Context, text string) (answer json.RawMessage, err error) {
-	for _, name := range reference.FindAllString(text, -1) {
+	for _, name := range placeholder.FindAllString(text, -1) {
 		if err := t.make(ctx, name[1:]); err != nil {
 			return nil, err
 		}
 	}
-	method, rest, ok := strings.Cut(reference.ReplaceAllStringFunc(text, func(name string) string { return t.names[name[1:]] }), " ")
+	method, rest, ok := strings.Cut(placeholder.ReplaceAllStringFunc(text, func(name string) string { return t.names[name[1:]] }), " ")
 	if !ok {
 		return nil, nil
 	}
@@ -142,7 +142,7 @@ func (t *trigger) make(ctx context.Context, name string) error {
 		return err
 	}
 	if thing.pick == nil {
-		thing.pick = func(answer any) any { return at(answer, "id") }
+		thing.pick = func(answer any) any { return valueAt(answer, "id") }
 	}
 	var v any
 	if err := json.Unmarshal(answer, &v); err != nil {
@@ -197,8 +197,8 @@ func (t *trigger) concerns(e *logged) bool {
 	return slices.ContainsFunc(append(t.made, t.run), func(id string) bool { return strings.Contains(string(e.raw), id) })
 }
 
-// at is the value at a path of keys in decoded JSON; nil where there is none.
-func at(v any, keys ...string) any {
+// valueAt is the value at a path of keys in decoded JSON; nil where there is none.
+func valueAt(v any, keys ...string) any {
 	for _, key := range keys {
 		object, _ := v.(map[string]any)
 		v = object[key]
@@ -206,18 +206,23 @@ func at(v any, keys ...string) any {
 	return v
 }
 
-// first is the value at the path in the first element of a list for which ok holds.
-func first(list any, ok func(any) bool, keys ...string) any {
+// firstWhere is the value at the path in the first element of a list for which ok holds.
+func firstWhere(list any, ok func(any) bool, keys ...string) any {
 	all, _ := list.([]any)
 	for _, v := range all {
 		if ok(v) {
-			return at(v, keys...)
+			return valueAt(v, keys...)
 		}
 	}
 	return nil
 }
 
-func whatever(any) bool { return true }
+func anyValue(any) bool { return true }
+
+// firstID is the id of the first record of a list without pages, firstItemID that of one with pages.
+func firstID(list any) any { return firstWhere(list, anyValue, "id") }
+
+func firstItemID(page any) any { return firstID(valueAt(page, "items")) }
 
 // thing is what a request stands for that makes or finds it.
 type thing struct {
@@ -227,10 +232,10 @@ type thing struct {
 	what      string        // of what the company may lack
 }
 
-// stage finds a stage of the first type of deals, of those with an outcome or of those without one that are not the first.
-func stage(outcome any) func(any) any {
+// stageWith finds a stage of the first type of deals, of those with an outcome or of those without one that are not the first.
+func stageWith(outcome any) func(any) any {
 	return func(types any) any {
-		return first(first(types, whatever, "stages"), func(s any) bool { return at(s, "outcome") == outcome && at(s, "isInitial") == false }, "id")
+		return firstWhere(firstWhere(types, anyValue, "stages"), func(s any) bool { return valueAt(s, "outcome") == outcome && valueAt(s, "isInitial") == false }, "id")
 	}
 }
 
@@ -241,21 +246,21 @@ var things = map[string]thing{
 	"service":      {request: `POST /catalog/services {"name":"Trigger $run","priceModel":"fixed","price":3000,"durationMinutes":30}`},
 	"client":       {request: `POST /clients {"kind":"individual","displayName":"Trigger $run"}`},
 	"lead":         {request: `POST /leads {"name":"Trigger $run"}`},
-	"user":         {request: `GET /users`, pick: func(users any) any { return first(users, whatever, "id") }, what: "user"},
-	"dealType":     {request: `GET /deals/types`, pick: func(types any) any { return first(types, whatever, "id") }, what: "type of deals"},
-	"nextStage":    {request: `GET /deals/types`, pick: stage(nil), what: "second stage of its deals"},
-	"wonStage":     {request: `GET /deals/types`, pick: stage("won"), what: "stage that wins a deal"},
-	"lostStage":    {request: `GET /deals/types`, pick: stage("lost"), what: "stage that loses a deal"},
-	"lostReason":   {request: `GET /deals/lost-reasons`, pick: func(reasons any) any { return first(reasons, whatever, "id") }, what: "reason for lost deals"},
+	"user":         {request: `GET /users`, pick: firstID, what: "user"},
+	"dealType":     {request: `GET /deals/types`, pick: firstID, what: "type of deals"},
+	"nextStage":    {request: `GET /deals/types`, pick: stageWith(nil), what: "second stage of its deals"},
+	"wonStage":     {request: `GET /deals/types`, pick: stageWith("won"), what: "stage that wins a deal"},
+	"lostStage":    {request: `GET /deals/types`, pick: stageWith("lost"), what: "stage that loses a deal"},
+	"lostReason":   {request: `GET /deals/lost-reasons`, pick: firstID, what: "reason for lost deals"},
 	"deal":         {request: `POST /deals {"typeId":"$dealType","note":"Trigger $run"}`},
 	"order":        {request: `POST /orders {"items":[{"refId":"$product","qty":2}],"customerName":"Trigger $run"}`},
 	"shift":        {request: `GET /shifts/current`, otherwise: `POST /shifts/open {"openingCash":0}`},
 	"sale":         {request: `POST /sales {"shiftId":"$shift","items":[{"refId":"$product","qty":1}],"paymentMethod":"cash","customerName":"Trigger $run"}`},
-	"warehouse":    {request: `GET /warehouse/warehouses`, pick: func(page any) any { return first(at(page, "items"), whatever, "id") }, what: "warehouse"},
+	"warehouse":    {request: `GET /warehouse/warehouses`, pick: firstItemID, what: "warehouse"},
 	"receipt":      {request: `POST /warehouse/receipts {"warehouseId":"$warehouse","items":[{"productId":"$product","qty":10,"unitCost":500}]}`},
 	"resource":     {request: `POST /scheduling/resources {"type":"staff","name":"Trigger $run","serviceIds":["$service"],"timeZone":"UTC"}`},
 	"booking":      {request: `POST /scheduling/bookings {"resourceId":"$resource","serviceId":"$service","startAt":"$start","customerName":"Trigger $run","customerPhone":"+15550100"}`},
-	"subscription": {request: `GET /webhooks/subscriptions`, pick: func(page any) any { return first(at(page, "items"), whatever, "id") }, what: "subscription"},
+	"subscription": {request: `GET /webhooks/subscriptions`, pick: firstItemID, what: "subscription"},
 }
 
 // triggers are the requests that make an event happen, each written as method, path and body.

@@ -132,7 +132,7 @@ func TestPausedJobsDoNotStayForEver(t *testing.T) {
 	_, err := k.control(by, id, job.Pause)
 	require.NoError(t, err)
 	k.run(k.worker())
-	time.Sleep(50 * time.Millisecond)
+	k.ended(by, k.controllable(by, 1).ID) // the worker has looked
 	require.Equal(t, job.Paused, k.get(by, id).Status)
 	_, err = k.db.Exec(t.Context(), `UPDATE jobs SET created_at = created_at - INTERVAL '25 hours', expires_at = expires_at - INTERVAL '25 hours', run_at = run_at - INTERVAL '25 hours' WHERE id = $1`, id)
 	require.NoError(t, err)

@@ -17,6 +17,6 @@ func Domain() domain.Domain {
 
 // requestsExpire deletes requests after their time.
 var requestsExpire = cleanup.Job{
-	Table: "api_requests", Keep: kept, Every: time.Hour,
+	Table: "api_requests", Keep: Kept, Every: time.Hour,
 	SQL: `DELETE FROM api_requests WHERE (company_id, id) IN (SELECT company_id, id FROM api_requests WHERE created_at < $1 LIMIT 1000)`,
 }

@@ -269,7 +269,7 @@ func (l *Log) written(n int, stored bool) {
 			delete(l.share, e.company)
 		}
 		if stored {
-			l.cfg.Quota.Add(e.company, e.size, e.CreatedAt.Std().Add(kept))
+			l.cfg.Quota.Add(e.company, e.size, e.CreatedAt.Std().Add(Kept))
 			logged.Inc()
 		}
 	}

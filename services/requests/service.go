@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	// kept is how long a request is kept.
-	kept = 7 * 24 * time.Hour
+	// Kept is how long a request stays in the log.
+	Kept = 7 * 24 * time.Hour
 	// maxLooked is how many requests a page looks at.
 	maxLooked = 5000
 	// maxEvents is how many events of a record or of a request are looked at.
@@ -67,7 +67,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, q Query) (Page, er
 // bounds are the first id that may be listed, and the one behind the last.
 func (q Query) bounds(now time.Time) (first, behind uuid.UUID, err error) {
 	var faults apierr.Fields
-	from := now.Add(-kept) // rows are deleted some time after they expire
+	from := now.Add(-Kept) // rows are deleted some time after they expire
 	if q.DateFrom != nil && time.Time(*q.DateFrom).After(from) {
 		from = time.Time(*q.DateFrom)
 	}
@@ -147,7 +147,7 @@ func (s *Service) lookUp(ctx context.Context, company tenant.ID, q Query) ([]Req
 // Get reads a request.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (RequestDetail, error) {
 	r, err := s.selectDetail(ctx, by.Company, id)
-	if errors.Is(err, pgx.ErrNoRows) || err == nil && r.CreatedAt.Std().Before(s.cfg.DB.Now().Add(-kept)) {
+	if errors.Is(err, pgx.ErrNoRows) || err == nil && r.CreatedAt.Std().Before(s.cfg.DB.Now().Add(-Kept)) {
 		return r, apierr.NotFound("REQUEST", id.String())
 	}
 	if err != nil {

@@ -23,6 +23,3 @@ func Count(ctx context.Context, q db.Querier, company tenant.ID, from, to time.T
 	}
 	return n, refused, nil
 }
-
-// Kept is how long requests stay in the log.
-const Kept = kept
