@@ -19,6 +19,9 @@ const (
 // Groups is the name prefix of all consumer groups.
 const Groups = "tradegrid-"
 
+// Routers is the consumer group of the routers.
+const Routers = Groups + "router"
+
 const (
 	cluster  = "kafka-cluster"
 	describe = "DESCRIBE"
@@ -43,7 +46,11 @@ func Rights() map[string][]Right {
 			{Kind: "cluster", Name: cluster, Operations: []string{describe}},
 		},
 		// It reads the ends of the events to find that the database was restored.
-		RoleRelay: {on(Events, read, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxNudges, read)},
+		RoleRelay: {
+			on(Events, read, write), on(Deliveries, write), on(Subscriptions, write), on(AuthInvalidations, write), on(OutboxNudges, read),
+			// What the routers have committed, when partitions are added to the events.
+			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{describe}},
+		},
 		RoleDispatcher: append([]Right{
 			on(Events, read), on(Subscriptions, read), on(Deliveries, read, write), on(DeliveriesDead, write), on(EventsDead, write),
 			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{read}},

@@ -62,6 +62,7 @@ type AdminCmd struct {
 	Path       pathCmd       `cmd:"" help:"Show the path of events hop by hop: outbox, lag of the consumer groups, what deliveries wait for, resting receivers."`
 	Reconcile  reconcileCmd  `cmd:"" help:"Compare the events of an interval with their deliveries, and print each that is missing. Fails if there are any."`
 	Deliveries deliveriesCmd `cmd:"" help:"Webhook deliveries of all companies."`
+	Deadletter deadletterCmd `cmd:"" help:"What the platform gave up: events that Kafka does not take, records that dispatchers cannot process, failed deliveries."`
 	Replay     replayCmd     `cmd:"" help:"Send the events of an interval to subscriptions again, after an incident."`
 	Processes  processesCmd  `cmd:"" help:"List the processes that run, with their roles and releases."`
 	Restored   restoredCmd   `cmd:"" help:"Say that the database was restored from a backup: a new epoch of the event log begins, and cursors issued before are refused."`

@@ -10,7 +10,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
-	"github.com/tradegrid/tradegrid/services/dispatch/router"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // routedWithin is how long after its commit an event may be without deliveries in ordinary times.
@@ -45,7 +45,7 @@ func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger,
 				return err
 			}
 		}
-		r := reconcile.New(a.all.db, nil, reconcile.Config{Group: router.Group, Events: a.all.events, Modules: modulesOf(a.all), Log: log})
+		r := reconcile.New(a.all.db, nil, reconcile.Config{Group: topics.Routers, Events: a.all.events, Modules: modulesOf(a.all), Log: log})
 		result := reconciled{MissingDeliveries: []reconcile.Missing{}}
 		var rows [][]any
 		balance, err := r.Check(ctx, reconcile.Interval{From: c.From, To: to, Company: c.Company}, func(m reconcile.Missing) error {

@@ -16,7 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/dispatch/router"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // at returns services whose clock is now.
@@ -117,7 +117,7 @@ func routed(d *db.DB, client *kgo.Client) func(context.Context, tenant.ID) error
 
 // caughtUp reports whether the router has handled all events.
 func caughtUp(ctx context.Context, admin *kadm.Client) bool {
-	lags, err := admin.Lag(ctx, router.Group)
-	lag, ok := lags[router.Group]
+	lags, err := admin.Lag(ctx, topics.Routers)
+	lag, ok := lags[topics.Routers]
 	return err == nil && ok && lag.Error() == nil && lag.Lag.Total() == 0
 }

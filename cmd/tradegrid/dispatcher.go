@@ -277,7 +277,7 @@ func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, 
 	s, err := sweeper.New(d, sweeper.Config{
 		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts,
 		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
-		Reconcile: &reconcile.Config{Group: router.Group, Events: all.events, Modules: modulesOf(all), Log: log}, Log: log,
+		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Modules: modulesOf(all), Log: log}, Log: log,
 	})
 	if err != nil {
 		return nil, err

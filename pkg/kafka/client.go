@@ -51,6 +51,8 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		kgo.UnknownTopicRetries(20),
 		// Only `topics apply` creates topics.
 		kgo.MetadataMinAge(100 * time.Millisecond),
+		kgo.MetadataMaxAge(metadataAge),
+		kgo.RecordPartitioner(newPartitioner(growthWait)),
 		kgo.WithHooks(meter{}),
 		// The meter reports to the metrics of this process; brokers need no second copy, for which each client would ask them
 		// again and again.

@@ -21,16 +21,17 @@ ON CONFLICT (node) DO UPDATE SET expires_at = excluded.expires_at`
 	sqlSelectFree = `SELECT now(), (SELECT count(*) FROM relay_members WHERE expires_at > now()), l.bucket, l.owner
 FROM (SELECT 1) AS one LEFT JOIN outbox_leases AS l ON l.expires_at <= now()`
 	sqlRenewLeases = `UPDATE outbox_leases SET expires_at = now() + $3::INTERVAL
-WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch`
+WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch, COALESCE(partitions, 0)`
 	sqlAcquireLeases = `UPDATE outbox_leases SET owner = $1, epoch = epoch + 1, expires_at = now() + $3::INTERVAL
-WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch`
+WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch, COALESCE(partitions, 0)`
 	sqlReleaseLeases = `UPDATE outbox_leases SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`
 )
 
 // lease is a lease that the database confirmed.
 type lease struct {
-	Bucket int32
-	Epoch  int64
+	Bucket     int32
+	Epoch      int64
+	Partitions int32 // 0 = not known
 }
 
 // freeLease is a bucket without an owner; Owner is empty if the last owner released it.
@@ -206,11 +207,13 @@ func (r *Relay) acquire(ctx context.Context, free []freeLease, want int) error {
 // take adds newly acquired buckets; each starts with a full sweep.
 func (r *Relay) take(start time.Time, got []lease, dead map[int32]bool) {
 	r.mu.Lock()
-	takeovers := 0
+	takeovers, differ := 0, false
 	for _, l := range got {
 		p := r.parts[l.Bucket]
 		p.held, p.leaving, p.epoch = true, false, l.Epoch
 		p.until = start.Add(r.cfg.LeaseTTL - r.cfg.LeaseMargin)
+		p.partitions, p.paused = l.Partitions, l.Partitions == 0
+		differ = differ || p.paused || l.Partitions != r.seen
 		p.low, p.nextSweep, p.failures, p.notBefore = 0, time.Time{}, 0, time.Time{}
 		if dead[l.Bucket] {
 			takeovers++
@@ -221,6 +224,9 @@ func (r *Relay) take(start time.Time, got []lease, dead map[int32]bool) {
 	relayTakeovers.Add(float64(takeovers))
 	if len(got) > 0 {
 		r.log.Info("leases acquired", "buckets", len(got), "from_dead_relays", takeovers)
+	}
+	if differ {
+		wake(r.taken)
 	}
 	r.signal()
 }

@@ -42,7 +42,7 @@ func TestBucketsShareABatch(t *testing.T) {
 	r := g.relay("a", func(r *Relay) { r.cfg.Parallel = 1 })
 	r.mu.Lock()
 	for b := range companies {
-		r.parts[b].held, r.parts[b].until = true, time.Now().Add(time.Hour)
+		r.parts[b].held, r.parts[b].until, r.parts[b].partitions = true, time.Now().Add(time.Hour), 1
 		r.enqueue(r.parts[b])
 	}
 	for len(r.ready) > 0 {

@@ -21,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 var (
@@ -118,6 +119,7 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 		}
 	}
 	defer end()
+	partitions := r.partitionsOf(pub.view.p)
 	var failed atomic.Bool
 	for i := range pub.view.rows {
 		m := &pub.view.rows[i]
@@ -125,12 +127,12 @@ func (r *Relay) produce(ctx context.Context, pub *publication) {
 			pub.errs[i] = errHeldBack
 			continue
 		}
-		if pub.errs[i] = m.unsendable(); pub.errs[i] != nil {
+		if pub.errs[i] = m.unsendable(partitions); pub.errs[i] != nil {
 			failed.Store(!isPoison(pub.errs[i]))
 			continue
 		}
 		open.Add(1)
-		r.client.Produce(ctx, kafkaRecord(m), func(_ *kgo.Record, err error) {
+		r.client.Produce(ctx, kafkaRecord(m, partitions), func(_ *kgo.Record, err error) {
 			pub.errs[i] = err
 			if err != nil && !isPoison(err) {
 				failed.Store(true)
@@ -149,7 +151,7 @@ func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
 	for i, err := range errs {
 		if err != nil && isPoison(err) {
 			// Kafka rejects whole batches, so send the row alone to find out whether it is the cause.
-			err = r.produceAlone(ctx, &rows[i])
+			err = r.produceAlone(ctx, v.p, &rows[i])
 		}
 		switch {
 		case err == nil:
@@ -168,22 +170,24 @@ func (r *Relay) sort(ctx context.Context, v *view, errs []error) *batch {
 	}
 	batchSize.Observe(float64(len(rows)))
 	if b.failure != nil {
+		r.client.ForceMetadataRefresh() // it may not know partitions that another relay found
 		b.failure = fmt.Errorf("publish %d of %d rows, the first to topic %s: %w", open, len(rows), topicAt(rows, b.firstOpen), b.failure)
 	}
 	return b
 }
 
-func (r *Relay) produceAlone(ctx context.Context, m *row) error {
-	if err := m.unsendable(); err != nil {
+func (r *Relay) produceAlone(ctx context.Context, p *part, m *row) error {
+	partitions := r.partitionsOf(p)
+	if err := m.unsendable(partitions); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.cfg.PublishTimeout)
 	defer cancel()
-	return r.client.ProduceSync(ctx, kafkaRecord(m)).FirstErr()
+	return r.client.ProduceSync(ctx, kafkaRecord(m, partitions)).FirstErr()
 }
 
 // unsendable is why Kafka need not be asked about a row; nil = it must be.
-func (m *row) unsendable() error {
+func (m *row) unsendable(partitions int32) error {
 	switch {
 	case errors.Is(m.corrupt, compress.ErrNewer):
 		return m.corrupt // not poison: a relay of the later release publishes it
@@ -191,6 +195,8 @@ func (m *row) unsendable() error {
 		return errors.Join(kerr.InvalidRecord, m.corrupt)
 	case !legalTopic.MatchString(m.Topic):
 		return kerr.InvalidTopicException // brokers report it like a missing topic
+	case m.Topic == topics.Events && partitions == 0:
+		return errUnplaced
 	}
 	return nil
 }
@@ -218,8 +224,9 @@ func isPoison(err error) bool {
 	return false
 }
 
-// kafkaRecord converts a row to a record, with the trace context of the request that made the change.
-func kafkaRecord(m *row) *kgo.Record {
+// kafkaRecord converts a row to a record, with the trace context of the request that made the change. Events are spread over that
+// many partitions.
+func kafkaRecord(m *row, partitions int32) *kgo.Record {
 	h := kafka.NewHeaders(12, 3*36+3*20+2*12+len(m.Event)+len(m.AggType)+len(m.Traceparent)+len(m.Tracestate))
 	h.UUID("ce_id", m.ID)
 	h.Text("ce_type", m.Event)
@@ -238,6 +245,9 @@ func kafkaRecord(m *row) *kgo.Record {
 	}
 	h.Int("committed_at", m.CreatedAt.UnixMicro())
 	rec := &kgo.Record{Topic: m.Topic, Key: []byte(m.Key), Headers: h.List()}
+	if m.Topic == topics.Events {
+		rec.Partition = kafka.PartitionOf(rec.Key, partitions)
+	}
 	if len(m.Payload) > 0 { // otherwise a tombstone
 		rec.Value = m.Payload
 	}

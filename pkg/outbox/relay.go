@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
@@ -17,6 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/quota"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // RelayConfig configures a relay. Zero values take the default in brackets.
@@ -39,6 +41,8 @@ type RelayConfig struct {
 	CleanupJobs    []cleanup.Job      // jobs that delete expired rows
 	Jobs           []Job              // that run beside the relay
 	Stats          time.Duration      // interval between measurements of the outbox [10s]
+	Placement      time.Duration      // interval between looks for partitions that were added to the topic of events [10s]
+	Routers        string             // consumer group of the routers [topics.Routers]
 	Inject         failpoint.Injector // disturbs the relay in tests; nil in production
 	Log            *slog.Logger
 }
@@ -65,6 +69,8 @@ func (c RelayConfig) withDefaults() RelayConfig {
 	c.EventRetention = cmp.Or(c.EventRetention, 30*day)
 	c.Cleanup = cmp.Or(c.Cleanup, time.Minute)
 	c.Stats = cmp.Or(c.Stats, 10*time.Second)
+	c.Placement = cmp.Or(c.Placement, 10*time.Second)
+	c.Routers = cmp.Or(c.Routers, topics.Routers)
 	c.Node = cmp.Or(c.Node, "relay")
 	if c.Log == nil {
 		c.Log = slog.New(slog.DiscardHandler)
@@ -102,11 +108,13 @@ func (c RelayConfig) Validate() error {
 type Relay struct {
 	db     *db.DB
 	client *kgo.Client
+	admin  *kadm.Client
 	cfg    RelayConfig
 	log    *slog.Logger
 	owner  string
 	quota  *quota.Meter
 	wake   chan struct{} // capacity 1; wakes the scheduler
+	taken  chan struct{} // capacity 1; buckets were acquired that are not spread over all partitions
 	abort  chan struct{} // closed when the drain timeout has passed
 
 	mu       sync.Mutex
@@ -117,6 +125,7 @@ type Relay struct {
 	workers  sync.WaitGroup
 	dbTime   time.Time // time of the database's clock at dbSeen
 	dbSeen   time.Time // by this process's monotonic clock
+	seen     int32     // partitions of the topic of events, when last looked at; 0 = never
 }
 
 // part is a relay's state of one bucket.
@@ -126,6 +135,8 @@ type part struct {
 	held, leaving bool
 	epoch         int64
 	until         time.Time
+	partitions    int32 // of the topic of events, that the companies are spread over; 0 = not known
+	paused        bool  // takes no new work while that number is found or changed
 	// queued: waits for a slot. busy: a worker processes it. again: new rows were found while it was busy.
 	queued, busy, again bool
 	low                 int64     // position at which scans start, except full sweeps
@@ -154,6 +165,7 @@ func NewClient(cfg kafka.Config) (*kgo.Client, error) {
 		kgo.AllowIdempotentProduceCancellation(),
 		// Buckets whose partitions have no leader must not fill the buffer for the others.
 		kgo.MaxBufferedRecords(100_000),
+		kafka.ChosenPartitions(topics.Events),
 	)
 }
 
@@ -164,10 +176,11 @@ func NewRelay(d *db.DB, client *kgo.Client, cfg RelayConfig) (*Relay, error) {
 	}
 	cfg = cfg.withDefaults()
 	r := &Relay{
-		db: d, client: client, cfg: cfg,
+		db: d, client: client, admin: kadm.NewClient(client), cfg: cfg,
 		// A restarted process must not consider itself the owner of its predecessor's leases.
 		owner: cfg.Node + "/" + uuid.NewString()[:8],
 		wake:  make(chan struct{}, 1),
+		taken: make(chan struct{}, 1),
 		abort: make(chan struct{}),
 	}
 	r.log = cfg.Log.With("relay", r.owner)
@@ -189,6 +202,7 @@ func (r *Relay) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { r.keepLeases(leases, ctx.Done()) })
 	background.Go(func() { r.cleanUp(ctx) })
+	background.Go(func() { r.keepPlacement(ctx) })
 	for _, job := range r.cfg.Jobs {
 		background.Go(func() { job(ctx, r.ownsFirst) })
 	}
@@ -203,9 +217,12 @@ func (r *Relay) Run(ctx context.Context) error {
 	return nil
 }
 
-func (r *Relay) signal() {
+func (r *Relay) signal() { wake(r.wake) }
+
+// wake puts a signal into a channel of capacity 1, unless there is one.
+func wake(c chan<- struct{}) {
 	select {
-	case r.wake <- struct{}{}:
+	case c <- struct{}{}:
 	default:
 	}
 }

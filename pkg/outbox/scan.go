@@ -139,7 +139,7 @@ func (r *Relay) idle() look {
 	defer r.mu.Unlock()
 	l := look{at: time.Now(), found: make(map[int32]bool)}
 	for _, p := range r.parts {
-		if !p.usable(l.at) || p.leaving || p.busy || p.queued || l.at.Before(p.notBefore) {
+		if !p.usable(l.at) || p.leaving || p.paused || p.busy || p.queued || l.at.Before(p.notBefore) {
 			continue
 		}
 		low := p.low
@@ -170,7 +170,7 @@ func (r *Relay) enqueue(p *part) {
 	switch {
 	case p.busy:
 		p.again = true
-	case p.held && !p.queued && !p.leaving:
+	case p.held && !p.queued && !p.leaving && !p.paused:
 		p.queued = true
 		r.ready = append(r.ready, p)
 	}
@@ -209,7 +209,7 @@ func (r *Relay) next(now time.Time) (group []*part) {
 		}
 		r.ready = r.ready[1:]
 		p.queued = false
-		if p.busy || !p.usable(now) || p.leaving || now.Before(p.notBefore) {
+		if p.busy || !p.usable(now) || p.leaving || p.paused || now.Before(p.notBefore) {
 			continue
 		}
 		p.busy, p.again = true, false

@@ -163,11 +163,12 @@ func (r *kit) call(method, path string, body, out any) {
 }
 
 // subscribe points a subscription at the receiver.
-func (r *kit) subscribe(events ...string) {
+func (r *kit) subscribe(events ...string) (id string) {
 	r.t.Helper()
 	var made struct{ ID, Secret string }
 	r.call(http.MethodPost, "/webhooks/subscriptions", map[string]any{"url": r.hookURL + "shop", "events": events}, &made)
 	require.NoError(r.t, r.hooks.SetSecret("shop", made.Secret))
+	return made.ID
 }
 
 // product makes a product.

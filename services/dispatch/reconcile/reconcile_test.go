@@ -36,7 +36,7 @@ func newAudit(t *testing.T) *audit {
 func auditOf(t *testing.T, d *db.DB) *audit {
 	t.Helper()
 	k := dispatchtest.New(t, d)
-	group := router.Group + "-" + k.Company.String() // other tests store their progress in the same database
+	group := topics.Routers + "-" + k.Company.String() // other tests store their progress in the same database
 	cfg := Config{Group: group, Events: dispatchtest.Registry(), Modules: dispatchtest.Modules{}, Every: 1}
 	a := &audit{Kit: k, Reconciler: New(k.DB, kadm.NewClient(k.Client), cfg), group: group, sub: k.Subscription()}
 	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(k.Company)}, nil }

@@ -210,8 +210,7 @@ func (r *Reconciler) withoutDelivery(ctx context.Context, company uuid.UUID, eve
 	return slices.DeleteFunc(events, func(e loggedEvent) bool { return !missing[e.id] }), nil
 }
 
-// append writes events to the outbox again, in the order of the log. They get new positions, because those of the first
-// publication are older than the relays look; the log has the events already and does not get them again.
+// append writes events to the outbox again, in the order of the log.
 func (r *Reconciler) append(ctx context.Context, w *republication, events []loggedEvent) error {
 	if len(events) == 0 {
 		return nil
@@ -220,11 +219,8 @@ func (r *Reconciler) append(ctx context.Context, w *republication, events []logg
 	pos := max(now.UnixMicro(), w.lastPos+1)
 	err := r.db.RunTx(ctx, "reconciler.republish", func(ctx context.Context, tx *db.Tx) error {
 		for i, e := range events {
-			err := outbox.Append(ctx, tx, e.company, outbox.Message{
-				ID: e.id, Name: e.event, AggType: e.aggType, AggID: e.aggID, Version: e.version, Pos: pos + int64(i),
-				Payload: e.body, CreatedAt: now, // not when it occurred: the age of the outbox tells how long relays need
-			})
-			if err != nil {
+			again := outbox.LogEntry{ID: e.id, Event: e.event, AggType: e.aggType, AggID: e.aggID, AggVersion: e.version, Body: e.body}
+			if err := outbox.AppendLogged(ctx, tx, e.company, again, pos+int64(i), now); err != nil {
 				return err
 			}
 		}

@@ -31,13 +31,10 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Group is the consumer group of the routers.
-const Group = "tradegrid-router"
-
 // Config configures a [Router]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka      kafka.Config
-	Group      string               // Group
+	Group      string               // topics.Routers
 	InstanceID string               // static membership in the group; empty = none
 	TTL        time.Duration        // time to live of a delivery; 22 h
 	CacheTTL   time.Duration        // maximum age of cached subscriptions; 5 s
@@ -55,7 +52,7 @@ func (c *Config) setDefaults() {
 	if c.Tracer == nil {
 		c.Tracer = otel.GetTracerProvider()
 	}
-	c.Group = cmp.Or(c.Group, Group)
+	c.Group = cmp.Or(c.Group, topics.Routers)
 	c.TTL = cmp.Or(c.TTL, 22*time.Hour)
 	c.CacheTTL = cmp.Or(c.CacheTTL, 5*time.Second)
 	c.CacheSize = cmp.Or(c.CacheSize, 100_000)

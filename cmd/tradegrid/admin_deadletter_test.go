@@ -1,0 +1,182 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
+	"github.com/tradegrid/tradegrid/services/dispatch/deadletter"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// graveyard is one of each kind of what the platform gives up, and a second one that cannot be sent again.
+type graveyard struct {
+	node    *node
+	company tenant.ID
+	sub     string
+	brokers string
+	ids     map[string]uuid.UUID // of the events, by source
+}
+
+// newGraveyard has a row in the outbox that failed on the first day of that year.
+func newGraveyard(t *testing.T, year int) *graveyard {
+	t.Helper()
+	n := newNode(dbtest.Open(t), alone())
+	owner, id := n.owner(t)
+	brokers := dbtest.Broker(t)
+	g := &graveyard{node: n, company: id, brokers: "--kafka-brokers=" + strings.Join(brokers, ","), ids: map[string]uuid.UUID{}}
+	g.sub = owner.ok(t, "POST", "/webhooks/subscriptions", `{"url":"http://127.0.0.1:9/hook","events":["order.*"]}`).id(t)
+	exec := func(sql string, args ...any) {
+		t.Helper()
+		_, err := n.db.Exec(t.Context(), sql, args...)
+		require.NoError(t, err)
+	}
+	for i, source := range []string{deadInOutbox, deadEvents, deadDeliveries} {
+		event := uuid.Must(uuid.NewV7())
+		g.ids[source] = event
+		if source == deadInOutbox {
+			exec(`INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
+VALUES (7, $1, $2, $3, 'events', $4, 'order.created', 'order', $2, 1, '{"event":"order.created"}', '', '', $5, 'MESSAGE_TOO_LARGE', $6)`,
+				time.Now().UnixMicro(), event, id, id.String(), time.Now(), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+			continue
+		}
+		exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}', $4, $5)`, id, i+1, event, time.Now(), time.Now().Add(time.Hour))
+	}
+	client, err := kafka.NewClient(kafka.Config{Brokers: brokers, ClientID: "test"})
+	require.NoError(t, err)
+	defer client.Close()
+	w := deadletter.New(client)
+	for _, lost := range []uuid.UUID{g.ids[deadEvents], uuid.New()} {
+		require.NoError(t, w.Record(t.Context(), topics.EventsDead, &kgo.Record{
+			Topic: topics.Events, Partition: 3, Offset: 17, Key: []byte(id.String()), Value: []byte("{"),
+			Headers: []kgo.RecordHeader{{Key: "companyid", Value: []byte(id.String())}, {Key: "ce_id", Value: []byte(lost.String())}, {Key: "ce_type", Value: []byte("order.created")}},
+		}, deadletter.Decode, errors.New("unexpected end")))
+	}
+	require.NoError(t, w.Record(t.Context(), topics.EventsDead, &kgo.Record{Topic: topics.Events, Value: []byte("noise")}, deadletter.Decode, errors.New("no company")))
+	event := g.ids[deadDeliveries]
+	m := &webhook.Message{
+		DeliveryID: webhook.DeliveryID(event, uuid.MustParse(g.sub), 0), SubscriptionID: uuid.MustParse(g.sub), Company: id, EventID: event, Event: "order.created", Body: []byte("{}"),
+	}
+	require.NoError(t, w.Delivery(t.Context(), m, deadletter.Attempts, "503"))
+	exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, expires_at, is_test, created_at, updated_at, completed_at)
+VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $5, $5, $5)`, id, g.sub, m.DeliveryID, event, time.Now())
+	return g
+}
+
+func (g *graveyard) count(t *testing.T, sql string, args ...any) (n int) {
+	t.Helper()
+	require.NoError(t, g.node.db.QueryRow(t.Context(), sql, append([]any{g.company}, args...)...).Scan(&n))
+	return n
+}
+
+// Operators see everything that the platform gave up, from wherever it lies.
+func TestAdminDeadletterList(t *testing.T) {
+	t.Parallel()
+	g := newGraveyard(t, 2002)
+	all := adminJSON[[]deadLetter](t, "deadletter", g.brokers, "--company="+g.company.String())
+	require.Len(t, all, 4)
+	seen := map[string]int{}
+	for i, l := range all {
+		seen[l.Source]++
+		require.Equal(t, "order.created", l.Event)
+		require.True(t, i == 0 || !l.At.After(all[i-1].At), "newest first")
+		switch l.Source {
+		case deadInOutbox:
+			require.Equal(t, g.ids[deadInOutbox], *l.EventID)
+			require.Equal(t, []any{"refused", "MESSAGE_TOO_LARGE", 25, "events"}, []any{l.Reason, l.Error, l.Bytes, l.From})
+		case deadEvents:
+			require.Equal(t, []any{"decode", "unexpected end", "events/3/17"}, []any{l.Reason, l.Error, l.From})
+			require.Regexp(t, `^events\.dlq/\d/\d$`, l.Place)
+		case deadDeliveries:
+			require.Equal(t, g.sub, l.SubscriptionID.String())
+			require.Equal(t, g.ids[deadDeliveries], *l.EventID)
+		}
+	}
+	require.Equal(t, map[string]int{deadInOutbox: 1, deadEvents: 2, deadDeliveries: 1}, seen)
+	require.Len(t, adminJSON[[]deadLetter](t, "deadletter", "list", g.brokers, "--source=events"), 3, "the one that no company is known of, too")
+	require.Len(t, adminJSON[[]deadLetter](t, "deadletter", "list", g.brokers, "--source=events", "--limit=2"), 2)
+	text, err := runAdmin(t, "deadletter", "list", g.brokers, "--company="+g.company.String())
+	require.NoError(t, err)
+	require.Contains(t, text, "MESSAGE_TOO_LARGE")
+	for _, wrong := range []struct {
+		args []string
+		says string
+	}{
+		{[]string{"list", g.brokers, "--limit=1001"}, "--limit 1001: must be between 1 and 1000"},
+		{[]string{"list", g.brokers, "--company=" + uuid.NewString()}, "--company"},
+		{[]string{"list"}, "--kafka-brokers"},
+		{[]string{"redeliver", g.brokers}, "--source"},
+		{[]string{"purge", g.brokers, "--source=webhooks"}, "--source"},
+	} {
+		_, err := runAdmin(t, append([]string{"deadletter"}, wrong.args...)...)
+		require.ErrorContains(t, err, wrong.says)
+	}
+}
+
+// Each kind is sent again by its own way, once, and only with --yes.
+func TestAdminDeadletterRedeliver(t *testing.T) {
+	t.Parallel()
+	g := newGraveyard(t, 2002)
+	of := "--company=" + g.company.String()
+	for _, c := range []struct {
+		source         string
+		found, without int
+		arrived        string // statement that counts what was sent
+	}{
+		{deadInOutbox, 1, 0, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND key = company_id::TEXT AND payload = '{"event":"order.created"}'`},
+		{deadEvents, 2, 1, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND topic = 'events' AND agg_version = 1`},
+		{deadDeliveries, 1, 0, `SELECT count(*) FROM deliveries WHERE company_id = $1 AND event_id = $2 AND state = 0 AND redelivery_no = 1`},
+	} {
+		want := redelivered{Source: c.source, Found: c.found, Without: c.without}
+		args := []string{"deadletter", "redeliver", g.brokers, of, "--source=" + c.source}
+		require.Equal(t, want, adminJSON[redelivered](t, args...))
+		text, err := runAdmin(t, args...)
+		require.NoError(t, err)
+		require.Contains(t, text, "Nothing was sent. Add --yes to send.")
+		require.Zero(t, g.count(t, c.arrived, g.ids[c.source]), c.source)
+		want.Sent = 1
+		require.Equal(t, want, adminJSON[redelivered](t, append(args, "--yes")...))
+		require.Equal(t, 1, g.count(t, c.arrived, g.ids[c.source]), c.source)
+	}
+	require.Zero(t, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
+	again := adminJSON[redelivered](t, "deadletter", "redeliver", g.brokers, of, "--source=deliveries", "--yes")
+	require.Zero(t, again.Sent, "what was sent again is not sent a third time")
+	require.Equal(t, 4, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'redeliverDeadLetters'`), "changes by operators are recorded")
+}
+
+// Purging deletes what is old enough and no more, and only with --yes.
+func TestAdminDeadletterPurge(t *testing.T) {
+	t.Parallel()
+	g := newGraveyard(t, 2001)
+	purge := func(source string, args ...string) purged {
+		t.Helper()
+		return adminJSON[purged](t, append([]string{"deadletter", "purge", g.brokers, "--source=" + source}, args...)...)
+	}
+	old := "--before=2001-01-01T00:00:00Z" // other tests have no rows as old as that
+	require.Positive(t, purge(deadInOutbox, old).Found)
+	require.Zero(t, purge(deadInOutbox, "--before=2000-12-31T00:00:00Z", "--yes").Deleted)
+	require.Equal(t, 1, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
+	require.Positive(t, purge(deadInOutbox, old, "--yes").Deleted)
+	require.Zero(t, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
+	require.Positive(t, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'purgeDeadLetters'`))
+	for source, n := range map[string]int64{deadEvents: 3, deadDeliveries: 1} {
+		require.Equal(t, purged{Source: source, Found: n}, purge(source))
+		require.Equal(t, purged{Source: source}, purge(source, fmt.Sprint("--before=", time.Now().Add(-time.Hour).Format(time.RFC3339)), "--yes"))
+		require.Equal(t, purged{source, n, n}, purge(source, "--yes"))
+		require.Equal(t, purged{Source: source}, purge(source))
+	}
+	text, err := runAdmin(t, "deadletter", "purge", g.brokers, "--source=events")
+	require.NoError(t, err)
+	require.Contains(t, text, "Nothing was deleted. Add --yes to delete.")
+}
