@@ -52,7 +52,7 @@ func NewClient(cfg Config, opts ...kgo.Opt) (*kgo.Client, error) {
 		// Only `topics apply` creates topics.
 		kgo.MetadataMinAge(100 * time.Millisecond),
 		kgo.MetadataMaxAge(metadataAge),
-		kgo.RecordPartitioner(newPartitioner(growthWait)),
+		kgo.RecordPartitioner(newPartitioner()),
 		kgo.WithHooks(meter{}),
 		// The meter reports to the metrics of this process; brokers need no second copy, for which each client would ask them
 		// again and again.

@@ -15,23 +15,17 @@ const (
 
 // partitioner places records by the hash of their keys, like other Kafka clients. Partitions that are added to a topic are
 // used after a while: a record in a partition that no consumer has found yet would be late.
-type partitioner struct {
-	keys kgo.Partitioner
-	wait time.Duration
-}
+type partitioner struct{ keys kgo.Partitioner }
 
-func newPartitioner(wait time.Duration) *partitioner {
-	return &partitioner{keys: kgo.StickyKeyPartitioner(nil), wait: wait}
-}
+func newPartitioner() *partitioner { return &partitioner{kgo.StickyKeyPartitioner(nil)} }
 
 // ForTopic returns the partitioner of a topic.
 func (p *partitioner) ForTopic(topic string) kgo.TopicPartitioner {
-	return &topicPartitioner{TopicPartitioner: p.keys.ForTopic(topic), wait: p.wait}
+	return &topicPartitioner{TopicPartitioner: p.keys.ForTopic(topic)}
 }
 
 type topicPartitioner struct {
 	kgo.TopicPartitioner
-	wait  time.Duration
 	used  int       // partitions in use; 0 = no record yet
 	grown time.Time // when there were more than these
 }
@@ -46,7 +40,7 @@ func (p *topicPartitioner) Partition(r *kgo.Record, n int) int {
 		p.used, p.grown = n, time.Time{}
 	case p.grown.IsZero():
 		p.grown = time.Now()
-	case time.Since(p.grown) >= p.wait:
+	case time.Since(p.grown) >= growthWait:
 		p.used, p.grown = n, time.Time{}
 	}
 	return p.TopicPartitioner.Partition(r, p.used)
@@ -62,7 +56,7 @@ func (p *topicPartitioner) OnNewBatch() {
 // ChosenPartitions makes a client put the records of a topic into the partitions that they name. Those of other topics are
 // placed by their keys.
 func ChosenPartitions(topic string) kgo.Opt {
-	return kgo.RecordPartitioner(&chosen{partitioner: newPartitioner(growthWait), topic: topic})
+	return kgo.RecordPartitioner(&chosen{partitioner: newPartitioner(), topic: topic})
 }
 
 type chosen struct {

@@ -14,7 +14,7 @@ import (
 func TestAddedPartitionsAreUsedAfterAWhile(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		p := newPartitioner(growthWait).ForTopic("webhook.deliveries")
+		p := newPartitioner().ForTopic("webhook.deliveries")
 		placed := func(n int) (like int) {
 			t.Helper()
 			var at []int32
@@ -48,7 +48,7 @@ func TestAddedPartitionsAreUsedAfterAWhile(t *testing.T) {
 
 func TestRecordsOfATopicNameTheirPartitions(t *testing.T) {
 	t.Parallel()
-	c := &chosen{partitioner: newPartitioner(growthWait), topic: "events"}
+	c := &chosen{partitioner: newPartitioner(), topic: "events"}
 	r := &kgo.Record{Key: []byte("a"), Partition: 5}
 	require.Equal(t, 5, c.ForTopic("events").Partition(r, 8))
 	require.EqualValues(t, PartitionOf(r.Key, 8), c.ForTopic("other").Partition(r, 8))

@@ -5,6 +5,8 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os/exec"
+	"path/filepath"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -117,8 +119,50 @@ func (r *reader) poll(t *testing.T, c *apitest.Client) (more bool) {
 	return page.HasMore || len(page.Items) > 0
 }
 
-// dump copies all tables as they are at one moment, as pg_dump does, while others write.
-func (p *platform) dump() map[string][]byte {
+// dump takes a backup while others write, and returns what restores it: with pg_dump and pg_restore as docs/restore.md says, or
+// where these are missing, by copying all tables in one snapshot.
+func (p *platform) dump() (load func(into *platform)) {
+	p.t.Helper()
+	bin := filepath.Dir(postgresProgram("pg_dump"))
+	if bin == "." || dbtest.Dialect(p.t) != db.PostgreSQL {
+		p.t.Log("no pg_dump: the tables are copied")
+		copies := p.copyTables()
+		return func(into *platform) { into.pasteTables(copies) }
+	}
+	file := filepath.Join(p.t.TempDir(), "tradegrid.dump")
+	run := func(program string, args ...string) {
+		p.t.Helper()
+		out, err := exec.CommandContext(p.t.Context(), filepath.Join(bin, program), args...).CombinedOutput()
+		require.NoError(p.t, err, string(out))
+	}
+	run("pg_dump", "--format=custom", "--file="+file, p.url())
+	return func(into *platform) {
+		into.t.Helper()
+		_, err := into.db.Pool().Exec(into.t.Context(), "DROP SCHEMA public CASCADE")
+		require.NoError(into.t, err)
+		_, err = into.db.Pool().Exec(into.t.Context(), "CREATE SCHEMA public")
+		require.NoError(into.t, err)
+		run("pg_restore", "--exit-on-error", "--no-owner", "--dbname="+into.url(), file)
+		into.db.Pool().Reset() // connections know statements on the tables of before
+	}
+}
+
+func (p *platform) url() string { return p.db.Pool().Config().ConnString() }
+
+// postgresProgram is the path of a program of PostgreSQL; empty = there is none.
+func postgresProgram(name string) string {
+	if path, err := exec.LookPath(name); err == nil {
+		return path
+	}
+	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name) // the pattern is valid
+	if len(found) == 0 {
+		return ""
+	}
+	return found[len(found)-1]
+}
+
+// copyTables copies all tables as they are at one moment.
+func (p *platform) copyTables() map[string][]byte {
 	p.t.Helper()
 	conn, err := p.db.Pool().Acquire(p.t.Context())
 	require.NoError(p.t, err)
@@ -140,12 +184,12 @@ func (p *platform) dump() map[string][]byte {
 	return copies
 }
 
-func (p *platform) load(dump map[string][]byte) {
+func (p *platform) pasteTables(copies map[string][]byte) {
 	p.t.Helper()
 	conn, err := p.db.Pool().Acquire(p.t.Context())
 	require.NoError(p.t, err)
 	defer conn.Release()
-	for table, rows := range dump {
+	for table, rows := range copies {
 		if len(rows) == 0 {
 			continue // empty in a new database, too
 		}
@@ -167,7 +211,7 @@ func TestRestoreUnderReaders(t *testing.T) {
 	for len(old.seen) < 100 {
 		old.poll(t, before.Client)
 	}
-	dump := before.dump() // under load
+	restore := before.dump() // under load
 	for atDump := len(old.seen); len(old.seen) < atDump+100; {
 		old.poll(t, before.Client)
 	}
@@ -199,7 +243,7 @@ func TestRestoreUnderReaders(t *testing.T) {
 	} {
 		t.Run(found.name, func(t *testing.T) {
 			after := newPlatform(t, broker, before)
-			after.load(dump)
+			restore(after)
 			refuse := func() {
 				t.Helper()
 				got := after.Do(t, "GET", "/events?cursor="+old.cursor, nil).Fault(410, "EVENTS_CURSOR_EXPIRED")
