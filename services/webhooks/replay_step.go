@@ -18,12 +18,12 @@ import (
 )
 
 const (
-	replaySteps = 5               // a second: few events at a time do not get in the way of others
-	replaySends = 50              // events that a step sends at most
-	replayLooks = 500             // events that a step looks at, where few are to be sent
-	replayBytes = 1 << 20         // of their bodies, unless a single one is larger
-	replayCount = 50_000          // events that a step counts
-	replayBurst = 1 * time.Second // a replay that waited may catch up on so much
+	replaySteps = 5                      // a second: few events at a time do not get in the way of others
+	replaySends = 50                     // events that a step sends at most
+	replayLooks = 500                    // events that a step looks at, where few are to be sent
+	replayBytes = 1 << 20                // of their bodies, unless a single one is larger
+	replayCount = 50_000                 // events that a step counts
+	replayBurst = 300 * time.Millisecond // a replay that is late may catch up on so much
 )
 
 // replayState is where the job goes on.
@@ -90,6 +90,9 @@ func (r *replay) step(ctx context.Context, done int64) (p job.Progress, err erro
 		var seen int
 		seen, p.End, err = r.advance(ctx)
 		p.Done += int64(seen)
+		if !p.End {
+			p.Wait = r.pause()
+		}
 	}
 	r.Summary.SubscriptionID, r.Summary.DryRun, r.Summary.Seconds = r.sub.ID, r.DryRun, (r.Summary.Selected+int64(r.Rate)-1)/int64(r.Rate)
 	p.State, p.Summary = r.replayState, r.Summary
@@ -155,7 +158,15 @@ func (r *replay) wait(ctx context.Context) (time.Duration, error) {
 	if r.free() <= 0 {
 		return time.Second, nil
 	}
-	return max(0, r.Due.Sub(r.tx.Now())), nil
+	return r.pause(), nil
+}
+
+// pause is how long to wait for the pace.
+func (r *replay) pause() time.Duration {
+	if r.DryRun {
+		return 0
+	}
+	return max(0, r.Due.Sub(r.tx.Now()))
 }
 
 // free is how many events more may be without an attempt.
