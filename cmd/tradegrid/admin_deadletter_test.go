@@ -46,8 +46,8 @@ func newGraveyard(t *testing.T, year int) *graveyard {
 		g.ids[source] = event
 		if source == deadInOutbox {
 			exec(`INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
-VALUES (7, $1, $2, $3, 'events', $4, 'order.created', 'order', $2, 1, '{"event":"order.created"}', '', '', $5, 'MESSAGE_TOO_LARGE', $6)`,
-				time.Now().UnixMicro(), event, id, id.String(), time.Now(), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
+VALUES (7, 4711, $1, $2, 'events', $3, 'order.created', 'order', $1, 1, '{"event":"order.created"}', '', '', $4, 'MESSAGE_TOO_LARGE', $5)`,
+				event, id, id.String(), time.Now(), time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC))
 			continue
 		}
 		exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
@@ -134,7 +134,7 @@ func TestAdminDeadletterRedeliver(t *testing.T) {
 		found, without int
 		arrived        string // statement that counts what was sent
 	}{
-		{deadInOutbox, 1, 0, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND key = company_id::TEXT AND payload = '{"event":"order.created"}'`},
+		{deadInOutbox, 1, 0, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND pos > 4711 AND key = company_id::TEXT AND payload = '{"event":"order.created"}'`},
 		{deadEvents, 2, 1, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND topic = 'events' AND agg_version = 1`},
 		{deadDeliveries, 1, 0, `SELECT count(*) FROM deliveries WHERE company_id = $1 AND event_id = $2 AND state = 0 AND redelivery_no = 1`},
 	} {

@@ -28,10 +28,9 @@ type DeadRow struct {
 const (
 	sqlSelectDead = `SELECT bucket, pos, id, company_id, topic, event, length(payload)::INT4, error, failed_at FROM outbox_dead
 WHERE (bucket, pos, id) > ($1, $2, $3) AND ($4::UUID IS NULL OR company_id = $4::UUID) AND failed_at <= $5 ORDER BY bucket, pos, id LIMIT $6`
-	// The conflict is with a row that was moved back before.
 	sqlRestoreDead = `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
-SELECT bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
-FROM outbox_dead WHERE bucket = $1 AND pos = $2 AND id = $3 ON CONFLICT (bucket, pos, id) DO NOTHING`
+SELECT bucket, $4::BIGINT, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
+FROM outbox_dead WHERE bucket = $1 AND pos = $2 AND id = $3`
 	sqlDeleteDead = `DELETE FROM outbox_dead WHERE bucket = $1 AND pos = $2 AND id = $3`
 )
 
@@ -63,10 +62,11 @@ func AppendLogged(ctx context.Context, tx *db.Tx, company tenant.ID, e LogEntry,
 	})
 }
 
-// RestoreDead puts rows back into the outbox, from where they are published again under their own ids.
+// RestoreDead puts rows back into the outbox, from where they are published under their own ids. They get new positions, because
+// relays do not look for old ones.
 func RestoreDead(tx *db.Tx, rows []DeadRow) {
-	for _, row := range rows {
-		tx.Queue(sqlRestoreDead, row.Bucket, row.Pos, row.ID)
+	for i, row := range rows {
+		tx.Queue(sqlRestoreDead, row.Bucket, row.Pos, row.ID, tx.Now().UnixMicro()+int64(i))
 		tx.Signal(row.Bucket)
 	}
 	DeleteDead(tx, rows)
