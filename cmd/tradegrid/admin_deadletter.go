@@ -200,8 +200,8 @@ type deadletterRedeliverCmd struct {
 type redelivered struct {
 	Source  string `json:"source"`
 	Found   int    `json:"found"`
-	Sent    int    `json:"sent"`    // 0 without --yes
-	Without int    `json:"without"` // whose event is not in the event log, or that do not tell their company
+	Sent    int    `json:"sent"`        // 0 without --yes
+	Without int    `json:"notPossible"` // whose event is not in the event log, or that do not name it
 }
 
 // Run sends again.
@@ -225,7 +225,11 @@ func (c *deadletterRedeliverCmd) Run(ctx context.Context, out io.Writer, log *sl
 	})
 }
 
-const redeliverOperation = "redeliverDeadLetters"
+// Names in the record of changes.
+const (
+	redeliverOperation = "redeliverDeadLetters"
+	purgeOperation     = "purgeDeadLetters"
+)
 
 // outbox moves the rows back from where the relays publish.
 func (c *deadletterRedeliverCmd) outbox(ctx context.Context, a admin, done *redelivered) error {
@@ -257,7 +261,7 @@ func byCompany[T any](all []T, of func(T) tenant.ID) map[tenant.ID][]T {
 
 // events publishes again what the event log has of them.
 func (c *deadletterRedeliverCmd) events(ctx context.Context, a admin, client *kgo.Client, done *redelivered) error {
-	wanted := map[tenant.ID][]uuid.UUID{}
+	letters := map[tenant.ID]map[uuid.UUID]int{} // how many there are of an event
 	if err := deadletter.Read(ctx, client, topics.EventsDead, 0, func(l deadletter.Letter) error {
 		if !c.of(l.Company) {
 			return nil
@@ -267,14 +271,17 @@ func (c *deadletterRedeliverCmd) events(ctx context.Context, a admin, client *kg
 			done.Without++
 			return nil
 		}
-		wanted[l.Company] = append(wanted[l.Company], l.EventID)
+		if letters[l.Company] == nil {
+			letters[l.Company] = map[uuid.UUID]int{}
+		}
+		letters[l.Company][l.EventID]++
 		return nil
 	}); err != nil {
 		return err
 	}
-	for company, ids := range wanted {
-		for some := range slices.Chunk(ids, deadRowsPage) {
-			if err := c.eventsOf(ctx, a, company, some, done); err != nil {
+	for company, of := range letters {
+		for some := range slices.Chunk(slices.Collect(maps.Keys(of)), deadRowsPage) {
+			if err := c.eventsOf(ctx, a, company, some, of, done); err != nil {
 				return err
 			}
 		}
@@ -282,12 +289,16 @@ func (c *deadletterRedeliverCmd) events(ctx context.Context, a admin, client *kg
 	return nil
 }
 
-func (c *deadletterRedeliverCmd) eventsOf(ctx context.Context, a admin, company tenant.ID, ids []uuid.UUID, done *redelivered) error {
+func (c *deadletterRedeliverCmd) eventsOf(ctx context.Context, a admin, company tenant.ID, ids []uuid.UUID, letters map[uuid.UUID]int, done *redelivered) error {
 	logged, err := outbox.LogEvents(ctx, a.all.db, company, ids)
 	if err != nil {
 		return err
 	}
-	done.Without += len(ids) - len(logged)
+	for _, id := range ids {
+		if _, ok := logged[id]; !ok {
+			done.Without += letters[id]
+		}
+	}
 	if !c.Yes || len(logged) == 0 {
 		return nil
 	}
@@ -375,7 +386,7 @@ func (c *deadletterPurgeCmd) Run(ctx context.Context, out io.Writer, log *slog.L
 		if c.Source == deadInOutbox {
 			err = c.outbox(ctx, a, before, &done)
 		} else {
-			done.Found, err = deadletter.Purge(ctx, kadm.NewClient(client), deadTopics[c.Source], before, !c.Yes)
+			err = c.topic(ctx, a, client, before, &done)
 		}
 		if err != nil {
 			return err
@@ -391,6 +402,17 @@ func (c *deadletterPurgeCmd) Run(ctx context.Context, out io.Writer, log *slog.L
 	})
 }
 
+func (c *deadletterPurgeCmd) topic(ctx context.Context, a admin, client *kgo.Client, before time.Time, done *purged) (err error) {
+	if c.Yes {
+		// It is no change of one company.
+		if _, err := audited(ctx, a, purgeOperation, c, tenant.ID{}, func(context.Context, *db.Tx, access.Caller) (string, error) { return c.Source, nil }); err != nil {
+			return err
+		}
+	}
+	done.Found, err = deadletter.Purge(ctx, kadm.NewClient(client), deadTopics[c.Source], before, !c.Yes)
+	return err
+}
+
 func (c *deadletterPurgeCmd) outbox(ctx context.Context, a admin, before time.Time, done *purged) error {
 	return a.eachDeadRow(ctx, outbox.DeadFilter{Before: before}, func(rows []outbox.DeadRow) error {
 		done.Found += int64(len(rows))
@@ -398,7 +420,7 @@ func (c *deadletterPurgeCmd) outbox(ctx context.Context, a admin, before time.Ti
 			return nil
 		}
 		for company, some := range byCompany(rows, func(r outbox.DeadRow) tenant.ID { return r.Company }) {
-			if _, err := audited(ctx, a, "purgeDeadLetters", c, company, func(_ context.Context, tx *db.Tx, _ access.Caller) (int, error) {
+			if _, err := audited(ctx, a, purgeOperation, c, company, func(_ context.Context, tx *db.Tx, _ access.Caller) (int, error) {
 				outbox.DeleteDead(tx, some)
 				return len(some), nil
 			}); err != nil {

@@ -57,7 +57,7 @@ VALUES ($1, $2, $3, 'order.created', 'order', $3, 1, '{"event":"order.created"}'
 	require.NoError(t, err)
 	defer client.Close()
 	w := deadletter.New(client)
-	for _, lost := range []uuid.UUID{g.ids[deadEvents], uuid.New()} {
+	for _, lost := range []uuid.UUID{g.ids[deadEvents], g.ids[deadEvents], uuid.New()} { // one of them twice
 		require.NoError(t, w.Record(t.Context(), topics.EventsDead, &kgo.Record{
 			Topic: topics.Events, Partition: 3, Offset: 17, Key: []byte(id.String()), Value: []byte("{"),
 			Headers: []kgo.RecordHeader{{Key: "companyid", Value: []byte(id.String())}, {Key: "ce_id", Value: []byte(lost.String())}, {Key: "ce_type", Value: []byte("order.created")}},
@@ -85,7 +85,7 @@ func TestAdminDeadletterList(t *testing.T) {
 	t.Parallel()
 	g := newGraveyard(t, 2002)
 	all := adminJSON[[]deadLetter](t, "deadletter", g.brokers, "--company="+g.company.String())
-	require.Len(t, all, 4)
+	require.Len(t, all, 5)
 	seen := map[string]int{}
 	for i, l := range all {
 		seen[l.Source]++
@@ -103,8 +103,8 @@ func TestAdminDeadletterList(t *testing.T) {
 			require.Equal(t, g.ids[deadDeliveries], *l.EventID)
 		}
 	}
-	require.Equal(t, map[string]int{deadInOutbox: 1, deadEvents: 2, deadDeliveries: 1}, seen)
-	require.Len(t, adminJSON[[]deadLetter](t, "deadletter", "list", g.brokers, "--source=events"), 3, "the one that no company is known of, too")
+	require.Equal(t, map[string]int{deadInOutbox: 1, deadEvents: 3, deadDeliveries: 1}, seen)
+	require.Len(t, adminJSON[[]deadLetter](t, "deadletter", "list", g.brokers, "--source=events"), 4, "the one that no company is known of, too")
 	require.Len(t, adminJSON[[]deadLetter](t, "deadletter", "list", g.brokers, "--source=events", "--limit=2"), 2)
 	text, err := runAdmin(t, "deadletter", "list", g.brokers, "--company="+g.company.String())
 	require.NoError(t, err)
@@ -135,7 +135,7 @@ func TestAdminDeadletterRedeliver(t *testing.T) {
 		arrived        string // statement that counts what was sent
 	}{
 		{deadInOutbox, 1, 0, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND pos > 4711 AND key = company_id::TEXT AND payload = '{"event":"order.created"}'`},
-		{deadEvents, 2, 1, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND topic = 'events' AND agg_version = 1`},
+		{deadEvents, 3, 1, `SELECT count(*) FROM outbox WHERE company_id = $1 AND id = $2 AND topic = 'events' AND agg_version = 1`},
 		{deadDeliveries, 1, 0, `SELECT count(*) FROM deliveries WHERE company_id = $1 AND event_id = $2 AND state = 0 AND redelivery_no = 1`},
 	} {
 		want := redelivered{Source: c.source, Found: c.found, Without: c.without}
@@ -170,10 +170,12 @@ func TestAdminDeadletterPurge(t *testing.T) {
 	require.Positive(t, purge(deadInOutbox, old, "--yes").Deleted)
 	require.Zero(t, g.count(t, `SELECT count(*) FROM outbox_dead WHERE company_id = $1`))
 	require.Positive(t, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company = $1 AND operation = 'purgeDeadLetters'`))
-	for source, n := range map[string]int64{deadEvents: 3, deadDeliveries: 1} {
+	for source, n := range map[string]int64{deadEvents: 4, deadDeliveries: 1} {
 		require.Equal(t, purged{Source: source, Found: n}, purge(source))
 		require.Equal(t, purged{Source: source}, purge(source, fmt.Sprint("--before=", time.Now().Add(-time.Hour).Format(time.RFC3339)), "--yes"))
+		before := time.Now()
 		require.Equal(t, purged{source, n, n}, purge(source, "--yes"))
+		require.Positive(t, g.count(t, `SELECT count(*) FROM admin_changes WHERE of_company IS DISTINCT FROM $1 AND operation = 'purgeDeadLetters' AND body LIKE $2 AND created_at >= $3`, `%"`+source+`"%`, before))
 		require.Equal(t, purged{Source: source}, purge(source))
 	}
 	text, err := runAdmin(t, "deadletter", "purge", g.brokers, "--source=events")

@@ -46,13 +46,6 @@ func (p *topicPartitioner) Partition(r *kgo.Record, n int) int {
 	return p.TopicPartitioner.Partition(r, p.used)
 }
 
-// OnNewBatch lets records without a key go to another partition.
-func (p *topicPartitioner) OnNewBatch() {
-	if keys, ok := p.TopicPartitioner.(kgo.TopicPartitionerOnNewBatch); ok {
-		keys.OnNewBatch()
-	}
-}
-
 // ChosenPartitions makes a client put the records of a topic into the partitions that they name. Those of other topics are
 // placed by their keys.
 func ChosenPartitions(topic string) kgo.Opt {

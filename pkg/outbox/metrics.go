@@ -46,7 +46,7 @@ var (
 	leasesOwned = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tradegrid_relay_leases_owned", Help: "Buckets owned by any relay, as read from the database at this relay's last renewal; there are 256 in total.",
 	})
-	relayMoves = prometheus.NewGauge(prometheus.GaugeOpts{
+	unmovedBuckets = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tradegrid_relay_unmoved_buckets", Help: "Buckets that this relay owns and whose events do not use all partitions of the topic yet.",
 	})
 	relayTakeovers = prometheus.NewCounter(prometheus.CounterOpts{
@@ -67,6 +67,6 @@ func Metrics() []prometheus.Collector {
 	}
 	return []prometheus.Collector{
 		outboxRows, outboxOldest, publishLatency, published, publishFailures, repeated, stragglers, deadRows, trimmed, batchSize,
-		relayLeases, leasesOwned, relayTakeovers, relayMoves,
+		relayLeases, leasesOwned, relayTakeovers, unmovedBuckets,
 	}
 }

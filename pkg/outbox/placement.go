@@ -21,10 +21,11 @@ import (
 // then changes the number.
 
 const (
-	sqlPlaceBuckets = `UPDATE outbox_leases SET partitions = COALESCE(partitions, $3)
-WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch, partitions`
-	sqlMoveBuckets = `UPDATE outbox_leases SET partitions = $3
-WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch, partitions`
+	sqlPlaceBuckets = `UPDATE outbox_leases SET partitions = COALESCE(partitions, $3) FROM unnest($2::INT4[], $4::BIGINT[]) AS u(b, e)
+WHERE bucket = u.b AND bucket = ANY($2::INT4[]) AND epoch = u.e AND owner = $1 AND expires_at > now() RETURNING bucket, epoch, partitions`
+	// A lease of another epoch was another relay's meanwhile, which published without waiting.
+	sqlMoveBuckets = `UPDATE outbox_leases SET partitions = $3 FROM unnest($2::INT4[], $4::BIGINT[]) AS u(b, e)
+WHERE bucket = u.b AND bucket = ANY($2::INT4[]) AND epoch = u.e AND owner = $1 AND expires_at > now() RETURNING bucket, epoch, partitions`
 )
 
 const (
@@ -63,8 +64,12 @@ func (r *Relay) keepPlacement(ctx context.Context) {
 			continue
 		}
 		if again := errors.Is(err, errBehind) == errors.Is(last, errBehind); ctx.Err() == nil && (!again || time.Since(told) > placeTold) {
-			r.log.WarnContext(ctx, "events do not use all partitions yet", "topic", topics.Events, "error", err)
 			told, last = time.Now(), err
+			if waiting := len(r.unplaced()); waiting > 0 {
+				r.log.WarnContext(ctx, "events are not published: the partitions of their topic could not be read or stored", "topic", topics.Events, "buckets", waiting, "error", err)
+			} else {
+				r.log.WarnContext(ctx, "events do not use all partitions yet", "topic", topics.Events, "error", err)
+			}
 		}
 		t.Reset(min(placeRetry, r.cfg.Placement))
 	}
@@ -72,7 +77,7 @@ func (r *Relay) keepPlacement(ctx context.Context) {
 
 // placementTurn compares the owned buckets with the topic.
 func (r *Relay) placementTurn(ctx context.Context) error {
-	unplaced := r.placed(0)
+	unplaced := r.unplaced()
 	defer r.resume(unplaced) // without a number, they publish everything but events
 	n, err := r.partitions(ctx)
 	if err != nil {
@@ -93,7 +98,7 @@ func (r *Relay) placementTurn(ctx context.Context) error {
 			grown = append(grown, l)
 		}
 	}
-	relayMoves.Set(float64(len(grown)))
+	unmovedBuckets.Set(float64(len(grown)))
 	if len(recreated) > 0 { // in a topic that was created again with fewer partitions is nothing to wait for
 		if err := r.place(ctx, sqlMoveBuckets, recreated, n); err != nil {
 			return err
@@ -140,9 +145,9 @@ func (r *Relay) leases() (mine []lease) {
 	return mine
 }
 
-// placed lists those with a number of partitions; 0 = not known.
-func (r *Relay) placed(partitions int32) []lease {
-	return slices.DeleteFunc(r.leases(), func(l lease) bool { return l.Partitions != partitions })
+// unplaced lists those whose number of partitions is not known.
+func (r *Relay) unplaced() []lease {
+	return slices.DeleteFunc(r.leases(), func(l lease) bool { return l.Partitions > 0 })
 }
 
 // place stores the number of partitions of buckets. After an error it is not known which number the database has.
@@ -152,13 +157,13 @@ func (r *Relay) place(ctx context.Context, sql string, of []lease, n int32) erro
 	}
 	ctx, cancel := context.WithTimeout(ctx, placeTimeout)
 	defer cancel()
-	buckets := make([]int32, len(of))
+	buckets, epochs := make([]int32, len(of)), make([]int64, len(of))
 	for i, l := range of {
-		buckets[i] = l.Bucket
+		buckets[i], epochs[i] = l.Bucket, l.Epoch
 	}
 	var stored []lease
 	err := r.db.RunTx(ctx, "outbox.place", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(sql, r.owner, buckets, n).Rows(func(rows pgx.Rows) (err error) {
+		tx.Queue(sql, r.owner, buckets, n, epochs).Rows(func(rows pgx.Rows) (err error) {
 			stored, err = pgx.CollectRows(rows, pgx.RowToStructByPos[lease])
 			return err
 		})
@@ -190,7 +195,7 @@ func (r *Relay) grow(ctx context.Context, buckets []lease, n int32) error {
 		if err := r.move(ctx, some, n); err != nil {
 			return fmt.Errorf("move %d buckets to %d partitions: %w", len(some), n, err)
 		}
-		relayMoves.Sub(float64(len(some)))
+		unmovedBuckets.Sub(float64(len(some)))
 	}
 	r.log.InfoContext(ctx, "events use the added partitions", "topic", topics.Events, "partitions", n, "buckets", len(buckets), "took", time.Since(start).String())
 	return nil

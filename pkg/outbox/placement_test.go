@@ -175,6 +175,44 @@ func TestAddedPartitionsKeepTheOrderOfEvents(t *testing.T) {
 	require.Greater(t, len(used), 20)
 }
 
+// A topic that was created again with fewer partitions has nothing to wait for.
+func TestRecreatedTopicMayHaveFewerPartitions(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	g.run(g.relay("a", func(r *Relay) { r.cfg.Placement = 50 * time.Millisecond }))
+	f := newFleet(g)
+	f.change(1)
+	g.awaitPlaced(8)
+	g.drained()
+	admin := kadm.NewClient(g.client())
+	_, err := admin.DeleteTopic(t.Context(), topics.Events)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		_, err := admin.CreateTopic(t.Context(), 4, -1, nil, topics.Events) // brokers forget the old one with a delay
+		return err == nil
+	}, eventually, 10*time.Millisecond)
+	f.change(1)
+	g.awaitPlaced(4)
+	g.drained()
+}
+
+// A bucket that another relay owned since the pause began is not moved: that relay published without waiting.
+func TestBucketIsMovedInItsEpochOnly(t *testing.T) {
+	t.Parallel()
+	g := setup(t)
+	r := g.relay("a", func(r *Relay) { r.cfg.LeaseTTL = time.Minute })
+	require.NoError(t, r.leaseTurn(t.Context(), true, false))
+	require.NoError(t, r.place(t.Context(), sqlPlaceBuckets, r.leases(), 8))
+	mine := r.leases()[:2]
+	_, err := g.db.Exec(t.Context(), `UPDATE outbox_leases SET epoch = epoch + 2 WHERE bucket = $1`, mine[0].Bucket)
+	require.NoError(t, err)
+	require.NoError(t, r.place(t.Context(), sqlMoveBuckets, mine, 16))
+	require.Equal(t, 1, g.placed(16))
+	require.Equal(t, Buckets-1, g.placed(8))
+	require.EqualValues(t, 8, r.leases()[0].Partitions)
+	require.EqualValues(t, 16, r.leases()[1].Partitions)
+}
+
 // lines are what a log says.
 type lines chan string
 

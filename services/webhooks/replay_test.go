@@ -90,6 +90,29 @@ func TestReplayOfFailedDeliveries(t *testing.T) {
 	require.Equal(t, map[uuid.UUID]int{first: 1, arrived: 1, other: 1}, got, "what is under way is not sent once more")
 }
 
+// A step and the pause after it are one transaction, and a replay passes quickly over what it does not send.
+func TestReplayTakesFewSteps(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	r.work()
+	sub, now := r.subscribe(), time.Now()
+	steps := func() (n int) {
+		require.NoError(t, r.db.QueryRow(t.Context(), `SELECT steps FROM jobs WHERE company_id = $1 ORDER BY id DESC LIMIT 1`, r.company()).Scan(&n))
+		return n
+	}
+	for range 100 {
+		r.log("order.created", uuid.New(), now)
+	}
+	require.Len(t, r.replayed(r.replay(r.Client, sub, `,"status":"all","rate":100`), 100), 100)
+	require.LessOrEqual(t, steps(), 9, "one that counts, five with 20 events each, one that finds no more; a timer may be early")
+	for range 200 {
+		id, _ := r.log("order.created", uuid.New(), now)
+		r.delivery(sub, id, "order.created", delivered, now)
+	}
+	r.replayed(r.replay(r.Client, sub, `,"status":"missed","rate":100`), 300)
+	require.LessOrEqual(t, steps(), 4)
+}
+
 // All events of the log go to the subscription that wants them and may carry them, over many steps, each once.
 func TestReplayOfTheLog(t *testing.T) {
 	t.Parallel()

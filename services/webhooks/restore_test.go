@@ -123,9 +123,9 @@ func (r *reader) poll(t *testing.T, c *apitest.Client) (more bool) {
 // where these are missing, by copying all tables in one snapshot.
 func (p *platform) dump() (load func(into *platform)) {
 	p.t.Helper()
-	bin := filepath.Dir(postgresProgram("pg_dump"))
-	if bin == "." || dbtest.Dialect(p.t) != db.PostgreSQL {
-		p.t.Log("no pg_dump: the tables are copied")
+	bin := p.programs()
+	if bin == "" {
+		p.t.Log("no pg_dump for this database: the tables are copied")
 		copies := p.copyTables()
 		return func(into *platform) { into.pasteTables(copies) }
 	}
@@ -149,16 +149,27 @@ func (p *platform) dump() (load func(into *platform)) {
 
 func (p *platform) url() string { return p.db.Pool().Config().ConnString() }
 
-// postgresProgram is the path of a program of PostgreSQL; empty = there is none.
-func postgresProgram(name string) string {
-	if path, err := exec.LookPath(name); err == nil {
-		return path
-	}
-	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/" + name) // the pattern is valid
-	if len(found) == 0 {
+// programs is the directory of a pg_dump that can read the database; empty = there is none. One that is older than the server
+// refuses.
+func (p *platform) programs() string {
+	p.t.Helper()
+	if dbtest.Dialect(p.t) != db.PostgreSQL {
 		return ""
 	}
-	return found[len(found)-1]
+	found, err := filepath.Glob("/usr/lib/postgresql/*/bin/pg_dump")
+	require.NoError(p.t, err)
+	if path, err := exec.LookPath("pg_dump"); err == nil {
+		found = append(found, path)
+	}
+	server := p.count(`SELECT current_setting('server_version_num')::INT / 10000`)
+	for _, path := range found {
+		said, err := exec.CommandContext(p.t.Context(), path, "--version").Output()
+		var major int
+		if _, scanErr := fmt.Sscanf(string(said), "pg_dump (PostgreSQL) %d", &major); err == nil && scanErr == nil && major >= server {
+			return filepath.Dir(path)
+		}
+	}
+	return ""
 }
 
 // copyTables copies all tables as they are at one moment.

@@ -74,17 +74,18 @@ func Read(ctx context.Context, client *kgo.Client, topic string, newest int64, e
 	client.AddConsumePartitions(map[string]map[int32]kgo.Offset{topic: from})
 	defer client.PurgeTopicsFromConsuming(topic)
 	for len(left) > 0 {
-		fetches := client.PollFetches(ctx)
+		fetches := poll(ctx, client)
 		if err := fetches.Err(); err != nil {
 			return fmt.Errorf("read dead letters of topic %s: %w", topic, err)
 		}
 		for it := fetches.RecordIter(); !it.Done(); {
 			r := it.Next()
-			if r.Offset >= left[r.Partition] {
-				continue // written since
-			}
-			if r.Offset == left[r.Partition]-1 {
+			end := left[r.Partition]
+			if r.Offset >= end-1 {
 				delete(left, r.Partition)
+			}
+			if r.Offset >= end {
+				continue // written since
 			}
 			if err := each(letterOf(r)); err != nil {
 				return err
@@ -94,7 +95,16 @@ func Read(ctx context.Context, client *kgo.Client, topic string, newest int64, e
 	return nil
 }
 
-// Purge deletes the dead letters that a topic has until the time given, and returns how many these are.
+// pollTimeout bounds the wait for records that the brokers have listed, and may have deleted since.
+const pollTimeout = 30 * time.Second
+
+func poll(ctx context.Context, client *kgo.Client) kgo.Fetches {
+	ctx, cancel := context.WithTimeout(ctx, pollTimeout)
+	defer cancel()
+	return client.PollFetches(ctx)
+}
+
+// Purge deletes the dead letters that a topic has until the time given, and returns how many these are. With dry, it only counts.
 func Purge(ctx context.Context, admin *kadm.Client, topic string, before time.Time, dry bool) (n int64, err error) {
 	starts, ends, err := offsets(ctx, admin, topic, func(c *kadm.Client, ctx context.Context, topics ...string) (kadm.ListedOffsets, error) {
 		return c.ListOffsetsAfterMilli(ctx, before.UnixMilli()+1, topics...)
