@@ -3,6 +3,7 @@ module github.com/tradegrid/tradegrid
 go 1.26.0
 
 require (
+	github.com/agnivade/levenshtein v1.2.2
 	github.com/alecthomas/kong v1.17.0
 	github.com/andybalholm/brotli v1.2.8
 	github.com/cockroachdb/cockroach-go/v2 v2.4.2

@@ -75,7 +75,7 @@ func (c *deliveriesListCmd) ofCompany(ctx context.Context, a admin, company tena
 	if c.From != nil {
 		from = list.From(*c.From)
 	}
-	q := webhooks.DeliveryQuery{SubscriptionID: c.Subscription, Status: c.Status, Answer: c.Answer, Events: c.Events, DateFrom: &from, Limit: 200}
+	q := webhooks.DeliveryQuery{SubscriptionID: c.Subscription, Status: c.Status, Answer: c.Answer, Events: c.Events, DateFrom: &from, PageLimit: list.PageLimit{Limit: 200}}
 	if c.To != nil {
 		to := list.To(*c.To)
 		q.DateTo = &to

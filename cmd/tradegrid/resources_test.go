@@ -236,10 +236,13 @@ func (w *walker) cursors() map[string][]string {
 		if strings.Contains(path, "{") || path == "/events" {
 			continue // walked by the tests of their domains
 		}
-		paged, orders := false, []string{"", "order=asc"}
+		paged, orders := false, []string{""}
 		for _, p := range methods["get"].Parameters {
 			paged = paged || p.Name == "cursor"
-			if p.Name == "sort" {
+			switch p.Name {
+			case "order":
+				orders = append(orders, "order=asc")
+			case "sort":
 				for _, sort := range p.Schema.values() {
 					orders = append(orders, "sort="+sort, "sort="+sort+"&order=desc")
 				}

@@ -186,7 +186,7 @@ func (l *loader) dropUnknown(err error) bool {
 	}
 	l.args = slices.Delete(l.args, at, end)
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "unknown flag "), ",")
-	l.unknown = append(l.unknown, text+": unknown flag"+suggest(strings.TrimLeft(m[1], "-"), "--", l.names()))
+	l.unknown = append(l.unknown, text+": unknown flag"+didYouMean(strings.TrimLeft(m[1], "-"), "--", l.names()))
 	return true
 }
 

@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
 
 // Fault is the error with all invalid settings.
@@ -54,37 +56,11 @@ func (f *Fault) place(origins map[string]Origin) {
 	}
 }
 
-// suggest suggests the most similar name, if there is a similar one.
-func suggest(name, before string, names []string) string {
-	best, least := "", 1+len(name)/3
-	for _, n := range names {
-		if d := distance(name, n); d <= least && (best == "" || d < least) {
-			best, least = n, d
-		}
-	}
-	if best == "" {
+// didYouMean suggests the most similar name, if there is a similar one.
+func didYouMean(name, before string, names []string) string {
+	nearest := suggest.Nearest(name, names)
+	if nearest == "" {
 		return ""
 	}
-	return "; did you mean " + before + best + "?"
-}
-
-// distance is the Levenshtein distance.
-func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			change := corner
-			if a[i] != b[j] {
-				change++
-			}
-			corner = row[j+1]
-			row[j+1] = min(change, corner+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
+	return "; did you mean " + before + nearest + "?"
 }

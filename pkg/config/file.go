@@ -68,7 +68,7 @@ func (f *file) add(key, v *yaml.Node, names []string) (fault string) {
 	case name == "config" || name == "print-config" || name == "help" || name == "version":
 		return name + " cannot be set in a file"
 	case !slices.Contains(names, name):
-		return fmt.Sprintf("%s is not a setting%s", name, suggest(name, "", names))
+		return fmt.Sprintf("%s is not a setting%s", name, didYouMean(name, "", names))
 	case f.entries[name].line > 0:
 		return fmt.Sprintf("%s is already set in line %d", name, f.entries[name].line)
 	}

@@ -370,7 +370,7 @@ func (b *batch[F, T]) bind(index int, item batchItem, schema func(huma.Registry,
 		body["sku"] = item.SKU
 	}
 	reg := b.routes.api.desc.Components.Schemas
-	ignored, err := binding.BindPart(reg, "body", schema(reg, reflect.TypeFor[F]()), tree, faults, b.call.req.strict(), into)
+	ignored, err := binding.BindPart(reg, "body", schema(reg, reflect.TypeFor[F]()), tree, faults, b.call.req.handling() == binding.Strict, into)
 	for _, name := range ignored {
 		if len(b.ignored) <= apierr.MaxListed {
 			b.ignored = append(b.ignored, fmt.Sprintf("items[%d].%s", index, name))

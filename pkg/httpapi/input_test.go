@@ -120,15 +120,39 @@ func TestAllFaultsAtOnce(t *testing.T) {
 func TestUnknownFields(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	got := f.do(request{method: "POST", path: "/things/echo?b=2&a=1", body: `{"zeta":1,"nested":{"Count":5,"ünicode":1},"count":2}`})
+	echo := func(query, body, prefer string) response {
+		return f.do(request{method: "POST", path: "/things/echo" + query, body: body, headers: map[string]string{"Prefer": prefer}})
+	}
+	got := f.echoOf(`{"zeta":1,"nested":{"Count":5,"ünicode":1},"count":2}`)
 	got.is(t, 200, "")
-	require.Equal(t, "a, b, nested.Count, nested.?nicode, zeta", got.Header.Get("X-Ignored-Fields"))
+	require.Equal(t, "nested.Count, nested.?nicode, zeta", got.Header.Get("X-Ignored-Fields"))
 	require.JSONEq(t, `{"count":2,"color":"red","nested":{"color":"red"}}`, string(got.raw))
 	require.Empty(t, f.echoOf(`{"count":1,"free":{"any":1}}`).Header.Get("X-Ignored-Fields"))
 
-	strict := f.do(request{method: "POST", path: "/things/echo?b=2", body: `{"zeta":1,"count":"x"}`, headers: map[string]string{"Prefer": "respond-async, handling=strict"}})
+	strict := echo("?b=2", `{"zeta":1,"count":"x"}`, "respond-async, handling=strict")
 	require.Equal(t, map[string]string{"b": "UNKNOWN", "zeta": "UNKNOWN", "count": "TYPE"}, strict.faults(t))
 	f.echoOf(`{"count":1}`, "Prefer", "handling=strict").is(t, 200, "")
+
+	lenient := echo("?b=2&a=1", `{"zeta":1,"count":2}`, "handling=lenient")
+	lenient.is(t, 200, "")
+	require.Equal(t, "a, b, zeta", lenient.Header.Get("X-Ignored-Fields"))
+}
+
+// Who filters by a parameter that does not exist must not get the whole list.
+func TestUnknownParameters(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	message := func(path string) any {
+		got := f.do(request{method: "GET", path: path})
+		got.is(t, 400, "VALIDATION_ERROR")
+		return got.body["errors"].([]any)[0].(map[string]any)["message"]
+	}
+	require.Equal(t, "siz: is not a parameter of this operation; did you mean size? It knows size", message("/things/big?siz=1"))
+	require.Equal(t, "color: is not a parameter of this operation; it knows size", message("/things/big?color=red"))
+	require.Equal(t, "Size[a]: is not a parameter of this operation; did you mean size? It knows size", message("/things/big?Size[a]=red"))
+	require.Equal(t, "a: is not a parameter of this operation; it has none: omit it", message("/things/"+uuid.NewString()+"?a=b"))
+	got := f.do(request{method: "POST", path: "/things/echo?b=2", body: `{"zeta":1,"count":2}`})
+	require.Equal(t, map[string]string{"b": "UNKNOWN"}, got.faults(t))
 }
 
 // What validation did not see must not reach the handler.

@@ -318,14 +318,23 @@ func (r *request) bind(in reflect.Value) error {
 		_, _ = r.bodyTree() // Bind reports the error
 		defer r.processing()()
 	}
-	ignored, err := r.op.binder.Bind(r, &r.body, r.strict(), in)
+	ignored, err := r.op.binder.Bind(r, &r.body, r.handling(), in)
 	r.showIgnored(ignored)
 	r.op.binder.Caller(in).Set(reflect.ValueOf(r.call))
 	return err
 }
 
-// strict reports whether unknown fields are errors.
-func (r *request) strict() bool { return strings.Contains(r.header("Prefer"), "handling=strict") }
+// handling is what the client wants to become of unknown names.
+func (r *request) handling() binding.Handling {
+	switch prefer := r.header("Prefer"); {
+	case strings.Contains(prefer, "handling=strict"):
+		return binding.Strict
+	case strings.Contains(prefer, "handling=lenient"):
+		return binding.Lenient
+	default:
+		return binding.Usual
+	}
+}
 
 // showIgnored lists the names of fields and parameters, and those listed before, in a header.
 func (r *request) showIgnored(names []string) {

@@ -44,6 +44,15 @@ type Params struct {
 	reserve func(ctx context.Context, bytes int) error // reserves the memory of a page; nil = not bounded
 }
 
+// PageLimit is the size of a page of those lists that are read by cursor only.
+type PageLimit struct {
+	Limit    int `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	PageSize int `query:"pageSize" minimum:"1" maximum:"200" doc:"the same as limit, under the name that it has in other lists"`
+}
+
+// Records is the number of records on a page.
+func (l PageLimit) Records() int { return cmp.Or(l.PageSize, l.Limit) }
+
 // On has the node serve the list. With fresh, nothing that it remembers is used: total is counted anew.
 func (p *Params) On(n *Node, fresh bool) { p.node, p.fresh = n, fresh }
 

@@ -47,8 +47,8 @@ type Page struct {
 
 // Query selects requests.
 type Query struct {
-	Cursor    string     `query:"cursor" maxLength:"100" doc:"nextCursor of the page before"`
-	Limit     int        `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor string `query:"cursor" maxLength:"100" doc:"nextCursor of the page before"`
+	list.PageLimit
 	Answer    string     `query:"answer" enum:"2xx,3xx,4xx,5xx,error" doc:"class of the status; error = 4xx and 5xx"`
 	Status    *int32     `query:"status" minimum:"200" maximum:"599"`
 	Code      string     `query:"code" maxLength:"100" doc:"error code"`

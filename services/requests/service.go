@@ -50,11 +50,11 @@ func (s *Service) List(ctx context.Context, by access.Caller, q Query) (Page, er
 	found = slices.DeleteFunc(found, func(r Request) bool {
 		return bytes.Compare(r.ID[:], first[:]) < 0 || bytes.Compare(r.ID[:], behind[:]) >= 0 || !q.selects(r)
 	})
-	page := Page{HasMore: len(found) > q.Limit || looked != uuid.Nil, Items: found[:min(len(found), q.Limit)]}
+	page := Page{HasMore: len(found) > q.Records() || looked != uuid.Nil, Items: found[:min(len(found), q.Records())]}
 	if page.HasMore {
 		next := looked.String()
-		if len(found) > q.Limit {
-			next = found[q.Limit-1].ID.String()
+		if len(found) > q.Records() {
+			next = found[q.Records()-1].ID.String()
 		}
 		page.NextCursor = &next
 	}

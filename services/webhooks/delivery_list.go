@@ -22,8 +22,8 @@ import (
 
 // DeliveryQuery selects deliveries of a company; see docs/reference/events.md#deliveries.
 type DeliveryQuery struct {
-	Cursor         string     `query:"cursor" maxLength:"100" doc:"nextCursor of the page before"`
-	Limit          int        `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor string `query:"cursor" maxLength:"100" doc:"nextCursor of the page before"`
+	list.PageLimit
 	SubscriptionID *uuid.UUID `query:"subscriptionId" format:"uuid" doc:"also one that was deleted"`
 	Status         string     `query:"status" enum:"pending,delivering,success,failed"`
 	Answer         string     `query:"answer" enum:"2xx,3xx,4xx,5xx,none" doc:"HTTP status of the last attempt; none = no answer, or no attempt yet"`
@@ -88,14 +88,14 @@ func (s *Service) CompanyDeliveries(ctx context.Context, by access.Caller, in De
 	})
 	slices.SortFunc(found, func(a, b glance) int { return bytes.Compare(b.ID[:], a.ID[:]) })
 	page := DeliveryPage{}
-	if page.HasMore = len(found) > in.Limit || looked != uuid.Nil; page.HasMore {
+	if page.HasMore = len(found) > in.Records() || looked != uuid.Nil; page.HasMore {
 		next := looked.String()
-		if len(found) > in.Limit {
-			next = found[in.Limit-1].ID.String()
+		if len(found) > in.Records() {
+			next = found[in.Records()-1].ID.String()
 		}
 		page.NextCursor = &next
 	}
-	page.Items, err = s.selectDeliveries(ctx, by.Company, found[:min(len(found), in.Limit)])
+	page.Items, err = s.selectDeliveries(ctx, by.Company, found[:min(len(found), in.Records())])
 	return page, err
 }
 
@@ -160,7 +160,7 @@ func (s *Service) look(
 	case webhook.StateFailed.String():
 		sql = sqlGlanceFailed
 	}
-	each := max(in.Limit+1, maxLooked/max(len(subs), 1))
+	each := max(in.Records()+1, maxLooked/max(len(subs), 1))
 	found, err = glances(ctx, s.cfg.DB, sql, company, subs, behind, first, last, each)
 	count := map[uuid.UUID]int{}
 	for _, d := range found { // newest first within a subscription

@@ -51,9 +51,9 @@ func showsSecret(op *httpapi.Op) { op.Secret = true }
 
 type listEventsRequest struct {
 	httpapi.Call
-	Cursor   string     `query:"cursor" maxLength:"200" doc:"nextCursor of the page before; none = from the oldest event"`
-	Start    string     `query:"start" enum:"oldest,now" default:"oldest" doc:"where to begin without a cursor; now = no events, only a cursor that everything later follows"`
-	Limit    int        `query:"limit" minimum:"1" maximum:"200" default:"50"`
+	Cursor string `query:"cursor" maxLength:"200" doc:"nextCursor of the page before; none = from the oldest event"`
+	Start  string `query:"start" enum:"oldest,now" default:"oldest" doc:"where to begin without a cursor; now = no events, only a cursor that everything later follows"`
+	list.PageLimit
 	Events   []string   `query:"events" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"comma list of names and prefixes such as order.*"`
 	DateFrom *list.From `query:"dateFrom" doc:"earliest occurredAt"`
 	DateTo   *list.To   `query:"dateTo" doc:"latest occurredAt"`
@@ -61,7 +61,7 @@ type listEventsRequest struct {
 }
 
 func (s *Service) httpListEvents(ctx context.Context, in *listEventsRequest) (*httpapi.Reply[EventPage], error) {
-	q := LogQuery{Cursor: in.Cursor, Now: in.Start == "now", Limit: in.Limit, Events: in.Events}
+	q := LogQuery{Cursor: in.Cursor, Now: in.Start == "now", Limit: in.Records(), Events: in.Events}
 	if in.DateFrom != nil {
 		q.From = time.Time(*in.DateFrom)
 	}

@@ -33,22 +33,32 @@ func (b *Body) Tree() (any, error) {
 	return b.tree, b.err
 }
 
-// Bind validates and fills an input and reports all faults at once. Unknown fields and parameters are faults of a strict
-// request; else it returns their names. See docs/reference/conventions.md#unknown-fields.
-func (b *Binder) Bind(from Source, body *Body, strict bool, in reflect.Value) (ignored []string, err error) {
+// Handling is what becomes of unknown names; see docs/reference/conventions.md#unknown-fields.
+type Handling int
+
+// Ways to handle unknown names.
+const (
+	Usual   Handling = iota // query parameters are faults, fields of the body are ignored
+	Strict                  // both are faults
+	Lenient                 // both are ignored
+)
+
+// Bind validates and fills an input and reports all faults at once. It returns the names that it ignored.
+func (b *Binder) Bind(from Source, body *Body, unknown Handling, in reflect.Value) (ignored []string, err error) {
 	c := &checker{reg: b.reg}
 	b.bindParams(from, c, in)
+	if unknown != Lenient {
+		b.rejectParams(c)
+	}
 	if b.body != nil {
 		if err := b.bindBody(body, c, in); err != nil {
 			return nil, err
 		}
 	}
-	if strict {
+	if unknown == Strict {
 		c.rejectUnknown()
-	} else {
-		ignored = c.ignored
 	}
-	return ignored, c.faults.Err()
+	return append(c.ignored, c.unknown...), c.faults.Err()
 }
 
 func (b *Binder) bindBody(body *Body, c *checker, in reflect.Value) error {
@@ -85,20 +95,21 @@ func (b *Binder) bindBody(body *Body, c *checker, in reflect.Value) error {
 }
 
 // BindPart validates a part of a body that has a schema of its own, such as an item of a batch, and decodes it. Its fields are named
-// below path; faults are those that the caller has found in it. Unlike [Binder.Bind], it returns the unknown fields of a strict request, too.
+// below path; faults are those that the caller has found in it. It returns the unknown fields, also those of a strict request.
 func BindPart(reg huma.Registry, path string, s *huma.Schema, tree any, faults apierr.Fields, strict bool, into any) (ignored []string, err error) {
 	c := &checker{reg: reg, faults: faults}
 	tree = c.value(path, s, tree)
+	ignored = c.ignored
 	if strict {
 		c.rejectUnknown()
 	}
 	if err := c.faults.Err(); err != nil {
-		return c.ignored, err
+		return ignored, err
 	}
 	if err := c.decode(path, tree, into); err != nil {
-		return c.ignored, err
+		return ignored, err
 	}
-	return c.ignored, c.faults.Err()
+	return ignored, c.faults.Err()
 }
 
 // decode decodes what was validated, and not what was sent: the decoder matches names case-insensitively.

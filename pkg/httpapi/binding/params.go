@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
 
 // Source is where parameters come from: a request, or what stands for one.
@@ -59,8 +60,36 @@ func (b *Binder) bindParams(r Source, c *checker, in reflect.Value) {
 	}
 	for name := range r.QueryNames() {
 		if !b.known[name] && !b.prefixed(name) {
-			c.ignore(name)
+			c.unknown = few(c.unknown, name)
 		}
+	}
+}
+
+// rejectParams makes faults of the unknown query parameters: who filters by one expects fewer records.
+func (b *Binder) rejectParams(c *checker) {
+	for _, name := range slices.Sorted(slices.Values(c.unknown)) {
+		c.faults.Add(name, apierr.Unknown, "is not a parameter of this operation%s", b.instead(name))
+	}
+	c.unknown = nil
+}
+
+// instead says what to send in place of an unknown query parameter.
+func (b *Binder) instead(name string) string {
+	var known []string
+	for _, p := range b.params {
+		if p.in == "query" {
+			known = append(known, p.name)
+		}
+	}
+	slices.Sort(known)
+	stem, _, _ := strings.Cut(name, "[")
+	switch nearest := suggest.Nearest(stem, known); {
+	case len(known) == 0:
+		return "; it has none: omit it"
+	case nearest != "":
+		return fmt.Sprintf("; did you mean %s? It knows %s", nearest, strings.Join(known, ", "))
+	default:
+		return "; it knows " + strings.Join(known, ", ")
 	}
 }
 
@@ -158,9 +187,7 @@ func setParam(f reflect.Value, v any) error {
 func (b *Binder) BindQuery(params map[string]string, in reflect.Value) error {
 	c := &checker{reg: b.reg}
 	b.bindParams(query(params), c, in)
-	for _, name := range slices.Sorted(slices.Values(c.ignored)) {
-		c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
-	}
+	b.rejectParams(c)
 	return c.faults.Err()
 }
 

@@ -32,6 +32,7 @@ type checker struct {
 	reg     huma.Registry
 	faults  apierr.Fields
 	ignored []string // unknown fields: as many as a response can list
+	unknown []string // the same of query parameters
 }
 
 // rejectUnknown makes faults of the unknown fields.
@@ -39,12 +40,17 @@ func (c *checker) rejectUnknown() {
 	for _, name := range c.ignored {
 		c.faults.Add(name, apierr.Unknown, "is unknown; correct the name or omit it")
 	}
+	c.ignored = nil
 }
 
-func (c *checker) ignore(name string) {
-	if len(c.ignored) <= apierr.MaxListed {
-		c.ignored = append(c.ignored, name)
+func (c *checker) ignore(name string) { c.ignored = few(c.ignored, name) }
+
+// few appends a name, unless there are more already than a response lists.
+func few(names []string, name string) []string {
+	if len(names) > apierr.MaxListed {
+		return names
 	}
+	return append(names, name)
 }
 
 // value validates v at path and returns its normalized form.
