@@ -192,6 +192,7 @@ type companyCreateCmd struct {
 	Currency      string    `help:"Currency code, ISO 4217." default:"USD"`
 	CountryPrefix string    `help:"Country calling code of phone numbers." default:"+1"`
 	TimeZone      string    `help:"Time zone, IANA name." default:"UTC"`
+	Locale        string    `help:"Language and region, BCP 47 tag." default:"en"`
 	StockPolicy   string    `help:"Whether orders may reserve more than is available: allow_negative or block." default:"allow_negative"`
 	Components    []string  `help:"Components to enable; all by default."`
 	BranchName    string    `help:"Name of the default branch." default:"Main"`
@@ -201,7 +202,7 @@ func (c *companyCreateCmd) Run(ctx context.Context, out io.Writer, log *slog.Log
 	return all.do(ctx, out, log, func(a admin) error {
 		in := company.NewCompany{
 			ID: c.ID, Name: c.Name, Plan: c.Plan, IsTest: c.Test, HomeRegion: c.HomeRegion, Currency: c.Currency, CountryPrefix: c.CountryPrefix,
-			TimeZone: c.TimeZone, StockPolicy: c.StockPolicy, Components: c.Components, BranchName: c.BranchName,
+			TimeZone: c.TimeZone, Locale: c.Locale, StockPolicy: c.StockPolicy, Components: c.Components, BranchName: c.BranchName,
 		}
 		var made company.Company
 		err := a.all.db.RunTx(ctx, "company.create", func(ctx context.Context, tx *db.Tx) (err error) {
@@ -311,6 +312,7 @@ type companySettingsCmd struct {
 	Currency       *string  `help:"Currency code, ISO 4217."`
 	CountryPrefix  *string  `help:"Country calling code of phone numbers."`
 	TimeZone       *string  `help:"Time zone, IANA name."`
+	Locale         *string  `help:"Language and region, BCP 47 tag."`
 	StockPolicy    *string  `help:"Whether orders may reserve more than is available: allow_negative or block."`
 	AccrualPercent *percent `help:"Loyalty points earned, in percent of the total, such as 2.5."`
 	MaxInFlight    *int32   `help:"Maximum number of concurrent requests; 0 = the limit of the plan."`
@@ -336,6 +338,7 @@ func (c *companySettingsCmd) settings() record.Patch[company.Settings] {
 		{"currency", &in.Currency, c.Currency},
 		{"countryPrefix", &in.CountryPrefix, c.CountryPrefix},
 		{"timeZone", &in.TimeZone, c.TimeZone},
+		{"locale", &in.Locale, c.Locale},
 		{"stockPolicy", &in.StockPolicy, c.StockPolicy},
 	} {
 		if t.from != nil {

@@ -20,7 +20,7 @@ func TestOperatorFoundsACompany(t *testing.T) {
 	t.Parallel()
 	n := newNode(dbtest.Open(t), alone())
 	op := operator{n, writerToken}
-	made := op.ok(t, "POST", "/companies", `{"name":" Nordic Tools ","plan":"business","isTest":true,"currency":"NOK","countryPrefix":"+47","timeZone":"Europe/Oslo",
+	made := op.ok(t, "POST", "/companies", `{"name":" Nordic Tools ","plan":"business","isTest":true,"currency":"NOK","countryPrefix":"+47","timeZone":"Europe/Oslo","locale":"nb-NO",
 		"stockPolicy":"block","accrualPercent":2.5,"maxInFlight":9,"components":["orders","clients"],"branchName":"Oslo"}`)
 	id := tenant.ID(uuid.MustParse(made.id(t)))
 	require.Equal(t, 201, made.status)
@@ -29,7 +29,7 @@ func TestOperatorFoundsACompany(t *testing.T) {
 	me := op.in(id)
 	require.Equal(t, made.body, me.ok(t, "GET", "", "").body)
 	for field, want := range map[string]any{
-		"name": "Nordic Tools", "plan": "business", "isTest": true, "currency": "NOK", "countryPrefix": "+47", "timeZone": "Europe/Oslo", "stockPolicy": "block",
+		"name": "Nordic Tools", "plan": "business", "isTest": true, "currency": "NOK", "countryPrefix": "+47", "timeZone": "Europe/Oslo", "locale": "nb-NO", "stockPolicy": "block",
 		"accrualPercent": 2.5, "maxInFlight": 9.0, "status": "active", "components": []any{"calendar", "catalog", "clients", "core", "messenger", "orders"},
 	} {
 		require.Equal(t, want, made.body[field], field)
@@ -41,6 +41,11 @@ func TestOperatorFoundsACompany(t *testing.T) {
 	shop := as{n, issued.body["token"].(string)}
 	info := shop.ok(t, "GET", "/token", "").body
 	require.Equal(t, []any{issued.id(t), id.String(), "Nordic Tools", "business", true}, []any{info["id"], info["companyId"], info["companyName"], info["plan"], info["isTest"]})
+	require.Subset(t, shop.ok(t, "GET", "/company", "").body, map[string]any{
+		"id": id.String(), "name": "Nordic Tools", "isTest": true, "currency": "NOK", "currencyDigits": 2.0, "timeZone": "Europe/Oslo", "locale": "nb-NO",
+		"countryPrefix": "+47", "stockPolicy": "block", "accrualPercent": 2.5, "plan": "business", "modules": made.body["components"],
+		"createdAt": made.body["createdAt"], "updatedAt": made.body["updatedAt"],
+	})
 	branches := shop.ok(t, "GET", "/branches", "").raw
 	require.Contains(t, branches, `"name":"Oslo"`)
 	shop.do(t, "GET", "/warehouse/suppliers", "").refused(t, 403, "MODULE_ACCESS_INACTIVE", "not enabled")
@@ -62,7 +67,7 @@ func TestOperatorChangesTakeEffect(t *testing.T) {
 	owner.ok(t, "GET", "/orders", "")
 	me.ok(t, "PATCH", "", `{"plan":"free"}`)
 	owner.do(t, "GET", "/orders", "").refused(t, 403, "PLAN_API_DISABLED", "free")
-	me.ok(t, "PATCH", "", `{"plan":"standard","stockPolicy":"block","accrualPercent":1.25,"timeZone":"Asia/Tokyo"}`)
+	me.ok(t, "PATCH", "", `{"plan":"standard","stockPolicy":"block","accrualPercent":1.25,"timeZone":"Asia/Tokyo","locale":"ja"}`)
 	settings, err := n.company.Authenticate(t.Context(), owner.token, netip.MustParseAddr("192.0.2.1"), true)
 	require.NoError(t, err)
 	require.Equal(t, "block", settings.Settings.StockPolicy)
@@ -84,6 +89,7 @@ func TestOperatorChangesTakeEffect(t *testing.T) {
 	me.do(t, "POST", "/components", `{"component":"payroll","enabled":true}`).refused(t, 400, "VALIDATION_ERROR", "unknown")
 	require.Equal(t, map[string]string{"plan": "ENUM"}, faultsOf(t, me.do(t, "PATCH", "", `{"plan":"gold"}`)))
 	require.Equal(t, map[string]string{"timeZone": "FORMAT"}, faultsOf(t, me.do(t, "PATCH", "", `{"timeZone":"Mars/Olympus"}`)))
+	require.Equal(t, map[string]string{"locale": "FORMAT"}, faultsOf(t, me.do(t, "PATCH", "", `{"locale":"Norwegian, please"}`)))
 	faults := faultsOf(t, me.do(t, "PATCH", "", `{"name":"","currency":"eur","countryPrefix":"47","stockPolicy":"x","accrualPercent":100.5,"maxInFlight":0}`))
 	require.Equal(t, map[string]string{"name": "LENGTH", "currency": "FORMAT", "countryPrefix": "FORMAT", "stockPolicy": "ENUM", "accrualPercent": "MAX", "maxInFlight": "MIN"}, faults)
 }

@@ -173,7 +173,7 @@ func TestAdminIsAudited(t *testing.T) {
 	}
 	id, token := c.ID.String(), issued.ID.String()
 	require.ElementsMatch(t, []line{
-		{"createCompany", id, `{"branch-name":"Main","country-prefix":"+1","currency":"USD","name":"Audited","plan":"standard","stock-policy":"allow_negative","time-zone":"UTC"}`},
+		{"createCompany", id, `{"branch-name":"Main","country-prefix":"+1","currency":"USD","locale":"en","name":"Audited","plan":"standard","stock-policy":"allow_negative","time-zone":"UTC"}`},
 		{"updateCompany", id, `{"company":"` + id + `","plan":"business"}`},
 		{"issueToken", token, `{"company":"` + id + `","lifetime":"8760h0m0s","name":"shop","rate-tier":"standard","scopes":["*:read"]}`},
 		{"revokeToken", token, `{"company":"` + id + `","token":"` + token + `"}`},

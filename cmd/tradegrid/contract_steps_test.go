@@ -29,6 +29,7 @@ func (w *walk) people() {
 	w.do(200, "GET /users", "")
 	w.do(200, "GET /branches", "")
 	w.do(200, "GET /token", "")
+	w.do(200, "GET /company", "")
 	limited, err := changeWith(ctx, d, "test", w.company, s.IssueToken, company.NewToken{Name: "limited", Scopes: []string{"catalog:read"}})
 	require.NoError(w.t, err)
 	w.with(limited.Text, nil, 200, "GET /token", "")

@@ -109,7 +109,7 @@ func (w *walk) refusals() {
 		// Each from an address of its own: failures of one address are limited.
 		w.with("", http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", n)}}, 401, op, "", nowhere...)
 		n++
-		if path != "/token" && !strings.HasPrefix(path, "/jobs/") { // any valid token may ask for these
+		if path != "/token" && path != "/company" && !strings.HasPrefix(path, "/jobs/") { // any valid token may ask for these
 			w.with(narrow, nil, 403, op, "", nowhere...)
 		}
 		if len(nowhere) > 0 {

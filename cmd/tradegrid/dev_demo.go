@@ -142,7 +142,7 @@ func (dm *demo) make(ctx context.Context) error {
 		then = dm.domains.at(func() time.Time { return demodata.Founded(dm.data, dm.now) })
 	}
 	co, err := then.createCompany(ctx, company.NewCompany{
-		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, AccrualPercent: 200, BranchName: demoBranches[0],
+		Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE", AccrualPercent: 200, BranchName: demoBranches[0],
 	})
 	if err != nil {
 		return err

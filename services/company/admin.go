@@ -65,7 +65,7 @@ type Input struct {
 func (s *Service) createCompany(ctx context.Context, tx *db.Tx, _ access.Caller, in Input) (Company, error) {
 	return s.Create(ctx, tx, NewCompany{
 		Name: in.Name, Plan: in.Plan, IsTest: in.IsTest, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix,
-		TimeZone: in.TimeZone, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, MaxInFlight: in.MaxInFlight,
+		TimeZone: in.TimeZone, Locale: in.Locale, StockPolicy: in.StockPolicy, AccrualPercent: in.AccrualPercent, MaxInFlight: in.MaxInFlight,
 		Components: in.Components, BranchName: in.BranchName,
 	})
 }

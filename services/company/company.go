@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/language"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -54,6 +55,7 @@ type Settings struct {
 	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" default:"allow_negative" doc:"whether orders and sales may take more than is available"`
 	AccrualPercent money.Percent `json:"accrualPercent" db:"accrual_percent_bp" default:"0" doc:"loyalty points earned, in percent of a sale"`
 	TimeZone       string        `json:"timeZone" maxLength:"64" default:"UTC" doc:"IANA name"`
+	Locale         string        `json:"locale" maxLength:"35" default:"en" doc:"language and region in which the company addresses its clients, a BCP 47 tag such as de-DE"`
 	MaxInFlight    *int32        `json:"maxInFlight" minimum:"1" doc:"requests at the same time; null = as the plan says"`
 }
 
@@ -67,6 +69,7 @@ type NewCompany struct {
 	Currency       string // "" = USD
 	CountryPrefix  string // "" = +1
 	TimeZone       string // "" = UTC
+	Locale         string // "" = en
 	StockPolicy    string // "" = allow_negative
 	AccrualPercent money.Percent
 	MaxInFlight    *int32   // nil = the plan's
@@ -98,6 +101,7 @@ func (in *NewCompany) normalise() {
 	in.Currency = cmp.Or(in.Currency, "USD")
 	in.CountryPrefix = cmp.Or(in.CountryPrefix, "+1")
 	in.TimeZone = cmp.Or(in.TimeZone, "UTC")
+	in.Locale = cmp.Or(in.Locale, "en")
 	in.StockPolicy = cmp.Or(in.StockPolicy, access.StockAllowNegative)
 	in.BranchName = cmp.Or(in.BranchName, "Main")
 	if in.ID.IsZero() {
@@ -116,7 +120,7 @@ func (in *NewCompany) company(known *access.Registry, cell string, now time.Time
 		ID: in.ID, Status: Active, IsTest: in.IsTest, Cell: cell, Components: known.With(in.Components...), Meta: record.New(now),
 		Settings: Settings{
 			Name: in.Name, Plan: in.Plan, HomeRegion: in.HomeRegion, Currency: in.Currency, CountryPrefix: in.CountryPrefix, StockPolicy: in.StockPolicy,
-			AccrualPercent: in.AccrualPercent, TimeZone: in.TimeZone, MaxInFlight: in.MaxInFlight,
+			AccrualPercent: in.AccrualPercent, TimeZone: in.TimeZone, Locale: in.Locale, MaxInFlight: in.MaxInFlight,
 		},
 	}
 	for _, alias := range in.Components {
@@ -145,6 +149,9 @@ func (c *Settings) check(faults *apierr.Fields) {
 	}
 	if _, err := time.LoadLocation(c.TimeZone); err != nil || c.TimeZone == "Local" || c.TimeZone == "" {
 		faults.Add("timeZone", apierr.Format, "%q is not an IANA time zone: use a name such as Europe/Berlin", c.TimeZone)
+	}
+	if _, err := language.Parse(c.Locale); err != nil || len(c.Locale) > 35 {
+		faults.Add("locale", apierr.Format, "%q is not a BCP 47 language tag: use one such as en or de-DE", c.Locale)
 	}
 	if c.StockPolicy != access.StockAllowNegative && c.StockPolicy != access.StockBlock {
 		faults.Add("stockPolicy", apierr.Enum, "%q is not a policy: use %s or %s", c.StockPolicy, access.StockAllowNegative, access.StockBlock)

@@ -18,12 +18,12 @@ import (
 
 const (
 	sqlInsertCompany = `INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
-  stock_policy, accrual_percent_bp, time_zone, max_in_flight, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`
+  stock_policy, accrual_percent_bp, time_zone, locale, max_in_flight, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
 
 	sqlUpdateCompany = `UPDATE companies SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
-  stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, max_in_flight = $13, version = version + 1, ev_pos = $14,
-  updated_at = $15, archived_at = $16
+  stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, locale = $13, max_in_flight = $14, version = version + 1, ev_pos = $15,
+  updated_at = $16, archived_at = $17
 WHERE id = $1 AND version = $2`
 
 	sqlUpsertComponents = `INSERT INTO company_components (company_id, component, enabled, updated_at)
@@ -96,14 +96,14 @@ func searchText(name string) string { return list.SearchText([]string{strings.Tr
 
 func insertCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlInsertCompany, c.ID, c.Name, searchText(c.Name), c.Status, c.Plan, c.IsTest, c.Cell, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
+		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.Version, c.EvPos, c.CreatedAt, c.UpdatedAt).
 		OnConstraint("companies_pkey", apierr.StateConflict("COMPANY_EXISTS", "there is a company with id %s already", c.ID))
 }
 
 // updateCompany stores the next version of a company that this transaction has read.
 func updateCompany(tx *db.Tx, c Company) {
 	tx.Queue(sqlUpdateCompany, c.ID, c.Version-1, c.Name, searchText(c.Name), c.Status, c.Plan, c.HomeRegion, c.Currency, c.CountryPrefix,
-		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)
+		c.StockPolicy, c.AccrualPercent, c.TimeZone, c.Locale, c.MaxInFlight, c.EvPos, c.UpdatedAt, c.ArchivedAt).Expect(1, db.ErrStale)
 }
 
 const sqlSelectEnabled = `SELECT company_id, component FROM company_components WHERE company_id = ANY($1::UUID[]) AND enabled`

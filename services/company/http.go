@@ -8,6 +8,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -16,7 +17,27 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.Read(r, "/branches", "listBranches", "List branches", s.branchEntries)
 	httpapi.Read(r, "/users", "listUsers", "List users", s.userEntries)
-	httpapi.Read(self.On(api, s.cfg.DB), "/token", "getToken", "Read the token of the caller", tokenInfo)
+	own := self.On(api, s.cfg.DB)
+	httpapi.Read(own, "/company", "getCompany", "Read the company of the caller", s.companyInfo)
+	httpapi.Read(own, "/token", "getToken", "Read the token of the caller", tokenInfo)
+}
+
+// CompanyInfo is what integrations need to know of their company.
+type CompanyInfo struct {
+	ID             tenant.ID     `json:"id" format:"uuid"`
+	Name           string        `json:"name"`
+	IsTest         bool          `json:"isTest" doc:"a company for trying things out"`
+	Currency       string        `json:"currency" doc:"ISO 4217; all amounts are in it"`
+	CurrencyDigits int           `json:"currencyDigits" doc:"decimal places of the currency: amounts are whole numbers of its smallest unit, 2 = hundredths"`
+	TimeZone       string        `json:"timeZone" doc:"IANA name of the zone that the company works in; days in the filters of lists are UTC"`
+	Locale         string        `json:"locale" doc:"language and region in which the company addresses its clients, a BCP 47 tag such as de-DE"`
+	CountryPrefix  string        `json:"countryPrefix" doc:"calling code that phone numbers without one have"`
+	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" doc:"whether orders and sales may take more than is available"`
+	AccrualPercent money.Percent `json:"accrualPercent" doc:"loyalty points earned, in percent of a sale"`
+	Plan           string        `json:"plan"`
+	Modules        []string      `json:"modules" doc:"components that the company has"`
+	CreatedAt      jsontype.Time `json:"createdAt"`
+	UpdatedAt      jsontype.Time `json:"updatedAt"`
 }
 
 // BranchEntry is a branch as integrations see it: an id for branchId.
@@ -54,6 +75,18 @@ type RateInfo struct {
 	Limit         int `json:"limit" doc:"requests in windowSeconds in the long run"`
 	WindowSeconds int `json:"windowSeconds"`
 	Burst         int `json:"burst" doc:"requests at once after a pause"`
+}
+
+func (s *Service) companyInfo(ctx context.Context, by access.Caller) (CompanyInfo, error) {
+	c, err := getCompany(ctx, s.cfg.DB, by.Company)
+	if err != nil {
+		return CompanyInfo{}, err
+	}
+	return CompanyInfo{
+		ID: c.ID, Name: c.Name, IsTest: c.IsTest, Currency: c.Currency, CurrencyDigits: money.Digits(c.Currency), TimeZone: c.TimeZone, Locale: c.Locale,
+		CountryPrefix: c.CountryPrefix, StockPolicy: c.StockPolicy, AccrualPercent: c.AccrualPercent, Plan: c.Plan, Modules: by.Components,
+		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
+	}, nil
 }
 
 func (s *Service) branchEntries(ctx context.Context, by access.Caller) ([]BranchEntry, error) {
