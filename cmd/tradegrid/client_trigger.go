@@ -300,6 +300,7 @@ var triggers = map[string][]string{
 	"order.shipped":        {`POST /orders/$order/shipments {"carrier":"Trigger $run"}`},
 	"order.cancelled":      {`POST /orders/$order/status/cancelled`},
 	"sale.completed":       {`$sale`},
+	"sale.updated":         {`PATCH /sales/$sale {"metadata":{"trigger":"$run"}}`},
 	"sale.refunded":        {`POST /sales/$sale/refund`},
 	"shift.opened":         {`POST /shifts/$shift/close {"closingCash":0}`, `POST /shifts/open {"openingCash":0}`},
 	"shift.closed":         {`POST /shifts/$shift/close {"closingCash":0}`},
@@ -308,6 +309,7 @@ var triggers = map[string][]string{
 	"stock.adjusted":              {`POST /warehouse/stocks/adjust {"warehouseId":"$warehouse","productId":"$product","targetQty":5,"reason":"count"}`},
 	"stock.low":                   {`POST /warehouse/stocks/adjust {"warehouseId":"$warehouse","productId":"$product","targetQty":5,"reason":"count","reorderPoint":2}`, `POST /warehouse/stocks/adjust {"warehouseId":"$warehouse","productId":"$product","targetQty":1,"reason":"count"}`},
 	"warehouse.receipt.created":   {`$receipt`},
+	"warehouse.receipt.updated":   {`PATCH /warehouse/receipts/$receipt {"metadata":{"trigger":"$run"}}`},
 	"warehouse.receipt.cancelled": {`POST /warehouse/receipts/$receipt/cancel`},
 
 	"booking.created":        {`$booking`},

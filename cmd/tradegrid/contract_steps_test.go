@@ -38,6 +38,20 @@ func (w *walk) people() {
 	require.NoError(w.t, s.TellExpiring(ctx))
 }
 
+// upserts walks the records with external ids.
+func (w *walk) upserts(made map[string]string) {
+	for _, s := range samples() {
+		if op := "PUT " + s.Path + "/by-external-id/{source}/{externalId}"; w.ops[op] != nil {
+			body := another(w.t, s, made, 1, `{"metadata":{"shelf":"7"}}`)
+			id := w.id(w.do(201, op, body, "shop", "1"))
+			w.do(200, op, body, "shop", "1")
+			if s.Entity == "RECEIPT" {
+				w.do(200, "POST /warehouse/receipts/{id}/cancel", "", id) // a warehouse that is deleted is empty
+			}
+		}
+	}
+}
+
 // attributes walks attributes with options, values and variants.
 func (w *walk) attributes(product string) {
 	a := w.admin
@@ -88,6 +102,7 @@ func (w *walk) stores(made map[string]string) {
 	w.do(200, "GET /warehouse/stocks", "", "?groupBy=product&withTotal=true")
 	w.do(200, "GET /warehouse/movements", "", "?type=receipt,adjustment&productId="+made["PRODUCT"])
 	w.do(409, "DELETE /warehouse/warehouses/{id}", "", made["WAREHOUSE"])
+	w.do(200, "PATCH /warehouse/receipts/{id}", `{"source":"erp","externalId":"R-1","metadata":{"pallet":"7"}}`, made["RECEIPT"])
 	w.do(200, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
 	w.do(409, "POST /warehouse/receipts/{id}/cancel", "", made["RECEIPT"])
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":0}`)
@@ -259,6 +274,7 @@ func (w *walk) cashier(shift, sale, product string) {
 	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
 	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
 	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
+	w.do(200, "PATCH /sales/{id}", `{"metadata":{"table":"4"}}`, sale)
 	w.do(200, "POST /sales/{id}/refund", "", sale)
 	w.do(409, "POST /sales/{id}/refund", "", sale)
 	w.do(200, "POST /shifts/{id}/close", `{"closingCash":5}`, shift)

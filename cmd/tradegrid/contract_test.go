@@ -28,6 +28,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	made := w.samples()
 	w.goods(made["PRODUCT"])
 	w.stores(made)
+	w.upserts(made)
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])

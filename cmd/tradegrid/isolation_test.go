@@ -160,6 +160,9 @@ func TestEveryOperationHidesOtherCompanies(t *testing.T) {
 	asked := 0
 	for _, op := range n.api.Ops() {
 		of, ok := known[op.ID]
+		if op.AlsoCreates {
+			continue // it finds nothing: TestEveryExternalIDIsUpserted
+		}
 		require.Equal(t, ok, strings.Contains(op.Path, "{"), "%s: an operation on one record needs a row above", op.ID)
 		if !ok {
 			continue

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -46,38 +47,47 @@ func after(minutes int) string {
 	return fmt.Sprintf(`CASE WHEN g %% 3 > 0 THEN now() + (g * 7919 %% %d) * interval '%d minutes' END`, recordsOfACompany, minutes)
 }
 
+// external is what records have of other systems, and filters what finds them by it.
+const external = `'external_id', 'x-' || g, 'source', 's' || g % 300, 'metadata', jsonb_build_object('k', (g % 300)::TEXT), `
+
+func byExternal(filters map[string][]string) map[string][]string {
+	maps.Copy(filters, map[string][]string{"externalId": {"x-300"}, "source": {"s7"}, "metadata": {"[k]=7"}})
+	return filters
+}
+
 const amounts = `'subtotal', g * 37 % 99991, 'discount_amount', 0, 'total', g * 37 % 99991`
 
 var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant table
-	"/orders": {"orders", `'number', 100000 + g, 'external_id', NULL, 'total', g * 37 % 99991, 'prepaid_amount', 0, 'customer_id', ` + ref("g") + `, 'assigned_to_id', ` + ref("g * 7") +
-		`, 'created_by_id', ` + ref("g * 11") + `, 'due_at', ` + after(7) + `, 'ready_by', ` + after(9) + `, 'pay_due_at', ` + after(11), map[string][]string{
-		"assignedToId": {aRef}, "createdById": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "dueFrom": {"3"}, "dueTo": {"3"},
-	}},
-	"/catalog/products": {"products", `'sku', 'S-' || g, 'name', 'Name ' || md5(g::TEXT), 'barcode', NULL, 'price', g * 31 % 99991, 'brand', 'B' || g % 300, 'model', 'M' || g % 900,
-		'category_id', ` + ref("g"), map[string][]string{
-		"categoryId": {"null", aRef}, "priceMin": {"99900"}, "priceMax": {"90"}, "brand": {"B7"}, "attr": nil,
-	}},
-	"/clients": {"clients", `'display_name', 'Name ' || md5(g::TEXT), 'assigned_to_id', ` + ref("g") + `, 'tags', ARRAY['t' || g % 300]`, map[string][]string{
-		"assignedToId": {aRef}, "tag": {"t7"}, "groupId": {aRef}, "phone": nil,
-	}},
-	"/deals": {"deals", `'number', 100000 + g, 'external_id', NULL, ` + amounts + `, 'board_order', g * 7919 % 100003, 'type_id', ` + ref("g") + `, 'stage_id', ` + ref("g * 7") +
+	"/orders": {"orders", external + `'number', 100000 + g, 'total', g * 37 % 99991, 'prepaid_amount', 0, 'customer_id', ` + ref("g") + `, 'assigned_to_id', ` + ref("g * 7") +
+		`, 'created_by_id', ` + ref("g * 11") + `, 'due_at', ` + after(7) + `, 'ready_by', ` + after(9) + `, 'pay_due_at', ` + after(11) + `, 'deal_id', ` + ref("g * 13"), byExternal(map[string][]string{
+		"assignedToId": {aRef}, "createdById": {aRef}, "customerId": {aRef}, "number": {"100300"}, "dealId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "dueFrom": {"3"}, "dueTo": {"3"},
+	})},
+	"/catalog/products": {"products", external + `'sku', 'S-' || g, 'name', 'Name ' || md5(g::TEXT), 'barcode', 'b-' || g, 'price', g * 31 % 99991, 'brand', 'B' || g % 300, 'model', 'M' || g % 900,
+		'category_id', ` + ref("g"), byExternal(map[string][]string{
+		"categoryId": {"null", aRef}, "priceMin": {"99900"}, "priceMax": {"90"}, "brand": {"B7"}, "attr": nil, "sku": {"S-300"}, "barcode": {"b-300"},
+	})},
+	"/clients": {"clients", external + `'display_name', 'Name ' || md5(g::TEXT), 'assigned_to_id', ` + ref("g") + `, 'tags', ARRAY['t' || g % 300], 'phone', '+49 30 1' || g, 'email', 'C' || g || '@example.com'`, byExternal(map[string][]string{
+		"assignedToId": {aRef}, "tag": {"t7"}, "phone": {"030 1300", "+49301300"}, "email": {"c300@example.com"},
+	})},
+	"/deals": {"deals", external + `'number', 100000 + g, ` + amounts + `, 'board_order', g * 7919 % 100003, 'type_id', ` + ref("g") + `, 'stage_id', ` + ref("g * 7") +
 		`, 'assigned_to_id', ` + ref("g * 11") + `, 'client_id', ` + ref("g * 13") + `, 'address_id', ` + ref("g * 17") + `, 'source_id', ` + ref("g * 19") +
-		`, 'scheduled_at', ` + after(7) + `, 'next_action_at', ` + after(9) + `, 'due_at', ` + after(11), map[string][]string{
+		`, 'scheduled_at', ` + after(7) + `, 'next_action_at', ` + after(9) + `, 'due_at', ` + after(11), byExternal(map[string][]string{
+		"number": {"100300"},
 		"typeId": {aRef}, "stageId": {aRef}, "assignedToId": {aRef}, "clientId": {aRef}, "addressId": {aRef}, "sourceId": {aRef},
 		"scheduledFrom": {"3"}, "scheduledTo": {"3"}, "dateFrom": {"-1"}, "dateTo": {"-6"},
-	}},
-	"/sales": {"sales", `'number', 100000 + g, 'refund_of_sale_id', NULL, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") +
-		`, 'customer_id', ` + ref("g * 11"), map[string][]string{
-		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"},
-	}},
+	})},
+	"/sales": {"sales", external + `'number', 100000 + g, 'refund_of_sale_id', NULL, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") +
+		`, 'customer_id', ` + ref("g * 11"), byExternal(map[string][]string{
+		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "number": {"100300"},
+	})},
 	"/warehouse/stocks": {
 		"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,
-		map[string][]string{"warehouseId": nil, "categoryId": {aRef}},
+		map[string][]string{"warehouseId": nil, "categoryId": {aRef}, "productId": {aRef}, "variantId": {aRef}},
 	},
-	"/scheduling/bookings": {"bookings", `'number', 100000 + g, 'external_id', NULL, 'resource_id', ` + ref("g") + `, 'service_id', ` + ref("g * 7") + `, 'client_id', ` + ref("g * 11") +
-		`, 'start_at', now() + (g * 7919 % 10000) * interval '7 minutes', 'end_at', now() + (g * 7919 % 10000) * interval '7 minutes' + interval '1 hour'`, map[string][]string{
-		"resourceId": {aRef}, "serviceId": {aRef}, "clientId": {aRef}, "dateFrom": {"40"}, "dateTo": {"3"},
-	}},
+	"/scheduling/bookings": {"bookings", external + `'number', 100000 + g, 'resource_id', ` + ref("g") + `, 'service_id', ` + ref("g * 7") + `, 'client_id', ` + ref("g * 11") +
+		`, 'start_at', now() + (g * 7919 % 10000) * interval '7 minutes', 'end_at', now() + (g * 7919 % 10000) * interval '7 minutes' + interval '1 hour'`, byExternal(map[string][]string{
+		"resourceId": {aRef}, "serviceId": {aRef}, "clientId": {aRef}, "dateFrom": {"40"}, "dateTo": {"3"}, "number": {"100300"},
+	})},
 }
 
 // fillSQL makes records of a table for the company of the first argument, of those of the company of the second one. Which of
@@ -320,6 +330,10 @@ func parametersOf(t *testing.T, n *node, path string) (filters, sorts []string) 
 					v = time.Now().AddDate(0, 0, days).Format(time.DateOnly)
 				} else if v == aRef {
 					require.NoError(t, n.db.QueryRow(t.Context(), `SELECT `+ref("7")+`::TEXT`).Scan(&v))
+				}
+				if key, value, ok := strings.Cut(v, "]="); ok {
+					filters = append(filters, p.Name+url.QueryEscape(key+"]")+"="+value)
+					continue
 				}
 				filters = append(filters, p.Name+"="+url.QueryEscape(v))
 			}

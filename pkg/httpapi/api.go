@@ -115,6 +115,7 @@ type Op struct {
 	Errors      map[int]string // errors of this operation alone: status → meaning
 	Secret      bool           // the response shows a secret: it is stored encrypted
 	Records     string         // path below which a created record is read; default Path
+	AlsoCreates bool           // 201 is a success, too: the record was created
 	NoURL       bool           // what is created has no URL of its own, and the response no Location
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 	OneTx       bool           // the change is one transaction, which stores the response; other operations lease their idempotency key first
@@ -179,6 +180,7 @@ type Reply[T any] struct {
 	Body    T
 	Headers map[string]string
 	raw     []byte // the body as stored for replays
+	status  int    // 0 = that of the operation
 }
 
 // OK returns a reply with a body.
@@ -219,7 +221,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		}
 		return respond(ctx, r, reply)
 	}
-	a.describeSuccess(&ho, reflect.TypeFor[T]())
+	a.describeSuccess(&ho, reflect.TypeFor[T](), op.AlsoCreates)
 	a.desc.AddOperation(&ho)
 	jsontype.AllowMore(a.desc.Components.Schemas.Map())
 	a.server.Route(op.Method, op.Path, func(fc *fiber.Ctx) error {

@@ -108,7 +108,7 @@ func (a *API) describe(op Op) huma.Operation {
 }
 
 // describeSuccess adds the success response of an operation; t is the type of its body.
-func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
+func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, alsoCreates bool) {
 	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
 	if ho.DefaultStatus != http.StatusNoContent {
 		if t == reflect.TypeFor[File]() {
@@ -120,6 +120,9 @@ func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type) {
 		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
 	}
 	ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+	if alsoCreates {
+		ho.Responses[strconv.Itoa(http.StatusCreated)] = &huma.Response{Description: http.StatusText(http.StatusCreated), Content: res.Content}
+	}
 }
 
 func headerParam(name, format, doc string) *huma.Param {

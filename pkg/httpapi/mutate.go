@@ -30,7 +30,7 @@ func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, chang
 
 // storeResponse stores the response of call in the transaction of its change; raw is the body as JSON, if it is encoded already.
 func storeResponse[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage) (*Reply[T], error) {
-	reply := &Reply[T]{Body: body, raw: raw}
+	reply := &Reply[T]{Body: body, raw: raw, status: call.status}
 	resp, err := newResponse(call, reply)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"reflect"
 	"regexp"
 	"slices"
@@ -280,11 +281,20 @@ func (r *request) hasHeader(name string) bool { return len(r.fc.Request().Header
 func (r *request) Param(in, name string) string {
 	switch in {
 	case "path":
-		return r.fc.Params(name)
+		return unescaped(r.fc.Params(name))
 	case "header":
 		return r.fc.Get(name)
 	}
 	return r.fc.Query(name)
+}
+
+// unescaped decodes a segment of a path. One that cannot be decoded stays as it is.
+func unescaped(segment string) string {
+	text, err := url.PathUnescape(segment)
+	if err != nil {
+		return segment
+	}
+	return text
 }
 
 // EmptyQuery implements [binding.Source].

@@ -80,14 +80,14 @@ func respond[T any](ctx context.Context, r *request, reply *Reply[T]) (*response
 
 func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
 	op := call.op
-	resp := &response{status: op.Status, headers: reply.Headers, body: reply.raw}
-	if op.Status == http.StatusNoContent {
+	resp := &response{status: cmp.Or(reply.status, op.Status), headers: reply.Headers, body: reply.raw}
+	if resp.status == http.StatusNoContent {
 		return resp, nil
 	}
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
 	}
-	call.recordHeaders(any(reply.Body), resp.headers)
+	call.recordHeaders(any(reply.Body), resp.status, resp.headers)
 	if resp.body == nil {
 		if call.req != nil {
 			defer call.req.processing()()
@@ -111,14 +111,14 @@ func encode(body any) ([]byte, error) {
 }
 
 // recordHeaders sets the ETag and Location headers of a single record.
-func (c *Call) recordHeaders(body any, h map[string]string) {
+func (c *Call) recordHeaders(body any, status int, h map[string]string) {
 	if v, ok := body.(Versioned); ok {
 		h[fiber.HeaderETag] = `"` + strconv.FormatInt(v.RecordVersion(), 10) + `"`
 	}
 	if a, ok := body.(Annotated); ok {
 		maps.Copy(h, a.ResponseHeaders())
 	}
-	if id, ok := body.(Identified); ok && c.op.Status == http.StatusCreated && !c.op.NoURL {
+	if id, ok := body.(Identified); ok && status == http.StatusCreated && !c.op.NoURL {
 		if path, ok := c.recordsPath(); ok {
 			h[fiber.HeaderLocation] = c.op.base + path + "/" + id.RecordID()
 		}

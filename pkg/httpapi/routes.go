@@ -111,18 +111,24 @@ func ChangeTogether[I any, P input[I], T any](
 	run func(ctx context.Context, in P, store func(tx *db.Tx, v T, raw json.RawMessage) error, opts ...db.Option) error, edits ...Edit,
 ) {
 	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *I) (reply *Reply[T], err error) {
-		call := P(in).caller()
-		err = run(ctx, in, func(tx *db.Tx, v T, raw json.RawMessage) (err error) {
-			reply, err = storeResponse(tx, call, v, raw)
-			return err
-		}, call.txOptions()...)
-		if err != nil {
-			return nil, err
-		}
-		call.committed()
-		return reply, nil
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		return together(P(in).caller(), func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error {
+			return run(ctx, in, store, opts...)
+		})
 	})
+}
+
+// together runs a change that begins its transaction itself, and has it store the response.
+func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error) (reply *Reply[T], err error) {
+	err = run(func(tx *db.Tx, v T, raw json.RawMessage) (err error) {
+		reply, err = storeResponse(tx, call, v, raw)
+		return err
+	}, call.txOptions()...)
+	if err != nil {
+		return nil, err
+	}
+	call.committed()
+	return reply, nil
 }
 
 // List adds a GET that returns a page; F is a filter that embeds [list.Params].

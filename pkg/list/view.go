@@ -201,6 +201,13 @@ func exceeds(low, high reflect.Value) bool {
 	return reflect.ValueOf(a).Int() > reflect.ValueOf(b).Int()
 }
 
+// ByExternal are the filters of records with [record.External]; embed it in their filter.
+type ByExternal struct {
+	ExternalID string          `query:"externalId" maxLength:"255" where:"external_id = ?" doc:"id in another system, see source"`
+	Source     string          `query:"source" maxLength:"255" where:"source = ?" doc:"system of externalId, or where the record comes from"`
+	Metadata   record.Metadata `query:"metadata" maxProperties:"5" where:"metadata <> '{}' AND metadata @> ?::JSONB" doc:"metadata[<key>]=<value>: all keys given must have these values"`
+}
+
 // Page reads a page of the company's list.
 func (v *View[T, F]) Page(ctx context.Context, d db.Querier, company tenant.ID, f F) (*Page[T], error) {
 	q, err := v.Query(company, f)

@@ -155,8 +155,8 @@ func (p *Plan) FieldOf(t reflect.Type) (index []int, name string) {
 
 func sameMemory(a, b reflect.Value) bool {
 	switch a.Kind() {
-	case reflect.Slice:
-		return a.Len() == b.Len() && a.Pointer() == b.Pointer()
+	case reflect.Slice: // a nil one is stored as an empty one
+		return a.Len() == b.Len() && (a.Len() == 0 || a.Pointer() == b.Pointer())
 	case reflect.Map, reflect.Pointer:
 		return a.Pointer() == b.Pointer()
 	default:

@@ -74,6 +74,8 @@ func (p *Plan) Normalise(v any) {
 	for i := range p.fields {
 		f := at.FieldByIndex(p.fields[i].index)
 		switch {
+		case f.Type() == metadataType:
+			f.Set(reflect.ValueOf(f.Interface().(Metadata).withoutEmpty())) //nolint:errcheck,forcetypeassert // by its type
 		case f.Kind() == reflect.Slice && f.IsNil():
 			f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 		case f.Kind() == reflect.Map && f.IsNil():

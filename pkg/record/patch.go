@@ -8,7 +8,7 @@ import (
 )
 
 // Patch is the body of a PATCH of the fields F. Fields that were sent are applied; the others stay unchanged. Arrays and
-// objects are replaced as a whole.
+// objects are replaced as a whole, [Metadata] key by key.
 type Patch[F any] struct {
 	Value F // fields that were not sent are zero
 	sent  []int
@@ -52,9 +52,25 @@ func (p Patch[F]) Apply(dst *F) {
 	plan := PlanOf[F]()
 	from, to := reflect.ValueOf(&p.Value).Elem(), reflect.ValueOf(dst).Elem()
 	for _, i := range p.sent {
-		index := plan.fields[i].index
-		to.FieldByIndex(index).Set(from.FieldByIndex(index))
+		source, target := from.FieldByIndex(plan.fields[i].index), to.FieldByIndex(plan.fields[i].index)
+		if sent, ok := source.Interface().(Metadata); ok {
+			source = reflect.ValueOf(sent.mergedWith(target.Interface().(Metadata))) //nolint:errcheck,forcetypeassert // the same field
+		}
+		target.Set(source)
 	}
+}
+
+// Without returns the patch without the fields that have the value that is sent already, those of current.
+func (p Patch[F]) Without(current F) Patch[F] {
+	plan := PlanOf[F]()
+	plan.Normalise(&p.Value)
+	plan.Normalise(&current)
+	sent, has := reflect.ValueOf(&p.Value).Elem(), reflect.ValueOf(&current).Elem()
+	p.sent = slices.DeleteFunc(slices.Clone(p.sent), func(i int) bool {
+		f := plan.fields[i]
+		return f.equal(sent.FieldByIndex(f.index), has.FieldByIndex(f.index))
+	})
+	return p
 }
 
 // Sent reports whether the body contained the field, given as a pointer into p.Value: in.Sent(&in.Value.ParentID).

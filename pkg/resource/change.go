@@ -20,6 +20,9 @@ import (
 // Create stores a new record of the caller's company, with a new id unless v has one, and raises the events.
 func (t *Table[T]) Create(ctx context.Context, tx *db.Tx, by access.Caller, v T, events ...event.Event[T]) (T, error) {
 	t.prepare(tx, by.Company, &v)
+	if err := t.plan.Check(&v); err != nil {
+		return v, err
+	}
 	m := t.asRecord(&v).RecordMeta()
 	base := m.EvPos
 	m.EvPos += max(int64(len(events)), 1) - 1
@@ -123,6 +126,9 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, snaps
 	changed, names := t.changes(&snapshot, v)
 	if !changed {
 		return nil
+	}
+	if err := t.plan.Check(v); err != nil {
+		return err
 	}
 	m := t.asRecord(v).RecordMeta()
 	m.Touch(tx.Now())

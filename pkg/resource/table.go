@@ -38,7 +38,7 @@ type Table[T any] struct {
 	parts       []part
 	observer    func(tx *db.Tx, by access.Caller, before, after *T, changed []string)
 
-	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown string
+	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown, sqlExternal string
 }
 
 // part is the table of lines that a document has in one of its fields.
@@ -76,6 +76,11 @@ func Of[T any, P interface {
 	t.sqlUpdate = t.updateSQL()
 	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND id = $2 AND version = $3"
 	t.sqlKnown = "SELECT id FROM " + name + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
+	if t.plan.Identifies() {
+		t.sqlExternal = "SELECT id FROM " + name + " WHERE company_id = $1 AND external_id = $2 AND COALESCE(source, '') = $3"
+		t.OnConstraint(name+"_external_id_key", apierr.StateConflict(entity+"_EXTERNAL_ID_TAKEN",
+			"externalId: another record from this source has this externalId; the filters source and externalId of the list find it"))
+	}
 	return t
 }
 
@@ -147,6 +152,19 @@ func (t *Table[T]) Stored(company tenant.ID, id uuid.UUID) db.CommitCheck {
 		known, err := t.Known(ctx, q, company, []uuid.UUID{id})
 		return len(known) > 0, err
 	}
+}
+
+// FindExternal returns the id of the record with an external id from a source; nil if there is none.
+func (t *Table[T]) FindExternal(ctx context.Context, q db.Querier, company tenant.ID, source, externalID string) (*uuid.UUID, error) {
+	var id uuid.UUID
+	err := q.QueryRow(ctx, t.sqlExternal, company, externalID, source).Scan(&id)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // there is no such record
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find record of %s by external id: %w", t.name, err)
+	}
+	return &id, nil
 }
 
 // Known returns those ids that are records of the company.
@@ -224,7 +242,11 @@ func (t *Table[T]) Name() string { return t.name }
 
 // Statements returns all statements of the table.
 func (t *Table[T]) Statements() []string {
-	return []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete, t.sqlKnown}
+	all := []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete, t.sqlKnown}
+	if t.sqlExternal != "" {
+		all = append(all, t.sqlExternal)
+	}
+	return all
 }
 
 // Columns returns the columns of the record's fields, and the search column.

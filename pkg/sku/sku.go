@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -107,6 +108,13 @@ func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku stri
 		return id, fmt.Errorf("find the item with a SKU: %w", err)
 	}
 	return id, nil
+}
+
+// Filter adds to a list of items of an entity the condition that they have this SKU, ignoring case; "" adds none.
+func Filter(q *list.Query, company tenant.ID, entity, sku string) {
+	if sku != "" {
+		q.Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND sku_key = ? AND entity = ?)", company, key(strings.TrimSpace(sku)), entity)
+	}
 }
 
 const (

@@ -35,13 +35,25 @@ type CategoryFields struct {
 	Color     *string    `json:"color" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
 	Bg        *string    `json:"bg" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
 	SortOrder int32      `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
-	Prefix    *string    `json:"prefix" pattern:"^[A-Z]{1,4}$" patternDescription:"1 to 4 letters A-Z" doc:"prefix of generated SKUs: PREFIX-NNNN"`
+	record.External
+	Prefix *string `json:"prefix" pattern:"^[A-Z]{1,4}$" patternDescription:"1 to 4 letters A-Z" doc:"prefix of generated SKUs: PREFIX-NNNN"`
 }
 
 var categories = resource.Of[Category]("categories", "CATEGORY")
 
-// Categories returns all categories of the company, parents before children, sorted by sortOrder and name.
-func (s *Service) Categories(ctx context.Context, by access.Caller) ([]Category, error) {
+// CategoryFilter selects categories.
+type CategoryFilter struct {
+	Source     string `query:"source" maxLength:"255" doc:"system of externalId, or where the category comes from"`
+	ExternalID string `query:"externalId" maxLength:"255" doc:"id in another system, see source"`
+}
+
+func (f CategoryFilter) selects(c Category) bool {
+	is := func(want string, has *string) bool { return want == "" || has != nil && *has == want }
+	return is(f.Source, c.Source) && is(f.ExternalID, c.ExternalID)
+}
+
+// Categories returns the categories of the company, parents before children, sorted by sortOrder and name.
+func (s *Service) Categories(ctx context.Context, by access.Caller, f CategoryFilter) ([]Category, error) {
 	rows, err := s.cfg.DB.Query(ctx, sqlSelectCategories, by.Company)
 	if err != nil {
 		return nil, fmt.Errorf("select categories: %w", err)
@@ -57,6 +69,7 @@ func (s *Service) Categories(ctx context.Context, by access.Caller) ([]Category,
 	for i := range all {
 		all[i].locate(t)
 	}
+	all = slices.DeleteFunc(all, func(c Category) bool { return !f.selects(c) })
 	slices.SortFunc(all, func(a, b Category) int {
 		return cmp.Or(cmp.Compare(a.Depth, b.Depth), cmp.Compare(a.SortOrder, b.SortOrder), cmp.Compare(a.Name, b.Name), cmp.Compare(a.ID.String(), b.ID.String()))
 	})

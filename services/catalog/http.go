@@ -35,13 +35,17 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
-	httpapi.Read(r, "/catalog/categories", "listCategories", "List categories", s.Categories)
+	httpapi.ReadWith(r, "/catalog/categories", "listCategories", "List categories", s.Categories)
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)
+	httpapi.Upsert(r, "/catalog/categories", "upsertCategory", "Create or update a category by its external id",
+		httpapi.Upserts[CategoryFields, CategoryFields, Category]{Find: categories.FindExternal, Create: s.CreateCategory, Update: s.UpdateCategory})
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category)
 	httpapi.Update(r, "/catalog/categories/{id}", "updateCategory", "Update a category", s.UpdateCategory)
 	httpapi.Change(r, "DELETE /catalog/categories/{id}", "deleteCategory", "Delete a category", s.httpDeleteCategory, httpapi.Answers(http.StatusNoContent))
 	httpapi.List(r, "/catalog/products", "listProducts", "List products", s.Products)
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct)
+	httpapi.Upsert(r, "/catalog/products", "upsertProduct", "Create or update a product by its external id",
+		httpapi.Upserts[ProductInput, ProductInput, Product]{Find: products.FindExternal, Create: s.CreateProduct, Update: s.UpdateProduct})
 	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create and update up to 100 products",
 		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU})
 	httpapi.Create(r, "/catalog/products/bulk-price", "repriceProducts", "Update the prices of many products", s.RepriceProducts, httpapi.Answers(http.StatusAccepted))

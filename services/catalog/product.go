@@ -62,6 +62,7 @@ type ProductFields struct {
 	HasStock          bool              `json:"hasStock"`
 	DefaultSupplierID *uuid.UUID        `json:"defaultSupplierId" format:"uuid"`
 	Emoji             *string           `json:"emoji" maxLength:"16"`
+	record.External
 }
 
 // CostComponent is one component of the cost of a product.
@@ -130,7 +131,10 @@ type ProductFilter struct {
 	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
 	Brand      string            `query:"brand" maxLength:"255" where:"brand COLLATE und = ?::TEXT COLLATE und" doc:"exact"`
 	Attr       AttributeFilters  `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
-	Sort       string            `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
+	list.ByExternal
+	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
+	Barcode string `query:"barcode" maxLength:"64" where:"barcode = ?" doc:"exact"`
+	Sort    string `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
 	Extras
 }
 

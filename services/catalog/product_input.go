@@ -67,7 +67,7 @@ func (p *Product) take(in ProductInput) error {
 		p.CostComponents = costComponents(&faults, p.ID, in.CostComponents)
 	}
 	if in.ModifierGroups != nil {
-		p.ModifierGroups = modifierGroups(&faults, in.ModifierGroups)
+		p.ModifierGroups = modifierGroups(&faults, in.ModifierGroups, p.ModifierGroups)
 	}
 	return faults.Err()
 }
@@ -96,13 +96,19 @@ func costComponents(faults *apierr.Fields, product uuid.UUID, in []CostComponent
 	return out
 }
 
-func modifierGroups(faults *apierr.Fields, in []ModifierGroupInput) []ModifierGroup {
+// modifierGroups makes the groups of a product. A group or option without an id keeps that of the one with the same name at its place
+// before, so that nothing changes if a client sends the groups of a product again.
+func modifierGroups(faults *apierr.Fields, in []ModifierGroupInput, before []ModifierGroup) []ModifierGroup {
 	seen := map[uuid.UUID]bool{}
 	out := make([]ModifierGroup, len(in))
 	for i, g := range in {
 		path := fmt.Sprintf("modifierGroups[%d].", i)
+		var was ModifierGroup
+		if i < len(before) && before[i].Name == g.Name {
+			was = before[i]
+		}
 		out[i] = ModifierGroup{
-			ID: idOrNew(faults, path+"id", seen, g.ID), Name: g.Name, MinSelect: g.MinSelect, MaxSelect: g.MaxSelect,
+			ID: idOrNew(faults, path+"id", seen, g.ID, was.ID), Name: g.Name, MinSelect: g.MinSelect, MaxSelect: g.MaxSelect,
 			Options: make([]ModifierOption, len(g.Options)), SortOrder: g.SortOrder,
 		}
 		if g.MaxSelect != nil && *g.MaxSelect < g.MinSelect {
@@ -112,8 +118,12 @@ func modifierGroups(faults *apierr.Fields, in []ModifierGroupInput) []ModifierGr
 			faults.Add(path+"minSelect", apierr.Max, "must be at most the number of options, which is %d", len(g.Options))
 		}
 		for j, o := range g.Options {
+			var kept uuid.UUID
+			if j < len(was.Options) && was.Options[j].Name == o.Name {
+				kept = was.Options[j].ID
+			}
 			out[i].Options[j] = ModifierOption{
-				ID: idOrNew(faults, fmt.Sprintf("%soptions[%d].id", path, j), seen, o.ID), Name: o.Name, Surcharge: o.Surcharge,
+				ID: idOrNew(faults, fmt.Sprintf("%soptions[%d].id", path, j), seen, o.ID, kept), Name: o.Name, Surcharge: o.Surcharge,
 				ProductID: o.ProductID, IsDefault: o.IsDefault, SortOrder: o.SortOrder,
 			}
 		}
@@ -121,10 +131,14 @@ func modifierGroups(faults *apierr.Fields, in []ModifierGroupInput) []ModifierGr
 	return out
 }
 
-// idOrNew returns the client's id of a group or option, or a new one. Ids must be unique within the product.
-func idOrNew(faults *apierr.Fields, path string, seen map[uuid.UUID]bool, id *uuid.UUID) uuid.UUID {
+// idOrNew returns the client's id of a group or option, or the one that it had, or a new one. Ids must be unique within the product.
+func idOrNew(faults *apierr.Fields, path string, seen map[uuid.UUID]bool, id *uuid.UUID, had uuid.UUID) uuid.UUID {
 	if id == nil {
-		return uuid.Must(uuid.NewV7())
+		if had == uuid.Nil || seen[had] {
+			had = uuid.Must(uuid.NewV7())
+		}
+		seen[had] = true
+		return had
 	}
 	if seen[*id] {
 		faults.Add(path, apierr.Conflict, "%s is a duplicate; omit the id for a new group or option", *id)

@@ -40,6 +40,7 @@ func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter)
 	if !slices.Contains(f.Status, "all") {
 		q.In("status", f.Status)
 	}
+	sku.Filter(q, company, sku.Product, f.SKU)
 	if err := FilterCategory(ctx, s.cfg.DB, q, company, f.CategoryID); err != nil {
 		return nil, err
 	}

@@ -45,6 +45,7 @@ type VariantFields struct {
 	Cost      *money.Amount `json:"cost" minimum:"0"`
 	Status    string        `json:"status" enum:"active,hidden" default:"active"`
 	SortOrder int32         `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
+	record.External
 }
 
 // VariantInput is the body that the console sends.

@@ -83,7 +83,7 @@ func TestVariants(t *testing.T) {
 	delete(all[1], "updatedAt")
 	require.Equal(t, fmt.Sprint(object{
 		"id": second.ID, "companyId": c.Principal.Company, "productId": id, "sku": "sh-small", "barcode": "400", "name": "small", "attributes": object{"Size": "S"},
-		"price": 900, "cost": 0, "effectivePrice": 900, "photoFileId": nil, "status": "active", "sortOrder": 2, "version": 1,
+		"price": 900, "cost": 0, "effectivePrice": 900, "photoFileId": nil, "source": nil, "externalId": nil, "metadata": object{}, "status": "active", "sortOrder": 2, "version": 1,
 	}), fmt.Sprint(all[1]))
 	require.Equal(t, "SH-0001 <nil> 1000 <nil>", fmt.Sprint(all[0]["sku"], " ", all[0]["price"], " ", all[0]["effectivePrice"], " ", all[0]["barcode"]))
 

@@ -50,6 +50,7 @@ type Card struct {
 	PriceListID  *uuid.UUID   `json:"priceListId" format:"uuid" doc:"overrides the price list of the group"`
 	CreditLimit  money.Amount `json:"creditLimit" minimum:"0" null:"zero" doc:"minor units; 0 = no limit"`
 	AssignedToID *uuid.UUID   `json:"assignedToId" format:"uuid"`
+	record.External
 }
 
 // Fields are the fields that API clients set.
@@ -91,7 +92,10 @@ type Filter struct {
 	Kind         []string   `query:"kind" enum:"individual,legal" where:"kind = ANY(?::TEXT[])" doc:"comma-separated"`
 	Status       []string   `query:"status" enum:"active,archived" where:"status = ANY(?::TEXT[])" doc:"comma-separated; default both"`
 	AssignedToID *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
-	Tag          string     `query:"tag" maxLength:"64" where:"tags @> ARRAY[?::TEXT]" doc:"clients that have this tag"`
+	list.ByExternal
+	Phone string `query:"phone" maxLength:"32" doc:"any spelling of the number, with the country prefix of the company or without"`
+	Email string `query:"email" maxLength:"254" doc:"exact, ignoring case"`
+	Tag   string `query:"tag" maxLength:"64" where:"tags @> ARRAY[?::TEXT]" doc:"clients that have this tag"`
 }
 
 var (

@@ -25,6 +25,8 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/clients", "listClients", "List clients", s.List)
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create)
+	httpapi.Upsert(r, "/clients", "upsertClient", "Create or update a client by its external id",
+		httpapi.Upserts[Fields, Fields, Client]{Find: table.FindExternal, Create: s.Create, Update: s.Update})
 	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 100 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update})
 	// Fixed paths come before {id}, which would match them.
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups)

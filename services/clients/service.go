@@ -5,6 +5,7 @@ package clients
 
 import (
 	"context"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -39,7 +40,17 @@ func New(cfg Config) *Service { return &Service{cfg: cfg} }
 
 // List returns a page of clients. The search also matches the digits of phone numbers.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {
-	page, err := items.Page(ctx, s.cfg.DB, by.Company, f)
+	q, err := items.Query(by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	if f.Phone != "" {
+		q.Where(phoneDigits+" = ANY(?::TEXT[]) AND phone IS NOT NULL", phoneSpellings(f.Phone, by.CountryPrefix))
+	}
+	if f.Email != "" {
+		q.Where("lower(email) = ? AND email IS NOT NULL", strings.ToLower(strings.TrimSpace(f.Email)))
+	}
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
 	}

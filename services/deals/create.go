@@ -47,7 +47,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 func (s *Service) CreateFromLead(ctx context.Context, tx *db.Tx, by access.Caller, in trade.DealFromLead) (uuid.UUID, error) {
 	d := Deal{Header: Header{Details: Details{
 		ClientID: &in.ClientID, CustomerName: in.Name, CustomerPhone: in.Phone, CustomerEmail: in.Email,
-		Source: &in.Source, Note: in.Note, AssignedToID: in.AssignedToID,
+		External: record.External{Source: &in.Source}, Note: in.Note, AssignedToID: in.AssignedToID,
 	}}}
 	var err error
 	if d.SourceID, err = sourceByAlias(ctx, tx, by.Company, in.Source); err != nil {

@@ -47,16 +47,16 @@ type Header struct {
 
 // Details are the fields that API clients can set at any time.
 type Details struct {
-	ClientID        *uuid.UUID     `json:"clientId" format:"uuid"`
-	AssetID         *uuid.UUID     `json:"assetId" format:"uuid"`
-	AddressID       *uuid.UUID     `json:"addressId" format:"uuid"`
-	VenueResourceID *uuid.UUID     `json:"venueResourceId" format:"uuid" doc:"scheduling resource that the deal takes from scheduledAt to dueAt"`
-	CustomerName    *string        `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
-	CustomerPhone   *string        `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
-	CustomerEmail   *string        `json:"customerEmail" format:"email" maxLength:"254" doc:"default: from the client"`
-	CustomerNote    *string        `json:"customerNote" maxLength:"4000"`
-	Channel         *string        `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
-	Source          *string        `json:"source" maxLength:"255"`
+	ClientID        *uuid.UUID `json:"clientId" format:"uuid"`
+	AssetID         *uuid.UUID `json:"assetId" format:"uuid"`
+	AddressID       *uuid.UUID `json:"addressId" format:"uuid"`
+	VenueResourceID *uuid.UUID `json:"venueResourceId" format:"uuid" doc:"scheduling resource that the deal takes from scheduledAt to dueAt"`
+	CustomerName    *string    `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
+	CustomerPhone   *string    `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
+	CustomerEmail   *string    `json:"customerEmail" format:"email" maxLength:"254" doc:"default: from the client"`
+	CustomerNote    *string    `json:"customerNote" maxLength:"4000"`
+	Channel         *string    `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
+	record.External
 	SourceID        *uuid.UUID     `json:"sourceId" format:"uuid"`
 	Address         *string        `json:"address" maxLength:"1000" search:"text"`
 	ScheduledAt     *jsontype.Time `json:"scheduledAt"`

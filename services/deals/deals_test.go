@@ -23,7 +23,7 @@ func TestCreateBare(t *testing.T) {
 	want := object{
 		"id": id, "companyId": k.Principal.Company.String(), "number": 1.0, "typeId": sales.ID, "stageId": sales.stages["New"], "checklistDone": []any{},
 		"outcome": nil, "clientId": nil, "assetId": nil, "addressId": nil, "venueResourceId": nil, "addressLabel": nil, "customerName": nil,
-		"customerPhone": nil, "customerEmail": nil, "customerNote": nil, "channel": "manual", "source": nil, "sourceId": nil, "address": nil,
+		"customerPhone": nil, "customerEmail": nil, "customerNote": nil, "channel": "manual", "source": nil, "externalId": nil, "metadata": object{}, "sourceId": nil, "address": nil,
 		"scheduledAt": nil, "dueAt": nil, "note": nil, "subtotal": 0.0, "discountPercent": 0.0, "discountAmount": 0.0, "total": 0.0, "cost": 0.0,
 		"budget": nil, "budgetExceededAt": nil, "headcount": nil, "lostReasonId": nil, "nextActionAt": nil, "stageEnteredAt": d["createdAt"],
 		"branchId": nil, "createdById": k.Principal.Actor.String(), "assignedToId": nil, "createdAt": d["createdAt"], "updatedAt": d["createdAt"], "version": 1.0,

@@ -7,6 +7,8 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/deals", "listDeals", "List deals", s.List)
 	httpapi.Create(r, "/deals", "createDeal", "Create a deal", s.Create)
+	httpapi.Upsert(r, "/deals", "upsertDeal", "Create or update a deal by its external id",
+		httpapi.Upserts[Input, Fields, Deal]{Find: table.FindExternal, Create: s.Create, Update: s.Update})
 	// Fixed paths come before {id}, which would match them.
 	httpapi.ReadWith(r, "/deals/types", "listDealTypes", "List deal types with their stages", s.Types)
 	httpapi.ReadWith(r, "/deals/sources", "listLeadSources", "List lead sources", s.LeadSources)

@@ -38,11 +38,13 @@ type Filter struct {
 	AddressID     *uuid.UUID `query:"addressId" format:"uuid" where:"address_id = ?"`
 	ScheduledFrom *list.From `query:"scheduledFrom" where:"scheduled_at >= ?"`
 	ScheduledTo   *list.To   `query:"scheduledTo" where:"scheduled_at <= ?"`
-	SourceID      *uuid.UUID `query:"sourceId" format:"uuid" where:"source_id = ?"`
-	DateFrom      *list.From `query:"dateFrom" where:"created_at >= ?" doc:"created at or after"`
-	DateTo        *list.To   `query:"dateTo" where:"created_at <= ?" doc:"created at or before"`
-	NoTask        bool       `query:"noTask" where:"outcome IS NULL AND next_action_at IS NULL" doc:"deals without an outcome and a next action"`
-	Overdue       bool       `query:"overdue" doc:"deals without an outcome whose next action or due date has passed"`
+	list.ByExternal
+	Number   *int64     `query:"number" minimum:"1" where:"number = ?"`
+	SourceID *uuid.UUID `query:"sourceId" format:"uuid" where:"source_id = ?"`
+	DateFrom *list.From `query:"dateFrom" where:"created_at >= ?" doc:"created at or after"`
+	DateTo   *list.To   `query:"dateTo" where:"created_at <= ?" doc:"created at or before"`
+	NoTask   bool       `query:"noTask" where:"outcome IS NULL AND next_action_at IS NULL" doc:"deals without an outcome and a next action"`
+	Overdue  bool       `query:"overdue" doc:"deals without an outcome whose next action or due date has passed"`
 }
 
 var items = list.Of[ListItem, Filter]("deals", list.Spec{Permanent: true})

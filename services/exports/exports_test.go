@@ -151,7 +151,7 @@ func TestExportAsCSV(t *testing.T) {
 	rows, err := csv.NewReader(bytes.NewReader(raw)).ReadAll()
 	require.NoError(t, err)
 	require.Len(t, rows, 451)
-	require.Equal(t, []string{"id", "companyId", "name", "contactName", "phone", "email", "inn", "address", "note", "version", "createdAt", "updatedAt"}, rows[0])
+	require.Equal(t, []string{"id", "companyId", "name", "contactName", "phone", "email", "inn", "address", "note", "source", "externalId", "metadata", "version", "createdAt", "updatedAt"}, rows[0])
 	require.Equal(t, []string{"Mill 1", "", "says \"hi\", then\nleaves"}, []string{rows[1][2], rows[1][3], rows[1][8]})
 
 	require.Equal(t, 11.0, k.ended(k.Client, some)["processed"])

@@ -7,6 +7,8 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/catalog/services", "listServices", "List services", s.List)
 	httpapi.Create(r, "/catalog/services", "createService", "Create a service", s.Create)
+	httpapi.Upsert(r, "/catalog/services", "upsertService", "Create or update a service by its external id",
+		httpapi.Upserts[Input, Input, Offering]{Find: table.FindExternal, Create: s.Create, Update: s.Update})
 	httpapi.Batch(r, "/catalog/services/batch", "batchServices", "Create and update up to 100 services",
 		httpapi.Writes[Input, Offering]{Create: s.Create, Update: s.Update, Find: findBySKU})
 	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", s.Get)

@@ -45,6 +45,7 @@ type Fields struct {
 	Price           money.Amount      `json:"price" required:"true" minimum:"0"`
 	DurationMinutes *int32            `json:"durationMinutes" minimum:"1" maximum:"1440" doc:"duration of a booking and step of its slots; null = those of the resource"`
 	Status          string            `json:"status" enum:"active,hidden" default:"active"`
+	record.External
 }
 
 // CostItem is one part of the cost of a service.
@@ -76,8 +77,10 @@ type Filter struct {
 	PriceModel []string          `query:"priceModel" enum:"fixed,per_hour,per_minute,per_day,per_item" where:"price_model = ANY(?::TEXT[])" doc:"comma-separated"`
 	PriceMin   *money.Amount     `query:"priceMin" minimum:"0" where:"price >= ?" doc:"minor units, inclusive"`
 	PriceMax   *money.Amount     `query:"priceMax" minimum:"0" where:"price <= ?" doc:"minor units, inclusive"`
-	Sort       string            `query:"sort" enum:"name,sku,price,totalCost,createdAt"`
-	Include    []string          `query:"include" enum:"costItems" maxItems:"10"`
+	SKU        string            `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
+	list.ByExternal
+	Sort    string   `query:"sort" enum:"name,sku,price,totalCost,createdAt"`
+	Include []string `query:"include" enum:"costItems" maxItems:"10"`
 }
 
 var (

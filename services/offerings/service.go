@@ -44,6 +44,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 		return nil, err
 	}
 	q.In("status", f.statuses())
+	sku.Filter(q, by.Company, sku.Service, f.SKU)
 	if err := s.cfg.FilterCategory(ctx, s.cfg.DB, q, by.Company, f.CategoryID); err != nil {
 		return nil, err
 	}

@@ -14,6 +14,8 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
 	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated))
+	httpapi.Upsert(r, "/orders", "upsertOrder", "Create or update an order by its external id",
+		httpapi.Upserts[Input, Fields, Order]{Find: table.FindExternal, Together: s.Create, Update: s.Update})
 	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order", s.httpPreview)
 	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get)
 	httpapi.Update(r, "/orders/{id}", "updateOrder", "Update an order", s.Update)

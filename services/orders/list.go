@@ -32,7 +32,10 @@ type Filter struct {
 	DateTo        *list.To   `query:"dateTo" where:"created_at <= ?" doc:"created at or before"`
 	DueFrom       *list.From `query:"dueFrom" where:"due_at >= ?"`
 	DueTo         *list.To   `query:"dueTo" where:"due_at <= ?"`
-	Include       []string   `query:"include" enum:"lines"`
+	list.ByExternal
+	Number  *int64     `query:"number" minimum:"1" where:"number = ?"`
+	DealID  *uuid.UUID `query:"dealId" format:"uuid" where:"deal_id = ?"`
+	Include []string   `query:"include" enum:"lines"`
 }
 
 var items = list.Of[ListItem, Filter]("orders", list.Spec{Permanent: true})

@@ -19,7 +19,7 @@ type Order struct {
 	Header
 	Lines []Line `json:"lines" db:"-"`
 
-	SourceKey  string `json:"-"` // source or "", so that external ids are also unique among orders without a source
+	SourceKey  string `json:"-"` // source or "", which the release before reads
 	LinesCount int32  `json:"-"`
 	Words      string `json:"-" db:"-" search:"text"` // number and names of lines, for searches
 }
@@ -47,16 +47,15 @@ type Header struct {
 
 // Details are the fields that API clients can set at any time.
 type Details struct {
-	CustomerID          *uuid.UUID     `json:"customerId" format:"uuid"`
-	AssetID             *uuid.UUID     `json:"assetId" format:"uuid"`
-	AddressID           *uuid.UUID     `json:"addressId" format:"uuid"`
-	CustomerName        *string        `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
-	CustomerPhone       *string        `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
-	CustomerEmail       *string        `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: from the client"`
-	CustomerNote        *string        `json:"customerNote" maxLength:"4000"`
-	Channel             *string        `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
-	Source              *string        `json:"source" maxLength:"255"`
-	ExternalID          *string        `json:"externalId" minLength:"1" maxLength:"255" doc:"unique per company and source"`
+	CustomerID    *uuid.UUID `json:"customerId" format:"uuid"`
+	AssetID       *uuid.UUID `json:"assetId" format:"uuid"`
+	AddressID     *uuid.UUID `json:"addressId" format:"uuid"`
+	CustomerName  *string    `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
+	CustomerPhone *string    `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
+	CustomerEmail *string    `json:"customerEmail" format:"email" maxLength:"254" search:"text" doc:"default: from the client"`
+	CustomerNote  *string    `json:"customerNote" maxLength:"4000"`
+	Channel       *string    `json:"channel" enum:"manual,public_link,phone" doc:"default manual"`
+	record.External
 	DeliveryMethod      *string        `json:"deliveryMethod" enum:"pickup,courier,post" doc:"pickup, courier or post"`
 	DeliveryCost        money.Amount   `json:"deliveryCost" minimum:"0"`
 	DeliveryAddressText *string        `json:"deliveryAddressText" maxLength:"1000"`
@@ -101,7 +100,7 @@ type Line struct {
 var (
 	plan       = record.PlanOf[Order]()
 	orderLines = resource.LinesOf[Line]("order_lines", "order_id")
-	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_key", errExternalTaken).OnChange(insertHistory)
+	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_key", errExternalTaken).OnConstraint("orders_external_id_key", errExternalTaken).OnChange(insertHistory)
 )
 
 // TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and

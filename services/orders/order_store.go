@@ -20,21 +20,6 @@ func insertPayment(tx *db.Tx, o *Order, by access.Caller, delta money.Amount, at
 	tx.QueueRow(sqlInsertPayment, o.CompanyID, o.ID, record.NewID(), delta, actor(by), at)
 }
 
-const sqlSelectExternal = `SELECT id FROM orders WHERE company_id = $1 AND source_key = $2 AND external_id = $3`
-
-// selectExternal returns the id of the order of a source with an external id, or nil.
-func selectExternal(ctx context.Context, q db.Querier, company tenant.ID, source *string, external string) (*uuid.UUID, error) {
-	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectExternal, company, deref(source), external).Scan(&id)
-	if db.IsNoRows(err) {
-		return nil, nil //nolint:nilnil // no such order
-	}
-	if err != nil {
-		return nil, fmt.Errorf("select order by external id: %w", err)
-	}
-	return &id, nil
-}
-
 const sqlSelectOpenDue = `SELECT COALESCE(sum(total + delivery_cost - prepaid_amount), 0)::BIGINT FROM orders
 WHERE company_id = $1 AND customer_id = $2 AND status IN ('confirmed', 'in_progress', 'ready')`
 

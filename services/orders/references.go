@@ -36,7 +36,7 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, before, o *Order, i
 	}
 	if o.ExternalID != nil && (deref(before.Source) != deref(o.Source) || !record.Same(before.ExternalID, o.ExternalID)) {
 		others = append(others, func(ctx context.Context, q db.Querier) (err error) {
-			out.duplicate, err = selectExternal(ctx, q, o.CompanyID, o.Source, *o.ExternalID)
+			out.duplicate, err = table.FindExternal(ctx, q, o.CompanyID, deref(o.Source), *o.ExternalID)
 			return err
 		})
 	}
@@ -61,7 +61,8 @@ func (r *resolved) lines(items []LineInput, before []Line) ([]Line, error) {
 	if before != nil {
 		b.Known = lineitem.RefsOf(before)
 	}
-	return lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, Note: in.Note} })
+	lines, err := lineitem.Build(b, items, func(in LineInput, l lineitem.Line) Line { return Line{Line: l, Note: in.Note} })
+	return lineitem.KeepIDs(before, lines), err
 }
 
 // assignWarehouse assigns the default warehouse to an order that needs one. Orders of a company without a warehouse were

@@ -44,6 +44,9 @@ func (o *Order) checkTransition(to string) error {
 // finalFields are the fields of a completed or cancelled order that can be changed.
 var finalFields = []string{"note", "assignedToId", "prepaidAmount"}
 
+// takesItems reports whether the items of the order can be replaced.
+func (h *Header) takesItems() bool { return h.Status == statusNew || h.Status == statusConfirmed }
+
 // checkChange returns a 409 if the order's status does not allow a field to change.
 func (h *Header) checkChange(in *record.Patch[Fields]) error {
 	if h.isFinal() {
@@ -53,7 +56,7 @@ func (h *Header) checkChange(in *record.Patch[Fields]) error {
 				With("status", h.Status).With("fields", locked)
 		}
 	}
-	if in.Sent(&in.Value.Items) && h.Status != statusNew && h.Status != statusConfirmed {
+	if in.Sent(&in.Value.Items) && !h.takesItems() {
 		return apierr.StateConflict("ORDER_ITEMS_LOCKED", "the order is %s: items can be replaced only while it is new or confirmed", h.Status).With("status", h.Status)
 	}
 	return nil

@@ -2,6 +2,7 @@ package orders
 
 import (
 	"context"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -21,6 +22,10 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		return Order{}, err
 	}
 	return table.Change(ctx, tx, by, id, func(before Order, o *Order) error {
+		in := in
+		if before.isFinal() || !before.takesItems() {
+			in = in.Without(before.fieldsFor(in.Value))
+		}
 		if err := before.checkChange(&in); err != nil {
 			return err
 		}
@@ -33,6 +38,18 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		s.follow(tx, by, &before, o)
 		return nil
 	}, updated)
+}
+
+// fieldsFor returns the fields of the order as a body that describes it has them: with the items of the body, if they describe its lines.
+func (o *Order) fieldsFor(in Fields) Fields {
+	f := Fields{Details: o.Details}
+	if o.WarehouseID != nil {
+		f.WarehouseID = *o.WarehouseID
+	}
+	if slices.EqualFunc(in.Items, o.Lines, func(in LineInput, l Line) bool { return in.Describe(&l.Line) && record.Same(in.Note, l.Note) }) {
+		f.Items = in.Items
+	}
+	return f
 }
 
 // apply applies the body to the order and computes the dependent fields.

@@ -15,7 +15,7 @@ var group = httpapi.Group{Tag: "Warehouse", Scope: "warehouse", Component: "ware
 func Domain() domain.Domain {
 	return domain.Domain{
 		Name:   "receipts",
-		Events: event.Declare(group.Component, group.Scope, created, cancelled),
+		Events: event.Declare(group.Component, group.Scope, created, updated, cancelled),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "RECEIPT_ALREADY_CANCELLED", Advice: "The receipt is cancelled already. Nothing has to be done."},
 			{Status: 409, Code: "RECEIPT_STOCK_CONSUMED", Advice: "Part of the received goods is no longer in the warehouse; meta.lines lists what is there and what is required. Adjust the stock first."},
@@ -24,7 +24,7 @@ func Domain() domain.Domain {
 		Tables:   []resource.Described{table},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
-			Entity: "RECEIPT", Path: "/warehouse/receipts",
+			Entity: "RECEIPT", Path: "/warehouse/receipts", Change: `{"source":"erp","metadata":{"pallet":"7"}}`,
 			Create: `{"warehouseId":"WAREHOUSE","supplierId":"SUPPLIER","items":[{"productId":"PRODUCT","qty":2.5,"unitCost":120}],"note":"first delivery"}`,
 		}},
 	}

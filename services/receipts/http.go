@@ -11,6 +11,9 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.List(r, "/warehouse/receipts", "listReceipts", "List stock receipts", s.List)
 	httpapi.Create(r, "/warehouse/receipts", "createReceipt", "Create a stock receipt", s.Create)
+	httpapi.Upsert(r, "/warehouse/receipts", "upsertReceipt", "Create a stock receipt by its external id, or update what identifies it",
+		httpapi.Upserts[Input, ChangeFields, Receipt]{Find: table.FindExternal, Create: s.Create, Update: s.Update})
 	httpapi.Get(r, "/warehouse/receipts/{id}", "getReceipt", "Read a stock receipt", s.Get)
+	httpapi.Update(r, "/warehouse/receipts/{id}", "updateReceipt", "Update what identifies a stock receipt in other systems", s.Update)
 	httpapi.Command(r, "/warehouse/receipts/{id}/cancel", "cancelReceipt", "Cancel a stock receipt", s.Cancel)
 }

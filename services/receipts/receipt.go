@@ -26,20 +26,21 @@ type Receipt struct {
 // Header is a receipt without its lines. Names are those at the time of the receipt.
 type Header struct {
 	record.Key
-	Number          int64          `json:"number" db:",insert" doc:"sequential number per company, from 1, without gaps"`
-	Status          string         `json:"status" enum:"posted,cancelled"`
-	Date            jsontype.Time  `json:"date"`
-	WarehouseID     uuid.UUID      `json:"warehouseId" format:"uuid"`
-	WarehouseName   string         `json:"warehouseName"`
-	SupplierID      *uuid.UUID     `json:"supplierId" format:"uuid"`
-	SupplierName    *string        `json:"supplierName" search:"text"`
-	PurchaseOrderID *uuid.UUID     `json:"purchaseOrderId" format:"uuid"`
-	Note            *string        `json:"note" search:"text"`
-	TotalQty        money.Qty      `json:"totalQty" doc:"sum of the quantities"`
-	TotalAmount     money.Amount   `json:"totalAmount" doc:"sum of the amounts"`
-	CreatedByID     uuid.UUID      `json:"createdById" format:"uuid" db:",insert"`
-	CreatedByName   *string        `json:"createdByName" db:"-" doc:"null for a token, or if the user was removed"`
-	CancelledAt     *jsontype.Time `json:"cancelledAt"`
+	Number          int64         `json:"number" db:",insert" doc:"sequential number per company, from 1, without gaps"`
+	Status          string        `json:"status" enum:"posted,cancelled"`
+	Date            jsontype.Time `json:"date"`
+	WarehouseID     uuid.UUID     `json:"warehouseId" format:"uuid"`
+	WarehouseName   string        `json:"warehouseName"`
+	SupplierID      *uuid.UUID    `json:"supplierId" format:"uuid"`
+	SupplierName    *string       `json:"supplierName" search:"text"`
+	PurchaseOrderID *uuid.UUID    `json:"purchaseOrderId" format:"uuid"`
+	Note            *string       `json:"note" search:"text"`
+	record.External
+	TotalQty      money.Qty      `json:"totalQty" doc:"sum of the quantities"`
+	TotalAmount   money.Amount   `json:"totalAmount" doc:"sum of the amounts"`
+	CreatedByID   uuid.UUID      `json:"createdById" format:"uuid" db:",insert"`
+	CreatedByName *string        `json:"createdByName" db:"-" doc:"null for a token, or if the user was removed"`
+	CancelledAt   *jsontype.Time `json:"cancelledAt"`
 	record.Meta
 }
 
@@ -57,11 +58,17 @@ type Input struct {
 	PurchaseOrderID *uuid.UUID     `json:"purchaseOrderId" format:"uuid" doc:"stored as it is"`
 	Date            *jsontype.Time `json:"date" doc:"default now; at most 24 hours in the future"`
 	Note            *string        `json:"note" maxLength:"4000"`
+	record.External
 }
+
+// ChangeFields are the fields of a receipt that API clients can change: what is on stock stays as it was posted.
+type ChangeFields struct{ record.External }
 
 // Filter filters and sorts receipts.
 type Filter struct {
 	list.Params
+	list.ByExternal
+	Number      *int64     `query:"number" minimum:"1" where:"number = ?"`
 	Sort        string     `query:"sort" enum:"createdAt,date,number,totalQty,totalAmount"`
 	Status      []string   `query:"status" enum:"posted,cancelled" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
 	WarehouseID *uuid.UUID `query:"warehouseId" format:"uuid" where:"warehouse_id = ?"`

@@ -98,7 +98,7 @@ func (s *Service) Create(ctx context.Context, tx *db.Tx, by access.Caller, in In
 	}
 	r := Receipt{Header: Header{
 		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, Status: statusPosted, Date: date, WarehouseID: in.WarehouseID,
-		SupplierID: in.SupplierID, PurchaseOrderID: in.PurchaseOrderID, Note: in.Note, CreatedByID: by.Actor,
+		SupplierID: in.SupplierID, PurchaseOrderID: in.PurchaseOrderID, Note: in.Note, External: in.External, CreatedByID: by.Actor,
 	}}
 	if err := s.resolve(ctx, tx, &r, in.Items); err != nil {
 		return Receipt{}, err
@@ -143,6 +143,16 @@ func (s *Service) resolve(ctx context.Context, q db.Querier, r *Receipt, in []Li
 	}
 	r.Lines, err = b.lines(in)
 	return err
+}
+
+// Update changes the external id and the metadata of a receipt.
+func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[ChangeFields]) (Receipt, error) {
+	return table.Change(ctx, tx, by, id, func(_ Receipt, r *Receipt) error {
+		v := ChangeFields{r.External}
+		in.Apply(&v)
+		r.External = v.External
+		return s.nameCreator(r)(ctx, tx)
+	}, updated)
 }
 
 // Cancel takes the goods of a receipt off stock again.

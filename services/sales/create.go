@@ -19,7 +19,7 @@ import (
 const saleCounter = "sale"
 
 // StoreAnswer adds writes to the transaction of a sale; raw is the encoded sale. It may run several times.
-type StoreAnswer func(tx *db.Tx, v Sale, raw json.RawMessage) error
+type StoreAnswer = func(tx *db.Tx, v Sale, raw json.RawMessage) error
 
 // errClosed fails a transaction whose shift was closed since it was read.
 var errClosed = errors.New("the shift was closed")

@@ -17,7 +17,7 @@ func Domain() domain.Domain {
 		Name:       "sales",
 		Scopes:     []access.Resource{{Name: "sales"}},
 		Components: []access.Component{{Alias: "cashier"}},
-		Events:     event.Declare(group.Component, group.Scope, completed, refunded, opened, shut),
+		Events:     event.Declare(group.Component, group.Scope, completed, updated, refunded, opened, shut),
 		Errors: []apierr.Doc{
 			{Status: 409, Code: "SHIFT_ALREADY_OPEN", Advice: "The token has an open shift; meta.shiftId identifies it. Use it, or close it first."},
 			{Status: 409, Code: "SHIFT_ALREADY_CLOSED", Advice: "The shift was closed before. Nothing was changed."},
@@ -34,7 +34,7 @@ func Domain() domain.Domain {
 		Samples: []domain.Sample{
 			{Entity: "SHIFT", Path: "/shifts", CreatePath: "/shifts/open", Create: `{"openingCash":10000}`},
 			{
-				Entity: "SALE", Path: "/sales",
+				Entity: "SALE", Path: "/sales", Change: `{"source":"till","metadata":{"table":"4"}}`,
 				Create: `{"shiftId":"SHIFT","customerId":"CLIENT","items":[{"kind":"custom","name":"Coffee","unitPrice":450,"qty":1.5}],"discountPercent":10,
 					"paymentMethod":"mixed","payments":[{"paymentMethod":"card","amount":400},{"method":"cash","amount":207}],"receivedAmount":300,"channel":"pos"}`,
 			},

@@ -14,7 +14,10 @@ func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
 	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List)
 	httpapi.ChangeTogether(r, "/sales", "createSale", "Create a sale", s.httpCreate, httpapi.Answers(http.StatusCreated))
+	httpapi.Upsert(r, "/sales", "upsertSale", "Create a sale by its external id, or update what identifies it",
+		httpapi.Upserts[Input, ChangeFields, Sale]{Find: table.FindExternal, Together: s.Create, Update: s.Update})
 	httpapi.Get(r, "/sales/{id}", "getSale", "Read a sale", s.Get)
+	httpapi.Update(r, "/sales/{id}", "updateSale", "Update what identifies a sale in other systems", s.Update)
 	httpapi.ChangeTogether(r, "/sales/{id}/refund", "refundSale", "Refund a sale", s.httpRefund)
 	httpapi.List(r, "/shifts", "listShifts", "List shifts", s.Shifts)
 	httpapi.Create(r, "/shifts/open", "openShift", "Open a shift", s.OpenShift, httpapi.Records("/shifts"))

@@ -23,6 +23,8 @@ type ListItem struct {
 // Filter filters and sorts sales.
 type Filter struct {
 	list.Params
+	list.ByExternal
+	Number        *int64     `query:"number" minimum:"1" where:"number = ?"`
 	Sort          string     `query:"sort" enum:"createdAt,number,total"`
 	Kind          string     `query:"kind" enum:"all,sale,refund" default:"all"`
 	ShiftID       *uuid.UUID `query:"shiftId" format:"uuid" where:"shift_id = ?"`

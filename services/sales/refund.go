@@ -66,7 +66,7 @@ func (s *Sale) refund(by access.Caller, shift uuid.UUID, meta record.Meta) Sale 
 	v := *s
 	v.ID, v.Meta, v.Number = record.NewID(), meta, 0
 	v.Kind, v.ShiftID, v.CashierID, v.RefundOfSaleID = kindRefund, shift, by.Actor, &s.ID
-	v.ReceivedAmount, v.ChangeAmount = nil, nil
+	v.ReceivedAmount, v.ChangeAmount, v.External = nil, nil, record.External{}
 	v.Lines, v.Payments = slices.Clone(s.Lines), slices.Clone(s.Payments)
 	for i := range v.Lines {
 		v.Lines[i].ID = record.NewID()

@@ -70,6 +70,7 @@ type Fields struct {
 	CustomerName     *string       `json:"customerName" maxLength:"255" search:"text" doc:"default: from the client"`
 	CustomerPhone    *string       `json:"customerPhone" maxLength:"32" search:"phone" doc:"default: from the client"`
 	Channel          *string       `json:"channel" maxLength:"64" doc:"such as pos, qr_menu or storefront; default pos"`
+	record.External
 }
 
 // Input is the body of a new sale.
@@ -80,6 +81,9 @@ type Input struct {
 	RedeemPoints int64          `json:"redeemPoints" minimum:"0" maximum:"9007199254740991" doc:"loyalty points of the customer to use as a discount; 1 point = 1 minor unit"`
 	Payments     []PaymentInput `json:"payments" maxItems:"50" doc:"required for mixed; their sum is the total. Without them a sale is paid by one payment"`
 }
+
+// ChangeFields are the fields of a sale or refund that API clients can change: what was sold and paid stays as it was.
+type ChangeFields struct{ record.External }
 
 // LineInput is one line in a request.
 type LineInput struct{ lineitem.Input }

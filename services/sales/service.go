@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -66,6 +67,16 @@ type Service struct {
 // New returns a service.
 func New(cfg Config) *Service {
 	return &Service{cfg: cfg, sources: document.Sources{Catalog: cfg.Catalog, Clients: cfg.Clients, PriceLists: cfg.PriceLists}}
+}
+
+// Update changes the external id and the metadata of a sale or refund.
+func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[ChangeFields]) (Sale, error) {
+	return table.Change(ctx, tx, by, id, func(_ Sale, v *Sale) error {
+		fields := ChangeFields{v.External}
+		in.Apply(&fields)
+		v.External = fields.External
+		return nil
+	}, updated)
 }
 
 // Get reads one sale with its lines and payments.

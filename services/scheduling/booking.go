@@ -1,15 +1,19 @@
 package scheduling
 
 import (
+	"context"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -23,7 +27,6 @@ type Booking struct {
 	EndAt        jsontype.Time  `json:"endAt"`
 	Status       string         `json:"status" enum:"pending,confirmed,completed,no_show,cancelled"`
 	Price        *money.Amount  `json:"price" doc:"minor units; null without a service"`
-	Source       string         `json:"source" db:",insert"`
 	CancelReason *string        `json:"cancelReason"`
 	CreatedByID  *uuid.UUID     `json:"createdById" format:"uuid" db:",insert"`
 	ConfirmedAt  *jsontype.Time `json:"confirmedAt"`
@@ -44,12 +47,16 @@ type BookingFields struct {
 	DurationMinutes int32         `json:"durationMinutes" minimum:"5" maximum:"1440" doc:"default: of the service, otherwise slotStepMinutes of the resource"`
 	Headcount       *int32        `json:"headcount" minimum:"1" maximum:"1000000" doc:"people"`
 	Note            *string       `json:"note" maxLength:"4000"`
-	ExternalID      *string       `json:"externalId" maxLength:"255" doc:"id in the system of the client of the API"`
+	Source          string        `json:"source" minLength:"1" maxLength:"255" default:"api" doc:"system that externalId belongs to"`
+	ExternalID      *string       `json:"externalId" maxLength:"255" doc:"id in that system; unique per company and source, unless source is api"`
+	record.Tagged
 }
 
 // BookingFilter filters and sorts bookings.
 type BookingFilter struct {
 	list.Params
+	list.ByExternal
+	Number     *int64     `query:"number" minimum:"1" where:"number = ?"`
 	Sort       string     `query:"sort" enum:"startAt,createdAt,number"`
 	ResourceID *uuid.UUID `query:"resourceId" format:"uuid" where:"resource_id = ?"`
 	ServiceID  *uuid.UUID `query:"serviceId" format:"uuid" where:"service_id = ?"`
@@ -59,8 +66,16 @@ type BookingFilter struct {
 	DateTo     *list.To   `query:"dateTo" where:"start_at <= ?" doc:"startAt at or before"`
 }
 
-// source is that of all bookings until there are others.
-const source = "api"
+// defaultSource is the source of a booking whose request names none. Its external ids need not be unique.
+const defaultSource = "api"
+
+// findBooking finds a booking by its external id, which is unique for other sources than the default.
+func findBooking(ctx context.Context, q db.Querier, company tenant.ID, source, externalID string) (*uuid.UUID, error) {
+	if source == defaultSource {
+		return nil, apierr.InvalidField("source", apierr.Conflict, "must name your own system: %s stands for bookings without one", defaultSource)
+	}
+	return bookings.FindExternal(ctx, q, company, source, externalID)
+}
 
 var (
 	bookings     = resource.Of[Booking]("bookings", "BOOKING")

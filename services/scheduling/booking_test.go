@@ -24,7 +24,7 @@ func TestNewBooking(t *testing.T) {
 		"id": b["id"], "companyId": k.Principal.Company.String(), "number": 1.0, "resourceId": r, "resourceName": "Ann", "serviceId": s, "serviceName": "Haircut",
 		"clientId": client, "customerName": "Bo", "customerPhone": "+49 30 12345678", "customerEmail": "bo@example.com", "startAt": "2040-01-03T09:00:00.123Z",
 		"endAt": "2040-01-03T09:45:00.123Z", "durationMinutes": 45.0, "status": "pending", "headcount": 3.0, "price": 750.0, "note": "n", "source": "api",
-		"cancelReason": nil, "externalId": "web-1", "createdById": k.Principal.Actor.String(), "confirmedAt": nil, "completedAt": nil, "cancelledAt": nil,
+		"cancelReason": nil, "externalId": "web-1", "metadata": object{}, "createdById": k.Principal.Actor.String(), "confirmedAt": nil, "completedAt": nil, "cancelledAt": nil,
 		"version": 1.0, "createdAt": b["createdAt"], "updatedAt": b["updatedAt"],
 	}
 	require.Equal(t, want, b)

@@ -24,6 +24,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.ReadWith(b, "/scheduling/bookings/slots", "listSlots", "List the slots of a resource on one day", s.Slots)
 	httpapi.List(b, "/scheduling/bookings", "listBookings", "List bookings", s.Bookings)
 	httpapi.Create(b, "/scheduling/bookings", "createBooking", "Create a booking", s.CreateBooking)
+	httpapi.Upsert(b, "/scheduling/bookings", "upsertBooking", "Create or update a booking by its external id",
+		httpapi.Upserts[BookingFields, BookingFields, Booking]{Find: findBooking, Create: s.CreateBooking, Update: s.UpdateBooking})
 	httpapi.Get(b, "/scheduling/bookings/{id}", "getBooking", "Read a booking", s.Booking)
 	httpapi.Update(b, "/scheduling/bookings/{id}", "updateBooking", "Update a booking", s.UpdateBooking)
 	httpapi.CommandWith(b, "PATCH /scheduling/bookings/{id}/status", "setBookingStatus", "Set the status of a booking", s.SetStatus)

@@ -29,11 +29,13 @@ type Fields struct {
 	INN         *string `json:"inn" maxLength:"32" search:"text"`
 	Address     *string `json:"address" maxLength:"1000"`
 	Note        *string `json:"note" maxLength:"4000"`
+	record.External
 }
 
 // Filter filters and sorts suppliers.
 type Filter struct {
 	list.Params
+	list.ByExternal
 	Sort string `query:"sort" enum:"name,createdAt"`
 }
 

@@ -47,6 +47,8 @@ type StockFilter struct {
 	list.Params
 	Sort        string            `query:"sort" enum:"productName,productSku,qty,updatedAt"`
 	WarehouseID *uuid.UUID        `query:"warehouseId" format:"uuid"`
+	ProductID   *uuid.UUID        `query:"productId" format:"uuid" doc:"a product, with all its variants"`
+	VariantID   *uuid.UUID        `query:"variantId" format:"uuid"`
 	CategoryID  jsontype.IDOrNull `query:"categoryId" doc:"id of a category, including those below it, or null for products without one"`
 	Level       []string          `query:"level" enum:"all,low,negative,reorder" maxItems:"4" doc:"low: qty at or below the reorder point; negative: qty below 0; reorder: available at or below the reorder point"`
 	GroupBy     string            `query:"groupBy" enum:"product" doc:"product: one record per product or variant, summed over the warehouses; level, sort and updatedSince then apply to the sums"`
@@ -161,6 +163,12 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 	}
 	if f.WarehouseID != nil {
 		q.Where(ofWarehouse, *f.WarehouseID)
+	}
+	if f.ProductID != nil {
+		q.Where("s.product_id = ?", *f.ProductID)
+	}
+	if f.VariantID != nil {
+		q.Where("s.variant_id = ?", *f.VariantID)
 	}
 	q.SearchBy(sqlSearchStock, func(pattern string) []any { return []any{company, company, pattern, company, pattern} })
 	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {

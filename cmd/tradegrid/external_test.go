@@ -1,0 +1,193 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+)
+
+// identified is a resource whose records have external ids.
+type identified struct {
+	*testing.T
+	domain.Sample
+	as
+
+	stranger as
+	ids      map[string]string
+	made     int
+}
+
+// body is that of a new record, with other values of some fields.
+func (i *identified) body(fields string) string {
+	i.Helper()
+	i.made++
+	return another(i.T, i.Sample, i.ids, i.made, fields)
+}
+
+// another is the body of the n-th record like a sample, which takes nothing that another record has.
+func another(t *testing.T, s domain.Sample, ids map[string]string, n int, fields string) string {
+	t.Helper()
+	var all map[string]any
+	require.NoError(t, json.Unmarshal([]byte(fillIn(s.Create, ids)), &all))
+	delete(all, "source")
+	delete(all, "externalId")
+	switch s.Entity {
+	case "PRODUCT":
+		all["barcode"] = fmt.Sprint(4_000_000 + n)
+	case "BOOKING":
+		all["startAt"] = fmt.Sprintf("2040-01-03T%02d:00:00Z", n)
+	}
+	if fields != "" {
+		require.NoError(t, json.Unmarshal([]byte(fields), &all))
+	}
+	raw, err := json.Marshal(all)
+	require.NoError(t, err)
+	return string(raw)
+}
+
+func (i *identified) at(source, externalID string) string {
+	return i.Path + "/by-external-id/" + url.PathEscape(source) + "/" + url.PathEscape(externalID)
+}
+
+// list returns the ids of the records that a query finds.
+func (i *identified) list(query string) (found []string) {
+	i.Helper()
+	raw := i.ok(i.T, "GET", i.Path+"?"+query, "").raw
+	var records []struct{ ID string }
+	if !strings.HasPrefix(raw, "[") {
+		var page struct{ Items json.RawMessage }
+		require.NoError(i, json.Unmarshal([]byte(raw), &page))
+		raw = string(page.Items)
+	}
+	require.NoError(i, json.Unmarshal([]byte(raw), &records))
+	for _, r := range records {
+		found = append(found, r.ID)
+	}
+	return found
+}
+
+// Records with external ids are created and changed by them, by the same rules in every resource; see
+// docs/reference/conventions.md#upsert.
+func TestEveryExternalIDIsUpserted(t *testing.T) {
+	t.Parallel()
+	n := newNode(dbtest.Open(t), alone())
+	owner, company := n.owner(t)
+	n.addBranch(t, company) // for the second warehouse
+	stranger, _ := n.owner(t)
+	upserts := map[string]bool{}
+	for _, op := range n.api.Ops() {
+		upserts[op.Path] = op.Method == http.MethodPut
+	}
+	ids, tried := map[string]string{}, 0
+	for _, s := range samples() {
+		do := owner.do
+		if s.Admin {
+			do = operator{n, writerToken}.in(company).do
+		}
+		made := living{T: t, Sample: s, do: do, has: func(string, string) bool { return false }}.create(ids)
+		ids[s.Entity] = made.id(t)
+		if upserts[s.Path+"/by-external-id/{source}/{externalId}"] {
+			tried++
+			i := &identified{T: t, Sample: s, as: owner, stranger: stranger, ids: ids}
+			i.upserted()
+			i.together()
+			i.metadata()
+		}
+	}
+	require.Equal(t, 10, tried)
+}
+
+// upserted creates a record and changes it.
+func (i *identified) upserted() {
+	i.Helper()
+	path, body := i.at("My shop", "ä/1 %"), i.body("")
+	i.do(i.T, "PUT", path, body, "If-Match", `"1"`).refused(i.T, 412, "PRECONDITION_FAILED", "there is none")
+	key := uuid.NewString()
+	made := i.ok(i.T, "PUT", path, body, "X-Idempotency-Key", key)
+	require.Equal(i, http.StatusCreated, made.status)
+	require.Equal(i, []any{"My shop", "ä/1 %"}, []any{made.body["source"], made.body["externalId"]})
+	require.Equal(i, `"1"`, made.header.Get("ETag"))
+	require.True(i, strings.HasSuffix(made.header.Get("Location"), i.Path+"/"+made.id(i.T)), made.header.Get("Location"))
+	again := i.ok(i.T, "PUT", path, body, "X-Idempotency-Key", key)
+	require.Equal(i, []any{http.StatusCreated, made.raw, "true"}, []any{again.status, again.raw, again.header.Get("X-Idempotent-Replayed")})
+
+	same := i.ok(i.T, "PUT", path, body)
+	require.Equal(i, http.StatusOK, same.status)
+	require.Equal(i, made.body["version"], same.body["version"], "nothing differs: %s\n%s", made.raw, same.raw)
+	require.Equal(i, made.body["id"], same.body["id"])
+	require.Empty(i, same.header.Get("Location"))
+
+	i.do(i.T, "PUT", path, body, "If-Match", `"7"`).refused(i.T, 412, "PRECONDITION_FAILED", "another version")
+	faults := i.do(i.T, "PUT", path, with(body, `"externalId":"2","source":"My shop"`))
+	require.Equal(i, map[string]string{"externalId": "CONFLICT"}, faultsOf(i.T, faults))
+	require.NotEmpty(i, faultsOf(i.T, i.do(i.T, "PUT", path, `{}`)), "as for a new record")
+
+	i.do(i.T, "POST", i.Path, i.body(`{"source":"My shop","externalId":"ä/1 %"}`)).refused(i.T, 409, i.Entity+"_EXTERNAL_ID_TAKEN", "POST "+i.Path)
+	other := i.ok(i.T, "POST", i.Path, i.body(`{"source":"Another shop","externalId":"ä/1 %"}`)).id(i.T)
+	i.do(i.T, "PATCH", i.Path+"/"+other, `{"source":"My shop"}`).refused(i.T, 409, i.Entity+"_EXTERNAL_ID_TAKEN", "PATCH "+i.Path)
+
+	require.NotContains(i, i.stranger.ok(i.T, "GET", i.Path+"?source=My%20shop", "").raw, "My shop")
+	require.Equal(i, []string{made.id(i.T)}, i.list("source=My%20shop&externalId=%C3%A4%2F1%20%25"))
+	require.ElementsMatch(i, []string{made.id(i.T), other}, i.list("externalId=%C3%A4%2F1%20%25"))
+	require.Empty(i, i.list("source=My%20shop&externalId=2"))
+}
+
+// together sends the same record several times at once: it is created once.
+func (i *identified) together() {
+	i.Helper()
+	path, body := i.at("pos", "together"), i.body("")
+	replies := make([]*reply, 8)
+	var all sync.WaitGroup
+	for n := range replies {
+		all.Go(func() { replies[n] = i.do(i.T, "PUT", path, body) })
+	}
+	all.Wait()
+	var statuses []int
+	for _, r := range replies {
+		require.Less(i, r.status, 300, "%s: %s", i.Path, r.raw)
+		require.Equal(i, replies[0].body["id"], r.body["id"])
+		statuses = append(statuses, r.status)
+	}
+	slices.Sort(statuses)
+	require.Equal(i, []int{200, 200, 200, 200, 200, 200, 200, 201}, statuses)
+}
+
+// metadata is changed key by key.
+func (i *identified) metadata() {
+	i.Helper()
+	path, body := i.at("crm", "metadata"), i.body(`{"metadata":{"a":"1","b":" two ","gone":""}}`)
+	made := i.ok(i.T, "PUT", path, body)
+	id := made.id(i.T)
+	require.Equal(i, map[string]any{"a": "1", "b": "two"}, made.body["metadata"])
+	patch := func(metadata string) any {
+		return i.ok(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+metadata+`}`).body["metadata"]
+	}
+	require.Equal(i, map[string]any{"a": "1", "b": "", "c": "3"}["a"], patch(`{"b":"","c":"3"}`).(map[string]any)["a"])
+	require.Equal(i, map[string]any{"a": "1", "c": "3"}, i.ok(i.T, "GET", i.Path+"/"+id, "").body["metadata"])
+	if i.Entity != "CATEGORY" { // its list is not filtered by metadata
+		require.Equal(i, []string{id}, i.list("metadata%5Ba%5D=1&metadata%5Bc%5D=3"))
+		require.Empty(i, i.list("metadata%5Ba%5D=1&metadata%5Bc%5D=1"))
+	}
+	many := map[string]string{}
+	for n := range 49 {
+		many[fmt.Sprint("key ", n)] = "x"
+	}
+	raw, err := json.Marshal(map[string]any{"metadata": many})
+	require.NoError(i, err)
+	require.Equal(i, map[string]string{"metadata": "MAX"}, faultsOf(i.T, i.do(i.T, "PATCH", i.Path+"/"+id, string(raw))), "two and 49 keys")
+	for _, wrong := range []string{`{"":"x"}`, `{"a[b]":"x"}`, `{"` + strings.Repeat("k", 41) + `":"x"}`, `{"a":"` + strings.Repeat("v", 501) + `"}`, `{"a":1}`} {
+		require.Len(i, faultsOf(i.T, i.do(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+wrong+`}`)), 1, wrong)
+	}
+	require.Equal(i, map[string]any{}, patch(`null`))
+}
