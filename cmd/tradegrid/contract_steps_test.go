@@ -42,7 +42,7 @@ func (w *walk) people() {
 func (w *walk) upserts(made map[string]string) {
 	for _, s := range samples() {
 		if op := "PUT " + s.Path + "/by-external-id/{source}/{externalId}"; w.ops[op] != nil {
-			body := another(w.t, s, made, 1, `{"metadata":{"shelf":"7"}}`)
+			body := another(w.t, s, made, 1, `{"metadata":{"shelf":"7"},"categoryId":null}`)
 			id := w.id(w.do(201, op, body, "shop", "1"))
 			w.do(200, op, body, "shop", "1")
 			if s.Entity == "RECEIPT" {
@@ -52,28 +52,56 @@ func (w *walk) upserts(made map[string]string) {
 	}
 }
 
-// attributes walks attributes with options, values and variants.
+// attributes walks attributes with options, values and variants, as an integration and as an operator.
 func (w *walk) attributes(product string) {
-	a := w.admin
-	attribute := w.id(a.do(201, "POST /catalog/attributes", `{"name":"Grind","type":"multiselect","isVariant":true,"unit":"µm"}`))
-	option := w.id(a.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Fine","labelI18n":{"de":"Fein"},"color":"#112233"}`, attribute))
-	a.do(200, "GET /catalog/attributes/{id}/options/{optionId}", "", attribute, option)
-	a.do(200, "PATCH /catalog/attributes/{id}/options/{optionId}", `{"label":"Very fine"}`, attribute, option)
-	unused := w.id(a.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Coarse"}`, attribute))
-	a.do(204, "DELETE /catalog/attributes/{id}/options/{optionId}", "", attribute, unused)
+	valued := w.traits(w, product, "7")
+	w.traits(w.admin, product, "8")
+	w.variants(valued)
+}
+
+// caller is a walk of either API.
+type caller interface {
+	do(status int, op, body string, args ...string) map[string]any
+}
+
+// traits returns a product with a value of a new attribute.
+func (w *walk) traits(by caller, product, barcode string) (valued [3]string) {
+	attribute := w.id(by.do(201, "POST /catalog/attributes", `{"name":"Grind","type":"multiselect","isVariant":true,"unit":"µm"}`))
+	by.do(200, "GET /catalog/attributes", "")
+	by.do(200, "GET /catalog/attributes/{id}", "", attribute)
+	by.do(200, "PATCH /catalog/attributes/{id}", `{"sortOrder":3}`, attribute)
+	option := w.id(by.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Fine","labelI18n":{"de":"Fein"},"color":"#112233"}`, attribute))
+	by.do(200, "GET /catalog/attributes/{id}/options/{optionId}", "", attribute, option)
+	by.do(200, "PATCH /catalog/attributes/{id}/options/{optionId}", `{"label":"Very fine"}`, attribute, option)
+	unused := w.id(by.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Coarse"}`, attribute))
+	by.do(204, "DELETE /catalog/attributes/{id}/options/{optionId}", "", attribute, unused)
 	value := `{"attributes":[{"attributeId":"` + attribute + `","optionIds":["` + option + `"]}]`
-	valued := w.id(w.do(201, "POST /catalog/products", value+`,"name":"Beans","price":900}`))
+	beans := w.id(w.do(201, "POST /catalog/products", value+`,"name":"Beans","price":900}`))
 	w.do(200, "GET /catalog/attributes", "", "?categoryId=null")
 	w.do(200, "GET /catalog/products", "", "?attr["+attribute+"]="+option)
-	w.do(200, "POST /catalog/products/batch", `{"items":[{"op":"update","id":"`+valued+`","body":{"attributes":[]}},{"op":"upsert","sku":"none","body":{}}]}`)
+	w.do(200, "POST /catalog/products/batch", `{"items":[{"op":"update","id":"`+beans+`","body":{"attributes":[]}},{"op":"upsert","sku":"none","body":{}}]}`)
 
-	variant := w.id(a.do(201, "POST /catalog/products/{id}/variants", value+`,"barcode":"7","name":"Fine","price":1,"cost":2}`, product))
-	a.do(200, "GET /catalog/products/{id}/variants/{variantId}", "", product, variant)
-	a.do(200, "PATCH /catalog/products/{id}/variants/{variantId}", `{"sortOrder":1}`, product, variant)
-	w.do(200, "GET /catalog/products/{id}/variants", "", product, "?include=stock")
-	a.do(200, "GET /catalog/products/{id}/variants", "", product)
-	a.do(409, "DELETE /catalog/attributes/{id}", "", attribute)
-	a.do(200, "DELETE /catalog/products/{id}/variants/{variantId}", "", product, variant) // from here on the product is sold as it is
+	variant := w.id(by.do(201, "POST /catalog/products/{id}/variants", value+`,"barcode":"`+barcode+`","name":"Fine","price":1,"cost":2}`, product))
+	by.do(200, "GET /catalog/products/{id}/variants/{variantId}", "", product, variant)
+	by.do(200, "PATCH /catalog/products/{id}/variants/{variantId}", `{"sortOrder":1}`, product, variant)
+	by.do(200, "GET /catalog/products/{id}/variants", "", product, "?include=stock")
+	by.do(409, "DELETE /catalog/attributes/{id}", "", attribute)
+	by.do(200, "DELETE /catalog/products/{id}/variants/{variantId}", "", product, variant) // from here on the product is sold as it is
+	free := w.id(by.do(201, "POST /catalog/attributes", `{"name":"Roast","type":"text"}`))
+	by.do(204, "DELETE /catalog/attributes/{id}", "", free)
+	return [3]string{beans, attribute, option}
+}
+
+// variants walks the variants of a product that an integration maintains.
+func (w *walk) variants(of [3]string) {
+	valued, attribute, option := of[0], of[1], of[2]
+	axes := `{"axes":[{"attributeId":"` + attribute + `","optionIds":["` + option + `"]}]}`
+	w.do(200, "POST /catalog/products/{id}/variants/matrix", axes, valued)
+	const upsert = "PUT /catalog/products/{id}/variants/by-external-id/{source}/{externalId}"
+	w.do(201, upsert, `{"name":"Coarse"}`, valued, "shop", "1")
+	w.do(200, upsert, `{"name":"Very coarse"}`, valued, "shop", "1")
+	w.do(200, "GET /catalog/products", "", "?include=variants,stock&ids="+valued)
+	w.do(200, "GET /catalog/products/{id}", "", valued, "?include=variants")
 }
 
 // goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.

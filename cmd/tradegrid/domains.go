@@ -213,6 +213,9 @@ func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
 	for _, d := range all.declared {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
+		for _, t := range d.Tables {
+			cfg.Errors = append(cfg.Errors, t.Errors()...)
+		}
 	}
 	return cfg
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
 
 // identified is a resource whose records have external ids.
@@ -106,6 +107,12 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 		}
 	}
 	require.Equal(t, 10, tried)
+	page := errorPage(t, n.api, httpapi.BasePath)
+	for _, s := range samples() {
+		if upserts[s.Path+"/by-external-id/{source}/{externalId}"] {
+			require.Contains(t, page, `id="`+s.Entity+`_EXTERNAL_ID_TAKEN"`)
+		}
+	}
 }
 
 // upserted creates a record and changes it.

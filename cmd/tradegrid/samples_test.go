@@ -35,8 +35,11 @@ func pathOf(s domain.Sample) string {
 	return s.Path
 }
 
-// partBodies are bodies of operations of the admin API that create a record below another one.
-var partBodies = map[string]string{"setPrice": aPrice} //nolint:gochecknoglobals // a constant table
+// partBodies are bodies of operations on what belongs to a record.
+var partBodies = map[string]string{ //nolint:gochecknoglobals // a constant table
+	"setPrice": aPrice, "createAttributeOption": anOption, "updateAttributeOption": `{"label":"Pale"}`, "updateProductVariant": `{"sortOrder":2}`,
+	"createVariantMatrix": `{"axes":[{"attributeId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55","optionIds":["0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"]}]}`,
+}
 
 // sampleOf finds the sample that an operation on one record is about, and a body that the operation takes.
 func sampleOf(op httpapi.Op) (s domain.Sample, body string, ok bool) {

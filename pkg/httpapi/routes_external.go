@@ -39,20 +39,64 @@ const upsertAttempts = 4
 
 type upsertInput struct {
 	Call
-	Source     string          `path:"source" minLength:"1" maxLength:"255" doc:"system that the record comes from"`
-	ExternalID string          `path:"externalId" minLength:"1" maxLength:"255" doc:"id of the record in that system"`
-	Body       json.RawMessage // with defaults
+	Key  externalKey     `params:"inline"`
+	Body json.RawMessage // with defaults
+}
+
+type externalKey struct {
+	Source     string `path:"source" minLength:"1" maxLength:"255" doc:"system that the record comes from"`
+	ExternalID string `path:"externalId" minLength:"1" maxLength:"255" doc:"id of the record in that system"`
 }
 
 // Upsert adds a PUT that creates the record with an external id (201), or changes the fields that the body has (200). collection is
 // the path of its list. The body is that of a new record. See docs/reference/conventions.md#upsert.
 func Upsert[C, F, T any](r *Routes, collection, id, summary string, w Upserts[C, F, T], edits ...Edit) {
-	op := r.op(http.MethodPut, collection+"/by-external-id/{source}/{externalId}", id, summary, http.StatusOK, append([]Edit{func(op *Op) {
-		op.AlsoCreates = true
-		op.body = func(reg huma.Registry) *huma.Schema { return binding.InputSchema(reg, reflect.TypeFor[C]()) }
-	}, Records(collection)}, edits...))
+	op := upsertOp[C](r, collection, id, summary, edits)
 	Register(r.api, op, func(ctx context.Context, in *upsertInput) (*Reply[T], error) {
 		return (&upsert[C, F, T]{Upserts: w, routes: r, op: op, in: in}).run(ctx)
+	})
+	binding.PatchSchema(r.api.desc.Components.Schemas, reflect.TypeFor[F]())
+}
+
+func upsertOp[C any](r *Routes, collection, id, summary string, edits []Edit) Op {
+	return r.op(http.MethodPut, collection+"/by-external-id/{source}/{externalId}", id, summary, http.StatusOK, append([]Edit{Records(collection), func(op *Op) {
+		op.AlsoCreates = true
+		op.body = func(reg huma.Registry) *huma.Schema { return binding.InputSchema(reg, reflect.TypeFor[C]()) }
+	}}, edits...))
+}
+
+// UpsertsIn are [Upserts] of records that belong to another one, owner.
+type UpsertsIn[C, F, T any] struct {
+	Find   func(ctx context.Context, q db.Querier, company tenant.ID, owner uuid.UUID, source, externalID string) (*uuid.UUID, error)
+	Create func(ctx context.Context, tx *db.Tx, by access.Caller, owner uuid.UUID, in C) (T, error)
+	Update func(ctx context.Context, tx *db.Tx, by access.Caller, owner, id uuid.UUID, in record.Patch[F]) (T, error)
+}
+
+// of returns the writes for the records of one owner.
+func (w UpsertsIn[C, F, T]) of(owner uuid.UUID) Upserts[C, F, T] {
+	return Upserts[C, F, T]{
+		Find: func(ctx context.Context, q db.Querier, company tenant.ID, source, externalID string) (*uuid.UUID, error) {
+			return w.Find(ctx, q, company, owner, source, externalID)
+		},
+		Create: func(ctx context.Context, tx *db.Tx, by access.Caller, in C) (T, error) {
+			return w.Create(ctx, tx, by, owner, in)
+		},
+		Update: func(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[F]) (T, error) {
+			return w.Update(ctx, tx, by, owner, id, in)
+		},
+	}
+}
+
+// UpsertIn adds a PUT as [Upsert] does, for records that belong to another one.
+func UpsertIn[C, F, T any](r *Routes, collection, id, summary string, w UpsertsIn[C, F, T], edits ...Edit) {
+	op := upsertOp[C](r, collection, id, summary, edits)
+	Register(r.api, op, func(ctx context.Context, in *struct {
+		ByID
+		Key  externalKey `params:"inline"`
+		Body json.RawMessage
+	},
+	) (*Reply[T], error) {
+		return (&upsert[C, F, T]{Upserts: w.of(in.ID), routes: r, op: op, in: &upsertInput{Call: in.Call, Key: in.Key, Body: in.Body}}).run(ctx)
 	})
 	binding.PatchSchema(r.api.desc.Components.Schemas, reflect.TypeFor[F]())
 }
@@ -71,7 +115,7 @@ func (u *upsert[C, F, T]) run(ctx context.Context) (*Reply[T], error) {
 	}
 	var lost error
 	for range upsertAttempts {
-		id, err := u.Find(ctx, u.routes.db, u.in.Company, u.in.Source, u.in.ExternalID)
+		id, err := u.Find(ctx, u.routes.db, u.in.Company, u.in.Key.Source, u.in.Key.ExternalID)
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +207,7 @@ func (u *upsert[C, F, T]) check() error {
 		return fmt.Errorf("decode validated body: %w", err)
 	}
 	var faults apierr.Fields
-	for _, f := range [...]struct{ name, want string }{{"source", u.in.Source}, {"externalId", u.in.ExternalID}} {
+	for _, f := range [...]struct{ name, want string }{{"source", u.in.Key.Source}, {"externalId", u.in.Key.ExternalID}} {
 		var text *string
 		if json.Unmarshal(sent[f.name], &text) == nil && text != nil && strings.TrimSpace(*text) != f.want {
 			faults.Add(f.name, apierr.Conflict, "must equal that in the path; omit it in the body")
@@ -178,7 +222,7 @@ func (u *upsert[C, F, T]) identified(body []byte) ([]byte, error) {
 	if err := json.Unmarshal(body, &fields); err != nil {
 		return nil, fmt.Errorf("decode validated body: %w", err)
 	}
-	for name, value := range map[string]string{"source": u.in.Source, "externalId": u.in.ExternalID} {
+	for name, value := range map[string]string{"source": u.in.Key.Source, "externalId": u.in.Key.ExternalID} {
 		raw, err := json.Marshal(value)
 		if err != nil {
 			return nil, fmt.Errorf("encode %s: %w", name, err)

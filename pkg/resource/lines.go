@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -351,6 +352,9 @@ func (t *Lines[L]) Columns() []record.Column {
 
 // RecordType is the type of the lines.
 func (t *Lines[L]) RecordType() reflect.Type { return reflect.TypeFor[L]() }
+
+// Errors returns nothing: lines have no external ids.
+func (t *Lines[L]) Errors() []apierr.Doc { return nil }
 
 // Parts returns nothing: lines have none.
 func (t *Lines[L]) Parts() []Part { return nil }

@@ -23,6 +23,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
+// externalIDTaken is the end of the code of the 409 for an external id that another record has.
+const externalIDTaken = "_EXTERNAL_ID_TAKEN"
+
 // searchColumn holds the text that search= matches, in tables whose records have fields tagged search.
 const searchColumn = "search_text"
 
@@ -78,7 +81,7 @@ func Of[T any, P interface {
 	t.sqlKnown = "SELECT id FROM " + name + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
 	if t.plan.Identifies() {
 		t.sqlExternal = "SELECT id FROM " + name + " WHERE company_id = $1 AND external_id = $2 AND COALESCE(source, '') = $3"
-		t.OnConstraint(name+"_external_id_key", apierr.StateConflict(entity+"_EXTERNAL_ID_TAKEN",
+		t.OnConstraint(name+"_external_id_key", apierr.StateConflict(entity+externalIDTaken,
 			"externalId: another record from this source has this externalId; the filters source and externalId of the list find it"))
 	}
 	return t
@@ -235,10 +238,22 @@ type Described interface {
 	Columns() []record.Column
 	RecordType() reflect.Type
 	Parts() []Part
+	Errors() []apierr.Doc
 }
 
 // Name is the name of the table.
 func (t *Table[T]) Name() string { return t.name }
+
+// Errors documents the error codes that the table itself raises.
+func (t *Table[T]) Errors() []apierr.Doc {
+	if t.sqlExternal == "" {
+		return nil
+	}
+	return []apierr.Doc{{
+		Status: 409, Code: t.entity + externalIDTaken,
+		Advice: "Another record of this kind has the same externalId and source. The filters source and externalId of its list find it; PUT by-external-id changes it.",
+	}}
+}
 
 // Statements returns all statements of the table.
 func (t *Table[T]) Statements() []string {

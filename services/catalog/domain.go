@@ -41,7 +41,7 @@ func Domain() domain.Domain {
 			Entity: "UNIT", Path: "/catalog/units", Admin: true, Change: `{"name":"Large box","nameI18n":{},"isActive":false}`,
 			Create: `{"code":"box","name":"Box","nameI18n":{"de":"Kiste"},"shortName":"bx","precision":0}`,
 		}, {
-			Entity: "ATTRIBUTE", Path: "/catalog/attributes", Admin: true, Change: `{"name":"Roast level","isFilterable":false,"code":null}`,
+			Entity: "ATTRIBUTE", Path: "/catalog/attributes", Change: `{"name":"Roast level","isFilterable":false,"code":null}`,
 			Create: `{"code":"roast","name":"Roast","nameI18n":{"de":"Röstung"},"type":"select","isPrimary":true,"isFilterable":true,"sortOrder":1}`,
 		}, {
 			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"Whole beans","color":null,"sortOrder":2}`,

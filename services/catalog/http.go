@@ -11,6 +11,15 @@ import (
 // RegisterAdmin adds the operations on directories that operators maintain.
 func (s *Service) RegisterAdmin(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
+	s.registerTraits(r)
+	httpapi.Read(r, "/catalog/units", "listUnits", "List units", s.Units)
+	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
+	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit", s.Unit)
+	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Update a unit", s.UpdateUnit)
+}
+
+// registerTraits adds the operations on attributes and variants, which both operators and integrations maintain.
+func (s *Service) registerTraits(r *httpapi.Routes) {
 	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
 	httpapi.Create(r, "/catalog/attributes", "createAttribute", "Create an attribute", s.CreateAttribute)
 	httpapi.Get(r, "/catalog/attributes/{id}", "getAttribute", "Read an attribute with its options", s.Attribute)
@@ -25,16 +34,11 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.GetIn(r, "/catalog/products/{id}/variants/{variantId}", "getProductVariant", "Read a variant", s.ProductVariant)
 	httpapi.UpdateIn(r, "/catalog/products/{id}/variants/{variantId}", "updateProductVariant", "Update a variant", s.UpdateProductVariant)
 	httpapi.Change(r, "DELETE /catalog/products/{id}/variants/{variantId}", "deleteProductVariant", "Hide a variant", s.httpHideVariant)
-	httpapi.Read(r, "/catalog/units", "listUnits", "List units", s.Units)
-	httpapi.Create(r, "/catalog/units", "createUnit", "Create a unit", s.CreateUnit)
-	httpapi.Get(r, "/catalog/units/{id}", "getUnit", "Read a unit", s.Unit)
-	httpapi.Update(r, "/catalog/units/{id}", "updateUnit", "Update a unit", s.UpdateUnit)
 }
 
 // Register adds the operations of the catalog.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
-	httpapi.ReadWith(r, "/catalog/attributes", "listAttributes", "List attributes", s.Attributes)
 	httpapi.ReadWith(r, "/catalog/categories", "listCategories", "List categories", s.Categories)
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)
 	httpapi.Upsert(r, "/catalog/categories", "upsertCategory", "Create or update a category by its external id",
@@ -52,7 +56,10 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Update a product", s.UpdateProduct)
 	httpapi.Command(r, "DELETE /catalog/products/{id}", "deleteProduct", "Hide a product", s.HideProduct)
-	httpapi.GetWith(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants)
+	s.registerTraits(r)
+	httpapi.UpsertIn(r, "/catalog/products/{id}/variants", "upsertProductVariant", "Create or update a variant of a product by its external id",
+		httpapi.UpsertsIn[VariantInput, VariantInput, ProductVariant]{Find: findVariant, Create: s.CreateProductVariant, Update: s.UpdateProductVariant})
+	httpapi.CommandWith(r, "/catalog/products/{id}/variants/matrix", "createVariantMatrix", "Create a variant of a product for each combination of options", s.CreateVariantMatrix)
 	httpapi.Read(r, "/catalog/units", "listUnits", "List units", s.Units)
 }
 

@@ -32,6 +32,9 @@ type Product struct {
 	Attributes      []attributeValue        `json:"-" db:"attribute_values,as=attributeValues"`
 	AttributeValues []ProductAttributeValue `json:"attributeValues" db:"-"`
 	VariantChanges  int64                   `json:"-" db:"variant_changes,as=variants"` // counts changes of the variants
+	VariantsCount   int64                   `json:"variantsCount" doc:"active variants"`
+	HasVariants     bool                    `json:"hasVariants" db:"-" doc:"documents name one of the variants"`
+	Variants        *[]ProductVariant       `json:"variants,omitempty" db:"-" doc:"hidden ones included; only with include=variants"`
 	StockQty        *money.Qty              `json:"stockQty,omitempty" db:"-" doc:"total of all warehouses; only with include=stock and if hasStock"`
 	StockAvailable  *money.Qty              `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserved quantities; only with include=stock and if hasStock"`
 	IsLowStock      *bool                   `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder points; only with include=stock and if hasStock"`
@@ -117,10 +120,12 @@ type ProductAttributeOpt struct {
 
 // Extras selects additional data in responses.
 type Extras struct {
-	Include []string `query:"include" enum:"stock" maxItems:"10"`
+	Include []string `query:"include" enum:"stock,variants" maxItems:"10"`
 }
 
 func (e Extras) stock() bool { return slices.Contains(e.Include, "stock") }
+
+func (e Extras) variants() bool { return slices.Contains(e.Include, "variants") }
 
 // ProductFilter filters and sorts products.
 type ProductFilter struct {
@@ -142,6 +147,9 @@ var (
 	products     = resource.Of[Product]("products", "PRODUCT")
 	productItems = list.Of[Product, ProductFilter]("products", list.Spec{Permanent: true})
 )
+
+// Derive implements [record.Deriver].
+func (p *Product) Derive() { p.HasVariants = p.VariantsCount > 0 }
 
 // Normalise copies the product ids in the cost components to their own column, which queries use.
 func (p *Product) Normalise() {

@@ -26,6 +26,11 @@ func (s *Service) Products(ctx context.Context, by access.Caller, f ProductFilte
 	if err != nil {
 		return nil, err
 	}
+	if f.variants() {
+		if err := s.listVariants(ctx, page, f.Extras); err != nil {
+			return nil, err
+		}
+	}
 	return page, s.complete(ctx, by.Company, page.Items, f.Extras)
 }
 
@@ -54,6 +59,15 @@ func (s *Service) Product(ctx context.Context, by access.Caller, id uuid.UUID, w
 		return p, err
 	}
 	one := []Product{p}
+	if with.variants() {
+		own, err := readVariants(ctx, s.cfg.DB, by.Company, id)
+		if err == nil {
+			err = s.showVariants(ctx, one, map[uuid.UUID][]ProductVariant{id: own}, with)
+		}
+		if err != nil {
+			return p, err
+		}
+	}
 	err = s.complete(ctx, by.Company, one, with)
 	return one[0], err
 }

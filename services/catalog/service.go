@@ -17,8 +17,8 @@ import (
 // StockTotals reads the total stock of each product in the company's warehouses. Products without stock are omitted.
 type StockTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
 
-// VariantTotals reads the total stock of each variant of a product in the company's warehouses. Variants without stock are omitted.
-type VariantTotals func(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
+// VariantTotals reads the total stock of each variant of the products in the company's warehouses. Variants without stock are omitted.
+type VariantTotals func(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error)
 
 // Services are the services of the catalog, which are in the same categories as products.
 type Services interface {

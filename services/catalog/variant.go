@@ -56,6 +56,19 @@ type VariantInput struct {
 
 var variants = resource.Of[ProductVariant]("product_variants", "PRODUCT_VARIANT")
 
+// findVariant finds a variant of a product by its external id. One that belongs to another product is 409.
+func findVariant(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID, source, externalID string) (*uuid.UUID, error) {
+	id, err := variants.FindExternal(ctx, q, company, source, externalID)
+	if err != nil || id == nil {
+		return nil, err
+	}
+	v, err := variants.Get(ctx, q, company, *id)
+	if err == nil && v.ProductID != product {
+		err = apierr.StateConflict("PRODUCT_VARIANT_EXTERNAL_ID_TAKEN", "externalId: a variant of another product has this externalId; see meta.productId").With("productId", v.ProductID)
+	}
+	return id, err
+}
+
 // names is what the variant reserves.
 func (v ProductVariant) names() sku.Item {
 	return sku.Item{Entity: sku.Variant, ID: v.ID, SKU: v.SKU, Barcode: v.Barcode, Status: v.Status}
@@ -92,7 +105,7 @@ func (s *Service) ProductVariants(ctx context.Context, by access.Caller, product
 	if err != nil {
 		return nil, err
 	}
-	return all, s.completeVariants(ctx, s.cfg.DB, p, all, with)
+	return all, s.completeOf(ctx, s.cfg.DB, &p, all, with)
 }
 
 // ProductVariant reads one variant of a product.
@@ -109,46 +122,63 @@ func (s *Service) ProductVariant(ctx context.Context, by access.Caller, product,
 		return v, err
 	}
 	one := []ProductVariant{v}
-	err = s.completeVariants(ctx, s.cfg.DB, p, one, Extras{})
+	err = s.completeOf(ctx, s.cfg.DB, &p, one, Extras{})
 	return one[0], err
 }
 
-// completeVariants fills in the fields that are not columns of variants.
-func (s *Service) completeVariants(ctx context.Context, q db.Querier, p Product, all []ProductVariant, with Extras) error {
-	var ids []uuid.UUID
+// completeVariants fills in the fields that are not columns of variants; owners are their products.
+func (s *Service) completeVariants(ctx context.Context, q db.Querier, owners map[uuid.UUID]*Product, all []*ProductVariant, with Extras) error {
+	if len(all) == 0 {
+		return nil
+	}
+	company := all[0].CompanyID
+	var ids, stocked []uuid.UUID
 	for _, v := range all {
 		ids = append(ids, attributeIDs(v.Values)...)
+	}
+	for id, p := range owners {
+		if with.stock() && p.HasStock {
+			stocked = append(stocked, id)
+		}
 	}
 	defs := map[uuid.UUID]AttributeDefinition{}
 	var totals map[uuid.UUID]trade.StockTotals
 	var reads []batchloader.Read
 	if len(ids) > 0 {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			defs, err = readAttributes(ctx, q, p.CompanyID, ids)
+			defs, err = readAttributes(ctx, q, company, ids)
 			return err
 		})
 	}
-	stocked := with.stock() && p.HasStock
-	if stocked {
+	if len(stocked) > 0 {
 		reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
-			totals, err = s.cfg.VariantStock(ctx, q, p.CompanyID, p.ID)
+			totals, err = s.cfg.VariantStock(ctx, q, company, stocked)
 			return err
 		})
 	}
 	if err := batchloader.Load(ctx, q, reads...); err != nil {
 		return err
 	}
-	for i := range all {
-		v := &all[i]
+	for _, v := range all {
+		p := owners[v.ProductID]
 		v.complete(p, defs)
-		if t := totals[v.ID]; stocked {
+		if t := totals[v.ID]; with.stock() && p.HasStock {
 			v.StockQty, v.StockAvailable, v.IsLowStock = &t.Qty, &t.Available, &t.Low
 		}
 	}
 	return nil
 }
 
-func (v *ProductVariant) complete(p Product, defs map[uuid.UUID]AttributeDefinition) {
+// completeOf is [Service.completeVariants] for variants of one product.
+func (s *Service) completeOf(ctx context.Context, q db.Querier, p *Product, all []ProductVariant, with Extras) error {
+	each := make([]*ProductVariant, len(all))
+	for i := range all {
+		each[i] = &all[i]
+	}
+	return s.completeVariants(ctx, q, map[uuid.UUID]*Product{p.ID: p}, each, with)
+}
+
+func (v *ProductVariant) complete(p *Product, defs map[uuid.UUID]AttributeDefinition) {
 	v.EffectivePrice = p.Price
 	if v.Price != nil {
 		v.EffectivePrice = *v.Price
@@ -174,23 +204,33 @@ func (s *Service) CreateProductVariant(ctx context.Context, tx *db.Tx, by access
 		return ProductVariant{}, err
 	}
 	snapshot := products.Snapshot(p)
-	v := ProductVariant{Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ProductID: product, VariantFields: in.VariantFields}
+	v, err := s.addVariant(ctx, tx, by, p, in)
+	if err != nil {
+		return v, err
+	}
+	return v, s.storeOwner(ctx, tx, by, snapshot, p)
+}
+
+// addVariant stores a new variant of a locked product, not the product.
+func (s *Service) addVariant(ctx context.Context, tx *db.Tx, by access.Caller, p Product, in VariantInput) (v ProductVariant, err error) {
+	v = ProductVariant{Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ProductID: p.ID, VariantFields: in.VariantFields}
 	v.Status = cmp.Or(v.Status, StatusActive)
 	if in.Attributes == nil {
 		in.Attributes = []ProductAttributeValueInput{} // as [], which has what is required checked
 	}
 	if err := settleVariant(ctx, tx, p, ProductVariant{}, &v, in); err != nil {
-		return ProductVariant{}, err
+		return v, err
 	}
 	if v.SKU == "" {
 		if v.SKU, err = sku.Next(ctx, tx, by.Company, variantPrefix(p)); err != nil {
-			return ProductVariant{}, err
+			return v, err
 		}
 	}
 	if v, err = variants.Create(ctx, tx, by, v); err != nil {
-		return ProductVariant{}, err
+		return v, err
 	}
-	return v, s.storeVariant(ctx, tx, by, snapshot, p, ProductVariant{}, v)
+	reserveVariant(tx, p, ProductVariant{}, v)
+	return v, nil
 }
 
 // variantPrefix is the prefix of generated SKUs of variants: the SKU of the product, unless it leaves no room for more.
@@ -252,20 +292,30 @@ func (s *Service) changeVariant(
 	if err != nil || v.Version == before.Version {
 		return v, err
 	}
-	return v, s.storeVariant(ctx, tx, by, products.Snapshot(p), p, before, v)
+	reserveVariant(tx, p, before, v)
+	return v, s.storeOwner(ctx, tx, by, products.Snapshot(p), p)
 }
 
 func (s *Service) completeVariant(ctx context.Context, q db.Querier, p Product, v *ProductVariant) error {
 	one := []ProductVariant{*v}
-	err := s.completeVariants(ctx, q, p, one, Extras{})
+	err := s.completeOf(ctx, q, &p, one, Extras{})
 	*v = one[0]
 	return err
 }
 
-// storeVariant makes the reservations of a stored variant and marks the change of its product.
-func (s *Service) storeVariant(ctx context.Context, tx *db.Tx, by access.Caller, snapshot resource.Snapshot[Product], p Product, before, v ProductVariant) error {
-	v.names().Claim(tx, by.Company, before.names())
-	indexValues(tx, by.Company, p.ID, v.ID, before.Values, v.Values)
+// reserveVariant updates what a stored variant reserves and what filters find.
+func reserveVariant(tx *db.Tx, p Product, before, v ProductVariant) {
+	v.names().Claim(tx, p.CompanyID, before.names())
+	indexValues(tx, p.CompanyID, p.ID, v.ID, before.Values, v.Values)
+}
+
+const sqlCountVariants = `SELECT count(*) FROM product_variants WHERE company_id = $1 AND product_id = $2 AND status = 'active'`
+
+// storeOwner marks the change of a product whose variants have been stored.
+func (s *Service) storeOwner(ctx context.Context, tx *db.Tx, by access.Caller, snapshot resource.Snapshot[Product], p Product) error {
+	if err := tx.QueryRow(ctx, sqlCountVariants, by.Company, p.ID).Scan(&p.VariantsCount); err != nil {
+		return fmt.Errorf("count variants: %w", err)
+	}
 	p.VariantChanges++
 	if err := s.showAttributes(ctx, tx, &p); err != nil {
 		return err
@@ -302,7 +352,7 @@ func settleVariant(ctx context.Context, tx *db.Tx, p Product, before ProductVari
 		}
 		v.Values = values
 	}
-	v.complete(p, defs)
+	v.complete(&p, defs)
 	twin := slices.IndexFunc(others, func(o ProductVariant) bool {
 		return o.ID != v.ID && o.Status == StatusActive && sameValues(o.Values, v.Values)
 	})

@@ -90,7 +90,7 @@ func TestVariants(t *testing.T) {
 	// A change of a variant is a change of its product.
 	raised := events(t, c)
 	require.Equal(t, []string{"product.created", "product.updated", "product.updated"}, raised.Names())
-	require.Equal(t, []any{"variants"}, raised[2].Data["changedFields"])
+	require.Equal(t, []any{"variants", "variantsCount"}, raised[2].Data["changedFields"])
 	require.EqualValues(t, 3, raised[2].Data["version"])
 	changed, err := a.patchVariant(a.by, id, first.ID, catalog.VariantInput{VariantFields: catalog.VariantFields{Price: ptr(money.Amount(1500)), Name: ptr("")}}, "price", "name")
 	require.NoError(t, err)
@@ -267,7 +267,7 @@ func TestStockOfVariants(t *testing.T) {
 	d := dbtest.Open(t)
 	cfg := config(d)
 	totals := map[uuid.UUID]trade.StockTotals{}
-	cfg.VariantStock = func(context.Context, db.Querier, tenant.ID, uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
+	cfg.VariantStock = func(context.Context, db.Querier, tenant.ID, []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
 		return totals, nil
 	}
 	s := catalog.New(cfg)

@@ -22,8 +22,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Read(own, "/token", "getToken", "Read the token of the caller", tokenInfo)
 }
 
-// CompanyInfo is what integrations need to know of their company.
-type CompanyInfo struct {
+// OwnCompany is what integrations need to know of their company.
+type OwnCompany struct {
 	ID             tenant.ID     `json:"id" format:"uuid"`
 	Name           string        `json:"name"`
 	IsTest         bool          `json:"isTest" doc:"a company for trying things out"`
@@ -77,12 +77,12 @@ type RateInfo struct {
 	Burst         int `json:"burst" doc:"requests at once after a pause"`
 }
 
-func (s *Service) companyInfo(ctx context.Context, by access.Caller) (CompanyInfo, error) {
+func (s *Service) companyInfo(ctx context.Context, by access.Caller) (OwnCompany, error) {
 	c, err := getCompany(ctx, s.cfg.DB, by.Company)
 	if err != nil {
-		return CompanyInfo{}, err
+		return OwnCompany{}, err
 	}
-	return CompanyInfo{
+	return OwnCompany{
 		ID: c.ID, Name: c.Name, IsTest: c.IsTest, Currency: c.Currency, CurrencyDigits: money.Digits(c.Currency), TimeZone: c.TimeZone, Locale: c.Locale,
 		CountryPrefix: c.CountryPrefix, StockPolicy: c.StockPolicy, AccrualPercent: c.AccrualPercent, Plan: c.Plan, Modules: by.Components,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,

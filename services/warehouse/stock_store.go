@@ -174,11 +174,11 @@ func readTotals(rows pgx.Rows, err error) (map[uuid.UUID]trade.StockTotals, erro
 }
 
 const sqlSelectVariantTotals = `SELECT variant_id, sum(qty)::DECIMAL(18,3), sum(reserved)::DECIMAL(18,3), sum(reorder_point)::DECIMAL(18,3)
-FROM stocks WHERE company_id = $1 AND product_id = $2 GROUP BY variant_id`
+FROM stocks WHERE company_id = $1 AND product_id = ANY($2::UUID[]) GROUP BY variant_id`
 
-// VariantTotals reads the total stock of each variant of a product in all warehouses of the company. Variants without stock rows
+// VariantTotals reads the total stock of each variant of the products in all warehouses of the company. Variants without stock rows
 // are omitted.
-func VariantTotals(ctx context.Context, q db.Querier, company tenant.ID, product uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
-	rows, err := q.Query(ctx, sqlSelectVariantTotals, company, product)
+func VariantTotals(ctx context.Context, q db.Querier, company tenant.ID, products []uuid.UUID) (map[uuid.UUID]trade.StockTotals, error) {
+	rows, err := q.Query(ctx, sqlSelectVariantTotals, company, products)
 	return readTotals(rows, err)
 }
