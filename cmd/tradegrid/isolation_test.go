@@ -120,7 +120,7 @@ func (n *node) ofRecord() map[string][2]string {
 		"moveDeal": aMove, "moveDealByPost": aMove,
 	}
 	for _, op := range n.api.Ops() {
-		if s, body, ok := sampleOf(op); ok {
+		if s, body, ok := sampleOf(op); ok && !op.AlsoCreates {
 			known[op.ID] = [2]string{s.Entity, cmp.Or(bodies[op.ID], body)}
 		}
 	}
