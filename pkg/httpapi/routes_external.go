@@ -174,12 +174,8 @@ func (u *upsert[C, F, T]) create(ctx context.Context) (*Reply[T], error) {
 }
 
 func (u *upsert[C, F, T]) update(ctx context.Context, id uuid.UUID) (*Reply[T], error) {
-	body, err := u.identified(u.in.req.body.Raw) // as it was sent: without defaults
-	if err != nil {
-		return nil, err
-	}
 	var patch record.Patch[F]
-	if err := u.bindPatch(body, &patch); err != nil {
+	if err := u.bindPatch(u.in.req.body.Raw, &patch); err != nil { // as it was sent: without defaults
 		return nil, err
 	}
 	u.in.status = http.StatusOK
@@ -216,18 +212,18 @@ func (u *upsert[C, F, T]) check() error {
 	return faults.Err()
 }
 
-// identified returns a body with the external id of the path.
+// identified returns the validated body with the external id of the path. Of a name that occurs twice the last one counts.
 func (u *upsert[C, F, T]) identified(body []byte) ([]byte, error) {
-	var fields map[string]json.RawMessage
-	if err := json.Unmarshal(body, &fields); err != nil {
-		return nil, fmt.Errorf("decode validated body: %w", err)
+	key, err := json.Marshal(struct {
+		Source     string `json:"source"`
+		ExternalID string `json:"externalId"`
+	}{u.in.Key.Source, u.in.Key.ExternalID})
+	if err != nil {
+		return nil, fmt.Errorf("encode external id: %w", err)
 	}
-	for name, value := range map[string]string{"source": u.in.Key.Source, "externalId": u.in.Key.ExternalID} {
-		raw, err := json.Marshal(value)
-		if err != nil {
-			return nil, fmt.Errorf("encode %s: %w", name, err)
-		}
-		fields[name] = raw
+	if len(body) == len("{}") {
+		return key, nil
 	}
-	return json.Marshal(fields)
+	key[0] = ','
+	return append(body[:len(body)-1:len(body)-1], key...), nil
 }

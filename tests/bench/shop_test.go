@@ -46,10 +46,14 @@ func (r *kit) api(address string) *api {
 
 // post sends a body and returns the answer, which must be of the status; key may be empty.
 func (a *api) post(token, path, key string, body []byte) (status int, answer []byte, err error) {
+	return a.send(fasthttp.MethodPost, token, path, key, body)
+}
+
+func (a *api) send(method, token, path, key string, body []byte) (status int, answer []byte, err error) {
 	req, res := fasthttp.AcquireRequest(), fasthttp.AcquireResponse()
 	defer fasthttp.ReleaseRequest(req)
 	defer fasthttp.ReleaseResponse(res)
-	req.Header.SetMethod(fasthttp.MethodPost)
+	req.Header.SetMethod(method)
 	req.SetRequestURI(a.base + path)
 	req.Header.Set("Authorization", "Bearer "+token)
 	req.Header.SetContentType("application/json")
