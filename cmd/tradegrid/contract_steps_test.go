@@ -45,6 +45,9 @@ func (w *walk) upserts(made map[string]string) {
 			body := another(w.t, s, made, 1, `{"metadata":{"shelf":"7"},"categoryId":null}`)
 			id := w.id(w.do(201, op, body, "shop", "1"))
 			w.do(200, op, body, "shop", "1")
+			if batch := "POST " + s.Path + "/batch"; w.ops[batch] != nil {
+				w.do(200, batch, `{"items":[{"op":"upsert","source":"shop","externalId":"1","body":{"metadata":{"shelf":"8"}}},{"op":"update","source":"shop","externalId":"2","body":{}}]}`)
+			}
 			if s.Entity == "RECEIPT" {
 				w.do(200, "POST /warehouse/receipts/{id}/cancel", "", id) // a warehouse that is deleted is empty
 			}

@@ -86,11 +86,12 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 	owner, company := n.owner(t)
 	n.addBranch(t, company) // for the second warehouse
 	stranger, _ := n.owner(t)
-	upserts := map[string]bool{}
+	upserts, batches := map[string]bool{}, map[string]bool{}
 	for _, op := range n.api.Ops() {
 		upserts[op.Path] = op.Method == http.MethodPut
+		batches[op.Path] = op.Method == http.MethodPost
 	}
-	ids, tried := map[string]string{}, 0
+	ids, tried, batched := map[string]string{}, 0, 0
 	for _, s := range samples() {
 		do := owner.do
 		if s.Admin {
@@ -104,9 +105,14 @@ func TestEveryExternalIDIsUpserted(t *testing.T) {
 			i.upserted()
 			i.together()
 			i.metadata()
+			if batches[s.Path+"/batch"] {
+				batched++
+				i.batch()
+			}
 		}
 	}
 	require.Equal(t, 10, tried)
+	require.Equal(t, 5, batched)
 	page := errorPage(t, n.api, httpapi.BasePath)
 	for _, s := range samples() {
 		if upserts[s.Path+"/by-external-id/{source}/{externalId}"] {
@@ -197,4 +203,45 @@ func (i *identified) metadata() {
 		require.Len(i, faultsOf(i.T, i.do(i.T, "PATCH", i.Path+"/"+id, `{"metadata":`+wrong+`}`)), 1, wrong)
 	}
 	require.Equal(i, map[string]any{}, patch(`null`))
+}
+
+// batch names the records of its items by their external ids.
+func (i *identified) batch() {
+	i.Helper()
+	item := func(op, externalID, body string) string {
+		if body != "" {
+			body = `,"body":` + body
+		}
+		return fmt.Sprintf(`{"op":%q,"source":"batch","externalId":%q%s}`, op, externalID, body)
+	}
+	send := func(items ...string) (results []string, all []any) {
+		r := i.ok(i.T, "POST", i.Path+"/batch", `{"items":[`+strings.Join(items, ",")+`]}`)
+		all = r.body["results"].([]any)
+		for _, result := range all {
+			code, _ := result.(map[string]any)["code"].(string)
+			results = append(results, strings.TrimSpace(fmt.Sprint(result.(map[string]any)["status"], " ", code)))
+		}
+		return results, all
+	}
+	one, metadata := i.body(""), `{"metadata":{"n":"1"}}`
+	results, all := send(
+		item("upsert", "1", one), item("upsert", "1", one), item("update", "1", metadata), item("update", "2", metadata), item("create", "3", i.body("")),
+		item("create", "1", i.body("")), item("update", "1", `{"externalId":"1b"}`), item("upsert", "1", metadata), `{"op":"update","source":"batch","body":{}}`,
+		`{"op":"upsert","externalId":"1","body":{}}`, item("upsert", "4", "{}"), `{"op":"upsert","body":{}}`,
+	)
+	require.Equal(i, []string{
+		"201", "200", "200", "404 EXTERNAL_ID_NOT_FOUND", "201", "409 " + i.Entity + "_EXTERNAL_ID_TAKEN", "200", "400 VALIDATION_ERROR", "400 VALIDATION_ERROR",
+		"400 VALIDATION_ERROR", "400 VALIDATION_ERROR", "400 VALIDATION_ERROR",
+	}, results)
+	id := all[0].(map[string]any)["id"].(string)
+	require.Equal(i, []string{id}, i.list("source=batch&externalId=1b"))
+	require.Equal(i, map[string]any{"n": "1"}, i.ok(i.T, "GET", i.Path+"/"+id, "").body["metadata"])
+	if i.Entity == "CLIENT" {
+		require.Equal(i, 400, i.do(i.T, "POST", i.Path+"/batch", `{"items":[`+item("delete", "3", "")+`]}`).status, "clients are archived, not deleted")
+		return
+	}
+	results, all = send(item("delete", "3", ""), item("delete", "none", ""), `{"op":"delete"}`, `{"op":"delete","id":"`+id+`"}`, item("upsert", "5", ""))
+	require.Equal(i, []string{"200", "404 EXTERNAL_ID_NOT_FOUND", "400 VALIDATION_ERROR", "200", "400 VALIDATION_ERROR"}, results)
+	require.Equal(i, id, all[3].(map[string]any)["id"])
+	require.Empty(i, i.list("source=batch&externalId=1b"))
 }

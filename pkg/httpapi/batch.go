@@ -25,7 +25,7 @@ import (
 
 // Limits of a batch; see docs/reference/limits.md#request-size and docs/reference/limits.md#rate-limits.
 const (
-	maxBatchItems  = 100
+	maxBatchItems  = 200
 	batchItemsCost = 10 // items that cost as much as one request
 )
 
@@ -35,6 +35,10 @@ type Writes[F, T any] struct {
 	Update  func(context.Context, *db.Tx, access.Caller, uuid.UUID, record.Patch[F]) (T, error)
 	Find    FindBySKU // for items that name their record by SKU; allows upsert
 	Created int       // status of an item that Create has stored; default 201
+
+	FindExternal FindExternal // for items that name their record by its external id; allows upsert
+	// Delete deletes or hides a record.
+	Delete func(context.Context, *db.Tx, access.Caller, uuid.UUID) (T, error)
 }
 
 // FindBySKU returns the id of the record with a SKU; if there is none, 404 <ENTITY>_NOT_FOUND.
@@ -45,6 +49,7 @@ const (
 	opCreate = "create"
 	opUpdate = "update"
 	opUpsert = "upsert"
+	opDelete = "delete"
 )
 
 // batchBody is the body of a batch. Its schema is made by [Writes.schema], which knows the bodies of the items.
@@ -57,6 +62,9 @@ type batchItem struct {
 	ID   *uuid.UUID      `json:"id"`
 	SKU  string          `json:"sku"`
 	Body json.RawMessage `json:"body"`
+
+	Source     string `json:"source"`
+	ExternalID string `json:"externalId"`
 }
 
 // BatchResults is the response of a batch.
@@ -75,7 +83,7 @@ type BatchResult struct {
 	Meta    map[string]any `json:"meta,omitempty" doc:"details of an error; the keys depend on code"`
 }
 
-// Batch adds a POST that creates and changes up to 100 records, each in a transaction of its own: an item that fails does not
+// Batch adds a POST that creates and changes up to 200 records, each in a transaction of its own: an item that fails does not
 // affect the others. The response has the result of every item; see docs/reference/conventions.md#batches. The bodies of the
 // items are those of [Create] and [Update].
 //
@@ -108,8 +116,11 @@ func (w Writes[F, T]) ops() []any {
 	if w.Update != nil {
 		ops = append(ops, opUpdate)
 	}
-	if w.Find != nil {
+	if w.Find != nil || w.FindExternal != nil {
 		ops = append(ops, opUpsert)
+	}
+	if w.Delete != nil {
+		ops = append(ops, opDelete)
 	}
 	return ops
 }
@@ -124,7 +135,7 @@ func (w Writes[F, T]) schema(reg huma.Registry) *huma.Schema {
 	}
 	ops := w.ops()
 	item := &huma.Schema{Required: []string{"body"}, Properties: map[string]*huma.Schema{
-		"op":   {Type: huma.TypeString, Enum: ops, Description: "upsert changes the record with the SKU, or creates it"},
+		"op":   {Type: huma.TypeString, Enum: ops, Description: "upsert changes the record with the SKU or the external id, or creates it"},
 		"body": w.itemSchema(reg),
 	}}
 	if len(ops) == 1 {
@@ -132,6 +143,9 @@ func (w Writes[F, T]) schema(reg huma.Registry) *huma.Schema {
 		item.Properties["op"].Description = ""
 	} else {
 		item.Required = []string{"op", "body"}
+	}
+	if w.Delete != nil {
+		item.Required = []string{"op"} // item.check knows which need a body
 	}
 	if w.Update != nil {
 		item.Properties["id"] = &huma.Schema{Type: huma.TypeString, Format: "uuid", Nullable: true, Description: "of the record to change"}
@@ -141,6 +155,12 @@ func (w Writes[F, T]) schema(reg huma.Registry) *huma.Schema {
 		item.Properties["sku"] = &huma.Schema{
 			Type: huma.TypeString, MinLength: &one, MaxLength: &most,
 			Description: "of the record to change, in place of id; of a record to create, in place of sku in body",
+		}
+	}
+	if w.FindExternal != nil {
+		least, longest := 1, 255
+		for name, text := range map[string]string{"source": "system that externalId belongs to", "externalId": "of the record, in place of id; of a record to create, in place of externalId in body"} {
+			item.Properties[name] = &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &longest, Description: text}
 		}
 	}
 	one, most := 1, maxBatchItems
@@ -220,7 +240,7 @@ func (b *batch[F, T]) done(ctx context.Context, count int) (map[int]BatchResult,
 func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (BatchResult, error) {
 	result := BatchResult{Index: index, ID: item.id()}
 	change, err := b.parse(index, item)
-	if err == nil {
+	for attempt := 0; err == nil; attempt++ {
 		err = b.routes.db.RunTx(ctx, b.op.ID, func(ctx context.Context, tx *db.Tx) error {
 			v, status, err := change(ctx, tx)
 			if err != nil {
@@ -235,6 +255,10 @@ func (b *batch[F, T]) item(ctx context.Context, index int, item batchItem) (Batc
 			b.call.claim.StoreItemIn(tx, index, status, raw)
 			return err
 		}, append(b.call.claim.ItemTxOptions(index), b.routes.tx...)...)
+		if attempt > 0 || item.Op != opUpsert || !overtaken(err, false) {
+			break
+		}
+		err = nil // another request may have created the record: look again
 	}
 	if errors.Is(err, idempotency.ErrItemDone) {
 		done, err := b.done(ctx, index+1)
@@ -275,7 +299,7 @@ type itemChange[T any] func(context.Context, *db.Tx) (T, int, error)
 
 // parse validates an item and returns its change.
 func (b *batch[F, T]) parse(index int, item batchItem) (itemChange[T], error) {
-	if err := item.check(); err != nil {
+	if err := item.check(b.FindExternal != nil); err != nil {
 		return nil, err
 	}
 	switch item.Op {
@@ -290,6 +314,15 @@ func (b *batch[F, T]) parse(index int, item batchItem) (itemChange[T], error) {
 			}
 			return update(ctx, tx, id)
 		}, err
+	case opDelete:
+		return func(ctx context.Context, tx *db.Tx) (v T, status int, err error) {
+			id, err := b.record(ctx, tx, item)
+			if err != nil {
+				return v, 0, err
+			}
+			v, err = b.Delete(ctx, tx, b.call.Caller, id)
+			return v, http.StatusOK, err
+		}, nil
 	}
 	create, invalid := b.creation(index, item)
 	update, err := b.update(index, item)
@@ -307,28 +340,56 @@ func (b *batch[F, T]) parse(index int, item batchItem) (itemChange[T], error) {
 	}, err
 }
 
-// check checks what names the record of an item.
-func (i batchItem) check() error {
+// check checks what names the record of an item, and whether it has the body that its operation needs; identified says that records
+// have external ids.
+func (i batchItem) check(identified bool) error {
 	var faults apierr.Fields
+	external := i.Source != "" || i.ExternalID != ""
 	switch {
-	case i.Op != opUpdate && i.ID != nil:
-		faults.Add("id", apierr.Conflict, "must be omitted, except to update a record")
-	case i.Op == opUpdate && i.ID == nil && i.SKU == "":
-		faults.Add("id", apierr.Required, "is required to update a record")
-	case i.Op == opUpdate && i.ID != nil && i.SKU != "":
+	case i.Source == "" && external:
+		faults.Add("source", apierr.Required, "is required with externalId: it names the system that the id belongs to")
+	case i.ExternalID == "" && external:
+		faults.Add("externalId", apierr.Required, "is required with source")
+	case i.changes() && i.ID != nil && external:
+		faults.Add("externalId", apierr.Conflict, "cannot be combined with id; a new external id belongs into body")
+	case i.Op != opUpdate && i.Op != opDelete && i.ID != nil:
+		faults.Add("id", apierr.Conflict, "must be omitted, except to update or delete a record")
+	case i.changes() && i.ID == nil && i.SKU == "" && !external:
+		faults.Add("id", apierr.Required, "is required to %s a record", i.Op)
+	case i.changes() && i.ID != nil && i.SKU != "":
 		faults.Add("sku", apierr.Conflict, "cannot be combined with id; a new SKU belongs into body")
-	case i.Op == opUpsert && i.SKU == "":
+	case i.Op == opUpsert && i.SKU == "" && !external && identified:
+		faults.Add("externalId", apierr.Required, "is required, with source, or sku where the operation has it: it decides whether a record is changed or created")
+	case i.Op == opUpsert && i.SKU == "" && !external:
 		faults.Add("sku", apierr.Required, "is required: it decides whether a record is changed or created")
+	case i.Op != opCreate && i.SKU != "" && external:
+		faults.Add("sku", apierr.Conflict, "cannot be combined with externalId; the SKU belongs into body")
+	}
+	if i.Op != opDelete && len(i.Body) == 0 {
+		faults.Add("body", apierr.Required, "is required to %s a record", i.Op)
 	}
 	return faults.Err()
 }
 
-// record returns the id of the record that an item names.
+// changes reports whether the item is about a record that exists.
+func (i batchItem) changes() bool { return i.Op == opUpdate || i.Op == opDelete }
+
+// record returns the id of the record that an item names; 404 if there is none.
 func (b *batch[F, T]) record(ctx context.Context, tx *db.Tx, item batchItem) (uuid.UUID, error) {
-	if item.ID != nil {
+	switch {
+	case item.ID != nil:
 		return *item.ID, nil
+	case item.ExternalID == "":
+		return b.Find(ctx, tx, b.call.Company, item.SKU)
 	}
-	return b.Find(ctx, tx, b.call.Company, item.SKU)
+	id, err := b.FindExternal(ctx, tx, b.call.Company, item.Source, item.ExternalID)
+	if err != nil {
+		return uuid.Nil, err
+	}
+	if id == nil {
+		return uuid.Nil, apierr.New(http.StatusNotFound, "EXTERNAL_ID_NOT_FOUND", fmt.Sprintf("no record of this kind has the externalId %s from %s", item.ExternalID, item.Source))
+	}
+	return *id, nil
 }
 
 // creation is the change of an item that creates its record. The SKU of the item is that of the record.
@@ -344,7 +405,7 @@ func (b *batch[F, T]) creation(index int, item batchItem) (itemChange[T], error)
 }
 
 func (b *batch[F, T]) update(index int, item batchItem) (func(context.Context, *db.Tx, uuid.UUID) (T, int, error), error) {
-	item.SKU = "" // a change keeps the SKU, unless the body has another
+	item.SKU, item.Source, item.ExternalID = "", "", "" // a change keeps them, unless the body has others
 	var in record.Patch[F]
 	if err := b.bind(index, item, binding.PatchSchema, &in); err != nil {
 		return nil, err
@@ -363,11 +424,16 @@ func (b *batch[F, T]) bind(index int, item batchItem, schema func(huma.Registry,
 		return fmt.Errorf("parse the body of an item: %w", err) // it was valid as a part of the request
 	}
 	var faults apierr.Fields
-	if body, ok := tree.(map[string]any); ok && item.SKU != "" {
-		if own, sent := body["sku"]; sent && own != item.SKU {
-			faults.Add("body.sku", apierr.Conflict, "must equal the sku of the item; send one of them")
+	if body, ok := tree.(map[string]any); ok {
+		for _, of := range [...]struct{ name, value string }{{"sku", item.SKU}, {"source", item.Source}, {"externalId", item.ExternalID}} {
+			if of.value == "" {
+				continue
+			}
+			if own, sent := body[of.name]; sent && own != of.value {
+				faults.Add("body."+of.name, apierr.Conflict, "must equal the %s of the item; send one of them", of.name)
+			}
+			body[of.name] = of.value
 		}
-		body["sku"] = item.SKU
 	}
 	reg := b.routes.api.desc.Components.Schemas
 	ignored, err := binding.BindPart(reg, "body", schema(reg, reflect.TypeFor[F]()), tree, faults, b.call.req.handling() == binding.Strict, into)

@@ -173,7 +173,7 @@ func TestBatch(t *testing.T) {
 func TestBatchRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
 	f, _ := setupBatch(t)
-	many := make([]string, 101)
+	many := make([]string, 201)
 	for i := range many {
 		many[i] = fmt.Sprint("n", i)
 	}
@@ -195,8 +195,8 @@ func TestBatchRefusedAsAWhole(t *testing.T) {
 	require.Equal(t, map[string]string{"items[0].op": "ENUM"},
 		f.do(request{method: "POST", path: "/articles/add/batch", body: items(`{"op":"upsert","body":{"size":1}}`)}).faults(t))
 	require.Zero(t, f.stored())
-	require.Len(t, f.batch(creates(many[:100]...)).results(t), 100)
-	require.Equal(t, 100, f.stored())
+	require.Len(t, f.batch(creates(many[:200]...)).results(t), 200)
+	require.Equal(t, 200, f.stored())
 	large := f.batch(`{"items":[{"op":"create","body":{"sku":"` + strings.Repeat("x", 2<<20) + `","size":1}}]}`)
 	require.Equal(t, []string{"400 VALIDATION_ERROR body.sku LENGTH"}, large.results(t), "a batch may be larger than other bodies")
 }

@@ -19,6 +19,7 @@ var errorDocs = []apierr.Doc{
 	{Status: 403, Code: "MODULE_ACCESS_INACTIVE", Advice: "The component in meta.alias is not enabled for the company. Enable it."},
 	{Status: 403, Code: "PLAN_API_DISABLED", Advice: "The company's plan does not include API access. Upgrade the plan."},
 	{Status: 404, Code: "ROUTE_NOT_FOUND", Advice: "The path does not exist. Check it against the API description."},
+	{Status: 404, Code: "EXTERNAL_ID_NOT_FOUND", Advice: "An item of a batch names a record by an external id that no record has. Create it, or use upsert."},
 	{Status: 405, Code: "METHOD_NOT_ALLOWED", Advice: "The path does not support this method. The Allow header lists the methods that it supports."},
 	{Status: 409, Code: "IDEMPOTENCY_IN_FLIGHT", Advice: "The first request with this key is still in progress. Retry after about a second to get its response."},
 	{Status: 408, Code: "REQUEST_INCOMPLETE", Advice: "The request did not arrive completely in time. Retry it with the same idempotency key."},

@@ -4,8 +4,12 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
 // RegisterAdmin adds the operations on directories that operators maintain.
@@ -43,6 +47,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory)
 	httpapi.Upsert(r, "/catalog/categories", "upsertCategory", "Create or update a category by its external id",
 		httpapi.Upserts[CategoryFields, CategoryFields, Category]{Find: categories.FindExternal, Create: s.CreateCategory, Update: s.UpdateCategory})
+	httpapi.Batch(r, "/catalog/categories/batch", "batchCategories", "Create, update and delete up to 200 categories",
+		httpapi.Writes[CategoryFields, Category]{Create: s.CreateCategory, Update: s.UpdateCategory, FindExternal: categories.FindExternal, Delete: s.deleteUnused})
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category)
 	httpapi.Update(r, "/catalog/categories/{id}", "updateCategory", "Update a category", s.UpdateCategory)
 	httpapi.Change(r, "DELETE /catalog/categories/{id}", "deleteCategory", "Delete a category", s.httpDeleteCategory, httpapi.Answers(http.StatusNoContent))
@@ -50,8 +56,8 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/catalog/products", "createProduct", "Create a product", s.CreateProduct)
 	httpapi.Upsert(r, "/catalog/products", "upsertProduct", "Create or update a product by its external id",
 		httpapi.Upserts[ProductInput, ProductInput, Product]{Find: products.FindExternal, Create: s.CreateProduct, Update: s.UpdateProduct})
-	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create and update up to 100 products",
-		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU})
+	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create, update and hide up to 200 products",
+		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU, FindExternal: products.FindExternal, Delete: s.HideProduct})
 	httpapi.Create(r, "/catalog/products/bulk-price", "repriceProducts", "Update the prices of many products", s.RepriceProducts, httpapi.Answers(http.StatusAccepted))
 	httpapi.GetWith(r, "/catalog/products/{id}", "getProduct", "Read a product", s.Product)
 	httpapi.Update(r, "/catalog/products/{id}", "updateProduct", "Update a product", s.UpdateProduct)
@@ -65,6 +71,11 @@ func (s *Service) Register(api *httpapi.API) {
 
 func (s *Service) httpHideVariant(ctx context.Context, tx *db.Tx, in *httpapi.ByChild) (ProductVariant, error) {
 	return s.HideProductVariant(ctx, tx, in.Caller, in.ID, in.Child)
+}
+
+// deleteUnused deletes a category in a batch, which moves no contents and whose result names it.
+func (s *Service) deleteUnused(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Category, error) {
+	return Category{Key: record.Key{ID: id}}, s.DeleteCategory(ctx, tx, by, id, Reassign{})
 }
 
 type deleteCategoryRequest struct {

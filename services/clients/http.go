@@ -27,7 +27,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create)
 	httpapi.Upsert(r, "/clients", "upsertClient", "Create or update a client by its external id",
 		httpapi.Upserts[Fields, Fields, Client]{Find: table.FindExternal, Create: s.Create, Update: s.Update})
-	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 100 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update})
+	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 200 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update, FindExternal: table.FindExternal})
 	// Fixed paths come before {id}, which would match them.
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups)
 	httpapi.Read(r, "/clients/price-lists", "listPriceLists", "List price lists", s.PriceLists)

@@ -28,6 +28,6 @@ func (s *Service) Register(api *httpapi.API) {
 	// An adjustment depends on the one row that it locks. At SERIALIZABLE, documents that move the same row would abort it.
 	adjust := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL)
-	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set the quantities of up to 100 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock})
+	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set the quantities of up to 200 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock})
 	httpapi.List(r, "/warehouse/movements", "listStockMovements", "List stock movements", s.Movements)
 }
