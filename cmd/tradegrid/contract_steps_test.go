@@ -173,6 +173,7 @@ func (w *walk) deleteSamples(ids map[string]string) {
 // bookings walks slots and the moves of bookings.
 func (w *walk) bookings(resource, service string) {
 	w.do(200, "GET /scheduling/bookings/slots", "", "?resourceId="+resource+"&date=2040-01-03&serviceId="+service)
+	w.do(200, "GET /scheduling/availability", "", "?dateFrom=2040-01-03&dateTo=2040-01-05&freeOnly=false&serviceId="+service)
 	w.do(200, "GET /scheduling/resources", "", "?activeOnly=true&type=staff&serviceId="+service)
 	book := func(status int, clock string) map[string]any {
 		return w.do(status, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T`+clock+`Z","customerName":"Bo","customerPhone":"1"}`)

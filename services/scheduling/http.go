@@ -22,6 +22,7 @@ func (s *Service) Register(api *httpapi.API) {
 	s.registerResources(group.On(api, s.cfg.DB))
 	b := group.On(api, s.cfg.DB, db.ReadCommitted()) // behind the lock of the resource
 	httpapi.ReadWith(b, "/scheduling/bookings/slots", "listSlots", "List the slots of a resource on one day", s.Slots)
+	httpapi.ReadWith(b, "/scheduling/availability", "searchAvailability", "List the slots of several resources over several days", s.Availability)
 	httpapi.List(b, "/scheduling/bookings", "listBookings", "List bookings", s.Bookings)
 	httpapi.Create(b, "/scheduling/bookings", "createBooking", "Create a booking", s.CreateBooking)
 	httpapi.Upsert(b, "/scheduling/bookings", "upsertBooking", "Create or update a booking by its external id",

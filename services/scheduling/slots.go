@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/reference"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
@@ -41,26 +42,14 @@ func (s *Service) Slots(ctx context.Context, by access.Caller, day Day) ([]Slot,
 		return err
 	}}
 	if day.ServiceID != nil {
-		reads = append(reads, func(ctx context.Context, q db.Querier) error {
-			found, ok, err := s.cfg.Service(ctx, q, by.Company, *day.ServiceID)
-			service = &found
-			return reference.Missing(err, ok, "SERVICE", "serviceId", *day.ServiceID)
-		})
+		reads = append(reads, s.serviceOf(by.Company, *day.ServiceID, &service))
 	}
 	if err := batchloader.Load(ctx, s.cfg.DB, reads...); err != nil {
 		return nil, err
 	}
-	step := time.Duration(r.SlotStepMinutes) * time.Minute
-	if service != nil {
-		if service.Hidden || !r.provides(day.ServiceID) {
-			return []Slot{}, nil
-		}
-		if service.DurationMinutes != nil {
-			step = time.Duration(*service.DurationMinutes) * time.Minute
-		}
-	}
+	step, ok := r.step(service)
 	grid := r.grid(day.Date, step)
-	if len(grid) == 0 {
+	if !ok || len(grid) == 0 {
 		return []Slot{}, nil
 	}
 	uses, err := selectUses(ctx, s.cfg.DB, by.Company, r.ID, interval{grid[0].start, lastEnd(grid)}, uuid.Nil)
@@ -68,6 +57,27 @@ func (s *Service) Slots(ctx context.Context, by access.Caller, day Day) ([]Slot,
 		return nil, err
 	}
 	return r.slots(grid, uses, s.cfg.DB.Now()), nil
+}
+
+// serviceOf reads the service that slots are for; an unknown one is 404.
+func (s *Service) serviceOf(company tenant.ID, id uuid.UUID, into **trade.BookedService) batchloader.Read {
+	return func(ctx context.Context, q db.Querier) error {
+		found, ok, err := s.cfg.Service(ctx, q, company, id)
+		*into = &found
+		return reference.Missing(err, ok, "SERVICE", "serviceId", id)
+	}
+}
+
+// step is the duration of slots for a service, nil = for none; ok is false if the resource cannot be booked for it.
+func (r Resource) step(service *trade.BookedService) (step time.Duration, ok bool) {
+	step = time.Duration(r.SlotStepMinutes) * time.Minute
+	if service == nil {
+		return step, true
+	}
+	if service.DurationMinutes != nil {
+		step = time.Duration(*service.DurationMinutes) * time.Minute
+	}
+	return step, !service.Hidden && r.provides(&service.ID)
 }
 
 // grid divides the working hours of a day into intervals of one step.

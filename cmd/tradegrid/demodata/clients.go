@@ -110,6 +110,7 @@ func (s *shop) makeClient(ctx context.Context, tx *db.Tx, i int) error {
 func (s *shop) describe(i int) (clients.Fields, client) {
 	c := client{legal: i%5 == 4, phone: phone(100 + i)}
 	in := clients.Fields{Card: clients.Card{Kind: "individual", Phone: &c.phone, Tags: []string{}, AssignedToID: &s.cfg.Staff[i%len(s.cfg.Staff)]}}
+	in.External = elsewhere("newsletter", fmt.Sprint("subscriber-", 4001+i*7), "list", []string{"news", "offers"}[i%2])
 	first, last := person(i)
 	in.FirstName, in.LastName = &first, &last
 	if c.legal {

@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/deals"
@@ -176,3 +177,8 @@ func (s *shop) chance(percent int) bool { return s.rng.IntN(100) < percent }
 
 // pick chooses one of the values.
 func pick[T any](s *shop, of []T) T { return of[s.rng.IntN(len(of))] }
+
+// elsewhere is the id that a record has in another system, with one entry of metadata.
+func elsewhere(source, id, key, value string) record.External {
+	return record.External{Source: &source, ExternalID: &id, Tagged: record.Tagged{Metadata: record.Metadata{key: value}}}
+}
