@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
@@ -51,6 +52,7 @@ func TestSchemaNameOfOtherPackages(t *testing.T) {
 		require.Contains(t, []string{want, "Changed"}, got)
 		require.Equal(t, got, jsontype.SchemaName(reflect.PointerTo(reflect.TypeOf(v)), ""), "a pointer has the name of what it points to")
 	}
+	require.Equal(t, "Job", jsontype.SchemaName(reflect.TypeFor[job.Record](), ""))
 }
 
 func TestAllowMore(t *testing.T) {

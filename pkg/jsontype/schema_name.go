@@ -3,6 +3,7 @@ package jsontype
 import (
 	"path"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -11,7 +12,8 @@ import (
 const domains = "github.com/tradegrid/tradegrid/services/"
 
 // SchemaName returns the schema name of a type in the API description and in event schemas. Types of a domain are
-// prefixed with the name of its resource: orders.Line is OrderLine, and a page of them is OrderLinePage.
+// prefixed with the name of its resource: orders.Line is OrderLine, and a page of them is OrderLinePage. So are others whose name is
+// [general], and job.Record is Job.
 func SchemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
@@ -20,10 +22,15 @@ func SchemaName(t reflect.Type, hint string) string {
 		pkg, name := splitName(strings.TrimSuffix(inner, "]"))
 		return withResource(pkg, name) + outer
 	}
-	if t.Name() == "" || !strings.HasPrefix(t.PkgPath(), domains) {
+	if t.Name() == "" || !strings.HasPrefix(t.PkgPath(), domains) && !general(t.Name()) {
 		return huma.DefaultSchemaNamer(t, hint)
 	}
 	return withResource(t.PkgPath(), t.Name())
+}
+
+// general reports whether a name says nothing without its package.
+func general(name string) bool {
+	return slices.Contains([]string{"Fields", "Input", "ListItem", "Record"}, name)
 }
 
 // splitName splits the full name of a type, such as example.com/a/orders.Line, into package and name.
@@ -35,10 +42,13 @@ func splitName(full string) (pkg, name string) {
 func withResource(pkg, name string) string {
 	name = strings.ToUpper(name[:1]) + name[1:]
 	noun, plural := strings.CutSuffix(path.Base(pkg), "s")
-	if !plural || !strings.HasPrefix(pkg, domains) {
+	if (!plural || !strings.HasPrefix(pkg, domains)) && !general(name) {
 		return name
 	}
 	noun = strings.ToUpper(noun[:1]) + noun[1:]
+	if name == "Record" {
+		return noun
+	}
 	if strings.HasPrefix(name, noun) {
 		return name
 	}
