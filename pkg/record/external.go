@@ -73,7 +73,7 @@ func (p *Plan) Check(v any) error {
 		return nil
 	}
 	if n := reflect.ValueOf(v).Elem().FieldByIndex(p.fields[i].index).Len(); n > maxMetadataKeys {
-		return apierr.InvalidField("metadata", apierr.Max, "a record has at most %d keys, this one would have %d; remove keys by sending them with an empty value", maxMetadataKeys, n)
+		return apierr.InvalidField("metadata", apierr.Max, "the record would have %d keys, which exceeds %d; remove keys by sending them with an empty value", n, maxMetadataKeys)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func combinations(axes []MatrixAxis) ([][]ProductAttributeValueInput, error) {
 		count *= len(axis.OptionIDs)
 	}
 	if count > maxMatrix && len(faults) == 0 {
-		faults.Add("axes", apierr.Max, "name %d combinations; at most %d are possible, so send several requests with fewer options", count, maxMatrix)
+		faults.Add("axes", apierr.Max, "the options have %d combinations, which exceeds %d; send several requests with fewer options", count, maxMatrix)
 	}
 	if err := faults.Err(); err != nil {
 		return nil, err

@@ -93,7 +93,7 @@ func (s *Service) Availability(ctx context.Context, by access.Caller, in Search)
 			}
 		}
 		if slots > maxSearchSlots {
-			return Availability{}, apierr.InvalidField("dateTo", apierr.Max, "the resources have more than %d slots in these days; ask for fewer days or resources", maxSearchSlots)
+			return Availability{}, apierr.InvalidField("dateTo", apierr.Max, "the number of slots in these days exceeds %d; ask for fewer days or resources", maxSearchSlots)
 		}
 	}
 	uses, err := s.searchedUses(ctx, by.Company, found, days)
@@ -126,7 +126,7 @@ func (in Search) days() ([]jsontype.Date, error) {
 	case n < 1:
 		faults.Add("dateFrom", apierr.Conflict, "must not exceed dateTo")
 	case n > maxSearchDays:
-		faults.Add("dateTo", apierr.Max, "the range has %d days; ask for at most %d", n, maxSearchDays)
+		faults.Add("dateTo", apierr.Max, "the range has %d days, which exceeds %d; ask for fewer", n, maxSearchDays)
 	}
 	if in.ServiceID == nil && len(in.ResourceIDs) == 0 {
 		faults.Add("resourceIds", apierr.Required, "is required without serviceId; set one of them")
@@ -239,7 +239,7 @@ func (s *Service) searchedUses(ctx context.Context, company tenant.ID, found []R
 		return nil, fmt.Errorf("read uses of resources: %w", err)
 	}
 	if n > maxSearchUses {
-		return nil, apierr.InvalidField("dateTo", apierr.Max, "the resources have more than %d bookings in these days; ask for fewer days or resources", maxSearchUses)
+		return nil, apierr.InvalidField("dateTo", apierr.Max, "the number of bookings in these days exceeds %d; ask for fewer days or resources", maxSearchUses)
 	}
 	for _, s := range all {
 		slices.SortFunc(s.bookings, func(a, b use) int { return cmp.Or(a.start.Compare(b.start), a.end.Compare(b.end)) })
