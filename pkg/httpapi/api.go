@@ -117,6 +117,7 @@ type Op struct {
 	Records     string         // path below which a created record is read; default Path
 	AlsoCreates bool           // 201 is a success, too: the record was created
 	NoURL       bool           // what is created has no URL of its own, and the response no Location
+	Files       []string       // media types of the file that it returns
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 	OneTx       bool           // the change is one transaction, which stores the response; other operations lease their idempotency key first
 
@@ -221,7 +222,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		}
 		return respond(ctx, r, reply)
 	}
-	a.describeSuccess(&ho, reflect.TypeFor[T](), op.AlsoCreates)
+	a.describeSuccess(&ho, reflect.TypeFor[T](), op)
 	a.desc.AddOperation(&ho)
 	jsontype.AllowMore(a.desc.Components.Schemas.Map())
 	a.server.Route(op.Method, op.Path, func(fc *fiber.Ctx) error {

@@ -108,11 +108,11 @@ func (a *API) describe(op Op) huma.Operation {
 }
 
 // describeSuccess adds the success response of an operation; t is the type of its body.
-func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, alsoCreates bool) {
+func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, op Op) {
 	res := &huma.Response{Description: http.StatusText(ho.DefaultStatus)}
 	if ho.DefaultStatus != http.StatusNoContent {
 		if t == reflect.TypeFor[File]() {
-			res.Content = fileContent()
+			res.Content = fileContent(op.Files)
 			ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
 			return
 		}
@@ -120,7 +120,7 @@ func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, alsoCreates bo
 		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
 	}
 	ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
-	if alsoCreates {
+	if op.AlsoCreates {
 		ho.Responses[strconv.Itoa(http.StatusCreated)] = &huma.Response{Description: http.StatusText(http.StatusCreated), Content: res.Content}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/gofiber/fiber/v2"
 )
 
 // File is the body of an operation that returns something else than JSON, such as the result of an export. It is sent
@@ -18,6 +17,10 @@ type File struct {
 }
 
 // fileContent describes the body of an operation that returns a [File].
-func fileContent() map[string]*huma.MediaType {
-	return map[string]*huma.MediaType{fiber.MIMEOctetStream: {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
+func fileContent(media []string) map[string]*huma.MediaType {
+	content := map[string]*huma.MediaType{}
+	for _, name := range media {
+		content[name] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
+	}
+	return content
 }

@@ -56,6 +56,9 @@ func Records(path string) Edit { return func(op *Op) { op.Records = path } }
 // NoURL says that what is created cannot be read by an id: the response has no Location.
 func NoURL(op *Op) { op.NoURL = true }
 
+// Files names the media types of the file that an operation returns.
+func Files(media ...string) Edit { return func(op *Op) { op.Files = media } }
+
 // AlsoNeeds names a second component that must be enabled.
 func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }
 
