@@ -47,6 +47,9 @@ func (g Group) On(api *API, d *db.DB, opts ...db.Option) *Routes {
 // Edit modifies an operation.
 type Edit func(*Op)
 
+// Doc describes an operation in the API description: a sentence on what it does, and one on when it fails.
+func Doc(text string) Edit { return func(op *Op) { op.Description = text } }
+
 // Answers sets the status of success.
 func Answers(status int) Edit { return func(op *Op) { op.Status = status } }
 
