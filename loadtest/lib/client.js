@@ -29,12 +29,12 @@ export function request(company, method, path, { body, key, name, headers = {}, 
   };
 }
 
-/** note counts what kind of answer came; expected lists statuses that the caller asked for. */
-export function note(res, expected = [], tags = {}) {
+/** note counts what kind of answer came; expected lists statuses that the caller asked for. During an outage no answer is none of them. */
+export function note(res, expected = [], tags = {}, outage = false) {
   answers.available.add(!(res.status === 0 || (res.status >= 500 && res.status !== 503)), tags);
   if (res.status === 429) answers.limited.add(1, tags);
   else if (res.status === 503) answers.shed.add(1, tags);
-  else if (!(res.status >= 200 && res.status < 400) && !expected.includes(res.status) && !unfinished(res)) {
+  else if (!(res.status >= 200 && res.status < 400) && !expected.includes(res.status) && !unfinished(res) && !(outage && res.status === 0)) {
     answers.unexpected.add(1, { ...tags, status: String(res.status) });
     if (__ENV.VERBOSE) console.error(`${res.request.method} ${res.url} answered ${res.status}: ${res.error || res.body}`);
   }
@@ -48,10 +48,10 @@ const worthAnotherTry = (res) => [0, 429, 500, 502, 503, 504].includes(res.statu
 
 /** call sends a request and repeats it as long as that can help, at most `tries` times. */
 export function call(company, method, path, options = {}) {
-  const { tries = 5, expected = [], tags = {} } = options;
+  const { tries = 5, expected = [], tags = {}, outage = false } = options;
   const req = request(company, method, path, options);
   for (let n = 1; ; n++) {
-    const res = note(http.request(req.method, req.url, req.body, req.params), expected, tags);
+    const res = note(http.request(req.method, req.url, req.body, req.params), expected, tags, outage);
     if (n >= tries || expected.includes(res.status) || !worthAnotherTry(res)) return res;
     pause(res, n);
     answers.repeated.add(1, tags);

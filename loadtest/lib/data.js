@@ -13,6 +13,31 @@ function lines() {
   return r < 0.45 ? 1 : r < 0.7 ? 2 : r < 0.85 ? 3 : r < 0.97 ? 5 : 12;
 }
 
+/** sale makes a body, the total that it must come to, the change, and what stays in the drawer. */
+export function sale(company) {
+  const items = new Map();
+  for (let n = lines(); n > 0; n--) {
+    const product = popular(company.products);
+    items.set(product.id, { product, qty: (items.get(product.id) || { qty: 0 }).qty + 1 });
+  }
+  let total = 0;
+  const body = {
+    items: [...items.values()].map(({ product, qty }) => {
+      total += product.price * qty;
+      return { refId: product.id, qty };
+    }),
+  };
+  const r = Math.random();
+  if (r < 0.5 || total < 2) {
+    const given = Math.ceil(total / 1000) * 1000;
+    return { body: { ...body, paymentMethod: 'cash', receivedAmount: given }, total, change: given - total, cash: total };
+  }
+  if (r < 0.9) return { body: { ...body, paymentMethod: 'card' }, total, change: null, cash: 0 };
+  const cash = Math.floor(total / 2);
+  const payments = [{ paymentMethod: 'cash', amount: cash }, { paymentMethod: 'card', amount: total - cash }];
+  return { body: { ...body, paymentMethod: 'mixed', payments, receivedAmount: cash }, total, change: 0, cash };
+}
+
 /** order makes a body and the total that it must come to. */
 export function order(company) {
   const items = new Map();

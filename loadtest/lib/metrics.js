@@ -17,6 +17,41 @@ export const answers = {
 
 export const reads = { duration: new Trend('read_duration', true) };
 
+export const sales = {
+  accepted: new Counter('sales_accepted'),
+  refunded: new Counter('sales_refunded'),
+  abandoned: new Counter('sales_abandoned'),
+  cash: new Counter('sales_cash'), // minor units, less those of refunds
+  duration: new Trend('sale_duration', true),
+};
+
+// Set once, after the load: what the shifts hold.
+export const shifts = { sales: new Gauge('shift_sales'), refunds: new Gauge('shift_refunds'), cash: new Gauge('shift_cash') };
+
+export const bookings = {
+  slots: new Counter('slots_offered'),
+  accepted: new Counter('bookings_accepted'),
+  stored: new Gauge('bookings_stored'),
+  duration: new Trend('booking_duration', true), // until all clients of a slot have their answer
+};
+
+export const batches = {
+  items: new Counter('items_written'),
+  failed: new Counter('items_failed'),
+  repeated: new Counter('batches_repeated'),
+  stored: new Gauge('items_stored'),
+  synced: new Gauge('companies_synced'),
+  duration: new Trend('batch_duration', true),
+};
+
+export const files = { written: new Counter('files_written'), failed: new Counter('files_failed'), duration: new Trend('file_duration', true) };
+
+export const feed = {
+  read: new Counter('feed_read'),
+  created: new Gauge('feed_created'), // order.created in the log
+  lag: new Trend('feed_lag', true), // from the change to the reader
+};
+
 // Set once, after the load: what the receivers say.
 export const webhooks = {
   promised: new Gauge('webhooks_promised'), // orders answered 2xx whose companies have a receiver

@@ -7,7 +7,8 @@ const GRACE = 10; // seconds that requests in flight get at the end of a load
 
 /**
  * plan makes k6's options, and what `here` needs to know. Each load has a name and: at (seconds after the start), last (seconds),
- * rate or stages ([{seconds, target}] with start), vus, run (the function), once (a single iteration). Phases
+ * rate or stages ([{seconds, target}] with start), vus, run (the function), once (a single iteration),
+ * everyVU (each VU runs on its own, without a rate). Phases
  * are [{name, until}] in seconds; every sample carries the tags phase and slice.
  */
 export function plan({ loads, phases = [], thresholds = {}, samples = [] }) {
@@ -42,6 +43,7 @@ const everywhere = {
 function executor(l) {
   const common = { exec: l.run || 'default', startTime: `${l.at || 0}s`, gracefulStop: `${GRACE}s`, tags: l.tags || {} };
   if (l.once) return { ...common, executor: 'per-vu-iterations', vus: 1, iterations: 1, maxDuration: `${l.last}s` };
+  if (l.everyVU) return { ...common, executor: 'constant-vus', vus: l.vus, duration: `${l.last}s` };
   const arrival = { ...common, timeUnit: '1s', preAllocatedVUs: l.vus, maxVUs: l.vus };
   if (!l.stages) return { ...arrival, executor: 'constant-arrival-rate', rate: Math.round(l.rate), duration: `${l.last}s` };
   const stages = l.stages.map((s) => ({ duration: `${s.seconds}s`, target: Math.round(s.target) }));

@@ -6,6 +6,8 @@ const measured = {
   order_duration: 'Order, from the first try to the answer', read_duration: 'Read', dropped_iterations: 'Iterations not started for lack of VUs',
   webhooks_missing: 'Orders without an accepted order.created', webhooks_refused: 'Refused signatures', webhooks_unpromised: 'Creations whose answer the client never saw',
   webhooks_repeated: 'Second deliveries of one creation', webhook_p99: 'From change to arrival, p99',
+  sale_duration: 'Sale, from the first try to the answer', sales_abandoned: 'Sales and refunds given up', booking_duration: 'Answers to all clients of a slot',
+  items_failed: 'Items that were not written', files_written: 'Files', files_failed: 'Exports that failed', feed_read: 'Events read',
 };
 const bounds = { '==': '', '>=': 'at least ', '<=': 'at most ', '>': 'more than ', '<': 'less than ' };
 

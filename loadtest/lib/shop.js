@@ -1,7 +1,7 @@
 // Setup and teardown of a run, and what integrations do in between.
 import exec from 'k6/execution';
 import http from 'k6/http';
-import { check } from 'k6';
+import { check, sleep } from 'k6';
 import { BASE, HOOKS, METRICS, RECEIVER, companies, number, seconds } from './config.js';
 import { call, request, uuid } from './client.js';
 import { order, pick } from './data.js';
@@ -39,6 +39,21 @@ function many(requests) {
 }
 
 const setupRequest = (c, method, path, body) => request(c, method, path, { body, key: method === 'POST' ? uuid() : undefined, tags: { side: 'setup' } });
+
+/** setUp sends one request before or after the load, and returns its answer. */
+export const setUp = (c, method, path, body) => many([setupRequest(c, method, path, body)])[0];
+
+const POLL = 0.5; // seconds
+const LONGEST_JOB = 120; // seconds
+
+/** jobDone polls a job until it has ended; null if it takes too long. */
+export function jobDone(company, job) {
+  for (const until = Date.now() + LONGEST_JOB * 1000; Date.now() < until; sleep(POLL)) {
+    const res = call(company, 'GET', `/jobs/${job.id}`, { name: '/jobs/{id}' });
+    if (res.status === 200 && ['done', 'failed', 'canceled'].includes(res.json().status)) return res.json();
+  }
+  return null;
+}
 
 function readRecords(list) {
   const products = many(list.map((c) => setupRequest(c, 'GET', '/catalog/products?pageSize=100&fields=id,price')));
@@ -87,10 +102,10 @@ export function finish(data, { bound = seconds('WAIT', 60) } = {}) {
 }
 
 /** placeOrder places one order and returns it, or null when it was given up. */
-export function placeOrder(company, { key = uuid(), tags = {}, limited = false, tries = 5 } = {}) {
+export function placeOrder(company, { key = uuid(), tags = {}, limited = false, tries = 5, outage = false } = {}) {
   const { body, total } = order(company);
   const began = Date.now();
-  const res = call(company, 'POST', '/orders', { body, key, tags, limited, tries });
+  const res = call(company, 'POST', '/orders', { body, key, tags, limited, tries, outage });
   return took(company, res, { total, began, tags });
 }
 

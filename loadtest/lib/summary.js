@@ -93,7 +93,7 @@ function consistent(m) {
 
 function durations(metrics) {
   const out = {};
-  for (const name of ['order_duration', 'read_duration', 'http_req_duration{side:api}', 'iteration_duration']) {
+  for (const name of ['order_duration', 'sale_duration', 'booking_duration', 'batch_duration', 'file_duration', 'feed_lag', 'read_duration', 'http_req_duration{side:api}', 'iteration_duration']) {
     if (metrics[name] && metrics[name].values.count !== 0 && metrics[name].values.max > 0) out[name] = metrics[name].values;
   }
   return out;
@@ -119,7 +119,7 @@ function slices(m, total) {
 
 function settings() {
   const out = {};
-  for (const key of ['RATE', 'DURATION', 'VUS', 'COMPANIES', 'START', 'FACTOR', 'FLOOR', 'WAIT', 'UNLIMITED', 'BAD']) if (__ENV[key]) out[key] = __ENV[key];
+  for (const key of ['RATE', 'DURATION', 'VUS', 'COMPANIES', 'START', 'FACTOR', 'FLOOR', 'WAIT', 'UNLIMITED', 'BAD', 'KILL', 'KILL_EVERY']) if (__ENV[key]) out[key] = __ENV[key];
   return out;
 }
 
