@@ -15,11 +15,19 @@ import (
 // Register adds the operations about the caller's own company.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
-	httpapi.Read(r, "/branches", "listBranches", "List branches", s.branchEntries)
-	httpapi.Read(r, "/users", "listUsers", "List users", s.userEntries)
+	httpapi.Read(r, "/branches", "listBranches", "List branches", s.branchEntries,
+		httpapi.Doc("An array of ids and names for the fields `branchId`, the default branch first; `isActive` is false for a closed one. "+
+			"It has no errors of its own."))
+	httpapi.Read(r, "/users", "listUsers", "List users", s.userEntries,
+		httpapi.Doc("An array of ids and names by name, for the fields `assignedToId`; technical users of tokens are left out. "+
+			"It has no errors of its own."))
 	own := self.On(api, s.cfg.DB)
-	httpapi.Read(own, "/company", "getCompany", "Read the company of the caller", s.companyInfo)
-	httpapi.Read(own, "/token", "getToken", "Read the token of the caller", tokenInfo)
+	httpapi.Read(own, "/company", "getCompany", "Read the company of the caller", s.companyInfo,
+		httpapi.Doc("What an integration has to know before it sends anything: currency with its decimals, time zone, stock policy and enabled modules. "+
+			"It has no errors of its own: every valid token may ask."))
+	httpapi.Read(own, "/token", "getToken", "Read the token of the caller", tokenInfo,
+		httpapi.Doc("The caller's own token with scopes, expiry and rate limit, a cheap way to check that it works; the secret is not in it. "+
+			"It has no errors of its own: every valid token may ask."))
 }
 
 // OwnCompany is what integrations need to know of their company.

@@ -12,24 +12,50 @@ import (
 // Register adds the operations on orders.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
-	httpapi.List(r, "/orders", "listOrders", "List orders", s.List)
-	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated))
+	httpapi.List(r, "/orders", "listOrders", "List orders", s.List,
+		httpapi.Doc("Newest first and without lines, which `include=lines` adds; amounts are whole minor units. "+
+			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+	httpapi.ChangeTogether(r, "/orders", "createOrder", "Create an order", s.httpCreate, httpapi.Answers(http.StatusCreated),
+		httpapi.Doc("Prices, discount and totals are calculated here in minor units, the next number is taken without gaps, and stock is reserved at once. "+
+			"Fails with `VALIDATION_ERROR` for lines that break a rule of the product, and with `ORDER_EXTERNAL_ID_TAKEN`, `CLIENT_ARCHIVED`, `CATALOG_ITEM_HIDDEN`, `PRODUCT_VARIANT_REQUIRED`, `ORDER_OVERPAID`, `STOCK_INSUFFICIENT` or, without a warehouse for stocked lines, `WAREHOUSE_NOT_FOUND`."))
 	httpapi.Upsert(r, "/orders", "upsertOrder", "Create or update an order by its external id",
-		httpapi.Upserts[Input, Fields, Order]{Find: table.FindExternal, Together: s.Create, Update: s.Update})
-	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order", s.httpPreview)
-	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get)
-	httpapi.Update(r, "/orders/{id}", "updateOrder", "Update an order", s.Update)
-	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History)
-	httpapi.Change(r, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", s.httpMove)
-	httpapi.Change(r, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", s.httpMoveDelivery)
-	httpapi.Get(r, "/orders/{id}/shipments", "listShipments", "List the shipments of an order", s.Shipments)
-	httpapi.GetIn(r, "/orders/{id}/shipments/{shipmentId}", "getShipment", "Read a shipment of an order", s.Shipment)
+		httpapi.Upserts[Input, Fields, Order]{Find: table.FindExternal, Together: s.Create, Update: s.Update},
+		httpapi.Doc("Creates the order (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
+			"Fails as creation and change do: with `ORDER_ITEMS_LOCKED` or `ORDER_FINALIZED` for fields that the status locks, `ORDER_HAS_SHIPMENTS`, `ORDER_OVERPAID` or `STOCK_INSUFFICIENT`."))
+	httpapi.View(r, "POST /orders/preview", "previewOrder", "Preview an order", s.httpPreview,
+		httpapi.Doc("Calculates an order as its creation would, with prices, discount and totals in minor units, and stores nothing; it has no id and no number. "+
+			"Fails as the creation does, for example with `CATALOG_ITEM_HIDDEN` or `PRODUCT_VARIANT_REQUIRED`; stock and the credit limit are not looked at."))
+	httpapi.Get(r, "/orders/{id}", "getOrder", "Read an order", s.Get,
+		httpapi.Doc("The whole order with its lines; `allowedTransitions` lists the statuses that it can move to. "+
+			"Fails with `ORDER_NOT_FOUND`."))
+	httpapi.Update(r, "/orders/{id}", "updateOrder", "Update an order", s.Update,
+		httpapi.Doc("Fields that are not sent stay; `items` replaces all lines, which get new ids, and `prepaidAmount` is the sum of all payments so far. "+
+			"Fails with `ORDER_NOT_FOUND`, `ORDER_ITEMS_LOCKED`, `ORDER_FINALIZED`, `ORDER_HAS_SHIPMENTS`, `ORDER_OVERPAID`, `ORDER_EXTERNAL_ID_TAKEN`, `ORDER_DELIVERY_TRANSITION_INVALID`, `CLIENT_ARCHIVED`, `CATALOG_ITEM_HIDDEN` or `STOCK_INSUFFICIENT`."))
+	httpapi.Get(r, "/orders/{id}/history", "getOrderHistory", "List the changes of an order", s.History,
+		httpapi.Doc("Each entry names a field of the order with its value before and after and who changed it, oldest first. "+
+			"Fails with `ORDER_NOT_FOUND`."))
+	httpapi.Change(r, "/orders/{id}/status/{next}", "moveOrder", "Move an order to another status", s.httpMove,
+		httpapi.Doc("The status table of the reference says which moves exist; `completed` takes the rest from stock and charges the client, `cancelled` releases the reserve. "+
+			"Fails with `ORDER_NOT_FOUND`, `ORDER_STATUS_TRANSITION_INVALID` also for a move to the current status, `CREDIT_LIMIT_EXCEEDED`, `ORDER_HAS_SHIPMENTS`, `STOCK_INSUFFICIENT`, `WAREHOUSE_DELETED` or `CLIENT_BALANCE_OUT_OF_RANGE`."))
+	httpapi.Change(r, "/orders/{id}/delivery-status/{next}", "moveOrderDelivery", "Move the delivery of an order to another status", s.httpMoveDelivery,
+		httpapi.Doc("Moves `deliveryStatus` and leaves the status of the order alone; `returned` puts back on stock what shipments took. "+
+			"Fails with `ORDER_NOT_FOUND`, `ORDER_DELIVERY_TRANSITION_INVALID` also for a move to the current status, `ORDER_CANCELLED` or `WAREHOUSE_DELETED`."))
+	httpapi.Get(r, "/orders/{id}/shipments", "listShipments", "List the shipments of an order", s.Shipments,
+		httpapi.Doc("All shipments of the order with their lines, cancelled ones included, in an array without pages. "+
+			"Fails with `ORDER_NOT_FOUND`."))
+	httpapi.GetIn(r, "/orders/{id}/shipments/{shipmentId}", "getShipment", "Read a shipment of an order", s.Shipment,
+		httpapi.Doc("The note of goods that left a warehouse, with its own number and the quantities of each line. "+
+			"Fails with `ORDER_NOT_FOUND` or `SHIPMENT_NOT_FOUND`."))
 
 	// Shipments depend on nothing but rows that they lock: the order, the counter, and stock. At SERIALIZABLE all that wait for
 	// the counter would have to start again.
 	locked := group.On(api, s.cfg.DB, db.ReadCommitted())
-	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Create a shipment of an order", s.Ship)
-	httpapi.Change(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.httpCancelShipment)
+	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Create a shipment of an order", s.Ship,
+		httpapi.Doc("Takes the goods from stock at once; without `items` it has everything that is not shipped yet, and the delivery becomes `shipped`. "+
+			"Fails with `ORDER_NOT_FOUND`, `ORDER_LINE_NOT_FOUND`, `ORDER_CANCELLED`, `SHIPMENT_NOTHING_TO_SHIP`, `SHIPMENT_QTY_EXCEEDED`, `ORDER_DELIVERY_TRANSITION_INVALID`, `STOCK_INSUFFICIENT` or `WAREHOUSE_DELETED`."))
+	httpapi.Change(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.httpCancelShipment,
+		httpapi.Doc("Puts the goods back where they came from and reserves them again unless the order is completed; the shipment stays on record as `cancelled`. "+
+			"Fails with `SHIPMENT_NOT_FOUND`, `SHIPMENT_ALREADY_CANCELLED`, `WAREHOUSE_DELETED`, or `ORDER_DELIVERY_TRANSITION_INVALID` after the delivery was returned."))
 }
 
 type inputRequest struct {

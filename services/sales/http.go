@@ -12,19 +12,41 @@ import (
 // Register adds the operations on sales and shifts.
 func (s *Service) Register(api *httpapi.API) {
 	r := group.On(api, s.cfg.DB)
-	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List)
-	httpapi.ChangeTogether(r, "/sales", "createSale", "Create a sale", s.httpCreate, httpapi.Answers(http.StatusCreated))
+	httpapi.List(r, "/sales", "listSales", "List sales and refunds", s.List,
+		httpapi.Doc("Newest first, sales and refunds together; a refund has `kind` `refund` and positive amounts, and `include` adds lines and payments. "+
+			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+	httpapi.ChangeTogether(r, "/sales", "createSale", "Create a sale", s.httpCreate, httpapi.Answers(http.StatusCreated),
+		httpapi.Doc("Records what was sold and paid in an open shift: amounts are whole minor units, totals are calculated here, stock leaves at once and points are settled. "+
+			"Fails with `VALIDATION_ERROR` if the payments do not add up to the total, and with `SHIFT_CLOSED`, `SHIFT_TOTAL_OUT_OF_RANGE`, `CLIENT_ARCHIVED`, `PRODUCT_VARIANT_REQUIRED`, `STOCK_INSUFFICIENT`, `LOYALTY_POINTS_INSUFFICIENT` or `LOYALTY_POINTS_EXCEED_TOTAL`."))
 	httpapi.Upsert(r, "/sales", "upsertSale", "Create a sale by its external id, or update what identifies it",
-		httpapi.Upserts[Input, ChangeFields, Sale]{Find: table.FindExternal, Together: s.Create, Update: s.Update})
-	httpapi.Get(r, "/sales/{id}", "getSale", "Read a sale", s.Get)
-	httpapi.Update(r, "/sales/{id}", "updateSale", "Update what identifies a sale in other systems", s.Update)
-	httpapi.ChangeTogether(r, "/sales/{id}/refund", "refundSale", "Refund a sale", s.httpRefund)
-	httpapi.List(r, "/shifts", "listShifts", "List shifts", s.Shifts)
-	httpapi.Create(r, "/shifts/open", "openShift", "Open a shift", s.OpenShift, httpapi.Records("/shifts"))
+		httpapi.Upserts[Input, ChangeFields, Sale]{Find: table.FindExternal, Together: s.Create, Update: s.Update},
+		httpapi.Doc("Creates the sale (201), or changes the external id and metadata of the one that exists (200); its other fields never change, and those in the body are named in `X-Ignored-Fields`. "+
+			"Fails as the creation does, for example with `SHIFT_CLOSED` or `STOCK_INSUFFICIENT`, and with `VALIDATION_ERROR` if the body names another external id than the path."))
+	httpapi.Get(r, "/sales/{id}", "getSale", "Read a sale", s.Get,
+		httpapi.Doc("The receipt with its lines and payments; of a sale that was refunded, `refundedBySaleId` is the refund. "+
+			"Fails with `SALE_NOT_FOUND`."))
+	httpapi.Update(r, "/sales/{id}", "updateSale", "Update what identifies a sale in other systems", s.Update,
+		httpapi.Doc("Only `source`, `externalId` and `metadata` can be set, because a sale records what happened; keys of `metadata` that are not sent stay. "+
+			"Fails with `SALE_NOT_FOUND`, and with `SALE_EXTERNAL_ID_TAKEN` if another sale has the external id."))
+	httpapi.ChangeTogether(r, "/sales/{id}/refund", "refundSale", "Refund a sale", s.httpRefund,
+		httpapi.Doc("Makes a receipt that copies every line and payment of the sale, returns the goods to their warehouse and settles points; the answer is the refund. "+
+			"Fails with `SALE_NOT_FOUND`, `SALE_ALREADY_REFUNDED`, `SALE_IS_REFUND`, `SHIFT_NOT_OPEN` if neither the shift of the sale nor one of the token is open, and `SHIFT_TOTAL_OUT_OF_RANGE`."))
+	httpapi.List(r, "/shifts", "listShifts", "List shifts", s.Shifts,
+		httpapi.Doc("Newest first, with the totals of the sales and refunds in each shift, in minor units; `status` selects open or closed ones. "+
+			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+	httpapi.Create(r, "/shifts/open", "openShift", "Open a shift", s.OpenShift, httpapi.Records("/shifts"),
+		httpapi.Doc("A token has one open shift at a time; `branchId` decides from which warehouse its sales take their stock. "+
+			"Fails with `SHIFT_ALREADY_OPEN`, whose `meta.shiftId` names the open shift, and with `BRANCH_NOT_FOUND`."))
 	// A fixed path comes before {id}, which would match it.
-	httpapi.Read(r, "/shifts/current", "getCurrentShift", "Read the open shift of the caller", s.CurrentShift)
-	httpapi.Get(r, "/shifts/{id}", "getShift", "Read a shift", s.Shift)
-	httpapi.CommandWith(r, "/shifts/{id}/close", "closeShift", "Close a shift", s.CloseShift)
+	httpapi.Read(r, "/shifts/current", "getCurrentShift", "Read the open shift of the caller", s.CurrentShift,
+		httpapi.Doc("Finds the shift that this token has opened and not closed, so that a till can go on after a restart. "+
+			"Fails with `SHIFT_NOT_FOUND` if the token has no open shift."))
+	httpapi.Get(r, "/shifts/{id}", "getShift", "Read a shift", s.Shift,
+		httpapi.Doc("Totals are in minor units; `expectedCash` is the opening cash plus the cash of the sales minus that of the refunds. "+
+			"Fails with `SHIFT_NOT_FOUND`."))
+	httpapi.CommandWith(r, "/shifts/{id}/close", "closeShift", "Close a shift", s.CloseShift,
+		httpapi.Doc("Final: no sale enters the shift afterwards; with `closingCash`, the counted cash, `cashDifference` tells what is missing or too much. "+
+			"Fails with `SHIFT_NOT_FOUND`, and with `SHIFT_ALREADY_CLOSED` if it was closed before."))
 }
 
 type createRequest struct {
