@@ -86,6 +86,9 @@ var ErrLocked = errors.New("the transaction waited too long for a lock")
 // ErrBusy is the error of a transaction that ran out of tries; it comes with the 503 for the client. Nothing was stored.
 var ErrBusy = errors.New("too many transaction retries")
 
+// ErrOutcomeUnknown is the error of a transaction that may have been committed: its COMMIT got no response, and the look-up failed.
+var ErrOutcomeUnknown = errors.New("the commit has an unknown outcome")
+
 var (
 	errRefused     = apierr.Unavailable(apierr.Serialization, 1, "concurrent requests kept changing the same records; nothing was stored; retry after the time in Retry-After")
 	errUnavailable = apierr.Unavailable(apierr.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
@@ -156,7 +159,7 @@ func (d *DB) afterFailure(ctx context.Context, o txOptions, r *txRun, err error,
 		happened, lookErr := d.lookUp(ctx, o)
 		switch {
 		case lookErr != nil:
-			return fmt.Errorf("commit of %s has an unknown outcome: %w", r.name, errors.Join(err, lookErr))
+			return fmt.Errorf("%s: %w: %w", r.name, ErrOutcomeUnknown, errors.Join(err, lookErr))
 		case happened:
 			return nil
 		}

@@ -93,6 +93,7 @@ type API struct {
 	desc    *huma.OpenAPI
 	ops     []Op
 	lists   []*ListSource
+	batches []*BatchSource
 	keys    *idempotency.Store
 	log     *slog.Logger
 
@@ -116,6 +117,7 @@ type Op struct {
 	Secret      bool           // the response shows a secret: it is stored encrypted
 	Records     string         // path below which a created record is read; default Path
 	AlsoCreates bool           // 201 is a success, too: the record was created
+	StartsJob   bool           // 202 with a job is a success, too: the work goes on in the background
 	NoURL       bool           // what is created has no URL of its own, and the response no Location
 	Files       []string       // media types of the file that it returns
 	Platform    bool           // in the admin API: about the platform, so that the path names no company

@@ -173,7 +173,7 @@ func TestBatch(t *testing.T) {
 func TestBatchRefusedAsAWhole(t *testing.T) {
 	t.Parallel()
 	f, _ := setupBatch(t)
-	many := make([]string, 201)
+	many := make([]string, 1001)
 	for i := range many {
 		many[i] = fmt.Sprint("n", i)
 	}

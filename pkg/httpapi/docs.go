@@ -15,6 +15,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
@@ -120,6 +121,12 @@ func (a *API) describeSuccess(ho *huma.Operation, t reflect.Type, op Op) {
 		res.Content = map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: schema}}
 	}
 	ho.Responses[strconv.Itoa(ho.DefaultStatus)] = res
+	if op.StartsJob {
+		started := a.desc.Components.Schemas.Schema(reflect.TypeFor[job.Record](), true, "Job")
+		ho.Responses[strconv.Itoa(http.StatusAccepted)] = &huma.Response{
+			Description: http.StatusText(http.StatusAccepted), Content: map[string]*huma.MediaType{fiber.MIMEApplicationJSON: {Schema: started}},
+		}
+	}
 	if op.AlsoCreates {
 		ho.Responses[strconv.Itoa(http.StatusCreated)] = &huma.Response{Description: http.StatusText(http.StatusCreated), Content: res.Content}
 	}

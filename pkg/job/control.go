@@ -51,6 +51,7 @@ func Cancel(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (Rec
 		return f.Record, err
 	}
 	tx.Queue(sqlCancelJob, by.Company, id, tx.Now()).Expect(1, errEnded(f))
+	tx.Queue(sqlDeleteParts, by.Company, id)
 	ended.WithLabelValues(f.Type, Canceled).Inc()
 	r := f.now(tx, Canceled)
 	r.CompletedAt = &r.UpdatedAt

@@ -57,6 +57,7 @@ type Type struct {
 	Version int
 
 	Control string        // scope whose write right pauses and cancels the jobs; "" = they cannot be stopped
+	Partial bool          // the result of a job that fails or is canceled is what its steps have added until then
 	MaxAge  time.Duration // a job that is not finished by then fails; 24 h
 }
 
@@ -106,6 +107,7 @@ type Task struct {
 	Done    int64         // records processed by them
 	Total   int64         // records to process; 0 = not known
 	Bytes   int64         // size of the result so far, before compression
+	Tries   int           // how often a worker has taken the job since the last step that was stored; above 1, a step has failed
 	input   []byte
 	state   []byte
 }
@@ -140,13 +142,24 @@ type Progress struct {
 // Store stores the effect of a step. It may run several times, as the function of [db.DB.RunTx] does.
 type Store func(ctx context.Context, tx *db.Tx) (Progress, error)
 
+// Otherwise is the error of a [Store] that has something else to store in place of what failed. When the transaction is rolled
+// back, and the database would not accept another try, the worker calls Then with the error and stores what it returns.
+type Otherwise struct {
+	Err  error
+	Then func(err error) (Store, error)
+}
+
+func (o *Otherwise) Error() string { return o.Err.Error() }
+func (o *Otherwise) Unwrap() error { return o.Err }
+
 // Handler does the work of a type. Step prepares the next step, outside of a transaction, and returns the function that
 // stores it. A step takes seconds at most, and little memory. An [apierr.Error] fails the job with its code; after other
 // errors the step is tried again, with growing pauses.
 type Handler struct {
 	Type
 	Step func(ctx context.Context, t Task) (Store, error)
-	Tx   []db.Option // of the transactions of the steps
+	Tx   []db.Option              // of the transactions of the steps
+	TxOf func(t Task) []db.Option // further ones, of one job; nil = none
 }
 
 // Options of [Start].
@@ -155,6 +168,7 @@ type Options struct {
 	State     any      // where the first step starts; nil = {}
 	Total     int64    // records to process; 0 = not known
 	Resources []string // scopes that reading the job needs, besides those of its type
+	Parts     [][]byte // input that is too large for Input, for [Task.Part]; deleted at the end of the job
 }
 
 const (
@@ -162,8 +176,8 @@ const (
 ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1`
 	sqlCountOpen = `SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL`
 	sqlInsertJob = `INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries,
- run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at, control)
-VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10, $11)`
+ run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at, control, keeps_result)
+VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10, $11, $12)`
 )
 
 var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d unfinished jobs; wait until one has ended", MaxOpen).With("limit", MaxOpen)
@@ -219,7 +233,8 @@ func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) 
 		control = &t.Control
 	}
 	tx.Queue(sqlInsertJob, by.Company, r.ID, t.stored(), resources, encoded[0], encoded[1], encoded[2], o.Total, now,
-		now.Add(cmp.Or(t.MaxAge, maxAge)+recordKept), control)
+		now.Add(cmp.Or(t.MaxAge, maxAge)+recordKept), control, t.Partial)
+	addParts(tx, r, o.Parts, now.Add(cmp.Or(t.MaxAge, maxAge)+time.Hour))
 	started.WithLabelValues(t.Name).Inc()
 	return r, nil
 }
@@ -249,7 +264,7 @@ func (c caller) of(company tenant.ID) access.Caller {
 	}}
 }
 
-const sqlSelectJob = `SELECT type, status, resources, control, done, total, summary::TEXT, error, result_media, result_bytes, created_at, updated_at, ended_at
+const sqlSelectJob = `SELECT type, status, resources, control, keeps_result, done, total, summary::TEXT, error, result_media, result_bytes, created_at, updated_at, ended_at
 FROM jobs WHERE company_id = $1 AND id = $2`
 
 // Found is a job with what is needed to show its result.
@@ -269,8 +284,9 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 		total     int64
 		failure   []byte
 		media     *string
+		partial   bool
 	)
-	err := q.QueryRow(ctx, sqlSelectJob, by.Company, id).Scan(&f.Type, &f.Status, &resources, &f.control, &f.Processed, &total, &f.Summary, &failure, &media,
+	err := q.QueryRow(ctx, sqlSelectJob, by.Company, id).Scan(&f.Type, &f.Status, &resources, &f.control, &partial, &f.Processed, &total, &f.Summary, &failure, &media,
 		&f.Bytes, &f.CreatedAt, &f.UpdatedAt, &f.CompletedAt)
 	if err != nil && !db.IsNoRows(err) {
 		return f, fmt.Errorf("select job: %w", err)
@@ -289,7 +305,7 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 	}
 	f.Type, _, _ = strings.Cut(f.Type, "/")
 	f.count(total)
-	if media != nil && f.Status == Done {
+	if media != nil && (f.Status == Done || partial && f.CompletedAt != nil) {
 		f.Media = *media
 		until := jsontype.At(f.CompletedAt.Std().Add(ResultKept))
 		f.ExpiresAt = &until

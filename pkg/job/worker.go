@@ -233,7 +233,7 @@ func (w *Worker) claim(ctx context.Context, o open) (*held, error) {
 	if err := json.Unmarshal(by, &c); err != nil {
 		return nil, fmt.Errorf("decode caller of job %s: %w", o.ID, err)
 	}
-	h.By, h.handler = c.of(o.Company), w.handlers[name]
+	h.By, h.handler, h.Tries = c.of(o.Company), w.handlers[name], h.tries
 	return h, nil
 }
 
@@ -319,19 +319,33 @@ func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
 		err = q.QueryRow(ctx, sqlStepDone, h.Company, h.ID, h.Steps, h.epoch).Scan(&done)
 		return done, err
 	}
-	err = w.cfg.DB.RunTx(ctx, "job.step", func(ctx context.Context, tx *db.Tx) error {
-		var err error
-		if p, err = store(ctx, tx); err != nil {
-			return err
+	opts := append([]db.Option{db.WithCommitCheck(check)}, h.handler.Tx...)
+	if h.handler.TxOf != nil {
+		opts = append(opts, h.handler.TxOf(h.Task)...)
+	}
+	for {
+		err = w.cfg.DB.RunTx(ctx, "job.step", func(ctx context.Context, tx *db.Tx) error {
+			var err error
+			if p, err = store(ctx, tx); err != nil {
+				return err
+			}
+			return w.queueStep(tx, h, p)
+		}, opts...)
+		var other *Otherwise
+		if !errors.As(err, &other) {
+			break
 		}
-		return w.queueStep(tx, h, p)
-	}, append([]db.Option{db.WithCommitCheck(check)}, h.handler.Tx...)...)
+		if store, err = other.Then(err); err != nil {
+			break
+		}
+	}
 	if err != nil {
 		return false, err
 	}
 	failpoint.Pass("job.stored")
 	stepDuration.WithLabelValues(h.handler.Name).Observe(time.Since(began).Seconds())
 	h.Steps, h.Done, h.Total, h.Bytes, h.tries, h.wait = h.Steps+1, p.Done, p.Total, h.Bytes+int64(len(p.Result)), 0, p.Wait
+	h.Tries = 1
 	if p.End {
 		countEnd(h, Done)
 		return true, nil
@@ -365,6 +379,7 @@ func (w *Worker) queueStep(tx *db.Tx, h *held, p Progress) error {
 	switch {
 	case p.End:
 		tx.Queue(sqlEndJob, h.Company, h.ID, h.epoch, Done, nil, tx.Now()).Expect(1, errLost)
+		tx.Queue(sqlDeleteParts, h.Company, h.ID)
 	case p.Wait > 0:
 		tx.Queue(sqlReleaseJob, h.Company, h.ID, h.epoch, p.Wait.Milliseconds()).Expect(1, errLost)
 	}
@@ -399,6 +414,7 @@ func (w *Worker) fail(ctx context.Context, h *held, why *apierr.Error) error {
 	}
 	return w.update(ctx, "job.fail", func(tx *db.Tx) {
 		tx.Queue(sqlEndJob, h.Company, h.ID, h.epoch, Failed, raw, tx.Now()).Expect(1, errLost)
+		tx.Queue(sqlDeleteParts, h.Company, h.ID)
 	}, func() { countEnd(h, Failed) })
 }
 

@@ -89,10 +89,10 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Upserts[CategoryFields, CategoryFields, Category]{Find: categories.FindExternal, Create: s.CreateCategory, Update: s.UpdateCategory},
 		httpapi.Doc("Creates the category (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
 			"Fails with `CATEGORY_NOT_FOUND` for the parent, `CATEGORY_CYCLE` or `CATEGORY_DEPTH_EXCEEDED`."))
-	httpapi.Batch(r, "/catalog/categories/batch", "batchCategories", "Create, update and delete up to 200 categories",
+	httpapi.Batch(r, "/catalog/categories/batch", "batchCategories", "Create, update and delete up to 1 000 categories",
 		httpapi.Writes[CategoryFields, Category]{Create: s.CreateCategory, Update: s.UpdateCategory, FindExternal: categories.FindExternal, Delete: s.deleteUnused},
-		httpapi.Doc("Items are carried out in their order, each in a transaction of its own, so parents come before children; the answer is 200 with a result for each item. "+
-			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong; items fail alone, for example with `CATEGORY_IN_USE` or `EXTERNAL_ID_NOT_FOUND`."))
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others, so parents come before children; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CATEGORY_IN_USE` or `EXTERNAL_ID_NOT_FOUND`."))
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category,
 		httpapi.Doc("One category with its `path` from the root and the count of its own active products. "+
 			"Fails with `CATEGORY_NOT_FOUND`."))
@@ -112,10 +112,10 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Upserts[ProductInput, ProductInput, Product]{Find: products.FindExternal, Create: s.CreateProduct, Update: s.UpdateProduct},
 		httpapi.Doc("Creates the product (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event, so that a sync may send all it has. "+
 			"Fails with `SKU_TAKEN`, `BARCODE_TAKEN`, `CATEGORY_NOT_FOUND`, `SUPPLIER_NOT_FOUND` or `ATTRIBUTE_NOT_FOUND`."))
-	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create, update and hide up to 200 products",
+	httpapi.Batch(r, "/catalog/products/batch", "batchProducts", "Create, update and hide up to 1 000 products",
 		httpapi.Writes[ProductInput, Product]{Create: s.CreateProduct, Update: s.UpdateProduct, Find: s.productBySKU, FindExternal: products.FindExternal, Delete: s.HideProduct},
-		httpapi.Doc("Items are carried out in their order, each in a transaction of its own; `upsert` names the product by `sku` or by `source` and `externalId`, and the answer is 200 with a result for each item. "+
-			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong; items fail alone, for example with `SKU_TAKEN` or `EXTERNAL_ID_NOT_FOUND`."))
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; `upsert` names the product by `sku` or by `source` and `externalId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `SKU_TAKEN` or `EXTERNAL_ID_NOT_FOUND`."))
 	httpapi.Create(r, "/catalog/products/bulk-price", "repriceProducts", "Update the prices of many products", s.RepriceProducts, httpapi.Answers(http.StatusAccepted),
 		httpapi.Doc("Starts a job that applies one rule to the prices of all products that the filter selects, rounded half up to `roundTo` minor units; poll the job, which cannot be stopped halfway. "+
 			"Fails with `VALIDATION_ERROR` on `rule.value` if a price would leave its range, `CATEGORY_NOT_FOUND`, `JOB_LIMIT_REACHED`, and `QUERY_TOO_EXPENSIVE` if counting takes too long."))

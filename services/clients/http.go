@@ -59,9 +59,9 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Upserts[Fields, Fields, Client]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
 		httpapi.Doc("Creates the client (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event, and any number of senders may send the same client at once. "+
 			"Fails with `CLIENT_ANONYMIZED`, `CLIENT_GROUP_NOT_FOUND`, `PRICE_LIST_NOT_FOUND` or `USER_NOT_FOUND`."))
-	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 200 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update, FindExternal: table.FindExternal},
-		httpapi.Doc("Items are carried out in their order, each in a transaction of its own; the answer is 200 with a result for each item. "+
-			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong; items fail alone, for example with `CLIENT_NOT_FOUND`, `CLIENT_ANONYMIZED` or `EXTERNAL_ID_NOT_FOUND`."))
+	httpapi.Batch(r, "/clients/batch", "batchClients", "Create and update up to 1 000 clients", httpapi.Writes[Fields, Client]{Create: s.Create, Update: s.Update, FindExternal: table.FindExternal},
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CLIENT_NOT_FOUND`, `CLIENT_ANONYMIZED` or `EXTERNAL_ID_NOT_FOUND`."))
 	// Fixed paths come before {id}, which would match them.
 	httpapi.Read(r, "/clients/groups", "listClientGroups", "List client groups", s.Groups,
 		httpapi.Doc("An array by name; the price list of a group applies to its clients that have none of their own. "+

@@ -5,8 +5,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/job"
 )
 
+// Jobs returns the handler of the batches, which work on the operations of all domains.
+func (s *Service) Jobs() []job.Handler {
+	return []job.Handler{httpapi.BatchHandler(func() *httpapi.API { return s.api })}
+}
+
 // Register adds the operations on jobs.
 func (s *Service) Register(api *httpapi.API) {
+	s.api = api
 	r := group.On(api, s.cfg.DB)
 	httpapi.Get(r, "/jobs/{id}", "getJob", "Read a job", s.Get,
 		httpapi.Doc("Poll it about once a second until `status` is `done`, `failed` or `canceled`; `resultUrl` is there once a job with a result is done. "+

@@ -22,7 +22,10 @@ type Config struct {
 }
 
 // Service shows the jobs of all companies.
-type Service struct{ cfg Config }
+type Service struct {
+	cfg Config
+	api *httpapi.API // see [Service.Register]
+}
 
 // New returns a service.
 func New(cfg Config) *Service { return &Service{cfg: cfg} }

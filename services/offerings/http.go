@@ -15,10 +15,10 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Upserts[Input, Input, Offering]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
 		httpapi.Doc("Creates the service (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
 			"Fails with `SKU_TAKEN`, `CATEGORY_NOT_FOUND` or `PRODUCT_NOT_FOUND`."))
-	httpapi.Batch(r, "/catalog/services/batch", "batchServices", "Create, update and hide up to 200 services",
+	httpapi.Batch(r, "/catalog/services/batch", "batchServices", "Create, update and hide up to 1 000 services",
 		httpapi.Writes[Input, Offering]{Create: s.Create, Update: s.Update, Find: findBySKU, FindExternal: table.FindExternal, Delete: s.Hide},
-		httpapi.Doc("Items are carried out in their order, each in a transaction of its own; `upsert` names the service by `sku` or by `source` and `externalId`, and the answer is 200 with a result for each item. "+
-			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong; items fail alone, for example with `SKU_TAKEN` or `EXTERNAL_ID_NOT_FOUND`."))
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; `upsert` names the service by `sku` or by `source` and `externalId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `SKU_TAKEN` or `EXTERNAL_ID_NOT_FOUND`."))
 	httpapi.Get(r, "/catalog/services/{id}", "getService", "Read a service", s.Get,
 		httpapi.Doc("Hidden services are found, too; `totalCost` is the sum of its cost items in minor units. "+
 			"Fails with `SERVICE_NOT_FOUND`."))

@@ -24,10 +24,10 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Upserts[Fields, Fields, Supplier]{Find: table.FindExternal, Create: s.Create, Update: s.Update},
 		httpapi.Doc("Creates the supplier (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
 			"Fails with `VALIDATION_ERROR` if the body names another external id than the path."))
-	httpapi.Batch(r, "/warehouse/suppliers/batch", "batchSuppliers", "Create, update and delete up to 200 suppliers",
+	httpapi.Batch(r, "/warehouse/suppliers/batch", "batchSuppliers", "Create, update and delete up to 1 000 suppliers",
 		httpapi.Writes[Fields, Supplier]{Create: s.Create, Update: s.Update, FindExternal: table.FindExternal, Delete: s.remove},
-		httpapi.Doc("Items are carried out in their order, each in a transaction of its own; the answer is 200 with a result for each item. "+
-			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong; items fail alone, for example with `SUPPLIER_NOT_FOUND` or `EXTERNAL_ID_NOT_FOUND`."))
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `SUPPLIER_NOT_FOUND` or `EXTERNAL_ID_NOT_FOUND`."))
 	httpapi.Get(r, "/warehouse/suppliers/{id}", "getSupplier", "Read a supplier", s.Get,
 		httpapi.Doc("Its contact data; receipts keep the name that it had. "+
 			"Fails with `SUPPLIER_NOT_FOUND`."))

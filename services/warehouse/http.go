@@ -44,9 +44,9 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Create(adjust, "/warehouse/stocks/adjust", "adjustStock", "Set the quantity of a product in a warehouse", s.SetStock, httpapi.NoURL,
 		httpapi.Doc("Sets the physical quantity, with at most 3 decimals, to a target and records the difference as a movement; if nothing differs, there is no movement. `expectedQty` protects against a stock that has changed since it was read. "+
 			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_NOT_FOUND`, `WAREHOUSE_NOT_FOUND`, `PRODUCT_VARIANT_REQUIRED`, `STOCK_ACCOUNTING_DISABLED` or `STOCK_CHANGED`."))
-	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set the quantities of up to 200 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock},
-		httpapi.Doc("Items are carried out in their order, each in a transaction of its own, and the answer is 200 with a result for each item; repeat an interrupted batch with its idempotency key. "+
-			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong; items fail alone, for example with `STOCK_CHANGED` or `PRODUCT_NOT_FOUND`."))
+	httpapi.Batch(adjust, "/warehouse/stocks/adjust/batch", "batchStockAdjustments", "Set the quantities of up to 1 000 products", httpapi.Writes[Adjustment, Stock]{Create: s.SetStock, Resource: "stocks"},
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others, and the answer is 200 with a result for each item; repeat an interrupted batch with its idempotency key. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `STOCK_CHANGED` or `PRODUCT_NOT_FOUND`."))
 	httpapi.List(r, "/warehouse/movements", "listStockMovements", "List stock movements", s.Movements,
 		httpapi.Doc("Newest first; a movement never changes, and the `qtyAfter` of one is the `qtyBefore` of the next of the same stock. "+
 			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))

@@ -23,19 +23,20 @@ func (c *Claim) itemKey(index int) uuid.UUID {
 }
 
 const sqlInsertItem = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at, status, headers, body)
-VALUES ($1, $2, $3, 1, $4, $5, $6, $7, '{}', $8)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT (company_id, key) DO UPDATE
-SET fingerprint = excluded.fingerprint, lease_id = excluded.lease_id, lease_until = excluded.lease_until, expires_at = excluded.expires_at,
+SET fingerprint = excluded.fingerprint, state = excluded.state, lease_id = excluded.lease_id, lease_until = excluded.lease_until, expires_at = excluded.expires_at,
     status = excluded.status, body = excluded.body
-WHERE idempotency_keys.expires_at < $5`
+WHERE idempotency_keys.expires_at < excluded.lease_until`
 
-// StoreItemIn stores the result of an item of a batch in the transaction of its change. If the item is already done, it is rolled back.
+// StoreItemIn stores the result of an item of a batch in the transaction of its change. If the item is already done, the transaction
+// is rolled back with [ErrItemDone].
 func (c *Claim) StoreItemIn(tx *db.Tx, index, status int, result []byte) {
 	if c == nil {
 		return
 	}
 	now := time.Now().UTC()
-	tx.Queue(sqlInsertItem, c.Company, c.itemKey(index), c.Fingerprint, c.lease, now, now.Add(c.store.Lease+c.store.TTL), status, result).
+	tx.QueueRow(sqlInsertItem, c.Company, c.itemKey(index), c.Fingerprint, stateDone, c.lease, now, now.Add(c.store.Lease+c.store.TTL), status, []byte("{}"), result).
 		Expect(1, ErrItemDone)
 }
 
@@ -70,7 +71,7 @@ func (c *Claim) DoneItems(ctx context.Context, q db.Querier, count int) (results
 
 const sqlItemDone = `SELECT EXISTS (SELECT 1 FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3)`
 
-// ItemTxOptions are [Claim.TxOptions] of the transaction of an item.
+// ItemTxOptions are [Claim.TxOptions] of the transaction that makes an item, and possibly others.
 func (c *Claim) ItemTxOptions(index int) []db.Option {
 	if c == nil {
 		return nil

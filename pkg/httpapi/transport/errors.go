@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"maps"
 	"net/http"
 	"slices"
@@ -56,11 +57,17 @@ func (s *Server) Fail(fc *fiber.Ctx, err error) {
 
 // FaultOf returns the error that the client sees in place of err.
 func (s *Server) FaultOf(fc *fiber.Ctx, err error) *apierr.Error {
+	return s.Fault(fc.UserContext(), err, "method", fc.Method(), "route", fc.Route().Path, "request_id", RequestID(fc))
+}
+
+// Fault is [Server.FaultOf] without a request; where are attributes for the log.
+func (s *Server) Fault(ctx context.Context, err error, where ...any) *apierr.Error {
+	log := s.cfg.Log.With(where...)
 	if f, ok := apierr.As(err); ok {
 		if f.Status == http.StatusServiceUnavailable {
-			s.logUnavailable(fc, f, err)
+			logUnavailable(ctx, log, f, err)
 		} else if f.Status >= http.StatusInternalServerError && err != error(f) { //nolint:errorlint // a bare fault adds nothing to its counter
-			s.cfg.Log.WarnContext(fc.UserContext(), "request refused", "error", err, "code", f.Code)
+			log.WarnContext(ctx, "request refused", "error", err, "code", f.Code)
 		}
 		return f
 	}
@@ -70,18 +77,17 @@ func (s *Server) FaultOf(fc *fiber.Ctx, err error) *apierr.Error {
 	}
 	if reason, ok := db.Unavailable(err); ok {
 		f := apierr.Unavailable(reason, 2, "the database is unavailable; retry after the time in Retry-After, with the same X-Idempotency-Key if the request makes a change")
-		s.logUnavailable(fc, f, err)
+		logUnavailable(ctx, log, f, err)
 		return f
 	}
-	s.cfg.Log.ErrorContext(fc.UserContext(), "request failed", "error", err, "route", fc.Route().Path, "request_id", RequestID(fc))
+	log.ErrorContext(ctx, "request failed", "error", err)
 	return apierr.New(http.StatusInternalServerError, "INTERNAL_ERROR",
 		"internal error; retry later, and quote the request ID to support if it persists")
 }
 
 // logUnavailable logs why a request gets a 503.
-func (s *Server) logUnavailable(fc *fiber.Ctx, f *apierr.Error, err error) {
-	s.cfg.Log.WarnContext(fc.UserContext(), "request refused", "reason", string(f.Reason()), "error", err,
-		"method", fc.Method(), "route", fc.Route().Path, "request_id", RequestID(fc))
+func logUnavailable(ctx context.Context, log *slog.Logger, f *apierr.Error, err error) {
+	log.WarnContext(ctx, "request refused", "reason", string(f.Reason()), "error", err)
 }
 
 func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {

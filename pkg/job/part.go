@@ -1,0 +1,36 @@
+package job
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/compress"
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+const (
+	sqlInsertPart  = `INSERT INTO job_inputs (company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`
+	sqlSelectPart  = `SELECT body FROM job_inputs WHERE company_id = $1 AND job_id = $2 AND n = $3`
+	sqlDeleteParts = `DELETE FROM job_inputs WHERE company_id = $1 AND job_id = $2`
+)
+
+// addParts stores the parts of the input of a new job.
+func addParts(tx *db.Tx, r Record, parts [][]byte, expires time.Time) {
+	for n, part := range parts {
+		tx.Queue(sqlInsertPart, r.CompanyID, r.ID, n, compress.Pack(part), expires)
+	}
+}
+
+// Part reads a part of the input, from 0, of [Options.Parts].
+func (t Task) Part(ctx context.Context, q db.Querier, n int) ([]byte, error) {
+	var packed []byte
+	if err := q.QueryRow(ctx, sqlSelectPart, t.Company, t.ID, n).Scan(&packed); err != nil {
+		return nil, fmt.Errorf("read part %d of the input of job %s: %w", n, t.ID, err)
+	}
+	part, err := compress.Open(packed)
+	if err != nil {
+		return nil, fmt.Errorf("open part %d of the input of job %s: %w", n, t.ID, err)
+	}
+	return part, nil
+}
