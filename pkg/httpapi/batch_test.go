@@ -47,9 +47,11 @@ func (a *articles) create(ctx context.Context, tx *db.Tx, by access.Caller, in a
 	}
 	t := thing{ID: record.NewID(), Name: in.SKU, Meta: record.New(tx.Now())}
 	tx.Queue(`INSERT INTO things (company_id, id, name, frozen, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, false, $4, $5, $6, $7)`,
-		by.Company, t.ID, t.Name, t.Version, t.EvPos, t.CreatedAt, t.UpdatedAt)
+		by.Company, t.ID, t.Name, t.Version, t.EvPos, t.CreatedAt, t.UpdatedAt).OnConstraint("things_name_key", errNameTaken)
 	return t, nil
 }
+
+var errNameTaken = apierr.StateConflict("NAME_TAKEN", "the name is taken")
 
 func (a *articles) update(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[articleFields]) (t thing, err error) {
 	if err = tx.QueryRow(ctx, selectThing, by.Company, id).Scan(t.targets()...); db.IsNoRows(err) {
@@ -63,7 +65,7 @@ func (a *articles) update(ctx context.Context, tx *db.Tx, by access.Caller, id u
 	}
 	fields := articleFields{SKU: t.Name}
 	in.Apply(&fields)
-	tx.Queue(`UPDATE things SET name = $3, version = version + 1 WHERE company_id = $1 AND id = $2`, by.Company, id, fields.SKU)
+	tx.Queue(`UPDATE things SET name = $3, version = version + 1 WHERE company_id = $1 AND id = $2`, by.Company, id, fields.SKU).OnConstraint("things_name_key", errNameTaken)
 	return t, nil
 }
 
