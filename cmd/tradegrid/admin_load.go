@@ -167,7 +167,7 @@ func (m loadMaker) fill(ctx context.Context, id tenant.ID) error {
 	}
 	var category catalog.Category
 	err := run("category", func(ctx context.Context, tx *db.Tx) (err error) {
-		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryFields{Name: "Goods", Icon: "folder"})
+		category, err = m.domains.catalog.CreateCategory(ctx, tx, by, catalog.CategoryFields{CategoryCard: catalog.CategoryCard{Name: "Goods", Icon: "folder"}})
 		return err
 	})
 	if err != nil {

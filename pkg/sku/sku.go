@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
@@ -108,6 +109,28 @@ func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku stri
 		return id, fmt.Errorf("find the item with a SKU: %w", err)
 	}
 	return id, nil
+}
+
+const (
+	sqlSelectSKUOwner     = `SELECT entity, entity_id FROM skus WHERE company_id = $1 AND sku_key = $2`
+	sqlSelectBarcodeOwner = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode = $2`
+)
+
+// Owner returns the item with a SKU, of any entity, or the nil UUID. Case and surrounding space do not count.
+func Owner(ctx context.Context, q db.Querier, company tenant.ID, sku string) (entity string, id uuid.UUID, err error) {
+	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, key(strings.TrimSpace(sku))))
+}
+
+// BarcodeOwner returns the active product or variant with a barcode, or the nil UUID.
+func BarcodeOwner(ctx context.Context, q db.Querier, company tenant.ID, barcode string) (entity string, id uuid.UUID, err error) {
+	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, strings.TrimSpace(barcode)))
+}
+
+func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
+	if err = row.Scan(&entity, &id); err != nil && !db.IsNoRows(err) {
+		return "", uuid.Nil, fmt.Errorf("find the owner of a SKU or barcode: %w", err)
+	}
+	return entity, id, nil
 }
 
 // Filter adds to a list of items of an entity the condition that they have this SKU, ignoring case; "" adds none.

@@ -62,3 +62,51 @@ func TestUpsertsOfOneSKURace(t *testing.T) {
 	require.Equal(t, 1, made)
 	require.EqualValues(t, 1, c.Do(t, "GET", "/catalog/products", nil).OK(200)["total"])
 }
+
+func results(t *testing.T, c *apitest.Client, path string, items ...object) (all []object) {
+	t.Helper()
+	for _, r := range c.Do(t, "POST", path, object{"items": items}).OK(200)["results"].([]any) {
+		all = append(all, r.(object))
+	}
+	return all
+}
+
+func statusOf(results []object) string {
+	var all []any
+	for _, r := range results {
+		all = append(all, r["status"])
+	}
+	return fmt.Sprint(all)
+}
+
+func TestBatchOfVariants(t *testing.T) {
+	t.Parallel()
+	c := setup(t)
+	s := newShirt(t, c)
+	other := create(t, c, object{"name": "Mug", "price": 500, "sku": "MUG", "source": "shop", "externalId": "m"}).OK(201)["id"]
+	of := func(size int) []object { return []object{{"attributeId": s.size, "optionId": s.sizes[size]}} }
+	made := results(t, c, "/catalog/variants/batch",
+		object{"op": "create", "body": object{"productId": s.id, "sku": "SH-S", "attributes": of(0)}},
+		object{"op": "upsert", "sku": "SH-M", "body": object{"productSku": "sh", "attributes": of(1)}},
+		object{"op": "upsert", "source": "shop", "externalId": "1", "body": object{"productSource": "shop", "productExternalId": "m", "name": "Blue"}},
+		object{"op": "create", "body": object{"productId": s.id, "attributes": of(0)}},
+		object{"op": "create", "body": object{"attributes": of(2)}},
+		object{"op": "create", "body": object{"productSku": "none"}},
+		object{"op": "create", "body": object{"productId": s.id, "productSku": "SH"}},
+		object{"op": "upsert", "sku": "SH-M", "body": object{"price": 700}},
+		object{"op": "update", "sku": "sh-s", "body": object{"productId": other, "price": 1}},
+		object{"op": "delete", "source": "shop", "externalId": "1"},
+	)
+	require.Equal(t, "[201 201 201 409 400 404 400 200 400 200]", statusOf(made))
+	require.Equal(t, []any{"PRODUCT_VARIANT_EXISTS", "productSku"}, []any{made[3]["code"], made[5]["meta"].(object)["field"]})
+	require.Equal(t, "body.productId", made[4]["errors"].([]any)[0].(object)["field"])
+	require.Equal(t, "body.productId", made[8]["errors"].([]any)[0].(object)["field"])
+	var got []string
+	for _, v := range listVariants(t, c, s.id, "") {
+		got = append(got, fmt.Sprint(v["sku"], v["effectivePrice"]))
+	}
+	require.Equal(t, []string{"SH-S1000", "SH-M700"}, got)
+	require.Equal(t, "hidden", listVariants(t, c, other, "")[0]["status"])
+	require.EqualValues(t, 2, s.read(t, "")["variantsCount"])
+	require.EqualValues(t, 4, s.read(t, "")["version"], "each change counts, as if it had been made alone")
+}

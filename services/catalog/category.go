@@ -29,15 +29,23 @@ type Category struct {
 
 // CategoryFields are the fields that API clients set.
 type CategoryFields struct {
-	ParentID  *uuid.UUID `json:"parentId" format:"uuid" doc:"null = root category"`
-	Name      string     `json:"name" required:"true" minLength:"1" maxLength:"255"`
-	Icon      string     `json:"icon" minLength:"1" maxLength:"64" default:"folder"`
-	Color     *string    `json:"color" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
-	Bg        *string    `json:"bg" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
-	SortOrder int32      `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
+	ParentID *uuid.UUID `json:"parentId" format:"uuid" doc:"null = root category"`
+	CategoryCard
+}
+
+// CategoryCard are the fields of a category apart from its place in the tree.
+type CategoryCard struct {
+	Name      string  `json:"name" required:"true" minLength:"1" maxLength:"255"`
+	Icon      string  `json:"icon" minLength:"1" maxLength:"64" default:"folder"`
+	Color     *string `json:"color" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
+	Bg        *string `json:"bg" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
+	SortOrder int32   `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
 	record.External
 	Prefix *string `json:"prefix" pattern:"^[A-Z]{1,4}$" patternDescription:"1 to 4 letters A-Z" doc:"prefix of generated SKUs: PREFIX-NNNN"`
 }
+
+// defaultIcon is that of a category without one.
+const defaultIcon = "folder"
 
 var categories = resource.Of[Category]("categories", "CATEGORY")
 

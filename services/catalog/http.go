@@ -93,6 +93,12 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Writes[CategoryFields, Category]{Create: s.CreateCategory, Update: s.UpdateCategory, FindExternal: categories.FindExternal, Delete: s.deleteUnused},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others, so parents come before children; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `CATEGORY_IN_USE` or `EXTERNAL_ID_NOT_FOUND`."))
+	httpapi.ReadWith(r, "/catalog/categories/tree", "getCategoryTree", "Read the tree of categories", s.CategoryTree,
+		httpapi.Doc("All categories, or those from `rootId` down, each with its `children`, sorted by `sortOrder` and name. "+
+			"Fails with `CATEGORY_NOT_FOUND` for `rootId`, and with `CATEGORY_TREE_TOO_LARGE` for a tree that has to be read in parts."))
+	httpapi.Create(r, "PUT /catalog/categories/tree", "storeCategoryTree", "Create or update a tree of categories", s.StoreCategoryTree, httpapi.Answers(http.StatusOK),
+		httpapi.Doc("Creates and changes up to 1 000 nested categories, named by `externalId`, or by name below their parent, in one transaction: all or none; fields and categories that are not sent stay. "+
+			"Fails with `CATEGORY_NOT_FOUND` for `parentId`, and with `CATEGORY_CYCLE`, `CATEGORY_DEPTH_EXCEEDED` or `CATEGORY_NAME_AMBIGUOUS`, whose `meta.field` names the node."))
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category,
 		httpapi.Doc("One category with its `path` from the root and the count of its own active products. "+
 			"Fails with `CATEGORY_NOT_FOUND`."))
@@ -133,6 +139,12 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.UpsertsIn[VariantInput, VariantInput, ProductVariant]{Find: findVariant, Create: s.CreateProductVariant, Update: s.UpdateProductVariant},
 		httpapi.Doc("Creates the variant (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
 			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_EXISTS`, `SKU_TAKEN`, `BARCODE_TAKEN`, or `PRODUCT_VARIANT_EXTERNAL_ID_TAKEN` if a variant of another product has the external id."))
+	httpapi.Batch(r, "/catalog/variants/batch", "batchVariants", "Create, update and hide up to 1 000 variants",
+		httpapi.Writes[BatchVariantInput, ProductVariant]{
+			Create: s.CreateVariant, Update: s.UpdateVariant, Find: variantBySKU, FindExternal: variants.FindExternal, Delete: s.HideVariant,
+		},
+		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others; a new variant names its product by `productId`, `productSku`, or `productSource` and `productExternalId`, and the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
+			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `PRODUCT_VARIANT_EXISTS` or `PRODUCT_NOT_FOUND`."))
 	httpapi.CommandWith(r, "/catalog/products/{id}/variants/matrix", "createVariantMatrix", "Create a variant of a product for each combination of options", s.CreateVariantMatrix,
 		httpapi.Doc("Makes the missing variants of up to 100 combinations in one transaction and one change of the product; combinations that exist are counted and stay, so that it can be repeated. "+
 			"Fails with `PRODUCT_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, `ATTRIBUTE_OPTION_NOT_FOUND`, and `VALIDATION_ERROR` for more combinations or an attribute that does not distinguish variants."))

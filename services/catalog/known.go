@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -15,6 +16,20 @@ import (
 
 // KnownProducts returns those ids that are products of the company.
 var KnownProducts = products.Known
+
+const sqlSelectProductOf = `SELECT product_id FROM product_variants WHERE company_id = $1 AND id = $2`
+
+// ProductOf returns the product of a variant; 404 if there is no such variant.
+func (s *Service) ProductOf(ctx context.Context, q db.Querier, company tenant.ID, variant uuid.UUID) (product uuid.UUID, err error) {
+	err = q.QueryRow(ctx, sqlSelectProductOf, company, variant).Scan(&product)
+	if db.IsNoRows(err) {
+		return product, apierr.NotFound("PRODUCT_VARIANT", variant.String())
+	}
+	if err != nil {
+		return product, fmt.Errorf("read the product of a variant: %w", err)
+	}
+	return product, nil
+}
 
 // KnownUnits returns those ids that are units of the company or built in.
 func KnownUnits(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {

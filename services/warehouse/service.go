@@ -23,6 +23,8 @@ type Products interface {
 	// StockProducts reads the product data of stock records. Keys with an unknown product, or with a variant of another
 	// product, are omitted.
 	StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error)
+	// ProductOf returns the product of a variant; 404 if there is no such variant.
+	ProductOf(ctx context.Context, q db.Querier, company tenant.ID, variant uuid.UUID) (uuid.UUID, error)
 }
 
 // Users reads the users of a company.

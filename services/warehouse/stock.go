@@ -64,8 +64,10 @@ func describe(k trade.StockKey, p trade.StockProduct) StockedProduct {
 
 // Adjustment sets the physical quantity of one stock row; see docs/reference/rules.md#stock-adjustment.
 type Adjustment struct {
-	ProductID    uuid.UUID  `json:"productId" required:"true" format:"uuid"`
-	VariantID    *uuid.UUID `json:"variantId" format:"uuid" doc:"required if the product has variants"`
+	ProductID    uuid.UUID  `json:"productId" format:"uuid" doc:"or sku, or barcode"`
+	VariantID    *uuid.UUID `json:"variantId" format:"uuid" doc:"required with the productId of a product that has variants"`
+	SKU          string     `json:"sku" minLength:"1" maxLength:"64" doc:"of the product or variant, in place of productId"`
+	Barcode      string     `json:"barcode" minLength:"1" maxLength:"64" doc:"of the active product or variant, in place of productId"`
 	WarehouseID  uuid.UUID  `json:"warehouseId" required:"true" format:"uuid"`
 	TargetQty    int64      `json:"targetQty" required:"true" minimum:"-1000000000" maximum:"1000000000" doc:"the new quantity"`
 	Reason       string     `json:"reason" required:"true" minLength:"1" maxLength:"500"`
@@ -84,15 +86,16 @@ type adjusted struct {
 // SetStock sets the quantity of a product in a warehouse, and the reorder point if it is given. If the quantity is unchanged,
 // there is no movement.
 //
-// Errors: 404 for a reference, 409 STOCK_ACCOUNTING_DISABLED, 409 PRODUCT_VARIANT_REQUIRED, 409 STOCK_CHANGED.
+// Errors: 400, 404 for a reference, 409 STOCK_ACCOUNTING_DISABLED, 409 PRODUCT_VARIANT_REQUIRED, 409 STOCK_CHANGED.
 func (s *Service) SetStock(ctx context.Context, tx *db.Tx, by access.Caller, in Adjustment) (Stock, error) {
-	if err := tx.LockInProcess(ctx, "stock", in.ProductID); err != nil {
+	if err := in.check(); err != nil {
 		return Stock{}, err
 	}
-	k := trade.StockKey{Product: in.ProductID}
-	if in.VariantID != nil {
-		k.Variant = *in.VariantID
+	k, err := s.keyOf(ctx, tx, by.Company, in)
+	if err != nil {
+		return Stock{}, err
 	}
+	in.ProductID = k.Product
 	p, name, err := s.adjustable(ctx, tx, by.Company, in, k)
 	if err != nil {
 		return Stock{}, err
@@ -164,7 +167,7 @@ func (s *Service) adjustable(ctx context.Context, tx *db.Tx, company tenant.ID, 
 	case !p.HasStock:
 		return p, "", apierr.StateConflict("STOCK_ACCOUNTING_DISABLED", "stock tracking is disabled for the product; set hasStock to true first")
 	case p.HasVariants && k.Variant == uuid.Nil:
-		return p, "", apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "stock of the product is tracked per variant; set variantId")
+		return p, "", apierr.StateConflict("PRODUCT_VARIANT_REQUIRED", "stock of the product is tracked per variant; set variantId, or the sku of the variant")
 	}
 	return p, warehouse, nil
 }

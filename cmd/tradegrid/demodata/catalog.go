@@ -34,7 +34,7 @@ func (s *shop) makeCatalog(ctx context.Context) error {
 	var all axes
 	err := s.setup.tx(ctx, "categories", func(ctx context.Context, tx *db.Tx) error {
 		for i, c := range categoryTable {
-			in := catalog.CategoryFields{Name: c.name, Icon: c.icon, Color: &c.color, SortOrder: int32(i * 10)}
+			in := catalog.CategoryFields{CategoryCard: catalog.CategoryCard{Name: c.name, Icon: c.icon, Color: &c.color, SortOrder: int32(i * 10)}}
 			if c.prefix != "" {
 				in.Prefix = &c.prefix
 			}

@@ -14,7 +14,7 @@ import (
 
 // Limits of a JSON body; see docs/reference/limits.md#request-size.
 const (
-	maxDepth  = 20   // nesting levels of objects and arrays
+	maxDepth  = 24   // nesting levels of objects and arrays
 	maxFields = 1000 // fields of an object
 )
 
