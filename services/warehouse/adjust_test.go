@@ -103,8 +103,10 @@ func TestWhatCannotBeAdjusted(t *testing.T) {
 	other.adjust(other.product("Nail"), 1, "warehouseId", s.main).Fault(404, "WAREHOUSE_NOT_FOUND")
 	require.Empty(t, s.list("/warehouse/stocks"))
 
-	require.Equal(t, map[string]string{"productId": "REQUIRED", "warehouseId": "REQUIRED", "targetQty": "REQUIRED", "reason": "REQUIRED"},
+	require.Equal(t, map[string]string{"warehouseId": "REQUIRED", "targetQty": "REQUIRED", "reason": "REQUIRED"},
 		s.Do(t, "POST", "/warehouse/stocks/adjust", `{}`).Fields())
+	require.Equal(t, map[string]string{"productId": "REQUIRED"},
+		s.Do(t, "POST", "/warehouse/stocks/adjust", map[string]any{"warehouseId": s.main, "targetQty": 1, "reason": "x"}).Fields())
 	for field, bad := range map[string]any{
 		"targetQty": 1.5, "targetQty ": 1_000_000_001, "targetQty  ": -1_000_000_001, "targetQty   ": "7", "reason": " ", "expectedQty": "x", "reorderPoint": -1, "variantId": "x",
 	} {
