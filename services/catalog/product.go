@@ -120,10 +120,12 @@ type ProductAttributeOpt struct {
 
 // Extras selects additional data in responses.
 type Extras struct {
-	Include []string `query:"include" enum:"stock,variants" maxItems:"10"`
+	Include []string `query:"include" enum:"stock,variants,attributes" maxItems:"10" doc:"attributes: the attributeValues of variants; products always have theirs"`
 }
 
 func (e Extras) stock() bool { return slices.Contains(e.Include, "stock") }
+
+func (e Extras) attributes() bool { return slices.Contains(e.Include, "attributes") }
 
 func (e Extras) variants() bool { return slices.Contains(e.Include, "variants") }
 

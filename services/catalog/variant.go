@@ -26,13 +26,14 @@ type ProductVariant struct {
 	record.Key
 	ProductID uuid.UUID `json:"productId" db:",insert" format:"uuid"`
 	VariantFields
-	Values         []attributeValue  `json:"-" db:"attribute_values"`
-	Attributes     map[string]string `json:"attributes" db:"-" doc:"values by the name of the attribute"`
-	EffectivePrice money.Amount      `json:"effectivePrice" db:"-" doc:"price, or that of the product"`
-	PhotoFileID    *uuid.UUID        `json:"photoFileId" format:"uuid"`
-	StockQty       *money.Qty        `json:"stockQty,omitempty" db:"-" doc:"total of all warehouses; only with include=stock and if the product hasStock"`
-	StockAvailable *money.Qty        `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserved quantities; only with include=stock and if the product hasStock"`
-	IsLowStock     *bool             `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder points; only with include=stock and if the product hasStock"`
+	Values          []attributeValue         `json:"-" db:"attribute_values"`
+	Attributes      map[string]string        `json:"attributes" db:"-" doc:"values by the name of the attribute"`
+	AttributeValues *[]ProductAttributeValue `json:"attributeValues,omitempty" db:"-" doc:"the values with their ids; only with include=attributes"`
+	EffectivePrice  money.Amount             `json:"effectivePrice" db:"-" doc:"price, or that of the product"`
+	PhotoFileID     *uuid.UUID               `json:"photoFileId" format:"uuid"`
+	StockQty        *money.Qty               `json:"stockQty,omitempty" db:"-" doc:"total of all warehouses; only with include=stock and if the product hasStock"`
+	StockAvailable  *money.Qty               `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserved quantities; only with include=stock and if the product hasStock"`
+	IsLowStock      *bool                    `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder points; only with include=stock and if the product hasStock"`
 	record.Meta
 }
 
@@ -162,6 +163,9 @@ func (s *Service) completeVariants(ctx context.Context, q db.Querier, owners map
 	for _, v := range all {
 		p := owners[v.ProductID]
 		v.complete(p, defs)
+		if with.attributes() {
+			v.AttributeValues = new(show(v.Values, defs))
+		}
 		if t := totals[v.ID]; with.stock() && p.HasStock {
 			v.StockQty, v.StockAvailable, v.IsLowStock = &t.Qty, &t.Available, &t.Low
 		}

@@ -124,4 +124,11 @@ func TestListWithVariants(t *testing.T) {
 	require.Equal(t, fmt.Sprint(want), fmt.Sprint(page[1].(object)["variants"]))
 	require.Equal(t, fmt.Sprint(want), fmt.Sprint(s.read(t, "?include=variants,stock")["variants"]))
 	require.NotContains(t, s.read(t, ""), "variants")
+	require.NotContains(t, want[0], "attributeValues")
+
+	page = c.Do(t, "GET", "/catalog/products?include=attributes,variants,stock&sort=name", nil).OK(200)["items"].([]any)
+	want = listVariants(t, c, s.id, "?include=attributes,stock")
+	require.Equal(t, fmt.Sprint(want), fmt.Sprint(page[1].(object)["variants"]))
+	size := want[0]["attributeValues"].([]any)[1].(object)
+	require.Equal(t, []any{s.size, "S", s.sizes[0]}, []any{size["attributeId"], size["displayValue"], size["options"].([]any)[0].(object)["optionId"]})
 }
