@@ -35,6 +35,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		exec(`INSERT INTO admin_changes (id, created_at, operator, operation, of_company, request_id, expires_at) VALUES ($1, $2, 'x', 'x', $3, 'x', $2)`, uuid.New(), expires, c)
 		exec(`INSERT INTO storage_usage (company_id, kind, expires_at, bytes) VALUES ($1, 'answers', $2, 1)`, c, expires)
 		exec(`INSERT INTO job_chunks (company_id, job_id, n, body, expires_at) VALUES ($1, $2, 1, '', $3)`, c, uuid.New(), expires)
+		exec(`INSERT INTO job_inputs (company_id, job_id, n, body, expires_at) VALUES ($1, $2, 1, '', $3)`, c, uuid.New(), expires)
 		exec(`INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries, run_at, served_at,
 			lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at) VALUES ($1, $2, 'x', 'pending', '{}', '{}', '{}', '{}', 0, 0, 0, 0, 0, $3, $3, '', 0, $3, $3, $3, $3)`,
 			c, uuid.New(), expires)
@@ -47,7 +48,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 				VALUES ($1, $2, $2, $2, 'x', $3, 1, $4, false, $4, $4)`, c, uuid.New(), state, expires)
 		}
 	}
-	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "processes": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "admin_changes": 1, "api_requests": 1, "notices": 1}
+	left := map[string]int{"tx_markers": 1, "idempotency_keys": 1, "events": 1, "rate_leases": 1, "relay_members": 1, "processes": 1, "deliveries": 3, "storage_usage": 1, "jobs": 1, "job_chunks": 1, "job_inputs": 1, "admin_changes": 1, "api_requests": 1, "notices": 1}
 	jobs := cleanupJobs()
 	require.Len(t, jobs, len(left), "each job has a row above")
 	ctx, stop := context.WithCancel(t.Context())

@@ -103,7 +103,9 @@ func (w *walk) variants(of [3]string) {
 	const upsert = "PUT /catalog/products/{id}/variants/by-external-id/{source}/{externalId}"
 	w.do(201, upsert, `{"name":"Coarse"}`, valued, "shop", "1")
 	w.do(200, upsert, `{"name":"Very coarse"}`, valued, "shop", "1")
-	w.do(200, "GET /catalog/products", "", "?include=variants,stock&ids="+valued)
+	w.do(200, "GET /catalog/products", "", "?include=variants,attributes,stock&ids="+valued)
+	w.do(200, "POST /catalog/variants/batch", `{"items":[{"op":"upsert","source":"shop","externalId":"2","body":{"productId":"`+valued+`","name":"Batch"}},{"op":"delete","source":"shop","externalId":"2"}]}`)
+	w.do(202, "POST /catalog/variants/batch", `{"items":[`+strings.Repeat(`{"op":"update","sku":"none","body":{}},`, 200)+`{"op":"delete","sku":"none"}]}`)
 	w.do(200, "GET /catalog/products/{id}", "", valued, "?include=variants")
 }
 
@@ -111,6 +113,9 @@ func (w *walk) variants(of [3]string) {
 func (w *walk) goods(product string) {
 	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee"}`))
 	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Sets","parentId":"`+root+`"}`))
+	w.do(200, "PUT /catalog/categories/tree", `{"parentId":"`+root+`","categories":[{"name":"Sets","metadata":{"shelf":"1"},"children":[{"name":"Gifts","source":"shop","externalId":"gifts"}]}]}`)
+	w.do(200, "PUT /catalog/categories/tree", `{"parentId":"`+child+`","categories":[{"source":"shop","externalId":"gifts","name":"Presents","children":[]}]}`)
+	w.do(200, "GET /catalog/categories/tree", "", "?rootId="+child)
 	w.do(200, "GET /catalog/units", "")
 	w.do(201, "POST /catalog/products", `{"name":"Set","price":3000,"categoryId":"`+child+`","isBundle":true,
 		"costComponents":[{"label":"beans","productId":"`+product+`","qty":1,"unitCost":900},{"label":"work","amount":5}]}`)

@@ -95,7 +95,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	}))
 	events := add(all, calendar.Domain(), calendar.New())
 	all.warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
-		DB: d, Products: all.catalog, FilterCategory: catalog.FilterCategory, Users: all.company,
+		DB: d, Products: all.catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.company,
 	}))
 	all.suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.catalog}))
 	all.receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{

@@ -20,7 +20,7 @@ var KnownProducts = products.Known
 const sqlSelectProductOf = `SELECT product_id FROM product_variants WHERE company_id = $1 AND id = $2`
 
 // ProductOf returns the product of a variant; 404 if there is no such variant.
-func (s *Service) ProductOf(ctx context.Context, q db.Querier, company tenant.ID, variant uuid.UUID) (product uuid.UUID, err error) {
+func ProductOf(ctx context.Context, q db.Querier, company tenant.ID, variant uuid.UUID) (product uuid.UUID, err error) {
 	err = q.QueryRow(ctx, sqlSelectProductOf, company, variant).Scan(&product)
 	if db.IsNoRows(err) {
 		return product, apierr.NotFound("PRODUCT_VARIANT", variant.String())

@@ -53,6 +53,6 @@ func (s *Service) keyOf(ctx context.Context, tx *db.Tx, company tenant.ID, a Adj
 		return trade.StockKey{Product: id}, err
 	}
 	k.Variant = id
-	k.Product, err = s.cfg.Products.ProductOf(ctx, tx, company, id)
+	k.Product, err = s.cfg.ProductOf(ctx, tx, company, id)
 	return k, err
 }

@@ -23,8 +23,6 @@ type Products interface {
 	// StockProducts reads the product data of stock records. Keys with an unknown product, or with a variant of another
 	// product, are omitted.
 	StockProducts(ctx context.Context, q db.Querier, company tenant.ID, keys []trade.StockKey) (map[trade.StockKey]trade.StockProduct, error)
-	// ProductOf returns the product of a variant; 404 if there is no such variant.
-	ProductOf(ctx context.Context, q db.Querier, company tenant.ID, variant uuid.UUID) (uuid.UUID, error)
 }
 
 // Users reads the users of a company.
@@ -38,10 +36,14 @@ type Users interface {
 // FilterCategory adds the filter by a category, or "null", to a list that has a column category_id.
 type FilterCategory func(ctx context.Context, d db.Querier, q *list.Query, company tenant.ID, category jsontype.IDOrNull) error
 
+// ProductOf returns the product of a variant; 404 if there is no such variant.
+type ProductOf func(ctx context.Context, q db.Querier, company tenant.ID, variant uuid.UUID) (uuid.UUID, error)
+
 // Config holds the dependencies of the service. Products is needed where stock moves, the others for the operations of the API.
 type Config struct {
 	DB             *db.DB
 	Products       Products
+	ProductOf      ProductOf
 	FilterCategory FilterCategory
 	Users          Users
 }

@@ -28,10 +28,6 @@ func (p products) StockProducts(context.Context, db.Querier, tenant.ID, []trade.
 	return p, nil
 }
 
-func (p products) ProductOf(context.Context, db.Querier, tenant.ID, uuid.UUID) (uuid.UUID, error) {
-	return uuid.Nil, nil
-}
-
 // kit is a company with one warehouse and three products.
 type kit struct {
 	t    testing.TB
