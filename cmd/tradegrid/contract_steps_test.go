@@ -55,6 +55,15 @@ func (w *walk) upserts(made map[string]string) {
 	}
 }
 
+// largeBatches starts the jobs of batches.
+func (w *walk) largeBatches() {
+	for op := range w.ops {
+		if strings.HasSuffix(op, "/batch") {
+			w.do(202, op, `{"items":[`+strings.Repeat(`{"op":"create","body":{}},`, 200)+`{"op":"create","body":{}}]}`)
+		}
+	}
+}
+
 // attributes walks attributes with options, values and variants, as an integration and as an operator.
 func (w *walk) attributes(product string) {
 	valued := w.traits(w, product, "7")
@@ -105,7 +114,6 @@ func (w *walk) variants(of [3]string) {
 	w.do(200, upsert, `{"name":"Very coarse"}`, valued, "shop", "1")
 	w.do(200, "GET /catalog/products", "", "?include=variants,attributes,stock&ids="+valued)
 	w.do(200, "POST /catalog/variants/batch", `{"items":[{"op":"upsert","source":"shop","externalId":"2","body":{"productId":"`+valued+`","name":"Batch"}},{"op":"delete","source":"shop","externalId":"2"}]}`)
-	w.do(202, "POST /catalog/variants/batch", `{"items":[`+strings.Repeat(`{"op":"update","sku":"none","body":{}},`, 200)+`{"op":"delete","sku":"none"}]}`)
 	w.do(200, "GET /catalog/products/{id}", "", valued, "?include=variants")
 }
 

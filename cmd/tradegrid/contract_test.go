@@ -29,6 +29,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.goods(made["PRODUCT"])
 	w.stores(made)
 	w.upserts(made)
+	w.largeBatches()
 	w.customers(made["CLIENT"])
 	order := w.sales(made["PRODUCT"], made["CLIENT"])
 	w.pipeline(made["LEAD"], made["DEAL"], made["DEAL_TYPE"])

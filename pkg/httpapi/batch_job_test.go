@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -308,4 +310,35 @@ func TestCheckOfABatchStoresNothing(t *testing.T) {
 	denied, ok := apierr.As(err)
 	require.True(t, ok)
 	require.Equal(t, http.StatusForbidden, denied.Status)
+}
+
+// Batches that change the same records in opposite orders, on two nodes, make all their changes: deadlocks are tried again.
+func TestBatchesOverTheSameRecords(t *testing.T) {
+	t.Parallel()
+	f, _ := setupBatch(t)
+	twin, b := f.twin(), &articles{}
+	httpapi.Batch(httpapi.Group{Tag: "Articles", Scope: "orders"}.On(twin.api, twin.db), "/articles/batch", "batchArticles", "Change many",
+		httpapi.Writes[articleFields, thing]{Create: b.create, Update: b.update, Find: b.find})
+	skus := numbered(60)
+	f.batch(creates(skus...)).is(t, 200, "")
+	var wg sync.WaitGroup
+	made := make([]response, 4)
+	for i, node := range []*kit{f, twin, f, twin} {
+		order := slices.Clone(skus)
+		if i%2 == 1 {
+			slices.Reverse(order)
+		}
+		changes := make([]string, len(order))
+		for j, sku := range order {
+			changes[j] = fmt.Sprintf(`{"op":"update","sku":%q,"body":{"size":%d}}`, sku, i)
+		}
+		wg.Go(func() { made[i] = node.batch(items(changes...)) })
+	}
+	wg.Wait()
+	for _, r := range made {
+		require.Equal(t, slices.Repeat([]string{"200"}, len(skus)), r.results(t))
+	}
+	var versions int
+	require.NoError(t, f.db.QueryRow(t.Context(), `SELECT sum(version) FROM things WHERE company_id = $1`, f.company).Scan(&versions))
+	require.Equal(t, 60*5, versions)
 }

@@ -169,15 +169,15 @@ func TestBounds(t *testing.T) {
 	nested := func(levels int, inner string) string {
 		return strings.Repeat(`{"nested":`, levels-1) + inner + strings.Repeat(`}`, levels-1)
 	}
-	f.echoOf(nested(20, `{}`)).is(t, 200, "")
-	deep := f.echoOf(nested(21, `{}`))
+	f.echoOf(nested(24, `{}`)).is(t, 200, "")
+	deep := f.echoOf(nested(25, `{}`))
 	require.Equal(t, []string{"MAX"}, codes(deep.faults(t)))
 	for _, field := range []string{"free", "unknown"} {
 		body := func(levels int) string {
 			return `{"` + field + `":` + strings.Repeat(`{"a":`, levels-2) + `{}` + strings.Repeat(`}`, levels-2) + `}`
 		}
-		f.echoOf(body(20)).is(t, 200, "")
-		require.Equal(t, []string{"MAX"}, codes(f.echoOf(body(21)).faults(t)), field)
+		f.echoOf(body(24)).is(t, 200, "")
+		require.Equal(t, []string{"MAX"}, codes(f.echoOf(body(25)).faults(t)), field)
 	}
 	f.echoOf(strings.Repeat("[", 200_000)).is(t, 400, "VALIDATION_ERROR")
 	list := func(n int) string { return `[` + strings.TrimSuffix(strings.Repeat(`"a",`, n), ",") + `]` }
