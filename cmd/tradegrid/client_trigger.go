@@ -303,6 +303,7 @@ var triggers = map[string][]string{
 	"sale.updated":         {`PATCH /sales/$sale {"metadata":{"trigger":"$run"}}`},
 	"sale.refunded":        {`POST /sales/$sale/refund`},
 	"shift.opened":         {`POST /shifts/$shift/close {"closingCash":0}`, `POST /shifts/open {"openingCash":0}`},
+	"shift.cash_moved":     {`POST /shifts/$shift/cash-movements {"type":"in","amount":500,"reason":"Trigger $run"}`},
 	"shift.closed":         {`POST /shifts/$shift/close {"closingCash":0}`},
 
 	"stock.movement.created":      {`POST /warehouse/stocks/adjust {"warehouseId":"$warehouse","productId":"$product","targetQty":5,"reason":"count"}`},

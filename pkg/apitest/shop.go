@@ -27,6 +27,15 @@ func (u Users) KnownUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uu
 	return found, nil
 }
 
+// ActiveUsers says that those of the users that are there are active.
+func (u Users) ActiveUsers(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	active := map[uuid.UUID]bool{}
+	for id := range known(u, ids) {
+		active[id] = true
+	}
+	return active, nil
+}
+
 // Shop is what other domains see of the catalog, the price lists and the users, the same for every company of a test. A test
 // changes it only while no request runs.
 type Shop struct {

@@ -67,3 +67,12 @@ func (t *Tx) LockInProcess(ctx context.Context, thing string, id ...any) error {
 	t.run.unlock = unlock
 	return nil
 }
+
+// LockInProcess waits until nothing else of this process holds the key, and holds it until unlock is called, for work of more than
+// one transaction. Otherwise it is [Tx.LockInProcess], and like it an optimisation only.
+func (d *DB) LockInProcess(ctx context.Context, thing string, id ...any) (unlock func(), err error) {
+	if unlock, err = d.locks.Lock(ctx, fmt.Sprint(thing, id)); err != nil {
+		return nil, fmt.Errorf("wait for other work on the same %s: %w", thing, err)
+	}
+	return unlock, nil
+}

@@ -124,6 +124,17 @@ func (s *Service) UserNames(ctx context.Context, q db.Querier, company tenant.ID
 	return names, nil
 }
 
+const sqlSelectActiveUsers = `SELECT id, status = 'active' FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
+
+// ActiveUsers says of those ids that are users of the company whether they are active. Technical users are omitted.
+func (s *Service) ActiveUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	active, err := db.Map[uuid.UUID, bool](ctx, q, sqlSelectActiveUsers, company, ids)
+	if err != nil {
+		return nil, fmt.Errorf("read states of users: %w", err)
+	}
+	return active, nil
+}
+
 const sqlSelectKnownUsers = `SELECT id FROM users WHERE company_id = $1 AND id = ANY($2::UUID[]) AND NOT is_technical`
 
 // KnownUsers returns those ids that are users of the company. Technical users are omitted.

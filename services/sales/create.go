@@ -31,7 +31,7 @@ func (s *Service) Create(ctx context.Context, by access.Caller, in Input, storeA
 	if err != nil {
 		return Sale{}, err
 	}
-	v, err = s.store(ctx, by, v, completed, storeAnswer, opts)
+	v, err = s.store(ctx, by, v, nil, completed, storeAnswer, opts)
 	if errors.Is(err, errClosed) {
 		return Sale{}, closed(v.ShiftID)
 	}
@@ -44,13 +44,14 @@ func (s *Service) draft(ctx context.Context, by access.Caller, in Input) (Sale, 
 		return Sale{}, err
 	}
 	v := s.newSale(by, in)
-	found, err := s.resolve(ctx, by.Company, &in)
+	found, err := s.resolve(ctx, by, &in)
 	if err != nil {
 		return Sale{}, err
 	}
+	v.CashierID, v.CashierName = found.cashier.id, found.cashier.name()
 	// What was handed over was sold, even if it is hidden or the quantity could not be ordered.
 	builder := lineitem.Builder{Items: found.Items, Prices: found.Prices, AnyQty: true, AllowHidden: true}
-	v.Lines, err = lineitem.Build(builder, in.Items, func(_ LineInput, l lineitem.Line) Line { return Line{l} })
+	v.Lines, err = lineitem.Build(builder, in.Items, func(_ LineInput, l lineitem.Line) Line { return Line{Line: l} })
 	if err != nil {
 		return Sale{}, err
 	}
@@ -92,7 +93,7 @@ func (in *Input) check() error {
 // newSale returns a sale with the fields copied from the body.
 func (s *Service) newSale(by access.Caller, in Input) Sale {
 	v := Sale{Header: Header{
-		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CashierID: by.Actor,
+		Key: record.Key{ID: record.NewID(), CompanyID: by.Company}, ShiftID: in.ShiftID, Kind: kindSale, Fields: in.Fields, CreatedByID: &by.Actor,
 		Meta: record.New(s.cfg.DB.Now()),
 	}}
 	plan.Normalise(&v)
@@ -124,12 +125,12 @@ func accrual(total money.Amount, percent int32) int64 {
 	return int64(total)/whole*int64(percent) + int64(total)%whole*int64(percent)/whole
 }
 
-// store stores a sale or refund with the next number and raises the event.
-func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.Event[Sale], storeAnswer StoreAnswer, opts []db.Option) (Sale, error) {
+// store stores a sale, or a refund of the sale of, with the next number and raises the event.
+func (s *Service) store(ctx context.Context, by access.Caller, v Sale, of *Sale, e event.Event[Sale], storeAnswer StoreAnswer, opts []db.Option) (Sale, error) {
 	opts = append([]db.Option{db.WithCommitCheck(table.Stored(by.Company, v.ID))}, opts...)
 	err := s.cfg.Numbers.DoReading(ctx, by.Company, saleCounter, func(ctx context.Context, tx *db.Tx, number int64) error {
 		v.Number = number
-		raw, err := s.insert(ctx, tx, by, &v, e)
+		raw, err := s.insert(ctx, tx, by, &v, of, e)
 		if err != nil || storeAnswer == nil {
 			return err
 		}
@@ -138,10 +139,10 @@ func (s *Service) store(ctx context.Context, by access.Caller, v Sale, e event.E
 	return v, err
 }
 
-// insert makes all writes of a sale or refund. It may run several times, with a new number each time.
-func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, v *Sale, e event.Event[Sale]) (json.RawMessage, error) {
-	if v.RefundOfSaleID != nil {
-		markRefunded(tx, v)
+// insert makes all writes of a sale, or of a refund of the sale of. It may run several times, with a new number each time.
+func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, v, of *Sale, e event.Event[Sale]) (json.RawMessage, error) {
+	if of != nil {
+		markRefunded(tx, v, of)
 	}
 	addTotals(tx, by.Company, v)
 	s.addPoints(tx, v)

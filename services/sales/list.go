@@ -8,16 +8,14 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/list"
-	"github.com/tradegrid/tradegrid/pkg/reference"
 )
 
 // ListItem is a sale in a list.
 type ListItem struct {
 	Header
-	LinesCount  int32      `json:"linesCount"`
-	CashierName *string    `json:"cashierName" db:"-"`
-	Lines       *[]Line    `json:"lines,omitempty" db:"-" doc:"only with include=lines"`
-	Payments    *[]Payment `json:"payments,omitempty" db:"-" doc:"only with include=payments"`
+	LinesCount int32      `json:"linesCount"`
+	Lines      *[]Line    `json:"lines,omitempty" db:"-" doc:"only with include=lines"`
+	Payments   *[]Payment `json:"payments,omitempty" db:"-" doc:"only with include=payments"`
 }
 
 // Filter filters and sorts sales.
@@ -27,6 +25,8 @@ type Filter struct {
 	Number        *int64     `query:"number" minimum:"1" where:"number = ?"`
 	Sort          string     `query:"sort" enum:"createdAt,number,total"`
 	Kind          string     `query:"kind" enum:"all,sale,refund" default:"all"`
+	RefundStatus  string     `query:"refundStatus" enum:"none,partial,full" doc:"sales by what was refunded of them; no refunds"`
+	RefundOf      *uuid.UUID `query:"refundOfSaleId" format:"uuid" where:"refund_of_sale_id = ?" doc:"the refunds of this sale"`
 	ShiftID       *uuid.UUID `query:"shiftId" format:"uuid" where:"shift_id = ?"`
 	CashierID     *uuid.UUID `query:"cashierId" format:"uuid" where:"cashier_id = ?"`
 	CustomerID    *uuid.UUID `query:"customerId" format:"uuid" where:"customer_id = ?"`
@@ -47,6 +47,14 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if f.Kind != "all" {
 		q.Where("kind = ?", f.Kind)
 	}
+	switch f.RefundStatus {
+	case refundNone:
+		q.Where("kind = 'sale' AND refunded_by_sale_id IS NULL")
+	case refundPartial:
+		q.Where("refunded_by_sale_id IS NOT NULL AND partly_refunded")
+	case refundFull:
+		q.Where("refunded_by_sale_id IS NOT NULL AND NOT partly_refunded")
+	}
 	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
@@ -54,8 +62,7 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if err := s.readChildren(ctx, page, f.Include); err != nil {
 		return nil, err
 	}
-	cashier := func(i int) (*uuid.UUID, **string) { return &page.Items[i].CashierID, &page.Items[i].CashierName }
-	return page, reference.Names(s.cfg.Users.UserNames).Fill(by.Company, len(page.Items), cashier)(ctx, s.cfg.DB)
+	return page, s.nameCashiers(by.Company, len(page.Items), func(i int) cashierField { return page.Items[i].cashier() })(ctx, s.cfg.DB)
 }
 
 // readChildren reads the lines and payments of the sales on the page, if they were asked for.
@@ -76,9 +83,11 @@ func (s *Service) readChildren(ctx context.Context, page *list.Page[ListItem], i
 		v := &page.Items[i]
 		if withLines {
 			v.Lines = new(lines.Of(v.ID))
+			v.deriveLines(*v.Lines)
 		}
 		if withPayments {
 			v.Payments = new(payments.Of(v.ID))
+			v.derivePayments(*v.Payments)
 		}
 	}
 	return nil

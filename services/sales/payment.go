@@ -20,17 +20,25 @@ func (in PaymentInput) method() string {
 	return ""
 }
 
+// methodAt is the path of the method of the i-th payment in the body.
+func methodAt(i int) string { return fmt.Sprintf("payments[%d].paymentMethod", i) }
+
+// check checks that the i-th payment of a body has one method.
+func (in PaymentInput) check(i int, faults *apierr.Fields) {
+	switch {
+	case in.method() == "":
+		faults.Add(methodAt(i), apierr.Required, "is required")
+	case in.PaymentMethod != nil && in.Method != nil && *in.PaymentMethod != *in.Method:
+		faults.Add(methodAt(i), apierr.Conflict, "must equal method, its other name; send one of them")
+	}
+}
+
 // checkPayments checks the rules of payments that do not depend on the total; see docs/reference/rules.md#payments.
 func (in *Input) checkPayments(faults *apierr.Fields) {
 	for i, p := range in.Payments {
-		at := fmt.Sprintf("payments[%d].paymentMethod", i)
-		switch {
-		case p.method() == "":
-			faults.Add(at, apierr.Required, "is required")
-		case p.PaymentMethod != nil && p.Method != nil && *p.PaymentMethod != *p.Method:
-			faults.Add(at, apierr.Conflict, "must equal method, its other name; send one of them")
-		case in.PaymentMethod != methodMixed && p.method() != in.PaymentMethod:
-			faults.Add(at, apierr.Conflict, "must be %s, the paymentMethod of the sale; use mixed for several methods", in.PaymentMethod)
+		known := len(*faults)
+		if p.check(i, faults); len(*faults) == known && in.PaymentMethod != methodMixed && p.method() != in.PaymentMethod {
+			faults.Add(methodAt(i), apierr.Conflict, "must be %s, the paymentMethod of the sale; use mixed for several methods", in.PaymentMethod)
 		}
 	}
 	if in.PaymentMethod != methodMixed && len(in.Payments) > 1 {

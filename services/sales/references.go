@@ -6,7 +6,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/document"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
@@ -17,20 +19,23 @@ import (
 type resolved struct {
 	document.Found
 	shift     Shift
+	cashier   cashier
 	warehouse *uuid.UUID // of the shift's branch, else the default one; nil if there is none
 }
 
 // resolve reads all referenced records. The first missing one is returned as a 404.
-func (s *Service) resolve(ctx context.Context, company tenant.ID, in *Input) (out resolved, err error) {
+func (s *Service) resolve(ctx context.Context, by access.Caller, in *Input) (out resolved, err error) {
 	var fallback *uuid.UUID
+	company := by.Company
 	refs := document.References{Items: lineitem.Refs(in.Items)}
 	refs.Client("customerId", nil, in.CustomerID)
-	out.Found, err = s.sources.Load(ctx, s.cfg.DB, company, refs, func(ctx context.Context, q db.Querier) error {
+	others := append([]batchloader.Read{func(ctx context.Context, q db.Querier) error {
 		return s.resolveShift(ctx, q, company, in.ShiftID, &out)
 	}, func(ctx context.Context, q db.Querier) (err error) {
 		fallback, err = found(s.cfg.Stock.FindWarehouse(ctx, q, company, nil))
 		return err
-	})
+	}}, s.readCashier(by, in.CashierID, &out.cashier)...)
+	out.Found, err = s.sources.Load(ctx, s.cfg.DB, company, refs, others...)
 	if out.warehouse == nil {
 		out.warehouse = fallback
 	}

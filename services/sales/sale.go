@@ -53,12 +53,27 @@ type Header struct {
 	RedeemedPoints   int64         `json:"redeemedPoints" doc:"loyalty points used as a discount, after discountAmount; 1 point = 1 minor unit"`
 	EarnedPoints     int64         `json:"earnedPoints" doc:"loyalty points that the customer earned"`
 	ChangeAmount     *money.Amount `json:"changeAmount" doc:"receivedAmount minus what was paid in cash"`
-	CashierID        uuid.UUID     `json:"cashierId" format:"uuid"`
+	CashierID        uuid.UUID     `json:"cashierId" format:"uuid" doc:"who sold or refunded"`
+	CashierName      *string       `json:"cashierName" db:"-" doc:"null for the user of a token"`
+	CreatedByID      *uuid.UUID    `json:"createdById" format:"uuid" doc:"user of the token that sent the request"`
 	RefundOfSaleID   *uuid.UUID    `json:"refundOfSaleId" format:"uuid" doc:"only on a refund"`
-	RefundedBySaleID *uuid.UUID    `json:"refundedBySaleId" format:"uuid" doc:"only on a sale that was refunded"`
+	Reason           *string       `json:"reason" search:"text" doc:"why it was refunded; only on a refund"`
+	RefundStatus     string        `json:"refundStatus" db:"-" enum:"none,partial,full" doc:"none on a refund"`
+	RefundedTotal    money.Amount  `json:"refundedTotal" doc:"what the refunds of the sale add up to"`
+	RefundedBySaleID *uuid.UUID    `json:"refundedBySaleId" db:"-" format:"uuid" doc:"only on a sale that was refunded in full: its last refund"`
 	WarehouseID      *uuid.UUID    `json:"warehouseId" format:"uuid" doc:"where the stock was taken from; null if none was"`
+
+	LastRefundID   *uuid.UUID `json:"-" db:"refunded_by_sale_id"` // also of a sale that was refunded in part
+	PartlyRefunded bool       `json:"-"`
 	record.Meta
 }
+
+// States of a sale's refunds; see docs/reference/rules.md#refunds.
+const (
+	refundNone    = "none"
+	refundPartial = "partial"
+	refundFull    = "full"
+)
 
 // Fields are the fields that API clients set.
 type Fields struct {
@@ -78,6 +93,7 @@ type Input struct {
 	ShiftID uuid.UUID   `json:"shiftId" required:"true" format:"uuid"`
 	Items   []LineInput `json:"items" required:"true" minItems:"1" maxItems:"500"`
 	Fields
+	CashierID    *uuid.UUID     `json:"cashierId" format:"uuid" doc:"active user who sold; default: the user of the token"`
 	RedeemPoints int64          `json:"redeemPoints" minimum:"0" maximum:"9007199254740991" doc:"loyalty points of the customer to use as a discount; 1 point = 1 minor unit"`
 	Payments     []PaymentInput `json:"payments" maxItems:"50" doc:"required for mixed; their sum is the total. Without them a sale is paid by one payment"`
 }
@@ -88,8 +104,12 @@ type ChangeFields struct{ record.External }
 // LineInput is one line in a request.
 type LineInput struct{ lineitem.Input }
 
-// Line is one line of a sale.
-type Line struct{ lineitem.Line }
+// Line is one line of a sale or refund.
+type Line struct {
+	lineitem.Line
+	RefundedQty    money.Qty  `json:"refundedQty" doc:"part of qty that was refunded"`
+	RefundOfLineID *uuid.UUID `json:"refundOfLineId" format:"uuid" doc:"line of the sale; only on a refund, null on those of earlier releases"`
+}
 
 // PaymentInput is one payment in a request.
 type PaymentInput struct {
@@ -105,6 +125,7 @@ type Payment struct {
 	Method    string        `json:"paymentMethod" enum:"cash,card,sbp"`
 	MethodExt *string       `json:"paymentMethodExt"`
 	Amount    money.Amount  `json:"amount"`
+	Refunded  money.Amount  `json:"refundedAmount" doc:"part of amount that was paid back"`
 	CreatedAt jsontype.Time `json:"createdAt"`
 	SortOrder int32         `json:"-"`
 }
@@ -118,11 +139,46 @@ var (
 // plan is the plan of a sale's fields.
 var plan = record.PlanOf[Sale]()
 
+// Derive implements [record.Deriver]. The previous release knows only LastRefundID, and sets it for refunds in full.
+func (h *Header) Derive() {
+	if h.CreatedByID == nil {
+		h.CreatedByID = &h.CashierID
+	}
+	h.RefundStatus, h.RefundedBySaleID = refundNone, nil
+	switch {
+	case h.PartlyRefunded:
+		h.RefundStatus = refundPartial
+	case h.LastRefundID != nil:
+		h.RefundStatus, h.RefundedBySaleID, h.RefundedTotal = refundFull, h.LastRefundID, h.Total
+	}
+}
+
 // Derive implements [record.Deriver].
 func (s *Sale) Derive() {
+	s.Header.Derive()
+	s.deriveLines(s.Lines)
+	s.derivePayments(s.Payments)
 	s.LinesCount, s.Words = int32(len(s.Lines)), strconv.FormatInt(s.Number, 10)
 	for i := range s.Payments {
 		s.Payments[i].SortOrder = int32(i)
+	}
+}
+
+// deriveLines sets what was refunded of the lines of a sale that was refunded in full.
+func (h *Header) deriveLines(lines []Line) {
+	for i := range lines {
+		if h.RefundStatus == refundFull {
+			lines[i].RefundedQty = lines[i].Qty
+		}
+	}
+}
+
+// derivePayments sets what was paid back of the payments of a sale that was refunded in full.
+func (h *Header) derivePayments(payments []Payment) {
+	for i := range payments {
+		if h.RefundStatus == refundFull {
+			payments[i].Refunded = payments[i].Amount
+		}
 	}
 }
 

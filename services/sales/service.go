@@ -32,12 +32,16 @@ type Stock interface {
 	WarehouseOfBranch(ctx context.Context, q db.Querier, company tenant.ID, branch uuid.UUID) (found uuid.UUID, ok bool, err error)
 	// Move changes physical quantities, and stores the movements of the document; exceeding them may be 409 STOCK_INSUFFICIENT.
 	Move(ctx context.Context, tx *db.Tx, by access.Caller, doc trade.StockDocument, deltas []trade.StockDelta) error
+	// CheckMove returns the error that Move would return now because of what is in stock.
+	CheckMove(ctx context.Context, q db.Querier, by access.Caller, deltas []trade.StockDelta) error
 }
 
 // Users reads the users of a company.
 type Users interface {
 	// UserNames returns the display names of those ids that are users of the company; "" for a user without a name.
 	UserNames(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]string, error)
+	// ActiveUsers says of those ids that are users of the company whether they are active.
+	ActiveUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error)
 }
 
 // Branches reads the branches of a company.
@@ -75,11 +79,15 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		fields := ChangeFields{v.External}
 		in.Apply(&fields)
 		v.External = fields.External
-		return nil
+		return s.nameCashier(ctx, tx, by.Company, v.cashier())
 	}, updated)
 }
 
 // Get reads one sale with its lines and payments.
 func (s *Service) Get(ctx context.Context, by access.Caller, id uuid.UUID) (Sale, error) {
-	return table.Get(ctx, s.cfg.DB, by.Company, id)
+	v, err := table.Get(ctx, s.cfg.DB, by.Company, id)
+	if err != nil {
+		return v, err
+	}
+	return v, s.nameCashier(ctx, s.cfg.DB, by.Company, v.cashier())
 }

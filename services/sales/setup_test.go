@@ -30,7 +30,17 @@ func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 // transactions.
 type shop struct {
 	*apitest.Shop
-	branch uuid.UUID
+	branch  uuid.UUID
+	ben     uuid.UUID // active user
+	blocked uuid.UUID // user who is not
+}
+
+func (n *shop) ActiveUsers(ctx context.Context, q db.Querier, company tenant.ID, ids []uuid.UUID) (map[uuid.UUID]bool, error) {
+	active, err := n.Shop.ActiveUsers(ctx, q, company, ids)
+	if _, ok := active[n.blocked]; ok {
+		active[n.blocked] = false
+	}
+	return active, err
 }
 
 func (n *shop) KnownBranches(_ context.Context, _ db.Querier, _ tenant.ID, ids []uuid.UUID) ([]uuid.UUID, error) {
@@ -69,7 +79,8 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 	t.Helper()
 	id := func() uuid.UUID { return uuid.Must(uuid.NewV7()) }
 	f := &kit{t: t, d: d, wood: id(), kit: id(), nail: id(), shirt: id(), large: id(), old: id(), fix: id(), gift: id()}
-	f.n = &shop{apitest.NewShop(), id()}
+	f.n = &shop{Shop: apitest.NewShop(), branch: id(), ben: id(), blocked: id()}
+	f.n.Users[f.n.ben], f.n.Users[f.n.blocked] = "Ben", "Bob"
 	two := money.Units(2)
 	f.sell(f.wood, uuid.Nil, trade.Item{SKU: "W-1", Name: "Wood", Unit: "m", Price: 999, HasStock: true, MinOrderQty: &two, Options: map[uuid.UUID]trade.Modifier{f.gift: {Name: "Gift wrap", Surcharge: 150}}})
 	f.sell(f.nail, uuid.Nil, trade.Item{SKU: "N-1", Name: "Nail", Unit: "pcs", Price: 10, HasStock: true})
@@ -88,7 +99,6 @@ func openOn(t testing.TB, d *db.DB, edit ...func(*access.Principal)) *kit {
 		f.clients.Register(api)
 	})
 	f.Client = f.server.Company(edit...)
-	f.n.Users[f.Principal.Actor] = "Till 1"
 	f.addWarehouses()
 	return f
 }
@@ -153,9 +163,13 @@ func (f *kit) sale(shift string, pairs ...any) map[string]any {
 	return f.post(shift, pairs...).OK(201)
 }
 
-func (f *kit) refund(sale any) *apitest.Response {
+func (f *kit) refund(sale any, pairs ...any) *apitest.Response {
 	f.t.Helper()
-	return f.Do(f.t, "POST", "/sales/"+sale.(string)+"/refund", nil)
+	var body any
+	if len(pairs) > 0 {
+		body = object(pairs)
+	}
+	return f.Do(f.t, "POST", "/sales/"+sale.(string)+"/refund", body)
 }
 
 // client creates a client with points.

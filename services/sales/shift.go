@@ -29,9 +29,12 @@ type Shift struct {
 	OpenedAt       jsontype.Time  `json:"openedAt" db:",insert"`
 	ClosedAt       *jsontype.Time `json:"closedAt" doc:"null = open"`
 	OpenedByID     uuid.UUID      `json:"openedById" format:"uuid" db:",insert"`
+	CashierName    *string        `json:"cashierName" db:"-" doc:"null for the user of a token"`
 	ClosedByID     *uuid.UUID     `json:"closedById" format:"uuid"`
 	ClosingCash    *money.Amount  `json:"closingCash" doc:"cash that was counted at the end; null = not counted"`
-	ExpectedCash   money.Amount   `json:"expectedCash" db:"-" doc:"openingCash plus the cash sales minus the cash refunds"`
+	ExpectedCash   money.Amount   `json:"expectedCash" db:"-" doc:"openingCash plus the cash sales minus the cash refunds, plus cashIn minus cashOut"`
+	CashIn         money.Amount   `json:"cashIn" doc:"sum of the cash movements into the drawer"`
+	CashOut        money.Amount   `json:"cashOut" doc:"sum of the cash movements out of the drawer"`
 	CashDifference *money.Amount  `json:"cashDifference" db:"-" doc:"closingCash - expectedCash"`
 	TotalsByMethod totalsByMethod `json:"totalsByMethod" db:"-" doc:"sales minus refunds"`
 	Totals                        // maintained by the sales
@@ -42,6 +45,7 @@ type Shift struct {
 type ShiftFields struct {
 	OpeningCash money.Amount `json:"openingCash" required:"true" minimum:"0" db:",insert" doc:"cash in the drawer at the start"`
 	BranchID    *uuid.UUID   `json:"branchId" format:"uuid" db:",insert" doc:"sales take stock from the warehouse of this branch; null = from the default warehouse"`
+	CashierID   *uuid.UUID   `json:"cashierId" format:"uuid" db:",insert" doc:"active user who is responsible for the drawer; default: the user of the token"`
 }
 
 // Totals are what the sales of a shift add up to.
@@ -72,23 +76,32 @@ type ShiftFilter struct {
 	Sort       string     `query:"sort" enum:"createdAt,number"`
 	Status     []string   `query:"status" enum:"open,closed" where:"status = ANY(?::TEXT[])" doc:"comma-separated"`
 	OpenedByID *uuid.UUID `query:"openedById" format:"uuid" where:"opened_by_id = ?"`
+	CashierID  *uuid.UUID `query:"cashierId" format:"uuid" where:"COALESCE(cashier_id, opened_by_id) = ?"`
 	DateFrom   *list.From `query:"dateFrom" where:"opened_at >= ?" doc:"opened at or after"`
 	DateTo     *list.To   `query:"dateTo" where:"opened_at <= ?" doc:"opened at or before"`
 }
 
 var (
-	shifts     = resource.Of[Shift]("shifts", "SHIFT").OnConstraint("shifts_open_key", errAlreadyOpen)
+	shifts = resource.Of[Shift]("shifts", "SHIFT").OnConstraint("shifts_open_key", errAlreadyOpen).
+		OnConstraint("shifts_cash_in_chk", errTotals).OnConstraint("shifts_cash_out_chk", errTotals)
 	shiftItems = list.Of[Shift, ShiftFilter]("shifts")
 )
 
 // Derive implements [record.Deriver].
 func (s *Shift) Derive() {
 	s.TotalsByMethod = totalsByMethod{Cash: s.CashTotal, Card: s.CardTotal, SBP: s.SBPTotal}
-	s.ExpectedCash = s.OpeningCash + s.CashTotal
+	s.ExpectedCash = s.OpeningCash + s.CashTotal + s.CashIn - s.CashOut
+	if s.CashierID == nil {
+		s.CashierID = &s.OpenedByID
+	}
 	s.CashDifference = nil
 	if s.ClosingCash != nil {
 		s.CashDifference = new(*s.ClosingCash - s.ExpectedCash)
 	}
+}
+
+func (s *Shift) cashier() cashierField {
+	return cashierField{s.CashierID, &s.OpenedByID, &s.CashierName}
 }
 
 // closed is the 409 of a sale into a closed shift.

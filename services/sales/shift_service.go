@@ -9,6 +9,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -22,12 +23,20 @@ const shiftCounter = "shift"
 
 // Shifts returns a page of shifts.
 func (s *Service) Shifts(ctx context.Context, by access.Caller, f ShiftFilter) (*list.Page[Shift], error) {
-	return shiftItems.Page(ctx, s.cfg.DB, by.Company, f)
+	page, err := shiftItems.Page(ctx, s.cfg.DB, by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	return page, s.nameCashiers(by.Company, len(page.Items), func(i int) cashierField { return page.Items[i].cashier() })(ctx, s.cfg.DB)
 }
 
 // Shift reads one shift.
 func (s *Service) Shift(ctx context.Context, by access.Caller, id uuid.UUID) (Shift, error) {
-	return shifts.Get(ctx, s.cfg.DB, by.Company, id)
+	v, err := shifts.Get(ctx, s.cfg.DB, by.Company, id)
+	if err != nil {
+		return v, err
+	}
+	return v, s.nameCashier(ctx, s.cfg.DB, by.Company, v.cashier())
 }
 
 // CurrentShift reads the open shift of the caller's token; 404 SHIFT_NOT_FOUND if there is none.
@@ -64,9 +73,11 @@ func (s *Service) OpenShift(ctx context.Context, tx *db.Tx, by access.Caller, in
 	}
 	var refs reference.Set
 	refs.Add("BRANCH", "branchId", nil, in.BranchID, s.cfg.Branches.KnownBranches)
-	if err := refs.Check(ctx, tx, by.Company); err != nil {
+	var who cashier
+	if err := batchloader.Load(ctx, tx, append(refs.Reads(by.Company), s.readCashier(by, in.CashierID, &who)...)...); err != nil {
 		return Shift{}, err
 	}
+	in.CashierID = &who.id
 	current, err := selectOpen(ctx, tx, by.Company, by.Actor)
 	if err != nil {
 		return Shift{}, err
@@ -80,6 +91,7 @@ func (s *Service) OpenShift(ctx context.Context, tx *db.Tx, by access.Caller, in
 	}
 	v := Shift{
 		Key: record.Key{ID: record.NewID()}, Number: number, Status: statusOpen, ShiftFields: in, OpenedAt: jsontype.At(tx.Now()), OpenedByID: by.Actor,
+		CashierName: who.name(),
 	}
 	return shifts.Create(ctx, tx, by, v, opened)
 }
@@ -91,6 +103,6 @@ func (s *Service) CloseShift(ctx context.Context, tx *db.Tx, by access.Caller, i
 			return apierr.StateConflict("SHIFT_ALREADY_CLOSED", "the shift was closed before; nothing was changed").With("closedAt", before.ClosedAt)
 		}
 		v.Status, v.ClosedAt, v.ClosedByID, v.ClosingCash = statusClosed, new(jsontype.At(tx.Now())), &by.Actor, in.ClosingCash
-		return nil
+		return s.nameCashier(ctx, tx, by.Company, v.cashier())
 	}, shut)
 }

@@ -75,6 +75,18 @@ func (s *Service) Move(ctx context.Context, tx *db.Tx, by access.Caller, doc tra
 	})
 }
 
+// CheckMove returns the error that [Service.Move] would return now because of what is in stock. It changes nothing.
+func (s *Service) CheckMove(ctx context.Context, q db.Querier, by access.Caller, deltas []trade.StockDelta) error {
+	if deltas = sum(deltas); len(deltas) == 0 || !by.Settings.BlocksStock() {
+		return nil
+	}
+	after, err := selectAfter(ctx, q, by.Company, deltas)
+	if err != nil {
+		return err
+	}
+	return checkPolicy(deltas, after)
+}
+
 // Withdraw is [Service.Move] for goods that must be there whatever the policy of the company: if a physical quantity would
 // become negative, it fails with what refuse makes of the shortages.
 func (s *Service) Withdraw(

@@ -94,6 +94,26 @@ func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []trad
 	return after, nil
 }
 
+const sqlSelectAfter = `SELECT u.w, u.p, u.v, COALESCE(s.qty, 0) + u.q, COALESCE(s.reserved, 0) + u.r
+FROM unnest($2::UUID[], $3::UUID[], $4::UUID[], $5::DECIMAL[], $6::DECIMAL[]) AS u(w, p, v, q, r)
+LEFT JOIN stocks AS s ON s.company_id = $1 AND s.warehouse_id = u.w AND s.product_id = u.p AND s.variant_id = u.v`
+
+// selectAfter returns the quantities that the rows would have after the deltas.
+func selectAfter(ctx context.Context, q db.Querier, company tenant.ID, deltas []trade.StockDelta) (map[rowKey]Stock, error) {
+	c := columnsOf(deltas)
+	rows, err := q.Query(ctx, sqlSelectAfter, company, c.warehouses, c.products, c.variants, c.qty, c.reserved)
+	if err != nil {
+		return nil, fmt.Errorf("select stock that a document takes: %w", err)
+	}
+	after := make(map[rowKey]Stock, len(deltas))
+	var at rowKey
+	var st Stock
+	if _, err := pgx.ForEachRow(rows, []any{&at.warehouse, &at.Product, &at.Variant, &st.Qty, &st.Reserved}, func() error { after[at] = st; return nil }); err != nil {
+		return nil, fmt.Errorf("read stock that a document takes: %w", err)
+	}
+	return after, nil
+}
+
 // readLevels reads rows that a statement returned.
 func readLevels(rows pgx.Rows) (map[rowKey]Stock, error) {
 	levels := map[rowKey]Stock{}

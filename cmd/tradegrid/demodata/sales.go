@@ -32,13 +32,17 @@ func (s *shop) planSales() {
 // shift is a shift of the cash register.
 type shift struct {
 	*shop
-	id uuid.UUID
+	id      uuid.UUID
+	cashier *uuid.UUID // who is at the register
 }
 
 func (s *shop) planShift(opens, closes time.Time, today bool) {
 	sh := &shift{shop: s}
+	if n := len(s.cfg.Staff); n > 0 {
+		sh.cashier = &s.cfg.Staff[opens.YearDay()%n]
+	}
 	sh.do(opens, "open", func(ctx context.Context, l *lane, tx *db.Tx) error {
-		made, err := l.Sales.OpenShift(ctx, tx, s.cfg.Till, sales.ShiftFields{OpeningCash: 150_00})
+		made, err := l.Sales.OpenShift(ctx, tx, s.cfg.Till, sales.ShiftFields{OpeningCash: 150_00, CashierID: sh.cashier})
 		sh.id = made.ID
 		return err
 	})
@@ -48,9 +52,11 @@ func (s *shop) planShift(opens, closes time.Time, today bool) {
 		part := closes.Sub(opens) * 9 / 10 / time.Duration(n)
 		sh.sell(opens.Add(part*time.Duration(i) + time.Minute + time.Duration(s.rng.Int64N(int64(part*3/4)))))
 	}
+	sh.moveCash(opens.Add(30*time.Minute), sales.CashFields{Type: "in", Amount: 50_00, Reason: "change from the bank"})
 	if today {
 		return
 	}
+	sh.moveCash(closes.Add(-30*time.Minute), sales.CashFields{Type: "out", Amount: 100_00, Reason: "bank deposit"})
 	missing := money.Amount(0)
 	if s.chance(12) {
 		missing = money.Amount(s.rng.IntN(6) * 50)
@@ -71,10 +77,18 @@ func (sh *shift) do(at time.Time, what string, fn func(ctx context.Context, l *l
 	})
 }
 
-// sell plans a sale, and sometimes its refund a little later.
+// moveCash plans a cash movement.
+func (sh *shift) moveCash(at time.Time, fields sales.CashFields) {
+	sh.do(at, "cash", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		_, err := l.Sales.MoveCash(ctx, tx, sh.cfg.Till, sh.id, sales.CashInput{CashFields: fields, CashierID: sh.cashier})
+		return err
+	})
+}
+
+// sell plans a sale, and sometimes its refund a little later, as a whole or in part.
 func (sh *shift) sell(at time.Time) {
 	items := sh.basket(3, sh.chance(20))
-	in := sales.Input{}
+	in := sales.Input{CashierID: sh.cashier}
 	for _, item := range items {
 		in.Items = append(in.Items, sales.LineInput{Input: item})
 	}
@@ -95,7 +109,8 @@ func (sh *shift) sell(at time.Time) {
 		in.CustomerID = new(pick(sh.shop, sh.clients).id)
 	}
 	sh.sold++
-	refunded := sh.sold%25 == 7
+	inPart := sh.sold%10 == 4 && len(items) > 1
+	refunded := inPart || sh.sold%25 == 7
 	sh.agenda.add(at, laneSales, func(ctx context.Context, l *lane) error {
 		in.ShiftID = sh.id
 		made, err := l.Sales.Create(ctx, sh.cfg.Till, in, nil)
@@ -104,7 +119,11 @@ func (sh *shift) sell(at time.Time) {
 		}
 		l.tick()
 		l.tick()
-		_, err = l.Sales.Refund(ctx, sh.cfg.Till, made.ID, nil)
+		back := sales.RefundInput{CashierID: sh.cashier, Reason: new("wrong size")}
+		if first := made.Lines[0]; inPart {
+			back.Items, back.Reason = []sales.RefundItem{{LineID: first.ID, Qty: min(first.Qty, money.Units(1))}}, new("damaged")
+		}
+		_, err = l.Sales.Refund(ctx, sh.cfg.Till, made.ID, back, nil)
 		return err
 	})
 }
