@@ -48,6 +48,8 @@ func TestRefund(t *testing.T) {
 			for field, want := range was[i].(map[string]any) {
 				if field == "id" {
 					require.NotEqual(t, want, is[i].(map[string]any)[field])
+				} else if field == "refundOfLineId" {
+					require.Equal(t, was[i].(map[string]any)["id"], is[i].(map[string]any)[field])
 				} else if field != "createdAt" {
 					require.Equal(t, want, is[i].(map[string]any)[field], "%s[%d].%s", part, i, field)
 				}
@@ -57,6 +59,13 @@ func TestRefund(t *testing.T) {
 	require.Equal(t, back, f.Do(t, "GET", "/sales/"+back["id"].(string), nil).OK(200))
 	after := f.Do(t, "GET", "/sales/"+id, nil).OK(200)
 	require.Equal(t, back["id"], after["refundedBySaleId"])
+	require.Equal(t, []any{"full", sold["total"]}, []any{after["refundStatus"], after["refundedTotal"]})
+	for _, l := range after["lines"].([]any) {
+		require.Equal(t, l.(map[string]any)["qty"], l.(map[string]any)["refundedQty"])
+	}
+	for _, p := range after["payments"].([]any) {
+		require.Equal(t, p.(map[string]any)["amount"], p.(map[string]any)["refundedAmount"])
+	}
 	require.Equal(t, 2.0, after["version"])
 	require.Equal(t, "0", f.stock(f.depot, f.wood, uuid.Nil))
 	require.Equal(t, int64(300), f.points(ann))

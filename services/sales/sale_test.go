@@ -32,7 +32,8 @@ func TestSale(t *testing.T) {
 	for field, want := range map[string]any{
 		"companyId": f.Principal.Company.String(), "shiftId": shift, "number": 1.0, "kind": "sale", "subtotal": 3725.0, "discountPercent": 12.5,
 		"discountAmount": 466.0, "total": 3259.0, "redeemedPoints": 0.0, "earnedPoints": 0.0, "paymentMethod": "cash", "paymentMethodExt": "coupon",
-		"receivedAmount": 5000.0, "changeAmount": 1741.0, "cashierId": f.Principal.Actor.String(), "refundOfSaleId": nil, "refundedBySaleId": nil,
+		"receivedAmount": 5000.0, "changeAmount": 1741.0, "cashierId": f.Principal.Actor.String(), "cashierName": nil,
+		"createdById": f.Principal.Actor.String(), "refundOfSaleId": nil, "refundedBySaleId": nil, "refundStatus": "none", "refundedTotal": 0.0, "reason": nil,
 		"customerId": nil, "customerName": "Ann", "customerPhone": "+49 1", "channel": "qr_menu", "warehouseId": f.depot.String(), "version": 1.0,
 	} {
 		require.Contains(t, v, field)
@@ -44,12 +45,13 @@ func TestSale(t *testing.T) {
 	require.Equal(t, map[string]any{
 		"id": first["id"], "kind": "product", "refId": f.wood.String(), "variantId": nil, "sku": "W-1", "name": "Wood", "unit": "m", "qty": 1.5,
 		"unitPrice": 1149.0, "amount": 1724.0, "discountAmount": 216.0, "total": 1508.0, "sortOrder": 0.0,
+		"refundedQty": 0.0, "refundOfLineId": nil,
 		"modifiers": []any{map[string]any{"optionId": f.gift.String(), "name": "Gift wrap", "surcharge": 150.0, "qty": 1.0}},
 	}, first)
 	require.Equal(t, "Big repair", lines[1].(map[string]any)["name"])
 	payments := v["payments"].([]any)
 	paid := payments[0].(map[string]any)
-	require.Equal(t, []any{map[string]any{"id": paid["id"], "paymentMethod": "cash", "paymentMethodExt": "coupon", "amount": 3259.0, "createdAt": v["createdAt"]}}, payments)
+	require.Equal(t, []any{map[string]any{"id": paid["id"], "paymentMethod": "cash", "paymentMethodExt": "coupon", "amount": 3259.0, "refundedAmount": 0.0, "createdAt": v["createdAt"]}}, payments)
 
 	require.Equal(t, v, f.Do(t, "GET", "/sales/"+id, nil).OK(200))
 	require.Equal(t, "-1.5", f.stock(f.depot, f.wood, uuid.Nil))

@@ -23,7 +23,8 @@ func TestLifeOfAShift(t *testing.T) {
 		"id": id, "companyId": f.Principal.Company.String(), "number": 1.0, "status": "open", "openingCash": 1500.0, "branchId": nil,
 		"openedAt": v["openedAt"], "closedAt": nil, "openedById": f.Principal.Actor.String(), "closedById": nil, "closingCash": nil,
 		"expectedCash": 1500.0, "cashDifference": nil, "totalsByMethod": map[string]any{"cash": 0.0, "card": 0.0, "sbp": 0.0},
-		"salesCount": 0.0, "refundsCount": 0.0, "salesTotal": 0.0, "refundsTotal": 0.0, "version": 1.0, "createdAt": v["openedAt"], "updatedAt": v["openedAt"],
+		"salesCount": 0.0, "refundsCount": 0.0, "salesTotal": 0.0, "refundsTotal": 0.0, "cashIn": 0.0, "cashOut": 0.0,
+		"cashierId": f.Principal.Actor.String(), "cashierName": nil, "version": 1.0, "createdAt": v["openedAt"], "updatedAt": v["openedAt"],
 	}
 	require.Equal(t, want, v)
 	require.Equal(t, v, f.Do(t, "GET", "/shifts/current", nil).OK(200))
@@ -94,7 +95,7 @@ func TestListOfShifts(t *testing.T) {
 	second := f.shift()
 	f.sale(second)
 	other := f.server.Caller(f.Principal.Company)
-	third := other.Do(t, "POST", "/shifts/open", `{"openingCash":0}`).OK(201)["id"].(string)
+	third := other.Do(t, "POST", "/shifts/open", map[string]any{"openingCash": 0, "cashierId": f.n.ben}).OK(201)["id"].(string)
 	for query, want := range map[string][]string{
 		"":              {third, second, first},
 		"sort=number":   {first, second, third},
@@ -102,6 +103,9 @@ func TestListOfShifts(t *testing.T) {
 		"status=closed": {first},
 		"status=closed,open&sort=createdAt&order=desc":              {third, second, first},
 		"openedById=" + f.Principal.Actor.String():                  {second, first},
+		"cashierId=" + f.Principal.Actor.String():                   {second, first},
+		"cashierId=" + f.n.ben.String():                             {third},
+		"cashierId=" + other.Principal.Actor.String():               nil,
 		"openedById=" + f.Principal.Actor.String() + "&status=open": {second},
 		"dateTo=2020-01-01":   nil,
 		"dateFrom=2020-01-01": {third, second, first},
