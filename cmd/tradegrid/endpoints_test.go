@@ -92,12 +92,16 @@ PATCH /deals/{id}/stage 200 deals deals | stageId lostReasonId
 POST /deals/{id}/stage 200 deals deals | stageId lostReasonId
 GET /deals/{id}/history 200 deals deals
 GET /sales 200 sales cashier page pageSize search sort order shiftId cashierId paymentMethod dateFrom dateTo kind customerId include
-POST /sales 201 sales cashier | shiftId items paymentMethod discountPercent paymentMethodExt receivedAmount customerId redeemPoints customerName customerPhone channel payments
+GET /sales 200 sales cashier refundStatus refundOfSaleId
+POST /sales 201 sales cashier | shiftId items paymentMethod discountPercent paymentMethodExt receivedAmount customerId redeemPoints customerName customerPhone channel payments cashierId
+POST /sales/preview 200 sales cashier | shiftId items paymentMethod discountPercent receivedAmount customerId redeemPoints payments cashierId
 GET /sales/{id} 200 sales cashier
-POST /sales/{id}/refund 200 sales cashier
-POST /shifts/open 201 sales cashier | openingCash
+POST /sales/{id}/refund 200 sales cashier | items payments reason cashierId
+POST /shifts/open 201 sales cashier | openingCash cashierId
 GET /shifts/current 200 sales cashier
-GET /shifts 200 sales cashier page pageSize status openedById dateFrom dateTo
+GET /shifts 200 sales cashier page pageSize status openedById dateFrom dateTo cashierId
+GET /shifts/{id}/cash-movements 200 sales cashier page pageSize search sort order type
+POST /shifts/{id}/cash-movements 201 sales cashier | type amount reason cashierId externalId source metadata
 GET /shifts/{id} 200 sales cashier
 POST /shifts/{id}/close 200 sales cashier | closingCash
 GET /warehouse/warehouses 200 warehouse warehouse page pageSize search sort order
@@ -315,11 +319,11 @@ GET /deals/types stages: id typeId name color sortOrder isInitial isTerminal out
 GET /deals/{id}: id companyId number typeId stageId checklistDone outcome clientId assetId addressId venueResourceId addressLabel customerName customerPhone customerEmail customerNote channel source sourceId address scheduledAt dueAt note subtotal discountPercent total cost budget budgetExceededAt headcount lostReasonId nextActionAt stageEnteredAt createdById assignedToId createdAt updatedAt lines intake version
 GET /deals/{id} lines: id kind refId variantId sku name unit qty perGuest effectiveQty unitPrice unitCost amount discountAmount total cost modifiers note sortOrder
 GET /deals items: id number typeId stageId typeName stageName stageColor assignedToName linesCount boardOrder total
-GET /sales/{id}: id companyId shiftId number subtotal discountPercent total paymentMethod paymentMethodExt receivedAmount cashierId refundOfSaleId customerId customerName customerPhone channel createdAt lines payments kind refundedBySaleId discountAmount redeemedPoints earnedPoints changeAmount warehouseId
-GET /sales/{id} lines: id kind refId variantId sku name unit qty unitPrice amount discountAmount total modifiers sortOrder
-GET /sales/{id} payments: id paymentMethod paymentMethodExt amount createdAt
+GET /sales/{id}: id companyId shiftId number subtotal discountPercent total paymentMethod paymentMethodExt receivedAmount cashierId refundOfSaleId customerId customerName customerPhone channel createdAt lines payments kind refundedBySaleId discountAmount redeemedPoints earnedPoints changeAmount warehouseId cashierName createdById refundStatus refundedTotal reason
+GET /sales/{id} lines: id kind refId variantId sku name unit qty unitPrice amount discountAmount total modifiers sortOrder refundedQty refundOfLineId
+GET /sales/{id} payments: id paymentMethod paymentMethodExt amount refundedAmount createdAt
 GET /sales items: id number total cashierName linesCount
-GET /shifts/{id}: id companyId number openedAt closedAt openingCash status openedById closedById closingCash expectedCash cashDifference salesCount refundsCount salesTotal refundsTotal totalsByMethod
+GET /shifts/{id}: id companyId number openedAt closedAt openingCash status openedById closedById closingCash expectedCash cashDifference salesCount refundsCount salesTotal refundsTotal totalsByMethod cashIn cashOut cashierId cashierName
 GET /warehouse/warehouses/{id}: id companyId name address isDefault managerUserId branchId createdAt updatedAt version
 GET /warehouse/warehouses items: id name branchId branchName managerName
 GET /warehouse/suppliers/{id}: id companyId name contactName phone email inn address note createdAt updatedAt

@@ -76,9 +76,11 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 		"typeId": {aRef}, "stageId": {aRef}, "assignedToId": {aRef}, "clientId": {aRef}, "addressId": {aRef}, "sourceId": {aRef},
 		"scheduledFrom": {"3"}, "scheduledTo": {"3"}, "dateFrom": {"-1"}, "dateTo": {"-6"},
 	})},
-	"/sales": {"sales", external + `'number', 100000 + g, 'refund_of_sale_id', NULL, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") +
+	"/sales": {"sales", external + `'number', 100000 + g, 'refund_of_sale_id', CASE WHEN g % 300 = 7 THEN ` + ref("g") + ` END, 'partly_refunded', g % 7 = 0,
+		'refunded_by_sale_id', CASE WHEN g % 301 = 7 THEN ` + ref("g") + ` END, 'refunded_total', 0, ` + amounts + `, 'redeemed_points', 0, 'shift_id', ` + ref("g") + `, 'cashier_id', ` + ref("g * 7") +
 		`, 'customer_id', ` + ref("g * 11"), byExternal(map[string][]string{
 		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "number": {"100300"},
+		"refundOfSaleId": {aRef}, "refundStatus": {"partial", "full"},
 	})},
 	"/warehouse/stocks": {
 		"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,

@@ -22,5 +22,5 @@ func TestOperationsThatLeaseTheirKey(t *testing.T) {
 		require.False(t, op.OneTx && !op.Mutating(), "%s reads", op.ID)
 	}
 	slices.Sort(leased)
-	require.Equal(t, []string{"batchCategories", "batchClients", "batchProducts", "batchServices", "batchStockAdjustments", "batchSuppliers", "batchVariants", "previewOrder"}, leased)
+	require.Equal(t, []string{"batchCategories", "batchClients", "batchProducts", "batchServices", "batchStockAdjustments", "batchSuppliers", "batchVariants", "previewOrder", "previewSale"}, leased)
 }

@@ -19,13 +19,11 @@ DROP INDEX IF EXISTS sales_refund_key CASCADE;
 CREATE INDEX IF NOT EXISTS sales_refunded_idx ON sales (company_id, partly_refunded, created_at, id) WHERE refunded_by_sale_id IS NOT NULL;
 
 -- What refunds of parts have taken of a line and of a payment.
-ALTER TABLE sale_lines ADD COLUMN IF NOT EXISTS refunded_qty DECIMAL(18,3) NOT NULL DEFAULT 0
-    CONSTRAINT sale_lines_refunded_chk CHECK (refunded_qty >= 0 AND refunded_qty <= qty);
+ALTER TABLE sale_lines ADD COLUMN IF NOT EXISTS refunded_qty DECIMAL(18,3) NOT NULL DEFAULT 0;
 
 ALTER TABLE sale_lines ADD COLUMN IF NOT EXISTS refund_of_line_id UUID;
 
-ALTER TABLE sale_payments ADD COLUMN IF NOT EXISTS refunded_amount BIGINT NOT NULL DEFAULT 0
-    CONSTRAINT sale_payments_refunded_chk CHECK (refunded_amount >= 0 AND refunded_amount <= amount);
+ALTER TABLE sale_payments ADD COLUMN IF NOT EXISTS refunded_amount BIGINT NOT NULL DEFAULT 0;
 
 -- Null: the token that opened the shift.
 ALTER TABLE shifts ADD COLUMN IF NOT EXISTS cashier_id UUID;
