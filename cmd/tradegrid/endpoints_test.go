@@ -101,6 +101,7 @@ POST /shifts/open 201 sales cashier | openingCash cashierId
 GET /shifts/current 200 sales cashier
 GET /shifts 200 sales cashier page pageSize status openedById dateFrom dateTo cashierId
 GET /shifts/{id}/cash-movements 200 sales cashier page pageSize search sort order type
+GET /shifts/{id}/cash-movements/{movementId} 200 sales cashier
 POST /shifts/{id}/cash-movements 201 sales cashier | type amount reason cashierId externalId source metadata
 GET /shifts/{id} 200 sales cashier
 POST /shifts/{id}/close 200 sales cashier | closingCash

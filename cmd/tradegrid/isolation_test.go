@@ -30,6 +30,7 @@ const (
 	anAsset   = `{"name":"Mill"}`
 	anOption  = `{"label":"Dark"}`
 	aVariant  = `{"status":"hidden"}`
+	aMovement = `{"type":"in","amount":500,"reason":"change"}`
 	aPrice    = `{"refId":"PRODUCT","price":900}`
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
@@ -56,6 +57,7 @@ func (n *node) fill(t *testing.T) *records {
 	add := func(name, path, body string) { r.id[name] = owner.ok(t, "POST", path, body).id(t) }
 	add("{addressId}", "/clients/"+r.id["CLIENT"]+"/addresses", anAddress)
 	add("{assetId}", "/clients/"+r.id["CLIENT"]+"/assets", anAsset)
+	add("{movementId}", "/shifts/"+r.id["SHIFT"]+"/cash-movements", aMovement)
 	maintain := func(name, path, body string) {
 		r.id[name] = operator{n, writerToken}.in(company).ok(t, "POST", path, body).id(t)
 	}
@@ -113,6 +115,7 @@ func (n *node) ofRecord() map[string][2]string {
 	}
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
+		"createCashMovement":  aMovement,
 		"setBookingStatus":    `{"status":"confirmed"}`,
 		"replayWebhookEvents": `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`,
 		"updateClientAddress": `{"city":"Rome"}`, "updateClientAsset": `{"note":"x"}`,

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Types of cash movements.
@@ -70,12 +71,8 @@ func (s *Service) CashMovements(ctx context.Context, by access.Caller, shift uui
 	if err != nil {
 		return nil, err
 	}
-	known, err := shifts.Known(ctx, s.cfg.DB, by.Company, []uuid.UUID{shift})
-	if err != nil {
+	if err := s.orNoShift(ctx, by.Company, shift, nil); err != nil {
 		return nil, err
-	}
-	if len(known) == 0 {
-		return nil, apierr.NotFound("SHIFT", shift.String())
 	}
 	q.Where("shift_id = ?", shift)
 	page, err := cashItems.Fetch(ctx, s.cfg.DB, q)
@@ -83,6 +80,30 @@ func (s *Service) CashMovements(ctx context.Context, by access.Caller, shift uui
 		return nil, err
 	}
 	return page, s.nameCashiers(by.Company, len(page.Items), func(i int) cashierField { return page.Items[i].cashier() })(ctx, s.cfg.DB)
+}
+
+// CashMovement reads one cash movement of a shift.
+func (s *Service) CashMovement(ctx context.Context, by access.Caller, shift, id uuid.UUID) (CashMovement, error) {
+	v, err := cashMovements.Get(ctx, s.cfg.DB, by.Company, id)
+	if err == nil && v.ShiftID != shift {
+		err = apierr.NotFound("CASH_MOVEMENT", id.String())
+	}
+	if err != nil {
+		return CashMovement{}, s.orNoShift(ctx, by.Company, shift, err)
+	}
+	return v, s.nameCashier(ctx, s.cfg.DB, by.Company, v.cashier())
+}
+
+// orNoShift returns a 404 if there is no such shift, and else err.
+func (s *Service) orNoShift(ctx context.Context, company tenant.ID, shift uuid.UUID, err error) error {
+	known, failed := shifts.Known(ctx, s.cfg.DB, company, []uuid.UUID{shift})
+	if failed != nil {
+		return failed
+	}
+	if len(known) == 0 {
+		return apierr.NotFound("SHIFT", shift.String())
+	}
+	return err
 }
 
 // MoveCash puts cash into the drawer of an open shift, or takes it out. A precondition is about the shift.

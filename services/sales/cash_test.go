@@ -23,7 +23,9 @@ func TestCashMovements(t *testing.T) {
 	shift := f.shift("cashierId", f.n.ben)
 	made := f.moveCash(shift, "in", 500, "reason", "change from the bank", "externalId", "m-1", "metadata", map[string]any{"bag": "7"})
 	first := made.OK(201)
-	require.Empty(t, made.Header.Get("Location"))
+	path := "/shifts/" + shift + "/cash-movements/" + first["id"].(string)
+	require.Equal(t, "/api/external/v1"+path, made.Header.Get("Location"))
+	require.Equal(t, first, f.Do(t, "GET", path, nil).OK(200))
 	require.Equal(t, map[string]any{
 		"id": first["id"], "companyId": f.Principal.Company.String(), "shiftId": shift, "type": "in", "amount": 500.0, "reason": "change from the bank",
 		"source": nil, "externalId": "m-1", "metadata": map[string]any{"bag": "7"}, "cashierId": f.Principal.Actor.String(), "cashierName": nil,
@@ -46,7 +48,9 @@ func TestCashMovements(t *testing.T) {
 	delete(events[1].Data, "cashMovement")
 	require.Equal(t, v, events[1].Data, "with the shift after it")
 
-	page := func(query string) []string { return idsOf(f.Do(t, "GET", "/shifts/"+shift+"/cash-movements?"+query, nil).OK(200)) }
+	page := func(query string) []string {
+		return idsOf(f.Do(t, "GET", "/shifts/"+shift+"/cash-movements?"+query, nil).OK(200))
+	}
 	one, two := first["id"].(string), second["id"].(string)
 	for query, want := range map[string][]string{
 		"": {two, one}, "order=asc": {one, two}, "type=in": {one}, "type=out": {two}, "externalId=m-1": {one}, "metadata[bag]=7": {one}, "search=bank": {two, one},
@@ -69,7 +73,7 @@ func TestBadCashMovements(t *testing.T) {
 	shift := f.shift()
 	path := "/shifts/" + shift + "/cash-movements"
 	for body, want := range map[string]map[string]string{
-		`{}`: {"type": "REQUIRED", "amount": "REQUIRED", "reason": "REQUIRED"},
+		`{}`:                                      {"type": "REQUIRED", "amount": "REQUIRED", "reason": "REQUIRED"},
 		`{"type":"in","amount":0,"reason":"x"}`:   {"amount": "MIN"},
 		`{"type":"in","amount":-5,"reason":"x"}`:  {"amount": "MIN"},
 		`{"type":"in","amount":0.5,"reason":"x"}`: {"amount": "STEP"},
@@ -81,18 +85,25 @@ func TestBadCashMovements(t *testing.T) {
 	f.moveCash(shift, "in", 1, "cashierId", f.n.blocked).Fault(409, "CASHIER_INACTIVE")
 	f.moveCash(uuid.NewString(), "in", 1).Fault(404, "SHIFT_NOT_FOUND")
 	f.Do(t, "GET", "/shifts/"+uuid.NewString()+"/cash-movements", nil).Fault(404, "SHIFT_NOT_FOUND")
+	made := f.moveCash(shift, "in", 1).OK(201)["id"].(string)
+	f.Do(t, "GET", path+"/"+uuid.NewString(), nil).Fault(404, "CASH_MOVEMENT_NOT_FOUND")
+	f.Do(t, "GET", "/shifts/"+uuid.NewString()+"/cash-movements/"+made, nil).Fault(404, "SHIFT_NOT_FOUND")
+	theirs := f.server.Caller(f.Principal.Company).Do(t, "POST", "/shifts/open", `{"openingCash":0}`).OK(201)["id"].(string)
+	f.Do(t, "GET", "/shifts/"+theirs+"/cash-movements/"+made, nil).Fault(404, "CASH_MOVEMENT_NOT_FOUND")
+	f.moveCash(shift, "out", 1).OK(201)
 	stranger := f.server.Company()
+	stranger.Do(t, "GET", path+"/"+made, nil).Fault(404, "SHIFT_NOT_FOUND")
 	stranger.Do(t, "POST", path, `{"type":"in","amount":5,"reason":"x"}`).Fault(404, "SHIFT_NOT_FOUND")
 	stranger.Do(t, "GET", path, nil).Fault(404, "SHIFT_NOT_FOUND")
 	f.Do(t, "POST", path, `{"type":"in","amount":5,"reason":"x"}`, apitest.Header{"If-Match", `"2"`}).Fault(412, "PRECONDITION_FAILED")
 	const most = int64(1)<<53 - 1
-	f.moveCash(shift, "in", most).OK(201)
+	f.moveCash(shift, "in", most-1).OK(201)
 	f.moveCash(shift, "in", 1).Fault(409, "SHIFT_TOTAL_OUT_OF_RANGE")
-	require.Equal(t, 2.0, f.readShift(shift)["version"], "what was refused changed nothing")
+	require.Equal(t, 4.0, f.readShift(shift)["version"], "what was refused changed nothing")
 	key := apitest.Header{"X-Idempotency-Key", uuid.NewString()}
 	again := f.Do(t, "POST", path, `{"type":"out","amount":5,"reason":"x"}`, key).OK(201)
 	require.Equal(t, again, f.Do(t, "POST", path, `{"type":"out","amount":5,"reason":"x"}`, key).OK(201))
-	require.Equal(t, 5.0, f.readShift(shift)["cashOut"])
+	require.Equal(t, 6.0, f.readShift(shift)["cashOut"])
 }
 
 // Cash that leaves a shift in parallel is never more than was there, and none leaves it after its end.

@@ -52,7 +52,9 @@ func TestCashierOfAShift(t *testing.T) {
 
 func TestPreviewOfASale(t *testing.T) {
 	t.Parallel()
-	f := open(t, func(p *access.Principal) { p.Settings.AccrualPercentBP, p.Settings.StockPolicy = 1000, access.StockBlock })
+	f := open(t, func(p *access.Principal) {
+		p.Settings.AccrualPercentBP, p.Settings.StockPolicy = 1000, access.StockBlock
+	})
 	f.receive(f.depot, f.wood, 3)
 	shift, ann := f.shift(), f.client(300)
 	in := body(shift, "customerId", ann, "redeemPoints", 200, "discountPercent", 12.5, "receivedAmount", 5000, "cashierId", f.n.ben,

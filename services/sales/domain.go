@@ -32,7 +32,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "SALE_IS_REFUND", Advice: "A refund cannot be refunded. Sell the items again."},
 			{Status: 409, Code: "LOYALTY_POINTS_EXCEED_TOTAL", Advice: "redeemPoints exceeds the total after the discount; meta.total has it. Redeem fewer points."},
 		},
-		Entities: []string{"SALE", "SALE_LINE", "SHIFT"},
+		Entities: []string{"SALE", "SALE_LINE", "SHIFT", "CASH_MOVEMENT"},
 		Tables:   []resource.Described{shifts, table, cashMovements},
 		Lists:    []domain.Statements{shiftItems, items, cashItems},
 		Samples: []domain.Sample{

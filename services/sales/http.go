@@ -53,6 +53,9 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.ListIn(r, "/shifts/{id}/cash-movements", "listCashMovements", "List the cash movements of a shift", s.CashMovements,
 		httpapi.Doc("Newest first, the cash that was put into the drawer of the shift or taken out of it, other than by sales and refunds. "+
 			"Fails with `SHIFT_NOT_FOUND`, and with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit."))
+	httpapi.GetIn(r, "/shifts/{id}/cash-movements/{movementId}", "getCashMovement", "Read a cash movement of a shift", s.CashMovement,
+		httpapi.Doc("A movement tells its reason, its cashier and the token that made it; it never changes. "+
+			"Fails with `SHIFT_NOT_FOUND` or `CASH_MOVEMENT_NOT_FOUND`."))
 
 	// A cash movement depends on nothing but the shift, which it locks.
 	locked := group.On(api, s.cfg.DB, db.ReadCommitted())

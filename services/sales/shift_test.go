@@ -107,9 +107,9 @@ func TestListOfShifts(t *testing.T) {
 		"cashierId=" + f.n.ben.String():                             {third},
 		"cashierId=" + other.Principal.Actor.String():               nil,
 		"openedById=" + f.Principal.Actor.String() + "&status=open": {second},
-		"dateTo=2020-01-01":   nil,
-		"dateFrom=2020-01-01": {third, second, first},
-		"pageSize=1&page=2":   {second},
+		"dateTo=2020-01-01":                                         nil,
+		"dateFrom=2020-01-01":                                       {third, second, first},
+		"pageSize=1&page=2":                                         {second},
 	} {
 		var got []string
 		for _, item := range f.Do(t, "GET", "/shifts?"+query, nil).OK(200)["items"].([]any) {
