@@ -85,8 +85,14 @@ func TestPreviewOfASale(t *testing.T) {
 	}
 	// It fails as a sale does.
 	for _, pairs := range [][]any{
-		{"items", []any{map[string]any{"refId": f.wood, "qty": 1}}}, {"items", []any{map[string]any{"refId": uuid.New()}}}, {"items", []any{}}, {"paymentMethod", "mixed"},
-		{"receivedAmount", 999}, {"customerId", uuid.New()}, {"customerId", ann, "redeemPoints", 999}, {"cashierId", f.n.blocked},
+		{"items", []any{map[string]any{"refId": f.wood, "qty": 1}}},
+		{"items", []any{map[string]any{"refId": uuid.New()}}},
+		{"items", []any{}},
+		{"paymentMethod", "mixed"},
+		{"receivedAmount", 999},
+		{"customerId", uuid.New()},
+		{"customerId", ann, "redeemPoints", 999},
+		{"cashierId", f.n.blocked},
 		{"items", []any{map[string]any{"refId": f.kit, "qty": 1}}},
 	} {
 		preview, sale := f.Do(t, "POST", "/sales/preview", body(shift, pairs...)), f.Do(t, "POST", "/sales", body(shift, pairs...))

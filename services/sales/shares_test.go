@@ -22,7 +22,7 @@ func TestShares(t *testing.T) {
 			qty := money.Qty(rapid.OneOf(small, rapid.Int64Range(1, 1_000_000_000)).Draw(rt, "qty"))
 			discount := money.Amount(rapid.Int64Range(0, int64(amount)).Draw(rt, "discount"))
 			s.Lines = append(s.Lines, Line{Line: lineitem.Line{
-				ID: uuid.New(), Qty: qty, Amount: amount, DiscountAmount: discount, Total: amount - discount, SortOrder: int32(len(s.Lines)), //nolint:gosec // few
+				ID: uuid.New(), Qty: qty, Amount: amount, DiscountAmount: discount, Total: amount - discount, SortOrder: int32(len(s.Lines)),
 				Stock: []lineitem.StockItem{{Qty: qty}, {Qty: rapid.Custom(func(rt *rapid.T) money.Qty { return money.Qty(small.Draw(rt, "n")) }).Draw(rt, "component")}},
 			}})
 			s.Subtotal, s.Total, s.DiscountAmount = s.Subtotal+amount, s.Total+amount-discount, s.DiscountAmount+discount
