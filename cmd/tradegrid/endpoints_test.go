@@ -81,6 +81,11 @@ GET /orders/{id}/shipments 200 orders orders
 POST /orders/{id}/shipments 201 orders orders | items warehouseId deliveryMethod carrier trackingNumber shippedAt deliveryCost deliveryAddressText note
 GET /orders/{id}/shipments/{shipmentId} 200 orders orders
 POST /orders/{id}/shipments/{shipmentId}/cancel 200 orders orders
+GET /orders/{id}/payments 200 orders orders page pageSize search sort order kind method paidFrom paidTo externalId source reference
+POST /orders/{id}/payments 201 orders orders | amount method paidAt methodExt source externalId metadata reference note
+GET /orders/{id}/payments/{paymentId} 200 orders orders
+POST /orders/{id}/payments/{paymentId}/refund 201 orders orders | amount reason method paidAt methodExt source externalId metadata reference note
+GET /payments 200 orders orders page pageSize search sort order kind method paidFrom paidTo externalId source reference orderId
 GET /deals/lost-reasons 200 deals deals includeInactive
 GET /deals/sources 200 deals deals includeInactive
 GET /deals/types 200 deals deals includeInactive
@@ -313,6 +318,9 @@ GET /orders items: id companyId number status paymentStatus customerId total lin
 GET /orders/{id} lines: id kind refId variantId sku name unit qty unitPrice amount discountAmount total reservedQty shippedQty modifiers note sortOrder
 GET /orders/{id}/history: field from to actorId at
 GET /orders/{id}/shipments: id companyId orderId number status warehouseId warehouseName deliveryMethod carrier trackingNumber shippedAt note totalQty createdById createdAt updatedAt lines
+GET /orders/{id}/payments/{paymentId}: id companyId orderId kind amount refundedAmount refundOfId method methodExt paidAt source externalId metadata reference note reason createdById version createdAt updatedAt
+GET /orders/{id}/payments items: id orderId orderNumber kind amount method paidAt createdById createdByName
+GET /payments items: id orderId orderNumber kind amount method paidAt createdById createdByName
 GET /deals/lost-reasons: id companyId name alias isActive sortOrder
 GET /deals/sources: id companyId name alias isActive sortOrder
 GET /deals/types: id companyId alias name component isDefault isLeadType isActive sortOrder stages

@@ -26,6 +26,7 @@ type records struct {
 
 // Bodies of records that belong to another one.
 const (
+	aPayment  = `{"amount":1,"method":"cash"}`
 	anAddress = `{"label":"Office","text":"Street 1"}`
 	anAsset   = `{"name":"Mill"}`
 	anOption  = `{"label":"Dark"}`
@@ -66,6 +67,7 @@ func (n *node) fill(t *testing.T) *records {
 	prices := operator{n, writerToken}.in(company).ok(t, "POST", "/clients/price-lists/"+r.id["PRICE_LIST"]+"/prices", fillIn(aPrice, r.id))
 	r.id["{priceId}"] = prices.id(t)
 	add("{shipmentId}", "/orders/"+r.id["ORDER"]+"/shipments", `{}`)
+	add("{paymentId}", "/orders/"+r.id["ORDER"]+"/payments", aPayment)
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
@@ -114,7 +116,7 @@ func (n *node) ofRecord() map[string][2]string {
 		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},
 	}
 	bodies := map[string]string{
-		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`,
+		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`, "createOrderPayment": aPayment,
 		"createCashMovement":  aMovement,
 		"setBookingStatus":    `{"status":"confirmed"}`,
 		"replayWebhookEvents": `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z"}`,

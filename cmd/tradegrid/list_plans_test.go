@@ -82,6 +82,9 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "number": {"100300"},
 		"refundOfSaleId": {aRef}, "refundStatus": {"partial", "full"},
 	})},
+	"/payments": {"order_payments", external + `'order_id', ` + ref("g") + `, 'delta', g * 37 % 99991 - 4999, 'reference', 'r-' || g, 'note', NULL, 'refund_of_id', NULL, 'refunded_amount', 0, 'paid_at', now() - (g * 7919 % 10000) * interval '7 minutes'`,
+		byExternal(map[string][]string{"orderId": {aRef}, "reference": {"r-300"}, "paidFrom": {"-1"}, "paidTo": {"-40"}}),
+	},
 	"/warehouse/stocks": {
 		"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,
 		map[string][]string{"warehouseId": nil, "categoryId": {aRef}, "productId": {aRef}, "variantId": {aRef}},

@@ -140,10 +140,10 @@ func (s *Service) insert(ctx context.Context, tx *db.Tx, by access.Caller, o Ord
 	if err != nil {
 		return nil, err
 	}
-	if o.PrepaidAmount > 0 {
-		insertPayment(tx, &o, by, o.PrepaidAmount, o.CreatedAt)
-		s.addBalance(tx, &o, o.PrepaidAmount)
+	if err := insertPrepaid(ctx, tx, by, &o, o.PrepaidAmount, o.CreatedAt); err != nil {
+		return nil, err
 	}
+	s.addBalance(tx, &o, o.PrepaidAmount)
 	s.cfg.Stock.Reserve(tx, by, o.reserved(1))
 	return raw, nil
 }

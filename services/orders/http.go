@@ -47,8 +47,8 @@ func (s *Service) Register(api *httpapi.API) {
 		httpapi.Doc("The note of goods that left a warehouse, with its own number and the quantities of each line. "+
 			"Fails with `ORDER_NOT_FOUND` or `SHIPMENT_NOT_FOUND`."))
 
-	// Shipments depend on nothing but rows that they lock: the order, the counter, and stock. At SERIALIZABLE all that wait for
-	// the counter would have to start again.
+	// Shipments and payments depend on nothing but rows that they lock: the order, the counter, stock, the payment. At SERIALIZABLE
+	// all that wait for the counter or the order would have to start again.
 	locked := group.On(api, s.cfg.DB, db.ReadCommitted())
 	httpapi.CreateIn(locked, "/orders/{id}/shipments", "createShipment", "Create a shipment of an order", s.Ship,
 		httpapi.Doc("Takes the goods from stock at once; without `items` it has everything that is not shipped yet, and the delivery becomes `shipped`. "+
@@ -56,6 +56,26 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Change(locked, "/orders/{id}/shipments/{shipmentId}/cancel", "cancelShipment", "Cancel a shipment of an order", s.httpCancelShipment,
 		httpapi.Doc("Puts the goods back where they came from and reserves them again unless the order is completed; the shipment stays on record as `cancelled`. "+
 			"Fails with `SHIPMENT_NOT_FOUND`, `SHIPMENT_ALREADY_CANCELLED`, `WAREHOUSE_DELETED`, or `ORDER_DELIVERY_TRANSITION_INVALID` after the delivery was returned."))
+	s.registerPayments(r, locked)
+}
+
+func (s *Service) registerPayments(r, locked *httpapi.Routes) {
+	httpapi.List(r, "/payments", "listPayments", "List the payments of all orders", s.AllPayments,
+		httpapi.Doc("Payments and refunds, the latest by `paidAt` first; `paidFrom` and `paidTo` select a month, whose days begin in UTC, and the export `payments` has the same filters. "+
+			"Fails with `VALIDATION_ERROR` for a filter or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+	httpapi.ListIn(r, "/orders/{id}/payments", "listOrderPayments", "List the payments of an order", s.Payments,
+		httpapi.Doc("Payments and refunds of one order, the latest by `paidAt` first; their sum, with refunds negative, is `prepaidAmount` of the order. "+
+			"Fails with `ORDER_NOT_FOUND`, and with `VALIDATION_ERROR` for a filter that does not fit."))
+	httpapi.GetIn(r, "/orders/{id}/payments/{paymentId}", "getOrderPayment", "Read a payment of an order", s.Payment,
+		httpapi.Doc("One payment or refund; `refundedAmount` tells what was refunded of a payment. "+
+			"Fails with `ORDER_NOT_FOUND` or `PAYMENT_NOT_FOUND`, also for a payment of another order."))
+	httpapi.CreateIn(locked, "/orders/{id}/payments", "createOrderPayment", "Record a payment of an order", s.Pay,
+		httpapi.Doc("Records money that came in, whatever the status of the order; `prepaidAmount`, `paymentStatus` and the client's balance follow. "+
+			"Fails with `ORDER_NOT_FOUND`, `ORDER_OVERPAID` above what is due, `PAYMENT_EXTERNAL_ID_TAKEN` with the other one in `meta.paymentId`, or `CLIENT_BALANCE_OUT_OF_RANGE`."))
+	httpapi.Change(locked, "/orders/{id}/payments/{paymentId}/refund", "refundOrderPayment", "Refund a payment of an order", s.httpRefund,
+		httpapi.Answers(http.StatusCreated), httpapi.Records("/orders/{id}/payments"),
+		httpapi.Doc("Records that money of a payment went back, all that is left of it or a part, whatever the status of the order; the answer is the refund. "+
+			"Fails with `ORDER_NOT_FOUND`, `PAYMENT_NOT_FOUND`, `PAYMENT_REFUND_EXCEEDED` above what is left, `PAYMENT_ALREADY_REFUNDED` if nothing is, `PAYMENT_IS_REFUND` or `PAYMENT_EXTERNAL_ID_TAKEN`."))
 }
 
 type inputRequest struct {
@@ -92,4 +112,13 @@ func (s *Service) httpMoveDelivery(ctx context.Context, tx *db.Tx, in *moveDeliv
 
 func (s *Service) httpCancelShipment(ctx context.Context, tx *db.Tx, in *httpapi.ByChild) (Shipment, error) {
 	return s.CancelShipment(ctx, tx, in.Caller, in.ID, in.Child)
+}
+
+type refundRequest struct {
+	httpapi.ByChild
+	Body RefundInput `body:"command"`
+}
+
+func (s *Service) httpRefund(ctx context.Context, tx *db.Tx, in *refundRequest) (Payment, error) {
+	return s.Refund(ctx, tx, in.Caller, in.ID, in.Child, in.Body)
 }

@@ -39,6 +39,13 @@ type modelShipment struct {
 	taken map[int]map[string]int64
 }
 
+// modelPayment is an entry of the ledger: a payment with what was refunded of it, or a refund.
+type modelPayment struct {
+	id       string // "" if it was recorded by setting prepaidAmount
+	amount   int64  // negative for a refund
+	refunded int64
+}
+
 type modelOrder struct {
 	id            string
 	number        int64
@@ -49,6 +56,7 @@ type modelOrder struct {
 	everPaid, ann bool
 	delivered     string // delivery status
 	shipments     []modelShipment
+	ledger        []modelPayment
 }
 
 // model is what a company should look like.
@@ -183,6 +191,18 @@ func (o *modelOrder) same(t require.TestingT, got map[string]any) {
 // TestOrdersFollowTheModel runs random operations against a model, while transactions fail at every point.
 func TestOrdersFollowTheModel(t *testing.T) {
 	t.Parallel()
+	followTheModel(t, 3, "move", "patch", "ship", "ship", "unship", "deliver", "pay", "refund")
+}
+
+// Few orders, of whose payments much happens.
+func TestPaymentsFollowTheModel(t *testing.T) {
+	t.Parallel()
+	followTheModel(t, 15, "move", "patch", "pay", "pay", "refund", "refund", "refund")
+}
+
+// followTheModel takes random steps, of which one in more is a new order and the others are some of what can happen to one.
+func followTheModel(t *testing.T, more int, what ...string) {
+	t.Helper()
 	open(t, nil) // the tables of the test are there
 	d := chaotic(t, 0.1)
 	rapid.Check(t, func(rt *rapid.T) {
@@ -193,19 +213,23 @@ func TestOrdersFollowTheModel(t *testing.T) {
 		s.n.clients[s.ann] = ann
 		m := &model{moved: map[string]int64{}}
 		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
-			s.step(rt, m)
+			s.step(rt, m, more, what)
 		}
 		s.check(rt, m)
 	})
 }
 
-func (s *kit) step(rt *rapid.T, m *model) {
-	if len(m.orders) == 0 || rapid.IntRange(0, 3).Draw(rt, "new") == 0 {
+func (s *kit) step(rt *rapid.T, m *model, more int, what []string) {
+	if len(m.orders) == 0 || rapid.IntRange(0, more).Draw(rt, "new") == 0 {
 		s.createStep(rt, m)
 		return
 	}
 	o := m.orders[rapid.IntRange(0, len(m.orders)-1).Draw(rt, "order")]
-	switch rapid.SampledFrom([]string{"move", "patch", "ship", "ship", "unship", "deliver"}).Draw(rt, "what") {
+	switch rapid.SampledFrom(what).Draw(rt, "what") {
+	case "pay":
+		s.payStep(rt, m, o)
+	case "refund":
+		s.refundStep(rt, m, o)
 	case "move":
 		s.moveStep(rt, m, o)
 	case "patch":
@@ -345,14 +369,67 @@ func (s *kit) createStep(rt *rapid.T, m *model) {
 	got := res.OK(201)
 	o.id, o.number = got["id"].(string), int64(len(m.orders)+1)
 	m.orders = append(m.orders, o)
-	m.pay(o, 0)
+	m.pay(o, "", o.prepaid)
 	o.same(rt, got)
 }
 
-// pay books what the payments of the order changed by.
-func (m *model) pay(o *modelOrder, before int64) {
+// pay books an entry of the ledger of the order, whose prepaid is that after it.
+func (m *model) pay(o *modelOrder, id string, delta int64) {
+	if delta == 0 {
+		return
+	}
+	o.ledger = append(o.ledger, modelPayment{id: id, amount: delta})
 	if o.ann {
-		m.balance += o.prepaid - before
+		m.balance += delta
+	}
+}
+
+func (s *kit) payStep(rt *rapid.T, m *model, o *modelOrder) {
+	amount := rapid.Int64Range(1, max(1, o.payable()/2)).Draw(rt, "amount")
+	res := s.pay(o.id, map[string]any{"amount": amount, "method": "card"})
+	switch {
+	case res.Status == 503:
+	case o.prepaid+amount > o.payable():
+		res.Fault(409, "ORDER_OVERPAID")
+	default:
+		o.prepaid += amount
+		o.everPaid = true
+		m.pay(o, res.OK(201)["id"].(string), amount)
+	}
+}
+
+func (s *kit) refundStep(rt *rapid.T, m *model, o *modelOrder) {
+	named := []int{}
+	for i, p := range o.ledger {
+		if p.id != "" {
+			named = append(named, i)
+		}
+	}
+	if len(named) == 0 {
+		return
+	}
+	at := rapid.SampledFrom(named).Draw(rt, "payment")
+	p := o.ledger[at]
+	left := min(p.amount-p.refunded, o.prepaid)
+	var body any
+	amount := left
+	if rapid.Bool().Draw(rt, "part") {
+		amount = rapid.Int64Range(1, max(1, p.amount)).Draw(rt, "refunded")
+		body = map[string]any{"amount": amount}
+	}
+	res := s.refund(o.id, p.id, body)
+	switch {
+	case res.Status == 503:
+	case p.amount < 0:
+		res.Fault(409, "PAYMENT_IS_REFUND")
+	case left == 0:
+		res.Fault(409, "PAYMENT_ALREADY_REFUNDED")
+	case amount > left:
+		res.Fault(409, "PAYMENT_REFUND_EXCEEDED")
+	default:
+		o.prepaid -= amount
+		o.ledger[at].refunded += amount
+		m.pay(o, res.OK(201)["id"].(string), -amount)
 	}
 }
 
@@ -390,9 +467,9 @@ func (s *kit) patchStep(rt *rapid.T, m *model, o *modelOrder) {
 		res.Fault(409, "ORDER_OVERPAID")
 	default:
 		got := res.OK(200)
-		before := o.prepaid
+		delta := next.prepaid - o.prepaid
 		*o = next
-		m.pay(o, before)
+		m.pay(o, "", delta)
 		o.same(rt, got)
 	}
 }
@@ -433,6 +510,7 @@ const sqlSelectMovements = `SELECT COALESCE(sum(delta), 0)::TEXT FROM stock_move
 func (s *kit) check(t require.TestingT, m *model) {
 	for _, o := range m.orders {
 		o.same(t, s.Do(s.t, "GET", "/orders/"+o.id, nil).OK(200))
+		s.sameLedger(t, o)
 	}
 	require.Equal(t, [2]int64{int64(len(m.orders)), int64(len(m.orders))}, s.counts())
 	require.Equal(t, m.balance, s.balance(s.ann))
@@ -443,6 +521,26 @@ func (s *kit) check(t require.TestingT, m *model) {
 		require.NoError(t, s.d.QueryRow(context.Background(), sqlSelectMovements, s.Principal.Company, id).Scan(&moved))
 		require.InDelta(t, -m.moved[name], asThousandths(moved), 0, "the movements make the quantity")
 	}
+}
+
+// sameLedger requires that the ledger of an order is that of the model, and adds up to what was paid.
+func (s *kit) sameLedger(t require.TestingT, o *modelOrder) {
+	var want, got []string
+	var sum int64
+	for _, p := range o.ledger {
+		sum += p.amount
+		want = append(want, fmt.Sprint(p.amount, " ", p.refunded, " ", p.id != ""))
+	}
+	require.Equal(t, o.prepaid, sum)
+	for _, p := range s.paymentItems("/orders/" + o.id + "/payments?sort=paidAt&pageSize=200") {
+		amount, refunded := int64(p["amount"].(float64)), int64(p["refundedAmount"].(float64))
+		require.GreaterOrEqual(t, amount, refunded)
+		if p["kind"] == "refund" {
+			amount = -amount
+		}
+		got = append(got, fmt.Sprint(amount, " ", refunded, " ", p["method"] == "card"))
+	}
+	require.Equal(t, want, got)
 }
 
 func thousandths(n int64) string { return qty(n).String() }

@@ -75,6 +75,7 @@ func TestLifeOfAnOrder(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"stock.movement.created", "stock.adjusted", "order.created", "order.updated", "order.status_changed", "order.status_changed",
 		"order.status_changed", "stock.movement.created", "stock.movement.created", "order.updated",
+		"order.payment.created", "order.payment.created", "order.payment.refunded",
 	}, s.events())
 	var history []map[string]any
 	s.Do(t, "GET", "/orders/"+id+"/history", nil).Decode(&history)
@@ -108,14 +109,15 @@ func TestEventsCarryTheOrder(t *testing.T) {
 		got = append(got, e)
 	}
 	require.NoError(t, rows.Err())
-	require.Len(t, got, 4)
+	require.Len(t, got, 5)
 	require.Equal(t, o, got[0]["data"])
 	updated := got[1]["data"].(map[string]any)
 	require.Equal(t, []any{"paymentStatus", "note", "prepaidAmount", "amountDue"}, updated["changedFields"])
 	require.Equal(t, "n", updated["note"])
+	require.Equal(t, "order.payment.created", got[2]["event"])
 	for i, name := range []string{"order.status_changed", "order.cancelled"} {
-		require.Equal(t, name, got[2+i]["event"])
-		data := got[2+i]["data"].(map[string]any)
+		require.Equal(t, name, got[3+i]["event"])
+		data := got[3+i]["data"].(map[string]any)
 		require.Equal(t, "new", data["previousStatus"])
 		require.Equal(t, "cancelled", data["status"])
 		require.NotNil(t, data["cancelledAt"])

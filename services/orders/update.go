@@ -21,7 +21,8 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 	if err := lineitem.Check(in.Value.Items); err != nil {
 		return Order{}, err
 	}
-	return table.Change(ctx, tx, by, id, func(before Order, o *Order) error {
+	var prepaid money.Amount // recorded by the change
+	o, err := table.Change(ctx, tx, by, id, func(before Order, o *Order) error {
 		in := in
 		if before.isFinal() || !before.takesItems() {
 			in = in.Without(before.fieldsFor(in.Value))
@@ -36,8 +37,13 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 			return err
 		}
 		s.follow(tx, by, &before, o)
+		prepaid = o.PrepaidAmount - before.PrepaidAmount
 		return nil
 	}, updated)
+	if err != nil {
+		return o, err
+	}
+	return o, insertPrepaid(ctx, tx, by, &o, prepaid, jsontype.At(tx.Now()))
 }
 
 // fieldsFor returns the fields of the order as a body that describes it has them: with the items of the body, if they describe its lines.
@@ -95,9 +101,6 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 // follow queues what follows from a change of the order. Clients come before stock, as in all changes of orders, so that two of
 // them cannot wait for each other.
 func (s *Service) follow(tx *db.Tx, by access.Caller, before, o *Order) {
-	if delta := o.PrepaidAmount - before.PrepaidAmount; delta != 0 {
-		insertPayment(tx, o, by, delta, jsontype.At(tx.Now()))
-	}
 	if record.Same(before.CustomerID, o.CustomerID) {
 		s.addBalance(tx, o, o.PrepaidAmount-before.PrepaidAmount)
 	} else { // payments follow the customer

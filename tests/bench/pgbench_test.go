@@ -38,15 +38,20 @@ func newPGBench(r *kit, a *api, s *shop, companies int) *pgBench {
 	status, answer, err := a.post(s.token, "/orders", uuid.NewString(), s.order)
 	require.NoError(b, err)
 	require.Equal(b, fasthttp.StatusCreated, status, "%s", answer)
-	var payload, bin string
-	require.NoError(b, r.db.QueryRow(b.Context(), `SELECT encode(payload, 'hex') FROM outbox WHERE company_id = $1 AND event = 'order.created'`, s.company).Scan(&payload))
+	var bin string
+	payloads := make([]string, 0, 4)
+	for name, event := range map[string]string{"{payload}": "order.created", "{payment}": "order.payment.created"} {
+		var payload string
+		require.NoError(b, r.db.QueryRow(b.Context(), `SELECT encode(payload, 'hex') FROM outbox WHERE company_id = $1 AND event = $2`, s.company, event).Scan(&payload))
+		payloads = append(payloads, name, payload)
+	}
 	require.NoError(b, r.db.QueryRow(b.Context(), `SELECT setting FROM pg_config() WHERE name = 'BINDIR'`).Scan(&bin))
 	warehouses := r.insertsOf("warehouses", "company_id = $1", map[string]string{"company_id": "md5('company' || g)::uuid", "id": "md5('warehouse' || g)::uuid"}, s.company)
 	before, values, _ := strings.Cut(strings.TrimSuffix(warehouses, ");\n"), " VALUES (")
 	_, err = r.db.Exec(b.Context(), before+" SELECT "+values+" FROM generate_series(1, $1::BIGINT) AS g", companies) // stock refers to them
 	require.NoError(b, err)
 	script := filepath.Join(b.TempDir(), "order.pgbench")
-	require.NoError(b, os.WriteFile(script, []byte(strings.ReplaceAll(orderScript, "{payload}", payload)), 0o600))
+	require.NoError(b, os.WriteFile(script, []byte(strings.NewReplacer(payloads...).Replace(orderScript)), 0o600))
 	u, err := url.Parse(r.url)
 	require.NoError(b, err)
 	password, _ := u.User.Password()

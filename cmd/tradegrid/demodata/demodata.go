@@ -115,6 +115,7 @@ type shop struct {
 	clients    []client
 	prices     directories
 	sold       int                        // sales that are planned
+	placed     int                        // orders that are planned
 	priced     map[uuid.UUID]money.Amount // by product or service
 }
 

@@ -58,10 +58,13 @@ type order struct {
 	customer uuid.UUID
 	id       uuid.UUID
 	made     orders.Order
+	n        int       // counts the orders
+	payment  uuid.UUID // of what was due; set once it is paid
 }
 
 func (s *shop) planOrder(at time.Time) {
-	o := &order{shop: s}
+	s.placed++
+	o := &order{shop: s, n: s.placed}
 	in := orders.Input{}
 	c := pick(s, s.clients)
 	in.CustomerID, o.customer = &c.id, c.id
@@ -103,9 +106,11 @@ func (o *order) planRest(at time.Time, delivered bool) {
 	later(1, 8)
 	if o.chance(9) {
 		o.move(at, "cancelled")
+		o.returnDeposit(at.Add(time.Hour))
 		return
 	}
-	o.pay(at, "confirmed", o.chance(20))
+	early := o.chance(20)
+	o.pay(at, "confirmed", func() bool { return early || o.isLarge() })
 	later(2, 20)
 	if !o.chance(40) { // the others are ready at once
 		o.move(at, "in_progress")
@@ -122,7 +127,10 @@ func (o *order) planRest(at time.Time, delivered bool) {
 		})
 	}
 	later(1, 20)
-	o.pay(at, "completed", true)
+	o.pay(at, "completed", func() bool { return !early && !o.isLarge() })
+	if o.n%7 == 0 {
+		o.refund(at.AddDate(0, 0, 7)) // the shop is open then, too
+	}
 }
 
 // do plans a step of the order. The orders of a client are in the same lane.
@@ -142,19 +150,61 @@ func (o *order) move(at time.Time, to string) {
 	})
 }
 
-// pay plans that an order is paid, if it is, and then moves. A large one is always paid in advance, so that no client reaches
-// the credit limit.
-func (o *order) pay(at time.Time, to string, paid bool) {
-	const large = 3_000_00
+// isLarge reports whether the order is paid in advance in any case, so that no client reaches the credit limit.
+func (o *order) isLarge() bool { return o.made.Total >= 3_000_00 }
+
+// orderPayments are the methods by which orders are paid, in turns.
+//
+//nolint:gochecknoglobals // constants
+var orderPayments = []string{"card", "transfer", "card", "cash", "transfer", "sbp", "card", "cash", "other"}
+
+// pay plans that what is due of an order is paid, if it is then, and that the order moves.
+func (o *order) pay(at time.Time, to string, then func() bool) {
 	o.do(at, to, func(ctx context.Context, l *lane, tx *db.Tx) error {
-		if paid || o.made.Total >= large {
-			var in orders.Fields
-			in.PrepaidAmount = o.made.Total + o.made.DeliveryCost
-			if _, err := l.Orders.Update(ctx, tx, o.cfg.Office, o.id, record.PatchOf(in, "prepaidAmount")); err != nil {
+		if o.made.AmountDue > 0 && then() {
+			p, err := l.Orders.Pay(ctx, tx, o.cfg.Office, o.id, o.paymentInput())
+			if err != nil {
 				return err
 			}
+			o.payment = p.ID
 		}
 		_, err := l.Orders.Move(ctx, tx, o.cfg.Office, o.id, to)
+		return err
+	})
+}
+
+func (o *order) paymentInput() orders.PaymentInput {
+	in := orders.PaymentInput{Amount: o.made.AmountDue, Method: orderPayments[o.n%len(orderPayments)]}
+	switch in.Method {
+	case "transfer":
+		in.Reference = new(fmt.Sprintf("Invoice %d", o.made.Number))
+	case "card":
+		in.Source, in.ExternalID = new("payments.example"), new(fmt.Sprintf("pay_%06d", o.made.Number))
+	case "other":
+		in.MethodExt = new("voucher")
+	}
+	return in
+}
+
+// refund plans that a fifth of what was paid goes back, if it was.
+func (o *order) refund(at time.Time) {
+	o.do(at, "refund", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		amount := o.made.AmountDue / 5
+		if o.payment == uuid.Nil || amount == 0 {
+			return nil
+		}
+		_, err := l.Orders.Refund(ctx, tx, o.cfg.Office, o.id, o.payment, orders.RefundInput{Amount: &amount, Reason: new("The bell was missing")})
+		return err
+	})
+}
+
+// returnDeposit plans that the deposit of a cancelled order goes back, if there was one.
+func (o *order) returnDeposit(at time.Time) {
+	o.do(at, "deposit", func(ctx context.Context, l *lane, tx *db.Tx) error {
+		if o.made.PrepaidAmount == 0 {
+			return nil
+		}
+		_, err := l.Orders.Update(ctx, tx, o.cfg.Office, o.id, record.PatchOf(orders.Fields{}, "prepaidAmount"))
 		return err
 	})
 }
