@@ -36,6 +36,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/receipts"
+	"github.com/tradegrid/tradegrid/services/reports"
 	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/scheduling"
@@ -119,6 +120,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
 	}))
 	all.leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals}))
+	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}))
 	// These work on what all of the above declare, and stay last.
 	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
 		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,

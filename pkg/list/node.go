@@ -210,6 +210,15 @@ func (n *Node) page(ctx context.Context, d *db.DB, k key, b *pgx.Batch) error {
 	return n.limited(ctx, n.pages, k, func() error { return d.ReadWithin(ctx, n.cfg.Limit, b) })
 }
 
+// Sum runs statements over many records, such as those of a report, as totals run: in a slot of the company, each with the limit of
+// a statement. what identifies them; if one takes too long, they are refused for a while. A nil node has no limits: 0.
+func (n *Node) Sum(ctx context.Context, company tenant.ID, what []any, run func(ctx context.Context, limit time.Duration) error) error {
+	if n == nil {
+		return run(ctx, 0)
+	}
+	return n.limited(ctx, n.counts, key{company, hashOf([]string{"sum"}, what)}, func() error { return run(ctx, n.cfg.Limit) })
+}
+
 // slots bound how many statements run at once, and how many of them for one company.
 type slots struct {
 	all   chan struct{}

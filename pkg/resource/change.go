@@ -138,6 +138,7 @@ func (t *Table[T]) Store(ctx context.Context, tx *db.Tx, by access.Caller, snaps
 	for _, p := range t.parts {
 		p.replace(tx, t.asRecord(v).RecordKey(), p.of(&snapshot.Before), p.of(v))
 	}
+	t.wrote(tx, &snapshot.Before, v)
 	if t.observer != nil {
 		t.observer(tx, by, &snapshot.Before, v, names)
 	}
@@ -167,6 +168,7 @@ func (t *Table[T]) Remove(ctx context.Context, tx *db.Tx, by access.Caller, v T,
 	for _, p := range t.parts {
 		p.replace(tx, k, p.of(&before), p.of(new(T)))
 	}
+	t.wrote(tx, &before, nil)
 	m.Touch(tx.Now())
 	_, err := t.raise(ctx, tx, by, m.EvPos, &before, &v, nil, events)
 	return err

@@ -40,6 +40,7 @@ type Table[T any] struct {
 	constraints map[string]error
 	parts       []part
 	observer    func(tx *db.Tx, by access.Caller, before, after *T, changed []string)
+	written     func(tx *db.Tx, before, after *T)
 
 	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown, sqlExternal string
 }
@@ -98,6 +99,19 @@ func (t *Table[T]) OnConstraint(name string, err error) *Table[T] {
 func (t *Table[T]) OnChange(fn func(tx *db.Tx, by access.Caller, before, after *T, changed []string)) *Table[T] {
 	t.observer = fn
 	return t
+}
+
+// OnWrite calls fn with every record that is written: before is nil for a new one, after for one that is deleted. It queues writes
+// that follow from the record, such as to other tables that sum it.
+func (t *Table[T]) OnWrite(fn func(tx *db.Tx, before, after *T)) *Table[T] {
+	t.written = fn
+	return t
+}
+
+func (t *Table[T]) wrote(tx *db.Tx, before, after *T) {
+	if t.written != nil {
+		t.written(tx, before, after)
+	}
 }
 
 func (t *Table[T]) insertSQL() string {
@@ -212,6 +226,7 @@ func (t *Table[T]) Insert(tx *db.Tx, v *T) {
 	for _, p := range t.parts {
 		p.create(tx, k, p.of(v))
 	}
+	t.wrote(tx, nil, v)
 }
 
 // Update queues the UPDATE of v, whose version must already be incremented. Use [Table.Store] for everything else.

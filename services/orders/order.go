@@ -1,12 +1,15 @@
 package orders
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/daysum"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -100,7 +103,7 @@ type Line struct {
 var (
 	plan       = record.PlanOf[Order]()
 	orderLines = resource.LinesOf[Line]("order_lines", "order_id")
-	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_key", errExternalTaken).OnConstraint("orders_external_id_key", errExternalTaken).OnChange(insertHistory)
+	table      = resource.Of[Order]("orders", "ORDER", orderLines).OnConstraint("orders_external_key", errExternalTaken).OnConstraint("orders_external_id_key", errExternalTaken).OnChange(insertHistory).OnWrite(countSummed)
 )
 
 // TransformSchema implements [huma.SchemaTransformer]. Requests accept only fixed channels and delivery methods and
@@ -113,6 +116,24 @@ func (h Header) TransformSchema(reg huma.Registry, s *huma.Schema) *huma.Schema 
 		s.Properties[name].Minimum = s.Properties["total"].Minimum
 	}
 	return h.Key.TransformSchema(reg, s)
+}
+
+// summed is what reports sum of an order.
+type summed struct {
+	status, paymentStatus, channel                     string
+	total, discountAmount, deliveryCost, prepaidAmount money.Amount
+}
+
+func (h *Header) summed() summed {
+	return summed{h.Status, h.PaymentStatus, deref(h.Channel), h.Total, h.DiscountAmount, h.DeliveryCost, h.PrepaidAmount}
+}
+
+// countSummed counts a change of what reports sum.
+func countSummed(tx *db.Tx, before, after *Order) {
+	if before == nil || after == nil || before.summed() != after.summed() {
+		of := cmp.Or(after, before)
+		daysum.Orders.Changed(tx, of.CompanyID, of.CreatedAt.Std())
+	}
 }
 
 // isFinal reports whether the order is completed or cancelled.

@@ -6,6 +6,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/daysum"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/lineitem"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -133,8 +135,16 @@ type Payment struct {
 var (
 	saleLines    = resource.LinesOf[Line]("sale_lines", "sale_id")
 	salePayments = resource.LinesOf[Payment]("sale_payments", "sale_id")
-	table        = resource.Of[Sale]("sales", "SALE", saleLines, salePayments)
+	table        = resource.Of[Sale]("sales", "SALE", saleLines, salePayments).OnWrite(countSummed)
 )
+
+// countSummed counts a new sale or refund in what reports sum: later changes leave that as it is.
+func countSummed(tx *db.Tx, before, after *Sale) {
+	if before == nil {
+		daysum.Sales.Changed(tx, after.CompanyID, after.CreatedAt.Std())
+		daysum.Payments.Changed(tx, after.CompanyID, after.CreatedAt.Std())
+	}
+}
 
 // plan is the plan of a sale's fields.
 var plan = record.PlanOf[Sale]()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/localtime"
 )
 
 // WorkingHours is an interval of a weekday in which a resource can be booked.
@@ -57,7 +58,7 @@ func (r Resource) open(year int, month time.Month, day int, zone *time.Location)
 	weekday := int32(time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Weekday()+6)%7 + 1
 	var out []interval
 	add := func(from, to string) {
-		i := interval{localTime(year, month, day, minutes(from), zone), localTime(year, month, day, minutes(to), zone)}
+		i := interval{localtime.At(year, month, day, minutes(from), zone), localtime.At(year, month, day, minutes(to), zone)}
 		if i.start.Before(i.end) { // the change to summer time can swallow it
 			out = append(out, i)
 		}
@@ -100,29 +101,4 @@ func (r Resource) zone() *time.Location {
 		return time.UTC // a zone that newer time zone data no longer has
 	}
 	return zone
-}
-
-// localTime returns the instant at which clocks in the zone show minute of the day. Of an hour that occurs twice, because
-// clocks are set back, it is the first; a time that clocks skip is the instant of the change. So it never decreases when
-// minute grows, and every local day is divided without gaps.
-func localTime(year int, month time.Month, day, minute int, zone *time.Location) time.Time {
-	wall := time.Date(year, month, day, 0, minute, 0, 0, time.UTC)
-	// The offset from UTC is always less than a day, so these are certainly before and after.
-	_, before := wall.Add(-oneDay).In(zone).Zone()
-	later := wall.Add(oneDay).In(zone)
-	_, after := later.Zone()
-	first := wall.Add(-time.Duration(before) * time.Second)
-	if before == after {
-		return first
-	}
-	change, _ := later.ZoneBounds()
-	second := wall.Add(-time.Duration(after) * time.Second)
-	switch {
-	case first.Before(change):
-		return first
-	case second.Before(change):
-		return change.UTC()
-	default:
-		return second
-	}
 }

@@ -1,0 +1,24 @@
+package reports
+
+import (
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/daysum"
+	"github.com/tradegrid/tradegrid/pkg/domain"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+const tag = "Reports"
+
+// Reports need the scope and the component of what they sum.
+var (
+	ofOrders   = httpapi.Group{Tag: tag, Scope: "orders", Component: "orders"}
+	ofSales    = httpapi.Group{Tag: tag, Scope: "sales", Component: "cashier"}
+	ofBookings = httpapi.Group{Tag: tag, Scope: "scheduling", Component: "scheduling"}
+)
+
+// Domain declares the domain.
+func Domain() domain.Domain {
+	return domain.Domain{Name: "reports", Errors: []apierr.Doc{
+		{Status: 409, Code: daysum.OutOfRange, Advice: "A sum exceeds the largest amount. Ask for fewer days, or group by more."},
+	}}
+}
