@@ -33,7 +33,7 @@ func (r *Reader) keep(ctx context.Context, p *pass) {
 	if len(days)+len(crowded) == 0 {
 		return
 	}
-	err := r.DB.RunTx(ctx, "reports.keep", func(ctx context.Context, tx *db.Tx) error {
+	err := r.cfg.DB.RunTx(ctx, "reports.keep", func(ctx context.Context, tx *db.Tx) error {
 		for _, d := range days {
 			keys, amounts := d.keys, d.amounts
 			if keys == nil {
@@ -49,7 +49,7 @@ func (r *Reader) keep(ctx context.Context, p *pass) {
 		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil && ctx.Err() == nil {
-		r.Log.WarnContext(telemetry.Untraced(ctx), "sums of days not kept", "report", string(p.report.Name), "error", err)
+		r.cfg.Log.WarnContext(telemetry.Untraced(ctx), "sums of days not kept", "report", string(p.report.Name), "error", err)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	lru "github.com/hashicorp/golang-lru/v2"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -39,17 +40,44 @@ type Group struct {
 	Amounts []int64
 }
 
-// Reader reads reports.
-type Reader struct {
+// Config holds the dependencies of a [Reader].
+type Config struct {
 	DB    *db.DB
 	Lists *list.Node // whose limits apply; nil = none
 	Log   *slog.Logger
 }
 
+// Reader reads reports.
+type Reader struct {
+	cfg   Config
+	parts *lru.Cache[large, int] // of each day of a report with very many records
+}
+
+// large is a report with very many records.
+type large struct {
+	company tenant.ID
+	report  Name
+}
+
+const remembered = 1000
+
+// NewReader returns a reader.
+func NewReader(cfg Config) *Reader {
+	parts, err := lru.New[large, int](remembered)
+	if err != nil {
+		panic(err) // only for a size below 1
+	}
+	return &Reader{cfg, parts}
+}
+
 const (
-	daysAtOnce = 16               // days that are summed in one round trip
-	patience   = 10 * time.Second // after which a read ends, with what it has summed kept for the next one
-	maxKept    = 1000             // groups of a day that is kept
+	atOnce   = 16               // statements in one round trip
+	patience = 10 * time.Second // after which a read ends, with what it has summed kept for the next one
+	maxKept  = 1000             // groups of a day that is kept
+
+	// A day whose records take longer than a statement may is summed in parts.
+	moreParts = 32
+	maxParts  = 1024
 )
 
 var errTooExpensive = apierr.TooExpensive(list.TooExpensive, 5, "the report takes too long, because many records of these days have to be summed: "+
@@ -66,17 +94,10 @@ var ErrOutOfRange error = apierr.StateConflict(OutOfRange, "a sum of these days 
 //
 // Errors: 503 [list.TooExpensive], 409 [OutOfRange].
 func (r *Reader) Read(ctx context.Context, company tenant.ID, report Report, zone *time.Location, first, last jsontype.Date) ([]Group, error) {
-	began := time.Now()
-	p := &pass{report: report, company: company}
-	err := r.Lists.Sum(ctx, company, []any{report.Name, first, last}, func(ctx context.Context, limit time.Duration) error {
-		return r.DB.ReadSnapshot(ctx, limit, func(q db.Querier) error {
-			p.days, p.now, p.keeps = daysBetween(zone, first, last), time.Time{}, false
-			return p.read(ctx, q, began.Add(patience))
-		})
+	p := &pass{report: report, company: company, deadline: time.Now().Add(patience)}
+	err := r.cfg.Lists.Sum(ctx, company, []any{report.Name, first, last}, func(ctx context.Context, limit time.Duration) error {
+		return r.readParts(ctx, p, limit, func() []*day { return daysBetween(zone, first, last) })
 	})
-	if err == nil || errors.Is(err, db.ErrTooLong) || apierr.Is(err, list.TooExpensive) {
-		r.keep(ctx, p) // what was summed, even if not all was
-	}
 	switch {
 	case errors.Is(err, db.ErrTooLong), apierr.Is(err, list.TooExpensive):
 		return nil, errTooExpensive
@@ -84,6 +105,30 @@ func (r *Reader) Read(ctx context.Context, company tenant.ID, report Report, zon
 		return nil, readError(err)
 	}
 	return p.groups(), nil
+}
+
+// readParts reads the days, in more parts if one takes too long, and keeps what it has summed, even if not all was.
+func (r *Reader) readParts(ctx context.Context, p *pass, limit time.Duration, days func() []*day) error {
+	of := large{p.company, p.report.Name}
+	p.parts = 1
+	if known, ok := r.parts.Get(of); ok {
+		p.parts = known
+	}
+	for {
+		err := r.cfg.DB.ReadSnapshot(ctx, limit, func(q db.Querier) error {
+			p.days = days()
+			return p.read(ctx, q)
+		})
+		tooLong := errors.Is(err, db.ErrTooLong)
+		if err == nil || tooLong {
+			r.keep(ctx, p)
+		}
+		if !tooLong || p.parts == maxParts || time.Now().After(p.deadline) {
+			return err
+		}
+		p.parts *= moreParts
+		r.parts.Add(of, p.parts)
+	}
 }
 
 func readError(err error) error {
@@ -130,35 +175,107 @@ func daysBetween(zone *time.Location, first, last jsontype.Date) (days []*day) {
 
 // pass is one try to read a report.
 type pass struct {
-	report  Report
-	company tenant.ID
-	days    []*day
-	now     time.Time           // of the snapshot
-	keeps   bool                // days may be kept: all processes that run count changes
-	rows    map[time.Time]int64 // of day_changes, by day in UTC
+	report   Report
+	company  tenant.ID
+	deadline time.Time
+	parts    int // in which each day is summed
+	days     []*day
+	now      time.Time           // of the snapshot
+	keeps    bool                // days may be kept: all processes that run count changes
+	rows     map[time.Time]int64 // of day_changes, by day in UTC
+}
+
+// part is a part of a day that is summed by one statement.
+type part struct {
+	day      *day
+	from, to time.Time
+	last     bool
 }
 
 // read reads the days that are kept, and sums the others, until the deadline.
-func (p *pass) read(ctx context.Context, q db.Querier, deadline time.Time) error {
+func (p *pass) read(ctx context.Context, q db.Querier) error {
 	if err := p.readKept(ctx, q); err != nil {
 		return err
 	}
-	open := slices.DeleteFunc(slices.Clone(p.days), func(d *day) bool { return d.state != unknown })
-	for days := range slices.Chunk(open, daysAtOnce) {
-		if time.Now().After(deadline) {
+	for parts := range slices.Chunk(p.open(), atOnce) {
+		if time.Now().After(p.deadline) {
 			return db.ErrTooLong
 		}
 		b := &pgx.Batch{}
-		for _, d := range days {
-			b.Queue(p.report.SQL, p.company, d.start, d.end).Query(func(rows pgx.Rows) (err error) {
-				d.sums, err = p.report.scan(rows)
-				d.state = summed
-				return err
+		for _, part := range parts {
+			b.Queue(p.report.SQL, p.company, part.from, part.to).Query(func(rows pgx.Rows) error {
+				s, err := p.report.scan(rows)
+				if err != nil {
+					return err
+				}
+				if part.last {
+					part.day.state = summed
+				}
+				return part.day.sums.add(s, p.report)
 			})
 		}
 		if err := q.SendBatch(ctx, b).Close(); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// open lists the parts of the days that have to be summed.
+func (p *pass) open() (all []part) {
+	for _, d := range p.days {
+		if d.state != unknown {
+			continue
+		}
+		from := d.start
+		for i := range p.parts {
+			to := d.start.Add(d.end.Sub(d.start) / time.Duration(p.parts) * time.Duration(i+1)).Truncate(time.Microsecond)
+			if i == p.parts-1 {
+				to = d.end
+			}
+			all = append(all, part{d, from, to, i == p.parts-1})
+			from = to
+		}
+	}
+	return all
+}
+
+// add adds the groups of a part of the day. The error is [ErrOutOfRange].
+func (s *sums) add(part sums, report Report) error {
+	if s.amounts == nil {
+		*s = part
+		return nil
+	}
+	for i := range len(part.amounts) / report.Amounts {
+		keys, amounts := part.keys[i*report.Keys:(i+1)*report.Keys], part.amounts[i*report.Amounts:(i+1)*report.Amounts]
+		known := s.group(keys, report)
+		if known == nil {
+			s.keys, s.amounts = append(s.keys, keys...), append(s.amounts, amounts...)
+		} else if err := Add(known, amounts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// group returns the amounts of the group with these keys; nil if there is none.
+func (s *sums) group(keys []string, report Report) []int64 {
+	for i := range len(s.amounts) / report.Amounts {
+		if slices.Equal(s.keys[i*report.Keys:(i+1)*report.Keys], keys) {
+			return s.amounts[i*report.Amounts : (i+1)*report.Amounts]
+		}
+	}
+	return nil
+}
+
+// Add adds amounts to others. The error is [ErrOutOfRange].
+func Add(to, amounts []int64) error {
+	for i, n := range amounts {
+		total, err := money.Sum(money.Amount(to[i]), money.Amount(n))
+		if err != nil {
+			return ErrOutOfRange
+		}
+		to[i] = int64(total)
 	}
 	return nil
 }

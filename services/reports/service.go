@@ -23,14 +23,17 @@ type Config struct {
 }
 
 // Service reads the reports of all companies.
-type Service struct{ reader daysum.Reader }
+type Service struct {
+	db     *db.DB
+	reader *daysum.Reader
+}
 
 // New returns a service.
 func New(cfg Config) *Service {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Service{daysum.Reader{DB: cfg.DB, Lists: cfg.Lists, Log: cfg.Log}}
+	return &Service{cfg.DB, daysum.NewReader(daysum.Config{DB: cfg.DB, Lists: cfg.Lists, Log: cfg.Log})}
 }
 
 // Bounds of a report; see docs/reference/reports.md.

@@ -8,7 +8,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/daysum"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
 // table adds up groups by some of their dimensions.
@@ -58,7 +57,7 @@ func (t *table) add(g daysum.Group) error {
 	if err != nil {
 		return err
 	}
-	return cmp.Or(sum(r.amounts, g.Amounts), sum(t.totals, g.Amounts))
+	return cmp.Or(daysum.Add(r.amounts, g.Amounts), daysum.Add(t.totals, g.Amounts))
 }
 
 // row returns the row that has the keys of r, which is r if there was none.
@@ -79,18 +78,6 @@ func (t *table) row(r *row, amounts int) (*row, error) {
 	r.amounts = make([]int64, amounts)
 	t.rows, t.at[id] = append(t.rows, r), r
 	return r, nil
-}
-
-// sum adds amounts to others. The error is [daysum.ErrOutOfRange].
-func sum(to, add []int64) error {
-	for i, n := range add {
-		total, err := money.Sum(money.Amount(to[i]), money.Amount(n))
-		if err != nil {
-			return daysum.ErrOutOfRange
-		}
-		to[i] = int64(total)
-	}
-	return nil
 }
 
 // sort orders the rows by their dimensions.
