@@ -183,6 +183,16 @@ func (w *walk) deleteSamples(ids map[string]string) {
 	}
 }
 
+// reports walks the reports of the days of the walk, and of those of its bookings.
+func (w *walk) reports() {
+	today := "?from=" + time.Now().AddDate(0, 0, -1).Format(time.DateOnly) + "&to=" + time.Now().AddDate(0, 0, 1).Format(time.DateOnly)
+	for _, path := range []string{"orders" + today, "sales" + today + "&groupBy=day,method,channel,branch", "payments" + today + "&groupBy=origin,method", "bookings?from=2040-01-01&to=2040-12-31&groupBy=status"} {
+		name, query, _ := strings.Cut(path, "?")
+		report := w.do(200, "GET /reports/"+name, "", "?"+query)
+		require.NotEmpty(w.t, report["rows"], path)
+	}
+}
+
 // bookings walks slots and the moves of bookings.
 func (w *walk) bookings(resource, service string) {
 	w.do(200, "GET /scheduling/bookings/slots", "", "?resourceId="+resource+"&date=2040-01-03&serviceId="+service)

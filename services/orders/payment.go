@@ -4,6 +4,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/daysum"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
@@ -64,8 +66,15 @@ type RefundInput struct {
 
 var (
 	paymentPlan = record.PlanOf[Payment]()
-	payments    = resource.Of[Payment]("order_payments", "PAYMENT").OnConstraint("order_payments_external_id_key", errPaymentTaken)
+	payments    = resource.Of[Payment]("order_payments", "PAYMENT").OnConstraint("order_payments_external_id_key", errPaymentTaken).OnWrite(countPayment)
 )
+
+// countPayment counts a new payment or refund in what reports sum: later changes leave that as it is.
+func countPayment(tx *db.Tx, before, after *Payment) {
+	if before == nil {
+		daysum.Payments.Changed(tx, after.CompanyID, after.PaidAt.Std())
+	}
+}
 
 // Derive implements [record.Deriver].
 func (p *Payment) Derive() {

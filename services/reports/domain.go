@@ -9,8 +9,9 @@ import (
 
 const tag = "Reports"
 
-// Reports need the scope and the component of what they sum.
+// Reports need the scope and the component of what they sum; that of payments checks those of the origins that it is asked for.
 var (
+	ofPayments = httpapi.Group{Tag: tag}
 	ofOrders   = httpapi.Group{Tag: tag, Scope: "orders", Component: "orders"}
 	ofSales    = httpapi.Group{Tag: tag, Scope: "sales", Component: "cashier"}
 	ofBookings = httpapi.Group{Tag: tag, Scope: "scheduling", Component: "scheduling"}

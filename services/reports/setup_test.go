@@ -33,7 +33,11 @@ type kit struct {
 
 func open(t *testing.T) *kit {
 	t.Helper()
-	d := dbtest.Open(t)
+	return openOn(t, dbtest.Open(t))
+}
+
+func openOn(t *testing.T, d *db.DB) *kit {
+	t.Helper()
 	k := &kit{t: t, d: d, server: apitest.New(t, d, reports.New(reports.Config{DB: d}).Register)}
 	k.Client = k.server.Company()
 	return k
