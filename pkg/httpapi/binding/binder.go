@@ -97,6 +97,7 @@ func (b *Binder) addParam(f reflect.StructField, index []int) {
 			name = b.child
 		}
 		p := param{index: index, name: name, in: in, def: f.Tag.Get("default"), schema: huma.SchemaFromField(b.reg, f, f.Name), needed: f.Tag.Get("required") == "true"}
+		p.schema.Description = withType(p.schema.Description, f.Type, b.reg)
 		if in == "query" {
 			notBlank(p.schema)
 		}
@@ -106,6 +107,22 @@ func (b *Binder) addParam(f reflect.StructField, index []int) {
 			b.prefix = append(b.prefix, name+"[")
 		}
 	}
+}
+
+// withType adds to the description of a parameter what its type says of itself, such as the time zone of its days, unless the field
+// says nothing else.
+func withType(text string, t reflect.Type, reg huma.Registry) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	of, ok := reflect.Zero(t).Interface().(huma.SchemaProvider)
+	if !ok {
+		return text
+	}
+	if note := of.Schema(reg).Description; note != "" && note != text {
+		return text + "; " + note
+	}
+	return text
 }
 
 // notBlank describes that a query parameter must have a value; bindParams checks it. Items of a list are separated by commas.
