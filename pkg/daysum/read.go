@@ -211,7 +211,7 @@ func (p *pass) read(ctx context.Context, q db.Querier) error {
 				if part.last {
 					part.day.state = summed
 				}
-				return part.day.sums.add(s, p.report)
+				return part.day.add(s, p.report)
 			})
 		}
 		if err := q.SendBatch(ctx, b).Close(); err != nil {
