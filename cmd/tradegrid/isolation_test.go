@@ -26,11 +26,11 @@ type records struct {
 
 // Bodies of records that belong to another one.
 const (
-	anAddress = `{"label":"Office","text":"Street 1"}`
-	anAsset   = `{"name":"Mill"}`
-	anOption  = `{"label":"Dark"}`
+	anAddress = `{"label":"Workshop","text":"Kanalstraße 9"}`
+	anAsset   = `{"name":"Cargo bike"}`
+	anOption  = `{"label":"Steel"}`
 	aVariant  = `{"status":"hidden"}`
-	aPrice    = `{"refId":"PRODUCT","price":900}`
+	aPrice    = `{"refId":"PRODUCT","price":169900}`
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 
