@@ -418,8 +418,6 @@ func TestChangelogIsServed(t *testing.T) {
 		require.Equal(t, base+"/changelog", index["links"].(map[string]any)["changelog"])
 		page := askOf(t, api, "", "GET", base+"/docs", "")
 		require.Contains(t, page.raw, "<title>"+index["name"].(string)+"</title>")
-		require.NotContains(t, page.raw, "{base}")
-		require.Contains(t, askOf(t, api, "", "GET", base+"/docs/init.js", "").raw, `url: "`+base+`/openapi.json"`)
 		require.Equal(t, index["name"], askOf(t, api, "", "GET", base+"/openapi.json", "").body["info"].(map[string]any)["title"])
 		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/health", "").status)
 		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/docs/swagger-ui.css", "").status)

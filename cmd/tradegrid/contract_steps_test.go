@@ -371,7 +371,8 @@ func (w *walk) jobs(sub string) {
 	w.do(409, "POST /jobs/{id}/resume", "", slow)
 	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
 	for _, id := range []string{export, replay, prices} {
-		require.Eventually(w.t, func() bool { return w.do(200, "GET /jobs/{id}", "", id)["status"] == "done" }, time.Minute, 20*time.Millisecond)
+		require.Eventually(w.t, func() bool { return strings.Contains(string(w.page("/jobs/"+id)), `"status":"done"`) }, time.Minute, 20*time.Millisecond)
+		w.do(200, "GET /jobs/{id}", "", id)
 	}
 	w.do(200, "GET /jobs/{id}/result", "", export)
 	w.do(404, "GET /jobs/{id}", "", uuid.NewString())

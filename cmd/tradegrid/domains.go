@@ -212,7 +212,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 	cfg.Lists = all.lists
-	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
+	cfg.DB, cfg.Keys, cfg.Changelog, cfg.Guide = all.db, all.keys, tradegrid.Changelog, tradegrid.Docs()
 	for _, d := range all.declared {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 		for _, t := range d.Tables {

@@ -77,6 +77,7 @@ type Config struct {
 	KeyQuota  *quota.Meter           // counts the bytes of stored responses; nil = no quota
 	Changelog []byte                 // Markdown; nil serves none
 	Examples  fs.FS                  // recorded examples of the operations, see [Example]; nil shows none
+	Guide     fs.FS                  // Markdown pages that the documentation links to, those in reference/ by title; nil serves none
 	Admin     *Admin                 // makes this the admin API; nil = the external API
 	Lists     *list.Node             // serves the lists; nil = each request counts by itself, without limits
 	Requests  RequestLog             // nil keeps none
@@ -94,6 +95,7 @@ type API struct {
 	surface     surface
 	server      *transport.Server
 	desc        *huma.OpenAPI
+	docs        docsPages
 	illustrated func() error // adds the examples to desc, once
 	ops         []Op
 	lists       []*ListSource
