@@ -10,6 +10,7 @@ COPY go.mod go.sum ./
 RUN --mount=type=cache,target=/cache go mod download
 COPY changelog.go CHANGELOG.md ./
 COPY cmd cmd
+COPY docs docs
 COPY pkg pkg
 COPY schemas schemas
 COPY services services

@@ -107,6 +107,15 @@ chart-docs: ## write the table of values into the chart's README
 schemas: build ## write the API description and the event schemas into schemas/
 	$(BIN) openapi --write schemas
 
+.PHONY: examples
+examples: schemas ## record the examples of operations and events from the walks of the contract, and write them into schemas/
+	TRADEGRID_WRITE_EXAMPLES=1 $(WITHDB) $(GO) test -count=1 -run '^(TestAnswersAndEventsMatchTheirSchemas|TestAdminAnswersMatchTheirSchemas)$$' ./cmd/tradegrid
+	$(MAKE) schemas
+
+.PHONY: docs-speed
+docs-speed: build ## measure how long the pages of the documentation take to load: needs Node.js, npm and Chromium
+	tests/docs/speed/run
+
 .PHONY: schemas-check
 schemas-check: build ## fail when schemas/ differs from what the code says
 	$(BIN) openapi --check schemas

@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/schemas"
 )
 
 // Tokens of the operators of all nodes.
@@ -226,13 +227,23 @@ type adminWalk struct {
 	company tenant.ID
 	seen    map[string][]int // operation → statuses
 	changes int
+	record  *exampleRecorder
 }
 
 func newAdminWalk(t *testing.T, all *domains, company tenant.ID) *adminWalk {
 	t.Helper()
 	// Refused tokens are limited by address, so each request has its own.
 	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
-	return &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.newAdminAPI(cfg), company: company, seen: map[string][]int{}}
+	w := &adminWalk{promises: readPromises(t, adminFile), t: t, api: all.newAdminAPI(cfg), company: company, seen: map[string][]int{}}
+	w.record = newExampleRecorder(w.promises, schemas.AdminExamples, w.page)
+	return w
+}
+
+// page reads a list once more.
+func (w *adminWalk) page(path string) []byte {
+	got := askOf(w.t, w.api, "Bearer "+writerToken, http.MethodGet, httpapi.AdminBasePath+path, "")
+	require.Equal(w.t, http.StatusOK, got.status, "%s: %s", path, got.raw)
+	return []byte(got.raw)
 }
 
 // do calls an operation in the company; args fill the other {parameters}, and one that begins with ? is the query.
@@ -264,6 +275,7 @@ func (w *adminWalk) with(token string, status int, op, body string, args ...stri
 	require.Equal(w.t, status, got.status, "%s %s: %s", method, path, got.raw)
 	require.NoError(w.t, w.checkAnswer(op, status, []byte(got.raw)))
 	w.seen[op] = append(w.seen[op], status)
+	w.record.record(op, path, body, status, got.header.Get("Content-Type"), []byte(got.raw))
 	if method != http.MethodGet && status < http.StatusMultipleChoices {
 		w.changes++
 	}
@@ -333,8 +345,8 @@ func (w *adminWalk) everyOperationIsSeen() {
 func (w *adminWalk) companies(made map[string]string) {
 	w.do(200, "GET /plans", "")
 	w.do(200, "GET /access", "")
-	w.do(200, "GET /companies", "", "?search=contract&status=active&sort=name&withTotal=true")
-	w.do(201, "POST /companies", `{"name":"Another"}`)
+	w.do(200, "GET /companies", "", "?search=cycles&status=active&sort=name&withTotal=true")
+	w.do(201, "POST /companies", `{"name":"Green Street Delivery"}`)
 	w.changes-- // in another company
 	w.do(200, "GET ", "")
 	w.do(200, "PATCH ", `{"timeZone":"Europe/Berlin","maxInFlight":null}`)
@@ -390,6 +402,7 @@ func TestAdminAnswersMatchTheirSchemas(t *testing.T) {
 	require.EqualValues(t, a.changes, audit["total"], "each change is recorded")
 	a.refusals()
 	a.everyOperationIsSeen()
+	a.record.settle(t)
 }
 
 // Both APIs serve their changelog and their pages without a token.
@@ -405,8 +418,6 @@ func TestChangelogIsServed(t *testing.T) {
 		require.Equal(t, base+"/changelog", index["links"].(map[string]any)["changelog"])
 		page := askOf(t, api, "", "GET", base+"/docs", "")
 		require.Contains(t, page.raw, "<title>"+index["name"].(string)+"</title>")
-		require.NotContains(t, page.raw, "{base}")
-		require.Contains(t, askOf(t, api, "", "GET", base+"/docs/init.js", "").raw, `url: "`+base+`/openapi.json"`)
 		require.Equal(t, index["name"], askOf(t, api, "", "GET", base+"/openapi.json", "").body["info"].(map[string]any)["title"])
 		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/health", "").status)
 		require.Equal(t, 200, askOf(t, api, "", "GET", base+"/docs/swagger-ui.css", "").status)

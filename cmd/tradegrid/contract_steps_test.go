@@ -78,28 +78,28 @@ type caller interface {
 
 // traits returns a product with a value of a new attribute.
 func (w *walk) traits(by caller, product, barcode string) (valued [3]string) {
-	attribute := w.id(by.do(201, "POST /catalog/attributes", `{"name":"Grind","type":"multiselect","isVariant":true,"unit":"µm"}`))
+	attribute := w.id(by.do(201, "POST /catalog/attributes", `{"name":"Frame size","type":"multiselect","isVariant":true,"unit":"cm"}`))
 	by.do(200, "GET /catalog/attributes", "")
 	by.do(200, "GET /catalog/attributes/{id}", "", attribute)
 	by.do(200, "PATCH /catalog/attributes/{id}", `{"sortOrder":3}`, attribute)
-	option := w.id(by.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Fine","labelI18n":{"de":"Fein"},"color":"#112233"}`, attribute))
+	option := w.id(by.do(201, "POST /catalog/attributes/{id}/options", `{"label":"M","labelI18n":{"de":"Mittel"},"color":"#112233"}`, attribute))
 	by.do(200, "GET /catalog/attributes/{id}/options/{optionId}", "", attribute, option)
-	by.do(200, "PATCH /catalog/attributes/{id}/options/{optionId}", `{"label":"Very fine"}`, attribute, option)
-	unused := w.id(by.do(201, "POST /catalog/attributes/{id}/options", `{"label":"Coarse"}`, attribute))
+	by.do(200, "PATCH /catalog/attributes/{id}/options/{optionId}", `{"label":"Medium"}`, attribute, option)
+	unused := w.id(by.do(201, "POST /catalog/attributes/{id}/options", `{"label":"L"}`, attribute))
 	by.do(204, "DELETE /catalog/attributes/{id}/options/{optionId}", "", attribute, unused)
 	value := `{"attributes":[{"attributeId":"` + attribute + `","optionIds":["` + option + `"]}]`
-	beans := w.id(w.do(201, "POST /catalog/products", value+`,"name":"Beans","price":900}`))
+	beans := w.id(w.do(201, "POST /catalog/products", value+`,"name":"Volta Trail","price":249900}`))
 	w.do(200, "GET /catalog/attributes", "", "?categoryId=null")
 	w.do(200, "GET /catalog/products", "", "?attr["+attribute+"]="+option)
 	w.do(200, "POST /catalog/products/batch", `{"items":[{"op":"update","id":"`+beans+`","body":{"attributes":[]}},{"op":"upsert","sku":"none","body":{}}]}`)
 
-	variant := w.id(by.do(201, "POST /catalog/products/{id}/variants", value+`,"barcode":"`+barcode+`","name":"Fine","price":1,"cost":2}`, product))
+	variant := w.id(by.do(201, "POST /catalog/products/{id}/variants", value+`,"barcode":"`+barcode+`","name":"M","price":189900,"cost":121000}`, product))
 	by.do(200, "GET /catalog/products/{id}/variants/{variantId}", "", product, variant)
 	by.do(200, "PATCH /catalog/products/{id}/variants/{variantId}", `{"sortOrder":1}`, product, variant)
 	by.do(200, "GET /catalog/products/{id}/variants", "", product, "?include=stock")
 	by.do(409, "DELETE /catalog/attributes/{id}", "", attribute)
 	by.do(200, "DELETE /catalog/products/{id}/variants/{variantId}", "", product, variant) // from here on the product is sold as it is
-	free := w.id(by.do(201, "POST /catalog/attributes", `{"name":"Roast","type":"text"}`))
+	free := w.id(by.do(201, "POST /catalog/attributes", `{"name":"Frame number","type":"text"}`))
 	by.do(204, "DELETE /catalog/attributes/{id}", "", free)
 	return [3]string{beans, attribute, option}
 }
@@ -110,8 +110,8 @@ func (w *walk) variants(of [3]string) {
 	axes := `{"axes":[{"attributeId":"` + attribute + `","optionIds":["` + option + `"]}]}`
 	w.do(200, "POST /catalog/products/{id}/variants/matrix", axes, valued)
 	const upsert = "PUT /catalog/products/{id}/variants/by-external-id/{source}/{externalId}"
-	w.do(201, upsert, `{"name":"Coarse"}`, valued, "shop", "1")
-	w.do(200, upsert, `{"name":"Very coarse"}`, valued, "shop", "1")
+	w.do(201, upsert, `{"name":"L"}`, valued, "shop", "1")
+	w.do(200, upsert, `{"name":"Large"}`, valued, "shop", "1")
 	w.do(200, "GET /catalog/products", "", "?include=variants,attributes,stock&ids="+valued)
 	w.do(200, "POST /catalog/variants/batch", `{"items":[{"op":"upsert","source":"shop","externalId":"2","body":{"productId":"`+valued+`","name":"Batch"}},{"op":"delete","source":"shop","externalId":"2"}]}`)
 	w.do(200, "GET /catalog/products/{id}", "", valued, "?include=variants")
@@ -119,16 +119,16 @@ func (w *walk) variants(of [3]string) {
 
 // goods walks what is special in the catalog: the tree of categories, a product inside another, and stock.
 func (w *walk) goods(product string) {
-	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Coffee"}`))
+	root := w.id(w.do(201, "POST /catalog/categories", `{"name":"Bicycles"}`))
 	child := w.id(w.do(201, "POST /catalog/categories", `{"name":"Sets","parentId":"`+root+`"}`))
-	w.do(200, "PUT /catalog/categories/tree", `{"parentId":"`+root+`","categories":[{"name":"Sets","metadata":{"shelf":"1"},"children":[{"name":"Gifts","source":"shop","externalId":"gifts"}]}]}`)
-	w.do(200, "PUT /catalog/categories/tree", `{"parentId":"`+child+`","categories":[{"source":"shop","externalId":"gifts","name":"Presents","children":[]}]}`)
+	w.do(200, "PUT /catalog/categories/tree", `{"parentId":"`+root+`","categories":[{"name":"Sets","metadata":{"shelf":"1"},"children":[{"name":"Helmets","source":"shop","externalId":"helmets"}]}]}`)
+	w.do(200, "PUT /catalog/categories/tree", `{"parentId":"`+child+`","categories":[{"source":"shop","externalId":"helmets","name":"Helmets and lights","children":[]}]}`)
 	w.do(200, "GET /catalog/categories/tree", "", "?rootId="+child)
 	w.do(200, "GET /catalog/units", "")
-	w.do(201, "POST /catalog/products", `{"name":"Set","price":3000,"categoryId":"`+child+`","isBundle":true,
-		"costComponents":[{"label":"beans","productId":"`+product+`","qty":1,"unitCost":900},{"label":"work","amount":5}]}`)
+	w.do(201, "POST /catalog/products", `{"name":"Starter set","price":219900,"categoryId":"`+child+`","isBundle":true,
+		"costComponents":[{"label":"Bicycle","productId":"`+product+`","qty":1,"unitCost":121000},{"label":"Assembly","amount":6900}]}`)
 	w.do(200, "GET /catalog/products/{id}", "", product, "?include=stock")
-	w.do(200, "GET /catalog/products", "", "?include=stock&search=espresso")
+	w.do(200, "GET /catalog/products", "", "?include=stock&search=volta")
 	w.do(200, "GET /catalog/products", "", "?withTotal=true&pageSize=1&sort=name")
 	w.do(200, "GET /catalog/products", "", "?updatedSince=2026-01-01T00:00:00Z")
 	w.attributes(product)
@@ -139,10 +139,10 @@ func (w *walk) goods(product string) {
 // stores walks stock and receipts.
 func (w *walk) stores(made map[string]string) {
 	at := `{"warehouseId":"` + made["WAREHOUSE"] + `","productId":"` + made["PRODUCT"] + `","reason":"count",`
-	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":12,"expectedQty":2.5}`)
-	w.do(409, "POST /warehouse/stocks/adjust", at+`"targetQty":3,"expectedQty":2.5}`)
+	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":12,"expectedQty":3}`)
+	w.do(409, "POST /warehouse/stocks/adjust", at+`"targetQty":5,"expectedQty":3}`)
 	w.do(201, "POST /warehouse/stocks/adjust", at+`"targetQty":4,"reorderPoint":5}`)
-	w.do(200, "GET /warehouse/stocks", "", "?sort=productName&level=low&search=espresso")
+	w.do(200, "GET /warehouse/stocks", "", "?sort=productName&level=low&search=volta")
 	w.do(200, "GET /warehouse/stocks", "", "?groupBy=product&withTotal=true")
 	w.do(200, "GET /warehouse/movements", "", "?type=receipt,adjustment&productId="+made["PRODUCT"])
 	w.do(409, "DELETE /warehouse/warehouses/{id}", "", made["WAREHOUSE"])
@@ -199,7 +199,7 @@ func (w *walk) bookings(resource, service string) {
 	w.do(200, "GET /scheduling/availability", "", "?dateFrom=2040-01-03&dateTo=2040-01-05&freeOnly=false&serviceId="+service)
 	w.do(200, "GET /scheduling/resources", "", "?activeOnly=true&type=staff&serviceId="+service)
 	book := func(status int, clock string) map[string]any {
-		return w.do(status, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T`+clock+`Z","customerName":"Bo","customerPhone":"1"}`)
+		return w.do(status, "POST /scheduling/bookings", `{"resourceId":"`+resource+`","serviceId":"`+service+`","startAt":"2040-01-03T`+clock+`Z","customerName":"Ida Dellmark","customerPhone":"+49 30 23125 004"}`)
 	}
 	first, second, third := w.id(book(201, "12:00:00")), w.id(book(201, "12:00:00")), w.id(book(201, "13:00:00"))
 	book(409, "12:00:00")
@@ -208,33 +208,33 @@ func (w *walk) bookings(resource, service string) {
 	w.do(200, "POST /scheduling/bookings/{id}/complete", "", first)
 	w.do(200, "POST /scheduling/bookings/{id}/no-show", "", first)
 	w.do(409, "POST /scheduling/bookings/{id}/confirm", "", first)
-	w.do(200, "POST /scheduling/bookings/{id}/cancel", `{"reason":"ill"}`, second)
+	w.do(200, "POST /scheduling/bookings/{id}/cancel", `{"reason":"The customer is ill"}`, second)
 	w.do(200, "PATCH /scheduling/bookings/{id}/status", `{"status":"confirmed"}`, third)
 	w.do(200, "GET /scheduling/bookings", "", "?sort=startAt&dateFrom=2040-01-03&status=confirmed")
 	w.do(200, "GET /catalog/services", "", "?include=costItems")
-	w.do(200, "POST /catalog/services/batch", `{"items":[{"op":"create","body":{"name":"Shave","price":1500}},{"op":"create","body":{}}]}`)
+	w.do(200, "POST /catalog/services/batch", `{"items":[{"op":"create","body":{"name":"Wheel truing","price":2400}},{"op":"create","body":{}}]}`)
 }
 
 func (w *walk) customers(client string) {
-	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Bare"}`)
-	w.do(200, "POST /clients/batch", `{"items":[{"op":"create","body":{"kind":"individual","displayName":"Batch"}},{"op":"update","id":"`+client+`","body":{"note":"n"}}]}`)
-	w.do(200, "GET /clients", "", "?search=acme")
+	w.do(201, "POST /clients", `{"kind":"individual","displayName":"Ida Dellmark"}`)
+	w.do(200, "POST /clients/batch", `{"items":[{"op":"create","body":{"kind":"individual","displayName":"Hotel Speichenhof"}},{"op":"update","id":"`+client+`","body":{"note":"Calls before noon only"}}]}`)
+	w.do(200, "GET /clients", "", "?search=pigeon")
 	w.do(200, "POST /clients/{id}/archive", "", client)
 	w.do(200, "POST /clients/{id}/restore", "", client)
-	w.do(201, "POST /clients/{id}/interactions", `{"type":"call","direction":"in","subject":"s","body":"b","occurredAt":"2026-11-20T10:00:00Z"}`, client)
+	w.do(201, "POST /clients/{id}/interactions", `{"type":"call","direction":"in","subject":"Winter tyres","body":"Asked for studded tyres in 28 inches.","occurredAt":"2026-11-20T10:00:00Z"}`, client)
 	w.do(200, "GET /clients/{id}/interactions", "", client, "?type=call,note")
 	address := w.id(w.do(201, "POST /clients/{id}/addresses", anAddress, client))
 	w.do(200, "GET /clients/{id}/addresses", "", client)
 	w.do(200, "GET /clients/{id}/addresses/{addressId}", "", client, address)
-	w.do(200, "PATCH /clients/{id}/addresses/{addressId}", `{"city":"Rome","lat":41.9,"lng":12.5,"isDefault":true}`, client, address)
+	w.do(200, "PATCH /clients/{id}/addresses/{addressId}", `{"city":"Berlin","lat":52.53,"lng":13.38,"isDefault":true}`, client, address)
 	w.do(204, "DELETE /clients/{id}/addresses/{addressId}", "", client, address)
 	asset := w.id(w.do(201, "POST /clients/{id}/assets", anAsset, client))
 	w.do(200, "GET /clients/{id}/assets", "", client)
 	w.do(200, "GET /clients/{id}/assets/{assetId}", "", client, asset)
-	w.do(200, "PATCH /clients/{id}/assets/{assetId}", `{"serialNumber":"7"}`, client, asset)
+	w.do(200, "PATCH /clients/{id}/assets/{assetId}", `{"serialNumber":"VC8-00417"}`, client, asset)
 	w.do(204, "DELETE /clients/{id}/assets/{assetId}", "", client, asset)
 	w.do(200, "GET /clients/{id}/points", "", client)
-	gone := w.id(w.do(201, "POST /clients", `{"kind":"individual","displayName":"Gone"}`))
+	gone := w.id(w.do(201, "POST /clients", `{"kind":"individual","displayName":"Rosa Pellworth"}`))
 	w.do(200, "POST /clients/{id}/anonymize", "", gone)
 	w.do(409, "PATCH /clients/{id}", `{"phone":"1"}`, gone)
 	w.do(200, "GET /clients/groups", "")
@@ -245,35 +245,35 @@ func (w *walk) customers(client string) {
 func (w *walk) sales(product, client string) string {
 	group := w.do(200, "GET /catalog/products/{id}", "", product)["modifierGroups"].([]any)[0].(map[string]any)
 	option := w.id(group["options"].([]any)[0].(map[string]any))
-	full := `{"customerId":"` + client + `","items":[{"refId":"` + product + `","qty":2,"modifiers":[{"optionId":"` + option + `"}],"note":"n"},{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5}],
-		"discountPercent":12.5,"prepaidAmount":100,"deliveryMethod":"courier","deliveryCost":500,"deliveryAddressText":"Street 1","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"e-1","note":"x"}`
-	w.do(200, "POST /orders/preview", strings.Replace(full, `"e-1"`, `"e-0"`, 1))
+	full := `{"customerId":"` + client + `","items":[{"refId":"` + product + `","qty":2,"modifiers":[{"optionId":"` + option + `"}],"note":"matt black"},{"kind":"custom","name":"Workshop hour","unitPrice":7200,"qty":1.5}],
+		"discountPercent":12.5,"prepaidAmount":20000,"deliveryMethod":"courier","deliveryCost":1500,"deliveryAddressText":"Lindenweg 4, 10115 Berlin","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"W-1043","note":"Ring at the side door"}`
+	w.do(200, "POST /orders/preview", strings.Replace(full, `"W-1043"`, `"W-1044"`, 1))
 	order := w.id(w.do(201, "POST /orders", full))
 	w.do(409, "POST /orders", full)
 	w.do(409, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}],"prepaidAmount":2}`)
 	w.do(404, "POST /orders", `{"items":[{"refId":"`+uuid.NewString()+`"}]}`)
 	w.do(400, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":9007199254740991,"qty":2}]}`)
-	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"c","unitPrice":1}]}`))
+	bare := w.id(w.do(201, "POST /orders", `{"items":[{"kind":"custom","name":"Gift wrapping","unitPrice":500}]}`))
 	w.do(200, "GET /orders", "", "?include=lines&sort=number")
 	for _, next := range []string{"confirmed", "ready", "completed"} {
 		w.do(200, "POST /orders/{id}/status/{next}", "", order, next)
 	}
 	w.do(409, "POST /orders/{id}/status/{next}", "", order, "new")
 	w.do(409, "PATCH /orders/{id}", `{"source":"y"}`, order)
-	shipment := w.id(w.do(201, "POST /orders/{id}/shipments", `{"carrier":"Parcel Ltd","trackingNumber":"T-1","deliveryCost":5}`, bare))
+	shipment := w.id(w.do(201, "POST /orders/{id}/shipments", `{"carrier":"Green Street Delivery","trackingNumber":"T-1","deliveryCost":1500}`, bare))
 	w.do(409, "POST /orders/{id}/shipments", "", bare)
 	w.do(200, "GET /orders/{id}/shipments", "", bare)
 	w.do(200, "GET /orders/{id}/shipments/{shipmentId}", "", bare, shipment)
 	w.do(200, "POST /orders/{id}/shipments/{shipmentId}/cancel", "", bare, shipment)
-	payment := w.id(w.do(201, "POST /orders/{id}/payments", `{"amount":6,"method":"card","methodExt":"terminal","paidAt":"2026-11-20T10:00:00Z","source":"psp","externalId":"p-1","metadata":{"a":"b"},"reference":"R","note":"n"}`, bare))
-	w.do(409, "POST /orders/{id}/payments", `{"amount":1,"method":"cash"}`, bare)
+	payment := w.id(w.do(201, "POST /orders/{id}/payments", `{"amount":2000,"method":"card","methodExt":"terminal 2","paidAt":"2026-11-20T10:00:00Z","source":"psp","externalId":"ch_1042","metadata":{"till":"4"},"reference":"R-1042","note":"Paid at the counter"}`, bare))
+	w.do(409, "POST /orders/{id}/payments", `{"amount":500,"method":"cash"}`, bare)
 	w.do(400, "POST /orders/{id}/payments", `{"amount":0,"method":"cash"}`, bare)
 	w.do(200, "GET /orders/{id}/payments", "", bare, "?kind=payment&sort=paidAt")
 	w.do(200, "GET /orders/{id}/payments/{paymentId}", "", bare, payment)
-	w.do(201, "POST /orders/{id}/payments/{paymentId}/refund", `{"amount":2,"reason":"late"}`, bare, payment)
+	w.do(201, "POST /orders/{id}/payments/{paymentId}/refund", `{"amount":800,"reason":"late delivery"}`, bare, payment)
 	w.do(201, "POST /orders/{id}/payments/{paymentId}/refund", "", bare, payment)
 	w.do(409, "POST /orders/{id}/payments/{paymentId}/refund", "", bare, payment)
-	w.do(200, "GET /payments", "", "?method=card,cash&paidFrom=2026-11-01&externalId=p-1")
+	w.do(200, "GET /payments", "", "?method=card,cash&paidFrom=2026-11-01&externalId=ch_1042")
 	w.do(200, "POST /orders/{id}/delivery-status/{next}", "", bare, "pending")
 	w.do(409, "POST /orders/{id}/delivery-status/{next}", "", bare, "returned")
 	w.do(200, "POST /orders/{id}/status/{next}", "", bare, "cancelled")
@@ -324,7 +324,7 @@ func (w *walk) pipeline(lead, deal, typeID string) {
 
 // archivedLead returns a lead whose client is archived.
 func (w *walk) archivedLead() string {
-	lead := w.id(w.do(201, "POST /leads", `{"name":"Gone"}`))
+	lead := w.id(w.do(201, "POST /leads", `{"name":"Yara Quendt"}`))
 	client, ok := w.do(201, "POST /leads/{id}/convert", "", lead)["clientId"].(string)
 	require.True(w.t, ok)
 	w.do(200, "POST /clients/{id}/archive", "", client)
@@ -338,7 +338,7 @@ func (w *walk) cashier(shift, sale, product string) {
 	w.do(201, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`","qty":2}],"paymentMethod":"cash","receivedAmount":1000000}`)
 	w.do(400, "POST /sales", `{"shiftId":"`+shift+`","items":[{"refId":"`+product+`"}],"paymentMethod":"mixed"}`)
 	w.do(200, "GET /sales", "", "?include=lines,payments&kind=sale")
-	w.do(200, "PATCH /sales/{id}", `{"metadata":{"table":"4"}}`, sale)
+	w.do(200, "PATCH /sales/{id}", `{"metadata":{"till":"4"}}`, sale)
 	body := `{"shiftId":"` + shift + `","items":[{"refId":"` + product + `","qty":2}],"paymentMethod":"cash"}`
 	w.do(200, "POST /sales/preview", body)
 	sold := w.do(201, "POST /sales", body)
@@ -388,7 +388,7 @@ func (w *walk) hooks(sub string) {
 // jobs walks the jobs to their ends.
 func (w *walk) jobs(sub string) {
 	w.t.Helper()
-	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"mill"},"format":"csv"}`))
+	export := w.id(w.do(202, "POST /exports", `{"resource":"suppliers","filters":{"search":"wheel"},"format":"csv"}`))
 	w.do(400, "POST /exports", `{"resource":"planets"}`)
 	w.do(409, "GET /jobs/{id}/result", "", export)
 	replay := w.id(w.do(202, "POST /webhooks/subscriptions/{id}/replay", `{"from":"2026-01-01T00:00:00Z","to":"2026-01-02T00:00:00Z","status":"all"}`, sub))
@@ -404,7 +404,8 @@ func (w *walk) jobs(sub string) {
 	w.do(409, "POST /jobs/{id}/resume", "", slow)
 	background(w.t, w.all.newWorker(2, slog.New(slog.DiscardHandler)).Run)
 	for _, id := range []string{export, replay, prices} {
-		require.Eventually(w.t, func() bool { return w.do(200, "GET /jobs/{id}", "", id)["status"] == "done" }, time.Minute, 20*time.Millisecond)
+		require.Eventually(w.t, func() bool { return strings.Contains(string(w.page("/jobs/"+id)), `"status":"done"`) }, time.Minute, 20*time.Millisecond)
+		w.do(200, "GET /jobs/{id}", "", id)
 	}
 	w.do(200, "GET /jobs/{id}/result", "", export)
 	w.do(404, "GET /jobs/{id}", "", uuid.NewString())

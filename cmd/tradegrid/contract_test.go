@@ -50,6 +50,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.refusals()
 	w.requests(order)
 	w.everyOperationIsSeen()
+	w.record.settle(t)
 }
 
 // outsideTheOutbox are the declared events that never lie in the outbox under their name, each with the reason.

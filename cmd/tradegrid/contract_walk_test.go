@@ -16,6 +16,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/compress"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -24,6 +25,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/schemas"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/topics"
@@ -41,6 +43,7 @@ type walk struct {
 	company tenant.ID
 	token   string
 	seen    map[string][]int // operation → statuses
+	record  *exampleRecorder
 }
 
 func newWalk(t *testing.T, d *db.DB) *walk {
@@ -49,10 +52,11 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 	w := &walk{promises: readPromises(t, descriptionFile), t: t, all: all, seen: map[string][]int{}}
 	w.served = requests.NewLog(requests.LogConfig{DB: d, Log: slog.New(slog.DiscardHandler)})
 	w.api = all.newAPI(httpapi.Config{Requests: w.served, Limiter: ratelimit.New(ratelimit.Config{}), Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix("0.0.0.0/32")}}) // where App().Test comes from
-	made, err := all.createCompany(t.Context(), company.NewCompany{Name: "Contract", Plan: "business", Currency: "EUR"})
+	made, err := all.createCompany(t.Context(), company.NewCompany{Name: "Demo Cycles", Plan: "business", IsTest: true, Currency: "EUR", CountryPrefix: "+49", TimeZone: demodata.TimeZone, Locale: "de-DE"})
 	require.NoError(t, err)
 	w.company = made.ID
 	w.admin = newAdminWalk(t, all, made.ID)
+	w.record = newExampleRecorder(w.promises, schemas.ExternalExamples, w.page)
 	w.token = w.issue("*:write")
 	return w
 }
@@ -60,7 +64,7 @@ func newWalk(t *testing.T, d *db.DB) *walk {
 func (w *walk) issue(scopes ...string) string {
 	w.t.Helper()
 	issued, err := changeWith(w.t.Context(), w.all.db, "test", w.company, w.all.company.IssueToken,
-		company.NewToken{Name: "walk", Scopes: scopes, RateTier: company.TierCustom})
+		company.NewToken{Name: "Web shop", Scopes: scopes, RateTier: company.TierCustom})
 	require.NoError(w.t, err)
 	return issued.Text
 }
@@ -105,6 +109,7 @@ func (w *walk) with(token string, header http.Header, status int, op, body strin
 		require.NoError(w.t, w.checkAnswer(op, status, raw))
 	}
 	w.seen[op] = append(w.seen[op], status)
+	w.record.record(op, path, body, status, res.Header.Get("Content-Type"), raw)
 	if status == http.StatusCreated {
 		w.located(op, res.Header.Get("Location"))
 	}
@@ -113,6 +118,13 @@ func (w *walk) with(token string, header http.Header, status int, op, body strin
 		require.NoError(w.t, json.Unmarshal(raw, &out))
 	}
 	return out
+}
+
+// page reads a list once more.
+func (w *walk) page(path string) []byte {
+	got := askOf(w.t, w.api, "Bearer "+w.token, http.MethodGet, httpapi.BasePath+path, "")
+	require.Equal(w.t, http.StatusOK, got.status, "%s: %s", path, got.raw)
+	return []byte(got.raw)
 }
 
 // withoutURL are the operations that create what has no address of its own.
@@ -170,6 +182,7 @@ func (w *walk) checkEnvelope(raw []byte) string {
 	require.NoError(w.t, json.Unmarshal(raw, &head))
 	require.Equal(w.t, w.company, head.CompanyID)
 	require.NoError(w.t, w.check(head.Event+".schema.json", raw))
+	w.record.event(head.Event, raw)
 	return head.Event
 }
 

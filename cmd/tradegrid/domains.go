@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
+	"github.com/tradegrid/tradegrid/schemas"
 	"github.com/tradegrid/tradegrid/services/calendar"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -129,6 +130,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}))
 	add(all, requests.Domain(), requests.New(requests.Config{DB: d}))
 	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}))
+	all.events.Recorded = schemas.Examples(schemas.EventExamples)
 	return all
 }
 
@@ -212,7 +214,7 @@ func (d documentItems) OrderItems(ctx context.Context, q db.Querier, company ten
 // apiConfig adds what both APIs share.
 func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 	cfg.Lists = all.lists
-	cfg.DB, cfg.Keys, cfg.Changelog = all.db, all.keys, tradegrid.Changelog
+	cfg.DB, cfg.Keys, cfg.Changelog, cfg.Guide = all.db, all.keys, tradegrid.Changelog, tradegrid.Docs()
 	for _, d := range all.declared {
 		cfg.Errors, cfg.Entities = append(cfg.Errors, d.Errors...), append(cfg.Entities, d.Entities...)
 		for _, t := range d.Tables {
@@ -225,7 +227,7 @@ func (all *domains) apiConfig(cfg httpapi.Config) httpapi.Config {
 // newAPI makes the external API with the operations and the error codes of all domains.
 func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
-	cfg.Auth, cfg.AsyncAPI = all.company, all.events.AsyncAPI
+	cfg.Auth, cfg.AsyncAPI, cfg.Examples = all.company, all.events.AsyncAPI, schemas.Examples(schemas.ExternalExamples)
 	api := httpapi.New(cfg)
 	for _, s := range all.services {
 		if s, ok := s.(interface{ Register(*httpapi.API) }); ok {
@@ -238,7 +240,8 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 // newAdminAPI makes the admin API.
 func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
-	cfg.Auth, cfg.Admin = all.console, &httpapi.Admin{Companies: all.company, Audit: all.console}
+	cfg.Auth, cfg.Examples = all.console, schemas.Examples(schemas.AdminExamples)
+	cfg.Admin = &httpapi.Admin{Companies: all.company, Audit: all.console}
 	api := httpapi.New(cfg)
 	for _, s := range all.services {
 		if s, ok := s.(interface{ RegisterAdmin(*httpapi.API) }); ok {

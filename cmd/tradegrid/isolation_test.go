@@ -26,13 +26,13 @@ type records struct {
 
 // Bodies of records that belong to another one.
 const (
-	aPayment  = `{"amount":1,"method":"cash"}`
-	anAddress = `{"label":"Office","text":"Street 1"}`
-	anAsset   = `{"name":"Mill"}`
-	anOption  = `{"label":"Dark"}`
+	aPayment  = `{"amount":5000,"method":"cash"}`
+	anAddress = `{"label":"Workshop","text":"Kanalstraße 9"}`
+	anAsset   = `{"name":"Cargo bike"}`
+	anOption  = `{"label":"Steel"}`
 	aVariant  = `{"status":"hidden"}`
 	aMovement = `{"type":"in","amount":500,"reason":"change"}`
-	aPrice    = `{"refId":"PRODUCT","price":900}`
+	aPrice    = `{"refId":"PRODUCT","price":169900}`
 	aMove     = `{"stageId":"0192d3a5-6f0e-7c1a-9b1e-2f6d8a4c1e55"}`
 )
 

@@ -40,6 +40,9 @@ type Field struct {
 	Message string `json:"message"` // the rule and what to do
 }
 
+// SchemaName implements [jsontype.Named].
+func (Field) SchemaName() string { return "ErrorField" }
+
 // Error implements error.
 func (e *Error) Error() string {
 	if len(e.Fields) == 0 {

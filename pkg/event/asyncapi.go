@@ -1,6 +1,10 @@
 package event
 
-import "github.com/tradegrid/tradegrid/pkg/jsontype"
+import (
+	"encoding/json"
+
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+)
 
 // components is where the AsyncAPI document keeps the types that events share.
 const components = "#/components/schemas/"
@@ -31,12 +35,16 @@ func (r *Registry) AsyncAPI() ([]byte, error) {
 	registry := jsontype.NewRegistry(components)
 	messages, refs, all := map[string]any{}, map[string]any{}, make([]any, 0, len(r.types))
 	for _, t := range r.types {
+		example, err := r.Example(t)
+		if err != nil {
+			return nil, err
+		}
 		messages[t.Name] = map[string]any{
 			"name": t.Name, "title": t.Name, "summary": t.Description, "contentType": "application/json",
 			"tags":     []any{map[string]any{"name": t.Module}},
 			"headers":  map[string]any{"$ref": components + "WebhookHeaders"},
 			"payload":  t.envelope(registry),
-			"examples": []any{map[string]any{"name": t.Name, "payload": t.example()}},
+			"examples": []any{map[string]any{"name": t.Name, "payload": json.RawMessage(example)}},
 		}
 		refs[t.Name] = map[string]any{"$ref": "#/components/messages/" + t.Name}
 		all = append(all, map[string]any{"$ref": "#/channels/webhook/messages/" + t.Name})

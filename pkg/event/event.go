@@ -4,6 +4,7 @@ package event
 
 import (
 	"fmt"
+	"io/fs"
 	"reflect"
 	"slices"
 	"strings"
@@ -38,8 +39,9 @@ type Changed struct {
 
 // Registry is the complete list of event types of the platform.
 type Registry struct {
-	types  []Type
-	byName map[string]Type
+	Recorded fs.FS // recorded envelopes, <name>.example.json, as examples; nil = all are made up
+	types    []Type
+	byName   map[string]Type
 }
 
 // NewRegistry returns a registry with the events of these domains; see [Registry.Add].

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"testing"
+	"testing/fstest"
 
 	"github.com/google/uuid"
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -77,6 +78,24 @@ func example(t *testing.T, typ event.Type) (envelope, data map[string]any) {
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(raw, &envelope))
 	return envelope, envelope["data"].(map[string]any)
+}
+
+// A recorded envelope is the example of its event; others get one that is made up.
+func TestRecordedExamples(t *testing.T) {
+	t.Parallel()
+	r := event.NewRegistry([]event.Type{created, updated})
+	r.Recorded = fstest.MapFS{created.Name + ".example.json": {Data: []byte(`{"event":"recorded"}`)}}
+	got, err := r.Example(created)
+	require.NoError(t, err)
+	require.JSONEq(t, `{"event":"recorded"}`, string(got))
+	got, err = r.Example(updated)
+	require.NoError(t, err)
+	want, err := updated.Example()
+	require.NoError(t, err)
+	require.Equal(t, want, got)
+	doc, err := r.AsyncAPI()
+	require.NoError(t, err)
+	require.Contains(t, string(doc), `"recorded"`)
 }
 
 func TestExamplesSatisfyTheirSchemas(t *testing.T) {

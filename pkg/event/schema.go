@@ -2,7 +2,9 @@ package event
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"slices"
 
@@ -39,6 +41,17 @@ func (t Type) envelope(registry huma.Registry) map[string]any {
 			"eventId":    map[string]any{"type": "string", "format": "uuid", "description": "the same for all subscriptions, attempts and redeliveries"},
 		},
 	}
+}
+
+// Example returns the recorded envelope of an event. One that was not recorded yet gets a sample that satisfies the schema.
+func (r *Registry) Example(t Type) ([]byte, error) {
+	if r.Recorded != nil {
+		raw, err := fs.ReadFile(r.Recorded, t.Name+".example.json")
+		if !errors.Is(err, fs.ErrNotExist) {
+			return raw, err
+		}
+	}
+	return t.Example()
 }
 
 // Example returns a sample envelope that satisfies the schema. It is deterministic.

@@ -6,11 +6,13 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"reflect"
+	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -74,6 +76,8 @@ type Config struct {
 	AsyncAPI  func() ([]byte, error) // the description of the events; nil serves none
 	KeyQuota  *quota.Meter           // counts the bytes of stored responses; nil = no quota
 	Changelog []byte                 // Markdown; nil serves none
+	Examples  fs.FS                  // recorded examples of the operations, see [Example]; nil shows none
+	Guide     fs.FS                  // Markdown pages that the documentation links to, those in reference/ by title; nil serves none
 	Admin     *Admin                 // makes this the admin API; nil = the external API
 	Lists     *list.Node             // serves the lists; nil = each request counts by itself, without limits
 	Requests  RequestLog             // nil keeps none
@@ -87,15 +91,17 @@ type Config struct {
 
 // API is the server of one API.
 type API struct {
-	cfg     Config
-	surface surface
-	server  *transport.Server
-	desc    *huma.OpenAPI
-	ops     []Op
-	lists   []*ListSource
-	batches []*BatchSource
-	keys    *idempotency.Store
-	log     *slog.Logger
+	cfg         Config
+	surface     surface
+	server      *transport.Server
+	desc        *huma.OpenAPI
+	docs        docsPages
+	illustrated func() error // adds the examples to desc, once
+	ops         []Op
+	lists       []*ListSource
+	batches     []*BatchSource
+	keys        *idempotency.Store
+	log         *slog.Logger
 
 	failures *ratelimit.Failures // calls without a valid token, by address
 }
@@ -161,6 +167,7 @@ func New(cfg Config) *API {
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
 	a := &API{cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
+	a.illustrated = sync.OnceValue(a.illustrate)
 	a.server = transport.New(transport.Config{
 		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
 		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log, Answered: a.answered,

@@ -144,6 +144,9 @@ func OneOf[T any](a *API, property string, values []string) {
 
 // Description returns the API description as committed and served: stable, indented JSON.
 func (a *API) Description() ([]byte, error) {
+	if err := a.illustrated(); err != nil {
+		return nil, err
+	}
 	raw, err := json.MarshalIndent(a.desc, "", "  ")
 	if err != nil {
 		return nil, fmt.Errorf("encode API description: %w", err)

@@ -183,7 +183,7 @@ func TestDescriptionIsComputedOnce(t *testing.T) { //nolint:paralleltest // coun
 func TestDocsPagesCannotBeFramed(t *testing.T) {
 	t.Parallel()
 	f := setup(t)
-	for _, path := range []string{"/docs", "/docs/", "/docs/errors", "/docs/init.js", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"} {
+	for _, path := range []string{"/docs", "/docs/", "/docs/errors", "/docs/init.js", "/docs/index.js", "/docs/Things", "/docs/Things.json", "/docs/swagger-ui-bundle.js", "/docs/swagger-ui.css"} {
 		got := f.do(request{method: "GET", path: path, token: "-"})
 		got.is(t, 200, "")
 		policy := got.Header.Get("Content-Security-Policy")

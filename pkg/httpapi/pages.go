@@ -14,30 +14,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 )
 
-// docsScript starts Swagger UI; %s is the root of the API.
-const docsScript = `window.onload = function () {
-  window.ui = SwaggerUIBundle({
-    url: "%s/openapi.json", dom_id: "#swagger-ui", deepLinking: true, layout: "BaseLayout", presets: [SwaggerUIBundle.presets.apis],
-    showExtensions: true, showCommonExtensions: true, validatorUrl: null, defaultModelsExpandDepth: -1,
-  });
-};
-`
-
-// docsPage has the name and the root of the API in place of {name} and {base}.
-const docsPage = `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{name}</title>
-<link rel="stylesheet" href="{base}/docs/swagger-ui.css">
-<link rel="icon" type="image/png" href="{base}/docs/favicon-32x32.png" sizes="32x32">
-<style>body{margin:0;background:#fafafa}</style>
-</head><body><div id="swagger-ui"></div>
-<script src="{base}/docs/swagger-ui-bundle.js"></script>
-<script src="{base}/docs/init.js"></script>
-</body></html>
-`
-
 var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{{.Name}}: error codes</title>
-<style>body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}td,th{text-align:left;vertical-align:top;padding:.4rem .8rem;border-bottom:1px solid #ddd}tr:target{background:#fff3c4}code{white-space:nowrap}</style>
+<style>` + pageStyle + `tr:target{background:#fff3c4}td code{white-space:nowrap}</style>
 </head><body><h1>Error codes</h1><p><a href="../docs">API description</a></p>
 <table><tr><th>Status</th><th>Code</th><th>What to do</th></tr>
 {{range .Docs}}<tr id="{{.Code}}"><td>{{.Status}}</td><td><code>{{.Code}}</code></td><td>{{.Advice}}</td></tr>
@@ -48,7 +27,7 @@ var errorPageTemplate = template.Must(template.New("errors").Parse(`<!doctype ht
 {{end}}</table></body></html>
 `))
 
-// mountDocs serves the API description, a page to browse it offline, the list of error codes, and an index of these.
+// mountDocs serves the API description, pages to browse it offline, the list of error codes, and an index of these.
 func (a *API) mountDocs() {
 	s := a.server
 	s.Document("/openapi.json", a.Description)
@@ -60,9 +39,8 @@ func (a *API) mountDocs() {
 	}
 	s.Route(http.MethodGet, "/health", func(fc *fiber.Ctx) error { return fc.JSON(fiber.Map{"status": "ok", "release": a.cfg.Release}) })
 	s.Page("/docs/errors", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, a.errorPage()))
-	s.Page("/docs/init.js", transport.NewPage(fiber.MIMETextJavaScriptCharsetUTF8, []byte(fmt.Sprintf(docsScript, a.surface.base))))
-	s.Page("/docs", transport.NewPage(fiber.MIMETextHTMLCharsetUTF8, []byte(strings.NewReplacer("{name}", a.surface.name, "{base}", a.surface.base).Replace(docsPage))))
-	s.Assets("/docs/*", v5emb.New(a.surface.name, a.surface.base+"/openapi.json", a.surface.base+"/docs/"))
+	s.LatePage("/docs", func() (*transport.Page, error) { return a.docsPage("") })
+	s.Assets("/docs/*", a.docsPage, v5emb.New(a.surface.name, a.surface.base+"/openapi.json", a.surface.base+"/docs/"))
 	s.Index(transport.NewPage(fiber.MIMEApplicationJSON, a.index()))
 }
 

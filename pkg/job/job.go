@@ -16,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -90,9 +91,30 @@ type Record struct {
 // Failure says why a job failed, as an error response does.
 type Failure struct {
 	jsontype.OrNull
-	Code    string         `json:"code"`
-	Message string         `json:"message"`
-	Meta    map[string]any `json:"meta"`
+	Code    string      `json:"code"`
+	Message string      `json:"message"`
+	Meta    FailureMeta `json:"meta"`
+}
+
+// SchemaName implements [jsontype.Named].
+func (Failure) SchemaName() string { return "JobFailure" }
+
+// FailureMeta are the details of a failure; the keys depend on its code. It is a schema of its own: generators of clients name an
+// object within one that may be null twice.
+type FailureMeta struct{ Values map[string]any }
+
+// MarshalJSON implements [json.Marshaler].
+func (m FailureMeta) MarshalJSON() ([]byte, error) { return json.Marshal(m.Values) }
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (m *FailureMeta) UnmarshalJSON(raw []byte) error { return json.Unmarshal(raw, &m.Values) }
+
+// SchemaName implements [jsontype.Named].
+func (FailureMeta) SchemaName() string { return "JobFailureMeta" }
+
+// TransformSchema implements [huma.SchemaTransformer].
+func (FailureMeta) TransformSchema(huma.Registry, *huma.Schema) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &huma.Schema{}}
 }
 
 // RecordID is the last segment of the job's address.

@@ -408,7 +408,7 @@ func (w *Worker) fail(ctx context.Context, h *held, why *apierr.Error) error {
 	if meta == nil {
 		meta = map[string]any{}
 	}
-	raw, err := json.Marshal(Failure{Code: why.Code, Message: why.Message, Meta: meta})
+	raw, err := json.Marshal(Failure{Code: why.Code, Message: why.Message, Meta: FailureMeta{meta}})
 	if err != nil {
 		return fmt.Errorf("encode error of job: %w", err)
 	}

@@ -219,7 +219,7 @@ func TestRuleFailsTheJobAndOtherErrorsRepeatTheStep(t *testing.T) {
 	k.mu.Unlock()
 	f := k.ended(by, k.start(by, 5).ID)
 	require.Equal(t, job.Failed, f.Status)
-	require.Equal(t, &job.Failure{Code: "TOO_LATE", Message: "too late", Meta: map[string]any{"n": 1.0}}, f.Error)
+	require.Equal(t, &job.Failure{Code: "TOO_LATE", Message: "too late", Meta: job.FailureMeta{Values: map[string]any{"n": 1.0}}}, f.Error)
 	require.Empty(t, f.Media)
 
 	k.mu.Lock()

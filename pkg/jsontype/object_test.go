@@ -55,6 +55,22 @@ func TestSchemaNameOfOtherPackages(t *testing.T) {
 	require.Equal(t, "Job", jsontype.SchemaName(reflect.TypeFor[job.Record](), ""))
 }
 
+type named struct{}
+
+func (named) SchemaName() string { return "Clear" }
+
+type embeds struct{ named }
+
+type page[T any] struct{ Items []T }
+
+// A type may name its schema; one that embeds it is another type.
+func TestSchemaNameOfNamedTypes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Clear", jsontype.SchemaName(reflect.TypeFor[*named](), ""))
+	require.Equal(t, "Embeds", jsontype.SchemaName(reflect.TypeFor[embeds](), ""))
+	require.Equal(t, "Clearpage", jsontype.SchemaName(reflect.TypeFor[page[named]](), ""))
+}
+
 func TestAllowMore(t *testing.T) {
 	t.Parallel()
 	text := &huma.Schema{Type: huma.TypeString}

@@ -11,14 +11,23 @@ import (
 
 const domains = "github.com/tradegrid/tradegrid/services/"
 
+// Named is a type that names its schema itself, because its own name says little without its package.
+type Named interface{ SchemaName() string }
+
 // SchemaName returns the schema name of a type in the API description and in event schemas. Types of a domain are
 // prefixed with the name of its resource: orders.Line is OrderLine, and a page of them is OrderLinePage. So are others whose name is
-// [general], and job.Record is Job.
+// [general], and job.Record is Job. A type that is [Named] decides itself.
 func SchemaName(t reflect.Type, hint string) string {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
+	if name := ownName(t); name != "" {
+		return name
+	}
 	if outer, inner, ok := strings.Cut(t.Name(), "["); ok {
+		if items, ok := itemsOf(t); ok {
+			return SchemaName(items, hint) + outer
+		}
 		pkg, name := splitName(strings.TrimSuffix(inner, "]"))
 		return withResource(pkg, name) + outer
 	}
@@ -26,6 +35,33 @@ func SchemaName(t reflect.Type, hint string) string {
 		return huma.DefaultSchemaNamer(t, hint)
 	}
 	return withResource(t.PkgPath(), t.Name())
+}
+
+// ownName is the name that a type gives its schema; "" if it gives none, or has the method only from a struct that it embeds.
+func ownName(t reflect.Type) string {
+	named, ok := reflect.Zero(t).Interface().(Named)
+	if !ok {
+		return ""
+	}
+	name := named.SchemaName()
+	for i := 0; t.Kind() == reflect.Struct && i < t.NumField(); i++ {
+		if f := t.Field(i); f.Anonymous && f.Type.Kind() == reflect.Struct && ownName(f.Type) == name {
+			return ""
+		}
+	}
+	return name
+}
+
+// itemsOf is the type of the records in a page.
+func itemsOf(t reflect.Type) (reflect.Type, bool) {
+	if t.Kind() != reflect.Struct {
+		return nil, false
+	}
+	f, ok := t.FieldByName("Items")
+	if !ok || f.Type.Kind() != reflect.Slice || f.Type.Elem().PkgPath() == "" {
+		return nil, false
+	}
+	return f.Type.Elem(), true
 }
 
 // general reports whether a name says nothing without its package.

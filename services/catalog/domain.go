@@ -40,20 +40,20 @@ func Domain() domain.Domain {
 		Tables:   []resource.Described{attributes, attributeOptions, categories, products, units, variants},
 		Lists:    []domain.Statements{productItems},
 		Samples: []domain.Sample{{
-			Entity: "UNIT", Path: "/catalog/units", Admin: true, Change: `{"name":"Large box","nameI18n":{},"isActive":false}`,
-			Create: `{"code":"box","name":"Box","nameI18n":{"de":"Kiste"},"shortName":"bx","precision":0}`,
+			Entity: "UNIT", Path: "/catalog/units", Admin: true, Change: `{"name":"Pair of two","nameI18n":{},"isActive":false}`,
+			Create: `{"code":"pair","name":"Pair","nameI18n":{"de":"Paar"},"shortName":"pr","precision":0}`,
 		}, {
-			Entity: "ATTRIBUTE", Path: "/catalog/attributes", Change: `{"name":"Roast level","isFilterable":false,"code":null}`,
-			Create: `{"code":"roast","name":"Roast","nameI18n":{"de":"Röstung"},"type":"select","isPrimary":true,"isFilterable":true,"sortOrder":1}`,
+			Entity: "ATTRIBUTE", Path: "/catalog/attributes", Change: `{"name":"Material of the frame","isFilterable":false,"code":null}`,
+			Create: `{"code":"frame","name":"Frame material","nameI18n":{"de":"Rahmenmaterial"},"type":"select","isPrimary":true,"isFilterable":true,"sortOrder":1}`,
 		}, {
-			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"Whole beans","color":null,"sortOrder":2}`,
-			Create: `{"name":"Beans","prefix":"BN","icon":"coffee","color":"#112233","bg":"#445566"}`,
+			Entity: "CATEGORY", Path: "/catalog/categories", Change: `{"name":"City bicycles","color":null,"sortOrder":2}`,
+			Create: `{"name":"City bikes","prefix":"CB","icon":"bike","color":"#112233","bg":"#445566"}`,
 		}, {
-			Entity: "PRODUCT", Path: "/catalog/products", Change: `{"description":null,"price":1990,"nameI18n":{"de":"Espresso"}}`,
-			Create: `{"name":"Espresso","price":1890,"cost":900,"barcode":"4006381333931","description":"dark","nameI18n":{"de":"Espresso, dunkel"},
-				"descriptionI18n":{"de":"dunkel"},"categoryId":"CATEGORY","brand":"B","model":"M","unit":"kg","packQty":1.5,"minOrderQty":1,
-				"orderStepQty":0.5,"hasStock":true,"emoji":"☕","costComponents":[{"label":"work","amount":5}],
-				"modifierGroups":[{"name":"Grind","minSelect":0,"maxSelect":1,"options":[{"name":"Fine","surcharge":50}]}]}`,
+			Entity: "PRODUCT", Path: "/catalog/products", Change: `{"description":null,"price":179900,"nameI18n":{"de":"Volta City"}}`,
+			Create: `{"name":"Volta City","price":189900,"cost":121000,"barcode":"4006381333931","description":"City bicycle with hub gears","nameI18n":{"de":"Volta City Stadtrad"},
+				"descriptionI18n":{"de":"Stadtrad mit Nabenschaltung"},"categoryId":"CATEGORY","brand":"Volta","model":"City 8","unit":"pcs","packQty":1,"minOrderQty":1,
+				"orderStepQty":0.5,"hasStock":true,"emoji":"🚲","costComponents":[{"label":"Assembly","amount":6900}],
+				"modifierGroups":[{"name":"Lights","minSelect":0,"maxSelect":1,"options":[{"name":"Dynamo set","surcharge":4900}]}]}`,
 		}},
 	}
 }

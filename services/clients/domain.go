@@ -32,9 +32,9 @@ func Domain() domain.Domain {
 		}, {
 			Entity: "CLIENT_GROUP", Path: "/clients/groups", Admin: true, Create: `{"name":"Dealers","priceListId":"PRICE_LIST"}`, Change: `{"name":"Shops","priceListId":null}`,
 		}, {
-			Entity: "CLIENT", Path: "/clients", Change: `{"marketingConsent":false,"birthday":null,"displayName":"Acme & Co"}`,
-			Create: `{"kind":"legal","displayName":"Acme","companyName":"Acme GmbH","phone":"+49 30 1234567","email":"office@example.com",
-				"tags":["wholesale"],"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":100000,"slaHours":4,"marketingConsent":true}`,
+			Entity: "CLIENT", Path: "/clients", Change: `{"marketingConsent":false,"birthday":null,"displayName":"Parcel Pigeon & Co"}`,
+			Create: `{"kind":"legal","displayName":"Parcel Pigeon Couriers","companyName":"Parcel Pigeon GmbH","phone":"+49 30 1234567","email":"office@example.com",
+				"tags":["wholesale"],"birthday":"1990-02-28","paymentTermsDays":14,"creditLimit":1000000,"slaHours":4,"marketingConsent":true}`,
 		}},
 		Scopes:     []access.Resource{{Name: "clients"}},
 		Components: []access.Component{{Alias: "clients"}},

@@ -197,6 +197,9 @@ type RotationInput struct {
 	OverlapHours int32 `json:"overlapHours" minimum:"0" maximum:"168" default:"24" doc:"how long older secrets stay valid"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (RotationInput) SchemaName() string { return "TokenRotationInput" }
+
 func (s *Service) rotateToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in RotationInput) (Issued, error) {
 	return s.RotateToken(ctx, tx, by, Rotation{TokenID: id, Overlap: time.Duration(in.OverlapHours) * time.Hour})
 }

@@ -58,6 +58,9 @@ type Settings struct {
 	MaxInFlight    *int32        `json:"maxInFlight" minimum:"1" doc:"requests at the same time; null = as the plan says"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (Settings) SchemaName() string { return "CompanySettings" }
+
 // NewCompany is the input of [Service.Create]. Only Name is required.
 type NewCompany struct {
 	ID             tenant.ID // zero = a new one

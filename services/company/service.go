@@ -170,6 +170,9 @@ type Switch struct {
 	On        bool   `json:"enabled" required:"true"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (Switch) SchemaName() string { return "ComponentSwitch" }
+
 // SetComponent enables or disables a component of a company. Components that are always on cannot be disabled.
 func (s *Service) SetComponent(ctx context.Context, tx *db.Tx, by access.Caller, in Switch) (Company, error) {
 	var faults apierr.Fields

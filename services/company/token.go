@@ -75,6 +75,9 @@ type Issued struct {
 	Text string `json:"token"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (Issued) SchemaName() string { return "IssuedToken" }
+
 func (in *NewToken) check(known *access.Registry) error {
 	in.Name = strings.TrimSpace(in.Name)
 	in.RateTier = cmp.Or(in.RateTier, TierStandard)

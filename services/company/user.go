@@ -52,6 +52,9 @@ type Invitation struct {
 	Role  string `json:"role" maxLength:"64" doc:"an owner gets the notices of the platform by e-mail"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (Invitation) SchemaName() string { return "UserInvitation" }
+
 func (in *Invitation) check() error {
 	in.Email, in.Name, in.Role = strings.ToLower(strings.TrimSpace(in.Email)), strings.TrimSpace(in.Name), strings.TrimSpace(in.Role)
 	var faults apierr.Fields

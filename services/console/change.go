@@ -26,6 +26,9 @@ type Change struct {
 	Body      *string       `json:"body" doc:"the JSON that the operator sent, without the values of secret fields; null if there was none, or it is longer than 64 KiB"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (Change) SchemaName() string { return "AdminChange" }
+
 // Filter filters changes.
 type Filter struct {
 	list.Params

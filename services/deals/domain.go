@@ -32,11 +32,11 @@ func Domain() domain.Domain {
 		Tables:   []resource.Described{table, types, stages, lostReasons, leadSources},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
-			Entity: "DEAL_TYPE", Path: "/deals/types", Admin: true, Change: `{"name":"Weddings","sortOrder":4}`,
-			Create: `{"alias":"wedding","name":"Wedding"}`,
+			Entity: "DEAL_TYPE", Path: "/deals/types", Admin: true, Change: `{"name":"Company fleets","sortOrder":4}`,
+			Create: `{"alias":"fleet","name":"Company fleet"}`,
 		}, {
-			Entity: "DEAL_STAGE", Path: "/deals/stages", Admin: true, Change: `{"name":"Tasting","probability":40,"isActive":false}`,
-			Create: `{"typeId":"DEAL_TYPE","name":"Menu","color":"#112233","sortOrder":2,"probability":50,"slaHours":8,"checklist":["call"]}`,
+			Entity: "DEAL_STAGE", Path: "/deals/stages", Admin: true, Change: `{"name":"Second test ride","probability":40,"isActive":false}`,
+			Create: `{"typeId":"DEAL_TYPE","name":"Test ride","color":"#112233","sortOrder":2,"probability":50,"slaHours":8,"checklist":["call"]}`,
 		}, {
 			Entity: "DEAL_LOST_REASON", Path: "/deals/lost-reasons", Admin: true, Change: `{"isActive":false,"alias":null}`,
 			Create: `{"name":"Moved away","alias":"moved","sortOrder":9}`,
@@ -45,8 +45,8 @@ func Domain() domain.Domain {
 			Create: `{"name":"Fair","alias":"fair","sortOrder":9}`,
 		}, {
 			Entity: "DEAL", Path: "/deals", Change: `{"scheduledAt":"2027-02-01T10:00:00Z","dueAt":null,"headcount":3,"budget":1,"nextActionAt":"2027-01-01T10:00:00Z","note":null}`,
-			Create: `{"typeId":"DEAL_TYPE","clientId":"CLIENT","items":[{"kind":"custom","name":"Dinner","unitPrice":2500,"unitCost":900,"qty":1,"perGuest":true,"note":"vegan"}],
-				"discountPercent":5,"headcount":20,"budget":30000,"scheduledAt":"2027-01-31T18:00:00Z","dueAt":"2027-01-31T23:00:00Z","source":"site","address":"Park 1","intake":{"diet":["vegan"],"stage":true},"note":"x"}`,
+			Create: `{"typeId":"DEAL_TYPE","clientId":"CLIENT","items":[{"kind":"custom","name":"Helmet","unitPrice":4900,"unitCost":2100,"qty":1,"perGuest":true,"note":"sizes follow"}],
+				"discountPercent":5,"headcount":20,"budget":30000,"scheduledAt":"2027-01-31T18:00:00Z","dueAt":"2027-01-31T23:00:00Z","source":"site","address":"Kanalstraße 9","intake":{"colours":["green"],"training":true},"note":"First ten bicycles in March"}`,
 		}},
 	}
 }

@@ -21,8 +21,8 @@ func Domain() domain.Domain {
 		Scopes:     []access.Resource{{Name: "leads"}},
 		Components: []access.Component{{Alias: "marketing"}},
 		Samples: []domain.Sample{{
-			Entity: "LEAD", Path: "/leads", Change: `{"name":"Ada Moss","channel":"chat","message":null}`,
-			Create: `{"name":"Ada","phone":"+49 30 7654321","email":"ada@example.com","message":"Please call","source":"landing","externalId":"f-17","utm":{"utm_source":"ads"}}`,
+			Entity: "LEAD", Path: "/leads", Change: `{"name":"Ada Fennwick","channel":"chat","message":null}`,
+			Create: `{"name":"Ada","phone":"+49 30 7654321","email":"ada@example.com","message":"Which frame size fits 1.80 m?","source":"landing","externalId":"f-17","utm":{"utm_source":"ads"}}`,
 		}},
 	}
 }

@@ -21,9 +21,9 @@ func Domain() domain.Domain {
 		Tables:   []resource.Described{table},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
-			Entity: "SERVICE", Path: "/catalog/services", Change: `{"name":"Short haircut","durationMinutes":null,"priceModel":"per_item"}`,
-			Create: `{"name":"Haircut","nameI18n":{"de":"Haarschnitt"},"categoryId":"CATEGORY","priceModel":"fixed","price":3000,"durationMinutes":45,
-				"costItems":[{"label":"Shampoo","productId":"PRODUCT","qty":0.5,"unitCost":120},{"label":"Work","amount":900}]}`,
+			Entity: "SERVICE", Path: "/catalog/services", Change: `{"name":"Short safety check","durationMinutes":null,"priceModel":"per_item"}`,
+			Create: `{"name":"Safety check","nameI18n":{"de":"Sicherheitscheck"},"categoryId":"CATEGORY","priceModel":"fixed","price":2900,"durationMinutes":45,
+				"costItems":[{"label":"Grease","productId":"PRODUCT","qty":0.5,"unitCost":120},{"label":"Work","amount":900}]}`,
 		}},
 	}
 }

@@ -43,8 +43,8 @@ func Domain() domain.Domain {
 		Lists:    []domain.Statements{items, paymentItems},
 		Samples: []domain.Sample{{
 			Entity: "ORDER", Path: "/orders", Change: `{"prepaidAmount":0,"note":null,"deliveryMethod":"post"}`,
-			Create: `{"customerId":"CLIENT","items":[{"kind":"custom","name":"Gift wrap","unitPrice":333,"qty":1.5,"note":"red"}],"discountPercent":12.5,"prepaidAmount":100,
-				"deliveryMethod":"courier","deliveryCost":500,"deliveryAddressText":"Street 1","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"sample","note":"x"}`,
+			Create: `{"customerId":"CLIENT","items":[{"kind":"custom","name":"Workshop hour","unitPrice":7200,"qty":1.5,"note":"fit the child seat"}],"discountPercent":12.5,"prepaidAmount":2000,
+				"deliveryMethod":"courier","deliveryCost":1500,"deliveryAddressText":"Lindenweg 4, 10115 Berlin","dueAt":"2026-12-01T10:00:00+01:00","source":"shop","externalId":"W-1042","note":"Ring at the side door"}`,
 		}},
 	}
 }

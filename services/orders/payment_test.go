@@ -59,8 +59,10 @@ func TestPaymentsOfAnOrder(t *testing.T) {
 	list := "/orders/" + id + "/payments"
 	require.Equal(t, []string{"payment 100 unspecified"}, s.payments(list))
 
-	res := s.pay(id, map[string]any{"amount": 600, "method": "card", "methodExt": " terminal 2 ", "paidAt": "2026-01-31T23:30:00Z", "source": "psp", "externalId": "ch_1",
-		"reference": "4711", "note": "first half", "metadata": map[string]any{"till": "7"}})
+	res := s.pay(id, map[string]any{
+		"amount": 600, "method": "card", "methodExt": " terminal 2 ", "paidAt": "2026-01-31T23:30:00Z", "source": "psp", "externalId": "ch_1",
+		"reference": "4711", "note": "first half", "metadata": map[string]any{"till": "7"},
+	})
 	p := res.OK(201)
 	require.Equal(t, `"1"`, res.Header.Get("ETag"))
 	require.Contains(t, res.Header.Get("Location"), list+"/"+p["id"].(string))

@@ -25,7 +25,7 @@ func Domain() domain.Domain {
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
 			Entity: "RECEIPT", Path: "/warehouse/receipts", Change: `{"source":"erp","metadata":{"pallet":"7"}}`,
-			Create: `{"warehouseId":"WAREHOUSE","supplierId":"SUPPLIER","items":[{"productId":"PRODUCT","qty":2.5,"unitCost":120}],"note":"first delivery"}`,
+			Create: `{"warehouseId":"WAREHOUSE","supplierId":"SUPPLIER","items":[{"productId":"PRODUCT","qty":3,"unitCost":121000}],"note":"first delivery"}`,
 		}},
 	}
 }

@@ -38,9 +38,9 @@ func Domain() domain.Domain {
 		Samples: []domain.Sample{
 			{Entity: "SHIFT", Path: "/shifts", CreatePath: "/shifts/open", Create: `{"openingCash":10000}`},
 			{
-				Entity: "SALE", Path: "/sales", Change: `{"source":"till","metadata":{"table":"4"}}`,
-				Create: `{"shiftId":"SHIFT","customerId":"CLIENT","items":[{"kind":"custom","name":"Coffee","unitPrice":450,"qty":1.5}],"discountPercent":10,
-					"paymentMethod":"mixed","payments":[{"paymentMethod":"card","amount":400},{"method":"cash","amount":207}],"receivedAmount":300,"channel":"pos"}`,
+				Entity: "SALE", Path: "/sales", Change: `{"source":"till","metadata":{"till":"4"}}`,
+				Create: `{"shiftId":"SHIFT","customerId":"CLIENT","items":[{"kind":"custom","name":"Inner tube, fitted","unitPrice":1460,"qty":1.5}],"discountPercent":10,
+					"paymentMethod":"mixed","payments":[{"paymentMethod":"card","amount":1000},{"method":"cash","amount":971}],"receivedAmount":1000,"channel":"pos"}`,
 			},
 		},
 	}

@@ -41,12 +41,18 @@ type Shift struct {
 	record.Meta
 }
 
+// SchemaName implements [jsontype.Named].
+func (Shift) SchemaName() string { return "Shift" }
+
 // ShiftFields are the fields that API clients set.
 type ShiftFields struct {
 	OpeningCash money.Amount `json:"openingCash" required:"true" minimum:"0" db:",insert" doc:"cash in the drawer at the start"`
 	BranchID    *uuid.UUID   `json:"branchId" format:"uuid" db:",insert" doc:"sales take stock from the warehouse of this branch; null = from the default warehouse"`
 	CashierID   *uuid.UUID   `json:"cashierId" format:"uuid" db:",insert" doc:"active user who is responsible for the drawer; default: the user of the token"`
 }
+
+// SchemaName implements [jsontype.Named].
+func (ShiftFields) SchemaName() string { return "ShiftFields" }
 
 // Totals are what the sales of a shift add up to.
 type Totals struct {
@@ -69,6 +75,9 @@ type totalsByMethod struct {
 type CloseInput struct {
 	ClosingCash *money.Amount `json:"closingCash" minimum:"0" doc:"cash that was counted"`
 }
+
+// SchemaName implements [jsontype.Named].
+func (CloseInput) SchemaName() string { return "ShiftCloseInput" }
 
 // ShiftFilter filters and sorts shifts.
 type ShiftFilter struct {

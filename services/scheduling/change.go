@@ -110,6 +110,9 @@ type StatusChange struct {
 	Reason *string `json:"reason" maxLength:"4000" doc:"of a cancellation"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (StatusChange) SchemaName() string { return "BookingStatusChange" }
+
 // SetStatus moves a booking to another status; see docs/reference/states.md#booking.
 func (s *Service) SetStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in StatusChange) (Booking, error) {
 	if in.Status == statusCompleted {
@@ -171,6 +174,9 @@ func (s *Service) NoShow(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 type Cancellation struct {
 	Reason *string `json:"reason" maxLength:"4000"`
 }
+
+// SchemaName implements [jsontype.Named].
+func (Cancellation) SchemaName() string { return "BookingCancellation" }
 
 // Cancel cancels a booking, which frees the place.
 func (s *Service) Cancel(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in Cancellation) (Booking, error) {

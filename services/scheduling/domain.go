@@ -33,12 +33,12 @@ func Domain() domain.Domain {
 		Lists:    []domain.Statements{resourceItems, bookingItems},
 		Samples: []domain.Sample{{
 			Entity: "RESOURCE", Path: "/scheduling/resources", Change: `{"name":"Ann","description":null,"parallelBookings":2}`,
-			Create: `{"type":"staff","name":"Ann Moss","description":"senior","serviceIds":["SERVICE"],"capacity":2,"slotStepMinutes":15,"timeZone":"Europe/Berlin","color":"#112233",
+			Create: `{"type":"staff","name":"Ann Moss","description":"Mechanic for e-bikes","serviceIds":["SERVICE"],"capacity":2,"slotStepMinutes":15,"timeZone":"Europe/Berlin","color":"#112233",
 				"workingHours":[{"weekday":1,"from":"09:00","to":"18:00"},{"weekday":2,"from":"00:00","to":"24:00"}]}`,
 		}, {
 			Entity: "BOOKING", Path: "/scheduling/bookings", Change: `{"note":null,"durationMinutes":60}`,
-			Create: `{"resourceId":"RESOURCE","serviceId":"SERVICE","startAt":"2040-01-03T10:00:00+01:00","customerName":"Bo","customerPhone":"+49 30 12345","customerEmail":"bo@example.com",
-				"clientId":"CLIENT","headcount":1,"note":"x","externalId":"web-1"}`,
+			Create: `{"resourceId":"RESOURCE","serviceId":"SERVICE","startAt":"2040-01-03T10:00:00+01:00","customerName":"Bo Corvane","customerPhone":"+49 30 12345","customerEmail":"bo@example.com",
+				"clientId":"CLIENT","headcount":1,"note":"Front brake squeaks","externalId":"web-1"}`,
 		}},
 	}
 }

@@ -17,8 +17,8 @@ func Domain() domain.Domain {
 		Tables:   []resource.Described{table},
 		Lists:    []domain.Statements{items},
 		Samples: []domain.Sample{{
-			Entity: "SUPPLIER", Path: "/warehouse/suppliers", Change: `{"name":"North Mill","phone":null}`,
-			Create: `{"name":"North Mill Ltd","contactName":"Ada Moss","phone":"+44 20 7946 0000","email":"sales@example.com","inn":"7701234","address":"1 Mill Lane","note":"delivers on Mondays"}`,
+			Entity: "SUPPLIER", Path: "/warehouse/suppliers", Change: `{"name":"North Wheel","phone":null}`,
+			Create: `{"name":"North Wheel Ltd","contactName":"Ada Moss","phone":"+44 20 7946 0000","email":"sales@example.com","inn":"7701234","address":"1 Harbour Lane","note":"delivers on Mondays"}`,
 		}},
 	}
 }

@@ -37,6 +37,9 @@ type Movement struct {
 	CreatedAt      jsontype.Time `json:"createdAt"`
 }
 
+// SchemaName implements [jsontype.Named].
+func (Movement) SchemaName() string { return "StockMovement" }
+
 // MovementFilter filters and sorts movements.
 type MovementFilter struct {
 	list.Params

@@ -42,6 +42,9 @@ type PerWarehouse struct {
 	meta record.Meta
 }
 
+// SchemaName implements [jsontype.Named].
+func (PerWarehouse) SchemaName() string { return "StockPerWarehouse" }
+
 // StockFilter filters and sorts stock records.
 type StockFilter struct {
 	list.Params

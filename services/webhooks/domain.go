@@ -37,7 +37,7 @@ func Domain() domain.Domain {
 		Cleanup:  []cleanup.Job{deliveriesExpire},
 		Samples: []domain.Sample{{
 			Entity: "WEBHOOK_SUBSCRIPTION", Path: "/webhooks/subscriptions", Change: `{"filter":null,"isActive":false,"name":null}`,
-			Create: `{"url":"https://example.com/hook","events":["*"],"filter":{"data.channel":["phone",null]},"name":"Mirror"}`,
+			Create: `{"url":"https://example.com/hook","events":["*"],"filter":{"data.channel":["phone",null]},"name":"Accounting"}`,
 		}},
 	}
 }

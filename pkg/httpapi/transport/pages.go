@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -76,7 +77,16 @@ func (s *Server) Document(path string, render func() ([]byte, error)) {
 
 // Page serves a page.
 func (s *Server) Page(path string, p *Page) {
+	s.LatePage(path, func() (*Page, error) { return p, nil })
+}
+
+// LatePage serves a page that is made when it is asked for; whoever makes it keeps it.
+func (s *Server) LatePage(path string, make func() (*Page, error)) {
 	s.Route(http.MethodGet, path, func(fc *fiber.Ctx) error {
+		p, err := make()
+		if err != nil {
+			return err
+		}
 		setDocsHeaders(fc)
 		return p.write(fc)
 	})
@@ -88,10 +98,21 @@ func setDocsHeaders(fc *fiber.Ctx) {
 	fc.Set(fiber.HeaderReferrerPolicy, "no-referrer")
 }
 
-// Assets serves the files of a handler below a path that ends in *.
-func (s *Server) Assets(path string, files http.Handler) {
+// Assets serves pages by their name below a path that ends in *, and the files of a handler for a name of which there is no page.
+func (s *Server) Assets(path string, page func(name string) (*Page, error), files http.Handler) {
 	serve := adaptor.HTTPHandler(files)
 	s.Route(http.MethodGet, path, func(fc *fiber.Ctx) error {
+		name, err := url.PathUnescape(fc.Params("*"))
+		if err != nil {
+			name = ""
+		}
+		switch p, err := page(name); {
+		case err != nil:
+			return err
+		case p != nil:
+			setDocsHeaders(fc)
+			return p.write(fc)
+		}
 		incomingOf(fc).body.drop() // the adaptor would read the whole body
 		setDocsHeaders(fc)
 		if fc.Context().IsHead() { // the file server would omit Content-Length

@@ -1,0 +1,138 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/gofiber/fiber/v2"
+)
+
+// Example is a request of an operation with its answer, as the API description shows it. The file <operationId>.json of
+// [Config.Examples] has those of an operation, at most one for each status.
+type Example struct {
+	Path   string          `json:"path"`             // with its query, relative to the root of the API
+	Body   json.RawMessage `json:"body,omitempty"`   // of the request
+	Status int             `json:"status"`           // of the answer
+	Media  string          `json:"media,omitempty"`  // of the answer; none = JSON
+	Answer json.RawMessage `json:"answer,omitempty"` // a JSON text for another media type
+}
+
+// readExamples returns the examples of an operation; none if they were not recorded yet.
+func readExamples(files fs.FS, op string) (all []Example, err error) {
+	raw, err := fs.ReadFile(files, op+".json")
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(raw, &all)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("examples of %s: %w", op, err)
+	}
+	return all, nil
+}
+
+// illustrate adds the recorded examples to the description.
+func (a *API) illustrate() error {
+	if a.cfg.Examples == nil {
+		return nil
+	}
+	for _, op := range a.ops {
+		all, err := readExamples(a.cfg.Examples, op.ID)
+		if err != nil {
+			return err
+		}
+		described := operationOf(a.desc.Paths[op.Path], op.Method)
+		for i, e := range all {
+			if i == 0 {
+				exampleParams(described.Parameters, op.Path, e.Path)
+			}
+			e.describe(described)
+		}
+	}
+	return nil
+}
+
+func operationOf(item *huma.PathItem, method string) *huma.Operation {
+	return map[string]*huma.Operation{
+		http.MethodGet: item.Get, http.MethodPost: item.Post, http.MethodPut: item.Put, http.MethodPatch: item.Patch, http.MethodDelete: item.Delete,
+	}[method]
+}
+
+// describe adds the request and the answer to an operation, both under the status.
+func (e Example) describe(op *huma.Operation) {
+	name := strconv.Itoa(e.Status)
+	if e.Body != nil && op.RequestBody != nil {
+		op.RequestBody.Content = withExample(op.RequestBody.Content, fiber.MIMEApplicationJSON, name, e.Body)
+	}
+	res := op.Responses[name]
+	if e.Answer == nil || res == nil {
+		return
+	}
+	media := e.Media
+	if media == "" {
+		media = fiber.MIMEApplicationJSON
+	}
+	res.Content = withExample(res.Content, media, name, e.Answer)
+}
+
+// withExample returns a copy of content, which other responses may share, with an example of the media type.
+func withExample(content map[string]*huma.MediaType, media, name string, value json.RawMessage) map[string]*huma.MediaType {
+	all := make(map[string]*huma.MediaType, len(content))
+	for key, m := range content {
+		if key == media {
+			with := *m
+			with.Examples = map[string]*huma.Example{name: {Value: value}}
+			for other, e := range m.Examples {
+				with.Examples[other] = e
+			}
+			m = &with
+		}
+		all[key] = m
+	}
+	return all
+}
+
+// exampleParams shows the values that the parameters have in an address.
+func exampleParams(params []*huma.Param, template, address string) {
+	path, query, _ := strings.Cut(address, "?")
+	values := map[string]string{}
+	parts := strings.Split(path, "/")
+	for i, part := range strings.Split(template, "/") {
+		if strings.HasPrefix(part, "{") && i < len(parts) {
+			values["path "+strings.Trim(part, "{}")], _ = url.PathUnescape(parts[i])
+		}
+	}
+	if asked, err := url.ParseQuery(query); err == nil {
+		for name := range asked {
+			values["query "+name] = asked.Get(name)
+		}
+	}
+	for _, p := range params {
+		if value, ok := values[p.In+" "+p.Name]; ok {
+			p.Example = typed(p.Schema, value)
+		}
+	}
+}
+
+// typed returns the text of a parameter as the value of its schema.
+func typed(s *huma.Schema, text string) any {
+	switch {
+	case s == nil:
+		return text
+	case s.Type == huma.TypeInteger || s.Type == huma.TypeNumber:
+		return json.Number(text)
+	case s.Type == huma.TypeBoolean:
+		return text == "true" || text == "1"
+	case s.Type == huma.TypeArray:
+		return strings.Split(text, ",")
+	}
+	return text
+}
