@@ -35,10 +35,11 @@ CREATE TABLE IF NOT EXISTS file_uses (
 );
 
 -- Contents that may exist, written before they are. At due_at the sweeper looks whether a file and references to it exist, and removes
--- the contents if they do not; NULL = not before a reference is removed.
+-- the contents if they do not; NULL = not before a reference is removed. bytes count towards the quota of the company.
 CREATE TABLE IF NOT EXISTS file_blobs (
     company_id UUID NOT NULL,
     file_id    UUID NOT NULL,
+    bytes      BIGINT NOT NULL,
     due_at     TIMESTAMPTZ,
     CONSTRAINT file_blobs_pkey PRIMARY KEY (company_id, file_id)
 );
