@@ -393,8 +393,8 @@ func headerSafe(s string) string {
 	return s[:min(len(s), 1024)]
 }
 
-// versionPattern is what If-Match may be.
-const versionPattern = `^(\*|(W/)?("[0-9]{1,18}"|[0-9]{1,18}))$`
+// versionPattern is what If-Match may be. Behind the version, an ETag may have what else the response depends on.
+const versionPattern = `^(\*|(W/)?("[0-9]{1,18}(-[0-9]{1,18})?"|[0-9]{1,18}))$`
 
 var validVersion = regexp.MustCompile(versionPattern)
 
@@ -403,7 +403,8 @@ func parseVersion(text string) (*int64, error) {
 	if text == "*" {
 		return nil, nil //nolint:nilnil // any version
 	}
-	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
+	version, _, _ := strings.Cut(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), "-")
+	v, err := strconv.ParseInt(version, 10, 64)
 	if err != nil || !validVersion.MatchString(text) {
 		return nil, apierr.InvalidField("If-Match", apierr.Format, `must be the ETag of the record, such as "3"; omit the header to change any version`)
 	}
