@@ -37,7 +37,7 @@ type APICmd struct {
 	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
 	RequestQuota  int64         `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
 	FileQuota     int64         `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
-	UploadBytes   int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"134217728"`
+	UploadBytes   int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"67108864"`
 	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
 	FileFlags

@@ -83,7 +83,7 @@ type Config struct {
 	HeaderTimeout  time.Duration        // for reading the request line and headers; default 10 s. Bodies have until Timeout.
 	MaxConnections int                  // open connections; 0 = no limit
 	MaxPerAddress  int                  // open connections from one address outside Proxies; 0 = no limit
-	UploadBytes    int64                // bytes of uploads that are held in memory at a time; default 128 MiB
+	UploadBytes    int64                // bytes of uploads that are held in memory at a time; default 64 MiB
 }
 
 // API is the server of one API.
@@ -153,7 +153,7 @@ func New(cfg Config) *API {
 	cfg.Timeout = cmp.Or(cfg.Timeout, requestTimeout)
 	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
 	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
-	cfg.UploadBytes = cmp.Or(cfg.UploadBytes, 128<<20)
+	cfg.UploadBytes = cmp.Or(cfg.UploadBytes, 64<<20)
 	if cfg.ThreadTime == nil {
 		cfg.ThreadTime = threadTime
 	}

@@ -21,7 +21,7 @@ import (
 
 const (
 	// totalMemory is what the images that a process decodes at a time take together.
-	totalMemory = 256 << 20
+	totalMemory = maxMemory
 	patience    = 10 * time.Second // how long an image waits for its turn
 	quality     = 82               // of thumbnails
 )
