@@ -183,7 +183,7 @@ func TestHostileImages(t *testing.T) {
 		"svg":                   {[]byte(svg), "must be a JPEG"},
 		"html":                  {[]byte("<html><script>alert(1)</script>"), "must be a JPEG"},
 		"svg that claims gif":   {[]byte("GIF89a" + svg), "may have at most"},
-		"script that is a gif":  {[]byte("GIF89a/*" + strings.Repeat(" ", 40) + "*/=1;alert(1)"), "image/gif"},
+		"script that is a gif":  {[]byte("GIF89a/*" + strings.Repeat(" ", 40) + "*/=1;alert(1)"), "may have at most"},
 		"pdf":                   {[]byte("%PDF-1.7\n"), "must be a JPEG"},
 		"zip":                   {[]byte("PK\x03\x04 and so on, a long way"), "must be a JPEG"},
 		"tiff":                  {[]byte("II*\x00\x08\x00\x00\x00\x00\x00"), "must be a JPEG"},
