@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/blob"
 	"github.com/tradegrid/tradegrid/pkg/imaging"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
@@ -81,7 +82,8 @@ type Filter struct {
 }
 
 var (
-	table = resource.Of[File]("files", "FILE")
+	table = resource.Of[File]("files", "FILE").OnConstraint("file_uses_file_fkey",
+		apierr.StateConflict("FILE_IN_USE", "a record has begun to refer to the file; repeat the request to learn which"))
 	items = list.Of[File, Filter]("files")
 )
 

@@ -124,12 +124,12 @@ func (s *Service) Prepare(ctx context.Context, company tenant.ID, in Image) (Fil
 	}
 	f := File{
 		Key: record.Key{ID: record.NewID(), CompanyID: company}, Name: named(in.Name, info.Media), MediaType: info.Media, Size: in.Size,
-		Width: int32(info.Width), Height: int32(info.Height), SHA256: hex.EncodeToString(in.Hash[:]), //nolint:gosec // at most 40 million
+		Width: int32(info.Width), Height: int32(info.Height), SHA256: hex.EncodeToString(in.Hash[:]),
 	}
 	for i, t := range thumbs {
 		hash := sha256.Sum256(t.Body)
 		f.Thumbnails = append(f.Thumbnails, Thumbnail{
-			Name: sizes[i].name, MediaType: t.Media, Size: int64(len(t.Body)), Width: int32(t.Width), Height: int32(t.Height), SHA256: hex.EncodeToString(hash[:]), //nolint:gosec // at most 1200
+			Name: sizes[i].name, MediaType: t.Media, Size: int64(len(t.Body)), Width: int32(t.Width), Height: int32(t.Height), SHA256: hex.EncodeToString(hash[:]),
 		})
 	}
 	if err := s.announce(ctx, f); err != nil {
@@ -228,8 +228,6 @@ var errTooLate = errors.New("the contents of the file have been removed meanwhil
 const usesShown = 10
 
 const sqlFreeBlob = `UPDATE file_blobs SET due_at = $3, bytes = 0 WHERE company_id = $1 AND file_id = $2`
-
-var errInUse = apierr.StateConflict("FILE_IN_USE", "a record has begun to refer to the file; repeat the request to learn which")
 
 // Delete deletes a file that no record refers to. Its contents are removed within minutes.
 func (s *Service) Delete(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -94,7 +93,7 @@ func (s *Service) sweepOne(ctx context.Context, d due) error {
 	if err := s.forget(ctx, d); err != nil {
 		return err
 	}
-	s.cfg.Log.LogAttrs(ctx, slog.LevelDebug, "file removed", slog.Any("company_id", d.Company), slog.Any("file_id", d.File))
+	s.cfg.Log.DebugContext(ctx, "file removed", "company_id", d.Company, "file_id", d.File)
 	return nil
 }
 

@@ -56,7 +56,7 @@ func S3(t testing.TB) blob.S3Config {
 	access, key := "test"+rand.Text()[:8], rand.Text()
 	address := "127.0.0.1:" + strconv.Itoa(freePort(t))
 	ctx, stop := context.WithCancel(context.Background())
-	cmd := exec.CommandContext(ctx, build(t), "--port", address, "--access", access, "--secret", key, "--region", region, "--quiet",
+	cmd := exec.CommandContext(ctx, build(t), "--port", address, "--access", access, "--secret", key, "--region", region, "--quiet", //nolint:gosec // G204: the program is built here
 		"posix", "--sidecar", filepath.Join(dir, "meta"), filepath.Join(dir, "objects"))
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
