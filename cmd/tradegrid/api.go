@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/services/files"
 	"github.com/tradegrid/tradegrid/services/requests"
 )
 
@@ -35,8 +36,11 @@ type APICmd struct {
 	KeyLease      time.Duration `name:"idempotency-lease" help:"How long the idempotency key of a batch whose API node died stays blocked; must exceed the longest request." default:"60s"`
 	KeyQuota      int64         `name:"idempotency-quota" help:"Bytes of stored answers per company. Above it, new idempotency keys of the company are answered 429; known ones are still answered. 0 = no quota." default:"10737418240"`
 	RequestQuota  int64         `name:"request-log-quota" help:"Bytes of logged requests per company. Above it, one in a hundred of the company's requests is logged, without body and error. 0 = no request log." default:"1073741824"`
+	FileQuota     int64         `help:"Bytes of files, thumbnails included, that a company may store. Above it, uploads are answered 409. 0 = no quota." default:"10737418240"`
+	UploadBytes   int64         `name:"max-upload-bytes" help:"Maximum bytes of the uploads that this process receives at once. One company may hold a quarter." default:"67108864"`
 	JobWorkers    int           `help:"Jobs, such as exports, that this process runs at a time. 0 = none; then another process has to." default:"2"`
 	AllowInsecure bool          `help:"Accept subscriptions with http:// URLs and private addresses. For development only."`
+	FileFlags
 	ShedFlags
 	SecretKeysFlags
 	BackendFlags
@@ -86,6 +90,10 @@ func (f ShedFlags) limits() loadshed.Limits {
 	}
 }
 
+// minUploadBytes is how many bytes uploads must be able to take: a company has a quarter, and a file of the greatest size begins a
+// piece more.
+const minUploadBytes = 4 * (files.MaxSize + 1<<20)
+
 // gcPercent is the default of GOGC for this role. Requests allocate much and keep little, so collecting less often is
 // worth the memory. GOMEMLIMIT bounds it, GOGC overrides it.
 const gcPercent = 400
@@ -118,7 +126,17 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	shedder := newShedder(r.db, client, c.disk(), c.limits(), log)
 	r.live.OnChange(func(next *CLI) { shedder.SetLimits(next.API.limits()) }) //nolint:contextcheck // reloads do not belong to a request
 	r.tel.Note("changes_refused_for", shedder.Active)
-	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Log: log})
+	store, err := c.store(ctx, r.db, log)
+	if err != nil {
+		return err
+	}
+	stored := quota.New(quota.Config{
+		DB: r.db, Kind: files.QuotaKind, Limit: c.FileQuota, Log: log,
+		Beyond: "Above the quota, uploads are answered 409 FILE_QUOTA_EXCEEDED, until files have been deleted. Files that no record refers to are deleted after 24 hours.",
+	})
+	all := newDomains(r.db, domainConfig{
+		AllowInsecure: c.AllowInsecure, PublicURL: strings.TrimSuffix(c.PublicURL, "/"), Keys: keys, Files: store, FileQuota: stored, Log: log,
+	})
 	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(r.db), Log: log})
 	answers := quota.New(quota.Config{
 		DB: r.db, Kind: idempotency.QuotaKind, Limit: c.KeyQuota, Log: log,
@@ -132,6 +150,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	cfg := httpapi.Config{
 		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
+		UploadBytes: c.UploadBytes,
 	}
 	if c.RequestQuota > 0 {
 		cfg.Requests = served
@@ -153,6 +172,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 		served.Run,
 		nudges.Run,
 		all.company.Run,
+		func(ctx context.Context) error { return all.files.Run(ctx, nodeName()) },
 		func(ctx context.Context) error { return all.company.ConsumeInvalidations(ctx, r.broker) },
 	}
 	if c.JobWorkers > 0 {
@@ -183,6 +203,12 @@ func (c *APICmd) Check() error {
 	}
 	if c.RequestQuota < 0 {
 		err = errors.Join(err, fmt.Errorf("--request-log-quota %d: must not be below 0; 0 = no request log", c.RequestQuota))
+	}
+	if c.FileQuota < 0 {
+		err = errors.Join(err, fmt.Errorf("--file-quota %d: must not be below 0; 0 = no quota", c.FileQuota))
+	}
+	if c.UploadBytes < minUploadBytes {
+		err = errors.Join(err, fmt.Errorf("--max-upload-bytes %d: must be at least %d, so that one company may send a whole file", c.UploadBytes, minUploadBytes))
 	}
 	if c.KeyLease <= 0 {
 		err = errors.Join(err, fmt.Errorf("--idempotency-lease %s: must be above 0, such as 60s", c.KeyLease))

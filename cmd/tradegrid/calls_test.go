@@ -126,7 +126,7 @@ func askOf(t *testing.T, api *httpapi.API, authorization, method, path, body str
 	}
 	req := httptest.NewRequestWithContext(t.Context(), method, path, content)
 	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", mediaOf(body))
 	}
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
@@ -215,7 +215,10 @@ func fillPath(path string, id func(param string) string) string {
 
 // anyBody is sent where nobody looks at it.
 func anyBody(op httpapi.Op) string {
-	if op.Mutating() {
+	switch {
+	case op.Uploads != nil:
+		return aPicture()
+	case op.Mutating():
 		return `{}`
 	}
 	return ""

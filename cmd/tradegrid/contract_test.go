@@ -27,6 +27,7 @@ func TestAnswersAndEventsMatchTheirSchemas(t *testing.T) {
 	w.people()
 	made := w.samples()
 	w.goods(made["PRODUCT"])
+	w.images(made["PRODUCT"])
 	w.stores(made)
 	w.upserts(made)
 	w.largeBatches()

@@ -28,7 +28,7 @@ func (all *domains) at(now func() time.Time) *domains {
 func (all *domains) demoServices(now func() time.Time) demodata.Services {
 	then := all.at(now)
 	return demodata.Services{
-		DB: then.db, Catalog: then.catalog, Offerings: then.offerings, Clients: then.clients, Warehouse: then.warehouse, Suppliers: then.suppliers,
+		DB: then.db, Files: then.files, Catalog: then.catalog, Offerings: then.offerings, Clients: then.clients, Warehouse: then.warehouse, Suppliers: then.suppliers,
 		Receipts: then.receipts, Leads: then.leads, Orders: then.orders, Deals: then.deals, Sales: then.sales, Scheduling: then.scheduling,
 		Own: then.demo,
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
+	"github.com/tradegrid/tradegrid/pkg/blob"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -20,6 +21,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
+	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
@@ -32,6 +34,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/deals"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/exports"
+	"github.com/tradegrid/tradegrid/services/files"
 	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
@@ -51,6 +54,7 @@ type domains struct {
 	db         *db.DB
 	lists      *list.Node
 	company    *company.Service
+	files      *files.Service
 	catalog    *catalog.Service
 	offerings  *offerings.Service
 	clients    *clients.Service
@@ -77,6 +81,8 @@ type domainConfig struct {
 	Cell          string            // of new tokens; "" = that of package company
 	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
 	Operators     *secret.Operators // of the admin API; nil where it is not served
+	Files         blob.Store        // contents of files; nil = in the database
+	FileQuota     *quota.Meter      // bytes of files; nil = no quota
 	Log           *slog.Logger
 }
 
@@ -87,6 +93,12 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.company = add(all, company.Domain(), company.New(company.Config{
 		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell,
+	}))
+	if cfg.Files == nil && d != nil {
+		cfg.Files = blob.NewDatabase(d)
+	}
+	all.files = add(all, files.Domain(), files.New(files.Config{
+		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
 	}))
 	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
 		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},

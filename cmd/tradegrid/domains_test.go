@@ -18,7 +18,7 @@ func TestScopesAndComponents(t *testing.T) {
 	r := newDomains(nil, domainConfig{}).access
 	require.Equal(t, []string{
 		"catalog:read", "catalog:write", "clients:read", "clients:write", "company:read", "deals:read", "deals:write", "events:read",
-		"exports:read", "exports:write", "leads:read", "leads:write", "orders:read", "orders:write", "sales:read", "sales:write",
+		"exports:read", "exports:write", "files:read", "files:write", "leads:read", "leads:write", "orders:read", "orders:write", "sales:read", "sales:write",
 		"scheduling:read", "scheduling:write", "warehouse:read", "warehouse:write", "webhooks:read", "webhooks:write", "*:read", "*:write",
 	}, r.Scopes())
 	require.Equal(t, []string{"calendar", "catalog", "core", "messenger"}, r.AlwaysOn().List())

@@ -145,11 +145,17 @@ func (r *exampleRecorder) file(t *testing.T, id string) []byte {
 	for _, status := range slices.Sorted(maps.Keys(r.kept[id])) {
 		e, s := r.kept[id][status], newStabilizer()
 		fields := object{{"path", s.text(e.path)}}
-		if e.body != "" {
+		switch media := mediaOf(e.body); {
+		case e.body == "":
+		case media == "application/json":
 			fields = append(fields, member{"body", s.value("", ordered(t, []byte(e.body)))})
+		case strings.HasPrefix(media, "text/"):
+			fields = append(fields, member{"bodyMedia", media}, member{"body", s.text(e.body)})
 		}
 		fields = append(fields, member{"status", json.Number(strconv.Itoa(status))})
 		switch {
+		case strings.HasPrefix(e.media, "image/"):
+			fields = append(fields, member{"media", e.media})
 		case e.media != "" && !strings.HasPrefix(e.media, "application/json"):
 			lines := strings.SplitAfterN(string(e.answer), "\n", 4)
 			fields = append(fields, member{"media", strings.TrimSpace(strings.Split(e.media, ";")[0])}, member{"answer", s.text(strings.Join(lines[:min(len(lines), 3)], ""))})
@@ -249,7 +255,7 @@ func TestDescriptionShowsTheExamples(t *testing.T) {
 					require.NotNil(t, shown, "%s has no example of the answer %s: run make schemas", op.ID, name)
 				}
 				if e.Body != nil {
-					shown := p.at(op.Method, op.Path, "requestBody", "content", "application/json", "examples", name, "value")
+					shown := p.at(op.Method, op.Path, "requestBody", "content", cmp.Or(e.BodyMedia, "application/json"), "examples", name, "value")
 					require.NotNil(t, shown, "%s has no example of the request for %s: run make schemas", op.ID, name)
 				}
 				if e.Media == "" && e.Answer != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/tradegrid/tradegrid/pkg/blob"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/migrate"
@@ -125,6 +126,50 @@ func (f MailFlags) transport() (notice.Transport, error) {
 		errs = append(errs, fmt.Errorf("--mail-from %q: must be an address such as tradegrid@example.com", f.MailFrom))
 	}
 	return smtp, errors.Join(errs...)
+}
+
+// FileFlags say where the contents of files are.
+type FileFlags struct {
+	FileStore       string `help:"Where the contents of files are: database, or s3 for a bucket of an S3-compatible service. Contents are not moved from one to the other." enum:"database,s3" default:"database"`
+	S3Endpoint      string `name:"s3-endpoint" env:"TRADEGRID_S3_ENDPOINT" help:"Service with the bucket, such as https://s3.eu-central-1.amazonaws.com. Required with --file-store=s3, as the bucket and both files are." placeholder:"URL"`
+	S3Bucket        string `name:"s3-bucket" env:"TRADEGRID_S3_BUCKET" help:"Bucket, which must exist and be private." placeholder:"NAME"`
+	S3Region        string `name:"s3-region" env:"TRADEGRID_S3_REGION" help:"Region of the bucket." default:"us-east-1"`
+	S3AccessKeyFile string `name:"s3-access-key-file" env:"TRADEGRID_S3_ACCESS_KEY_FILE" help:"File with the id of the access key; read again when it changes." type:"path" placeholder:"FILE"`
+	S3SecretKeyFile string `name:"s3-secret-key-file" env:"TRADEGRID_S3_SECRET_KEY_FILE" help:"File with the secret of the access key; read again when it changes." type:"path" placeholder:"FILE"`
+	S3PathStyle     bool   `name:"s3-path-style" env:"TRADEGRID_S3_PATH_STYLE" help:"Name the bucket in the path and not in the host, as most services other than Amazon's want it."`
+}
+
+const storeS3 = "s3"
+
+func (f FileFlags) s3() blob.S3Config {
+	return blob.S3Config{
+		Endpoint: f.S3Endpoint, Bucket: f.S3Bucket, Region: f.S3Region, AccessKeyFile: f.S3AccessKeyFile, SecretKeyFile: f.S3SecretKeyFile, PathStyle: f.S3PathStyle,
+	}
+}
+
+// Check reads the files, too.
+func (f FileFlags) Check() error {
+	if f.FileStore != storeS3 {
+		return nil
+	}
+	return f.s3().Validate()
+}
+
+// store makes the store. A bucket that does not answer is logged: everything but files works without it.
+func (f FileFlags) store(ctx context.Context, d *db.DB, log *slog.Logger) (blob.Store, error) {
+	if f.FileStore != storeS3 {
+		return blob.NewDatabase(d), nil
+	}
+	s, err := blob.NewS3(f.s3())
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	if err := s.Check(ctx); err != nil {
+		log.ErrorContext(ctx, "the bucket of files cannot be used; uploads and downloads fail until it can", "error", err)
+	}
+	return s, nil
 }
 
 // KafkaFlags configure the connection to the brokers.

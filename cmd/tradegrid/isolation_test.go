@@ -71,6 +71,7 @@ func (n *node) fill(t *testing.T) *records {
 	sent := owner.ok(t, "POST", "/webhooks/subscriptions/"+r.id["WEBHOOK_SUBSCRIPTION"]+"/test", `{}`)
 	r.id["WEBHOOK_DELIVERY"], _ = sent.body["deliveryId"].(string)
 	require.NotEmpty(t, r.id["WEBHOOK_DELIVERY"], sent.raw)
+	add("FILE", "/files", aPicture())
 	r.id["JOB"] = n.export(t, owner)
 	n.logRequests(t)
 	logged := owner.ok(t, "GET", "/requests?limit=1", "")
@@ -114,6 +115,7 @@ func (n *node) ofRecord() map[string][2]string {
 		"getWebhookDelivery": {"WEBHOOK_DELIVERY"}, "redeliverWebhook": {"WEBHOOK_DELIVERY"}, "skipWebhookDelivery": {"WEBHOOK_DELIVERY"}, "listHeldRecords": {"WEBHOOK_SUBSCRIPTION"},
 		"explainWebhookDelivery": {"WEBHOOK_SUBSCRIPTION"}, "listEventDeliveries": {"EVENT"}, "getEvent": {"EVENT"}, "getRequest": {"REQUEST"}, "getJob": {"JOB"}, "getJobResult": {"JOB"},
 		"pauseJob": {"JOB"}, "resumeJob": {"JOB"}, "cancelJob": {"JOB"},
+		"getFile": {"FILE"}, "getFileContent": {"FILE"}, "deleteFile": {"FILE"},
 	}
 	bodies := map[string]string{
 		"createClientAddress": anAddress, "createClientAsset": anAsset, "createClientInteraction": `{"type":"call"}`, "createOrderPayment": aPayment,

@@ -254,6 +254,7 @@ func Scopes(list ...string) access.Scopes {
 func Registry() *access.Registry {
 	return access.NewRegistry(
 		[]access.Resource{
+			{Name: "files"},
 			{Name: "catalog"},
 			{Name: "clients"},
 			{Name: "leads"},

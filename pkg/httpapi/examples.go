@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,11 +18,12 @@ import (
 // Example is a request of an operation with its answer, as the API description shows it. The file <operationId>.json of
 // [Config.Examples] has those of an operation, at most one for each status.
 type Example struct {
-	Path   string          `json:"path"`             // with its query, relative to the root of the API
-	Body   json.RawMessage `json:"body,omitempty"`   // of the request
-	Status int             `json:"status"`           // of the answer
-	Media  string          `json:"media,omitempty"`  // of the answer; none = JSON
-	Answer json.RawMessage `json:"answer,omitempty"` // a JSON text for another media type
+	Path      string          `json:"path"`                // with its query, relative to the root of the API
+	BodyMedia string          `json:"bodyMedia,omitempty"` // of the request; none = JSON
+	Body      json.RawMessage `json:"body,omitempty"`      // of the request; a JSON text for another media type
+	Status    int             `json:"status"`              // of the answer
+	Media     string          `json:"media,omitempty"`     // of the answer; none = JSON
+	Answer    json.RawMessage `json:"answer,omitempty"`    // a JSON text for another media type
 }
 
 // readExamples returns the examples of an operation; none if they were not recorded yet.
@@ -70,17 +72,13 @@ func operationOf(item *huma.PathItem, method string) *huma.Operation {
 func (e Example) describe(op *huma.Operation) {
 	name := strconv.Itoa(e.Status)
 	if e.Body != nil && op.RequestBody != nil {
-		op.RequestBody.Content = withExample(op.RequestBody.Content, fiber.MIMEApplicationJSON, name, e.Body)
+		op.RequestBody.Content = withExample(op.RequestBody.Content, cmp.Or(e.BodyMedia, fiber.MIMEApplicationJSON), name, e.Body)
 	}
 	res := op.Responses[name]
 	if e.Answer == nil || res == nil {
 		return
 	}
-	media := e.Media
-	if media == "" {
-		media = fiber.MIMEApplicationJSON
-	}
-	res.Content = withExample(res.Content, media, name, e.Answer)
+	res.Content = withExample(res.Content, cmp.Or(e.Media, fiber.MIMEApplicationJSON), name, e.Answer)
 }
 
 // withExample returns a copy of content, which other responses may share, with an example of the media type.

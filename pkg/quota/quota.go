@@ -106,6 +106,38 @@ func (m *Meter) Above(company tenant.ID) (used int64, above bool) {
 	return used, used >= m.cfg.Limit
 }
 
+// Never is when bytes expire that count until they are deleted.
+var Never = time.Date(9000, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// Take counts bytes in the transaction that stores them, unless the company would be above its quota then: exactly, at the price of a
+// row that such transactions of a company write one after the other. Owners are told as by a write of the meter. A nil meter, or one
+// without a limit, counts nothing.
+func (m *Meter) Take(ctx context.Context, tx *db.Tx, company tenant.ID, n int64, expires time.Time) (used int64, ok bool, err error) {
+	if m.Limit() == 0 {
+		return 0, true, nil
+	}
+	tx.Queue(sqlAddUsage, []uuid.UUID{uuid.UUID(company)}, m.cfg.Kind, []time.Time{expiry(expires)}, []int64{n})
+	sums, err := db.Map[uuid.UUID, int64](ctx, tx, sqlSumUsage, []tenant.ID{company}, m.cfg.Kind, tx.Now())
+	if err != nil {
+		return 0, false, fmt.Errorf("count stored %s: %w", m.cfg.Kind, err)
+	}
+	used = sums[uuid.UUID(company)]
+	if used > m.cfg.Limit {
+		return used - n, false, nil
+	}
+	if percent := m.percent(used); m.cfg.Beyond != "" && percent >= near {
+		err = m.addNotice(ctx, tx, company, monthOf(tx.Now()), percent)
+	}
+	return used, err == nil, err
+}
+
+// Taken adds bytes that [Meter.Take] has counted, and that are stored now, to the metric.
+func (m *Meter) Taken(n int64) {
+	if m.Limit() > 0 {
+		countedBytes.WithLabelValues(m.cfg.Kind).Add(float64(n))
+	}
+}
+
 // Run writes what was counted until ctx is done, and then once more.
 func (m *Meter) Run(ctx context.Context) error {
 	if m.Limit() == 0 {
@@ -256,12 +288,11 @@ func (m *Meter) tell(ctx context.Context, used map[tenant.ID]int64) error {
 	told := map[tenant.ID]time.Time{}
 	defer func() { m.told = told }()
 	for company, n := range used {
-		percent := n / max(m.cfg.Limit/100, 1)
+		percent := m.percent(n)
 		if percent < near {
 			continue
 		}
-		now := m.cfg.DB.Now()
-		month := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+		month := monthOf(m.cfg.DB.Now())
 		if !m.told[company].Equal(month) {
 			if err := m.tellOwners(ctx, company, month, percent); err != nil {
 				return fmt.Errorf("tell company %s of its quota: %w", company, err)
@@ -274,13 +305,26 @@ func (m *Meter) tell(ctx context.Context, used map[tenant.ID]int64) error {
 
 func (m *Meter) tellOwners(ctx context.Context, company tenant.ID, month time.Time, percent int64) error {
 	return m.cfg.DB.RunTx(ctx, "quota.tell", func(ctx context.Context, tx *db.Tx) error {
-		_, err := notice.Add(ctx, tx, company, notice.Notice{
-			Kind: "quota." + m.cfg.Kind, Record: uuid.UUID(company), Since: month,
-			Subject: fmt.Sprintf("Stored %s have reached %d %% of their quota", m.cfg.Kind, percent),
-			Text:    fmt.Sprintf("The stored %s of the company take %d %% of their quota of %d bytes.\n\n%s", m.cfg.Kind, percent, m.cfg.Limit, m.cfg.Beyond),
-		})
-		return err
+		return m.addNotice(ctx, tx, company, month, percent)
 	})
+}
+
+func (m *Meter) addNotice(ctx context.Context, tx *db.Tx, company tenant.ID, month time.Time, percent int64) error {
+	_, err := notice.Add(ctx, tx, company, notice.Notice{
+		Kind: "quota." + m.cfg.Kind, Record: uuid.UUID(company), Since: month,
+		Subject: fmt.Sprintf("Stored %s have reached %d %% of their quota", m.cfg.Kind, percent),
+		Text:    fmt.Sprintf("The stored %s of the company take %d %% of their quota of %d bytes.\n\n%s", m.cfg.Kind, percent, m.cfg.Limit, m.cfg.Beyond),
+	})
+	return err
+}
+
+// percent is the share of the quota that bytes take.
+func (m *Meter) percent(bytes int64) int64 { return bytes / max(m.cfg.Limit/100, 1) }
+
+// monthOf is the beginning of a month.
+func monthOf(t time.Time) time.Time {
+	t = t.UTC()
+	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
 const sqlSubtractUsage = `UPDATE storage_usage SET bytes = GREATEST(storage_usage.bytes - u.n, 0)

@@ -164,3 +164,54 @@ func TestOwnersLearnThatAQuotaIsNear(t *testing.T) {
 	require.NoError(t, d.QueryRow(t.Context(), `SELECT subject || ': ' || body FROM notices WHERE company_id = $1 ORDER BY since LIMIT 1`, c).Scan(&text))
 	require.Contains(t, text, "Stored answers have reached 80 % of their quota: The stored answers of the company take 80 % of their quota of 1000 bytes.\n\nNothing more is stored.")
 }
+
+// What is taken in a transaction counts exactly, whoever takes at the same time, and stops counting when it is given back.
+func TestTakenBytesAreExact(t *testing.T) {
+	t.Parallel()
+	d, c := dbtest.Open(t), tenant.NewID()
+	take := func(n int64) (used int64, ok bool) {
+		m := quota.New(quota.Config{DB: d, Kind: "files", Limit: limit, Beyond: "Nothing more is stored."})
+		err := d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) (err error) {
+			if used, ok, err = m.Take(ctx, tx, c, n, quota.Never); err == nil && !ok {
+				err = errRefused
+			}
+			return err
+		})
+		if !errors.Is(err, errRefused) {
+			require.NoError(t, err)
+		}
+		return used, ok
+	}
+	var wg sync.WaitGroup
+	var taken [20]bool
+	for i := range taken {
+		wg.Go(func() { _, taken[i] = take(100) })
+	}
+	wg.Wait()
+	n := 0
+	for _, ok := range taken {
+		if ok {
+			n++
+		}
+	}
+	require.Equal(t, limit/100, n)
+	used, ok := take(1)
+	require.EqualValues(t, limit, used)
+	require.False(t, ok)
+	require.NoError(t, d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
+		quota.Subtract(tx, c, "files", map[time.Time]int64{quota.Never: 300})
+		return nil
+	}))
+	used, ok = take(300)
+	require.EqualValues(t, limit, used)
+	require.True(t, ok)
+	var notices int
+	require.NoError(t, d.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE company_id = $1 AND kind = 'quota.files'`, c).Scan(&notices))
+	require.Equal(t, 1, notices)
+	var none *quota.Meter
+	_, ok, err := none.Take(t.Context(), nil, c, 1, quota.Never)
+	require.NoError(t, err)
+	require.True(t, ok)
+}
+
+var errRefused = errors.New("refused")

@@ -3,7 +3,10 @@ package secret
 import (
 	"crypto/aes"
 	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -28,6 +31,7 @@ type Keys struct{ in *followed[ring] }
 type ring struct {
 	ids   []string // the first one seals
 	aeads map[string]cipher.AEAD
+	macs  map[string][]byte // keys derived for signatures
 }
 
 // UnknownKeyError is the error of a value that was sealed by a key which the ring does not have.
@@ -119,6 +123,35 @@ func (k *Keys) Open(text, context string) ([]byte, error) {
 	return value, nil
 }
 
+// Sign returns a signature of a text by the first key of the ring, with the id of the key, in letters that URLs may have. context says
+// what the text is, so that nothing else is taken for it.
+func (k *Keys) Sign(context, text string) (string, error) {
+	r, err := k.current()
+	if err != nil {
+		return "", err
+	}
+	return r.ids[0] + "." + r.mac(r.ids[0], context, text), nil
+}
+
+// Verify reports whether a key of the ring has made the signature.
+func (k *Keys) Verify(context, text, signature string) (bool, error) {
+	r, err := k.current()
+	if err != nil {
+		return false, err
+	}
+	at := strings.LastIndexByte(signature, '.')
+	if at < 0 || r.macs[signature[:at]] == nil {
+		return false, nil
+	}
+	return hmac.Equal([]byte(signature[at+1:]), []byte(r.mac(signature[:at], context, text))), nil
+}
+
+func (r ring) mac(id, context, text string) string {
+	h := hmac.New(sha256.New, r.macs[id])
+	fmt.Fprintf(h, "%d:%s%s", len(context), context, text)
+	return base64.RawURLEncoding.EncodeToString(h.Sum(nil))
+}
+
 // Rewrap brings a sealed value under the first key. changed is false when it was there already.
 func (k *Keys) Rewrap(text, context string) (out string, changed bool, err error) {
 	s, data, r, err := k.unwrap(text, context)
@@ -185,7 +218,7 @@ func (k *Keys) current() (ring, error) {
 var keyID = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 func parseRing(text []byte) (ring, error) {
-	r := ring{aeads: map[string]cipher.AEAD{}}
+	r := ring{aeads: map[string]cipher.AEAD{}, macs: map[string][]byte{}}
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		n++
@@ -203,6 +236,9 @@ func parseRing(text []byte) (ring, error) {
 		}
 		if r.aeads[id], err = newAEAD(key); err != nil {
 			return r, err
+		}
+		if r.macs[id], err = hkdf.Key(sha256.New, key, nil, "tradegrid signatures", keyBytes); err != nil {
+			return r, fmt.Errorf("derive key for signatures: %w", err)
 		}
 		r.ids = append(r.ids, id)
 	}

@@ -132,3 +132,38 @@ func TestFollowsItsFile(t *testing.T) {
 		require.NotContains(t, log.String(), strings.SplitN(line, ":", 2)[1])
 	}
 }
+
+// A signature is of one text for one purpose, by one key of the ring. Keys that are no longer the first still verify.
+func TestSignatures(t *testing.T) {
+	t.Parallel()
+	old, next := secret.NewKey("old.1"), secret.NewKey("next")
+	was, err := secret.ParseKeys(old)
+	require.NoError(t, err)
+	signature, err := was.Sign("url", "text")
+	require.NoError(t, err)
+	now, err := secret.ParseKeys(next + "\n" + old)
+	require.NoError(t, err)
+	gone, err := secret.ParseKeys(next)
+	require.NoError(t, err)
+	other, err := secret.ParseKeys(secret.NewKey("old.1"))
+	require.NoError(t, err)
+	verify := func(k *secret.Keys, context, text, signature string) bool {
+		ok, err := k.Verify(context, text, signature)
+		require.NoError(t, err)
+		return ok
+	}
+	require.True(t, verify(was, "url", "text", signature))
+	require.True(t, verify(now, "url", "text", signature))
+	require.False(t, verify(gone, "url", "text", signature))
+	require.False(t, verify(other, "url", "text", signature))
+	require.False(t, verify(was, "ur", "ltext", signature))
+	require.False(t, verify(was, "url", "texts", signature))
+	for _, wrong := range []string{"", ".", "old.1", "old.1.", signature[:len(signature)-1], signature + "A", "next" + signature[5:]} {
+		require.False(t, verify(now, "url", "text", wrong), wrong)
+	}
+	fresh, err := now.Sign("url", "text")
+	require.NoError(t, err)
+	require.NotEqual(t, signature, fresh)
+	_, err = (*secret.Keys)(nil).Sign("url", "text")
+	require.Error(t, err)
+}

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -28,6 +29,9 @@ type lookup struct {
 // settle checks new references, the SKU and the barcode, and keeps unit and unitId consistent, in at most one round trip.
 // prefix is the prefix for a generated SKU.
 func (s *Service) settle(ctx context.Context, tx *db.Tx, company tenant.ID, before Product, p *Product, sent ProductInput) (prefix string, err error) {
+	if err := p.settlePhotos(before); err != nil {
+		return "", err
+	}
 	var l lookup
 	var reads []batchloader.Read
 	add := func(wanted bool, check func(context.Context, db.Querier, tenant.ID, Product) error) {
@@ -88,7 +92,8 @@ func (l *lookup) attributes(company tenant.ID, before, p Product, sent ProductIn
 // refers reports whether anything is to be looked up, as a rule.
 func (in ProductInput) refers() bool {
 	return in.SKU != "" || in.Barcode != nil || in.CategoryID != nil || in.Unit != "" || in.UnitID != nil || in.PackUnitID != nil ||
-		in.CostComponents != nil || in.ModifierGroups != nil || in.DefaultSupplierID != nil || in.Attributes != nil
+		in.CostComponents != nil || in.ModifierGroups != nil || in.DefaultSupplierID != nil || in.Attributes != nil ||
+		in.PhotoFileID != nil || in.PhotoFileIDs != nil
 }
 
 // references are the records that the product refers to and did not before, and all of the lists that were sent.
@@ -107,6 +112,11 @@ func (s *Service) references(l *lookup, before, p Product, sent ProductInput) re
 		}
 	}
 	refs.Add("SUPPLIER", "defaultSupplierId", before.DefaultSupplierID, p.DefaultSupplierID, s.cfg.Suppliers)
+	if sent.PhotoFileIDs != nil {
+		fileuse.Check(&refs, "photoFileIds", before.PhotoFileIDs, p.PhotoFileIDs)
+	} else {
+		fileuse.CheckOne(&refs, "photoFileId", before.PhotoFileID, p.PhotoFileID)
+	}
 	return refs
 }
 

@@ -27,7 +27,6 @@ type Product struct {
 	CostComponents  []CostComponent         `json:"costComponents"`
 	ComponentIDs    []uuid.UUID             `json:"-"` // products in CostComponents
 	ModifierGroups  []ModifierGroup         `json:"modifierGroups"`
-	PhotoFileID     *uuid.UUID              `json:"photoFileId" format:"uuid"`
 	ThumbnailFileID *uuid.UUID              `json:"thumbnailFileId" format:"uuid"`
 	Attributes      []attributeValue        `json:"-" db:"attribute_values,as=attributeValues"`
 	AttributeValues []ProductAttributeValue `json:"attributeValues" db:"-"`
@@ -65,6 +64,8 @@ type ProductFields struct {
 	HasStock          bool              `json:"hasStock"`
 	DefaultSupplierID *uuid.UUID        `json:"defaultSupplierId" format:"uuid"`
 	Emoji             *string           `json:"emoji" maxLength:"16"`
+	PhotoFileID       *uuid.UUID        `json:"photoFileId" format:"uuid" doc:"the first of photoFileIds; a new one takes its place, null removes all"`
+	PhotoFileIDs      []uuid.UUID       `json:"photoFileIds" format:"uuid" maxItems:"20" doc:"images in their order"`
 	record.External
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/sku"
@@ -89,9 +90,10 @@ func (s *Service) changeProduct(
 	return p, nil
 }
 
-// reserve updates what the product reserves and what filters find to match its new state.
+// reserve updates what the product reserves, the files that it refers to, and what filters find, to match its new state.
 func (p Product) reserve(tx *db.Tx, before Product) {
 	p.names().Claim(tx, p.CompanyID, before.names())
+	fileuse.Record(tx, p.CompanyID, usedByProduct, p.ID, before.PhotoFileIDs, p.PhotoFileIDs)
 	indexValues(tx, p.CompanyID, p.ID, p.ID, before.Attributes, p.Attributes)
 }
 

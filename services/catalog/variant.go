@@ -13,8 +13,10 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/reference"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -30,7 +32,6 @@ type ProductVariant struct {
 	Attributes      map[string]string        `json:"attributes" db:"-" doc:"values by the name of the attribute"`
 	AttributeValues *[]ProductAttributeValue `json:"attributeValues,omitempty" db:"-" doc:"the values with their ids; only with include=attributes"`
 	EffectivePrice  money.Amount             `json:"effectivePrice" db:"-" doc:"price, or that of the product"`
-	PhotoFileID     *uuid.UUID               `json:"photoFileId" format:"uuid"`
 	StockQty        *money.Qty               `json:"stockQty,omitempty" db:"-" doc:"total of all warehouses; only with include=stock and if the product hasStock"`
 	StockAvailable  *money.Qty               `json:"stockAvailable,omitempty" db:"-" doc:"stockQty minus reserved quantities; only with include=stock and if the product hasStock"`
 	IsLowStock      *bool                    `json:"isLowStock,omitempty" db:"-" doc:"stockQty is at or below the sum of the reorder points; only with include=stock and if the product hasStock"`
@@ -39,13 +40,14 @@ type ProductVariant struct {
 
 // VariantFields are the fields that the console sets and that are stored unchanged.
 type VariantFields struct {
-	SKU       string        `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
-	Barcode   *string       `json:"barcode" maxLength:"64" search:"text"`
-	Name      *string       `json:"name" maxLength:"255"`
-	Price     *money.Amount `json:"price" minimum:"0" doc:"null = the price of the product"`
-	Cost      *money.Amount `json:"cost" minimum:"0"`
-	Status    string        `json:"status" enum:"active,hidden" default:"active"`
-	SortOrder int32         `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
+	SKU         string        `json:"sku" minLength:"1" maxLength:"64" search:"text" doc:"unique, ignoring case; generated if omitted"`
+	Barcode     *string       `json:"barcode" maxLength:"64" search:"text"`
+	Name        *string       `json:"name" maxLength:"255"`
+	Price       *money.Amount `json:"price" minimum:"0" doc:"null = the price of the product"`
+	Cost        *money.Amount `json:"cost" minimum:"0"`
+	Status      string        `json:"status" enum:"active,hidden" default:"active"`
+	SortOrder   int32         `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
+	PhotoFileID *uuid.UUID    `json:"photoFileId" format:"uuid"`
 	record.External
 }
 
@@ -310,6 +312,7 @@ func (s *Service) completeVariant(ctx context.Context, q db.Querier, p Product, 
 // reserveVariant updates what a stored variant reserves and what filters find.
 func reserveVariant(tx *db.Tx, p Product, before, v ProductVariant) {
 	v.names().Claim(tx, p.CompanyID, before.names())
+	fileuse.Record(tx, p.CompanyID, usedByVariant, v.ID, before.photosOf(), v.photosOf())
 	indexValues(tx, p.CompanyID, p.ID, v.ID, before.Values, v.Values)
 }
 
@@ -335,7 +338,9 @@ func settleVariant(ctx context.Context, tx *db.Tx, p Product, before ProductVari
 	}
 	var defs map[uuid.UUID]AttributeDefinition
 	var others []ProductVariant
-	reads := v.names().Checks(p.CompanyID, before.names())
+	var refs reference.Set
+	fileuse.CheckOne(&refs, "photoFileId", before.PhotoFileID, v.PhotoFileID)
+	reads := append(refs.Reads(p.CompanyID), v.names().Checks(p.CompanyID, before.names())...)
 	reads = append(reads, func(ctx context.Context, q db.Querier) (err error) {
 		others, err = readVariants(ctx, q, p.CompanyID, p.ID)
 		return err

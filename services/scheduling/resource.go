@@ -16,7 +16,6 @@ import (
 type Resource struct {
 	record.Key
 	ResourceFields
-	PhotoFileID *uuid.UUID `json:"photoFileId" format:"uuid"`
 	record.Meta
 }
 
@@ -35,6 +34,7 @@ type ResourceFields struct {
 	WorkingHours     []WorkingHours `json:"workingHours" maxItems:"100" doc:"empty = every day from 09:00 to 21:00"`
 	IsActive         bool           `json:"isActive" default:"true" doc:"false = cannot be booked"`
 	Color            *string        `json:"color" pattern:"^#[0-9A-Fa-f]{6}$" patternDescription:"a HEX colour such as #1F6FEB" doc:"HEX"`
+	PhotoFileID      *uuid.UUID     `json:"photoFileId" format:"uuid"`
 	SortOrder        int32          `json:"sortOrder" minimum:"-1000000" maximum:"1000000"`
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/fileuse"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/reference"
@@ -73,13 +74,18 @@ func (s *Service) CreateResource(ctx context.Context, tx *db.Tx, by access.Calle
 	if err := s.checkReferences(ctx, tx, by.Company, Resource{}, r); err != nil {
 		return Resource{}, err
 	}
+	r.ID = record.NewID()
+	fileuse.Record(tx, by.Company, usedByResource, r.ID, nil, fileuse.One(r.PhotoFileID))
 	return resources.Create(ctx, tx, by, r)
 }
+
+// usedByResource is the entity of references to files.
+const usedByResource = "resource"
 
 // UpdateResource changes a resource. Bookings stay as they are: fewer parallelBookings than overlap already are 409
 // BOOKING_SLOT_TAKEN.
 func (s *Service) UpdateResource(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[ResourceFields]) (Resource, error) {
-	if v := in.Value; v.BranchID != nil || v.UserID != nil || v.ServiceIDs != nil || v.ParallelBookings > 0 {
+	if v := in.Value; v.BranchID != nil || v.UserID != nil || v.ServiceIDs != nil || v.PhotoFileID != nil || v.ParallelBookings > 0 {
 		tx.ReadsMore()
 	}
 	return resources.Change(ctx, tx, by, id, func(before Resource, r *Resource) error {
@@ -90,6 +96,7 @@ func (s *Service) UpdateResource(ctx context.Context, tx *db.Tx, by access.Calle
 		if err := s.checkReferences(ctx, tx, by.Company, before, *r); err != nil {
 			return err
 		}
+		fileuse.Record(tx, by.Company, usedByResource, id, fileuse.One(before.PhotoFileID), fileuse.One(r.PhotoFileID))
 		if r.ParallelBookings < before.ParallelBookings {
 			return r.checkFewerPlaces(ctx, tx, tx.Now())
 		}
@@ -101,6 +108,7 @@ func (s *Service) checkReferences(ctx context.Context, q db.Querier, company ten
 	var refs reference.Set
 	refs.Add("BRANCH", "branchId", before.BranchID, r.BranchID, s.cfg.Branches)
 	refs.Add("USER", "userId", before.UserID, r.UserID, s.cfg.Users)
+	fileuse.CheckOne(&refs, "photoFileId", before.PhotoFileID, r.PhotoFileID)
 	for i, id := range r.ServiceIDs {
 		if !before.has(id) {
 			refs.Add("SERVICE", fmt.Sprintf("serviceIds[%d]", i), nil, &id, s.cfg.Services)

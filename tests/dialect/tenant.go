@@ -24,6 +24,7 @@ var allowances = []allowance{
 	allow(`^DELETE FROM \w+ WHERE \([\w, ]+\) IN \( ?SELECT [\w, ]+ FROM \w+ WHERE expires_at <=? \$\d`, "housekeeping removes what has expired"),
 	allow(`\bFROM jobs WHERE ended_at IS NULL AND (run_at|type)\b`, "workers look for open jobs of all companies; there are few at any time"),
 	allow(`\bFROM notices WHERE status = '' AND next_at\b`, "the age of the notices that wait to be sent is measured; there are few at any time"),
+	allow(`FROM file_blobs WHERE due_at <= `, "the sweeper looks for contents of all companies that are due; there are few at any time"),
 	allow(`FROM deliveries WHERE state < 2 GROUP BY waits\b`, "operators look at what all open deliveries wait for"),
 	allow(`FROM webhook_subscriptions WHERE breaker_opens > 0\b`, "operators look at the receivers of all companies that rest"),
 	allow(`\bFROM token_secrets\b.*\bhash = (\$\d|ANY)`, "authentication finds the company by the hash of the token"),

@@ -159,3 +159,24 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 {{- define "tradegrid.webhookKeysFiles" -}}
 {{ include "tradegrid.secretItem" (dict "name" (include "tradegrid.webhookKeysName" .root) "key" .root.Values.webhooks.keysSecret.key "path" "keys") }}
 {{- end -}}
+
+{{- define "tradegrid.s3Env" -}}
+{{- $s3 := .Values.files.s3 -}}
+- {name: TRADEGRID_FILE_STORE, value: s3}
+- {name: TRADEGRID_S3_ENDPOINT, value: {{ $s3.endpoint | quote }}}
+- {name: TRADEGRID_S3_BUCKET, value: {{ $s3.bucket | quote }}}
+- {name: TRADEGRID_S3_REGION, value: {{ $s3.region | quote }}}
+- {name: TRADEGRID_S3_PATH_STYLE, value: {{ $s3.pathStyle | quote }}}
+- {name: TRADEGRID_S3_ACCESS_KEY_FILE, value: /etc/tradegrid/s3/access-key}
+- {name: TRADEGRID_S3_SECRET_KEY_FILE, value: /etc/tradegrid/s3/secret-key}
+{{- end -}}
+
+{{- define "tradegrid.s3Files" -}}
+{{- with .Values.files.s3.keysSecret -}}
+- secret:
+    name: {{ .name }}
+    items:
+      - {key: {{ .accessKey | quote }}, path: access-key}
+      - {key: {{ .secretKey | quote }}, path: secret-key}
+{{- end -}}
+{{- end -}}

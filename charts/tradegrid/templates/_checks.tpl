@@ -90,6 +90,13 @@ so that it accepts the chart without values.
 {{- $faults = append $faults "kafka.brokers: give at least one broker as host:port; or set evaluation.enabled to try things out" -}}
 {{- end -}}
 {{- end -}}
+{{- if eq $v.files.store "s3" -}}
+{{- range $key, $value := dict "endpoint" $v.files.s3.endpoint "bucket" $v.files.s3.bucket "keysSecret.name" $v.files.s3.keysSecret.name -}}
+{{- if not $value -}}
+{{- $faults = append $faults (printf "files.s3.%s: is required with files.store s3" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- if and (not $v.kafka.tls.enabled) (or $v.kafka.tls.caSecret.name $v.kafka.tls.clientSecret.name $v.jobs.topics.kafka.clientSecret.name) -}}
 {{- $faults = append $faults "kafka.tls.enabled: must be true when certificates are set" -}}
 {{- end -}}
@@ -162,7 +169,13 @@ so that it accepts the chart without values.
   "kafka-brokers" "kafka.brokers" "kafka-tls" "kafka.tls.enabled" "kafka-ca-file" "kafka.tls.caSecret" "kafka-cert-file" "kafka.tls.clientSecret"
   "kafka-key-file" "kafka.tls.clientSecret" "kafka-sasl" "kafka.sasl.mechanism" "kafka-username" "kafka.sasl.username"
   "kafka-password-file" "kafka.sasl.passwordSecret" "kafka-session" "kafka.session" "secret-keys-file" "webhooks.keysSecret" -}}
-{{- if eq .component "api" -}}{{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}{{- end -}}
+{{- if eq .component "api" -}}
+{{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}
+{{- $_ := set $taken "file-store" "files.store" -}}
+{{- range $flag, $value := dict "s3-endpoint" "endpoint" "s3-bucket" "bucket" "s3-region" "region" "s3-path-style" "pathStyle" "s3-access-key-file" "keysSecret" "s3-secret-key-file" "keysSecret" -}}
+{{- $_ := set $taken $flag (printf "files.s3.%s" $value) -}}
+{{- end -}}
+{{- end -}}
 {{- if eq .component "console" -}}
 {{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}
 {{- $_ := set $taken "admin-listen" "console.service" -}}

@@ -37,6 +37,9 @@ spec:
     {{- if .kafka }}
     - {{ include "tradegrid.backendPeers" (dict "root" .root "part" "kafka") | nindent 6 | trim }}
     {{- end }}
+    {{- if and (eq .component "api") (eq .root.Values.files.store "s3") }}
+    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.s3.to "ports" $policy.s3.ports) | nindent 6 | trim }}
+    {{- end }}
     {{- if and .root.Values.telemetry.otlpEndpoint (not .job) }}
     - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.otlp.to "ports" (include "tradegrid.otlpPorts" .root | fromYamlArray)) | nindent 6 | trim }}
     {{- end }}

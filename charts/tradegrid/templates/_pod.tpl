@@ -4,6 +4,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   database   settings of the database, if the pod uses it
   kafka      settings of Kafka, if the pod uses it
   webhooks   true if the pod handles webhook secrets
+  s3         true if the pod reaches the bucket of files
   operators  true if the pod checks tokens of operators
   job        true for a Job: no ports, probes, configuration file
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
@@ -142,6 +143,9 @@ env:
   {{- if and .webhooks (not .job) }}
   - {name: TRADEGRID_SECRET_KEYS_FILE, value: /etc/tradegrid/webhooks/keys}
   {{- end }}
+  {{- if .s3 }}
+  {{- include "tradegrid.s3Env" .root | nindent 2 }}
+  {{- end }}
   {{- if and .operators (not .job) }}
   - {name: TRADEGRID_ADMIN_TOKENS_FILE, value: /etc/tradegrid/operators/tokens}
   {{- end }}
@@ -218,6 +222,9 @@ volumeMounts:
 {{- if and .webhooks (not .job) }}
 - {name: webhooks, mountPath: /etc/tradegrid/webhooks, readOnly: true}
 {{- end }}
+{{- if .s3 }}
+- {name: s3, mountPath: /etc/tradegrid/s3, readOnly: true}
+{{- end }}
 {{- if and .operators (not .job) }}
 - {name: operators, mountPath: /etc/tradegrid/operators, readOnly: true}
 {{- end }}
@@ -233,7 +240,7 @@ volumeMounts:
   configMap:
     name: {{ .name }}
 {{- end }}
-{{- range $part := list "database" "kafka" "webhooks" "operators" }}
+{{- range $part := list "database" "kafka" "webhooks" "s3" "operators" }}
 {{- with include "tradegrid.files" (dict "part" $part "pod" $) }}
 - name: {{ $part }}
   projected:
@@ -255,6 +262,8 @@ volumeMounts:
 {{- with .pod.root.Values.console.tokensSecret -}}
 {{- include "tradegrid.secretItem" (dict "name" .name "key" .key "path" "tokens") -}}
 {{- end -}}
+{{- else if and $settings (eq .part "s3") -}}
+{{- include "tradegrid.s3Files" .pod.root | trim -}}
 {{- else if and $settings (eq .part "webhooks") -}}
 {{- include "tradegrid.webhookKeysFiles" (dict "root" .pod.root) | trim -}}
 {{- else if $settings -}}

@@ -8,6 +8,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/services/catalog"
+	"github.com/tradegrid/tradegrid/services/files"
 )
 
 // good is a product or a variant as it is sold.
@@ -56,10 +57,21 @@ func (s *shop) makeCatalog(ctx context.Context) error {
 	}
 	for from := 0; from < len(productTable); from += perTx {
 		var goods []*good
+		painted := map[string][]files.File{}
+		for i, p := range productTable[from:min(from+perTx, len(productTable))] {
+			var err error
+			if painted[p.name], err = s.paint(ctx, from+i, p); err != nil {
+				return err
+			}
+		}
 		if err := s.setup.tx(ctx, "products", func(ctx context.Context, tx *db.Tx) error {
 			goods = nil
 			for _, p := range productTable[from:min(from+perTx, len(productTable))] {
-				made, err := s.makeProduct(ctx, tx, all, p)
+				photos, err := s.keep(ctx, tx, painted[p.name])
+				if err != nil {
+					return err
+				}
+				made, err := s.makeProduct(ctx, tx, all, p, photos)
 				if err != nil {
 					return err
 				}
@@ -107,11 +119,12 @@ func (s *shop) makeAttributes(ctx context.Context, tx *db.Tx) (axes, error) {
 	return all, nil
 }
 
-func (s *shop) makeProduct(ctx context.Context, tx *db.Tx, all axes, p product) ([]*good, error) {
+func (s *shop) makeProduct(ctx context.Context, tx *db.Tx, all axes, p product, photos []uuid.UUID) ([]*good, error) {
 	made, err := s.setup.Catalog.CreateProduct(ctx, tx, s.cfg.Office, catalog.ProductInput{
 		ProductFields: catalog.ProductFields{
 			Name: p.name, NameI18n: map[string]string{"de": p.german}, Description: &p.about, Brand: &p.brand, CategoryID: new(s.categories[p.category]),
 			Price: p.price, Cost: p.cost, HasStock: true, DefaultSupplierID: &s.suppliers[p.supplier], Emoji: &p.emoji,
+			PhotoFileIDs: photos,
 		},
 		Attributes: p.values(all),
 	})

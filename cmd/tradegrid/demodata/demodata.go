@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
 	"github.com/tradegrid/tradegrid/services/deals"
+	"github.com/tradegrid/tradegrid/services/files"
 	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
 	"github.com/tradegrid/tradegrid/services/orders"
@@ -43,6 +44,7 @@ const TimeZone = "Europe/Berlin"
 // Services create the records.
 type Services struct {
 	DB         *db.DB
+	Files      *files.Service
 	Catalog    *catalog.Service
 	Offerings  *offerings.Service
 	Clients    *clients.Service

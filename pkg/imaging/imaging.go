@@ -1,0 +1,134 @@
+// Package imaging checks images that strangers have sent and makes thumbnails of them. What an image takes is bounded before it is
+// decoded: pixels, memory, scans. See docs/reference/files.md#images.
+package imaging
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"image"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"io"
+
+	"golang.org/x/image/webp"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+)
+
+// Media types of images.
+const (
+	JPEG = "image/jpeg"
+	PNG  = "image/png"
+	GIF  = "image/gif"
+	WebP = "image/webp"
+)
+
+// Limits of an image; see docs/reference/files.md#images.
+const (
+	MaxPixels = 40_000_000
+	maxMemory = 192 << 20 // bytes that decoding may take
+	maxScans  = 100       // of a progressive JPEG: each goes over all pixels
+)
+
+// Info says what an image is. Width and Height are in pixels, as it is shown.
+type Info struct {
+	Media         string
+	Width, Height int
+
+	turn   orientation
+	memory int64 // bytes that decoding takes at most
+	decode func(io.Reader) (image.Image, error)
+}
+
+// format is one of the kinds of images.
+type format struct {
+	media  string
+	is     func(head []byte) bool
+	config func(io.Reader) (image.Config, error)
+	decode func(io.Reader) (image.Image, error)
+	// scan finds what the configuration does not tell: the orientation, and how many bytes decoding takes for each pixel.
+	scan func(raw io.ReadSeeker) (turn orientation, perPixel float64, err error)
+}
+
+var formats = []format{ //nolint:gochecknoglobals // a constant
+	{JPEG, prefix("\xff\xd8\xff"), jpeg.DecodeConfig, jpeg.Decode, scanJPEG},
+	{PNG, prefix("\x89PNG\r\n\x1a\n"), png.DecodeConfig, png.Decode, scanPNG},
+	{GIF, func(head []byte) bool { return prefix("GIF87a")(head) || prefix("GIF89a")(head) }, gif.DecodeConfig, gif.Decode, scanGIF},
+	{WebP, func(head []byte) bool { return prefix("RIFF")(head) && len(head) >= 12 && string(head[8:12]) == "WEBP" }, webp.DecodeConfig, webp.Decode, scanWebP},
+}
+
+func prefix(magic string) func([]byte) bool {
+	return func(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+}
+
+// Field is the field that errors of this package name: the body of the request.
+const Field = "body"
+
+var errFormat = apierr.InvalidField(Field, apierr.Format, "must be a JPEG, PNG, GIF or WebP image; its first bytes are those of none of them")
+
+// Inspect reads what an image is, without decoding it. What is not an image, or too large a one, is a 400.
+func Inspect(raw io.ReadSeeker) (Info, error) {
+	head := make([]byte, 12)
+	n, err := io.ReadFull(raw, head)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return Info{}, fmt.Errorf("read image: %w", err)
+	}
+	for _, f := range formats {
+		if f.is(head[:n]) {
+			return f.inspect(raw)
+		}
+	}
+	return Info{}, errFormat
+}
+
+func (f format) inspect(raw io.ReadSeeker) (Info, error) {
+	var size image.Config
+	info := Info{Media: f.media, decode: f.decode}
+	if err := rewound(raw, func() (err error) {
+		size, err = f.config(raw)
+		return err
+	}); err != nil {
+		return info, broken(f.media, err)
+	}
+	pixels := int64(size.Width) * int64(size.Height)
+	switch {
+	case size.Width <= 0 || size.Height <= 0:
+		return info, apierr.InvalidField(Field, apierr.Min, "the image must have at least one pixel")
+	case pixels > MaxPixels:
+		return info, apierr.InvalidField(Field, apierr.Max, "the image has %d × %d pixels; it may have at most %d; scale it down", size.Width, size.Height, MaxPixels)
+	}
+	var perPixel float64
+	if err := rewound(raw, func() (err error) {
+		info.turn, perPixel, err = f.scan(raw)
+		return err
+	}); err != nil {
+		return info, broken(f.media, err)
+	}
+	if info.memory = int64(perPixel * float64(pixels)); info.memory > maxMemory {
+		return info, apierr.InvalidField(Field, apierr.Max,
+			"an image of this kind (progressive, or with 16 bits per colour) may have at most %d pixels, not %d × %d; scale it down, or store it as a usual JPEG",
+			int64(maxMemory/perPixel), size.Width, size.Height)
+	}
+	info.Width, info.Height = info.turn.size(size.Width, size.Height)
+	return info, nil
+}
+
+func rewound(raw io.Seeker, read func() error) error {
+	if _, err := raw.Seek(0, io.SeekStart); err != nil {
+		return fmt.Errorf("read image: %w", err)
+	}
+	return read()
+}
+
+// broken is the fault of an image that cannot be decoded. An error of the API stays what it is.
+func broken(media string, err error) error {
+	if _, is := apierr.As(err); is {
+		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
+		return apierr.InvalidField(Field, apierr.Format, "must be a complete %s image; it ends too early", media)
+	}
+	return apierr.InvalidField(Field, apierr.Format, "must be a valid %s image; decoding fails: %s", media, err.Error())
+}
