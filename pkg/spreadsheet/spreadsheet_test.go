@@ -281,13 +281,13 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	require.EqualError(t, all(spreadsheet.ReadCSV(nil, "koi8-r", small)), `has the charset "koi8-r", which is not supported; send utf-8, windows-1251 or windows-1252`)
 	require.EqualError(t, all(spreadsheet.ReadXLSX([]byte("PK"), small)), "is not an XLSX file; save it as an Excel workbook (.xlsx)")
 	for rows, want := range map[string]string{
-		`<row r="1"><c r="C1"><v>1</v></c></row>`:                                       "row 1 has more than 2 cells; leave out columns",
-		`<row><c><v>1</v></c></row><row><c t="e"><v>#REF!</v></c></row>`:                "row 2 has the error #REF! in a cell; correct its formula or empty it",
-		`<row><c><v>123456</v></c></row>`:                                               "row 1 has a cell of more than 5 bytes; shorten it",
-		`<row><c t="s"><v>7</v></c></row>`:                                              `is damaged: row 1 refers to the text "7", which does not exist; save it anew`,
-		`<row><c><v>1</v></c>`:                                                          "is damaged: XML syntax error on line 1: unexpected EOF; save it anew",
-		strings.Repeat(`<row><c><v>1</v></c></row>`, 4):                                 "has more than 2 rows; split it",
-		strings.Repeat(` `, 1<<20):                                                      "has a sheet of more than 1 MiB without compression; split it",
+		`<row r="1"><c r="C1"><v>1</v></c></row>`:                                      "row 1 has more than 2 cells; leave out columns",
+		`<row><c><v>1</v></c></row><row><c t="e"><v>#REF!</v></c></row>`:               "row 2 has the error #REF! in a cell; correct its formula or empty it",
+		`<row><c><v>123456</v></c></row>`:                                              "row 1 has a cell of more than 5 bytes; shorten it",
+		`<row><c t="s"><v>7</v></c></row>`:                                             `is damaged: row 1 refers to the text "7", which does not exist; save it anew`,
+		`<row><c><v>1</v></c>`:                                                         "is damaged: XML syntax error on line 1: unexpected EOF; save it anew",
+		strings.Repeat(`<row><c><v>1</v></c></row>`, 4):                                "has more than 2 rows; split it",
+		strings.Repeat(` `, 1<<20):                                                     "has a sheet of more than 1 MiB without compression; split it",
 		`<row><c t="inlineStr"><is><t>` + strings.Repeat("a", 2<<20) + `</t></is></c>`: "row 1 has a cell of more than 5 bytes; shorten it",
 	} {
 		err := all(spreadsheet.ReadXLSX(workbook(t, rows), small))
