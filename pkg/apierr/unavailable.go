@@ -8,17 +8,18 @@ type Reason string
 
 // Reasons of a 503; [Reasons] documents them.
 const (
-	DatabaseUnavailable Reason = "database_unavailable"
-	DatabaseTimeout     Reason = "database_timeout"
-	DatabaseFull        Reason = "database_full"
-	Serialization       Reason = "serialization"
-	PoolExhausted       Reason = "pool_exhausted"
-	OutboxFull          Reason = "outbox_full"
-	KafkaFull           Reason = "kafka_full"
-	QueueFull           Reason = "queue_full"
-	Overloaded          Reason = "overloaded"
-	TooManyConnections  Reason = "too_many_connections"
-	ShuttingDown        Reason = "shutting_down"
+	DatabaseUnavailable  Reason = "database_unavailable"
+	DatabaseTimeout      Reason = "database_timeout"
+	DatabaseFull         Reason = "database_full"
+	Serialization        Reason = "serialization"
+	PoolExhausted        Reason = "pool_exhausted"
+	OutboxFull           Reason = "outbox_full"
+	KafkaFull            Reason = "kafka_full"
+	QueueFull            Reason = "queue_full"
+	Overloaded           Reason = "overloaded"
+	FileStoreUnavailable Reason = "file_store_unavailable"
+	TooManyConnections   Reason = "too_many_connections"
+	ShuttingDown         Reason = "shutting_down"
 )
 
 // ReasonDoc explains a reason to clients and operators.
@@ -38,7 +39,8 @@ func Reasons() []ReasonDoc {
 		{OutboxFull, "Too many events are waiting to be published."},
 		{KafkaFull, "The message brokers are nearly out of disk space."},
 		{QueueFull, "Too many documents of this company are waiting to be stored."},
-		{Overloaded, "This process has reached its limit of concurrent requests, or of the bytes of large responses, of all companies or of this one."},
+		{Overloaded, "This process has reached its limit of concurrent requests, or of the bytes of large responses, uploads and images, of all companies or of this one."},
+		{FileStoreUnavailable, "The store of files does not answer."},
 		{TooManyConnections, "This process has reached its limit of open connections."},
 		{ShuttingDown, "This process is shutting down; other processes accept requests."},
 	}

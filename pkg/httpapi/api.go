@@ -83,6 +83,7 @@ type Config struct {
 	HeaderTimeout  time.Duration        // for reading the request line and headers; default 10 s. Bodies have until Timeout.
 	MaxConnections int                  // open connections; 0 = no limit
 	MaxPerAddress  int                  // open connections from one address outside Proxies; 0 = no limit
+	UploadBytes    int64                // bytes of uploads that are held in memory at a time; default 64 MiB
 }
 
 // API is the server of one API.
@@ -98,6 +99,7 @@ type API struct {
 	log     *slog.Logger
 
 	failures *ratelimit.Failures // calls without a valid token, by address
+	uploads  *uploads
 }
 
 // Op declares one operation.
@@ -120,6 +122,8 @@ type Op struct {
 	StartsJob   bool           // 202 with a job is a success, too: the work goes on in the background
 	NoURL       bool           // what is created has no URL of its own, and the response no Location
 	Files       []string       // media types of the file that it returns
+	Uploads     []string       // media types of the file that is its body; see [Call.Upload]
+	Guest       Guest          // lets requests in without a token; nil = none
 	Platform    bool           // in the admin API: about the platform, so that the path names no company
 	OneTx       bool           // the change is one transaction, which stores the response; other operations lease their idempotency key first
 
@@ -149,6 +153,7 @@ func New(cfg Config) *API {
 	cfg.Timeout = cmp.Or(cfg.Timeout, requestTimeout)
 	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
 	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
+	cfg.UploadBytes = cmp.Or(cfg.UploadBytes, 64<<20)
 	if cfg.ThreadTime == nil {
 		cfg.ThreadTime = threadTime
 	}
@@ -160,7 +165,7 @@ func New(cfg Config) *API {
 		of = adminSurface
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
-	a := &API{cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now)}
+	a := &API{cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
 	a.server = transport.New(transport.Config{
 		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
 		MaxConnections: cfg.MaxConnections, MaxPerAddress: cfg.MaxPerAddress, Log: cfg.Log, Answered: a.answered,
@@ -212,6 +217,9 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	}
 	ho := a.describe(op)
 	o.binder.Describe(&ho)
+	if op.Uploads != nil {
+		ho.RequestBody = &huma.RequestBody{Required: true, Description: "the file as it is", Content: fileContent(op.Uploads)}
+	}
 	run := func(ctx context.Context, r *request) (*response, error) {
 		in := new(I)
 		if err := r.bind(reflect.ValueOf(in).Elem()); err != nil {

@@ -76,6 +76,9 @@ func (a *API) describe(op Op) huma.Operation {
 	if op.Component != "" && a.cfg.Admin == nil {
 		ho.Extensions["x-required-component"] = op.Component
 	}
+	if op.Guest != nil {
+		ho.Security = []map[string][]string{{"token": {}}, {}}
+	}
 	if op.AlsoNeeds != "" {
 		ho.Extensions["x-also-required-component"] = op.AlsoNeeds
 	}
@@ -100,6 +103,9 @@ func (a *API) describe(op Op) huma.Operation {
 		return ho
 	}
 	add(changeStatuses)
+	if op.Uploads != nil {
+		add(map[int]string{415: "the body is none of the media types, or is compressed"})
+	}
 	ho.Parameters = append(ho.Parameters, headerParam("X-Idempotency-Key", "uuid", "unique per change; a retry with the same key within 7 days returns the stored response"))
 	if op.Method == http.MethodPatch || strings.Contains(op.rel, "{") {
 		ho.Parameters = append(ho.Parameters, headerParam("If-Match", "", "ETag of the version that the client has read, or * for any; if the record has changed since, the response is 412"))

@@ -13,8 +13,18 @@ type File struct {
 	Name   string // under which browsers save it
 	Size   int64  // bytes
 	Memory int    // bytes that reading it holds
+	Inline bool   // browsers show it, instead of saving it
 	Body   io.ReadCloser
+
+	// Open opens Body, unless the client has the file already, by its ETag.
+	Open func() (io.ReadCloser, error)
 }
+
+// unsent is the body of a response to HEAD.
+type unsent struct{ io.Reader }
+
+// Close implements [io.Closer].
+func (unsent) Close() error { return nil }
 
 // fileContent describes the body of an operation that returns a [File].
 func fileContent(media []string) map[string]*huma.MediaType {

@@ -51,7 +51,9 @@ func (r *request) fingerprint() []byte {
 	slices.Sort(query)
 	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))
 	body := r.body.Raw
-	if len(body) > 0 {
+	if r.upload != nil {
+		body = r.upload.SHA256[:]
+	} else if len(body) > 0 {
 		tree, err := r.bodyTree()
 		defer r.processing()()
 		if err == nil {

@@ -47,6 +47,8 @@ type request struct {
 	address  netip.Addr
 	sender   *access.Principal // whose token was sent, also if it must not be used; nil = unknown
 	body     binding.Body
+	upload   *Upload
+	guest    bool // has no token
 	call     Call
 	release  func()
 	reserved *loadshed.Reservation // of the response
@@ -57,6 +59,7 @@ type request struct {
 
 func (r *request) close() {
 	r.reserved.Release()
+	r.upload.release()
 	if r.release != nil {
 		r.release()
 	}
@@ -77,14 +80,14 @@ func (r *request) checks(ctx context.Context) (*response, error) {
 func (r *request) size(context.Context) error {
 	declared := r.unread.Length()
 	if declared > r.op.MaxBody {
-		return tooLarge(r.op.MaxBody)
+		return r.op.tooLarge()
 	}
 	return r.media(declared)
 }
 
 // media checks the content type of the body, if there is one and the operation reads it.
 func (r *request) media(length int) error {
-	if length <= 0 || !r.op.binder.HasBody() {
+	if length <= 0 || !r.op.binder.HasBody() && r.op.Uploads == nil {
 		return nil
 	}
 	if coding := r.header(fiber.HeaderContentEncoding); coding != "" && !strings.EqualFold(coding, "identity") {
@@ -92,6 +95,9 @@ func (r *request) media(length int) error {
 		return apierr.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body uncompressed, without Content-Encoding")
 	}
 	media, _, err := mime.ParseMediaType(r.header(fiber.HeaderContentType))
+	if r.op.Uploads != nil {
+		return r.op.takes(media)
+	}
 	if err != nil || media != fiber.MIMEApplicationJSON {
 		return apierr.New(http.StatusUnsupportedMediaType, "UNSUPPORTED_MEDIA_TYPE", "send the body as Content-Type: application/json")
 	}
@@ -100,9 +106,12 @@ func (r *request) media(length int) error {
 
 // receive reads the body. Compressed bodies are not supported: a small one may expand to a huge one.
 func (r *request) receive(ctx context.Context) error {
+	if r.op.Uploads != nil {
+		return r.receiveUpload(ctx)
+	}
 	raw, err := r.unread.Read(ctx, r.op.MaxBody)
 	if errors.Is(err, transport.ErrBodyTooLarge) {
-		return tooLarge(r.op.MaxBody)
+		return r.op.tooLarge()
 	}
 	if err != nil || !r.op.binder.HasBody() { // the operation ignores the body
 		return err
@@ -111,13 +120,22 @@ func (r *request) receive(ctx context.Context) error {
 	return r.media(len(raw))
 }
 
-func tooLarge(limit int) error {
-	return apierr.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body must be at most %d bytes; split the request", limit))
+func (o *operation) tooLarge() error {
+	instead := "split the request"
+	if o.Uploads != nil {
+		instead = "send a smaller file"
+	}
+	return apierr.New(http.StatusRequestEntityTooLarge, "PAYLOAD_TOO_LARGE", fmt.Sprintf("the body must be at most %d bytes; %s", o.MaxBody, instead))
 }
 
 func (r *request) authenticate(ctx context.Context) error {
 	ip := r.api.server.ClientIP(r.fc)
 	failures := r.api.failures.Check(ip)
+	if r.op.Guest != nil && !r.hasHeader(fiber.HeaderAuthorization) {
+		if signed, err := r.admitGuest(ctx, ip); signed {
+			return err
+		}
+	}
 	p, err := r.api.cfg.Auth.Authenticate(ctx, bearer(r.header(fiber.HeaderAuthorization)), ip, failures.OK)
 	r.address, r.sender = ip, p
 	if err == nil {
@@ -128,16 +146,25 @@ func (r *request) authenticate(ctx context.Context) error {
 		return nil
 	}
 	if f, ok := apierr.As(err); ok && f.Status == http.StatusUnauthorized {
-		if failures.OK {
-			failures = r.api.failures.Fail(ip)
-		}
-		if !failures.OK {
-			rateLimited.WithLabelValues(limitFailures).Inc()
-			return rateFault(failures, "too many calls without a valid token from this address")
+		if err := r.countFailure(ip); err != nil {
+			return err
 		}
 		r.fc.Set(fiber.HeaderWWWAuthenticate, `Bearer error="invalid_token"`)
 	}
 	return err
+}
+
+// countFailure counts a call without a valid token. It returns a fault if its address has made too many.
+func (r *request) countFailure(ip netip.Addr) error {
+	failures := r.api.failures.Check(ip)
+	if failures.OK {
+		failures = r.api.failures.Fail(ip)
+	}
+	if failures.OK {
+		return nil
+	}
+	rateLimited.WithLabelValues(limitFailures).Inc()
+	return rateFault(failures, "too many calls without a valid token from this address")
 }
 
 // bearer returns the token of an Authorization header, or "" for other schemes.
@@ -223,7 +250,7 @@ func (r *request) rateHeaders(d ratelimit.Decision) {
 }
 
 func (r *request) plan(context.Context) error {
-	if r.api.cfg.Admin == nil && !r.call.PlanAPI {
+	if r.api.cfg.Admin == nil && !r.guest && !r.call.PlanAPI {
 		return apierr.New(http.StatusForbidden, "PLAN_API_DISABLED", "the company's plan does not include API access; upgrade the plan").With("plan", r.call.Plan)
 	}
 	return nil
@@ -233,14 +260,14 @@ func (r *request) scope(context.Context) error {
 	if r.api.cfg.Admin != nil {
 		return r.operatorRole()
 	}
-	if r.op.Scope == "" || r.call.Allows(r.op.Scope, r.op.Mutating()) {
+	if r.guest || r.op.Scope == "" || r.call.Allows(r.op.Scope, r.op.Mutating()) {
 		return nil
 	}
 	return access.ScopeMissing(r.op.needed())
 }
 
 func (r *request) component(context.Context) error {
-	if r.api.cfg.Admin != nil { // operators set up what is not enabled yet
+	if r.guest || r.api.cfg.Admin != nil { // operators set up what is not enabled yet
 		return nil
 	}
 	for _, alias := range []string{r.op.Component, r.op.AlsoNeeds} {
@@ -366,8 +393,8 @@ func headerSafe(s string) string {
 	return s[:min(len(s), 1024)]
 }
 
-// versionPattern is what If-Match may be.
-const versionPattern = `^(\*|(W/)?("[0-9]{1,18}"|[0-9]{1,18}))$`
+// versionPattern is what If-Match may be. Behind the version, an ETag may have what else the response depends on.
+const versionPattern = `^(\*|(W/)?("[0-9]{1,18}(-[0-9]{1,18})?"|[0-9]{1,18}))$`
 
 var validVersion = regexp.MustCompile(versionPattern)
 
@@ -376,7 +403,8 @@ func parseVersion(text string) (*int64, error) {
 	if text == "*" {
 		return nil, nil //nolint:nilnil // any version
 	}
-	v, err := strconv.ParseInt(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), 10, 64)
+	version, _, _ := strings.Cut(strings.Trim(strings.TrimPrefix(text, "W/"), `"`), "-")
+	v, err := strconv.ParseInt(version, 10, 64)
 	if err != nil || !validVersion.MatchString(text) {
 		return nil, apierr.InvalidField("If-Match", apierr.Format, `must be the ETag of the record, such as "3"; omit the header to change any version`)
 	}

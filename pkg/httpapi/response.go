@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -66,16 +67,40 @@ func respond[T any](ctx context.Context, r *request, reply *Reply[T]) (*response
 		}
 	}
 	if f, ok := any(reply.Body).(File); ok {
-		if err := r.reserved.Reserve(ctx, f.Memory, false); err != nil {
-			return nil, errors.Join(err, f.Body.Close())
-		}
-		return &response{status: r.op.Status, headers: reply.Headers, file: &f}, nil
+		return r.fileResponse(ctx, &f, reply.Headers)
 	}
 	resp, err := newResponse(&r.call, reply)
 	if err != nil || r.op.Mutating() {
 		return resp, err
 	}
 	return resp, r.reserved.Reserve(ctx, len(resp.body), true)
+}
+
+// fileResponse reserves the memory that a file takes, and opens it.
+func (r *request) fileResponse(ctx context.Context, f *File, headers map[string]string) (resp *response, err error) {
+	resp = &response{status: r.op.Status, headers: headers, file: f}
+	if f.Open != nil && r.has(resp) {
+		return resp, nil
+	}
+	if err = r.reserved.Reserve(ctx, f.Memory, false); err != nil {
+		if f.Body != nil {
+			err = errors.Join(err, f.Body.Close())
+		}
+		return nil, err
+	}
+	switch {
+	case f.Open == nil:
+	case r.fc.Method() == http.MethodHead:
+		f.Body = unsent{bytes.NewReader(nil)}
+	default:
+		f.Body, err = f.Open()
+	}
+	return resp, err
+}
+
+// has reports whether the client has the response already.
+func (r *request) has(resp *response) bool {
+	return !r.op.Mutating() && transport.Matches(r.header(fiber.HeaderIfNoneMatch), resp.headers[fiber.HeaderETag])
 }
 
 func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
@@ -162,8 +187,11 @@ func (r *request) write(resp *response) {
 	if resp.replayed {
 		r.fc.Set("X-Idempotent-Replayed", "true")
 	}
-	if !r.op.Mutating() && transport.Matches(r.header(fiber.HeaderIfNoneMatch), resp.headers[fiber.HeaderETag]) {
+	if r.has(resp) {
 		r.fc.Status(http.StatusNotModified)
+		if resp.file != nil && resp.file.Body != nil {
+			_ = resp.file.Body.Close() // it is not read
+		}
 		return
 	}
 	r.fc.Status(resp.status)
@@ -172,7 +200,7 @@ func (r *request) write(resp *response) {
 	}
 	if resp.file != nil {
 		f := resp.file
-		transport.SendFile(r.fc, f.Media, f.Name, f.Size, f.Body, r.reserved)
+		transport.SendFile(r.fc, f.Media, transport.Disposition(f.Inline, f.Name), f.Size, f.Body, r.reserved)
 		r.reserved = nil // released when the file is sent
 		return
 	}

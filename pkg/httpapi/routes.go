@@ -62,6 +62,14 @@ func NoURL(op *Op) { op.NoURL = true }
 // Files names the media types of the file that an operation returns.
 func Files(media ...string) Edit { return func(op *Op) { op.Files = media } }
 
+// Uploads names the media types of the file that is the body of an operation, which may have up to limit bytes.
+func Uploads(limit int, media ...string) Edit {
+	return func(op *Op) { op.MaxBody, op.Uploads = limit, media }
+}
+
+// Guests lets requests in without a token.
+func Guests(g Guest) Edit { return func(op *Op) { op.Guest = g } }
+
 // AlsoNeeds names a second component that must be enabled.
 func AlsoNeeds(component string) Edit { return func(op *Op) { op.AlsoNeeds = component } }
 
@@ -102,6 +110,30 @@ func View[I any, P input[I], T any](r *Routes, path, id, summary string, read fu
 // parameters, and its body in the field Body.
 func Change[I any, P input[I], T any](r *Routes, path, id, summary string, run func(context.Context, *db.Tx, P) (T, error), edits ...Edit) {
 	change(r, r.op(http.MethodPost, path, id, summary, http.StatusOK, edits), run)
+}
+
+// ChangePrepared is [Change] for a change that needs something which must not be in its transaction, such as a file that is stored
+// elsewhere. prepare makes it, and run, which may be called several times, makes the change.
+func ChangePrepared[I any, P input[I], V, T any](
+	r *Routes, path, id, summary string, prepare func(context.Context, P) (V, error), run func(context.Context, *db.Tx, P, V) (T, error), edits ...Edit,
+) {
+	op := r.op(http.MethodPost, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
+		v, err := prepare(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in, v) }, r.tx...)
+	})
+}
+
+// ViewFile adds a GET that answers a file with headers of its own.
+func ViewFile[I any, P input[I]](r *Routes, path, id, summary string, read func(context.Context, P) (File, map[string]string, error), edits ...Edit) {
+	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[File], error) {
+		f, headers, err := read(ctx, in)
+		return &Reply[File]{Body: f, Headers: headers}, err
+	})
 }
 
 func change[I any, P input[I], T any](r *Routes, op Op, run func(context.Context, *db.Tx, P) (T, error)) {

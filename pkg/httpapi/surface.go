@@ -182,7 +182,7 @@ const redacted = "[redacted]"
 
 // secretNames are parts of the names of fields whose values are not recorded. Headers carry credentials, and
 // beside a certificate may stand its key.
-var secretNames = []string{"secret", "password", "token", "headers", "clientcertificate", "clientkey"} //nolint:gochecknoglobals // a constant list
+var secretNames = []string{"secret", "password", "token", "headers", "clientcertificate", "clientkey", "signature"} //nolint:gochecknoglobals // a constant list
 
 // withoutSecrets returns a copy of a decoded body without the values of secret fields.
 func withoutSecrets(v any) any {

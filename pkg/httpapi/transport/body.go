@@ -44,30 +44,59 @@ func (b *Body) Read(ctx context.Context, limit int) ([]byte, error) {
 	if b.done {
 		return nil, nil
 	}
+	var buf bytes.Buffer
+	buf.Grow(min(max(b.length, 0)+bytes.MinRead, firstBuffer))
+	if err := b.CopyTo(ctx, &buf, limit); err != nil {
+		return nil, err
+	}
+	return buf.Bytes(), nil
+}
+
+// CopyTo is [Body.Read] into a buffer of the caller, whose errors it returns as they are.
+func (b *Body) CopyTo(ctx context.Context, buf io.ReaderFrom, limit int) error {
+	if b.done {
+		return nil
+	}
 	deadline, _ := ctx.Deadline() // without a deadline, the zero time clears that of the connection
 	if err := b.rc.Conn().SetDeadline(deadline); err != nil {
-		return nil, errIncomplete
+		return errIncomplete
 	}
 	if b.expects {
 		if _, err := b.rc.Conn().Write(continueLine); err != nil {
-			return nil, errIncomplete
+			return errIncomplete
 		}
 		b.expects = false
 	}
-	var buf bytes.Buffer
-	buf.Grow(min(max(b.length, 0)+bytes.MinRead, firstBuffer))
-	n, err := buf.ReadFrom(io.LimitReader(b.stream, int64(limit)+1))
+	stream := &source{r: io.LimitReader(b.stream, int64(limit)+1)}
+	n, err := buf.ReadFrom(stream)
 	b.broken = err != nil
 	switch {
 	case n > int64(limit):
-		return nil, ErrBodyTooLarge
+		return ErrBodyTooLarge
+	case stream.err != nil:
+		return readError(stream.err)
 	case err != nil:
-		return nil, readError(err)
+		return err //nolint:wrapcheck // of the caller's buffer
 	case b.length > int(n) || (b.length < 0 && hasEnded(b.rc.Conn())):
-		return nil, errIncomplete
+		return errIncomplete
 	}
 	b.done = true
-	return buf.Bytes(), nil
+	return nil
+}
+
+// source remembers the error of the stream, to tell it from one of what it is copied to.
+type source struct {
+	r   io.Reader
+	err error
+}
+
+// Read implements [io.Reader].
+func (s *source) Read(p []byte) (int, error) {
+	n, err := s.r.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		s.err = err
+	}
+	return n, err
 }
 
 // hasEnded reports whether the client closed the connection, which the stream does not distinguish from the last chunk.

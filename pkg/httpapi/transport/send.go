@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"io"
 	"net"
+	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -101,12 +102,30 @@ func weight(header, name string) float64 {
 	return 0
 }
 
+// Disposition is a Content-Disposition: whether browsers show a file or save it, and under which name (RFC 6266).
+func Disposition(inline bool, name string) string {
+	kind := "attachment"
+	if inline {
+		kind = "inline"
+	}
+	ascii := strings.Map(func(c rune) rune {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return '_'
+		}
+		return c
+	}, name)
+	if kind += `; filename="` + ascii + `"`; ascii != name {
+		kind += "; filename*=UTF-8''" + strings.ReplaceAll(url.QueryEscape(name), "+", "%20")
+	}
+	return kind
+}
+
 // SendFile answers with a file of size bytes. If its reader fails, or the client is too slow, the connection is closed before
 // Content-Length is reached, so that the client notices. The file is closed and reserved released when it is sent, or the
 // connection is closed.
-func SendFile(fc *fiber.Ctx, media, name string, size int64, body io.ReadCloser, reserved *loadshed.Reservation) {
+func SendFile(fc *fiber.Ctx, media, disposition string, size int64, body io.ReadCloser, reserved *loadshed.Reservation) {
 	fc.Set(fiber.HeaderContentType, media)
-	fc.Set(fiber.HeaderContentDisposition, "attachment; filename="+strconv.Quote(name))
+	fc.Set(fiber.HeaderContentDisposition, disposition)
 	fc.Context().SetBodyStream(&fileBody{body, reserved, fc.Context().Conn(), sendUntil(size)}, int(size))
 }
 
