@@ -23,8 +23,6 @@ import (
 type Upload struct {
 	Media  string // of Content-Type, without parameters
 	Size   int64
-
-	Charset string // parameter of Content-Type; "" = none
 	SHA256 [sha256.Size]byte
 
 	pieces  [][]byte // all but the last have uploadPiece bytes
@@ -65,8 +63,7 @@ func (r *request) receiveUpload(ctx context.Context) error {
 	case u.Size == 0:
 		return apierr.InvalidField("body", apierr.Required, "is required: send the file")
 	}
-	media, params, _ := mime.ParseMediaType(r.header(fiber.HeaderContentType)) // media checks it
-	u.Media, u.Charset = media, params["charset"]
+	u.Media, _, _ = mime.ParseMediaType(r.header(fiber.HeaderContentType)) // media checks it
 	copy(u.SHA256[:], u.hash.Sum(nil))
 	return r.media(int(u.Size))
 }

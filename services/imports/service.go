@@ -103,7 +103,7 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 	if err != nil {
 		return fmt.Errorf("read upload: %w", err)
 	}
-	rows, err := open(raw, in.Upload())
+	rows, err := open(raw, in.Upload().Media, in.Charset())
 	if err != nil {
 		return err
 	}
@@ -142,11 +142,11 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 	}
 }
 
-func open(raw []byte, u *httpapi.Upload) (spreadsheet.Rows, error) {
-	if u.Media == spreadsheet.MediaXLSX {
+func open(raw []byte, media, charset string) (spreadsheet.Rows, error) {
+	if media == spreadsheet.MediaXLSX {
 		return spreadsheet.ReadXLSX(raw, bounds)
 	}
-	return spreadsheet.ReadCSV(raw, u.Charset, bounds)
+	return spreadsheet.ReadCSV(raw, charset, bounds)
 }
 
 // start starts the job.

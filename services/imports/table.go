@@ -129,7 +129,9 @@ func (t *table) chooseKey(key string, faults *apierr.Fields) {
 		add(t.source.BySKU, keySKU, "sku")
 		add(t.source.External, keyExternal, "source", "externalId")
 	}
-	complete := func(needs []string) bool { return !slices.ContainsFunc(needs, func(name string) bool { return !t.has(name) }) }
+	complete := func(needs []string) bool {
+		return !slices.ContainsFunc(needs, func(name string) bool { return !t.has(name) })
+	}
 	if key == "" {
 		if i := slices.IndexFunc(columns, complete); i >= 0 {
 			t.key = can[i]
