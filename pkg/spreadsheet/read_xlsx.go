@@ -282,7 +282,7 @@ func columnOf(ref string) int {
 // readCell reads a cell of a type up to its end.
 func (r *xlsxRows) readCell(kind string) (Value, error) {
 	var text []byte
-	take, phonetic, any := false, false, false
+	take, phonetic, found := false, false, false
 	for {
 		t, err := r.sheet.RawToken()
 		if err != nil {
@@ -292,9 +292,9 @@ func (r *xlsxRows) readCell(kind string) (Value, error) {
 		case xml.StartElement:
 			switch t.Name.Local {
 			case "v":
-				take, any = true, true
+				take, found = true, true
 			case "t":
-				take, any = !phonetic, true
+				take, found = !phonetic, true
 			case "rPh":
 				phonetic = true
 			}
@@ -311,7 +311,7 @@ func (r *xlsxRows) readCell(kind string) (Value, error) {
 			case "rPh":
 				phonetic = false
 			case "c":
-				if !any {
+				if !found {
 					return Value{}, nil
 				}
 				return r.value(kind, string(text))

@@ -193,6 +193,7 @@ func (c *Column) style() int {
 		return styleDate
 	case Number:
 		return numberStyle(c.Places)
+	case Empty, Bool:
 	}
 	return 0
 }
@@ -218,6 +219,7 @@ func (w *XLSX) begin(column, style int) {
 
 func (w *XLSX) cell(column int, c *Cell) {
 	switch c.Kind {
+	case Empty:
 	case Text, JSON:
 		if c.Text != "" {
 			w.text(column, styleText, c.Text)

@@ -105,7 +105,7 @@ func kindOf(field reflect.Type) spreadsheet.Kind {
 	case reflect.TypeFor[jsontype.Date]():
 		return spreadsheet.Date
 	}
-	switch field.Kind() {
+	switch field.Kind() { //nolint:exhaustive // the others are none of these
 	case reflect.Bool:
 		return spreadsheet.Bool
 	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:

@@ -57,7 +57,7 @@ func (t *table) value(c column, v spreadsheet.Value) ([]byte, *apierr.Field) {
 	case reflect.TypeFor[uuid.UUID]():
 		return quoted(text)
 	}
-	switch f.kind.Kind() {
+	switch f.kind.Kind() { //nolint:exhaustive // the others are none of these
 	case reflect.String:
 		return quoted(text)
 	case reflect.Bool:
