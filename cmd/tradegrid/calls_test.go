@@ -126,7 +126,7 @@ func askOf(t *testing.T, api *httpapi.API, authorization, method, path, body str
 	}
 	req := httptest.NewRequestWithContext(t.Context(), method, path, content)
 	if body != "" {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", bodyMedia(body))
 	}
 	if authorization != "" {
 		req.Header.Set("Authorization", authorization)
@@ -213,9 +213,23 @@ func fillPath(path string, id func(param string) string) string {
 	})
 }
 
+// aTable is a CSV file.
+const aTable = "id,name\n,Mill\n"
+
+// bodyMedia is the media type of a body: JSON, or the CSV above.
+func bodyMedia(body string) string {
+	if body == aTable {
+		return "text/csv"
+	}
+	return "application/json"
+}
+
 // anyBody is sent where nobody looks at it.
 func anyBody(op httpapi.Op) string {
-	if op.Mutating() {
+	switch {
+	case op.Uploads != nil:
+		return aTable
+	case op.Mutating():
 		return `{}`
 	}
 	return ""

@@ -93,7 +93,7 @@ func (w *walk) with(token string, header http.Header, status int, op, body strin
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	if body != "" && req.Header.Get("Content-Type") == "" {
-		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set("Content-Type", bodyMedia(body))
 	}
 	res, err := w.api.App().Test(req, -1)
 	require.NoError(w.t, err)
