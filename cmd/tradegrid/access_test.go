@@ -87,7 +87,7 @@ func TestEveryOperationNeedsItsRights(t *testing.T) {
 		meta := free.do(t, op.Method, path, body).refused(t, 403, "PLAN_API_DISABLED", name(op))
 		require.Equal(t, "free", meta["plan"])
 		if op.Scope == "" {
-			status, known := map[string]int{"getToken": 200, "getCompany": 200, "getJob": 404, "getJobResult": 404, "pauseJob": 404, "resumeJob": 404, "cancelJob": 404, "reportPayments": 400}[op.ID]
+			status, known := map[string]int{"getToken": 200, "getCompany": 200, "getJob": 404, "getJobResult": 404, "pauseJob": 404, "resumeJob": 404, "cancelJob": 404, "startImport": 400, "reportPayments": 400}[op.ID]
 			require.True(t, known, "%s: an operation that any token may call", op.ID)
 			require.Equal(t, status, other.do(t, op.Method, path, body).status, name(op))
 			continue

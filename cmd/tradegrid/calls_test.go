@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -217,6 +218,9 @@ func fillPath(path string, id func(param string) string) string {
 func anyBody(op httpapi.Op) string {
 	switch {
 	case op.Uploads != nil:
+		if slices.Contains(op.Uploads, "text/csv") {
+			return aTable
+		}
 		return aPicture()
 	case op.Mutating():
 		return `{}`

@@ -114,7 +114,7 @@ func (w *walk) refusals() {
 		// Each from an address of its own: failures of one address are limited.
 		w.with("", http.Header{"X-Forwarded-For": {fmt.Sprintf("192.0.2.%d", n)}}, 401, op, "", nowhere...)
 		n++
-		if path != "/token" && path != "/company" && path != "/reports/payments" && !strings.HasPrefix(path, "/jobs/") { // any valid token may ask for these
+		if path != "/token" && path != "/company" && path != "/reports/payments" && path != "/imports" && !strings.HasPrefix(path, "/jobs/") { // any valid token may ask for these
 			w.with(narrow, nil, 403, op, "", nowhere...)
 		}
 		if len(nowhere) > 0 {

@@ -11,9 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var (
-	aLink = regexp.MustCompile(`(?:href|src)="([^"]+)"`)
-)
+var aLink = regexp.MustCompile(`(?:href|src)="([^"]+)"`)
 
 // Every link of the pages about an API leads to a page, and to a place on it.
 func TestDocumentationHasNoDeadLinks(t *testing.T) {

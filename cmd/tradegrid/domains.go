@@ -35,6 +35,7 @@ import (
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 	"github.com/tradegrid/tradegrid/services/exports"
 	"github.com/tradegrid/tradegrid/services/files"
+	"github.com/tradegrid/tradegrid/services/imports"
 	"github.com/tradegrid/tradegrid/services/jobs"
 	"github.com/tradegrid/tradegrid/services/leads"
 	"github.com/tradegrid/tradegrid/services/offerings"
@@ -140,6 +141,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	}))
 	add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}))
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}))
+	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.warehouse.WarehouseIDs}))
 	add(all, requests.Domain(), requests.New(requests.Config{DB: d}))
 	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}))
 	all.events.Recorded = schemas.Examples(schemas.EventExamples)

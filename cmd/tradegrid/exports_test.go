@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // The two formats say the same of every record of every list: rows are written field by field, lines as a whole.
@@ -49,6 +52,13 @@ func TestFormatsOfExportsAgree(t *testing.T) {
 			var record map[string]any
 			require.NoError(t, json.Unmarshal([]byte(line), &record))
 			for j, name := range rows[0] {
+				if _, listed := record[name]; !listed && list == "clients" && name != "currency" {
+					continue // see httpapi.Whole
+				}
+				if name == "currency" && record[name] == nil {
+					require.Equal(t, by.Currency, rows[1+i][j])
+					continue
+				}
 				sameCell(t, record[name], rows[1+i][j], fmt.Sprint(list, " ", name))
 				delete(record, name)
 			}
@@ -66,7 +76,20 @@ func sameCell(t *testing.T, value any, cell, what string) {
 	case nil:
 		require.Empty(t, cell, what)
 	case string:
+		if at, err := time.Parse(jsontype.Layout, v); err == nil {
+			local, err := time.Parse(time.RFC3339, cell)
+			require.NoError(t, err, what)
+			require.True(t, at.Equal(local), what)
+			return
+		}
 		require.Equal(t, v, strings.TrimPrefix(cell, "'"), what)
+	case float64:
+		number, err := strconv.ParseFloat(cell, 64)
+		require.NoError(t, err, what)
+		if _, places, decimal := strings.Cut(cell, "."); decimal && len(places) == 2 && math.Abs(math.Abs(number*100)-math.Abs(v)) < 0.001 {
+			return // an amount in minor units
+		}
+		require.InDelta(t, v, number, 0.0001, what)
 	default:
 		raw, err := json.Marshal(v)
 		require.NoError(t, err)

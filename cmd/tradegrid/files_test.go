@@ -17,10 +17,16 @@ var aPicture = sync.OnceValue(func() string { //nolint:gochecknoglobals // made 
 	return b.String()
 })
 
+// aTable is a CSV file as a body.
+const aTable = "id,name\n,Mill\n"
+
 // mediaOf is the media type of a body.
 func mediaOf(body string) string {
-	if strings.HasPrefix(body, "\x89PNG") {
+	switch {
+	case strings.HasPrefix(body, "\x89PNG"):
 		return "image/png"
+	case body == aTable:
+		return "text/csv"
 	}
 	return "application/json"
 }

@@ -82,7 +82,8 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 		"shiftId": {aRef}, "cashierId": {aRef}, "customerId": {aRef}, "dateFrom": {"-1"}, "dateTo": {"-6"}, "number": {"100300"},
 		"refundOfSaleId": {aRef}, "refundStatus": {"partial", "full"},
 	})},
-	"/payments": {"order_payments", external + `'order_id', ` + ref("g") + `, 'delta', g * 37 % 99991 - 4999, 'reference', 'r-' || g, 'note', NULL, 'refund_of_id', NULL, 'refunded_amount', 0, 'paid_at', now() - (g * 7919 % 10000) * interval '7 minutes'`,
+	"/payments": {
+		"order_payments", external + `'order_id', ` + ref("g") + `, 'delta', g * 37 % 99991 - 4999, 'reference', 'r-' || g, 'note', NULL, 'refund_of_id', NULL, 'refunded_amount', 0, 'paid_at', now() - (g * 7919 % 10000) * interval '7 minutes'`,
 		byExternal(map[string][]string{"orderId": {aRef}, "reference": {"r-300"}, "paidFrom": {"-1"}, "paidTo": {"-40"}}),
 	},
 	"/warehouse/stocks": {

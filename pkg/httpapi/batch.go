@@ -7,6 +7,7 @@ import (
 	"path"
 	"reflect"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/google/uuid"
@@ -16,6 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -73,6 +75,29 @@ type BatchResult struct {
 	Message string         `json:"message,omitempty" doc:"what is wrong, for developers"`
 	Errors  []apierr.Field `json:"errors,omitempty" doc:"only for 400; field is a path in the item"`
 	Meta    map[string]any `json:"meta,omitempty" doc:"details of an error; the keys depend on code"`
+
+	Effect Effect `json:"-"`
+}
+
+// Effect is what an item has done to its record.
+type Effect string
+
+// Effects of items.
+const (
+	Created   Effect = "create"
+	Updated   Effect = "update"
+	Unchanged Effect = "unchanged"
+)
+
+// effectOn tells by its times what a transaction has done to a record.
+func effectOn(m *record.Meta, now time.Time) Effect {
+	switch at := jsontype.At(now); {
+	case m.UpdatedAt != at:
+		return Unchanged
+	case m.CreatedAt == at:
+		return Created
+	}
+	return Updated
 }
 
 // Batch adds a POST that creates and changes up to 1 000 records. An item that fails does not affect the others, and the response has

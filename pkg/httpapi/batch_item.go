@@ -77,8 +77,8 @@ func (i BatchItem) check(identified bool) error {
 	return faults.Err()
 }
 
-// itemChange makes the change of an item. It returns the id of the record, if it has one, and the status of success.
-type itemChange func(context.Context, *db.Tx) (id *string, status int, err error)
+// itemChange makes the change of an item. It returns the id of the record, if it has one, the status of success and the effect.
+type itemChange func(context.Context, *db.Tx) (BatchResult, error)
 
 // itemParser validates the items of one batch and makes their changes.
 type itemParser[F, T any] struct {
@@ -135,13 +135,20 @@ func (p *itemParser[F, T]) parse(item BatchItem) (itemChange, error) {
 
 // changeOf hides the type of the record.
 func changeOf[T any](change func(context.Context, *db.Tx) (T, int, error)) itemChange {
-	return func(ctx context.Context, tx *db.Tx) (id *string, status int, err error) {
+	return func(ctx context.Context, tx *db.Tx) (BatchResult, error) {
 		v, status, err := change(ctx, tx)
-		if of, ok := any(v).(Identified); ok && err == nil {
-			text := of.RecordID()
-			id = &text
+		if err != nil {
+			return BatchResult{}, err
 		}
-		return id, status, err
+		made := BatchResult{Status: status}
+		if of, ok := any(v).(Identified); ok {
+			text := of.RecordID()
+			made.ID = &text
+		}
+		if of, ok := any(&v).(interface{ RecordMeta() *record.Meta }); ok {
+			made.Effect = effectOn(of.RecordMeta(), tx.Now())
+		}
+		return made, nil
 	}
 }
 

@@ -34,6 +34,8 @@ type BatchSource struct {
 	Resource string       // such as products; see [Writes]
 	Input    reflect.Type // struct of the fields of a body, as [record.PlanOf] and [ItemFields] take it
 	Ops      []string     // operations that items may have
+	BySKU    bool         // upserts may name the record by its SKU
+	External bool         // upserts may name the record by its external id
 
 	api   *API
 	db    *db.DB
@@ -42,7 +44,7 @@ type BatchSource struct {
 }
 
 func addBatch[F, T any](r *Routes, op Op, w Writes[F, T]) *BatchSource {
-	s := &BatchSource{Op: op, Resource: w.Resource, Input: reflect.TypeFor[F](), api: r.api, db: r.db, tx: r.tx}
+	s := &BatchSource{Op: op, Resource: w.Resource, Input: reflect.TypeFor[F](), BySKU: w.Find != nil, External: w.FindExternal != nil, api: r.api, db: r.db, tx: r.tx}
 	for _, name := range w.ops() {
 		s.Ops = append(s.Ops, fmt.Sprint(name))
 	}
@@ -66,6 +68,9 @@ func (a *API) Batches() map[string]*BatchSource {
 	}
 	return all
 }
+
+// TxOptions are those of the transactions of the items, for the handler of a job that uses [BatchSource.Store].
+func (s *BatchSource) TxOptions() []db.Option { return s.tx }
 
 // Admits returns the 403 for a caller who may not call the operation.
 func (s *BatchSource) Admits(by access.Caller) error {

@@ -95,12 +95,13 @@ func (sl *batchSlice) run(ctx context.Context, tx *db.Tx, made func(*db.Tx, Batc
 			continue
 		}
 		sl.at = i
-		id, status, err := change(ctx, tx)
+		result, err := change(ctx, tx)
 		if err != nil {
 			return err
 		}
-		sl.results[i] = BatchResult{Index: sl.results[i].Index, Status: status, ID: id}
-		if id == nil {
+		result.Index = sl.results[i].Index
+		sl.results[i] = result
+		if result.ID == nil {
 			sl.results[i].ID = sl.items[i].id()
 		}
 		if made == nil {

@@ -18,9 +18,11 @@ import (
 // of its operation. [List] adds one for each list.
 type ListSource struct {
 	Op
-	Name   string      // last segment of its path, such as suppliers
+	Name   string // last segment of its path, such as suppliers
+	Item   reflect.Type
 	Fields []ItemField // top-level fields of an item, in the order of its JSON
 
+	whole  *ListSource // see [Whole]
 	binder *binding.Binder
 	node   *list.Node // whose limits hold for the operation; nil = none
 	page   func(ctx context.Context, by access.Caller, params map[string]string, size int, node *list.Node) (ListPage, error)
@@ -45,6 +47,7 @@ type Items interface {
 // ItemField is a top-level field of the items of a list.
 type ItemField struct {
 	Name  string
+	Type  reflect.Type
 	index []int
 	omit  bool // left out if it is empty
 }
@@ -73,10 +76,36 @@ func (a *API) Lists() map[string]*ListSource {
 }
 
 func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, F) (*list.Page[T], error)) {
-	l := &ListSource{Op: op, Name: path.Base(op.Path), Fields: ItemFields[T](), node: a.cfg.Lists}
+	l := listSource(a, op, read)
 	if slices.ContainsFunc(a.lists, func(other *ListSource) bool { return other.Name == l.Name }) {
 		l.Name = strings.ReplaceAll(strings.TrimPrefix(op.Path, "/"), "/", "-")
 	}
+	a.lists = append(a.lists, l)
+}
+
+// Whole adds the form of a list that has all fields of its records, for files: the list itself may show fewer. path is that of a
+// list that was added before, whose filters and rules hold.
+func Whole[F, T any](r *Routes, path string, read func(context.Context, access.Caller, F) (*list.Page[T], error)) {
+	for _, l := range r.api.lists {
+		if l.Path == path {
+			l.whole = listSource(r.api, l.Op, read)
+			l.whole.Name = l.Name
+			return
+		}
+	}
+	panic("no list " + path)
+}
+
+// Whole returns the form of the list that has all fields of its records; see the function [Whole].
+func (l *ListSource) Whole() *ListSource {
+	if l.whole != nil {
+		return l.whole
+	}
+	return l
+}
+
+func listSource[F, T any](a *API, op Op, read func(context.Context, access.Caller, F) (*list.Page[T], error)) *ListSource {
+	l := &ListSource{Op: op, Name: path.Base(op.Path), Item: reflect.TypeFor[T](), Fields: ItemFields[T](), node: a.cfg.Lists}
 	l.binder = binding.New(a.desc.Components.Schemas, op.Path, reflect.TypeFor[listInput[F]](), reflect.TypeFor[Call]())
 	l.page = func(ctx context.Context, by access.Caller, params map[string]string, size int, node *list.Node) (out ListPage, err error) {
 		in := new(listInput[F])
@@ -103,7 +132,7 @@ func addList[F, T any](a *API, op Op, read func(context.Context, access.Caller, 
 		}
 		return out, nil
 	}
-	a.lists = append(a.lists, l)
+	return l
 }
 
 // Page reads a page of a size as the operation does, but without its limits. The parameters are those of its query; unknown
@@ -146,7 +175,7 @@ func itemFields(t reflect.Type, at []int, fields []ItemField) []ItemField {
 		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if name != "" && name != "-" {
-			fields = append(fields, ItemField{name, index, strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")})
+			fields = append(fields, ItemField{name, f.Type, index, strings.Contains(options, "omitempty") || strings.Contains(options, "omitzero")})
 		}
 	}
 	return fields

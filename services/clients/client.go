@@ -85,6 +85,12 @@ type ListItem struct {
 	record.Meta
 }
 
+// whole is a client with all its fields and those of a list, for files.
+type whole struct {
+	Client
+	AssignedToName *string `json:"assignedToName" db:"-"`
+}
+
 // Filter filters and sorts clients.
 type Filter struct {
 	list.Params
@@ -101,6 +107,7 @@ type Filter struct {
 var (
 	table = resource.Of[Client]("clients", "CLIENT")
 	items = list.Of[ListItem, Filter]("clients", list.Spec{Permanent: true})
+	files = list.Of[whole, Filter]("clients", list.Spec{Permanent: true})
 )
 
 // Normalise removes duplicate tags and keeps the order of first occurrences.

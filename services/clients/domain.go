@@ -26,7 +26,7 @@ func Domain() domain.Domain {
 		},
 		Entities: []string{"CLIENT", "CLIENT_GROUP", "PRICE_LIST", "PRICE", "ADDRESS", "ASSET", "INTERACTION"},
 		Tables:   []resource.Described{table, groups, priceLists, prices, addresses, assets, interactions},
-		Lists:    []domain.Statements{items, priceItems, addressItems, assetItems, interactionItems, pointsItems},
+		Lists:    []domain.Statements{items, files, priceItems, addressItems, assetItems, interactionItems, pointsItems},
 		Samples: []domain.Sample{{
 			Entity: "PRICE_LIST", Path: "/clients/price-lists", Admin: true, Create: `{"name":"Wholesale"}`, Change: `{"name":"Large orders"}`,
 		}, {

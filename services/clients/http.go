@@ -52,6 +52,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.List(r, "/clients", "listClients", "List clients", s.List,
 		httpapi.Doc("Newest first, archived ones included; `search` looks at names, company, e-mail, tax number and the digits of phone numbers. "+
 			"Fails with `VALIDATION_ERROR` for a filter, sort or cursor that does not fit, and with `QUERY_TOO_EXPENSIVE` if a page takes longer than a second."))
+	httpapi.Whole(r, "/clients", s.whole)
 	httpapi.Create(r, "/clients", "createClient", "Create a client", s.Create,
 		httpapi.Doc("Only `kind` and `displayName` are required; `creditLimit` is in minor units, 0 means none, and giving consent stamps its time. "+
 			"Fails with `CLIENT_GROUP_NOT_FOUND`, `PRICE_LIST_NOT_FOUND`, `USER_NOT_FOUND` or `CLIENT_EXTERNAL_ID_TAKEN`; the same phone number or e-mail twice is not an error."))

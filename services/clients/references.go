@@ -11,9 +11,9 @@ import (
 )
 
 // nameAssigned fills in the names of the assigned users.
-func (s *Service) nameAssigned(ctx context.Context, company tenant.ID, items []ListItem) error {
+func nameAssigned[T any](ctx context.Context, s *Service, company tenant.ID, items []T, assigned func(*T) (*uuid.UUID, **string)) error {
 	names := reference.Names(s.cfg.Users.UserNames)
-	return names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return items[i].AssignedToID, &items[i].AssignedToName })(ctx, s.cfg.DB)
+	return names.Fill(company, len(items), func(i int) (*uuid.UUID, **string) { return assigned(&items[i]) })(ctx, s.cfg.DB)
 }
 
 // checkReferences returns an error if a referenced record does not exist in the company.

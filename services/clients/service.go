@@ -44,17 +44,36 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if err != nil {
 		return nil, err
 	}
+	f.narrow(q, by)
+	page, err := items.Fetch(ctx, s.cfg.DB, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *ListItem) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+}
+
+// whole is [Service.List] with all fields of each client.
+func (s *Service) whole(ctx context.Context, by access.Caller, f Filter) (*list.Page[whole], error) {
+	q, err := files.Query(by.Company, f)
+	if err != nil {
+		return nil, err
+	}
+	f.narrow(q, by)
+	page, err := files.Fetch(ctx, s.cfg.DB, q)
+	if err != nil {
+		return nil, err
+	}
+	return page, nameAssigned(ctx, s, by.Company, page.Items, func(i *whole) (*uuid.UUID, **string) { return i.AssignedToID, &i.AssignedToName })
+}
+
+// narrow adds the conditions that tags cannot express.
+func (f *Filter) narrow(q *list.Query, by access.Caller) {
 	if f.Phone != "" {
 		q.Where(phoneDigits+" = ANY(?::TEXT[]) AND phone IS NOT NULL", phoneSpellings(f.Phone, by.CountryPrefix))
 	}
 	if f.Email != "" {
 		q.Where("lower(email) = ? AND email IS NOT NULL", strings.ToLower(strings.TrimSpace(f.Email)))
 	}
-	page, err := items.Fetch(ctx, s.cfg.DB, q)
-	if err != nil {
-		return nil, err
-	}
-	return page, s.nameAssigned(ctx, by.Company, page.Items)
 }
 
 // Get reads one client.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"github.com/xuri/excelize/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apitest"
@@ -166,6 +167,52 @@ func TestExportAsCSV(t *testing.T) {
 	require.Empty(t, raw)
 }
 
+// The columns of a table are those that were asked for, in their order.
+func TestChoicesOfCSV(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	k.suppliers(k.Client, 2)
+	id := k.start(k.Client, `{"resource":"suppliers","format":"csv","columns":["note","name"],"bom":true,"delimiter":";","decimalSeparator":","}`)
+	k.run()
+	k.ended(k.Client, id)
+	_, raw := k.download(k.Client, id)
+	require.Equal(t, "\ufeffnote;name\n\"says \"\"hi\"\", then\nleaves\";Mill 1\n\"says \"\"hi\"\", then\nleaves\";Mill 2\n", string(raw))
+}
+
+// A workbook that many steps of failing workers have written in parts is whole.
+func TestExportAsXLSXIsExactUnderFaults(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	const records = 20_000
+	k.suppliers(k.Client, records)
+	faulty, err := db.Open(t.Context(), db.Config{URL: k.db.Pool().Config().ConnString(), MaxConns: 8, Inject: db.Chaos(0.1, 7)})
+	require.NoError(t, err)
+	t.Cleanup(faulty.Close)
+	e := exports.New(exports.Config{DB: faulty})
+	apitest.New(t, faulty, suppliers.New(suppliers.Config{DB: faulty}).Register, e.Register)
+	id := k.start(k.Client, `{"resource":"suppliers","format":"xlsx"}`)
+	for range 2 {
+		apitest.Work(t, faulty, e.Jobs())
+	}
+	got := k.ended(k.Client, id)
+	require.Equal(t, map[string]any{"sheets": 1.0, "cutCells": 0.0}, got["summary"])
+	answer, raw := k.download(k.Client, id)
+	require.Equal(t, "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", answer.Header.Get("Content-Type"))
+	require.Equal(t, `attachment; filename="export-`+id+`.xlsx"`, answer.Header.Get("Content-Disposition"))
+	var pieces int
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM job_chunks WHERE job_id = $1`, id).Scan(&pieces))
+	require.Greater(t, pieces, 2)
+	f, err := excelize.OpenReader(bytes.NewReader(raw))
+	require.NoError(t, err)
+	rows, err := f.GetRows("suppliers")
+	require.NoError(t, err)
+	require.Len(t, rows, 1+records)
+	require.Equal(t, "createdAt (UTC)", rows[0][13])
+	for i, row := range rows[1:] {
+		require.Equal(t, fmt.Sprint("Mill ", i+1), row[2])
+	}
+}
+
 // Whoever may not read the list may neither export it nor see the job.
 func TestExportNeedsTheRightsOfTheList(t *testing.T) {
 	t.Parallel()
@@ -199,11 +246,16 @@ func TestExportInputFaults(t *testing.T) {
 	for body, want := range map[string]map[string]string{
 		`{}`:                     {"resource": "REQUIRED"},
 		`{"resource":"planets"}`: {"resource": "ENUM"},
-		`{"resource":"suppliers","format":"xml"}`:                                     {"format": "ENUM"},
-		`{"resource":"suppliers","filters":{"cursor":"x","sort":"name","search":{}}}`: {"filters.cursor": "CONFLICT", "filters.sort": "CONFLICT", "filters.search": "TYPE"},
-		`{"resource":"suppliers","filters":{"colour":"red","ids":["x"],"search":""}}`: {"filters.colour": "UNKNOWN", "filters.ids[0]": "FORMAT", "filters.search": "FORMAT"},
-		`{"resource":"suppliers","filters":{"fields":["planet"]}}`:                    {"filters.fields": "ENUM"},
-		`{"resource":"suppliers","filters":{"search":["a",["b"]]}}`:                   {"filters.search": "TYPE"},
+		`{"resource":"suppliers","columns":["name"],"bom":true,"delimiter":";","decimalSeparator":","}`: {"columns": "CONFLICT", "bom": "CONFLICT", "delimiter": "CONFLICT", "decimalSeparator": "CONFLICT"},
+		`{"resource":"suppliers","format":"csv","decimalSeparator":","}`:                                {"decimalSeparator": "CONFLICT"},
+		`{"resource":"suppliers","format":"xlsx","bom":true}`:                                           {"bom": "CONFLICT"},
+		`{"resource":"suppliers","format":"csv","delimiter":"|","columns":[]}`:                          {"delimiter": "FORMAT", "columns": "MIN"},
+		`{"resource":"suppliers","format":"xlsx","columns":["name","nam"]}`:                             {"columns[1]": "ENUM"},
+		`{"resource":"suppliers","format":"xml"}`:                                                       {"format": "ENUM"},
+		`{"resource":"suppliers","filters":{"cursor":"x","sort":"name","search":{}}}`:                   {"filters.cursor": "CONFLICT", "filters.sort": "CONFLICT", "filters.search": "TYPE"},
+		`{"resource":"suppliers","filters":{"colour":"red","ids":["x"],"search":""}}`:                   {"filters.colour": "UNKNOWN", "filters.ids[0]": "FORMAT", "filters.search": "FORMAT"},
+		`{"resource":"suppliers","filters":{"fields":["planet"]}}`:                                      {"filters.fields": "ENUM"},
+		`{"resource":"suppliers","filters":{"search":["a",["b"]]}}`:                                     {"filters.search": "TYPE"},
 	} {
 		require.Equal(t, want, k.Do(t, "POST", "/exports", body).Fields(), body)
 	}

@@ -4,167 +4,113 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"reflect"
-	"slices"
-	"strconv"
-	"strings"
-	"time"
-	"unicode"
-	"unicode/utf8"
-
-	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
-// writer writes records in the format of an export.
-type writer struct {
-	buf     bytes.Buffer
-	json    *json.Encoder       // of ndjson
-	columns []httpapi.ItemField // of csv
+// Formats of an export.
+const (
+	ndjson = "ndjson"
+	csv    = "csv"
+	xlsx   = "xlsx"
+)
+
+// media are the media types of the formats.
+var media = map[string]string{ndjson: "application/x-ndjson", csv: "text/csv; charset=utf-8", xlsx: spreadsheet.MediaXLSX}
+
+// file is the part of a result that a step writes.
+type file interface {
+	add(page httpapi.ListPage) error
+	// size is what the step has written, before the compression that belongs to the format.
+	size() int
+	// close ends the part, and the file if it is the last one. Where the next part goes on is noted in the state.
+	close(last bool, at *state) ([]byte, error)
 }
 
-// newWriter returns the writer of one step; the first writes the header of a csv.
-func newWriter(in order, source *httpapi.ListSource, first bool) *writer {
-	w := &writer{}
-	if in.Format != "csv" {
-		w.json = json.NewEncoder(&w.buf)
-		return w
+// open begins the part of a step.
+func open(in order, source *httpapi.ListSource, at state, first bool) (file, error) {
+	switch in.Format {
+	case csv:
+		return newCSVFile(in, source, first), nil
+	case xlsx:
+		return newXLSXFile(in, source, at.XLSX)
 	}
-	w.columns = source.Fields
-	if only := in.Params["fields"]; only != "" {
-		wanted := append(strings.Split(only, ","), "id")
-		w.columns = slices.DeleteFunc(slices.Clone(w.columns), func(column httpapi.ItemField) bool {
-			return !slices.ContainsFunc(wanted, func(f string) bool { return strings.TrimSpace(f) == column.Name })
-		})
-	}
-	if first {
-		for i, column := range w.columns {
-			w.begin(i)
-			w.buf.WriteString(column.Name)
-		}
-		w.buf.WriteByte('\n')
-	}
-	return w
+	f := &lines{}
+	f.json = json.NewEncoder(&f.buf)
+	return f, nil
 }
 
-func (w *writer) media() string {
-	if w.json != nil {
-		return "application/x-ndjson"
-	}
-	return "text/csv; charset=utf-8"
+// lines write records as the list returns them, one per line.
+type lines struct {
+	buf  bytes.Buffer
+	json *json.Encoder
 }
 
-func (w *writer) size() int     { return w.buf.Len() }
-func (w *writer) bytes() []byte { return w.buf.Bytes() }
+func (f *lines) size() int                          { return f.buf.Len() }
+func (f *lines) close(bool, *state) ([]byte, error) { return f.buf.Bytes(), nil }
 
-func (w *writer) add(page httpapi.ListPage) error {
+func (f *lines) add(page httpapi.ListPage) error {
 	for i := range page.Len {
-		var err error
-		if w.json != nil {
-			err = page.Items.Encode(w.json, i)
-		} else {
-			err = w.row(page.Items.Item(i))
-		}
-		if err != nil {
+		if err := page.Items.Encode(f.json, i); err != nil {
 			return fmt.Errorf("write record of export: %w", err)
 		}
 	}
 	return nil
 }
 
-func (w *writer) begin(column int) {
-	if column > 0 {
-		w.buf.WriteByte(',')
-	}
+// csvFile writes records as the rows of a CSV.
+type csvFile struct {
+	*table
+	out *spreadsheet.CSV
 }
 
-func (w *writer) row(item reflect.Value) error {
-	for i, column := range w.columns {
-		w.begin(i)
-		if v, sent := column.Value(item); sent {
-			if err := w.cell(v); err != nil {
-				return err
-			}
-		}
+func newCSVFile(in order, source *httpapi.ListSource, first bool) *csvFile {
+	f := &csvFile{newTable(in, source), spreadsheet.NewCSV(spreadsheet.CSVOptions{
+		BOM: in.BOM, Delimiter: byteOf(in.Delimiter), Decimal: byteOf(in.DecimalSeparator), Zone: zoneOf(in.Zone),
+	})}
+	if first {
+		f.out.Header(f.header())
 	}
-	return w.buf.WriteByte('\n')
+	return f
 }
 
-// cell writes a value as a cell: null as nothing, numbers as they are, objects and arrays as JSON.
-func (w *writer) cell(v reflect.Value) error {
-	if v.Kind() == reflect.Pointer && !v.IsNil() {
-		v = v.Elem()
+func byteOf(s string) byte {
+	if s == "" {
+		return 0
 	}
-	// The types of most cells, which need not become JSON first.
-	switch {
-	case v.Kind() == reflect.Pointer: // nil
-		return nil
-	case v.Type() == reflect.TypeFor[string]():
-		w.text(v.String())
-		return nil
-	}
-	room := w.buf.AvailableBuffer()
-	switch x := v.Addr().Interface().(type) {
-	case *bool:
-		room = strconv.AppendBool(room, *x)
-	case *int32:
-		room = strconv.AppendInt(room, int64(*x), 10)
-	case *int64:
-		room = strconv.AppendInt(room, *x, 10)
-	case *uuid.UUID:
-		room = append(room, x.String()...)
-	case *money.Amount:
-		room = strconv.AppendInt(room, int64(*x), 10)
-	case *money.Qty:
-		room = append(room, x.String()...)
-	case *money.Percent:
-		room = append(room, x.String()...)
-	case *jsontype.Time:
-		room = time.Time(*x).UTC().AppendFormat(room, jsontype.Layout)
-	default:
-		return w.encoded(v)
-	}
-	_, err := w.buf.Write(room)
-	return err
+	return s[0]
 }
 
-// encoded writes the JSON of a value as a cell.
-func (w *writer) encoded(v reflect.Value) error {
-	raw, err := json.Marshal(v.Addr().Interface())
-	if err != nil {
-		return err
-	}
-	var text string
-	switch {
-	case string(raw) == "null":
-	case raw[0] == '"' && json.Unmarshal(raw, &text) == nil:
-		w.text(text)
-	default:
-		w.quoted(string(raw))
-	}
-	return nil
+func (f *csvFile) size() int                          { return f.out.Len() }
+func (f *csvFile) close(bool, *state) ([]byte, error) { return f.out.Bytes(), nil }
+
+func (f *csvFile) add(page httpapi.ListPage) error {
+	return f.rows(page, func(row []spreadsheet.Cell) error { f.out.Row(row); return nil })
 }
 
-// text writes a text. A spreadsheet would take one that begins like a formula for a formula; a single quote before it
-// prevents that.
-func (w *writer) text(s string) {
-	if first, _ := utf8.DecodeRuneInString(s); s != "" && strings.ContainsRune("=+-@\t\r＝＋－＠", first) { // full-width forms become plain ones
-		s = "'" + s
-	}
-	w.quoted(strings.ToValidUTF8(s, "\ufffd")) // as in JSON
+// xlsxFile writes records as the rows of an XLSX workbook.
+type xlsxFile struct {
+	*table
+	out  *spreadsheet.XLSX
+	from int64 // size of the sheets before the step
 }
 
-// quoted writes a cell, in quotes if it has to be.
-func (w *writer) quoted(s string) {
-	first, _ := utf8.DecodeRuneInString(s)
-	if s == "" || !strings.ContainsAny(s, ",\"\r\n") && !unicode.IsSpace(first) && s != `\.` {
-		w.buf.WriteString(s)
-		return
+func newXLSXFile(in order, source *httpapi.ListSource, at spreadsheet.XLSXState) (*xlsxFile, error) {
+	t := newTable(in, source)
+	out, err := spreadsheet.NewXLSX(spreadsheet.XLSXOptions{Sheet: in.Resource, Zone: zoneOf(in.Zone), Columns: t.header()}, at)
+	return &xlsxFile{t, out, at.Total}, err
+}
+
+func (f *xlsxFile) size() int { return int(f.out.Total() - f.from) }
+
+func (f *xlsxFile) add(page httpapi.ListPage) error { return f.rows(page, f.out.Row) }
+
+func (f *xlsxFile) close(last bool, at *state) (_ []byte, err error) {
+	if last {
+		at.XLSX, err = f.out.End()
+	} else {
+		at.XLSX, err = f.out.Suspend()
 	}
-	w.buf.WriteByte('"')
-	w.buf.WriteString(strings.ReplaceAll(s, `"`, `""`))
-	w.buf.WriteByte('"')
+	return f.out.Bytes(), err
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
 const (
@@ -31,13 +32,26 @@ const (
 	maxBytes  = 1 << 30 // of a result
 )
 
-var export = job.Type{Name: "export", Resources: []string{"exports"}, Control: "exports"}
+// The version tells workers of releases that know neither columns nor XLSX to leave these jobs to others.
+var (
+	export = job.Type{Name: "export", Resources: []string{"exports"}, Version: 1, Control: "exports"}
+	before = job.Type{Name: "export", Resources: []string{"exports"}, Control: "exports"} // of releases before
+)
 
 // Input says what to export.
 type Input struct {
 	Resource string  `json:"resource" required:"true" doc:"last segment of the path of a list, such as orders or suppliers"`
 	Filters  Filters `json:"filters,omitempty" doc:"query parameters of the list, such as status or dateFrom; those of paging and sorting are not allowed"`
-	Format   string  `json:"format,omitempty" enum:"ndjson,csv" default:"ndjson" doc:"ndjson: one record per line, as the list returns it; csv: one column per top-level field"`
+	Format   string  `json:"format,omitempty" enum:"ndjson,csv,xlsx" default:"ndjson" doc:"ndjson: one record per line, as the list returns it; csv and xlsx: one row per record, one column per top-level field"`
+	Table
+}
+
+// Table is how csv and xlsx files are written.
+type Table struct {
+	Columns          []string `json:"columns,omitempty" minItems:"1" maxItems:"200" doc:"columns of csv and xlsx, in their order: names of top-level fields, and currency; all by default"`
+	BOM              bool     `json:"bom,omitempty" doc:"csv: begin with a byte order mark, by which Excel recognizes UTF-8"`
+	Delimiter        string   `json:"delimiter,omitempty" pattern:"^[,;]$" patternDescription:"a comma or a semicolon" default:"," doc:"csv: between cells"`
+	DecimalSeparator string   `json:"decimalSeparator,omitempty" pattern:"^[.,]$" patternDescription:"a point or a comma" default:"." doc:"csv: in numbers; a comma needs the delimiter ;"`
 }
 
 // Filters are query parameters.
@@ -67,16 +81,31 @@ type order struct {
 	Resource string            `json:"resource"`
 	Params   map[string]string `json:"params"`
 	Format   string            `json:"format"`
+	Currency string            `json:"currency,omitempty"` // of the amounts
+	Zone     string            `json:"zone,omitempty"`     // of the times
+	Table
+}
+
+// source returns the list of an export in a format: tables have all fields of a record, if the list has a form with them.
+func (s *Service) source(resource, format string) *httpapi.ListSource {
+	l := s.lists()[resource]
+	if l != nil && format != ndjson {
+		return l.Whole()
+	}
+	return l
 }
 
 // Start starts an export. It checks everything that the list would check, and counts the records if that is possible within
 // the limits of the list.
 func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Input) (job.Record, error) {
-	source := s.lists()[in.Resource]
+	source := s.source(in.Resource, in.Format)
 	if err := source.Admits(by); err != nil {
 		return job.Record{}, err
 	}
 	params, err := paramsOf(in.Filters)
+	if err == nil {
+		err = in.check()
+	}
 	if err != nil {
 		return job.Record{}, err
 	}
@@ -87,9 +116,32 @@ func (s *Service) Start(ctx context.Context, tx *db.Tx, by access.Caller, in Inp
 	if err != nil && !apierr.Is(err, list.TooExpensive) {
 		return job.Record{}, inFilters(err)
 	}
+	if in.Columns, err = chosen(source, in.Columns, params["fields"]); err != nil {
+		return job.Record{}, err
+	}
 	return job.Start(ctx, tx, by, export, job.Options{
-		Input: order{in.Resource, params, in.Format}, Total: page.Total, Resources: resourcesOf(source),
+		Input: order{in.Resource, params, in.Format, by.Currency, by.Settings.TimeZone, in.Table}, Total: page.Total, Resources: resourcesOf(source),
 	})
+}
+
+// check refuses what a format does not have.
+func (in Input) check() error {
+	var faults apierr.Fields
+	if in.Format != csv {
+		if in.BOM {
+			faults.Add("bom", apierr.Conflict, "is only for csv; omit it")
+		}
+		if in.Delimiter == ";" {
+			faults.Add("delimiter", apierr.Conflict, "is only for csv; omit it")
+		}
+	}
+	if in.DecimalSeparator == "," && (in.Format != csv || in.Delimiter != ";") {
+		faults.Add("decimalSeparator", apierr.Conflict, "needs the format csv and the delimiter ;")
+	}
+	if in.Format == ndjson && in.Columns != nil {
+		faults.Add("columns", apierr.Conflict, "is only for csv and xlsx; use filters.fields")
+	}
+	return faults.Err()
 }
 
 func resourcesOf(source *httpapi.ListSource) []string {
@@ -161,12 +213,27 @@ func inFilters(err error) error {
 // Jobs returns the handlers of the jobs of this domain.
 func (s *Service) Jobs() []job.Handler {
 	// A step only adds to the result: what it has read needs no common snapshot with that.
-	return []job.Handler{{Type: export, Step: s.step, Tx: []db.Option{db.ReadCommitted()}}}
+	tx := []db.Option{db.ReadCommitted()}
+	return []job.Handler{{Type: export, Step: s.step, Tx: tx}, {Type: before, Step: s.finish, Tx: tx}}
 }
 
 // state is how far an export has come.
 type state struct {
-	Cursor string `json:"cursor,omitempty"`
+	Cursor string                `json:"cursor,omitempty"`
+	Size   int64                 `json:"size,omitempty"` // bytes, before the compression that belongs to the format
+	XLSX   spreadsheet.XLSXState `json:"xlsx,omitzero"`
+}
+
+// finish makes the next step of an export that was started by a release before. The rows of its CSV are written in another way.
+func (s *Service) finish(ctx context.Context, t job.Task) (job.Store, error) {
+	var in order
+	if err := t.Input(&in); err != nil {
+		return nil, err
+	}
+	if in.Format == csv {
+		return nil, apierr.StateConflict("EXPORT_OUTDATED", "an upgrade has changed the format csv; start the export again")
+	}
+	return s.step(ctx, t)
 }
 
 // step reads the next pages and adds them to the result. It reads each page while it writes the one before, and judges the number
@@ -177,15 +244,21 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	if err := errors.Join(t.Input(&in), t.State(&at)); err != nil {
 		return nil, err
 	}
-	source, ok := s.lists()[in.Resource]
-	if !ok {
+	source := s.source(in.Resource, in.Format)
+	if source == nil {
 		return nil, fmt.Errorf("export: no list %s", in.Resource)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	read := &reader{ctx: ctx, source: source, by: t.By, params: in.Params, size: sizeOfPages(t.Done, t.Bytes)}
-	out := newWriter(in, source, t.Steps == 0)
-	p := job.Progress{Done: t.Done, Total: t.Total, Media: out.media()}
+	if in.Format == ndjson {
+		at.Size = t.Bytes
+	}
+	read := &reader{ctx: ctx, source: source, by: t.By, params: in.Params, size: sizeOfPages(t.Done, at.Size)}
+	out, err := open(in, source, at, t.Steps == 0)
+	if err != nil {
+		return nil, fmt.Errorf("open file of export: %w", err)
+	}
+	p := job.Progress{Done: t.Done, Total: t.Total, Media: media[in.Format]}
 	next := read.begin(at.Cursor)
 	for left := stepPages - 1; ; left-- {
 		page, err := next()
@@ -203,13 +276,25 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 		if !more {
 			break
 		}
-		read.size = sizeOfPages(p.Done, t.Bytes+int64(out.size()))
+		read.size = sizeOfPages(p.Done, at.Size+int64(out.size()))
 	}
-	p.State, p.Result = at, out.bytes()
+	at.Size += int64(out.size())
+	if p.Result, err = out.close(p.End, &at); err != nil {
+		return nil, fmt.Errorf("write file of export: %w", err)
+	}
+	if p.State = at; in.Format == xlsx {
+		p.Summary = Sheets{at.XLSX.Sheet, at.XLSX.Cut}
+	}
 	if t.Bytes+int64(len(p.Result)) > maxBytes {
 		return nil, apierr.StateConflict("EXPORT_TOO_LARGE", "the result would exceed 1 GiB; narrow the filters, and export in parts").With("limit", maxBytes)
 	}
 	return func(context.Context, *db.Tx) (job.Progress, error) { return p, nil }, nil
+}
+
+// Sheets is the summary of an export as XLSX.
+type Sheets struct {
+	Sheets   int   `json:"sheets"`   // of the file
+	CutCells int64 `json:"cutCells"` // texts that were longer than a cell can be
 }
 
 // sizeOfPages is the number of records that fill a page, judged by those that were written.

@@ -3,6 +3,7 @@ package jobs
 import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
 // Jobs returns the handler of the batches, which work on the operations of all domains.
@@ -17,7 +18,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.Get(r, "/jobs/{id}", "getJob", "Read a job", s.Get,
 		httpapi.Doc("Poll it about once a second until `status` is `done`, `failed` or `canceled`; `resultUrl` is there once a job with a result is done. "+
 			"Fails with `JOB_NOT_FOUND`, also for a job whose data the token may not read."))
-	httpapi.Get(r, "/jobs/{id}/result", "getJobResult", "Download the result of a job", s.Result, httpapi.Files("application/x-ndjson", "text/csv"),
+	httpapi.Get(r, "/jobs/{id}/result", "getJobResult", "Download the result of a job", s.Result, httpapi.Files("application/x-ndjson", "text/csv", spreadsheet.MediaXLSX),
 		httpapi.Doc("The file of an export, sent with `Content-Length`; a shorter body is a broken download, to be repeated. "+
 			"Fails with `JOB_NOT_FOUND`, `JOB_HAS_NO_RESULT` before the end or without a result, and `JOB_RESULT_EXPIRED` 24 hours after it."))
 	httpapi.Command(r, "/jobs/{id}/pause", "pauseJob", "Pause a job", job.Pause,

@@ -13,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
 // Config holds the dependencies of the service.
@@ -46,7 +47,7 @@ func (s *Service) available(f job.Found) bool {
 }
 
 // extensions are the file extensions of results.
-var extensions = map[string]string{"application/x-ndjson": "ndjson", "text/csv; charset=utf-8": "csv"}
+var extensions = map[string]string{"application/x-ndjson": "ndjson", "text/csv; charset=utf-8": "csv", spreadsheet.MediaXLSX: "xlsx"}
 
 // Result hands out the result of a job.
 func (s *Service) Result(ctx context.Context, by access.Caller, id uuid.UUID) (httpapi.File, error) {

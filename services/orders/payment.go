@@ -39,6 +39,9 @@ type Payment struct {
 	record.Meta
 }
 
+// Reverses reports whether the entry is a refund: its amounts are negative in files.
+func (p *Payment) Reverses() bool { return p.Kind == kindRefund }
+
 // PaymentDetails are what API clients can say of a payment or refund.
 type PaymentDetails struct {
 	MethodExt *string `json:"methodExt" maxLength:"64" doc:"the client's own name of the method; method is then the nearest one"`

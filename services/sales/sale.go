@@ -77,6 +77,9 @@ const (
 	refundFull    = "full"
 )
 
+// Reverses reports whether the document is a refund: its amounts are negative in files.
+func (h *Header) Reverses() bool { return h.Kind == kindRefund }
+
 // Fields are the fields that API clients set.
 type Fields struct {
 	PaymentMethod    string        `json:"paymentMethod" required:"true" enum:"cash,card,sbp,mixed"`

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -128,6 +129,33 @@ func find(ctx context.Context, q db.Querier, sql string, args ...any) (found uui
 		return found, false, fmt.Errorf("find warehouse: %w", err)
 	}
 	return found, true, nil
+}
+
+// maxNamed is how many warehouses [Service.WarehouseIDs] reads.
+const maxNamed = 10_000
+
+const sqlSelectNamed = `SELECT name, min(id::TEXT)::UUID, count(*) FROM warehouses WHERE company_id = $1 GROUP BY name ORDER BY name LIMIT $2`
+
+// WarehouseIDs returns the ids of the warehouses of a company by name; the nil UUID for a name that several have.
+func (s *Service) WarehouseIDs(ctx context.Context, q db.Querier, company tenant.ID) (map[string]uuid.UUID, error) {
+	rows, err := q.Query(ctx, sqlSelectNamed, company, maxNamed)
+	if err != nil {
+		return nil, fmt.Errorf("select warehouses by name: %w", err)
+	}
+	ids := map[string]uuid.UUID{}
+	var name string
+	var id uuid.UUID
+	var count int64
+	_, err = pgx.ForEachRow(rows, []any{&name, &id, &count}, func() error {
+		if ids[name] = id; count > 1 {
+			ids[name] = uuid.Nil
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read warehouses by name: %w", err)
+	}
+	return ids, nil
 }
 
 const sqlSelectNames = `SELECT id, name FROM warehouses WHERE company_id = $1 AND id = ANY($2::UUID[])`

@@ -29,7 +29,7 @@ func BenchmarkExports(b *testing.B) {
 	a := r.api(address)
 	s := a.shop("Large")
 	r.fill("orders", fillOrders, s.company, manyOrders)
-	for _, format := range []string{"csv", "ndjson"} {
+	for _, format := range []string{"csv", "ndjson", "xlsx"} {
 		b.Run(format, func(b *testing.B) {
 			r.b, p.b = b, b
 			for b.Loop() {

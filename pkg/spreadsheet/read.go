@@ -1,0 +1,209 @@
+package spreadsheet
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+)
+
+// Limits bound what a reader takes. All are required.
+type Limits struct {
+	Rows    int // of records, without the header
+	Columns int
+	Cell    int // bytes of a cell
+	Expand  int // bytes of a sheet of an XLSX file, and of its texts
+}
+
+// Row is a row of a file.
+type Row struct {
+	Number int // as spreadsheets count: the header is 1, and a cell with line breaks is one row
+	Cells  []Value
+}
+
+// Value is what a cell of a file has.
+type Value struct {
+	Kind Kind // Empty, Text, Number or Bool; cells of a CSV are Text
+	Text string
+}
+
+// Rows reads the rows of a file, one after the other; [io.EOF] after the last. Rows whose cells are all empty are left out. The
+// cells are valid until the next row. An error that a user can mend is a [*FileError].
+type Rows interface {
+	Next() (Row, error)
+}
+
+// FileError says what is wrong with a file, and what to do.
+type FileError struct {
+	Row  int // 0 = the file as a whole
+	Rule string
+}
+
+// Error implements error.
+func (e *FileError) Error() string {
+	if e.Row == 0 {
+		return e.Rule
+	}
+	return fmt.Sprintf("row %d %s", e.Row, e.Rule)
+}
+
+func wrongFile(rule string, args ...any) error { return &FileError{Rule: fmt.Sprintf(rule, args...)} }
+
+// charsets are the encodings of texts that are read, beside UTF-8.
+var charsets = map[string]encoding.Encoding{"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252}
+
+// decodeText returns the UTF-8 of a text file. charset "" is UTF-8, with or without a byte order mark.
+func decodeText(raw []byte, charset string) (string, error) {
+	charset = strings.ToLower(charset)
+	if e := charsets[charset]; e != nil {
+		text, err := e.NewDecoder().Bytes(raw)
+		if err != nil {
+			return "", wrongFile("is not %s: %s", charset, err)
+		}
+		return string(text), nil
+	}
+	if charset != "" && charset != "utf-8" && charset != "us-ascii" {
+		return "", wrongFile("has the charset %q, which is not supported; send utf-8, windows-1251 or windows-1252", charset)
+	}
+	text := strings.TrimPrefix(string(raw), bom)
+	if strings.HasPrefix(text, "\xff\xfe") || strings.HasPrefix(text, "\xfe\xff") {
+		return "", wrongFile("is UTF-16; save it as CSV UTF-8")
+	}
+	if !utf8.ValidString(text) {
+		at := 0
+		for at < len(text) {
+			r, size := utf8.DecodeRuneInString(text[at:])
+			if r == utf8.RuneError && size == 1 {
+				break
+			}
+			at += size
+		}
+		return "", &FileError{Row: 1 + strings.Count(text[:at], "\n"), Rule: "is not UTF-8; save the file as CSV UTF-8, or name its encoding, such as Content-Type: text/csv; charset=windows-1251"}
+	}
+	return text, nil
+}
+
+// csvRows parses a CSV file. Unlike encoding/csv it keeps carriage returns within cells.
+type csvRows struct {
+	rest      string
+	delimiter byte
+	limits    Limits
+	row       int
+	seen      int // rows that were not empty
+	cells     []Value
+}
+
+// ReadCSV reads a CSV file with commas, semicolons or tabs, whichever the first row has most of. charset is that of its media type.
+func ReadCSV(raw []byte, charset string, limits Limits) (Rows, error) {
+	text, err := decodeText(raw, charset)
+	if err != nil {
+		return nil, err
+	}
+	return &csvRows{rest: text, delimiter: delimiterOf(text), limits: limits}, nil
+}
+
+// Delimiter tells which character separates the cells of a file of [ReadCSV]; 0 for other files.
+func Delimiter(rows Rows) byte {
+	if r, ok := rows.(*csvRows); ok {
+		return r.delimiter
+	}
+	return 0
+}
+
+func delimiterOf(text string) byte {
+	header := text
+	if i := strings.IndexAny(text, "\r\n"); i >= 0 {
+		header = text[:i]
+	}
+	best := byte(',')
+	for _, c := range []byte(";\t") {
+		if strings.Count(header, string(c)) > strings.Count(header, string(best)) {
+			best = c
+		}
+	}
+	return best
+}
+
+// Next implements [Rows].
+func (r *csvRows) Next() (Row, error) {
+	for r.rest != "" {
+		r.row++
+		r.cells = r.cells[:0]
+		empty := true
+		for more := true; more; {
+			text, next, err := r.cell()
+			if err != nil {
+				return Row{}, err
+			}
+			if len(r.cells) >= r.limits.Columns {
+				return Row{}, &FileError{r.row, fmt.Sprintf("has more than %d cells; leave out columns", r.limits.Columns)}
+			}
+			r.cells, more = append(r.cells, Value{Text, unguard(text)}), next
+			empty = empty && text == ""
+		}
+		if empty {
+			continue
+		}
+		if r.seen++; r.seen > r.limits.Rows+1 {
+			return Row{}, wrongFile("has more than %d rows; split it", r.limits.Rows)
+		}
+		return Row{r.row, r.cells}, nil
+	}
+	return Row{}, io.EOF
+}
+
+// cell takes the next cell; more says that the row goes on.
+func (r *csvRows) cell() (text string, more bool, err error) {
+	if strings.HasPrefix(r.rest, `"`) {
+		if text, err = r.quoted(); err != nil {
+			return "", false, err
+		}
+	} else {
+		end := strings.IndexAny(r.rest, string(r.delimiter)+"\r\n")
+		if end < 0 {
+			end = len(r.rest)
+		}
+		text, r.rest = r.rest[:end], r.rest[end:]
+		if strings.Contains(text, `"`) {
+			return "", false, &FileError{r.row, "has a quotation mark within a cell that does not begin with one; put the cell into quotation marks, and double those in it"}
+		}
+	}
+	if len(text) > r.limits.Cell {
+		return "", false, &FileError{r.row, fmt.Sprintf("has a cell of more than %d bytes; shorten it", r.limits.Cell)}
+	}
+	switch {
+	case r.rest == "":
+		return text, false, nil
+	case r.rest[0] == r.delimiter:
+		r.rest = r.rest[1:]
+		return text, true, nil
+	case strings.HasPrefix(r.rest, "\r\n"):
+		r.rest = r.rest[2:]
+		return text, false, nil
+	case r.rest[0] == '\n' || r.rest[0] == '\r':
+		r.rest = r.rest[1:]
+		return text, false, nil
+	}
+	return "", false, &FileError{r.row, "has characters after the closing quotation mark of a cell; double quotation marks within a cell"}
+}
+
+func (r *csvRows) quoted() (string, error) {
+	rest := r.rest[1:]
+	var text strings.Builder
+	for {
+		end := strings.IndexByte(rest, '"')
+		if end < 0 {
+			return "", &FileError{r.row, "has a cell whose closing quotation mark is missing; add it"}
+		}
+		text.WriteString(rest[:end])
+		if rest = rest[end+1:]; !strings.HasPrefix(rest, `"`) {
+			r.rest = rest
+			return text.String(), nil
+		}
+		text.WriteByte('"')
+		rest = rest[1:]
+	}
+}

@@ -1,0 +1,188 @@
+package imports
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/jsontype"
+	"github.com/tradegrid/tradegrid/pkg/money"
+	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
+)
+
+// textOf is a cell as text: numbers as a user sees them.
+func textOf(v spreadsheet.Value) string {
+	if v.Kind == spreadsheet.Number {
+		text, _ := spreadsheet.Decimal(v.Text)
+		return text
+	}
+	return v.Text
+}
+
+func fault(code, message string, args ...any) *apierr.Field {
+	return &apierr.Field{Code: code, Message: fmt.Sprintf(message, args...)}
+}
+
+func quote(s string) ([]byte, error) { return jsontype.Marshal(s) }
+
+// value makes a cell the JSON of a field; nil leaves the field out. What the rules of the field say is left to the batch.
+func (t *table) value(c column, v spreadsheet.Value) ([]byte, *apierr.Field) {
+	text := textOf(v)
+	f := c.field
+	if f.kind.Kind() != reflect.String {
+		text = strings.TrimSpace(text)
+	}
+	if text == "" {
+		if f.nullable {
+			return []byte("null"), nil
+		}
+		return nil, nil
+	}
+	switch f.kind {
+	case reflect.TypeFor[money.Amount]():
+		return t.amount(text)
+	case reflect.TypeFor[money.Qty](), reflect.TypeFor[money.Percent]():
+		return t.number(text)
+	case reflect.TypeFor[jsontype.Date]():
+		return t.date(v, text)
+	case reflect.TypeFor[jsontype.Time]():
+		return t.time(c, v, text)
+	case reflect.TypeFor[uuid.UUID]():
+		return quoted(text)
+	}
+	switch f.kind.Kind() { //nolint:exhaustive // the others are none of these
+	case reflect.String:
+		return quoted(text)
+	case reflect.Bool:
+		return boolean(text)
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return t.number(text)
+	}
+	return nested(f.kind, text)
+}
+
+func quoted(text string) ([]byte, *apierr.Field) {
+	raw, err := quote(text)
+	if err != nil {
+		return nil, fault(apierr.Type, "cannot be written as JSON")
+	}
+	return raw, nil
+}
+
+func boolean(text string) ([]byte, *apierr.Field) {
+	switch strings.ToLower(text) {
+	case "true", "1":
+		return []byte("true"), nil
+	case "false", "0":
+		return []byte("false"), nil
+	}
+	return nil, fault(apierr.Type, "must be true or false")
+}
+
+// nested makes a cell an object or an array. A list of texts may also be written with commas.
+func nested(kind reflect.Type, text string) ([]byte, *apierr.Field) {
+	if kind == reflect.TypeFor[[]string]() && text[0] != '[' {
+		var items []string
+		for item := range strings.SplitSeq(text, ",") {
+			items = append(items, strings.TrimSpace(item))
+		}
+		raw, err := json.Marshal(items)
+		if err == nil {
+			return raw, nil
+		}
+	}
+	if !json.Valid([]byte(text)) {
+		return nil, fault(apierr.Format, "must be JSON, as in the API; a longer text than a cell of a workbook can have was cut")
+	}
+	return []byte(text), nil
+}
+
+var decimal = regexp.MustCompile(`^([+-]?)0*([0-9]+)(?:\.([0-9]*))?$`)
+
+// parse splits a number into its sign, whole part and decimal places without zeros at their end.
+func (t *table) parse(text string) (sign, whole, places string, wrong *apierr.Field) {
+	example := "1234.5"
+	if t.comma {
+		example = "1234,5"
+		text = strings.Replace(text, ",", ".", 1)
+	}
+	m := decimal.FindStringSubmatch(text)
+	if m == nil {
+		return "", "", "", fault(apierr.Type, "must be a number such as %s, without spaces and separators of thousands", example)
+	}
+	if sign = m[1]; sign == "+" {
+		sign = ""
+	}
+	return sign, m[2], strings.TrimRight(m[3], "0"), nil
+}
+
+func (t *table) number(text string) ([]byte, *apierr.Field) {
+	sign, whole, places, wrong := t.parse(text)
+	if wrong != nil {
+		return nil, wrong
+	}
+	if places != "" {
+		places = "." + places
+	}
+	return []byte(sign + whole + places), nil
+}
+
+// amount makes a decimal a number of minor units, without rounding.
+func (t *table) amount(text string) ([]byte, *apierr.Field) {
+	sign, whole, places, wrong := t.parse(text)
+	if wrong != nil {
+		return nil, wrong
+	}
+	digits := t.digits()
+	if len(places) > digits {
+		return nil, fault(apierr.Step, "must have at most %d decimal places, those of %s", digits, t.currency)
+	}
+	minor := strings.TrimLeft(whole+places+strings.Repeat("0", digits-len(places)), "0")
+	if minor == "" {
+		return []byte("0"), nil
+	}
+	return []byte(sign + minor), nil
+}
+
+func (t *table) date(v spreadsheet.Value, text string) ([]byte, *apierr.Field) {
+	if v.Kind == spreadsheet.Number {
+		day, ok := spreadsheet.Day(text, t.is1904)
+		if !ok {
+			return nil, fault(apierr.Format, "must be a date")
+		}
+		text = day.Format(time.DateOnly)
+	}
+	return quoted(text)
+}
+
+// time makes a cell an instant. Times without an offset are of the zone of the column, or of the company.
+func (t *table) time(c column, v spreadsheet.Value, text string) ([]byte, *apierr.Field) {
+	if v.Kind == spreadsheet.Number {
+		day, ok := spreadsheet.Day(text, t.is1904)
+		serial, err := strconv.ParseFloat(text, 64)
+		if !ok || err != nil {
+			return nil, fault(apierr.Format, "must be a date and time")
+		}
+		ofDay := time.Duration((serial - float64(int64(serial))) * float64(24*time.Hour)).Round(time.Millisecond)
+		local := day.Add(ofDay)
+		return quoted(inZone(local, c.zone).UTC().Format(jsontype.Layout))
+	}
+	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05"} {
+		if at, err := time.ParseInLocation(layout, text, c.zone); err == nil {
+			return quoted(at.UTC().Format(jsontype.Layout))
+		}
+	}
+	return quoted(text)
+}
+
+// inZone takes the clock of a time for that of a zone.
+func inZone(at time.Time, zone *time.Location) time.Time {
+	return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), zone)
+}

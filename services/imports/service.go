@@ -1,0 +1,160 @@
+// Package imports makes records of the rows of CSV and XLSX files, as jobs. A row becomes an item of the batch operation of its
+// records, so that the rules of single requests hold; see docs/reference/jobs.md#imports. The columns are those that package
+// exports writes. Files themselves are the matter of package spreadsheet.
+package imports
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// bounds of a file; see docs/reference/limits.md#imports.
+var bounds = spreadsheet.Limits{Rows: 50_000, Columns: 200, Cell: 256 << 10, Expand: 64 << 20}
+
+// maxParsing is how many files a process parses at a time: one takes memory of several times its size.
+const maxParsing = 2
+
+// Input are the parameters of an import. The file is the body.
+type Input struct {
+	httpapi.Call
+	Resource string `query:"resource" required:"true" enum:"products,services,clients,suppliers,stocks" doc:"the records, by the name of their list"`
+	Key      string `query:"key" enum:"id,sku,externalId" doc:"columns that decide whether a row changes a record or creates one; default the first of them that the file has. externalId stands for source and externalId"`
+	DryRun   bool   `query:"dryRun" doc:"change nothing, and report what would happen"`
+	Reason   string `query:"reason" maxLength:"500" default:"Import" doc:"of stock movements"`
+}
+
+// Config holds the dependencies of the service.
+type Config struct {
+	DB *db.DB
+	// Warehouses returns the ids of the warehouses of a company by name; the nil UUID for a name that several have.
+	Warehouses func(ctx context.Context, q db.Querier, company tenant.ID) (map[string]uuid.UUID, error)
+}
+
+// Service imports files of all companies.
+type Service struct {
+	cfg     Config
+	api     *httpapi.API // see [Service.Register]
+	parsing chan struct{}
+}
+
+// New returns a service.
+func New(cfg Config) *Service { return &Service{cfg: cfg, parsing: make(chan struct{}, maxParsing)} }
+
+// prepared is a file that was read.
+type prepared struct {
+	source  *httpapi.BatchSource
+	order   order
+	summary summary
+	parts   [][]byte
+	rows    int
+}
+
+// prepare reads the file and makes items of its rows.
+func (s *Service) prepare(ctx context.Context, in *Input) (*prepared, error) {
+	p := &prepared{source: s.api.Batches()[in.Resource], order: order{Resource: in.Resource, DryRun: in.DryRun}}
+	if p.source == nil {
+		return nil, fmt.Errorf("import: no batch of %s", in.Resource)
+	}
+	if err := p.source.Admits(in.Caller); err != nil {
+		return nil, err
+	}
+	warehouses, err := s.warehouses(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case s.parsing <- struct{}{}:
+		defer func() { <-s.parsing }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	defer in.Processing()()
+	err = s.read(ctx, in, p, warehouses)
+	var file *spreadsheet.FileError
+	if errors.As(err, &file) {
+		return nil, apierr.InvalidField("body", apierr.Format, "%s", file.Error())
+	}
+	return p, err
+}
+
+// warehouses are the names of warehouses, for stock.
+func (s *Service) warehouses(ctx context.Context, in *Input) (map[string]uuid.UUID, error) {
+	if in.Resource != stocks {
+		return nil, nil
+	}
+	return s.cfg.Warehouses(ctx, s.cfg.DB, in.Company)
+}
+
+// read parses the file of a request.
+func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses map[string]uuid.UUID) error {
+	raw, err := io.ReadAll(in.Upload().Reader())
+	if err != nil {
+		return fmt.Errorf("read upload: %w", err)
+	}
+	rows, err := open(raw, in.Upload().Media, in.Charset())
+	if err != nil {
+		return err
+	}
+	header, err := rows.Next()
+	if errors.Is(err, io.EOF) {
+		return apierr.InvalidField("body", apierr.Required, "has no rows; the first row must name the columns")
+	}
+	if err != nil {
+		return err
+	}
+	t := &table{
+		source: p.source, list: s.api.Lists()[in.Resource].Whole(), currency: in.Currency, zone: zoneOf(in.Settings.TimeZone),
+		comma: spreadsheet.Delimiter(rows) != ',' && spreadsheet.Delimiter(rows) != 0, is1904: spreadsheet.Is1904(rows), warehouses: warehouses, reason: in.Reason,
+	}
+	if err := t.plan(header.Cells, in.Key); err != nil {
+		return err
+	}
+	p.summary = t.summary(in)
+	var out parts
+	for {
+		row, err := rows.Next()
+		if errors.Is(err, io.EOF) {
+			p.parts, err = out.end()
+			p.rows = out.rows
+			return err
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err == nil {
+			err = out.add(t.row(row))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func open(raw []byte, media, charset string) (spreadsheet.Rows, error) {
+	if media == spreadsheet.MediaXLSX {
+		return spreadsheet.ReadXLSX(raw, bounds)
+	}
+	return spreadsheet.ReadCSV(raw, charset, bounds)
+}
+
+// start starts the job.
+func (s *Service) start(ctx context.Context, tx *db.Tx, in *Input, p *prepared) (job.Record, error) {
+	t := importing
+	t.Control = p.source.Scope
+	return job.Start(ctx, tx, in.Unconditional(), t, job.Options{
+		Input: p.order, State: state{Size: maxStep, Summary: p.summary}, Total: int64(p.rows), Resources: []string{p.source.Scope},
+		Parts: slices.Clone(p.parts),
+	})
+}
