@@ -48,7 +48,7 @@ dev: build ## run everything with a demo company until Ctrl-C
 
 .PHONY: demo
 demo: build ## the same with an end: place one order, see its webhook arrive, stop
-	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(BIN) dev --demo --state "$$dir" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --receiver-listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 $(DEVFLAGS)
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && $(BIN) dev --demo --state "$$dir" --listen 127.0.0.1:0 --ops-listen 127.0.0.1:0 --receiver-listen 127.0.0.1:0 --admin-listen 127.0.0.1:0 --console-listen 127.0.0.1:0 $(DEVFLAGS)
 
 .PHONY: test
 test: ## run all tests against an embedded database and broker
@@ -119,6 +119,19 @@ docs-speed: build ## measure how long the pages of the documentation take to loa
 .PHONY: schemas-check
 schemas-check: build ## fail when schemas/ differs from what the code says
 	$(BIN) openapi --check schemas
+
+CHROMIUM    ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+
+.PHONY: console-check
+console-check: build ## walk the console with a browser: sign-in, each page in light and dark, wide and narrow, axe-core; screenshots into bin/console
+	@[ -n "$(CHROMIUM)" ] || { echo 'console-check: no Chromium on PATH. Install it (Debian: apt-get install chromium) or name it: make console-check CHROMIUM=/path' >&2; exit 1; }
+	tests/console/axe.sh bin/tools/axe.min.js
+	rm -rf bin/console && mkdir -p bin/console
+	cd tests/console && TRADEGRID_BINARY=$(CURDIR)/$(BIN) CHROMIUM=$(CHROMIUM) AXE=$(CURDIR)/bin/tools/axe.min.js SHOTS=$(CURDIR)/bin/console $(GOTESTSUM) -- -count=1 -timeout 10m ./...
+
+.PHONY: console-vendor
+console-vendor: ## fetch the script that the console takes from its npm package again, and check its sum
+	web/assets/vendor.sh
 
 .PHONY: rules
 rules: build bin/tools/promtool ## check dashboards, alert rules, their tests and runbooks, also against a running Prometheus

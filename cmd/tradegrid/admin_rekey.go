@@ -46,6 +46,14 @@ func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all
 	if err != nil {
 		return fmt.Errorf("%w; %d subscriptions are done, repeat the command for the rest", err, done.Encrypted+done.Moved+done.Current)
 	}
+	moved, failed, err := a.all.accounts.Rekey(ctx, c.Batch, log)
+	if err != nil {
+		return fmt.Errorf("%w; repeat the command for the rest", err)
+	}
+	log.InfoContext(ctx, "second factors of the console are under the first key", "moved", moved, "failed", failed)
+	if failed > 0 {
+		return fmt.Errorf("%d second factors cannot be opened: put the keys that the log names back into %s and repeat", failed, flagSecretKeys)
+	}
 	err = a.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
 		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})
 	if err == nil && done.Failed > 0 {

@@ -24,6 +24,9 @@ func (c *restoredCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, 
 			if now, err = outbox.BeginEpoch(ctx, tx, before, c.Cause); err != nil {
 				return err
 			}
+			if err := a.all.accounts.EndAll(ctx, tx); err != nil {
+				return err
+			}
 			return a.record(tx, "databaseRestored", c, tenant.ID{}, nil)
 		})
 		if err != nil {

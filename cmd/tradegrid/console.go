@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"net/url"
+	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 )
 
-// ConsoleCmd serves the admin API, by which operators set up companies. It needs no Kafka: the relay announces its changes.
+// ConsoleCmd serves the admin API, by which operators set up companies, and the console, the pages for people. It needs no Kafka:
+// the relay announces its changes and sends its mails.
 type ConsoleCmd struct {
 	AdminListen     string   `help:"Address to listen on; port 0 picks a free one. Reachable for operators only." default:"127.0.0.1:8081"`
+	ConsoleListen   string   `help:"Address of the console, the pages for people; port 0 picks a free one. Empty = it is not served."`
+	ConsoleURL      string   `name:"console-url" help:"Scheme and host that people reach the console at, such as https://console.example.com, for links in mails. Required with --console-listen." placeholder:"URL"`
 	AdminTokensFile string   `help:"File with the tokens of operators, one per line as name:role:hash, the role read or write, the hash the SHA-256 of the token in hexadecimal. Read again when it changes." type:"path" placeholder:"FILE"`
 	TrustedProxies  []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	EdgeFlags
@@ -37,8 +42,33 @@ func (c *ConsoleCmd) operators(log *slog.Logger) (*secret.Operators, error) {
 func (c *ConsoleCmd) Check() error {
 	_, errProxies := parseProxies(c.TrustedProxies)
 	_, errOperators := c.operators(nil)
-	return errors.Join(errProxies, errOperators, c.check())
+	return errors.Join(errProxies, errOperators, c.checkURL(), c.check())
 }
+
+// checkURL refuses a console without an address: links in mails would lead nowhere, and cookies would not be bound to TLS.
+func (c *ConsoleCmd) checkURL() error {
+	u, err := url.Parse(c.ConsoleURL)
+	switch {
+	case c.ConsoleListen == "" && c.ConsoleURL == "":
+		return nil
+	case c.ConsoleListen == "":
+		return errors.New("--console-url is given without --console-listen: give the address that the console listens on")
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || strings.TrimSuffix(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "":
+		return fmt.Errorf("--console-url %q: must be a scheme and a host, such as https://console.example.com", c.ConsoleURL)
+	case u.Scheme == "http" && !local(u.Hostname()):
+		return fmt.Errorf("--console-url %q: must be https://, because passwords go there; http:// is for this machine only", c.ConsoleURL)
+	}
+	return nil
+}
+
+// local reports whether a host is this machine.
+func local(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || (err == nil && addr.IsLoopback())
+}
+
+// consoleURL is the address as links start with it.
+func (c *ConsoleCmd) consoleURL() string { return strings.TrimSuffix(c.ConsoleURL, "/") }
 
 // Run serves until ctx is done.
 func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) error {
@@ -55,12 +85,13 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) e
 		return err
 	}
 	return serveRole(ctx, "console", c.DatabaseFlags, c.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
-		return c.run(ctx, log, r, proxies, domainConfig{Keys: keys, Operators: operators, Log: log})
+		return c.run(ctx, log, r, proxies, domainConfig{Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Log: log})
 	})
 }
 
 func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, cfg domainConfig) error {
-	api := newDomains(r.db, cfg).newAdminAPI(httpapi.Config{
+	all := newDomains(r.db, cfg)
+	api := all.newAdminAPI(httpapi.Config{
 		Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
@@ -68,8 +99,22 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 	if err != nil {
 		return err
 	}
-	started := func(ops string) {
-		log.InfoContext(ctx, "console listening", "url", fmt.Sprintf("http://%s%s", ln.Addr(), httpapi.AdminBasePath), "ops", ops)
+	parts := []func(context.Context) error{func(ctx context.Context) error { return api.Serve(ctx, ln) }}
+	pages := ""
+	if c.ConsoleListen != "" {
+		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Log: log})
+		if err != nil {
+			return err
+		}
+		people, err := listen(ctx, "--console-listen", c.ConsoleListen)
+		if err != nil {
+			return err
+		}
+		pages = "http://" + people.Addr().String()
+		parts = append(parts, func(ctx context.Context) error { return app.Serve(ctx, people) })
 	}
-	return r.run(ctx, log, started, func(ctx context.Context) error { return api.Serve(ctx, ln) })
+	started := func(ops string) {
+		log.InfoContext(ctx, "console listening", "url", fmt.Sprintf("http://%s%s", ln.Addr(), httpapi.AdminBasePath), "pages", pages, "ops", ops)
+	}
+	return r.run(ctx, log, started, parts...)
 }

@@ -44,6 +44,8 @@ type DevCmd struct {
 	DemoData       string   `help:"Records of the demo company when it is made: none, small (some weeks of a bicycle shop), or large (thousands of orders, ten thousand products)." enum:"none,small,large" default:"small"`
 	Listen         string   `help:"Address of the API; port 0 picks a free one." default:"127.0.0.1:8080"`
 	AdminListen    string   `help:"Address of the admin API; port 0 picks a free one." default:"127.0.0.1:8081"`
+	ConsoleListen  string   `help:"Address of the console; port 0 picks a free one." default:"127.0.0.1:8084"`
+	ConsoleSource  string   `help:"Folder web of the source: the console reads templates and style from there for each page." type:"path" placeholder:"FOLDER"`
 	ReceiverListen string   `help:"Address of the built-in webhook receiver; port 0 picks a free one." default:"127.0.0.1:8090"`
 	OpsListen      string   `help:"Address of /livez, /readyz and /metrics; port 0 picks a free one." default:"127.0.0.1:9090"`
 	Database       string   `help:"Embedded database: cockroach, postgres, or auto (what the state folder has, otherwise a cockroach on PATH, otherwise PostgreSQL)." enum:"auto,cockroach,postgres" default:"auto"`
@@ -71,6 +73,8 @@ type devInfo struct {
 	AdminURL      string   `json:"adminUrl"`
 	AdminToken    string   `json:"adminToken"`  // of an operator who may make changes
 	AdminReader   string   `json:"adminReader"` // of an operator who may only read
+	ConsoleURL    string   `json:"consoleUrl"`
+	ConsoleSignIn string   `json:"consoleSignIn"` // link that signs in as the owner of the demo company, once
 	MetricsURL    string   `json:"metricsUrl"`
 	CompanyID     string   `json:"companyId"`
 	Token         string   `json:"token"`         // all scopes, no rate limit
@@ -88,7 +92,7 @@ type devInfo struct {
 }
 
 // devServers are the listeners of a run, opened before their addresses are announced.
-type devServers struct{ api, admin, receiver, ops net.Listener }
+type devServers struct{ api, admin, console, receiver, ops net.Listener }
 
 // Run starts everything, places one order, and runs until ctx is done.
 func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
@@ -149,7 +153,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Operators: operators, Log: log})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: "http://" + ls.console.Addr().String(), Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
@@ -163,6 +167,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
+		ConsoleURL:  "http://" + ls.console.Addr().String(),
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
 		MailDir: filepath.Join(c.State, "mail"),
 	}
@@ -199,7 +204,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	return g.Wait()
 }
 
-// serve serves both APIs and the receiver until ctx is done.
+// serve serves both APIs, the console and the receiver until ctx is done.
 func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) error {
 	proxies, err := parseProxies(c.TrustedProxies)
 	if err != nil {
@@ -210,6 +215,13 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: log})
 	cfg.Requests = served
 	api := all.newAPI(cfg)
+	pages, err := all.newWeb(webConfig{
+		URL: "http://" + ls.console.Addr().String(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true, Log: log,
+	})
+	if err != nil {
+		return err
+	}
+	g.Go(func() error { return pages.Serve(ctx, ls.console) })
 	g.Go(func() error { return api.Serve(ctx, ls.api) })
 	g.Go(func() error { return served.Run(ctx) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
@@ -284,7 +296,7 @@ func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
 	for _, l := range []struct {
 		to            *net.Listener
 		flag, address string
-	}{{&ls.api, "--listen", c.Listen}, {&ls.admin, "--admin-listen", c.AdminListen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
+	}{{&ls.api, "--listen", c.Listen}, {&ls.admin, "--admin-listen", c.AdminListen}, {&ls.console, "--console-listen", c.ConsoleListen}, {&ls.receiver, "--receiver-listen", c.ReceiverListen}, {&ls.ops, "--ops-listen", c.OpsListen}} {
 		if *l.to, err = listen(ctx, l.flag, l.address); err != nil {
 			ls.close()
 			return ls, fmt.Errorf("%w; choose another address, port 0 picks a free one", err)
@@ -294,7 +306,7 @@ func (c *DevCmd) open(ctx context.Context) (ls devServers, err error) {
 }
 
 func (ls devServers) close() {
-	for _, l := range []net.Listener{ls.api, ls.admin, ls.receiver, ls.ops} {
+	for _, l := range []net.Listener{ls.api, ls.admin, ls.console, ls.receiver, ls.ops} {
 		if l != nil {
 			_ = l.Close() // its server may have closed it
 		}
@@ -393,6 +405,9 @@ func (c *DevCmd) show(ctx context.Context, out io.Writer, dm *demo) error {
 	arrival, err := dm.placeOrder(ctx)
 	if err != nil {
 		return fmt.Errorf("place the first order: %w", err)
+	}
+	if err := dm.signInLink(ctx); err != nil {
+		return fmt.Errorf("make a link to sign in: %w", err)
 	}
 	path := filepath.Join(c.State, "dev.json")
 	raw, err := json.MarshalIndent(dm.info, "", "  ")

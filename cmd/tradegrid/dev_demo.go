@@ -20,7 +20,9 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/demodata"
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -252,6 +254,25 @@ func (all *domains) makeUsers(ctx context.Context, id tenant.ID) error {
 	return nil
 }
 
+// signInLink makes a link that signs in to the console as the owner, once.
+func (dm *demo) signInLink(ctx context.Context) error {
+	users, err := dm.domains.company.Users(ctx, access.System(dm.CompanyID), false)
+	if err != nil {
+		return err
+	}
+	for _, u := range users {
+		if u.Role == nil || *u.Role != company.RoleOwner || u.Status != company.UserActive || u.Email == nil {
+			continue
+		}
+		return dm.domains.db.RunTx(ctx, "accounts.link", func(ctx context.Context, tx *db.Tx) error {
+			token, _ := dm.domains.accounts.NewLink(ctx, tx, accounts.Owner{Company: dm.CompanyID, User: u.ID}, *u.Email, accounts.SignInLink)
+			dm.info.ConsoleSignIn = dm.info.ConsoleURL + "/link/" + token
+			return nil
+		})
+	}
+	return errors.New("the demo company has no owner")
+}
+
 // subscribe points the company's subscription at the receiver of this run.
 func (dm *demo) subscribe(ctx context.Context) error {
 	hook := dm.info.ReceiverURL + "/hook/demo"
@@ -376,6 +397,7 @@ Tradegrid is running.
   API          %s
   Description  %s/docs
   Admin API    %s/docs
+  Console      %s
   Receiver     %s/report/demo
   Metrics      %s
   Token        %s
@@ -393,7 +415,7 @@ See what the receiver got:
   curl -sS '%s/deliveries/demo?limit=1'
 
 %s
-`, dm.info.BaseURL, dm.info.BaseURL, dm.info.AdminURL, dm.info.ReceiverURL, dm.info.MetricsURL, dm.Token,
+`, dm.info.BaseURL, dm.info.BaseURL, dm.info.AdminURL, dm.info.ConsoleSignIn, dm.info.ReceiverURL, dm.info.MetricsURL, dm.Token,
 		a, dm.info.BaseURL, dm.Token, strings.ReplaceAll(string(body), "'", `'\''`), dm.info.ReceiverURL,
 		"URLs and tokens for scripts are in "+filepath.Join(dm.state, "dev.json")+". Stop with Ctrl-C; the data stays.")
 }

@@ -26,6 +26,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 	"github.com/tradegrid/tradegrid/schemas"
+	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/calendar"
 	"github.com/tradegrid/tradegrid/services/catalog"
 	"github.com/tradegrid/tradegrid/services/clients"
@@ -69,6 +70,8 @@ type domains struct {
 	scheduling *scheduling.Service
 	webhooks   *webhooks.Service
 	console    *console.Service
+	accounts   *accounts.Service
+	operators  *secret.Operators
 	declared   []domain.Domain
 	services   []any
 	events     *event.Registry
@@ -81,7 +84,8 @@ type domainConfig struct {
 	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
 	Cell          string            // of new tokens; "" = that of package company
 	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
-	Operators     *secret.Operators // of the admin API; nil where it is not served
+	Operators     *secret.Operators // of the admin API and the console; nil where neither is served
+	ConsoleURL    string            // where people reach the console, for links in mails; "" = there is none, and no invitations are mailed
 	Files         blob.Store        // contents of files; nil = in the database
 	FileQuota     *quota.Meter      // bytes of files; nil = no quota
 	Log           *slog.Logger
@@ -90,7 +94,7 @@ type domainConfig struct {
 // newDomains makes the services. Without a database they can only be described. A domain follows those that it needs and those
 // that its samples refer to.
 func newDomains(d *db.DB, cfg domainConfig) *domains {
-	all := &domains{db: d, lists: newLists(d), events: event.NewRegistry(), access: access.NewRegistry(nil, nil), keys: cfg.Keys}
+	all := &domains{db: d, lists: newLists(d), events: event.NewRegistry(), access: access.NewRegistry(nil, nil), keys: cfg.Keys, operators: cfg.Operators}
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.company = add(all, company.Domain(), company.New(company.Config{
 		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell,
@@ -101,6 +105,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.files = add(all, files.Domain(), files.New(files.Config{
 		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
 	}))
+	all.accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL}))
 	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
 		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},
 	}))

@@ -29,10 +29,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/dispatch"
 	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/web"
 )
 
 // commit is set by the build: -ldflags "-X main.commit=…". Builds within the repository read it from the build info.
@@ -70,7 +72,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "api":
 		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), numbering.Metrics(), loadshed.Metrics(), webhooks.Metrics(), requests.Metrics(), job.Metrics(jobTypes()...))
 	case "console":
-		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics())
+		return slices.Concat(httpapi.Metrics(), ratelimit.Metrics(), web.Metrics(), accounts.Metrics())
 	case "relay":
 		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics(), notice.Metrics())
 	case "dispatcher":

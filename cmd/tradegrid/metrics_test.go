@@ -73,6 +73,8 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(allMetrics()...)
 	newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
+	_, err := newDomains(nil, domainConfig{}).newWeb(webConfig{})
+	require.NoError(t, err)
 	gathered, err := registry.Gather()
 	require.NoError(t, err)
 	shown := map[string]*dto.MetricFamily{}

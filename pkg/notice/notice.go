@@ -28,6 +28,10 @@ type Notice struct {
 	Text    string // paragraphs
 }
 
+// Private begins the kinds of notices that hold a link which lets somebody in. Their text is removed as soon as they are sent, and
+// they have a limit a day of their own.
+const Private = "account."
+
 const (
 	keep      = 40 * 24 * time.Hour // above the time in which an occasion can be found again
 	maxOwners = 10                  // that get a notice
@@ -70,6 +74,12 @@ func Add(ctx context.Context, tx *db.Tx, company tenant.ID, n Notice) (first boo
 	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), line(name), company)
 	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep))
 	return true, nil
+}
+
+// AddTo stores a notice for one address, in the transaction of what it is about.
+func AddTo(_ context.Context, tx *db.Tx, company tenant.ID, address string, n Notice) error {
+	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, []string{address}, line(n.Subject), strings.TrimSpace(n.Text)+"\n", tx.Now(), tx.Now().Add(keep))
+	return nil
 }
 
 func wrap(n Notice, err error) error {

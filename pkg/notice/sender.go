@@ -184,7 +184,7 @@ const (
 
 // handle sends a notice, or ends it without. The error says that no other can be sent either.
 func (s *Sender) handle(ctx context.Context, d *draft) error {
-	over, err := s.many(ctx, d.Company)
+	over, err := s.many(ctx, d)
 	switch {
 	case err != nil:
 		return err
@@ -212,11 +212,12 @@ func (s *Sender) handle(ctx context.Context, d *draft) error {
 	return nil
 }
 
-const sqlCountSent = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2`
+const sqlCountSent = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND (kind LIKE 'account.%') = $3`
 
-func (s *Sender) many(ctx context.Context, company tenant.ID) (bool, error) {
+// many reports whether the company got as many mails of the sort as it may in a day.
+func (s *Sender) many(ctx context.Context, d *draft) (bool, error) {
 	var n int
-	if err := s.cfg.DB.QueryRow(ctx, sqlCountSent, company, s.cfg.DB.Now().Add(-24*time.Hour)).Scan(&n); err != nil {
+	if err := s.cfg.DB.QueryRow(ctx, sqlCountSent, d.Company, s.cfg.DB.Now().Add(-24*time.Hour), strings.HasPrefix(d.Kind, Private)).Scan(&n); err != nil {
 		return false, fmt.Errorf("count notices: %w", err)
 	}
 	return n >= s.cfg.PerDay, nil
@@ -243,7 +244,7 @@ func (d *draft) id() string {
 }
 
 const (
-	sqlEnd = `UPDATE notices SET status = $7, error = $8, ended_at = $9
+	sqlEnd = `UPDATE notices SET status = $7, error = $8, ended_at = $9, body = CASE WHEN kind LIKE 'account.%' THEN '' ELSE body END
 WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`
 	sqlPostpone = `UPDATE notices SET next_at = $7, error = $8
 WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`

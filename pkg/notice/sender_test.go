@@ -508,3 +508,35 @@ func TestServerNextDoorNeedsNoTLS(t *testing.T) {
 	require.NoError(t, NewSender(Config{DB: k.db, Transport: smtp, From: "tradegrid@example.com"}).SendDue(t.Context()))
 	require.Len(t, s.mails(), 1)
 }
+
+// A mail that holds a link which lets somebody in goes to one address, and nothing of it stays. Owners still get their notices when
+// many such mails went out.
+func TestPrivateNoticesLeaveNothingBehind(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	s, sender := k.start()
+	c := k.company("Nordic", "anna@example.com")
+	for i := range 7 {
+		require.NoError(t, k.db.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
+			n := Notice{Kind: Private + "reset", Record: uuid.New(), Since: tx.Now(), Subject: "Link", Text: "https://console.example.com/link/secret"}
+			return AddTo(ctx, tx, c, fmt.Sprintf("kim%d@example.com", i), n)
+		}))
+	}
+	require.True(t, k.add(c, newNotice()))
+	require.NoError(t, sender.SendDue(t.Context()))
+	count := map[string]int{}
+	for _, r := range k.rows(c) {
+		count[r.Status]++
+	}
+	require.Equal(t, map[string]int{sent: 6, suppressed: 2}, count, "five links a day here, and the notice of the owner")
+	private := 0
+	for _, m := range s.mails() {
+		if strings.Contains(m.body, "/link/secret") {
+			private++
+		}
+	}
+	require.Equal(t, 5, private)
+	var left int
+	require.NoError(t, k.db.QueryRow(t.Context(), `SELECT count(*) FROM notices WHERE company_id = $1 AND body LIKE '%secret%'`, c).Scan(&left))
+	require.Zero(t, left)
+}

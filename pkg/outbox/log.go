@@ -37,6 +37,10 @@ ORDER BY company_id, agg_id, seq LIMIT $7`
 WHERE company_id = $1 AND id > $2 AND id <= $3 AND expires_at > $4
 AND ($5::TEXT[] IS NULL OR event LIKE ANY($5::TEXT[])) AND occurred_at BETWEEN $6 AND $7
 ORDER BY company_id, id LIMIT $8`
+	sqlReadLogBackwards = `SELECT seq, id, event, agg_type, agg_id, agg_version, body, occurred_at FROM events
+WHERE company_id = $1 AND id < $2 AND expires_at > $3
+AND ($4::TEXT[] IS NULL OR event LIKE ANY($4::TEXT[]))
+ORDER BY company_id DESC, id DESC LIMIT $5`
 	sqlCountLogByID = `SELECT count(*), COALESCE(max(l.id::TEXT), '') FROM (SELECT id FROM events
 WHERE company_id = $1 AND id > $2 AND id <= $3 AND expires_at > $4
 AND ($5::TEXT[] IS NULL OR event LIKE ANY($5::TEXT[])) AND occurred_at BETWEEN $6 AND $7
@@ -138,6 +142,12 @@ func (i Interval) args(company tenant.ID, after uuid.UUID, limit int) []any {
 // page of large events has fewer of them, so that their bodies have maxBytes together, unless a single event is larger.
 func (i Interval) Read(ctx context.Context, q db.Querier, company tenant.ID, after uuid.UUID, limit, maxBytes int) (page []LogEntry, more bool, err error) {
 	return readLog(ctx, q, limit, maxBytes, sqlReadLogByID, i.args(company, after, limit+1)...)
+}
+
+// Latest returns the last events of the company before the one with the id given, uuid.Max for the very last ones, newest first,
+// and whether more may follow. Only those with one of the names or wildcards are returned. A page of large events has fewer.
+func Latest(ctx context.Context, q db.Querier, company tenant.ID, before uuid.UUID, names []string, limit, maxBytes int) (page []LogEntry, more bool, err error) {
+	return readLog(ctx, q, limit, maxBytes, sqlReadLogBackwards, company, before, time.Now().UTC(), likePatterns(names), limit+1)
 }
 
 // Count counts up to limit events behind the one with the id given, and returns the id of the last of them.

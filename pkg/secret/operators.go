@@ -78,6 +78,22 @@ func (o *Operators) Find(token string) (found Operator, ok bool) {
 	return found, ok
 }
 
+// Fingerprint names the token of an operator without being able to stand for it: a hash of what the file holds.
+func (o Operator) Fingerprint() string {
+	sum := sha256.Sum256(append([]byte("operator "), o.hash[:]...))
+	return hex.EncodeToString(sum[:])
+}
+
+// Fingerprinted returns the operator with the fingerprint, while the token is in the file.
+func (o *Operators) Fingerprinted(fingerprint string) (found Operator, ok bool) {
+	for _, op := range o.in.current() {
+		if subtle.ConstantTimeCompare([]byte(fingerprint), []byte(op.Fingerprint())) == 1 {
+			found, ok = op, true
+		}
+	}
+	return found, ok
+}
+
 func parseOperators(text []byte) ([]Operator, error) {
 	var list []Operator
 	n := 0

@@ -1,4 +1,4 @@
-// Package console lets operators of the platform in and records what they change. The operations themselves belong to the
+// Package console lets operators of the platform in and records what they and the people of companies change. The operations themselves belong to the
 // other domains, which register them with the admin API.
 package console
 
@@ -64,6 +64,9 @@ func (s *Service) Record(tx *db.Tx, c httpapi.AdminChange) error {
 	insertChange(tx, c)
 	return nil
 }
+
+// RecordPerson stores the record of a change that somebody made in the console, in the transaction of the change.
+func (s *Service) RecordPerson(tx *db.Tx, c PersonChange) error { return insertPersonChange(tx, c) }
 
 // Changes returns a page of the changes that operators made.
 func (s *Service) Changes(ctx context.Context, by access.Caller, f Filter) (*list.Page[Change], error) {

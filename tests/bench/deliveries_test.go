@@ -66,7 +66,7 @@ func startPlatform(b *testing.B, shops int) *platform {
 	address := freeAddress(b)
 	p.ops = freeAddress(b)
 	p.process = p.start("dev", "--demo-data=none", "--state", state, "--database-url", p.url, "--trace-sample", "0.05",
-		"--listen", address, "--ops-listen", p.ops, "--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b))
+		"--listen", address, "--ops-listen", p.ops, "--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b), "--console-listen", freeAddress(b))
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil

@@ -31,7 +31,7 @@ func idleDev(b *testing.B) {
 	r, state := newKit(b), b.TempDir()
 	require.NoError(b, os.Chmod(state, 0o755))
 	dev := r.start("dev", "--demo-data=none", "--state", state, "--listen", freeAddress(b), "--ops-listen", freeAddress(b),
-		"--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b))
+		"--receiver-listen", freeAddress(b), "--admin-listen", freeAddress(b), "--console-listen", freeAddress(b))
 	require.Eventually(b, func() bool {
 		_, err := os.Stat(filepath.Join(state, "dev.json"))
 		return err == nil

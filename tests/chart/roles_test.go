@@ -188,6 +188,23 @@ func TestConsole(t *testing.T) {
 	require.NotContains(t, render(t, "minimal").Notes, "console")
 }
 
+// The pages for people have a Service of their own, so that what leads people there does not lead them to the admin API.
+func TestConsolePages(t *testing.T) {
+	t.Parallel()
+	args := func(o Object) []any { return containers(o)[0]["args"].([]any) }
+	bare := render(t, "full")
+	require.NotContains(t, args(find(t, bare, "Deployment", "tg-grid-console")), "--console-listen=:8084", "off unless asked for")
+	r := render(t, "full", "console.pages.url=https://console.example.com", "networkPolicy.pages.from[0].podSelector.matchLabels.app=ingress")
+	require.Subset(t, args(find(t, r, "Deployment", "tg-grid-console")), []any{"--console-listen=:8084", "--console-url=https://console.example.com"})
+	service := find(t, r, "Service", "tg-grid-console-pages")
+	require.Equal(t, "ClusterIP", At(service.Doc, "spec", "type"))
+	require.Equal(t, "pages", At(At(service.Doc, "spec", "ports").([]any)[0], "targetPort"))
+	rules := At(find(t, r, "NetworkPolicy", "tg-grid-console").Doc, "spec", "ingress").([]any)
+	require.Len(t, rules, 3)
+	require.True(t, portOpen(rules[1], 8084))
+	require.False(t, portOpen(rules[1], 8081), "who may open the pages may not call the admin API")
+}
+
 func firstContainer(o Object) map[string]any {
 	if all := containers(o); len(all) > 0 {
 		return all[0]

@@ -27,6 +27,11 @@ var allowances = []allowance{
 	allow(`FROM file_blobs WHERE due_at <= `, "the sweeper looks for contents of all companies that are due; there are few at any time"),
 	allow(`FROM deliveries WHERE state < 2 GROUP BY waits\b`, "operators look at what all open deliveries wait for"),
 	allow(`FROM webhook_subscriptions WHERE breaker_opens > 0\b`, "operators look at the receivers of all companies that rest"),
+	allow(`\bFROM sessions WHERE hash = \$\d`, "a session is found by the hash of its cookie, and tells the company"),
+	allow(`\bFROM account_links AS l JOIN accounts\b.*\bhash = \$\d`, "a link is found by the hash of its secret, and tells the company"),
+	allow(`^DELETE FROM (sessions|account_links) WHERE created_at <=`, "after a restore, everybody signs in again"),
+	allow(`^SELECT company_id, user_id, totp_secret FROM accounts WHERE`, "operators bring second factors of all companies under another key"),
+	allow(`\bFROM accounts WHERE email = \$\d`, "who signs in names an address, which tells the company"),
 	allow(`\bFROM token_secrets\b.*\bhash = (\$\d|ANY)`, "authentication finds the company by the hash of the token"),
 }
 

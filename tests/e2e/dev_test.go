@@ -28,7 +28,7 @@ type devRun struct{ BaseURL, CompanyID, Token, DatabaseURL string }
 
 func (s devState) spawn(args ...string) *role.Process {
 	s.t.Helper()
-	all := []string{"dev", "--state=" + s.dir, "--listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0"}
+	all := []string{"dev", "--state=" + s.dir, "--listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--console-listen=127.0.0.1:0"}
 	return spawn(s.t, nil, append(all, args...)...)
 }
 

@@ -74,7 +74,7 @@ func (l *live) startDev() {
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(dir, 0o755)) // the database's user has to reach its folder
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	l.start("tradegrid", "dev", "--demo-data=none", "--state="+dir, "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0")
+	l.start("tradegrid", "dev", "--demo-data=none", "--state="+dir, "--listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0", "--console-listen=127.0.0.1:0")
 	require.Eventually(t, func() bool {
 		content, err := os.ReadFile(filepath.Join(dir, "dev.json"))
 		return err == nil && json.Unmarshal(content, &l.info) == nil

@@ -180,6 +180,8 @@ so that it accepts the chart without values.
 {{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}
 {{- $_ := set $taken "admin-listen" "console.service" -}}
 {{- $_ := set $taken "admin-tokens-file" "console.tokensSecret" -}}
+{{- $_ := set $taken "console-listen" "console.pages" -}}
+{{- $_ := set $taken "console-url" "console.pages.url" -}}
 {{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}

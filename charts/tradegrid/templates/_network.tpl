@@ -27,6 +27,9 @@ spec:
     {{- if and (eq .component "console") $policy.console.from }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.console.from "ports" (list 8081)) | nindent 6 | trim }}
     {{- end }}
+    {{- if and (eq .component "console") .root.Values.console.pages.url $policy.pages.from }}
+    - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.pages.from "ports" (list 8084)) | nindent 6 | trim }}
+    {{- end }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.ops.from "ports" (list 9090)) | nindent 6 | trim }}
   {{- end }}
   egress:

@@ -100,6 +100,9 @@ spec:
         - {name: http, containerPort: 8080, protocol: TCP}
         {{- else if eq .component "console" }}
         - {name: http, containerPort: 8081, protocol: TCP}
+        {{- if .root.Values.console.pages.url }}
+        - {name: pages, containerPort: 8084, protocol: TCP}
+        {{- end }}
         {{- end }}
         - {name: ops, containerPort: 9090, protocol: TCP}
       startupProbe: # a process that cannot reach the database exits and is restarted

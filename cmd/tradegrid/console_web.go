@@ -1,0 +1,59 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"net/netip"
+
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/services/requests"
+	"github.com/tradegrid/tradegrid/web"
+	"github.com/tradegrid/tradegrid/web/account"
+	"github.com/tradegrid/tradegrid/web/audit"
+	"github.com/tradegrid/tradegrid/web/companies"
+	eventpages "github.com/tradegrid/tradegrid/web/events"
+	"github.com/tradegrid/tradegrid/web/home"
+	"github.com/tradegrid/tradegrid/web/people"
+	"github.com/tradegrid/tradegrid/web/signin"
+	webhookpages "github.com/tradegrid/tradegrid/web/webhooks"
+)
+
+// webConfig is what the console is told by flags.
+type webConfig struct {
+	URL      string // where people reach the console
+	API      string // where clients reach the external API, with its path
+	Proxies  []netip.Prefix
+	Source   string
+	Gallery  bool
+	MaxConns int
+	Log      *slog.Logger
+}
+
+// newWeb makes the console. An area is one line here.
+func (all *domains) newWeb(cfg webConfig) (*web.App, error) {
+	app, err := web.New(web.Config{
+		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
+		Source: cfg.Source, Gallery: cfg.Gallery, Release: release, MaxConns: cfg.MaxConns, Log: cfg.Log,
+	},
+		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators},
+		&account.Room{Accounts: all.accounts},
+		&companies.Room{Companies: all.company},
+		&home.Room{Orders: all.orders, Sales: all.sales, Webhooks: all.webhooks, Tokens: all.company},
+		&webhookpages.Room{Webhooks: all.webhooks},
+		&eventpages.Room{Events: all.webhooks, Requests: requests.New(requests.Config{DB: all.db}), API: cfg.API},
+		&people.Room{Users: all.company, Accounts: all.accounts},
+		&audit.Room{Changes: all.console},
+	)
+	if err != nil {
+		return nil, fmt.Errorf("console: %w", err)
+	}
+	return app, nil
+}
+
+// apiURL is where clients reach the external API; a placeholder where that is not configured.
+func apiURL(public string) string {
+	if public == "" {
+		public = "$TRADEGRID_URL"
+	}
+	return public + httpapi.BasePath
+}

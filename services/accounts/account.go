@@ -1,0 +1,202 @@
+package accounts
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+)
+
+// account are the credentials of a user.
+type account struct {
+	Owner
+	email    string
+	password *string // hash
+	totp     *string // sealed secret
+	step     int64   // of the last code that was taken
+	recovery []string
+}
+
+// Security says which credentials a user has.
+type Security struct {
+	Email        string
+	HasPassword  bool
+	HasTOTP      bool
+	RecoveryLeft int
+}
+
+const (
+	accountColumns   = `company_id, user_id, email, password_hash, totp_secret, totp_step, recovery`
+	sqlFindAccount   = `SELECT ` + accountColumns + ` FROM accounts WHERE email = $1`
+	sqlSelectAccount = `SELECT ` + accountColumns + ` FROM accounts WHERE company_id = $1 AND user_id = $2`
+	sqlLockAccount   = sqlSelectAccount + ` FOR UPDATE`
+	sqlEnsureAccount = `INSERT INTO accounts (company_id, user_id, email, totp_step, recovery, created_at, updated_at) VALUES ($1, $2, $3, 0, '{}', $4, $4)
+ON CONFLICT (company_id, user_id) DO NOTHING`
+	sqlSetPassword    = `UPDATE accounts SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`
+	sqlSetTOTP        = `UPDATE accounts SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2`
+	sqlTakeStep       = `UPDATE accounts SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3`
+	sqlTakeRecovery   = `UPDATE accounts SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`
+	constraintAddress = "accounts_email_key"
+)
+
+// errAddressTaken is 409: an address signs in to one company.
+func errAddressTaken() error {
+	return apierr.New(http.StatusConflict, "USER_EMAIL_TAKEN", "this address signs in to another company already: invite the person with another address")
+}
+
+func (s *Service) one(ctx context.Context, q db.Querier, sql string, args ...any) (a account, err error) {
+	err = q.QueryRow(ctx, sql, args...).Scan(&a.Company, &a.User, &a.email, &a.password, &a.totp, &a.step, &a.recovery)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		err = fmt.Errorf("select account: %w", err)
+	}
+	return a, err
+}
+
+// ensure makes the account of a user, without credentials, unless there is one.
+func ensure(tx *db.Tx, o Owner, email string) {
+	tx.Queue(sqlEnsureAccount, o.Company, o.User, normalise(email), tx.Now()).OnConstraint(constraintAddress, errAddressTaken())
+}
+
+func normalise(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
+
+// Security returns which credentials a user has. A user who has never signed in has none.
+func (s *Service) Security(ctx context.Context, o Owner) (Security, error) {
+	a, err := s.one(ctx, s.cfg.DB, sqlSelectAccount, o.Company, o.User)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return Security{}, nil
+	}
+	return Security{Email: a.email, HasPassword: a.password != nil, HasTOTP: a.totp != nil, RecoveryLeft: len(a.recovery)}, err
+}
+
+// Credentials are what people type.
+type Credentials struct{ Email, Password string }
+
+// SignIn checks a password and begins a session, which lacks the second factor if the account has one. It takes as long for an
+// unknown address as for a wrong password; both are [ErrRefused]. Too many attempts are a [LimitedError].
+func (s *Service) SignIn(ctx context.Context, in Credentials, v Visit) (e Entered, err error) {
+	defer func() { count(err) }()
+	email := normalise(in.Email)
+	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, email)
+	known := err == nil
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return e, err
+	}
+	limits := []limited{byAccount.of(email), ofAddress(v.Address)}
+	if device := s.deviceOf(a.Owner, v.Device); known && device != "" {
+		limits = []limited{byDevice.of(device)}
+	}
+	if err := s.allow(ctx, limits...); err != nil {
+		return e, err
+	}
+	ok, err := s.matches(ctx, in.Password, a.password)
+	if err != nil {
+		return e, err
+	}
+	if ok {
+		ok, err = s.cfg.Active(ctx, a.Company, a.User)
+	}
+	if err != nil {
+		return e, err
+	}
+	if !ok {
+		return e, ErrRefused
+	}
+	stage := stageFull
+	if a.totp != nil {
+		stage = stageCode
+	}
+	err = s.run(ctx, "accounts.sign_in", func(tx *db.Tx) {
+		limits[0].refill(tx)
+		for _, l := range limits[1:] {
+			l.giveBack(tx)
+		}
+		e = begin(tx, a.Owner, stage, "", v)
+	})
+	if err != nil || stage == stageCode {
+		return e, err
+	}
+	return s.withDevice(e, v)
+}
+
+// ConfirmPassword checks the password of somebody who is signed in, before a change of credentials. A wrong one is a fault of
+// the field. A user without a password has nothing to confirm.
+func (s *Service) ConfirmPassword(ctx context.Context, o Owner, field, password string) error {
+	a, err := s.one(ctx, s.cfg.DB, sqlSelectAccount, o.Company, o.User)
+	switch {
+	case err != nil && !errors.Is(err, pgx.ErrNoRows):
+		return err
+	case a.password == nil:
+		return nil
+	}
+	limit := byAccount.of("confirm " + o.context(""))
+	if err := s.allow(ctx, limit); err != nil {
+		return err
+	}
+	ok, err := s.matches(ctx, password, a.password)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return apierr.InvalidField(field, apierr.Conflict, "is not the password of this account")
+	}
+	return s.run(ctx, "accounts.confirm", limit.refill)
+}
+
+// NewPassword checks and hashes a password, outside of a transaction, because that takes long.
+func (s *Service) NewPassword(ctx context.Context, field, password, email string) (Password, error) {
+	if err := checkPassword(field, password, normalise(email)); err != nil {
+		return Password{}, err
+	}
+	return s.hash(ctx, password)
+}
+
+// SetPassword stores a password.
+func (s *Service) SetPassword(_ context.Context, tx *db.Tx, o Owner, email string, p Password) error {
+	ensure(tx, o, email)
+	tx.Queue(sqlSetPassword, o.Company, o.User, p.hash, tx.Now()).Expect(1, ErrRefused)
+	return nil
+}
+
+// device is what a browser keeps of an account that it has signed in to, sealed.
+type device struct {
+	ID uuid.UUID `json:"id"`
+	At time.Time `json:"at"`
+}
+
+// withDevice adds what the browser keeps, unless it has it already.
+func (s *Service) withDevice(e Entered, v Visit) (Entered, error) {
+	if s.deviceOf(e.Owner, v.Device) != "" {
+		return e, nil
+	}
+	text, err := json.Marshal(device{uuid.New(), e.CreatedAt})
+	if err != nil {
+		return e, fmt.Errorf("encode device: %w", err)
+	}
+	e.Device, err = s.cfg.Keys.Seal(text, e.context("device"))
+	return e, err
+}
+
+// deviceOf returns the id of a browser that has signed in to the account before; "" if it has not.
+func (s *Service) deviceOf(o Owner, sealed string) string {
+	if sealed == "" || o.User == uuid.Nil {
+		return ""
+	}
+	text, err := s.cfg.Keys.Open(sealed, o.context("device"))
+	if err != nil {
+		return ""
+	}
+	var d device
+	if json.Unmarshal(text, &d) != nil || d.ID == uuid.Nil {
+		return ""
+	}
+	return d.ID.String()
+}

@@ -1,0 +1,156 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/notice"
+	"github.com/tradegrid/tradegrid/pkg/record"
+)
+
+// Kinds of links.
+const (
+	Invitation = "invitation" // a new user sets a password
+	Reset      = "reset"      // a user sets another password
+	SignInLink = "sign_in"    // a user of `tradegrid dev` is let in
+)
+
+// linkLasts is how long links work.
+var linkLasts = map[string]time.Duration{Invitation: 7 * 24 * time.Hour, Reset: time.Hour, SignInLink: 24 * time.Hour}
+
+// Link works once.
+type Link struct {
+	Owner
+	ID        uuid.UUID
+	Kind      string
+	Email     string
+	ExpiresAt time.Time
+}
+
+const (
+	sqlInsertLink  = `INSERT INTO account_links (company_id, id, user_id, kind, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	sqlDeleteLinks = `DELETE FROM account_links WHERE company_id = $1 AND user_id = $2`
+	sqlFindLink    = `SELECT l.company_id, l.user_id, l.id, l.kind, a.email, l.expires_at FROM account_links AS l
+JOIN accounts AS a ON a.company_id = l.company_id AND a.user_id = l.user_id WHERE l.hash = $1 AND l.expires_at > $2`
+	sqlUseLink = `DELETE FROM account_links WHERE company_id = $1 AND id = $2`
+)
+
+// NewLink makes a link and returns the text that its address ends with. Those that the user had end.
+func (s *Service) NewLink(_ context.Context, tx *db.Tx, o Owner, email, kind string) (token string, id uuid.UUID) {
+	token, id = newToken(), record.NewID()
+	ensure(tx, o, email)
+	tx.Queue(sqlDeleteLinks, o.Company, o.User)
+	tx.Queue(sqlInsertLink, o.Company, id, o.User, kind, hashOf(token), tx.Now(), tx.Now().Add(linkLasts[kind]))
+	return token, id
+}
+
+// Invite mails a link by which a user sets a password and is let in.
+func (s *Service) Invite(ctx context.Context, tx *db.Tx, o Owner, email, company string) error {
+	token, id := s.NewLink(ctx, tx, o, email, Invitation)
+	return s.mail(ctx, tx, o, email, notice.Notice{
+		Kind: notice.Private + "invitation", Record: id, Since: tx.Now(), Subject: "Invitation to " + company,
+		Text: fmt.Sprintf(`You were invited to the console of %s. Open this link, and set a password:
+
+%s/link/%s
+
+It works once, for 7 days. If you did not expect this mail, ignore it.`, company, s.cfg.URL, token),
+	})
+}
+
+// Forgot mails a link to set another password. It says nothing of whether there is such an account.
+func (s *Service) Forgot(ctx context.Context, email string, v Visit) error {
+	email = normalise(email)
+	if err := s.allow(ctx, ofAddress(v.Address)); err != nil {
+		return err
+	}
+	defer evenly(ctx, time.Now())
+	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, email)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	active, err := s.cfg.Active(ctx, a.Company, a.User)
+	if err != nil || !active {
+		return err
+	}
+	if err := s.allow(ctx, byReset.of(email)); err != nil {
+		if _, many := errors.AsType[*LimitedError](err); many {
+			return nil // it has mails already
+		}
+		return err
+	}
+	return s.cfg.DB.RunTx(ctx, "accounts.forgot", func(ctx context.Context, tx *db.Tx) error {
+		token, id := s.NewLink(ctx, tx, a.Owner, email, Reset)
+		return s.mail(ctx, tx, a.Owner, email, notice.Notice{
+			Kind: notice.Private + "reset", Record: id, Since: tx.Now(), Subject: "Set a new password",
+			Text: fmt.Sprintf(`Somebody, from %s, asked for a new password of this account. If that was you, open this link:
+
+%s/link/%s
+
+It works once, for an hour. If it was not you, ignore this mail: nothing has changed.`, v.Address.Unmap(), s.cfg.URL, token),
+		})
+	})
+}
+
+// evenTime is how long an answer takes at least that must not tell by its time whether an account exists.
+const evenTime = 300 * time.Millisecond
+
+func evenly(ctx context.Context, began time.Time) {
+	select {
+	case <-time.After(time.Until(began.Add(evenTime))):
+	case <-ctx.Done():
+	}
+}
+
+func (s *Service) mail(ctx context.Context, tx *db.Tx, o Owner, email string, n notice.Notice) error {
+	if s.cfg.URL == "" {
+		return nil
+	}
+	return notice.AddTo(ctx, tx, o.Company, email, n)
+}
+
+// Link returns what a link is for, without using it: programs that look into mails open links, too.
+func (s *Service) Link(ctx context.Context, token string) (Link, error) {
+	return s.findLink(ctx, s.cfg.DB, token)
+}
+
+func (s *Service) findLink(ctx context.Context, q db.Querier, token string) (l Link, err error) {
+	err = q.QueryRow(ctx, sqlFindLink, hashOf(token), s.cfg.DB.Now()).Scan(&l.Company, &l.User, &l.ID, &l.Kind, &l.Email, &l.ExpiresAt)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return l, ErrLink
+	}
+	if err != nil {
+		return l, fmt.Errorf("select link: %w", err)
+	}
+	return l, nil
+}
+
+// UseLink uses a link up. Of an invitation and a reset, it sets the password, and all sessions of the user end; who opens a link
+// of dev is signed in.
+func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Password, v Visit) (l Link, e Entered, err error) {
+	if l, err = s.findLink(ctx, tx, token); err != nil {
+		return l, e, err
+	}
+	tx.Queue(sqlUseLink, l.Company, l.ID).Expect(1, ErrLink)
+	byAccount.of(l.Email).refill(tx) // who reads the mails of the address is no guesser
+	if l.Kind == SignInLink {
+		return l, begin(tx, l.Owner, stageFull, "", v), nil
+	}
+	tx.Queue(sqlSetPassword, l.Company, l.User, p.hash, tx.Now()).Expect(1, ErrLink)
+	tx.Queue(sqlEndOthers, l.Company, l.User, uuid.Nil)
+	return l, e, nil
+}
+
+var linksExpire = cleanup.Job{
+	Table: "account_links", Every: time.Hour,
+	SQL: `DELETE FROM account_links WHERE (company_id, id) IN (SELECT company_id, id FROM account_links WHERE expires_at < $1 LIMIT 1000)`,
+}

@@ -1,0 +1,74 @@
+// Package accounts lets people in: passwords, second factors, recovery codes, links that work once, and sessions. Who a user
+// is and what he may do is up to services/company and to the console; an account is how the user proves to be that user.
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+)
+
+// Config holds the dependencies of the service.
+type Config struct {
+	DB   *db.DB
+	Keys *secret.Keys // seal the secrets of second factors, and what browsers keep
+
+	// Active reports whether a user exists, is active and has a role that may sign in.
+	Active func(ctx context.Context, company tenant.ID, user uuid.UUID) (bool, error)
+
+	// URL is where people reach the console, without a slash at the end, for links in mails; "" sends no mails.
+	URL string
+}
+
+// Service lets people in. It is safe for concurrent use.
+type Service struct {
+	cfg     Config
+	hashing chan struct{} // a place for each password that is hashed
+}
+
+// New returns a service.
+func New(cfg Config) *Service { return &Service{cfg: cfg, hashing: make(chan struct{}, maxHashing)} }
+
+// Owner is whose credentials are meant.
+type Owner struct {
+	Company tenant.ID
+	User    uuid.UUID
+}
+
+func (o Owner) context(what string) string {
+	return "account/" + what + "/" + o.Company.String() + "/" + o.User.String()
+}
+
+// Visit is from where somebody asks.
+type Visit struct {
+	Address netip.Addr
+	Agent   string // User-Agent
+	Device  string // what the browser keeps since an earlier sign-in; "" = nothing
+}
+
+// maxAgent is how much of a User-Agent is kept.
+const maxAgent = 200
+
+var (
+	// ErrRefused means that the credentials are wrong, or that the user may not sign in. It does not say which.
+	ErrRefused = errors.New("the credentials are wrong")
+	// ErrLink means that a link is unknown, was used, or has expired.
+	ErrLink = errors.New("the link was used before or has expired")
+	// ErrSession means that there is no such session any more.
+	ErrSession = errors.New("the session is over")
+)
+
+// LimitedError means that there were too many attempts.
+type LimitedError struct{ Wait time.Duration }
+
+func (e *LimitedError) Error() string {
+	return fmt.Sprintf("too many attempts; try again in %s", e.Wait.Round(time.Second))
+}

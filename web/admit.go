@@ -1,0 +1,157 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+// refusal is why somebody does not get a page.
+type refusal struct {
+	status int
+	text   string // key of the catalog
+}
+
+func (r refusal) Error() string { return r.text }
+
+var (
+	errNoPage    = refusal{http.StatusNotFound, "error.no_page"}
+	errForm      = refusal{http.StatusBadRequest, "error.form"}
+	errRole      = refusal{http.StatusForbidden, "error.role"}
+	errComponent = refusal{http.StatusNotFound, "error.component"}
+	errArchived  = refusal{http.StatusForbidden, "error.archived"}
+
+	// errAnonymous and errHalf send to the pages on which one signs in.
+	errAnonymous = errors.New("nobody is signed in")
+	errHalf      = errors.New("the second factor is missing")
+)
+
+// admit finds out who asks, and refuses whoever may not. It is the one place in which this is decided.
+func (a *App) admit(ctx context.Context, p Page, q *Request) error {
+	if err := a.identify(ctx, q); err != nil {
+		if p.Whom == Anyone && (errors.Is(err, errAnonymous) || errors.Is(err, errHalf)) {
+			return nil
+		}
+		return err
+	}
+	if p.Whom == Operators && !q.Person.Operator() {
+		return errNoPage // it does not concern them
+	}
+	if p.Whom == SignedIn && !q.Person.Operator() {
+		return a.enter(ctx, q, q.Session.Company.String()) // for the menu and the zone
+	}
+	if p.Whom != OfCompany {
+		return nil
+	}
+	if err := a.enter(ctx, q, q.HTTP.PathValue("company")); err != nil {
+		return err
+	}
+	switch {
+	case !q.grant.sees(p.Area):
+		return errRole
+	case p.Scope != "" && !q.Allows(p.Scope, p.writes()):
+		return errRole
+	case p.writes() && p.Scope == "" && p.Area != Account && !q.changes():
+		return errRole
+	case p.Component != "" && !q.Has(p.Component):
+		return errComponent
+	}
+	return nil
+}
+
+// changes reports whether the role changes anything at all: an operator who may only read does not.
+func (q *Request) changes() bool {
+	return slices.ContainsFunc(q.grant.Scopes, func(scope string) bool { return access.Scopes{scope}.Allows("*", true) })
+}
+
+// identify sets who is signed in.
+func (a *App) identify(ctx context.Context, q *Request) error {
+	c, err := q.HTTP.Cookie(a.sessionCookie())
+	if err != nil {
+		return errAnonymous
+	}
+	if q.Session, err = a.cfg.Sessions.Session(ctx, c.Value, q.Visit); errors.Is(err, accounts.ErrSession) {
+		return errAnonymous
+	}
+	if err != nil {
+		return err
+	}
+	if q.Session.NeedsCode() {
+		return errHalf
+	}
+	if q.Session.Operator != "" {
+		return a.identifyOperator(q)
+	}
+	return a.identifyUser(ctx, q)
+}
+
+func (a *App) identifyOperator(q *Request) error {
+	if a.cfg.Operators == nil {
+		return errAnonymous
+	}
+	operator, ok := a.cfg.Operators.Fingerprinted(q.Session.Operator)
+	if !ok {
+		return errAnonymous // the token is no longer in the file
+	}
+	q.Person = Person{Name: operator.Name, Role: operatorRole(operator.Role)}
+	q.grant = grants[q.Person.Role]
+	return nil
+}
+
+// identifyUser looks at the user each time, so that who is blocked is out at once.
+func (a *App) identifyUser(ctx context.Context, q *Request) error {
+	u, err := a.cfg.Companies.User(ctx, access.System(q.Session.Company), q.Session.User)
+	if apierr.Is(err, "USER_NOT_FOUND") {
+		return errAnonymous
+	}
+	if err != nil {
+		return err
+	}
+	if u.Status != company.UserActive || !u.MaySignIn() {
+		return errAnonymous
+	}
+	q.Person = Person{Name: *u.Email, Email: *u.Email, Role: *u.Role}
+	if u.Name != nil && *u.Name != "" {
+		q.Person.Name = *u.Name
+	}
+	q.grant = grants[q.Person.Role]
+	return nil
+}
+
+// enter makes the person a caller of the company in the address. That of others does not exist for them.
+func (a *App) enter(ctx context.Context, q *Request, text string) error {
+	id, err := uuid.Parse(text)
+	if err != nil || id.String() != text {
+		return errNoPage
+	}
+	own := q.Session.Operator == ""
+	if own && tenant.ID(id) != q.Session.Company {
+		return errNoPage
+	}
+	place, err := a.cfg.Companies.Place(ctx, tenant.ID(id))
+	if apierr.Is(err, "COMPANY_NOT_FOUND") {
+		return errNoPage
+	}
+	if err != nil {
+		return err
+	}
+	q.Company = place.Company
+	if q.Zone, err = time.LoadLocation(place.Company.TimeZone); err != nil {
+		q.Zone = time.UTC
+	}
+	q.Caller = access.Caller{Principal: place.Principal(q.Session.User, q.name(), q.grant.Scopes)}
+	if own && q.Archived {
+		return errArchived
+	}
+	return nil
+}

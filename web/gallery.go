@@ -1,0 +1,82 @@
+package web
+
+import (
+	"context"
+	"embed"
+	"io/fs"
+	"time"
+)
+
+//go:embed gallery/*.html
+var galleryFiles embed.FS
+
+// gallery shows the pieces, for those who make pages.
+type gallery struct{}
+
+// Name implements [Room].
+func (gallery) Name() string { return "gallery" }
+
+// Templates implements [Room].
+func (gallery) Templates() fs.FS {
+	sub, err := fs.Sub(galleryFiles, "gallery")
+	if err != nil {
+		panic(err) // the folder is in the binary
+	}
+	return sub
+}
+
+// Pages implements [Room].
+func (g gallery) Pages() []Page { return []Page{Get(Account, "", "/gallery", g.show).For(Anyone)} }
+
+type galleryPage struct {
+	Header  Header
+	Notes   []Note
+	Chips   []Chip
+	Figures []Figure
+	Table   Table
+	Empty   Table
+	Facts   []Fact
+	Tabs    []Tab
+	Form    Form
+	Filter  Filter
+	Actions []Action
+	Way     []Step
+}
+
+func (gallery) show(_ context.Context, q *Request) (Answer, error) {
+	at := q.At(q.Now.Add(-26 * time.Hour))
+	columns := []Column{{Text: "Event"}, {Text: "State"}, {Text: "Took", Num: true}, {Text: "When"}, {}}
+	p := galleryPage{
+		Header: Header{
+			Crumbs: []Link{{"Gallery", "/gallery"}}, Title: "A page header", Chip: &Chip{Bad, "failing"}, Facts: "Facts in one line",
+			Actions: []Action{{Text: "An action", Post: "/gallery", Kind: "primary"}}, Links: []Link{{"A link", "/gallery"}},
+		},
+		Figures: []Figure{{"A figure", "1 048", "12 more than yesterday", "/gallery", Good}, {"Another", "3", "since 08:14", "/gallery", Bad}, {"Without detail", "0", "", "/gallery", ""}},
+		Table: Table{Label: "A table", Columns: columns, Next: "/gallery", Rows: [][]Cell{
+			{LinkTo("order.created", "/gallery"), State(Good, "delivered"), Number("41 ms"), When(at), Do(Action{Text: "Redeliver", Post: "/gallery", Small: true})},
+			{Code("01a20673-2d1e-76a6", "/gallery"), State(Bad, "failed").With("HTTP 500"), Number("10.0 s"), When(at), Text("")},
+		}},
+		Empty: Table{Label: "An empty table", Columns: columns, Empty: Empty{"Nothing here", "A sentence that says what to do next.", &Link{"Do it", "/gallery"}}},
+		Facts: []Fact{{"A fact", Text("its value")}, {"A time", When(at)}, {"An id", Code("01a20673-2d1e-76a6-afbd-9f73306bf38d", "")}},
+		Tabs:  []Tab{{"Overview", "/gallery", true}, {"Deliveries", "/gallery", false}},
+		Form: Form{Post: "/gallery", Button: "Save", Fault: "What is wrong with the form as a whole.", Fields: []Field{
+			{Name: "a", Label: "A field", Help: "What it means."},
+			{Name: "b", Label: "A field with a fault", Value: "what was typed", Fault: "The rule, and what to do."},
+			{Name: "c", Label: "A choice", Type: "select", Options: []Option{{"1", "One", false}, {"2", "Two", true}}},
+		}},
+		Filter:  Filter{Action: "/gallery", Button: "Apply", Clear: "/gallery", Fields: []Field{{Name: "f", Label: "A filter"}}},
+		Actions: []Action{{Text: "Plain", Post: "/gallery"}, {Text: "Primary", Post: "/gallery", Kind: "primary"}, {ID: "ask", Text: "Asks first", Post: "/gallery", Kind: "danger", Confirm: "What will happen, in a sentence."}},
+		Way: []Step{
+			{Time: "0 ms", Title: "POST /orders", Chip: &Chip{Good, "201"}, Text: "Token Web shop"},
+			{Time: "+9 ms", Title: "2 subscriptions looked at", Branches: []Branch{
+				{Chip{Good, "delivered"}, Link{"shop.example.com", "/gallery"}, "attempt 1", ""}, {Chip{Off, "filtered out"}, Link{"erp.example.com", ""}, "", "The filter wants another channel."},
+			}},
+			{Time: "next", Kind: Warn, Title: "Attempt 3"},
+		},
+	}
+	for _, kind := range []string{Good, Warn, Bad, Info, Off} {
+		p.Notes = append(p.Notes, Note{kind, "What is the case.", "And what happens next."})
+		p.Chips = append(p.Chips, Chip{kind, kind})
+	}
+	return Show("gallery/gallery", "Gallery", p), nil
+}

@@ -1,0 +1,21 @@
+package web
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+var pageDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
+	Name: "tradegrid_console_page_duration_seconds", Help: "Duration of requests for pages of the console in seconds, by route and status.",
+	Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
+}, []string{"route", "status"})
+
+// Metrics are the collectors of the console.
+func Metrics() []prometheus.Collector { return []prometheus.Collector{pageDuration} }
+
+// observe measures a page by its route, never by its address, which holds ids.
+func observe(p Page, answer Answer, began time.Time) {
+	pageDuration.WithLabelValues(p.pattern(), strconv.Itoa(answer.status)).Observe(time.Since(began).Seconds())
+}

@@ -1,0 +1,216 @@
+package web
+
+import (
+	"context"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/accounts"
+	"github.com/tradegrid/tradegrid/services/company"
+	"github.com/tradegrid/tradegrid/services/console"
+)
+
+// Room holds the pages of an area: handlers and templates side by side.
+type Room interface {
+	// Name is the folder below web, and the first part of the names of its templates.
+	Name() string
+	// Templates are the files of the room; each *.html is a page that defines "content".
+	Templates() fs.FS
+	// Pages are its routes.
+	Pages() []Page
+}
+
+// Whom a page lets in.
+type Whom int
+
+// Most pages are of a company, so that this is the zero value.
+const (
+	OfCompany Whom = iota // people of the company in the address, and operators
+	SignedIn              // whoever is signed in
+	Operators             // operators only
+	Anyone                // also those who are not signed in
+)
+
+// Page is a route: the line by which a page exists. Who may see it follows from Area, Scope and Component.
+type Page struct {
+	Method    string // GET or POST; "" = GET
+	Path      string // pattern of [http.ServeMux], relative to /c/{company} for pages of a company
+	Area      Area
+	Scope     string // resource of the API that it shows, "" = none; a POST needs it for writing
+	Component string // component that the company must have; "" = any
+	Whom      Whom
+	Handle    Handler
+}
+
+// Handler answers a request: it reads the input, calls a service, and fills one page struct.
+type Handler func(ctx context.Context, q *Request) (Answer, error)
+
+// Get and Post are lines of [Room.Pages].
+func Get(area Area, scope, path string, h Handler) Page {
+	return Page{Method: http.MethodGet, Path: path, Area: area, Scope: scope, Handle: h}
+}
+
+// Post is a page that changes something.
+func Post(area Area, scope, path string, h Handler) Page {
+	return Page{Method: http.MethodPost, Path: path, Area: area, Scope: scope, Handle: h}
+}
+
+// For returns the page for others than the people of a company.
+func (p Page) For(w Whom) Page {
+	p.Whom = w
+	return p
+}
+
+func (p Page) writes() bool { return p.Method == http.MethodPost }
+
+// pattern is that of [http.ServeMux].
+func (p Page) pattern() string {
+	method, path := p.Method, p.Path
+	if method == "" {
+		method = http.MethodGet
+	}
+	if p.Whom == OfCompany {
+		if path = "/c/{company}" + path; p.Path == "" {
+			path += "/{$}"
+		}
+	}
+	return method + " " + path
+}
+
+// Request is a checked request.
+type Request struct {
+	access.Caller // scopes follow from the role
+
+	HTTP    *http.Request
+	ID      string // X-Request-Id; events that the request causes carry it, too
+	Visit   accounts.Visit
+	Session accounts.Session // zero for pages of [Anyone]
+	Person  Person
+	Company company.Company // zero unless the page is of a company
+	Zone    *time.Location  // of the company; UTC elsewhere
+	Now     time.Time
+	Form    url.Values // of the body of a POST, else of the address
+
+	app   *App
+	grant grant
+	lang  string
+}
+
+// Person is who is signed in.
+type Person struct {
+	Name  string
+	Email string // "" for operators
+	Role  string // as in the table of roles
+}
+
+// Operator reports whether an operator is signed in.
+func (p Person) Operator() bool { return p.Email == "" && p.Role != "" }
+
+// Sees reports whether the person sees an area.
+func (q *Request) Sees(a Area) bool { return q.grant.sees(a) }
+
+// T is a text of the catalog, in the language of the person.
+func (q *Request) T(key string, args ...any) string { return q.app.texts.text(q.lang, key, args...) }
+
+// At prepares a time for a page.
+func (q *Request) At(t time.Time) Moment { return Moment{At: t, zone: q.Zone, now: q.Now} }
+
+// Path is an address in the company.
+func (q *Request) Path(rest string) string { return "/c/" + q.Company.ID.String() + rest }
+
+// Changed says what a change did, for the record of changes. Before and After are values that JSON shows; nil = nothing.
+type Changed struct {
+	Entity        string // id of the record
+	Before, After any
+}
+
+// Change makes a change in a transaction and records it there, with who made it. operation is the operationId of the API, if it
+// has such an operation. change may run several times.
+func (q *Request) Change(ctx context.Context, operation string, change func(ctx context.Context, tx *db.Tx) (Changed, error)) error {
+	return q.app.cfg.DB.RunTx(ctx, "console."+operation, func(ctx context.Context, tx *db.Tx) error {
+		c, err := change(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return q.app.record(tx, q, operation, c)
+	})
+}
+
+// Answer is what a handler answers: a page, or another address.
+type Answer struct {
+	template string
+	page     any
+	title    string
+	status   int
+	location string
+	cookies  []*http.Cookie
+}
+
+// Show answers with a page: the template room/file, its title and its struct.
+func Show(template, title string, page any) Answer {
+	return Answer{template: template, title: title, page: page, status: http.StatusOK}
+}
+
+// Go answers with another address, after a change.
+func Go(location string) Answer { return Answer{location: location, status: http.StatusSeeOther} }
+
+// Refuse is the page of a form again, with faults.
+func (a Answer) Refuse() Answer {
+	a.status = http.StatusUnprocessableEntity
+	return a
+}
+
+// Status sets the status of the answer.
+func (a Answer) Status(code int) Answer {
+	a.status = code
+	return a
+}
+
+// With adds a cookie.
+func (a Answer) With(c *http.Cookie) Answer {
+	a.cookies = append(a.cookies, c)
+	return a
+}
+
+// ChangeOf is [Request.Change] for what people change of their own account, which also happens outside of a company's pages.
+func (q *Request) ChangeOf(
+	ctx context.Context, of tenant.ID, by string, user uuid.UUID, operation string, change func(ctx context.Context, tx *db.Tx) (Changed, error),
+) error {
+	return q.app.cfg.DB.RunTx(ctx, "console."+operation, func(ctx context.Context, tx *db.Tx) error {
+		c, err := change(ctx, tx)
+		if err != nil {
+			return err
+		}
+		return q.app.cfg.Changes.RecordPerson(tx, console.PersonChange{
+			By: by, UserID: user, Operation: operation, Company: of, Entity: c.Entity, Before: c.Before, After: c.After, RequestID: q.ID,
+		})
+	})
+}
+
+// FaultOf is what an error says of a field; "" = it is not about the field.
+func FaultOf(err error, field string) string {
+	known, ok := apierr.As(err)
+	if !ok {
+		return ""
+	}
+	for _, f := range known.Fields {
+		if f.Field == field {
+			return f.Message
+		}
+	}
+	return ""
+}
+
+// Refusal is an error that a page shows with a text of the catalog.
+func Refusal(status int, text string) error { return refusal{status, text} }
+
+// NoPage is the error of an address that leads nowhere.
+func NoPage() error { return errNoPage }

@@ -1,0 +1,174 @@
+package web
+
+// The pieces that pages are made of. Each is a struct here, a template of the same name in frame/pieces.html, and a part of /gallery.
+
+// Kinds of chips and notes. A word always stands beside the colour.
+const (
+	Good = "good"
+	Warn = "warn"
+	Bad  = "bad"
+	Info = "info"
+	Off  = "off"
+)
+
+// Chip is a state in a word.
+type Chip struct{ Kind, Text string }
+
+// Note is what is the case, and what happens next.
+type Note struct{ Kind, Title, Text string }
+
+// Figure is a number with what it counts; it leads to what it counts.
+type Figure struct {
+	Label, Value, Detail, Href string
+	Kind                       string // of the detail
+}
+
+// Link is a text that leads somewhere.
+type Link struct{ Text, Href string }
+
+// Cell is what stands at one place of a table or of facts.
+type Cell struct {
+	Text string
+	Href string // "" = no link
+	Code bool   // an id or a URL
+	Chip *Chip
+	At   *Moment
+	Also string // quieter, behind it
+	Num  bool   // right-aligned
+	Act  *Action
+}
+
+// Text is a cell with a text.
+func Text(text string) Cell { return Cell{Text: text} }
+
+// LinkTo is a text that leads somewhere.
+func LinkTo(text, href string) Cell { return Cell{Text: text, Href: href} }
+
+// Code is an id, or another text for machines, that may lead somewhere.
+func Code(text, href string) Cell { return Cell{Text: text, Href: href, Code: true} }
+
+// State is a state in a word.
+func State(kind, text string) Cell { return Cell{Chip: &Chip{kind, text}} }
+
+// Number is right-aligned.
+func Number(text string) Cell { return Cell{Text: text, Num: true} }
+
+// When is a time.
+func When(at Moment) Cell { return Cell{At: &at} }
+
+// Do is a button.
+func Do(act Action) Cell { return Cell{Act: &act} }
+
+// With adds a quieter text behind.
+func (c Cell) With(also string) Cell {
+	c.Also = also
+	return c
+}
+
+// Column is the head of a column.
+type Column struct {
+	Text string
+	Num  bool
+}
+
+// Table has rows, or says what to do to have some.
+type Table struct {
+	Label   string // what it lists, for those who do not see it
+	Columns []Column
+	Rows    [][]Cell
+	Empty   Empty
+	Next    string // address of the next page; "" = this is the last
+}
+
+// Empty is a table without rows.
+type Empty struct {
+	Title, Text string
+	Action      *Link
+}
+
+// Fact is a line of facts.
+type Fact struct {
+	Label string
+	Cell  Cell
+}
+
+// Tab is a part of a page.
+type Tab struct {
+	Text, Href string
+	Current    bool
+}
+
+// Action is a button that changes something. One with Confirm asks first, and says what will happen.
+type Action struct {
+	ID      string // unique on the page; needed with Confirm
+	Text    string
+	Post    string
+	Kind    string // primary, danger or ""
+	Confirm string
+	Values  map[string]string // hidden fields
+	Small   bool
+}
+
+// Field is a field of a form.
+type Field struct {
+	Name, Label, Type string // Type of the input; "" = text, "select" = Options
+	Value             string
+	Help, Fault       string
+	Autocomplete      string
+	Required          bool
+	Focus             bool
+	Options           []Option
+}
+
+// Option is a choice of a field.
+type Option struct {
+	Value, Text string
+	Selected    bool
+}
+
+// Form is a form with its button.
+type Form struct {
+	Post   string
+	Fields []Field
+	Hidden map[string]string
+	Button string
+	Kind   string // of the button; "" = primary
+	Fault  string // about the form as a whole
+}
+
+// Filter is a form whose choices stand in the address.
+type Filter struct {
+	Action string
+	Fields []Field
+	Button string
+	Clear  string // address without filters; "" = none is set
+}
+
+// Step is a step of the way of a change.
+type Step struct {
+	Time     string
+	Kind     string
+	Title    string
+	Chip     *Chip
+	Text     string
+	Links    []Link
+	Branches []Branch
+}
+
+// Branch is what became of an event for one subscription.
+type Branch struct {
+	Chip Chip
+	Name Link
+	Text string
+	Why  string
+}
+
+// Header is the head of a page.
+type Header struct {
+	Crumbs  []Link
+	Title   string
+	Chip    *Chip
+	Facts   string
+	Actions []Action
+	Links   []Link // such as: as JSON
+}

@@ -1,0 +1,89 @@
+package web
+
+import (
+	"embed"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"golang.org/x/text/language"
+)
+
+//go:embed texts/*.json
+var textFiles embed.FS
+
+// texts is the catalog: for each language, texts by key. A language is a file in texts.
+type texts struct {
+	byLang  map[string]map[string]string
+	langs   []string // English first
+	matcher language.Matcher
+}
+
+const english = "en"
+
+func readTexts() (texts, error) {
+	t := texts{byLang: map[string]map[string]string{}, langs: []string{english}}
+	entries, err := textFiles.ReadDir("texts")
+	if err != nil {
+		return t, fmt.Errorf("read texts: %w", err)
+	}
+	for _, e := range entries {
+		raw, err := fs.ReadFile(textFiles, "texts/"+e.Name())
+		if err != nil {
+			return t, fmt.Errorf("read texts: %w", err)
+		}
+		lang, all := strings.TrimSuffix(e.Name(), path.Ext(e.Name())), map[string]string{}
+		if err := json.Unmarshal(raw, &all); err != nil {
+			return t, fmt.Errorf("read texts %s: %w", e.Name(), err)
+		}
+		if t.byLang[lang] = all; lang != english {
+			t.langs = append(t.langs, lang)
+		}
+	}
+	tags := make([]language.Tag, len(t.langs))
+	for i, lang := range t.langs {
+		if tags[i], err = language.Parse(lang); err != nil {
+			return t, fmt.Errorf("read texts: %s: %w", lang, err)
+		}
+	}
+	t.matcher = language.NewMatcher(tags)
+	return t, nil
+}
+
+// choose picks the language that a browser asks for.
+func (t texts) choose(accept string) string {
+	if len(accept) > 200 {
+		accept = accept[:200]
+	}
+	tags, _, err := language.ParseAcceptLanguage(accept)
+	if err != nil || len(tags) == 0 {
+		return english
+	}
+	_, i, sure := t.matcher.Match(tags...)
+	if sure == language.No {
+		return english
+	}
+	return t.langs[i]
+}
+
+// text returns a text with its arguments. A key that the language lacks is shown in English; tests look for both.
+func (t texts) text(lang, key string, args ...any) string {
+	text, ok := t.byLang[lang][key]
+	if !ok {
+		if text, ok = t.byLang[english][key]; !ok {
+			return key
+		}
+	}
+	if len(args) == 0 {
+		return text
+	}
+	return fmt.Sprintf(text, args...)
+}
+
+// has reports whether there is such a text.
+func (t texts) has(key string) bool {
+	_, ok := t.byLang[english][key]
+	return ok
+}

@@ -1,0 +1,247 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/services/accounts"
+)
+
+//go:embed frame/*.html
+var frameFiles embed.FS
+
+// views are the templates of all pages, for each language.
+type views struct {
+	app    *App
+	rooms  []Room
+	byName map[string]*template.Template // lang/room/page
+}
+
+func newViews(a *App, rooms []Room) (*views, error) {
+	v := &views{app: a, rooms: rooms}
+	return v, v.parse()
+}
+
+// parse parses each page together with the frame and the pieces.
+func (v *views) parse() error {
+	v.byName = map[string]*template.Template{}
+	for _, lang := range v.app.texts.langs {
+		base := template.New("").Funcs(template.FuncMap{
+			"t":     func(key string, args ...any) string { return v.app.texts.text(lang, key, args...) },
+			"asset": v.app.assets.address,
+		})
+		base, err := base.ParseFS(v.files("", frameFiles), "frame/*.html")
+		if err != nil {
+			return fmt.Errorf("parse frame: %w", err)
+		}
+		for _, r := range v.rooms {
+			if err := v.parseRoom(base, lang, r); err != nil {
+				return err
+			}
+		}
+		if v.byName[lang+"/frame/error"], err = template.Must(base.Clone()).Parse(`{{define "content"}}{{template "error" .}}{{end}}`); err != nil {
+			return fmt.Errorf("parse frame: %w", err)
+		}
+	}
+	return nil
+}
+
+func (v *views) parseRoom(base *template.Template, lang string, r Room) error {
+	files := v.files(r.Name(), r.Templates())
+	names, err := fs.Glob(files, "*.html")
+	if err != nil {
+		return fmt.Errorf("templates of %s: %w", r.Name(), err)
+	}
+	for _, name := range names {
+		one, err := base.Clone()
+		if err != nil {
+			return fmt.Errorf("clone frame: %w", err)
+		}
+		if one, err = one.ParseFS(files, name); err != nil {
+			return fmt.Errorf("parse %s/%s: %w", r.Name(), name, err)
+		}
+		v.byName[lang+"/"+r.Name()+"/"+strings.TrimSuffix(name, ".html")] = one
+	}
+	return nil
+}
+
+// files are those of the binary, or of the source.
+func (v *views) files(folder string, built fs.FS) fs.FS {
+	if v.app.cfg.Source == "" {
+		return built
+	}
+	return os.DirFS(filepath.Join(v.app.cfg.Source, folder))
+}
+
+// frame is what surrounds a page.
+type frame struct {
+	Lang    string
+	Title   string
+	Signed  bool
+	Person  Person
+	Role    string // in words
+	Company string
+	IsTest  bool
+	Root    string // address of the company; "" elsewhere
+	Menu    []menuGroup
+	Done    string // what the last change did
+	Release string
+	Gallery bool
+	Page    any
+}
+
+type menuGroup struct {
+	Name  string
+	Items []menuItem
+}
+
+type menuItem struct {
+	Text, Href string
+	Current    bool
+}
+
+func (a *App) frame(q *Request, p Page, answer Answer) frame {
+	f := frame{
+		Lang: q.lang, Title: answer.title, Signed: q.Person.Role != "", Person: q.Person, Release: a.cfg.Release, Gallery: a.cfg.Gallery, Page: answer.page,
+	}
+	if f.Signed {
+		f.Role = q.T("role." + q.Person.Role)
+	}
+	if done := "done." + q.HTTP.URL.Query().Get("done"); a.texts.has(done) {
+		f.Done = q.T(done)
+	}
+	if q.Company.ID.IsZero() {
+		return f
+	}
+	f.Company, f.IsTest, f.Root = q.Company.Name, q.Company.IsTest, q.Path("")
+	for _, e := range menu {
+		if !q.Sees(e.Area) {
+			continue
+		}
+		if n := len(f.Menu); n == 0 || f.Menu[n-1].Name != e.Group {
+			f.Menu = append(f.Menu, menuGroup{Name: e.Group})
+		}
+		g := &f.Menu[len(f.Menu)-1]
+		href := q.Path(e.Path)
+		if e.Path == "" {
+			href += "/"
+		}
+		g.Items = append(g.Items, menuItem{Text: q.T("area." + string(e.Area)), Href: href, Current: e.Area == p.Area})
+	}
+	return f
+}
+
+// write sends an answer.
+func (a *App) write(ctx context.Context, w http.ResponseWriter, q *Request, p Page, answer Answer) {
+	for _, c := range answer.cookies {
+		http.SetCookie(w, c)
+	}
+	h := w.Header()
+	h.Set("Cache-Control", "no-store")
+	if answer.location != "" {
+		h.Set("Location", answer.location)
+		w.WriteHeader(answer.status)
+		return
+	}
+	body, err := a.views.render(q.lang, answer.template, a.frame(q, p, answer))
+	if err != nil {
+		a.cfg.Log.ErrorContext(ctx, "console page not made", "template", answer.template, "error", err, "request_id", q.ID)
+		http.Error(w, q.T("error.internal", q.ID), http.StatusInternalServerError)
+		return
+	}
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Vary", "Accept-Encoding, Accept-Language")
+	// Nothing on a page is both secret and beside what somebody else chose, so that its compressed length tells nothing: there are
+	// no tokens in forms, and the cookie is a header.
+	if len(body) > 1<<10 && strings.Contains(q.HTTP.Header.Get("Accept-Encoding"), "gzip") {
+		if small, err := zip(body); err == nil {
+			h.Set("Content-Encoding", "gzip")
+			body = small
+		}
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(answer.status)
+	_, _ = w.Write(body) // a client that is gone gets nothing
+}
+
+func zip(body []byte) ([]byte, error) {
+	return compressed(body, func(w io.Writer) io.WriteCloser {
+		z, _ := gzip.NewWriterLevel(w, gzip.BestSpeed) // the level is valid
+		return z
+	})
+}
+
+func (v *views) render(lang, name string, f frame) ([]byte, error) {
+	if v.app.cfg.Source != "" {
+		fresh := &views{app: v.app, rooms: v.rooms}
+		if err := fresh.parse(); err != nil {
+			return nil, err
+		}
+		v = fresh
+	}
+	t, ok := v.byName[lang+"/"+name]
+	if !ok {
+		return nil, fmt.Errorf("no template %s", name)
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "frame", f); err != nil {
+		return nil, fmt.Errorf("template %s: %w", name, err)
+	}
+	return b.Bytes(), nil
+}
+
+// fault is the page of what went wrong.
+type fault struct {
+	Status  int
+	Title   string
+	Text    string
+	Request string // id, of what operators have to look at
+}
+
+// refuse turns an error into an answer: the one place that does.
+func (a *App) refuse(ctx context.Context, w http.ResponseWriter, q *Request, err error) Answer {
+	var r refusal
+	var limited *accounts.LimitedError
+	var known *apierr.Error
+	page := fault{Status: http.StatusInternalServerError, Text: q.T("error.internal", q.ID), Request: q.ID}
+	switch {
+	case errors.Is(err, errAnonymous):
+		return Go(signIn(q.HTTP))
+	case errors.Is(err, errHalf):
+		return Go("/sign-in/code?next=" + url.QueryEscape(Next(q.HTTP.URL.RequestURI())))
+	case errors.As(err, &r):
+		page = fault{Status: r.status, Text: q.T(r.text)}
+	case errors.As(err, &limited):
+		w.Header().Set("Retry-After", strconv.Itoa(int(limited.Wait/time.Second)+1))
+		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.limited", limited.Wait.Round(time.Second))}
+	case errors.As(err, &known):
+		page = fault{Status: known.Status, Text: known.Message}
+		if known.Status >= http.StatusInternalServerError {
+			a.cfg.Log.WarnContext(ctx, "console page refused", "error", err, "request_id", q.ID)
+		}
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		page = fault{Status: http.StatusServiceUnavailable, Text: q.T("error.slow")}
+	default:
+		a.cfg.Log.ErrorContext(ctx, "console page failed", "error", err, "path", q.HTTP.URL.Path, "request_id", q.ID)
+	}
+	page.Title = q.T("error.title." + strconv.Itoa(page.Status))
+	if !a.texts.has("error.title." + strconv.Itoa(page.Status)) {
+		page.Title = http.StatusText(page.Status)
+	}
+	return Show("frame/error", page.Title, page).Status(page.Status)
+}

@@ -1,0 +1,132 @@
+package web
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// dynamic are the beginnings of keys that the source puts together.
+var dynamic = []string{"answer.", "area.", "delivery.", "done.", "error.", "fate.", "group.", "health.", "link.", "outcome.", "role.", "sentence.", "user.", "waiting."}
+
+// keys are those that templates and handlers name.
+func keys(t *testing.T) map[string]string {
+	t.Helper()
+	named := regexp.MustCompile(`(?:q\.T\(|\{\{t |\(t |refusal\{[\w.]+, |StatusNotFound, )"([a-z_]+\.[a-z_.0-9]*[a-z_0-9])"`)
+	found := map[string]string{}
+	require.NoError(t, filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".html"}, filepath.Ext(path)) {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		for _, m := range named.FindAllStringSubmatch(string(source), -1) {
+			found[m[1]] = path
+		}
+		return err
+	}))
+	require.Greater(t, len(found), 200, "the pattern has lost the source")
+	return found
+}
+
+// Every text that a page names is in the catalog, in each language, and the catalog has no others.
+func TestTextsAreComplete(t *testing.T) {
+	t.Parallel()
+	all, err := readTexts()
+	require.NoError(t, err)
+	used := keys(t)
+	for key, path := range used {
+		require.True(t, all.has(key), "%s names the text %s, which texts/en.json lacks", path, key)
+	}
+	verb := regexp.MustCompile(`%[a-z]`)
+	for key, text := range all.byLang[english] {
+		if _, ok := used[key]; !ok && !slices.ContainsFunc(dynamic, func(begin string) bool { return strings.HasPrefix(key, begin) }) {
+			t.Errorf("nothing shows the text %s", key)
+		}
+		for lang, others := range all.byLang {
+			require.Contains(t, others, key, "texts/%s.json", lang)
+			require.Equal(t, verb.FindAllString(text, -1), verb.FindAllString(others[key], -1), "%s in texts/%s.json", key, lang)
+		}
+	}
+	for lang, others := range all.byLang {
+		require.Len(t, others, len(all.byLang[english]), "texts/%s.json has keys that English lacks", lang)
+	}
+	require.Equal(t, english, all.choose(""))
+	require.Equal(t, english, all.choose("tlh;q=1"))
+	require.Equal(t, english, all.choose(strings.Repeat("x", 10_000)))
+}
+
+func TestAssets(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("assets/vendor.sh")
+	require.NoError(t, err)
+	htmx, err := os.ReadFile("assets/htmx.min.js")
+	require.NoError(t, err)
+	sum := sha256.Sum256(htmx)
+	require.Contains(t, string(script), "sum="+hex.EncodeToString(sum[:]), "htmx.min.js is not the one that vendor.sh fetches")
+
+	a, err := newAssets("")
+	require.NoError(t, err)
+	total := 0
+	for name := range a.byName {
+		for accepted, encoding := range map[string]string{"gzip, deflate, br": "br", "gzip": "gzip", "": ""} {
+			req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/assets/"+name, nil)
+			req.Header.Set("Accept-Encoding", accepted)
+			rec := httptest.NewRecorder()
+			a.ServeHTTP(rec, req)
+			require.Equal(t, 200, rec.Code)
+			require.Equal(t, encoding, rec.Header().Get("Content-Encoding"))
+			require.Contains(t, rec.Header().Get("Cache-Control"), "immutable")
+			if encoding == "br" {
+				total += rec.Body.Len()
+			}
+		}
+	}
+	require.Less(t, total, 40<<10, "pages are small because this is small")
+	rec := httptest.NewRecorder()
+	a.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/assets/style.css", nil))
+	require.Equal(t, 404, rec.Code, "only names with a hash")
+}
+
+func TestMomentsAreInTheZoneOfTheCompany(t *testing.T) {
+	t.Parallel()
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	now := time.Date(2026, 11, 24, 23, 30, 0, 0, time.UTC) // the 25th in Berlin
+	at := func(d time.Duration) Moment { return Moment{At: now.Add(d), zone: berlin, now: now} }
+	require.Equal(t, "00:29:00", at(-time.Minute).Short())
+	require.Equal(t, "24 Nov 22:30", at(-2*time.Hour).Short())
+	require.Equal(t, "24 Nov 2025 00:30", at(-366*24*time.Hour).Short())
+	require.Equal(t, "Wed 25 Nov 2026 00:30:00.000 CET", at(0).Exact())
+	require.Equal(t, "2026-11-24T23:30:00Z", at(0).ISO())
+}
+
+// A role sees an area of the menu exactly if it may open it, because both are read from one table.
+func TestEveryAreaIsInTheMenuOnce(t *testing.T) {
+	t.Parallel()
+	all, err := readTexts()
+	require.NoError(t, err)
+	seen := map[Area]bool{}
+	for _, e := range menu {
+		require.False(t, seen[e.Area], e.Area)
+		seen[e.Area] = true
+		require.True(t, all.has("area."+string(e.Area)), e.Area)
+		require.True(t, e.Group == "" || all.has("group."+e.Group), e.Group)
+	}
+	for role, g := range grants {
+		require.True(t, all.has("role."+role), role)
+		for _, a := range g.Areas {
+			require.True(t, seen[a] || a == Platform, "%s sees %s, which is nowhere in the menu", role, a)
+		}
+	}
+}

@@ -1,0 +1,162 @@
+package webhooks
+
+import (
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/tradegrid/tradegrid/services/webhooks"
+	"github.com/tradegrid/tradegrid/web"
+)
+
+// nameOf is how people call a subscription.
+func nameOf(s webhooks.Subscription) string {
+	if s.Name != nil && *s.Name != "" {
+		return *s.Name
+	}
+	return host(s.URL)
+}
+
+func hostIfNamed(s webhooks.Subscription) string {
+	if s.Name != nil && *s.Name != "" {
+		return host(s.URL)
+	}
+	return ""
+}
+
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return address
+	}
+	return u.Host
+}
+
+// eventsOf names the events of a subscription, as far as they fit.
+func eventsOf(q *web.Request, s webhooks.Subscription) string {
+	const shown = 3
+	if len(s.Events) <= shown {
+		return strings.Join(s.Events, ", ")
+	}
+	return q.T("webhooks.events.more", strings.Join(s.Events[:shown], ", "), len(s.Events)-shown)
+}
+
+// Health and states, as the API names them.
+const (
+	paused   = "paused"
+	disabled = "disabled"
+	failing  = "failing"
+	resting  = "resting"
+	slow     = "slow"
+	healthy  = "healthy"
+
+	statusPending    = "pending"
+	statusDelivering = "delivering"
+	statusSuccess    = "success"
+	statusFailed     = "failed"
+)
+
+var kinds = map[string]string{
+	paused: web.Off, disabled: web.Bad, failing: web.Bad, resting: web.Bad, slow: web.Warn, healthy: web.Good,
+	statusPending: web.Warn, statusDelivering: web.Info, statusSuccess: web.Good, statusFailed: web.Bad,
+}
+
+// standing is the one word for a subscription: whether it is in service, and else how its receiver does.
+func standing(s webhooks.Subscription) string {
+	if s.Status == paused || s.Status == disabled {
+		return s.Status
+	}
+	return s.Health.Status
+}
+
+func stateOf(q *web.Request, s webhooks.Subscription) web.Chip {
+	word := standing(s)
+	return web.Chip{Kind: kinds[word], Text: q.T("health." + word)}
+}
+
+// InTrouble reports whether somebody has to look at a subscription.
+func InTrouble(s webhooks.Subscription) bool {
+	word := standing(s)
+	return word == disabled || word == failing || word == resting
+}
+
+// Name is how people call a subscription, on pages of other areas.
+func Name(s webhooks.Subscription) string { return nameOf(s) }
+
+// summary says how all receivers do.
+func summary(q *web.Request, all []webhooks.Subscription) web.Note {
+	var bad []string
+	for _, s := range all {
+		if InTrouble(s) {
+			bad = append(bad, nameOf(s))
+		}
+	}
+	switch {
+	case len(all) == 0:
+		return web.Note{}
+	case len(bad) == 0:
+		return web.Note{Kind: web.Good, Text: q.T("webhooks.all_well")}
+	}
+	return web.Note{Kind: web.Bad, Title: q.T("webhooks.some_fail", len(bad), len(all)), Text: strings.Join(bad, ", ")}
+}
+
+// Sentence says what is the case with a receiver and what happens next.
+func Sentence(q *web.Request, s webhooks.Subscription) web.Note { return sentence(q, s, nil) }
+
+// sentence says what is the case with a receiver and what happens next. waiting is the newest of what waits for it, if anything.
+func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.DeliveryRecord) web.Note {
+	h, word := s.Health, standing(s)
+	n := web.Note{Kind: kinds[word], Title: q.T("sentence." + word)}
+	switch word {
+	case disabled:
+		if s.DisabledReason != nil {
+			n.Text = *s.DisabledReason + " "
+		}
+		n.Text += q.T("sentence.disabled.next")
+		return n
+	case paused:
+		n.Text = q.T("sentence.paused.next")
+		return n
+	case failing, resting:
+		if h.FailingSince != nil {
+			n.Title = q.T("sentence.failing.since", q.At(h.FailingSince.Std()).Short())
+		}
+		if h.LastError != nil {
+			n.Text = q.T("sentence.last_answer", q.At(h.LastError.At.Std()).Short(), answer(q, h.LastError.HTTPCode, h.LastError.ErrorMessage)) + " "
+		}
+		if h.RestingUntil != nil {
+			n.Text += q.T("sentence.rests", q.At(h.RestingUntil.Std()).Short()) + " "
+		}
+	}
+	if len(waiting) > 0 && waiting[0].WaitingFor != nil {
+		n.Text += q.T("sentence.newest", waitingFor(q, waiting[0]))
+		if at := waiting[0].NextAttemptAt; at != nil && at.Std().After(q.Now) {
+			n.Text += " " + q.T("sentence.next_at", q.At(at.Std()).Short())
+		}
+	}
+	if n.Text == "" {
+		n.Text = q.T("sentence.nothing_waits")
+	}
+	return n
+}
+
+// waitingFor says what an open delivery waits for.
+func waitingFor(q *web.Request, d webhooks.DeliveryRecord) string {
+	if d.WaitingFor == nil {
+		return ""
+	}
+	return q.T("waiting." + string(*d.WaitingFor))
+}
+
+// answer is what a receiver answered.
+func answer(q *web.Request, code *int, message *string) string {
+	switch {
+	case code != nil && message != nil && !strings.Contains(*message, strconv.Itoa(*code)):
+		return q.T("answer.code_and", *code, *message)
+	case code != nil:
+		return q.T("answer.code", *code)
+	case message != nil:
+		return *message
+	}
+	return ""
+}
