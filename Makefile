@@ -131,7 +131,7 @@ console-check: build ## walk the console with a browser: sign-in, each page in l
 
 .PHONY: console-vendor
 console-vendor: ## fetch the script that the console takes from its npm package again, and check its sum
-	web/assets/vendor.sh
+	cmd/tradegrid/web/assets/vendor.sh
 
 .PHONY: rules
 rules: build bin/tools/promtool ## check dashboards, alert rules, their tests and runbooks, also against a running Prometheus

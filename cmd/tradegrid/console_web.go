@@ -5,17 +5,17 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/account"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/audit"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/companies"
+	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/home"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/people"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/signin"
+	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/services/requests"
-	"github.com/tradegrid/tradegrid/web"
-	"github.com/tradegrid/tradegrid/web/account"
-	"github.com/tradegrid/tradegrid/web/audit"
-	"github.com/tradegrid/tradegrid/web/companies"
-	eventpages "github.com/tradegrid/tradegrid/web/events"
-	"github.com/tradegrid/tradegrid/web/home"
-	"github.com/tradegrid/tradegrid/web/people"
-	"github.com/tradegrid/tradegrid/web/signin"
-	webhookpages "github.com/tradegrid/tradegrid/web/webhooks"
 )
 
 // webConfig is what the console is told by flags.

@@ -185,7 +185,7 @@ func (r *exampleRecorder) committed(t *testing.T) []string {
 func (r *exampleRecorder) write(t *testing.T, want map[string][]byte) {
 	t.Helper()
 	for name, content := range want {
-		require.NoError(t, os.WriteFile(filepath.Join(committedSchemas, name), content, 0o644)) //nolint:gosec // source files are for everybody
+		require.NoError(t, os.WriteFile(filepath.Join(committedSchemas, name), content, 0o644))
 	}
 	for _, path := range r.committed(t) {
 		if want[path] == nil {

@@ -61,14 +61,14 @@ func (w *CSV) Row(cells []Cell) {
 		w.begin(i)
 		w.cell(&cells[i])
 	}
-	w.WriteByte('\n')
+	_ = w.WriteByte('\n')
 }
 
 func (c *Cell) empty() bool { return c.Kind == Empty || c.Kind == Text && c.Text == "" }
 
 func (w *CSV) begin(column int) {
 	if column > 0 {
-		w.WriteByte(w.opts.Delimiter)
+		_ = w.WriteByte(w.opts.Delimiter)
 	}
 }
 
@@ -97,7 +97,7 @@ func (w *CSV) cell(c *Cell) {
 	case Date:
 		room = c.Time.AppendFormat(room, time.DateOnly)
 	}
-	w.Write(room)
+	_, _ = w.Write(room)
 }
 
 // timeLayout is that of times in CSV files, with the offset of the zone.

@@ -14,13 +14,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-func location(t *testing.T, name string) *time.Location {
-	t.Helper()
-	zone, err := time.LoadLocation(name)
-	require.NoError(t, err)
-	return zone
-}
-
 var zones = []string{
 	"UTC", "Europe/Berlin", "Europe/London", "America/New_York", "America/Havana", "America/St_Johns", "Australia/Lord_Howe", "Africa/Cairo",
 	"Asia/Beirut", "Pacific/Chatham", "Africa/Casablanca", "Pacific/Apia", "America/Santiago", "Asia/Kolkata",

@@ -81,9 +81,9 @@ func (s *Server) Page(path string, p *Page) {
 }
 
 // LatePage serves a page that is made when it is asked for; whoever makes it keeps it.
-func (s *Server) LatePage(path string, make func() (*Page, error)) {
+func (s *Server) LatePage(path string, page func() (*Page, error)) {
 	s.Route(http.MethodGet, path, func(fc *fiber.Ctx) error {
-		p, err := make()
+		p, err := page()
 		if err != nil {
 			return err
 		}

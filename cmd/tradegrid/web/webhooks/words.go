@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/services/webhooks"
-	"github.com/tradegrid/tradegrid/web"
 )
 
 // nameOf is how people call a subscription.

@@ -8,14 +8,14 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/sales"
 	"github.com/tradegrid/tradegrid/services/webhooks"
-	"github.com/tradegrid/tradegrid/web"
-	webhookpages "github.com/tradegrid/tradegrid/web/webhooks"
 )
 
 //go:embed *.html

@@ -3,8 +3,8 @@ package signin
 import (
 	"net/url"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/services/accounts"
-	"github.com/tradegrid/tradegrid/web"
 )
 
 // with adds the cookies of a session that began.

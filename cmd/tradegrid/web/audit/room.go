@@ -6,10 +6,10 @@ import (
 	"embed"
 	"io/fs"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/console"
-	"github.com/tradegrid/tradegrid/web"
 )
 
 //go:embed *.html

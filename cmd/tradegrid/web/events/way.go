@@ -9,11 +9,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/webhooks"
-	"github.com/tradegrid/tradegrid/web"
-	webhookpages "github.com/tradegrid/tradegrid/web/webhooks"
 )
 
 type eventPage struct {
