@@ -114,10 +114,10 @@ func boolText(v int64) string {
 func (w *CSV) quoted(s string) {
 	first, _ := utf8.DecodeRuneInString(s)
 	if s == "" || strings.IndexByte(s, w.opts.Delimiter) < 0 && !strings.ContainsAny(s, ",;\"\r\n") && !unicode.IsSpace(first) && first != '\ufeff' && s != `\.` {
-		w.WriteString(s)
+		_, _ = w.WriteString(s)
 		return
 	}
-	w.WriteByte('"')
-	w.WriteString(strings.ReplaceAll(s, `"`, `""`))
+	_ = w.WriteByte('"')
+	_, _ = w.WriteString(strings.ReplaceAll(s, `"`, `""`))
 	w.WriteByte('"')
 }
