@@ -15,7 +15,6 @@ COPY pkg pkg
 COPY schemas schemas
 COPY services services
 COPY topics topics
-COPY web web
 ARG TARGETOS TARGETARCH
 ARG RELEASE=dev
 # The same sources and the same Go give the same bytes, wherever they are built.

@@ -119,5 +119,5 @@ func (w *CSV) quoted(s string) {
 	}
 	_ = w.WriteByte('"')
 	_, _ = w.WriteString(strings.ReplaceAll(s, `"`, `""`))
-	w.WriteByte('"')
+	_ = w.WriteByte('"')
 }
