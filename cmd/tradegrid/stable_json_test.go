@@ -98,7 +98,8 @@ func newStabilizer() *stabilizer { return &stabilizer{now: time.Now(), ids: map[
 var (
 	exampleTime   = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC) //nolint:gochecknoglobals // constants
 	anID          = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	aTime         = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
+	aTime         = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	aSignature    = regexp.MustCompile(`expires=\d+&signature=[A-Za-z0-9._-]+`)
 	aTokenText    = regexp.MustCompile(`svc_(test|live)_[A-Za-z0-9_-]+`)
 	aTraceID      = regexp.MustCompile(`^[0-9a-f]{32}$`)
 	exampleFields = map[string]any{ //nolint:gochecknoglobals // a constant table
@@ -149,6 +150,7 @@ func (s *stabilizer) text(v string) string {
 		return "4bf92f3577b34da6a3ce929d0e0e4736"
 	}
 	v = aTime.ReplaceAllStringFunc(v, s.time)
+	v = aSignature.ReplaceAllString(v, "expires=1795512600&signature=example")
 	v = aTokenText.ReplaceAllString(v, exampleToken)
 	return anID.ReplaceAllStringFunc(v, func(id string) string {
 		if strings.HasPrefix(id, "00000000-") { // of a unit that is built in
@@ -168,7 +170,7 @@ func (s *stabilizer) time(v string) string {
 		return v
 	}
 	days := int(t.Sub(s.now).Round(24*time.Hour) / (24 * time.Hour))
-	return exampleTime.AddDate(0, 0, days).Format("2006-01-02T15:04:05.000Z")
+	return exampleTime.AddDate(0, 0, days).In(t.Location()).Format("2006-01-02T15:04:05.000Z07:00")
 }
 
 // shorten leaves two entries of each list of objects, and five of each other one.
