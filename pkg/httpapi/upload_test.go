@@ -145,10 +145,18 @@ func TestMemoryOfUploadsIsBounded(t *testing.T) {
 		go func() { _, _ = io.WriteString(c, uploadHead(token, fmt.Sprintf("Content-Length: %d", n))+fileOf(n)) }() // it may be refused before its end
 		return c.answer()
 	}
-	slow := dial(t, address)
-	slow.send("%s%s", uploadHead("all", fmt.Sprintf("Content-Length: %d", maxUpload)), fileOf(maxUpload-1))
-	for post("all", 2<<20).StatusCode != http.StatusServiceUnavailable { // until the slow one is being read
-		time.Sleep(time.Millisecond)
+	hold := func() *client {
+		c := dial(t, address)
+		c.send("%s%s", uploadHead("all", fmt.Sprintf("Content-Length: %d", maxUpload)), fileOf(maxUpload-1))
+		return c
+	}
+	slow := hold()
+	for tries := 0; post("all", 2<<20).StatusCode != http.StatusServiceUnavailable; tries++ {
+		// The slow one is not being read yet, or found the other one in its way.
+		require.Less(t, tries, 100)
+		require.NoError(t, slow.Close())
+		slow = hold()
+		time.Sleep(10 * time.Millisecond)
 	}
 	got := post("all", 2<<20)
 	got.is(t, 503, "SERVICE_UNAVAILABLE")
@@ -156,8 +164,9 @@ func TestMemoryOfUploadsIsBounded(t *testing.T) {
 	post("other", 2<<20).is(t, 200, "")
 	post("all", 1<<19).is(t, 200, "")
 	require.NoError(t, slow.Close())
-	for post("all", maxUpload).StatusCode != http.StatusOK { // until the end of the connection is seen
-		time.Sleep(time.Millisecond)
+	for tries := 0; post("all", maxUpload).StatusCode != http.StatusOK; tries++ { // until the end of the connection is seen
+		require.Less(t, tries, 1000)
+		time.Sleep(10 * time.Millisecond)
 	}
 	for range 20 {
 		post("all", maxUpload).is(t, 200, "")

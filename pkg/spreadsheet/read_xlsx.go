@@ -162,7 +162,7 @@ func (r *xlsxRows) readShared(z *zip.Reader) error {
 	if err != nil {
 		return nil //nolint:nilerr // a file without texts has none
 	}
-	f.Close()
+	_ = f.Close()
 	var text strings.Builder
 	inText, phonetic := false, false
 	return r.tokens(z, name, func(t xml.Token) error {
