@@ -151,12 +151,15 @@ type Response struct {
 // Header is the name and value of a request header.
 type Header [2]string
 
+// MaxTries is how often Do sends a request that returns 503 while faults are injected.
+const MaxTries = 10
+
 // Do sends a request; body may be nil, JSON text, or any value that can be marshalled.
 // Injected faults can exhaust the tries of a transaction, so Do then repeats requests that return 503.
 func (c *Client) Do(t testing.TB, method, path string, body any, headers ...Header) *Response {
 	t.Helper()
 	r := c.send(t, method, path, body, headers)
-	for try := 1; dbtest.Chaotic() && r.Status == http.StatusServiceUnavailable && try < 10; try++ {
+	for try := 1; dbtest.Chaotic() && r.Status == http.StatusServiceUnavailable && try < MaxTries; try++ {
 		r = c.send(t, method, path, body, headers)
 	}
 	return r
