@@ -28,7 +28,7 @@ type due struct {
 	At      time.Time
 }
 
-const sqlDueBlobs = `SELECT company_id, file_id, due_at FROM file_blobs WHERE due_at <= $1 ORDER BY due_at LIMIT $2`
+const sqlDueBlobs = `SELECT company_id, file_id, due_at FROM file_blobs WHERE due_at <= $1 ORDER BY due_at NULLS LAST LIMIT $2`
 
 // Run removes files that no record has referred to for a day, and contents without a file, until ctx ends. Of several processes, one
 // does it.
