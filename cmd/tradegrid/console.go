@@ -91,8 +91,9 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) e
 
 func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []netip.Prefix, cfg domainConfig) error {
 	all := newDomains(r.db, cfg)
+	limiter := ratelimit.New(ratelimit.Config{Log: log})
 	api := all.newAdminAPI(httpapi.Config{
-		Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log,
+		Limiter: limiter, Release: release, Proxies: proxies, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 	})
 	ln, err := listen(ctx, "--admin-listen", c.AdminListen)
@@ -102,7 +103,8 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 	parts := []func(context.Context) error{func(ctx context.Context) error { return api.Serve(ctx, ln) }}
 	pages := ""
 	if c.ConsoleListen != "" {
-		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Log: log})
+		external := all.newAPI(httpapi.Config{Limiter: limiter, Release: release, PublicURL: c.url(), Log: log})
+		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Log: log}, external, api)
 		if err != nil {
 			return err
 		}

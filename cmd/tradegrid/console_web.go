@@ -30,9 +30,11 @@ type webConfig struct {
 }
 
 // newWeb makes the console. An area is one line here.
-func (all *domains) newWeb(cfg webConfig) (*web.App, error) {
+// external and admin are the APIs of this process, which pages call.
+func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, error) {
 	app, err := web.New(web.Config{
 		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
+		External: external, Admin: admin, APIURL: cfg.API,
 		Source: cfg.Source, Gallery: cfg.Gallery, Release: release, MaxConns: cfg.MaxConns, Log: cfg.Log,
 	},
 		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators},

@@ -22,7 +22,9 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/accounts"
@@ -48,9 +50,17 @@ func newPages(t *testing.T) *pages {
 	operators, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleRead, p.read) + "\n" + secret.OperatorLine("bob", secret.RoleWrite, p.write))
 	require.NoError(t, err)
 	p.domains = newDomains(dbtest.Open(t), domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"})
-	p.app, err = p.newWeb(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
-	require.NoError(t, err)
+	p.app = p.newApp(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	return p
+}
+
+// newApp makes the console with both APIs.
+func (p *pages) newApp(cfg webConfig) *web.App {
+	p.t.Helper()
+	of := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
+	app, err := p.newWeb(cfg, p.newAPI(of), p.newAdminAPI(of))
+	require.NoError(p.t, err)
+	return app
 }
 
 // premises are a company with a person of each role, and a record of each kind that a page shows.
@@ -447,8 +457,7 @@ func TestOperatorsTokenThatIsGoneEndsTheirSessions(t *testing.T) {
 	others, err := secret.ParseOperators(secret.OperatorLine("bob", secret.RoleWrite, newOperatorToken()))
 	require.NoError(t, err)
 	p.operators = others
-	p.app, err = p.newWeb(webConfig{URL: "https://console.example.com"})
-	require.NoError(t, err)
+	p.app = p.newApp(webConfig{URL: "https://console.example.com"})
 	require.Equal(t, 303, v.ask(http.MethodGet, "/companies", nil).status)
 	require.Equal(t, http.StatusUnprocessableEntity, p.visitor().ask(http.MethodPost, "/sign-in/operator", url.Values{"token": {"guess"}}).status)
 }

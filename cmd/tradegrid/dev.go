@@ -217,7 +217,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	api := all.newAPI(cfg)
 	pages, err := all.newWeb(webConfig{
 		URL: "http://" + ls.console.Addr().String(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true, Log: log,
-	})
+	}, api, admin)
 	if err != nil {
 		return err
 	}

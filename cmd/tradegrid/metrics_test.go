@@ -73,7 +73,7 @@ func TestMetricsAreThereFromTheStart(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(allMetrics()...)
 	newDomains(nil, domainConfig{}).newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})})
-	_, err := newDomains(nil, domainConfig{}).newWeb(webConfig{})
+	_, err := newDomains(nil, domainConfig{}).newWeb(webConfig{}, nil, nil)
 	require.NoError(t, err)
 	gathered, err := registry.Gather()
 	require.NoError(t, err)

@@ -99,6 +99,7 @@ type API struct {
 	docs        docsPages
 	illustrated func() error // adds the examples to desc, once
 	ops         []Op
+	types       map[string][2]reflect.Type // of bodies and answers, by operationId; they know the order of fields
 	lists       []*ListSource
 	batches     []*BatchSource
 	keys        *idempotency.Store
@@ -171,7 +172,7 @@ func New(cfg Config) *API {
 		of = adminSurface
 	}
 	keys := idempotency.New(idempotency.Config{DB: cfg.DB, TTL: cfg.KeyTTL, Lease: cfg.KeyLease, Keys: cfg.Keys, Quota: cfg.KeyQuota})
-	a := &API{cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
+	a := &API{types: map[string][2]reflect.Type{}, cfg: cfg, surface: of, log: cfg.Log, desc: description(of), keys: keys, failures: ratelimit.NewFailures(time.Now), uploads: newUploads(cfg.UploadBytes)}
 	a.illustrated = sync.OnceValue(a.illustrate)
 	a.server = transport.New(transport.Config{
 		Base: of.base, Release: cfg.Release, PublicURL: cfg.PublicURL, Timeout: cfg.Timeout, HeaderTimeout: cfg.HeaderTimeout, Proxies: cfg.Proxies,
@@ -247,6 +248,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		return nil
 	})
 	a.ops = append(a.ops, op)
+	a.types[op.ID] = [2]reflect.Type{o.binder.Body(), reflect.TypeFor[T]()}
 	a.server.ShowRoute(op.Method, op.Path, op.Status)
 }
 
@@ -275,7 +277,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	}
 	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
 	defer cancel()
-	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc)}
+	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc), insider: insiderOf(fc)}
 	fc.Locals(requestKey{}, r)
 	defer r.close()
 	defer r.chargeProcessing()

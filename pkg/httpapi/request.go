@@ -45,6 +45,7 @@ type request struct {
 	op       *operation
 	unread   *transport.Body
 	address  netip.Addr
+	insider  *Insider          // nil = the request came over a connection
 	sender   *access.Principal // whose token was sent, also if it must not be used; nil = unknown
 	body     binding.Body
 	upload   *Upload
@@ -129,6 +130,10 @@ func (o *operation) tooLarge() error {
 }
 
 func (r *request) authenticate(ctx context.Context) error {
+	if r.insider != nil {
+		r.address, r.call.Principal = r.insider.Address, r.insider.Principal
+		return nil
+	}
 	ip := r.api.server.ClientIP(r.fc)
 	failures := r.api.failures.Check(ip)
 	if r.op.Guest != nil && !r.hasHeader(fiber.HeaderAuthorization) {

@@ -112,6 +112,9 @@ func (o *operation) role() string {
 
 // operatorRole checks that the operator may call the operation.
 func (r *request) operatorRole() error {
+	if r.insider != nil && r.op.Platform && !r.call.Company.IsZero() {
+		return apierr.New(http.StatusForbidden, "ADMIN_ROLE_INSUFFICIENT", "the operation is for operators of the platform, not for people of a company").With("role", r.op.role())
+	}
 	if r.call.Allows("*", r.op.Mutating()) {
 		return nil
 	}
@@ -129,6 +132,12 @@ func (r *request) enter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if own := r.call.Company; r.insider != nil && !own.IsZero() { // a person of the company
+		if own != company {
+			return apierr.NotFound("COMPANY", company.String())
+		}
+		return nil
+	}
 	if r.call.Principal, err = admin.Companies.Enter(ctx, r.call.Principal, company); err != nil {
 		return err
 	}
@@ -143,10 +152,10 @@ func parseCompany(text string) (tenant.ID, error) {
 	return tenant.Parse(text)
 }
 
-// audit records the change of an operator in its transaction; body is that of the response.
+// audit records the change of an operator, or of an insider, in its transaction; body is that of the response.
 func (r *request) audit(tx *db.Tx, body any) error {
-	admin := r.api.cfg.Admin
-	if admin == nil || admin.Audit == nil {
+	keep := r.auditor()
+	if keep == nil {
 		return nil
 	}
 	c := AdminChange{
@@ -161,7 +170,18 @@ func (r *request) audit(tx *db.Tx, body any) error {
 			return err
 		}
 	}
-	return admin.Audit.Record(tx, c)
+	return keep(tx, c)
+}
+
+// auditor keeps the record of the change; nil = there is none.
+func (r *request) auditor() func(*db.Tx, AdminChange) error {
+	switch admin := r.api.cfg.Admin; {
+	case r.insider != nil:
+		return r.insider.Record
+	case admin != nil && admin.Audit != nil:
+		return admin.Audit.Record
+	}
+	return nil
 }
 
 // entity is the record that a response is about, or else the one that the path names.

@@ -61,6 +61,7 @@ type PersonChange struct {
 	Company       tenant.ID // zero if it is about no company
 	Entity        string    // id of the record; "" if there is none
 	Before, After any       // what JSON shows of the record; nil = nothing
+	Body          []byte    // the JSON that was sent, without secrets; nil = none
 	RequestID     string
 }
 
@@ -76,6 +77,7 @@ func insertChange(tx *db.Tx, c httpapi.AdminChange) {
 func insertPersonChange(tx *db.Tx, c PersonChange) error {
 	row := Change{
 		CreatedAt: jsontype.At(tx.Now()), Operator: c.By, Operation: c.Operation, CompanyID: companyOrNull(c.Company), EntityID: textOrNull(c.Entity), RequestID: c.RequestID,
+		Body: short(c.Body),
 	}
 	if c.UserID != uuid.Nil {
 		row.UserID = &c.UserID

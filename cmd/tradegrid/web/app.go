@@ -57,6 +57,9 @@ type Config struct {
 	Companies Companies
 	Changes   Changes
 	Operators *secret.Operators // nil lets no operators in
+	External  API               // the external API, in this process
+	Admin     API               // the admin API, in this process
+	APIURL    string            // where clients reach the external API, for what they copy
 	URL       string            // where people reach the console; https:// makes cookies secure
 	Proxies   []netip.Prefix    // whose X-Forwarded-For is trusted
 	Source    string            // folder web of the source: templates and style are read anew for each page; "" = those of the binary

@@ -117,6 +117,7 @@ type Field struct {
 	Autocomplete      string
 	Required          bool
 	Focus             bool
+	MaxLength         *int // characters
 	Options           []Option
 }
 

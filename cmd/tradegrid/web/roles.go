@@ -11,19 +11,35 @@ import (
 // Area is a part of the console that a role may or may not see.
 type Area string
 
-// Areas, in the order of the menu. A new one is a line here, one in menu, and its name in the roles that see it.
+// Areas, in the order of the menu. A new one is a line here, one in menu, and its place in a group of areas below.
 const (
-	Home     Area = "home"
-	Webhooks Area = "webhooks"
-	Events   Area = "events"
-	People   Area = "people"
-	Audit    Area = "audit"
-	Platform Area = "platform" // for operators
-	Account  Area = "account"  // of oneself
+	Home            Area = "home"
+	Orders          Area = "orders"
+	Deals           Area = "deals"
+	Bookings        Area = "bookings"
+	Sales           Area = "sales"
+	Catalog         Area = "catalog"
+	Clients         Area = "clients"
+	Leads           Area = "leads"
+	Warehouse       Area = "warehouse"
+	Webhooks        Area = "webhooks"
+	Events          Area = "events"
+	Requests        Area = "requests"
+	Tokens          Area = "tokens"
+	Explorer        Area = "explorer"
+	EventCatalog    Area = "event_catalog"
+	QuickStart      Area = "quick_start"
+	CompanySettings Area = "company_settings"
+	Directories     Area = "directories"
+	People          Area = "people"
+	Audit           Area = "audit"
+	Platform        Area = "platform" // for operators
+	Account         Area = "account"  // of oneself
 )
 
 // Groups of the menu.
 const (
+	groupBusiness   = "business"
 	groupDevelopers = "developers"
 	groupSettings   = "settings"
 )
@@ -35,14 +51,38 @@ type entry struct {
 	Path  string
 }
 
-// menu lists the areas that the menu names, in order.
+// menu lists the areas that the menu names, in order. One without pages is left out.
 var menu = []entry{
 	{Home, "", ""},
+	{Orders, groupBusiness, "/orders"},
+	{Deals, groupBusiness, "/deals"},
+	{Bookings, groupBusiness, "/bookings"},
+	{Sales, groupBusiness, "/sales"},
+	{Catalog, groupBusiness, "/products"},
+	{Clients, groupBusiness, "/clients"},
+	{Leads, groupBusiness, "/leads"},
+	{Warehouse, groupBusiness, "/stock"},
 	{Webhooks, groupDevelopers, "/webhooks"},
 	{Events, groupDevelopers, "/events"},
+	{Requests, groupDevelopers, "/requests"},
+	{Tokens, groupDevelopers, "/tokens"},
+	{Explorer, groupDevelopers, "/explorer"},
+	{EventCatalog, groupDevelopers, "/event-catalog"},
+	{QuickStart, groupDevelopers, "/quick-start"},
+	{CompanySettings, groupSettings, "/settings"},
+	{Directories, groupSettings, "/directories"},
 	{People, groupSettings, "/people"},
 	{Audit, groupSettings, "/audit"},
 }
+
+// Areas that roles see together.
+var (
+	business   = []Area{Home, Orders, Deals, Bookings, Sales, Catalog, Clients, Leads, Warehouse}
+	developers = []Area{Webhooks, Events, Requests, Tokens, Explorer, EventCatalog, QuickStart}
+	settings   = []Area{CompanySettings, Directories, People, Audit}
+	ofViewers  = slices.Concat(business, []Area{Webhooks, Events, EventCatalog, Directories})
+	ofOwners   = slices.Concat(business, developers, settings)
+)
 
 // grant is what a role may do: the scopes are those of API tokens, so that a rule about records exists once.
 type grant struct {
@@ -52,16 +92,12 @@ type grant struct {
 
 // grants is the one table of who may do what. Menus are drawn from it, and each request is checked against it.
 var grants = map[string]grant{
-	company.RoleOwner:     {access.Scopes{"*:write"}, []Area{Home, Webhooks, Events, People, Audit}},
-	company.RoleAdmin:     {access.Scopes{"*:write"}, []Area{Home, Webhooks, Events, People, Audit}},
-	company.RoleDeveloper: {access.Scopes{"*:read", "webhooks:write"}, []Area{Home, Webhooks, Events}},
-	company.RoleViewer:    {access.Scopes{"*:read"}, []Area{Home, Webhooks, Events}},
-	operatorRole(secret.RoleWrite): {
-		access.Scopes{"*:write"}, []Area{Platform, Home, Webhooks, Events, People, Audit},
-	},
-	operatorRole(secret.RoleRead): {
-		access.Scopes{"*:read"}, []Area{Platform, Home, Webhooks, Events, People, Audit},
-	},
+	company.RoleOwner:              {access.Scopes{"*:write"}, ofOwners},
+	company.RoleAdmin:              {access.Scopes{"*:write"}, ofOwners},
+	company.RoleDeveloper:          {access.Scopes{"*:read", "webhooks:write"}, slices.Concat(business, developers, []Area{CompanySettings, Directories})},
+	company.RoleViewer:             {access.Scopes{"*:read"}, ofViewers},
+	operatorRole(secret.RoleWrite): {access.Scopes{"*:write"}, slices.Concat([]Area{Platform}, ofOwners)},
+	operatorRole(secret.RoleRead):  {access.Scopes{"*:read"}, slices.Concat([]Area{Platform}, ofOwners)},
 }
 
 // operatorRole is the name of an operator's role in the table.

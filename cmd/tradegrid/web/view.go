@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -130,7 +131,7 @@ func (a *App) frame(q *Request, p Page, answer Answer) frame {
 	}
 	f.Company, f.IsTest, f.Root = q.Company.Name, q.Company.IsTest, q.Path("")
 	for _, e := range menu {
-		if !q.Sees(e.Area) {
+		if !q.Sees(e.Area) || !slices.ContainsFunc(a.pages, func(p Page) bool { return p.Area == e.Area }) {
 			continue
 		}
 		if n := len(f.Menu); n == 0 || f.Menu[n-1].Name != e.Group {

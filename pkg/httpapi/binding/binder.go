@@ -4,6 +4,7 @@
 package binding
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"slices"
@@ -23,6 +24,7 @@ type Binder struct {
 	body    []int           // index of Body; nil if the operation has none
 	bodyOpt bool            // the request may lack a body
 	schema  *huma.Schema    // of Body
+	fields  reflect.Type    // of Body
 	caller  []int           // index of what the operation fills itself
 }
 
@@ -51,6 +53,9 @@ func New(reg huma.Registry, path string, t, caller reflect.Type) *Binder {
 // HasBody reports whether the operation takes a body.
 func (b *Binder) HasBody() bool { return b.body != nil }
 
+// Body is the type of the body, of a change the type of its fields; nil = the operation takes none.
+func (b *Binder) Body() reflect.Type { return b.fields }
+
 // DescribeBody replaces the schema of the body, for a type that does not describe it.
 func (b *Binder) DescribeBody(s *huma.Schema) { b.schema = s }
 
@@ -65,7 +70,7 @@ func (b *Binder) scan(t reflect.Type, at []int, caller reflect.Type) {
 		case f.Type == caller:
 			b.caller = index
 		case f.Name == "Body" && len(at) == 0:
-			b.body, b.schema = index, b.bodySchema(f, t.Name()+"Body")
+			b.body, b.schema, b.fields = index, b.bodySchema(f, t.Name()+"Body"), cmp.Or(patchFields(deref(f.Type)), deref(f.Type))
 			b.bodyOpt = f.Type.Kind() == reflect.Pointer || f.Tag.Get("body") == "command" && len(b.resolve(b.schema).Required) == 0
 		case f.Type.Kind() == reflect.Struct && (f.Anonymous || f.Tag.Get("params") == "inline"):
 			b.scan(f.Type, index, caller)

@@ -22,7 +22,7 @@ var continueLine = []byte("HTTP/1.1 100 Continue\r\n\r\n")
 
 // Body is the body of a request that has not been read yet. It takes no memory until Read is called.
 type Body struct {
-	rc      *fasthttp.RequestCtx
+	rc      *fasthttp.RequestCtx // nil for a direct request
 	stream  io.Reader
 	length  int  // Content-Length; -1 if chunked
 	expects bool // the client waits for 100 Continue
@@ -57,15 +57,8 @@ func (b *Body) CopyTo(ctx context.Context, buf io.ReaderFrom, limit int) error {
 	if b.done {
 		return nil
 	}
-	deadline, _ := ctx.Deadline() // without a deadline, the zero time clears that of the connection
-	if err := b.rc.Conn().SetDeadline(deadline); err != nil {
-		return errIncomplete
-	}
-	if b.expects {
-		if _, err := b.rc.Conn().Write(continueLine); err != nil {
-			return errIncomplete
-		}
-		b.expects = false
+	if err := b.prepare(ctx); err != nil {
+		return err
 	}
 	stream := &source{r: io.LimitReader(b.stream, int64(limit)+1)}
 	n, err := buf.ReadFrom(stream)
@@ -81,6 +74,24 @@ func (b *Body) CopyTo(ctx context.Context, buf io.ReaderFrom, limit int) error {
 		return errIncomplete
 	}
 	b.done = true
+	return nil
+}
+
+// prepare has the client send the body before the context ends.
+func (b *Body) prepare(ctx context.Context) error {
+	if b.rc == nil {
+		return nil
+	}
+	deadline, _ := ctx.Deadline() // without a deadline, the zero time clears that of the connection
+	if err := b.rc.Conn().SetDeadline(deadline); err != nil {
+		return errIncomplete
+	}
+	if b.expects {
+		if _, err := b.rc.Conn().Write(continueLine); err != nil {
+			return errIncomplete
+		}
+		b.expects = false
+	}
 	return nil
 }
 
@@ -136,7 +147,7 @@ func (b *Body) skip() bool {
 
 // drop detaches the body from the request, for handlers that would read it whole.
 func (b *Body) drop() {
-	if !b.done {
+	if !b.done && b.rc != nil {
 		b.stream = nil
 		_ = b.rc.Request.CloseBodyStream() // never fails for a server's stream
 	}

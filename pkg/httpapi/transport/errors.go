@@ -116,7 +116,7 @@ func (s *Server) writeFault(fc *fiber.Ctx, f *apierr.Error) {
 		return
 	}
 	if in, ok := fc.Context().UserValue(incomingKey{}).(*incoming); ok { // it was read
-		in.refusal = Refusal{f.Code, raw}
+		in.refusal = Refusal{f.Code, raw, f}
 	}
 	Send(fc, raw, nil)
 }

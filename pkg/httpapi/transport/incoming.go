@@ -22,8 +22,9 @@ type incoming struct {
 
 // Refusal is the error that a request was answered with; the zero value is none.
 type Refusal struct {
-	Code string
-	Body []byte // the error body, not compressed
+	Code  string
+	Body  []byte // the error body, not compressed
+	Fault *apierr.Error
 }
 
 // RefusalOf returns how a request was refused.
@@ -39,6 +40,7 @@ func incomingOf(fc *fiber.Ctx) *incoming {
 func (s *Server) wrapServer() {
 	server := s.app.Server()
 	next := server.Handler
+	s.direct = next
 	server.HeaderReceived = deferBody
 	server.Handler = func(rc *fasthttp.RequestCtx) {
 		in := newIncoming(rc)

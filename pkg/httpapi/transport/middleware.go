@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -29,7 +30,7 @@ var validRequestID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,128}$`)
 func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 	start := time.Now()
 	s.identify(fc)
-	ctx := propagation.TraceContext{}.Extract(fc.UserContext(), headerCarrier{fc})
+	ctx := propagation.TraceContext{}.Extract(contextOf(fc), headerCarrier{fc})
 	ctx, span := otel.Tracer("tradegrid/httpapi").Start(ctx, fc.Method(), trace.WithSpanKind(trace.SpanKindServer),
 		trace.WithAttributes(attribute.String("http.request.method", fc.Method()), attribute.String("url.path", fc.Path())))
 	defer span.End()
@@ -52,6 +53,14 @@ func (s *Server) middleware(fc *fiber.Ctx) (err error) {
 		return s.routeError(fc, err)
 	}
 	return nil
+}
+
+// contextOf is that of who makes a direct request, and else that of the connection.
+func contextOf(fc *fiber.Ctx) context.Context {
+	if d, ok := fc.Context().UserValue(directKey{}).(*direct); ok {
+		return d.ctx
+	}
+	return fc.UserContext()
 }
 
 // identify sets the headers of every response.

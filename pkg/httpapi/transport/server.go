@@ -14,9 +14,11 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
+	"github.com/valyala/fasthttp"
 )
 
 // Limits of a request; see docs/reference/limits.md#request-size.
@@ -43,9 +45,11 @@ type Config struct {
 
 // Server serves the routes of one API.
 type Server struct {
-	cfg   Config
-	app   *fiber.App
-	paths pathTree
+	cfg     Config
+	app     *fiber.App
+	paths   pathTree
+	direct  fasthttp.RequestHandler // what a request reaches behind the connection
+	started sync.Once
 }
 
 // New returns a server without routes.

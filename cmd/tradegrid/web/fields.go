@@ -1,0 +1,324 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+// Types of form fields beside those of the input element.
+const (
+	typeSelect = "select"
+	typeArea   = "textarea"
+	typeJSON   = "json" // a text area for JSON
+)
+
+// Fields makes form fields from the body of an operation. Their names are the paths of the fields in JSON, such as
+// address.city. Objects become their fields; arrays of texts take a line for each; other arrays take JSON.
+type Fields struct {
+	Op    httpapi.Operation
+	Only  []string          // the fields to show, in this order; nil = all
+	But   []string          // fields not to show
+	Value json.RawMessage   // what the fields have at first, such as the record; nil = nothing
+	Typed url.Values        // what was typed; nil = the form is new
+	Err   error             // the refusal of the API
+	Help  map[string]string // help by name, instead of that of the API description
+	Pick  map[string][]Option
+}
+
+const (
+	yes = "true"
+	no  = "false"
+)
+
+// FieldsOf returns the fields of a form; [Request.BodyOf] reads them.
+func (q *Request) FieldsOf(f Fields) []Field {
+	var record any
+	if len(f.Value) > 0 {
+		_ = json.Unmarshal(f.Value, &record) // fields of something else begin empty
+	}
+	var out []Field
+	for _, s := range f.shapes() {
+		out = append(out, q.field(f, s, record))
+	}
+	return out
+}
+
+// Faulty reports whether one of the fields shows the refusal. A form has to show what none of them does.
+func Faulty(fields []Field) bool {
+	return slices.ContainsFunc(fields, func(f Field) bool { return f.Fault != "" })
+}
+
+// shapes are the values that the form asks for, named by their paths.
+func (f Fields) shapes() []httpapi.Shape {
+	if f.Op.Body == nil {
+		return nil
+	}
+	all := leaves(*f.Op.Body, "", 0)
+	all = slices.DeleteFunc(all, func(s httpapi.Shape) bool { return within(s.Name, f.But) || f.Only != nil && !within(s.Name, f.Only) })
+	if f.Only != nil {
+		slices.SortStableFunc(all, func(x, y httpapi.Shape) int { return place(x.Name, f.Only) - place(y.Name, f.Only) })
+	}
+	return all
+}
+
+// within reports whether a path is one of the names, or below one.
+func within(path string, names []string) bool { return place(path, names) < len(names) }
+
+func place(path string, names []string) int {
+	i := slices.IndexFunc(names, func(n string) bool { return path == n || strings.HasPrefix(path, n+".") })
+	if i < 0 {
+		return len(names)
+	}
+	return i
+}
+
+// maxNested is how deep forms go into objects; what is deeper is JSON.
+const maxNested = 2
+
+func leaves(s httpapi.Shape, at string, depth int) (all []httpapi.Shape) {
+	for _, f := range s.Fields {
+		f.Name = at + f.Name
+		if f.Type == "object" && len(f.Fields) > 0 && depth < maxNested {
+			all = append(all, leaves(f, f.Name+".", depth+1)...)
+			continue
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
+	out := Field{
+		Name: s.Name, Label: q.Label(s.Name), Type: inputType(s), Help: s.Doc, Required: s.Required && f.Op.Method == http.MethodPost, Fault: FaultOf(f.Err, s.Name),
+		MaxLength: s.MaxLength, Autocomplete: "off",
+	}
+	if help, ok := f.Help[s.Name]; ok {
+		out.Help = help
+	}
+	if f.Typed != nil {
+		out.Value = f.Typed.Get(s.Name)
+	} else {
+		out.Value = q.valueText(s, at(record, s.Name))
+	}
+	options, picked := f.Pick[s.Name]
+	if !picked {
+		options = q.choices(s)
+	}
+	if options == nil {
+		return out
+	}
+	out.Type = typeSelect
+	if !out.Required && !slices.ContainsFunc(options, func(o Option) bool { return o.Value == "" }) {
+		options = slices.Insert(slices.Clone(options), 0, Option{Value: "", Text: q.T("form.none")})
+	}
+	for i := range options {
+		options[i].Selected = options[i].Value == out.Value
+	}
+	out.Options = options
+	return out
+}
+
+// inputType is how a value is typed.
+func inputType(s httpapi.Shape) string {
+	switch {
+	case s.Type == "array" && s.Item != nil && s.Item.Type == "string":
+		return typeArea
+	case s.Type == "array", s.Type == "object":
+		return typeJSON
+	case s.Format == "date":
+		return "date"
+	case s.Format == "date-time":
+		return "datetime-local"
+	case s.Type == "integer", s.Type == "number":
+		return "number"
+	case s.MaxLength != nil && *s.MaxLength > 300:
+		return typeArea
+	}
+	return ""
+}
+
+// choices are the values of a field that has few.
+func (q *Request) choices(s httpapi.Shape) []Option {
+	if s.Type == "boolean" {
+		return []Option{{Value: yes, Text: q.T("form.yes")}, {Value: no, Text: q.T("form.no")}}
+	}
+	var out []Option
+	for _, v := range s.Enum {
+		out = append(out, Option{Value: v, Text: q.Word(v)})
+	}
+	return out
+}
+
+// localTime is how browsers write a time in a field.
+const localTime = "2006-01-02T15:04"
+
+// valueText is a value of a record as its field shows it.
+func (q *Request) valueText(s httpapi.Shape, v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		if s.Format == "date-time" {
+			if t, err := time.Parse(time.RFC3339, v); err == nil {
+				return t.In(q.Zone).Format(localTime)
+			}
+		}
+		return v
+	case bool:
+		return strconv.FormatBool(v)
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case []any:
+		if inputType(s) == typeArea {
+			lines := make([]string, 0, len(v))
+			for _, e := range v {
+				line, _ := e.(string)
+				lines = append(lines, line)
+			}
+			return strings.Join(lines, "\n")
+		}
+	}
+	raw, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return ""
+	}
+	return string(raw)
+}
+
+// at is the value at a path of decoded JSON; nil if there is none.
+func at(v any, path string) any {
+	for name := range strings.SplitSeq(path, ".") {
+		object, ok := v.(map[string]any)
+		if !ok {
+			return nil
+		}
+		v = object[name]
+	}
+	return v
+}
+
+// BodyOf is the JSON body of an operation from the form that [Request.FieldsOf] made. A field that is not in the form is not
+// sent. An empty one is not sent by a form that creates, and empties the field in one that changes. What cannot be read as the
+// type of its field is sent as it was typed, so that the API says what is wrong.
+func (q *Request) BodyOf(f Fields, form url.Values) map[string]any {
+	body := map[string]any{}
+	for _, s := range f.shapes() {
+		if !form.Has(s.Name) {
+			continue
+		}
+		text := strings.ReplaceAll(form.Get(s.Name), "\r\n", "\n")
+		if strings.TrimSpace(text) != "" {
+			put(body, s.Name, q.parsed(s, text))
+			continue
+		}
+		if f.Op.Method == http.MethodPatch {
+			if v, ok := emptied(s); ok {
+				put(body, s.Name, v)
+			}
+		}
+	}
+	return body
+}
+
+// emptied is the value of a field that is left empty; ok is false if it cannot be, so that it stays as it is.
+func emptied(s httpapi.Shape) (v any, ok bool) {
+	switch {
+	case s.Nullable:
+		return nil, true
+	case s.Type == "array":
+		return []any{}, true
+	case s.Type == "string" && s.Format == "" && s.Enum == nil:
+		return "", true
+	}
+	return nil, false
+}
+
+// parsed is what was typed as JSON has it.
+func (q *Request) parsed(s httpapi.Shape, text string) any {
+	switch kind := inputType(s); {
+	case kind == typeJSON:
+		var v any
+		if json.Unmarshal([]byte(text), &v) == nil {
+			return v
+		}
+	case kind == typeArea && s.Type == "array":
+		lines := []string{}
+		for line := range strings.Lines(text) {
+			if line = strings.TrimSpace(line); line != "" {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	case kind == "number":
+		if n := json.Number(strings.TrimSpace(text)); json.Valid([]byte(n)) {
+			return n
+		}
+	case kind == "datetime-local":
+		if t, err := time.ParseInLocation(localTime, text, q.Zone); err == nil {
+			return t.UTC().Format(time.RFC3339)
+		}
+	case s.Type == "boolean" && (text == yes || text == no):
+		return text == yes
+	}
+	return text
+}
+
+// put sets the value at a path.
+func put(object map[string]any, path string, v any) {
+	for {
+		name, rest, deeper := strings.Cut(path, ".")
+		if !deeper {
+			object[name] = v
+			return
+		}
+		inner, ok := object[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			object[name] = inner
+		}
+		object, path = inner, rest
+	}
+}
+
+// Label names a field for people: the text field.NAME of the catalog, or else the words of its name.
+func (q *Request) Label(path string) string {
+	if q.app.texts.has("field." + path) {
+		return q.T("field." + path)
+	}
+	return words(path)
+}
+
+// Word is a value of an enum for people: the text value.NAME of the catalog, or else its words.
+func (q *Request) Word(value string) string {
+	if q.app.texts.has("value." + value) {
+		return q.T("value." + value)
+	}
+	return words(value)
+}
+
+// words makes "unit price" of unitPrice or unit_price, and begins with a capital letter.
+func words(name string) string {
+	var b strings.Builder
+	for i, r := range name {
+		switch {
+		case r == '_' || r == '.' || r == '-':
+			b.WriteByte(' ')
+		case unicode.IsUpper(r) && i > 0:
+			b.WriteByte(' ')
+			b.WriteRune(unicode.ToLower(r))
+		case i == 0:
+			b.WriteRune(unicode.ToUpper(r))
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

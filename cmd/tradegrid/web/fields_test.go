@@ -1,0 +1,98 @@
+package web
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+// visit is an operation with a field of each kind.
+func visit(method string) httpapi.Operation {
+	text := httpapi.Shape{Type: "string"}
+	return httpapi.Operation{Op: httpapi.Op{Method: method}, Body: &httpapi.Shape{Type: "object", Fields: []httpapi.Shape{
+		{Name: "name", Type: "string", Required: true},
+		{Name: "note", Type: "string", Nullable: true},
+		{Name: "startAt", Type: "string", Format: "date-time"},
+		{Name: "seats", Type: "integer"},
+		{Name: "open", Type: "boolean"},
+		{Name: "state", Type: "string", Enum: []string{"in_work", "done"}},
+		{Name: "tags", Type: "array", Item: &text},
+		{Name: "lines", Type: "array", Item: &httpapi.Shape{Type: "object"}},
+		{Name: "address", Type: "object", Fields: []httpapi.Shape{{Name: "city", Type: "string"}}},
+	}}}
+}
+
+func asker(t *testing.T) *Request {
+	t.Helper()
+	all, err := readTexts()
+	require.NoError(t, err)
+	berlin, err := time.LoadLocation("Europe/Berlin")
+	require.NoError(t, err)
+	return &Request{app: &App{texts: all}, lang: english, Zone: berlin}
+}
+
+const visited = `{"name":"Cut","note":"soon","startAt":"2026-07-01T08:30:00.000Z","seats":2,"open":true,"state":"in_work","tags":["a","b"],"lines":[{"qty":1}],"address":{"city":"Rome"}}`
+
+// What a form shows of a record is what it sends back, if nobody types anything.
+func TestFormsSendBackWhatTheyShow(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	f := Fields{Op: visit(http.MethodPatch), Value: json.RawMessage(visited)}
+	form := url.Values{}
+	types := map[string]string{}
+	for _, field := range q.FieldsOf(f) {
+		form.Set(field.Name, field.Value)
+		types[field.Name] = field.Type
+	}
+	require.Equal(t, "2026-07-01T10:30", form.Get("startAt"), "in the zone of the company")
+	require.Equal(t, map[string]string{
+		"name": "", "note": "", "startAt": "datetime-local", "seats": "number", "open": "select", "state": "select", "tags": "textarea", "lines": "json", "address.city": "",
+	}, types)
+	raw, err := json.Marshal(q.BodyOf(f, form))
+	require.NoError(t, err)
+	var want, got map[string]any
+	require.NoError(t, json.Unmarshal([]byte(visited), &want))
+	require.NoError(t, json.Unmarshal(raw, &got))
+	require.Equal(t, "2026-07-01T08:30:00Z", got["startAt"])
+	delete(want, "startAt")
+	delete(got, "startAt")
+	require.Equal(t, want, got)
+}
+
+func TestEmptyFields(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	empty := url.Values{"name": {""}, "note": {""}, "seats": {""}, "open": {""}, "state": {""}, "tags": {" \r\n"}, "address.city": {""}}
+	require.Empty(t, q.BodyOf(Fields{Op: visit(http.MethodPost)}, empty), "a form that creates leaves out what is empty")
+	require.Equal(t, map[string]any{"name": "", "note": nil, "tags": []any{}, "address": map[string]any{"city": ""}}, q.BodyOf(Fields{Op: visit(http.MethodPatch)}, empty))
+	require.Empty(t, q.BodyOf(Fields{Op: visit(http.MethodPatch)}, url.Values{}), "what the form has not is not changed")
+}
+
+// What cannot be read is left to the API, which says what is wrong.
+func TestUnreadableFieldsAreSentAsTyped(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	typed := url.Values{"seats": {"two"}, "lines": {"[{"}, "startAt": {"tomorrow"}, "tags": {"a\r\n\r\n b "}}
+	f := Fields{Op: visit(http.MethodPost), Only: []string{"startAt", "seats", "lines", "tags"}}
+	require.Equal(t, map[string]any{"seats": "two", "lines": "[{", "startAt": "tomorrow", "tags": []string{"a", "b"}}, q.BodyOf(f, typed))
+	f.Typed, f.Err = typed, apierr.InvalidField("seats", apierr.Type, "must be an integer")
+	fields := q.FieldsOf(f)
+	require.Equal(t, []string{"startAt", "seats", "lines", "tags"}, []string{fields[0].Name, fields[1].Name, fields[2].Name, fields[3].Name}, "in the order that is asked for")
+	require.Equal(t, "two", fields[1].Value, "what was typed stays")
+	require.Equal(t, "seats: must be an integer", fields[1].Fault)
+	require.True(t, Faulty(fields))
+}
+
+func TestNamesAreWords(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "Unit price", words("unitPrice"))
+	require.Equal(t, "In work", words("in_work"))
+	require.Equal(t, "Address city", words("address.city"))
+}
