@@ -131,6 +131,8 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 		params["enable_seqscan"] = "off"
 		// The cost that this setting adds where nothing but a scan is possible would start the JIT compiler.
 		params["jit"] = "off"
+		// One request takes one processor of the database; others belong to other companies.
+		params["max_parallel_workers_per_gather"] = "0"
 	}
 	m := newMeasure(dialect)
 	switch {

@@ -83,7 +83,7 @@ type Input struct {
 type Fields struct {
 	Items []LineInput `json:"items" minItems:"1" maxItems:"500" doc:"replaces all items; only while the order is new or confirmed"`
 	Details
-	WarehouseID uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves the reservations of the order"`
+	WarehouseID *uuid.UUID `json:"warehouseId" format:"uuid" doc:"moves the reservations of the order; null = they stay where they are"`
 }
 
 // LineInput is one line in a request.

@@ -49,8 +49,8 @@ func (s *Service) Update(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 // fieldsFor returns the fields of the order as a body that describes it has them: with the items of the body, if they describe its lines.
 func (o *Order) fieldsFor(in Fields) Fields {
 	f := Fields{Details: o.Details}
-	if o.WarehouseID != nil {
-		f.WarehouseID = *o.WarehouseID
+	if in.WarehouseID != nil {
+		f.WarehouseID = o.WarehouseID
 	}
 	if slices.EqualFunc(in.Items, o.Lines, func(in LineInput, l Line) bool { return in.Describe(&l.Line) && record.Same(in.Note, l.Note) }) {
 		f.Items = in.Items
@@ -63,8 +63,8 @@ func (s *Service) apply(ctx context.Context, tx *db.Tx, before, o *Order, in *re
 	f := Fields{Details: o.Details}
 	in.Apply(&f)
 	o.Details = f.Details
-	if in.Sent(&in.Value.WarehouseID) {
-		o.WarehouseID = &f.WarehouseID
+	if f.WarehouseID != nil {
+		o.WarehouseID = f.WarehouseID
 	}
 	plan.Normalise(o)
 	newItems := in.Sent(&in.Value.Items)

@@ -15,7 +15,6 @@ RELATIVE = {"CONFLICT", "REQUIRED", "STEP", "UNKNOWN"}
 DESCRIBED_IN_WORDS = re.compile(
     r"(^|\.)(fields|event|events\[\d+\]|cursor|unit|timeZone|ipAllowlist\[\d+\]|workingHours\[\d+\]\.to|filters?(\..*)?|columns\[\d+\])$"
     r"|^payments$"  # one, unless paymentMethod is mixed
-    r"|^warehouseId$"  # a new order may leave it to its default, but an upsert cannot empty that of an order
 )
 
 # Faults whose rule depends on other fields or on records say on which.
