@@ -124,11 +124,11 @@ docs-speed: build ## measure how long the pages of the documentation take to loa
 schemas-check: build ## fail when schemas/ differs from what the code says
 	$(BIN) openapi --check schemas
 
-CHROMIUM    ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+CHROMIUM    ?= $(shell tests/console/chromium.sh)
 
 .PHONY: console-check
 console-check: build ## walk the console with a browser: sign-in, each page in light and dark, wide and narrow, axe-core; screenshots into bin/console
-	@[ -n "$(CHROMIUM)" ] || { echo 'console-check: no Chromium on PATH. Install it (Debian: apt-get install chromium) or name it: make console-check CHROMIUM=/path' >&2; exit 1; }
+	@[ -n "$(CHROMIUM)" ] || { echo 'console-check: no Chromium on PATH. Install it (Debian: tests/console/install.sh) or name it: make console-check CHROMIUM=/path' >&2; exit 1; }
 	tests/console/axe.sh bin/tools/axe.min.js
 	rm -rf bin/console && mkdir -p bin/console
 	cd tests/console && TRADEGRID_BINARY=$(CURDIR)/$(BIN) CHROMIUM=$(CHROMIUM) AXE=$(CURDIR)/bin/tools/axe.min.js SHOTS=$(CURDIR)/bin/console $(GOTESTSUM) -- -count=1 -timeout 10m ./...
