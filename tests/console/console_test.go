@@ -167,6 +167,13 @@ type violation struct {
 	Nodes    []struct{ HTML string }
 }
 
+// layoutShift adds up how far parts of the page have moved since it was opened, as Chromium counts it.
+const layoutShift = `new Promise(done => {
+  let sum = 0;
+  new PerformanceObserver(list => list.getEntries().forEach(e => { sum += e.value })).observe({type: "layout-shift", buffered: true});
+  requestAnimationFrame(() => setTimeout(() => done(sum), 50));
+})`
+
 // look opens a page in each form, photographs it, and lets axe-core look at it.
 func (b *browser) look(name, address string) {
 	b.t.Helper()
@@ -184,6 +191,7 @@ func (b *browser) look(name, address string) {
 			}),
 			chromedp.EmulateViewport(form.width, form.height), chromedp.Navigate(address))
 		wide := get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
+		moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
 		get(b, chromedp.Evaluate[bool](b.axe+`;true`))
 		found := get(b, chromedp.Evaluate[[]violation](`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => r.violations)`, chromedp.EvalAwaitPromise))
 		shot := get(b, chromedp.FullScreenshot(90))
@@ -196,6 +204,9 @@ func (b *browser) look(name, address string) {
 		}
 		if wide {
 			b.t.Errorf("%s %s scrolls sideways", name, form.name)
+		}
+		if moved > 0.01 {
+			b.t.Errorf("%s %s moves while it loads: layout shift %.3f", name, form.name, moved)
 		}
 	}
 }
