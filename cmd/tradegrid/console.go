@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/services/requests"
 )
 
 // ConsoleCmd serves the admin API, by which operators set up companies, and the console, the pages for people. It needs no Kafka:
@@ -103,7 +104,8 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 	parts := []func(context.Context) error{func(ctx context.Context) error { return api.Serve(ctx, ln) }}
 	pages := ""
 	if c.ConsoleListen != "" {
-		external := all.newAPI(httpapi.Config{Limiter: limiter, Release: release, PublicURL: c.url(), Log: log})
+		external, run := all.apiOfConsole(httpapi.Config{Release: release, PublicURL: c.url(), Log: log})
+		parts = append(parts, run...)
 		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Log: log}, external, api)
 		if err != nil {
 			return err
@@ -119,4 +121,13 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 		log.InfoContext(ctx, "console listening", "url", fmt.Sprintf("http://%s%s", ln.Addr(), httpapi.AdminBasePath), "pages", pages, "ops", ops)
 	}
 	return r.run(ctx, log, started, parts...)
+}
+
+// apiOfConsole is the external API behind the pages, with what has to run beside it. Requests that the explorer sends with a token of
+// a company count towards the rate of the token and are logged, as on an API node.
+func (all *domains) apiOfConsole(cfg httpapi.Config) (api *httpapi.API, run []func(context.Context) error) {
+	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(all.db), Log: cfg.Log})
+	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: cfg.Log})
+	cfg.Limiter, cfg.Requests = limiter, served
+	return all.newAPI(cfg), []func(context.Context) error{limiter.Run, served.Run, all.company.Run}
 }

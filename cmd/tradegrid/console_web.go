@@ -5,14 +5,20 @@ import (
 	"log/slog"
 	"net/netip"
 
+	"github.com/tradegrid/tradegrid"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/account"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/audit"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/companies"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/eventcatalog"
 	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/explorer"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/home"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/people"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/quickstart"
+	requestpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/requests"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/signin"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/tokens"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/services/requests"
@@ -32,6 +38,7 @@ type webConfig struct {
 // newWeb makes the console. An area is one line here.
 // external and admin are the APIs of this process, which pages call.
 func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, error) {
+	log := requests.New(requests.Config{DB: all.db})
 	app, err := web.New(web.Config{
 		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
 		External: external, Admin: admin, APIURL: cfg.API,
@@ -42,7 +49,12 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&companies.Room{Companies: all.company},
 		&home.Room{Orders: all.orders, Sales: all.sales, Webhooks: all.webhooks, Tokens: all.company},
 		&webhookpages.Room{Webhooks: all.webhooks},
-		&eventpages.Room{Events: all.webhooks, Requests: requests.New(requests.Config{DB: all.db}), API: cfg.API},
+		&eventpages.Room{Events: all.webhooks, Requests: log, API: cfg.API},
+		&requestpages.Room{Requests: log, Events: all.webhooks, Tokens: all.company},
+		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},
+		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},
+		&eventcatalog.Room{Webhooks: all.webhooks, Events: all.events},
+		&quickstart.Room{Tokens: all.company, Requests: log, Webhooks: all.webhooks, Docs: tradegrid.Docs(), API: cfg.API},
 		&people.Room{Users: all.company, Accounts: all.accounts},
 		&audit.Room{Changes: all.console},
 	)

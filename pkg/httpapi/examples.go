@@ -26,6 +26,14 @@ type Example struct {
 	Answer    json.RawMessage `json:"answer,omitempty"`    // a JSON text for another media type
 }
 
+// RecordedExamples returns the recorded requests of an operation with their answers.
+func (a *API) RecordedExamples(id string) ([]Example, error) {
+	if a.cfg.Examples == nil {
+		return nil, nil
+	}
+	return readExamples(a.cfg.Examples, id)
+}
+
 // readExamples returns the examples of an operation; none if they were not recorded yet.
 func readExamples(files fs.FS, op string) (all []Example, err error) {
 	raw, err := fs.ReadFile(files, op+".json")

@@ -71,3 +71,13 @@ func Append(ctx context.Context, tx *db.Tx, company tenant.ID, m Message) error 
 		m.Version, m.Payload, carrier["traceparent"], carrier["tracestate"], telemetry.RequestOf(ctx), m.CreatedAt)
 	return nil
 }
+
+const sqlSelectWaits = `SELECT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND pos = $2 AND company_id = $3 AND agg_id = $4)`
+
+// Waits reports whether the message of a change, which its record and its position name, still waits to be published.
+func Waits(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, pos int64) (waits bool, err error) {
+	if err := q.QueryRow(ctx, sqlSelectWaits, Bucket(company), pos, company, id).Scan(&waits); err != nil {
+		return false, fmt.Errorf("look for message in the outbox: %w", err)
+	}
+	return waits, nil
+}

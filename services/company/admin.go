@@ -83,6 +83,9 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Get(r, "/tokens/{id}", "getToken", "Read a token", s.Token,
 		httpapi.Doc("Name, scopes, rate and expiry; the secret cannot be read again. "+
 			"Fails with `TOKEN_NOT_FOUND`."))
+	httpapi.Update(r, "/tokens/{id}", "updateToken", "Update a token", s.UpdateToken,
+		httpapi.Doc("Changes name, scopes, expiry and allowed addresses; its secrets stay, and an expired token that gets a later expiry works again. "+
+			"Fails with `TOKEN_NOT_FOUND`, with `TOKEN_REVOKED` for a revoked token, and with `VALIDATION_ERROR` for an unknown scope or an expiry that has passed."))
 	httpapi.Command(r, "/tokens/{id}/revoke", "revokeToken", "Revoke a token", s.RevokeToken,
 		httpapi.Doc("Ends the token with all its secrets at once and for good; a repeat changes nothing. "+
 			"Fails with `TOKEN_NOT_FOUND`."))
@@ -95,6 +98,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.OneOf[Input](api, "components", s.cfg.Access.Components())
 	httpapi.OneOf[Switch](api, "component", s.cfg.Access.Components())
 	httpapi.OneOf[TokenInput](api, "scopes", s.cfg.Access.Scopes())
+	httpapi.OneOf[TokenSettings](api, "scopes", s.cfg.Access.Scopes())
 }
 
 // showsSecret marks an operation whose stored response is encrypted.

@@ -40,8 +40,11 @@ func Domain() domain.Domain {
 		Samples: []domain.Sample{
 			{Entity: "BRANCH", Path: "/branches", Admin: true, Create: `{"name":"Harbour"}`, Change: `{"name":"Old harbour","isActive":true}`},
 			{Entity: "USER", Path: "/users", Admin: true, Create: `{"email":"kim@example.com","name":"Kim","role":"sales"}`},
-			{Entity: "TOKEN", Path: "/tokens", Admin: true, Create: `{"name":"Shop","scopes":["orders:write"],"rateTier":"custom",
-				"customRate":{"refillMilli":500,"burst":3,"inFlight":2},"ipAllowlist":["192.0.2.0/24"],"lifetimeDays":30}`},
+			{
+				Entity: "TOKEN", Path: "/tokens", Admin: true, Create: `{"name":"Shop","scopes":["orders:write"],"rateTier":"custom",
+				"customRate":{"refillMilli":500,"burst":3,"inFlight":2},"ipAllowlist":["192.0.2.0/24"],"lifetimeDays":30}`,
+				Change: `{"scopes":["orders:write","clients:read"],"ipAllowlist":[]}`,
+			},
 		},
 	}
 }

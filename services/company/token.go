@@ -86,30 +86,35 @@ func (in *NewToken) check(known *access.Registry) error {
 	}
 	var faults apierr.Fields
 	checkText(&faults, "name", in.Name, maxName)
-	if len(in.Scopes) == 0 {
-		faults.Add("scopes", apierr.Required, "name at least one of %s", strings.Join(known.Scopes(), ", "))
-	} else if _, err := known.ParseScopes(in.Scopes); err != nil {
-		faults.Add("scopes", apierr.Enum, "%s", err.Error())
-	}
+	checkScopes(&faults, known, in.Scopes)
 	if !in.NeverExpires && (in.Lifetime < 0 || in.Lifetime > maxLifetime) {
 		faults.Add("lifetime", apierr.Max, "must be above 0 and at most 3 years (1095 days), or never be over")
 	}
-	in.checkAllowlist(&faults)
+	checkAllowlist(&faults, in.IPAllowlist)
 	in.checkRate(&faults)
 	return faults.Err()
 }
 
-func (in *NewToken) checkAllowlist(faults *apierr.Fields) {
-	if len(in.IPAllowlist) > maxAllowlist {
+func checkScopes(faults *apierr.Fields, known *access.Registry, scopes []string) {
+	if len(scopes) == 0 {
+		faults.Add("scopes", apierr.Required, "name at least one of %s", strings.Join(known.Scopes(), ", "))
+	} else if _, err := known.ParseScopes(scopes); err != nil {
+		faults.Add("scopes", apierr.Enum, "%s", err.Error())
+	}
+}
+
+// checkAllowlist brings the ranges into their usual form.
+func checkAllowlist(faults *apierr.Fields, list []string) {
+	if len(list) > maxAllowlist {
 		faults.Add("ipAllowlist", apierr.Length, "at most %d ranges", maxAllowlist)
 	}
-	for i, text := range in.IPAllowlist {
+	for i, text := range list {
 		p, err := parseRange(text)
 		if err != nil {
 			faults.Add(fmt.Sprintf("ipAllowlist[%d]", i), apierr.Format, "%q is not a range: use CIDR such as 203.0.113.0/24", text)
 			continue
 		}
-		in.IPAllowlist[i] = p.String()
+		list[i] = p.String()
 	}
 }
 
@@ -213,7 +218,7 @@ func (s *Service) RotateToken(ctx context.Context, tx *db.Tx, by access.Caller, 
 		return Issued{}, err
 	}
 	if t.RevokedAt != nil {
-		return Issued{}, apierr.StateConflict("TOKEN_REVOKED", "token %s is revoked: issue a new one", t.ID)
+		return Issued{}, revoked(t)
 	}
 	text, hash := newSecret(t.Prefix)
 	retireSecrets(tx, t, tx.Now(), tx.Now().Add(in.Overlap))

@@ -28,7 +28,7 @@ FROM tokens WHERE company_id = $1 AND (revoked_at IS NULL OR $2) ORDER BY id DES
 
 	sqlCountTokens = `SELECT count(*) FROM tokens WHERE company_id = $1 AND revoked_at IS NULL`
 
-	sqlUpdateToken = `UPDATE tokens SET revoked_at = $4, version = version + 1, ev_pos = $5, updated_at = $6
+	sqlUpdateToken = `UPDATE tokens SET revoked_at = $4, version = version + 1, ev_pos = $5, updated_at = $6, name = $7, scopes = $8, expires_at = $9, ip_allowlist = $10
 WHERE company_id = $1 AND id = $2 AND version = $3`
 
 	sqlInsertSecret = `INSERT INTO token_secrets (hash, company_id, token_id) VALUES ($1, $2, $3)`
@@ -70,7 +70,7 @@ func countTokens(ctx context.Context, q db.Querier, company tenant.ID) (n int, e
 }
 
 func updateToken(tx *db.Tx, t Token) {
-	tx.Queue(sqlUpdateToken, t.CompanyID, t.ID, t.Version-1, t.RevokedAt, t.EvPos, t.UpdatedAt).Expect(1, db.ErrStale)
+	tx.Queue(sqlUpdateToken, t.CompanyID, t.ID, t.Version-1, t.RevokedAt, t.EvPos, t.UpdatedAt, t.Name, t.Scopes, t.ExpiresAt, t.IPAllowlist).Expect(1, db.ErrStale)
 }
 
 func deleteSecrets(tx *db.Tx, t Token) {

@@ -56,12 +56,13 @@ func (a *App) admit(ctx context.Context, p Page, q *Request) error {
 	if err := a.enter(ctx, q, q.HTTP.PathValue("company")); err != nil {
 		return err
 	}
+	changes := p.writes() && !p.Open
 	switch {
 	case !q.grant.sees(p.Area):
 		return errRole
-	case p.Scope != "" && !q.Allows(p.Scope, p.writes()):
+	case p.Scope != "" && !q.Allows(p.Scope, changes):
 		return errRole
-	case p.writes() && p.Scope == "" && p.Area != Account && !q.changes():
+	case changes && p.Scope == "" && p.Area != Account && !q.changes():
 		return errRole
 	case p.Component != "" && !q.Has(p.Component):
 		return errComponent

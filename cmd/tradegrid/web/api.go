@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -18,7 +19,10 @@ import (
 // API answers operations in this process as it answers those of clients.
 type API interface {
 	Do(ctx context.Context, by httpapi.Insider, d transport.Direct) *transport.Answer
+	DoWithToken(ctx context.Context, d transport.Direct) *transport.Answer
 	Operation(id string) (httpapi.Operation, bool)
+	Ops() []httpapi.Op
+	RecordedExamples(id string) ([]httpapi.Example, error)
 }
 
 // Input is what an operation is called with.
@@ -47,6 +51,14 @@ func (r *Reply) Into(v any) error {
 
 // Operation describes an operation of the external API. It panics if there is none: pages name operations that exist.
 func (q *Request) Operation(id string) httpapi.Operation { return operation(q.app.cfg.External, id) }
+
+// Operations are all operations of the external API.
+func (q *Request) Operations() []httpapi.Op { return q.app.cfg.External.Ops() }
+
+// Examples are recorded requests of an operation of the external API with their answers.
+func (q *Request) Examples(id string) ([]httpapi.Example, error) {
+	return q.app.cfg.External.RecordedExamples(id)
+}
 
 // AdminOperation is [Request.Operation] for the admin API.
 func (q *Request) AdminOperation(id string) httpapi.Operation { return operation(q.app.cfg.Admin, id) }
@@ -90,6 +102,15 @@ func (q *Request) call(ctx context.Context, api API, op httpapi.Operation, in In
 		return nil, a.Fault
 	}
 	return &Reply{Status: a.Status, Header: a.Header, Body: a.Body}, nil
+}
+
+// SendWithToken sends a request of the external API with a token, as a client does. The role of the person has no part in it; their
+// address has, for the addresses that may use the token.
+func (q *Request) SendWithToken(ctx context.Context, token string, d transport.Direct) *transport.Answer {
+	header := map[string]string{"Authorization": "Bearer " + token, "User-Agent": "tradegrid-console"}
+	maps.Copy(header, d.Header)
+	d.Header, d.Address = header, q.Visit.Address
+	return q.app.cfg.External.DoWithToken(ctx, d)
 }
 
 // recordOperation keeps a change that an operation made, with the answer as what the record was after it.
@@ -151,9 +172,5 @@ const maxShown = 256 << 10
 
 // Show prepares an answer and its request for a page.
 func (q *Request) Show(id string, in Input, r *Reply) Shown {
-	text := Pretty(r.Body)
-	if len(text) > maxShown {
-		text = strings.ToValidUTF8(text[:maxShown], "") + "\n…"
-	}
-	return Shown{JSON: text, Curl: q.Curl(id, in)}
+	return Shown{JSON: shortened(Pretty(r.Body)), Curl: q.Curl(id, in)}
 }

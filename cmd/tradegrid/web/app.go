@@ -270,3 +270,20 @@ func Pretty(raw []byte) string {
 
 // Segment is a text as a part of a path.
 func Segment(text string) string { return url.PathEscape(text) }
+
+// PrettyOf is a value as JSON for reading, cut off where it is longer than a page shows.
+func PrettyOf(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return ""
+	}
+	return shortened(Pretty(raw))
+}
+
+// shortened is as much of a text as a page shows.
+func shortened(text string) string {
+	if len(text) > maxShown {
+		return strings.ToValidUTF8(text[:maxShown], "") + "\n…"
+	}
+	return text
+}

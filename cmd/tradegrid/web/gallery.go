@@ -5,6 +5,8 @@ import (
 	"embed"
 	"io/fs"
 	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/access"
 )
 
 //go:embed gallery/*.html
@@ -41,6 +43,9 @@ type galleryPage struct {
 	Filter  Filter
 	Actions []Action
 	Way     []Step
+	Matrix  Matrix
+	Secret  Secret
+	Snippet Snippet
 }
 
 func (gallery) show(_ context.Context, q *Request) (Answer, error) {
@@ -74,6 +79,9 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 			{Time: "next", Kind: Warn, Title: "Attempt 3"},
 		},
 	}
+	p.Matrix = q.ScopeMatrix([]string{"orders:read", "orders:write", "events:read"}, access.Scopes{"orders:read"}, true)
+	p.Secret = Secret{Note: Note{Warn, "Copy it.", "It is shown only now."}, Text: "what-is-shown-once"}
+	p.Snippet = Snippet{ID: "snippet", Title: "A snippet", Text: "tradegrid version"}
 	for _, kind := range []string{Good, Warn, Bad, Info, Off} {
 		p.Notes = append(p.Notes, Note{kind, "What is the case.", "And what happens next."})
 		p.Chips = append(p.Chips, Chip{kind, kind})

@@ -78,6 +78,23 @@ func (q *Request) SessionCookies(e accounts.Entered) []*http.Cookie {
 	return all
 }
 
+// KeptCookie is a cookie of a page, that the browser keeps for some seconds; 0 ends it. Its value has to be sealed.
+func (q *Request) KeptCookie(name, sealed string, seconds int) *http.Cookie {
+	if seconds == 0 {
+		seconds = -1
+	}
+	return q.app.cookie(q.app.sessionCookie()+"-"+name, sealed, seconds)
+}
+
+// Kept is the value of such a cookie; "" = there is none.
+func (q *Request) Kept(name string) string {
+	c, err := q.HTTP.Cookie(q.app.sessionCookie() + "-" + name)
+	if err != nil {
+		return ""
+	}
+	return c.Value
+}
+
 // NoSession is the cookie that ends a session.
 func (q *Request) NoSession() *http.Cookie { return q.app.cookie(q.app.sessionCookie(), "", -1) }
 

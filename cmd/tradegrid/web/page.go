@@ -47,6 +47,7 @@ type Page struct {
 	Scope     string // resource of the API that it shows, "" = none; a POST needs it for writing
 	Component string // component that the company must have; "" = any
 	Whom      Whom
+	Open      bool // a POST that changes nothing by the role of the person: whoever sees the area may send it
 	Handle    Handler
 }
 
@@ -66,6 +67,12 @@ func Post(area Area, scope, path string, h Handler) Page {
 // For returns the page for others than the people of a company.
 func (p Page) For(w Whom) Page {
 	p.Whom = w
+	return p
+}
+
+// ForAll returns a POST that whoever sees its area may send, because it changes nothing by the role of the person.
+func (p Page) ForAll() Page {
+	p.Open = true
 	return p
 }
 

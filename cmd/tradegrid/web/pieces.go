@@ -173,3 +173,16 @@ type Header struct {
 	Actions []Action
 	Links   []Link // such as: as JSON
 }
+
+// Secret is what is shown once, with what to do with it.
+type Secret struct {
+	Note Note
+	Text string
+}
+
+// Snippet is a text to copy.
+type Snippet struct {
+	ID    string // unique on the page
+	Title string
+	Text  string
+}

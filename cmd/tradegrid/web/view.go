@@ -45,6 +45,7 @@ func (v *views) parse() error {
 		base := template.New("").Funcs(template.FuncMap{
 			"t":     func(key string, args ...any) string { return v.app.texts.text(lang, key, args...) },
 			"asset": v.app.assets.address,
+			"verbs": func() []string { return []string{verbNone, verbRead, verbWrite} },
 		})
 		base, err := base.ParseFS(v.files("", frameFiles), "frame/*.html")
 		if err != nil {

@@ -66,7 +66,7 @@ func (r *Room) search(ctx context.Context, q *web.Request, text string) (string,
 		{"/events/" + id.String(), func() error { _, err := r.Events.EventWithWay(ctx, q.Caller, id); return err }},
 		{"/webhooks/" + id.String(), func() error { _, err := r.Events.Subscription(ctx, q.Caller, id); return err }},
 		{"/webhooks/deliveries/" + id.String(), func() error { _, err := r.Events.Delivery(ctx, q.Caller, id); return err }},
-		{"/events?request=" + id.String(), func() error { _, err := r.Requests.Get(ctx, q.Caller, id); return err }},
+		{requestPage(q, id), func() error { _, err := r.Requests.Get(ctx, q.Caller, id); return err }},
 	} {
 		err := try.read()
 		if known, ok := apierr.As(err); ok && known.Status < 500 {
@@ -96,5 +96,13 @@ func (r *Room) searchRequest(ctx context.Context, q *web.Request, text string) (
 	if err != nil || len(found.Items) == 0 {
 		return "", err
 	}
-	return "/events?request=" + found.Items[0].ID.String(), nil
+	return requestPage(q, found.Items[0].ID), nil
+}
+
+// requestPage is where a request is shown: its own page, or its events for those who do not see the log.
+func requestPage(q *web.Request, id uuid.UUID) string {
+	if q.Sees(web.Requests) {
+		return "/requests/" + id.String()
+	}
+	return "/events?request=" + id.String()
 }
