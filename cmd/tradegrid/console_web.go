@@ -16,6 +16,7 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/home"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/people"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/quickstart"
+	recordpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/records"
 	requestpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/requests"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/signin"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/tokens"
@@ -49,6 +50,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&companies.Room{Companies: all.company},
 		&home.Room{Orders: all.orders, Sales: all.sales, Webhooks: all.webhooks, Tokens: all.company},
 		&webhookpages.Room{Webhooks: all.webhooks},
+		recordpages.New(all.accounts, all.webhooks, all.jobs),
 		&eventpages.Room{Events: all.webhooks, Requests: log, API: cfg.API},
 		&requestpages.Room{Requests: log, Events: all.webhooks, Tokens: all.company},
 		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},

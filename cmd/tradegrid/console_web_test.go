@@ -37,19 +37,25 @@ import (
 type pages struct {
 	*domains
 
-	t           *testing.T
-	app         *web.App
-	read, write string // tokens of operators
+	t               *testing.T
+	app             *web.App
+	external, admin *httpapi.API
+	read, write     string // tokens of operators
 }
 
 const consolePassword = "four small words here"
 
 func newPages(t *testing.T) *pages {
 	t.Helper()
+	return newPagesOn(t, dbtest.Open(t))
+}
+
+func newPagesOn(t *testing.T, d *db.DB) *pages {
+	t.Helper()
 	p := &pages{t: t, read: newOperatorToken(), write: newOperatorToken()}
 	operators, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleRead, p.read) + "\n" + secret.OperatorLine("bob", secret.RoleWrite, p.write))
 	require.NoError(t, err)
-	p.domains = newDomains(dbtest.Open(t), domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"})
+	p.domains = newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"})
 	p.app = p.newApp(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	return p
 }
@@ -58,7 +64,8 @@ func newPages(t *testing.T) *pages {
 func (p *pages) newApp(cfg webConfig) *web.App {
 	p.t.Helper()
 	of := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
-	app, err := p.newWeb(cfg, p.newAPI(of), p.newAdminAPI(of))
+	p.external, p.admin = p.newAPI(of), p.newAdminAPI(of)
+	app, err := p.newWeb(cfg, p.external, p.admin)
 	require.NoError(p.t, err)
 	return app
 }
@@ -105,6 +112,7 @@ VALUES ($1, $2, $3, 'GET', '/orders/{id}', 'getOrder', 'orders', $4, 404, 3, $5,
 		"/tokens": token.ID.String(), "/requests": request.String(), "/event-catalog": "order.created",
 		"/webhooks": sub.ID.String(), "/webhooks/deliveries": test.DeliveryID.String(), "/events": event.String(), "/go": event.String(), "/people": s.people["sales"].ID.String(),
 	}
+	p.business(s)
 	return s
 }
 
@@ -222,14 +230,16 @@ func address(pattern string, of tenant.ID, records map[string]string) (method, p
 // who may do what, said once more than in the table of package web, so that a slip there is seen.
 var (
 	developerAreas = []web.Area{web.Webhooks, web.Events, web.Requests, web.Tokens, web.Explorer, web.EventCatalog, web.QuickStart}
-	ownerAreas     = slices.Concat([]web.Area{web.Home, web.People, web.Audit}, developerAreas)
+	businessAreas  = []web.Area{web.Orders, web.Deals, web.Bookings, web.Sales, web.Catalog, web.Clients, web.Leads, web.Warehouse}
+	ownerAreas     = slices.Concat([]web.Area{web.Home, web.People, web.Audit}, businessAreas, developerAreas)
 
 	mayOpen = map[string][]web.Area{
 		company.RoleOwner: ownerAreas, company.RoleAdmin: ownerAreas, "ann": ownerAreas, "bob": ownerAreas,
-		company.RoleDeveloper: slices.Concat([]web.Area{web.Home}, developerAreas), company.RoleViewer: {web.Home, web.Webhooks, web.Events, web.EventCatalog},
+		company.RoleDeveloper: slices.Concat([]web.Area{web.Home}, businessAreas, developerAreas),
+		company.RoleViewer:    slices.Concat([]web.Area{web.Home, web.Webhooks, web.Events, web.EventCatalog}, businessAreas),
 	}
 
-	ownersChange = []web.Area{web.Webhooks, web.People, web.Tokens, web.Explorer, web.EventCatalog}
+	ownersChange = slices.Concat([]web.Area{web.Webhooks, web.People, web.Tokens, web.Explorer, web.EventCatalog}, businessAreas)
 	mayChange    = map[string][]web.Area{
 		company.RoleOwner: ownersChange, company.RoleAdmin: ownersChange, company.RoleDeveloper: {web.Webhooks}, "bob": ownersChange,
 	}
@@ -264,6 +274,9 @@ func TestEveryPageOfTheConsoleKeepsCompaniesApart(t *testing.T) {
 			method, path := address(route.Pattern(), own.id, own.records)
 			if method == http.MethodPost && !route.Open {
 				allowed = slices.Contains(mayChange[role], route.Area)
+			}
+			if route.Area == web.Account {
+				allowed = !operator // what people have of their own
 			}
 			got := v.ask(method, path, nil)
 			if allowed {
@@ -451,7 +464,7 @@ func TestAnyIDLeadsToItsPage(t *testing.T) {
 	viewer := p.signedIn(own.people[company.RoleViewer])
 	root := "/c/" + own.id.String()
 	for kind, id := range own.records {
-		if slices.Contains([]string{"/people", "/go", "/tokens", "/requests", "/event-catalog"}, kind) {
+		if !slices.Contains([]string{"/webhooks", "/webhooks/deliveries", "/events"}, kind) {
 			continue
 		}
 		require.Equal(t, root+kind+"/"+id, viewer.ask(http.MethodGet, root+"/go/"+id, nil).location)

@@ -71,6 +71,7 @@ type domains struct {
 	webhooks   *webhooks.Service
 	console    *console.Service
 	accounts   *accounts.Service
+	jobs       *jobs.Service
 	operators  *secret.Operators
 	declared   []domain.Domain
 	services   []any
@@ -144,7 +145,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
 		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
 	}))
-	add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}))
+	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}))
 	add(all, exports.Domain(), exports.New(exports.Config{DB: d}))
 	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.warehouse.WarehouseIDs}))
 	add(all, requests.Domain(), requests.New(requests.Config{DB: d}))

@@ -47,6 +47,9 @@ func (a *App) guard(next http.Handler) http.Handler {
 // recovered answers for a page that panicked.
 func (a *App) recovered(w http.ResponseWriter, r *http.Request, id string) {
 	if v := recover(); v != nil {
+		if v == http.ErrAbortHandler { //nolint:errorlint // the server compares it so, too
+			panic(v)
+		}
 		a.cfg.Log.ErrorContext(r.Context(), "console page failed", "panic", v, "path", r.URL.Path, "request_id", id)
 		http.Error(w, "The page could not be made. The operators of the platform find it in their log as "+id+".", http.StatusInternalServerError)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/company"
@@ -159,6 +160,7 @@ type Answer struct {
 	status   int
 	location string
 	cookies  []*http.Cookie
+	file     *httpapi.File
 }
 
 // Show answers with a page: the template room/file, its title and its struct.

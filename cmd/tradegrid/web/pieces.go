@@ -69,6 +69,8 @@ func (c Cell) With(also string) Cell {
 type Column struct {
 	Text string
 	Num  bool
+	Href string // sorts the table by the column; "" = it cannot be
+	Sort string // ascending or descending, if the table is sorted by it
 }
 
 // Table has rows, or says what to do to have some.
@@ -77,6 +79,7 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Empty   Empty
+	Foot    []Cell // last row, such as sums; nil = none
 	Next    string // address of the next page; "" = this is the last
 }
 

@@ -160,6 +160,10 @@ func (a *App) write(ctx context.Context, w http.ResponseWriter, q *Request, p Pa
 		w.WriteHeader(answer.status)
 		return
 	}
+	if answer.file != nil {
+		a.send(ctx, w, q, answer.file)
+		return
+	}
 	body, err := a.views.render(q.lang, answer.template, a.frame(q, p, answer))
 	if err != nil {
 		a.cfg.Log.ErrorContext(ctx, "console page not made", "template", answer.template, "error", err, "request_id", q.ID)

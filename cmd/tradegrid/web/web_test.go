@@ -18,7 +18,7 @@ import (
 )
 
 // dynamic are the beginnings of keys that the source puts together.
-var dynamic = []string{"answer.", "area.", "delivery.", "done.", "error.", "fate.", "field.", "group.", "health.", "link.", "outcome.", "requests.filter.", "role.", "scope.", "scopes.", "sentence.", "tokens.expires.", "tokens.overlap.", "tokens.sentence.", "tokens.state.", "quickstart.lang.", "user.", "value.", "waiting."}
+var dynamic = []string{"answer.", "area.", "delivery.", "done.", "error.", "fate.", "field.", "group.", "health.", "link.", "outcome.", "records.begin.", "records.confirm.", "records.do.", "records.export.", "records.list.", "records.new.", "records.one.", "records.rows.", "records.tab.", "requests.filter.", "role.", "scope.", "scopes.", "sentence.", "tokens.expires.", "tokens.overlap.", "tokens.sentence.", "tokens.state.", "quickstart.lang.", "user.", "value.", "waiting."}
 
 // keys are those that templates and handlers name.
 func keys(t *testing.T) map[string]string {

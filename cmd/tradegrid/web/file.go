@@ -1,0 +1,52 @@
+package web
+
+import (
+	"context"
+	"io"
+	"mime"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+)
+
+const (
+	chunk       = 64 << 10
+	chunkWithin = 30 * time.Second // a browser that takes longer for a chunk is cut off
+	fileWithin  = 15 * time.Minute
+)
+
+// Send answers with a file, which is closed when it was sent.
+func Send(f httpapi.File) Answer { return Answer{file: &f, status: http.StatusOK} }
+
+// send streams a file. It holds one chunk of it, and as much as reading it does.
+func (a *App) send(ctx context.Context, w http.ResponseWriter, q *Request, f *httpapi.File) {
+	defer func() { _ = f.Body.Close() }() // only read
+	h := w.Header()
+	h.Set("Content-Type", f.Media)
+	h.Set("Content-Length", strconv.FormatInt(f.Size, 10))
+	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": f.Name}))
+	w.WriteHeader(http.StatusOK)
+	if q.HTTP.Method == http.MethodHead {
+		return
+	}
+	control, end, buffer := http.NewResponseController(w), time.Now().Add(fileWithin), make([]byte, chunk)
+	for time.Now().Before(end) {
+		_ = control.SetWriteDeadline(time.Now().Add(chunkWithin)) // writers of tests have none
+		n, err := f.Body.Read(buffer)
+		if n > 0 {
+			if _, failed := w.Write(buffer[:n]); failed != nil {
+				return // the browser is gone
+			}
+		}
+		if err == io.EOF {
+			return
+		}
+		if err != nil {
+			a.cfg.Log.WarnContext(ctx, "console file broken off", "error", err, "path", q.HTTP.URL.Path, "request_id", q.ID)
+			break
+		}
+	}
+	panic(http.ErrAbortHandler) // so that the browser sees that the file is not whole
+}

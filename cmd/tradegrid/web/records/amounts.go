@@ -1,0 +1,64 @@
+package records
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/money"
+)
+
+// isAmount reports whether a value is money: it has the bounds of [money.Amount].
+func isAmount(s httpapi.Shape) bool {
+	return s.Type == "integer" && s.Maximum != nil && *s.Maximum == float64(money.MaxAmount)
+}
+
+// decimalOf is an amount of the API as people type it: 1249 is 12.49. What is no amount stays.
+func decimalOf(q *web.Request, minor string) string {
+	n, err := strconv.ParseInt(minor, 10, 64)
+	if err != nil {
+		return minor
+	}
+	digits, sign := money.Digits(q.Company.Currency), ""
+	if n < 0 {
+		sign, n = "-", -n
+	}
+	text := strconv.FormatInt(n, 10)
+	if digits == 0 {
+		return sign + text
+	}
+	text = strings.Repeat("0", max(digits+1-len(text), 0)) + text
+	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
+}
+
+// minorOf is an amount that somebody typed as the API takes it. What cannot be read stays a text, so that the API refuses it.
+func minorOf(q *web.Request, typed string) any {
+	text := strings.NewReplacer(" ", "", "\u00a0", "", narrow, "").Replace(strings.TrimSpace(typed))
+	whole, part, _ := strings.Cut(strings.Replace(text, ",", ".", 1), ".")
+	digits := money.Digits(q.Company.Currency)
+	if len(part) > digits || !isDigits(part) || !isDigits(strings.TrimPrefix(whole, "-")) || strings.TrimPrefix(whole, "-") == "" {
+		return typed
+	}
+	n, err := strconv.ParseInt(whole+part+strings.Repeat("0", digits-len(part)), 10, 64)
+	if err != nil {
+		return typed
+	}
+	return n
+}
+
+// narrow separates groups of digits where amounts are shown.
+const narrow = "\u202f"
+
+func isDigits(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
+}
+
+// versionOf is the version that a form was shown with; 0 = any.
+func versionOf(text string) int64 {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0
+	}
+	return n
+}

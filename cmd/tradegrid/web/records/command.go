@@ -1,0 +1,346 @@
+package records
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+)
+
+// may reports whether the person may give a command, and the company has it.
+func may(q *web.Request, c command) bool {
+	op := q.Operation(c.op)
+	return q.Allows(op.Scope, true) && (op.Component == "" || q.Has(op.Component)) && (op.AlsoNeeds == "" || q.Has(op.AlsoNeeds))
+}
+
+// has reports whether the catalog has a text.
+func has(q *web.Request, key string) bool { return q.T(key) != key }
+
+// buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
+func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
+	for _, c := range s.res.commands {
+		if c.table != "" || c.when != nil && !c.when(s.record) || !may(q, c) {
+			continue
+		}
+		switch {
+		case c.form:
+			links = append(links, web.Link{Text: q.T("records.do." + c.name), Href: s.at(q) + "/do/" + c.name})
+		case c.each != "":
+			for _, v := range s.record.texts(c.each) {
+				a := action(q, s, c, s.record.text("version"), v)
+				a.Text = q.T("records.do."+c.name, strings.ToLower(q.Word(v)))
+				actions = append(actions, a)
+			}
+		default:
+			actions = append(actions, action(q, s, c, s.record.text("version"), ""))
+		}
+	}
+	return links, actions
+}
+
+// action is the button of a command without fields. One that cannot be taken back says first what will happen.
+func action(q *web.Request, s shown, c command, version, part string) web.Action {
+	a := web.Action{
+		ID: strings.TrimSuffix("do-"+c.name+"-"+part, "-"), Text: q.T("records.do." + c.name), Post: s.at(q) + "/do/" + c.name,
+		Values: map[string]string{"version": version, "key": uuid.NewString(), "part": part},
+	}
+	if c.danger || kinds[part] == web.Off {
+		a.Kind = "danger"
+	}
+	key := "records.confirm." + c.name
+	if c.each != "" {
+		key += "." + part
+	}
+	if has(q, key) {
+		a.Confirm = q.T(key)
+	}
+	return a
+}
+
+// hasRowCommands reports whether rows of a table have a command that the person may give.
+func (room *Room) hasRowCommands(q *web.Request, res resource, t table) bool {
+	return slices.ContainsFunc(res.commands, func(c command) bool { return c.table == t.name && may(q, c) })
+}
+
+// rowCommand is the button of a row: the first command that it has.
+func (room *Room) rowCommand(q *web.Request, s shown, t table, r record) web.Cell {
+	for _, c := range s.res.commands {
+		if c.table != t.name || c.when != nil && !c.when(r) || !may(q, c) {
+			continue
+		}
+		if c.form {
+			return web.LinkTo(q.T("records.do."+c.name), web.With(s.at(q)+"/do/"+c.name, "part", r.text("id"), "version", r.text("version")))
+		}
+		a := action(q, s, c, r.text("version"), r.text("id"))
+		a.Small = true
+		return web.Do(a)
+	}
+	return web.Cell{}
+}
+
+type formPage struct {
+	Header web.Header
+	Intro  string
+	Form   web.Form
+	Rows   *rowsForm
+	Lines  *linesForm
+	API    web.Shown
+}
+
+// form asks for what a command needs. It reads the record, and each directory that a field needs.
+func (room *Room) form(res resource, c command) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := room.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		if !may(q, c) {
+			return web.Go(s.at(q)), nil // where nothing offers the form
+		}
+		if c.table == "" && c.when != nil && !c.when(s.record) {
+			return room.page(ctx, q, s, "", &web.Note{Kind: web.Warn, Title: q.T("records.not_now"), Text: q.T("records.not_now.text")})
+		}
+		d := draft{version: s.record.text("version"), part: q.Form.Get("part")}
+		if c.table != "" {
+			d.version = q.Form.Get("version")
+		}
+		return room.commandForm(ctx, q, s, c, d, nil)
+	}
+}
+
+// draft is what a form has that was not sent yet, or was refused.
+type draft struct {
+	version, part string
+	typed         url.Values
+}
+
+// commandForm shows the form of a command, with what was typed and with what the API says of it.
+func (room *Room) commandForm(ctx context.Context, q *web.Request, s shown, c command, d draft, refusal error) (web.Answer, error) {
+	fields, err := room.fieldsOf(ctx, q, s, c, d, refusal)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	title := q.T("records.do." + c.name)
+	p := formPage{
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + s.res.name), Href: q.Path(s.res.at)}, {Text: titleOf(q, s.res, s.record), Href: s.at(q)}}},
+		Form:   web.Form{Post: s.at(q) + "/do/" + c.name, Button: title, Fields: fields, Hidden: map[string]string{"version": d.version, "part": d.part, "key": keyOf(d.typed, refusal)}},
+		Rows:   rowsOf(q, s, c, d.typed, refusal),
+	}
+	p.API.Curl = q.Curl(c.op, web.Input{Path: pathOf(s, c, d.part), Body: bodyOf(q, s, c, filled(fields, p.Rows))})
+	if c.danger {
+		p.Form.Kind = "danger"
+	}
+	if has(q, "records.confirm."+c.name) {
+		p.Intro = q.T("records.confirm." + c.name)
+	}
+	answer := web.Show("records/form", title, p)
+	if refusal != nil {
+		p.Form.Fault = faultOf(q, fields, p.Rows, refusal)
+		answer = web.Show("records/form", title, p).Refuse()
+	}
+	return answer, nil
+}
+
+// filled is the form as it would be sent.
+func filled(fields []web.Field, rows *rowsForm) url.Values {
+	form := url.Values{}
+	for _, f := range fields {
+		form.Set(f.Name, f.Value)
+	}
+	if rows != nil {
+		for _, r := range rows.Rows {
+			form.Set(r.Name, r.Field.Value)
+		}
+	}
+	return form
+}
+
+// faultOf is what a refusal says of the form as a whole.
+func faultOf(q *web.Request, fields []web.Field, rows interface{ shows(fault string) bool }, err error) string {
+	known, ok := apierr.As(err)
+	if !ok {
+		return ""
+	}
+	if known.Status == http.StatusPreconditionFailed {
+		return q.T("records.changed")
+	}
+	if _, ok := rows.(*rowsForm); ok && len(known.Fields) == 0 && rows.shows("") {
+		return "" // it is about the lines
+	}
+	if len(known.Fields) == 0 {
+		return known.Message
+	}
+	var left []string
+	for _, f := range known.Fields {
+		if !slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault == f.Message }) && !rows.shows(f.Message) {
+			left = append(left, f.Message)
+		}
+	}
+	return strings.Join(left, "; ")
+}
+
+// keyOf is the key that makes sending a form twice the same as once. A refusal by the API was stored with its key, so that what
+// was mended needs another one.
+func keyOf(typed url.Values, refusal error) string {
+	if key := typed.Get("key"); refusal == nil && key != "" {
+		return key
+	}
+	return uuid.NewString()
+}
+
+// pathOf are the parameters of the path of a command.
+func pathOf(s shown, c command, part string) map[string]string {
+	path := map[string]string{"id": s.id}
+	if c.param != "" {
+		path[c.param] = part
+	}
+	return path
+}
+
+// fields are those of the body of an operation, with choices for ids and with amounts as people write them.
+func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c command, d draft, refusal error) ([]web.Field, error) {
+	f := web.Fields{Op: q.Operation(c.op), Only: c.fields, But: machines, Typed: d.typed, Err: refusal}
+	if f.Op.Body == nil {
+		return nil, nil
+	}
+	if s.record != nil && f.Op.Method == http.MethodPatch {
+		raw, err := json.Marshal(s.record)
+		if err != nil {
+			return nil, err
+		}
+		f.Value = raw
+	}
+	f.Pick, f.Help = map[string][]web.Option{}, map[string]string{}
+	for _, shape := range f.Op.Body.Fields {
+		current := d.typed.Get(shape.Name)
+		if current == "" {
+			current = s.record.text(shape.Name)
+		}
+		options, err := s.names.options(ctx, shape.Name, current, keepFor(s, shape.Name))
+		if err != nil {
+			return nil, err
+		}
+		if options != nil {
+			f.Pick[shape.Name] = options
+		}
+	}
+	fields := q.FieldsOf(f)
+	for i := range fields {
+		shape, _ := f.Op.Body.Field(fields[i].Name)
+		if !isAmount(shape) {
+			continue
+		}
+		if fields[i].Label += ", " + q.Company.Currency; d.typed == nil {
+			fields[i].Value = decimalOf(q, fields[i].Value)
+		}
+		fields[i].Help = q.T("records.amount", decimalOf(q, "1250"))
+	}
+	return fields, nil
+}
+
+// machines are fields that integrations fill in, not people.
+var machines = []string{"externalId", "metadata", "source", "intake", "utm", "nameI18n", "descriptionI18n", "attributes", "costComponents", "modifierGroups", "costItems", "photoFileId", "photoFileIds", "items", "payments", "unitId", "packUnitId", "addressId", "assetId"}
+
+// keepFor leaves only those entries of a directory that the record can have.
+func keepFor(s shown, field string) func(record) bool {
+	if field != "stageId" || s.record == nil {
+		return nil
+	}
+	return func(r record) bool {
+		return r.text("typeId") == s.record.text("typeId") && r.text("id") != s.record.text("stageId")
+	}
+}
+
+// do gives a command. A form without the version of what it was made from is not one of the console.
+func (room *Room) do(res resource, c command) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := room.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		d := draft{version: q.Form.Get("version"), part: q.Form.Get("part"), typed: q.Form}
+		in := web.Input{Path: pathOf(s, c, d.part), Key: idOr(q.Form.Get("key")), Version: versionOf(d.version)}
+		if in.Version == 0 || c.param != "" && d.part == "" {
+			return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
+		}
+		if c.form {
+			in.Body = bodyOf(q, s, c, q.Form)
+		}
+		reply, err := q.Call(ctx, c.op, in)
+		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+			return room.refused(ctx, q, s, c, d, known)
+		}
+		if err != nil {
+			return web.Answer{}, err
+		}
+		return web.Go(room.next(q, s, c, reply)), nil
+	}
+}
+
+// refused shows the form again, or the page of the record, with what the API says.
+func (room *Room) refused(ctx context.Context, q *web.Request, s shown, c command, d draft, err *apierr.Error) (web.Answer, error) {
+	if err.Status == http.StatusPreconditionFailed && c.table == "" {
+		d.version = s.record.text("version") // who sends the form again has been told
+	}
+	if c.form {
+		return room.commandForm(ctx, q, s, c, d, err)
+	}
+	note := &web.Note{Kind: web.Bad, Title: q.T("records.refused.command"), Text: textOf(err)}
+	if err.Status == http.StatusPreconditionFailed {
+		note.Text = q.T("records.changed")
+	}
+	answer, failed := room.page(ctx, q, s, c.table, note)
+	return answer.Refuse(), failed
+}
+
+// next is the address of what a command leads to.
+func (room *Room) next(q *web.Request, s shown, c command, reply *web.Reply) string {
+	var made record
+	if (c.makes || c.to != "") && decode(reply.Body, &made) == nil {
+		if at := room.recordPath(q, s.res.name, made.text("id")); c.makes && at != "" {
+			return web.With(at, "done", "records")
+		}
+		if c.to != "" && made.has(c.idOf) {
+			if at := room.recordPath(q, c.to, made.text(c.idOf)); at != "" {
+				return web.With(at, "done", "records")
+			}
+		}
+	}
+	if c.ends {
+		return web.With(q.Path(s.res.at), "done", "records_gone")
+	}
+	return web.With(s.at(q), "tab", c.table, "done", "records")
+}
+
+// bodyOf is the body of a command from its form.
+func bodyOf(q *web.Request, s shown, c command, form url.Values) map[string]any {
+	f := web.Fields{Op: q.Operation(c.op), Only: c.fields, But: machines}
+	if f.Op.Body == nil {
+		return map[string]any{}
+	}
+	body := q.BodyOf(f, form)
+	for name := range body {
+		if shape, _ := f.Op.Body.Field(name); isAmount(shape) && form.Get(name) != "" {
+			body[name] = minorOf(q, form.Get(name))
+		}
+	}
+	if c.rows != nil {
+		body[c.rows.field] = c.rows.items(s, form)
+	}
+	return body
+}
+
+// idOr is a text that is an id; "" otherwise.
+func idOr(text string) string {
+	if _, err := uuid.Parse(text); err != nil {
+		return ""
+	}
+	return text
+}

@@ -1,0 +1,81 @@
+package records
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+)
+
+// creation is the command that makes a record of a list.
+func creation(res resource) command {
+	return command{name: res.name, op: res.create, form: true, fields: res.asks}
+}
+
+// newForm asks for what a new record needs. It reads each directory that a field needs.
+func (room *Room) newForm(res resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		if !may(q, creation(res)) {
+			return web.Go(q.Path(res.at)), nil // where nothing offers the form
+		}
+		return room.creationForm(ctx, q, res, nil, nil)
+	}
+}
+
+func (room *Room) creationForm(ctx context.Context, q *web.Request, res resource, typed url.Values, refusal error) (web.Answer, error) {
+	c, s := creation(res), shown{res: res, names: &directories{q: q}}
+	fields, err := room.fieldsOf(ctx, q, s, c, draft{typed: typed}, refusal)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	title := q.T("records.new." + res.name)
+	lines := res.lines.form(q, typed, refusal)
+	p := formPage{
+		Header: web.Header{Title: title, Crumbs: []web.Link{{Text: q.T("records.list." + res.name), Href: q.Path(res.at)}}},
+		Form:   web.Form{Post: q.Path(res.at + "/new"), Button: title, Fields: fields, Hidden: map[string]string{"key": keyOf(typed, refusal)}},
+		Lines:  lines,
+		API:    web.Shown{Curl: q.Curl(c.op, web.Input{Body: bodyOf(q, s, c, filled(fields, nil))})},
+	}
+	if refusal == nil {
+		return web.Show("records/form", title, p), nil
+	}
+	p.Form.Fault = faultOf(q, fields, lines, refusal)
+	return web.Show("records/form", title, p).Refuse(), nil
+}
+
+// create makes a record, and leads to its page.
+func (room *Room) create(res resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		reply, err := room.made(ctx, q, res)
+		if known, ok := apierr.As(err); ok && known.Status < http.StatusInternalServerError {
+			return room.creationForm(ctx, q, res, q.Form, err)
+		}
+		if err != nil {
+			return web.Answer{}, err
+		}
+		var made record
+		if err := decode(reply.Body, &made); err != nil {
+			return web.Answer{}, err
+		}
+		if idOr(made.text("id")) == "" {
+			return web.Go(web.With(q.Path(res.at), "done", "records")), nil
+		}
+		return web.Go(web.With(q.Path(res.page+"/"+made.text("id")), "done", "records")), nil
+	}
+}
+
+// made calls the operation that makes a record.
+func (room *Room) made(ctx context.Context, q *web.Request, res resource) (*web.Reply, error) {
+	c := creation(res)
+	body := bodyOf(q, shown{res: res}, c, q.Form)
+	if res.lines != nil {
+		items, err := res.lines.items(ctx, q, q.Form)
+		if err != nil {
+			return nil, err
+		}
+		body[res.lines.field] = items
+	}
+	return q.Call(ctx, c.op, web.Input{Key: idOr(q.Form.Get("key")), Body: body})
+}

@@ -1,0 +1,353 @@
+package records
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/services/webhooks"
+)
+
+type recordPage struct {
+	Header   web.Header
+	Note     *web.Note
+	Tabs     []web.Tab
+	Facts    []web.Fact // of the first tab
+	Sections []section
+	More     *web.Link // list that has all of what the tab shows
+	API      web.Shown
+}
+
+// section is a table with its head.
+type section struct {
+	Title string
+	Table web.Table
+}
+
+// shown is a record on its way to a page.
+type shown struct {
+	res    resource
+	record record
+	id     string
+	api    web.Shown
+	names  *directories
+}
+
+// Tabs that do not come from the table of resources.
+const (
+	tabEvents   = "events"
+	tabRequests = "requests"
+)
+
+// latest is how many entries a tab shows.
+const latest = 20
+
+// show is the page of a record.
+func (room *Room) show(res resource) web.Handler {
+	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
+		s, err := room.find(ctx, q, res)
+		if err != nil {
+			return web.Answer{}, err
+		}
+		return room.page(ctx, q, s, q.HTTP.URL.Query().Get("tab"), nil)
+	}
+}
+
+// find reads the record in the address.
+func (room *Room) find(ctx context.Context, q *web.Request, res resource) (shown, error) {
+	s := shown{res: res, id: q.HTTP.PathValue("id"), names: &directories{q: q}}
+	if _, err := uuid.Parse(s.id); err != nil {
+		return s, web.NoPage()
+	}
+	in := web.Input{Path: map[string]string{"id": s.id}}
+	reply, err := q.Call(ctx, res.get, in)
+	if err != nil {
+		return s, err
+	}
+	s.api = q.Show(res.get, in, reply)
+	return s, decode(reply.Body, &s.record)
+}
+
+// at is the address of the page.
+func (s shown) at(q *web.Request) string { return q.Path(s.res.page + "/" + s.id) }
+
+// page shows a tab of a record.
+func (room *Room) page(ctx context.Context, q *web.Request, s shown, tab string, note *web.Note) (web.Answer, error) {
+	p := recordPage{Header: room.header(q, s), Note: note, Tabs: room.tabsOf(q, s, tab), API: s.api}
+	if !slices.ContainsFunc(p.Tabs, func(t web.Tab) bool { return t.Current }) {
+		p.Tabs[0].Current, tab = true, ""
+	}
+	var err error
+	switch tab {
+	case "":
+		if s.res.about != nil && note == nil {
+			p.Note = s.res.about(q, s.record)
+		}
+		err = room.overview(ctx, q, s, &p)
+	case tabEvents:
+		err = room.events(ctx, q, s, &p)
+	case tabRequests:
+		err = room.requests(ctx, q, s, &p)
+	default:
+		err = room.listed(ctx, q, s, tab, &p)
+	}
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("records/record", p.Header.Title, p), nil
+}
+
+// titleOf is what people call a record.
+func titleOf(q *web.Request, res resource, r record) string {
+	name := r.text(res.title)
+	switch {
+	case name == "":
+		return q.T("records.one." + res.name)
+	case res.title == "number":
+		return q.T("records.numbered", q.T("records.one."+res.name), name)
+	}
+	return name
+}
+
+func (room *Room) header(q *web.Request, s shown) web.Header {
+	h := web.Header{Title: titleOf(q, s.res, s.record), Crumbs: []web.Link{{Text: q.T("records.list." + s.res.name), Href: q.Path(s.res.at)}}}
+	if state := s.record.text(s.res.state); state != "" && state != "none" {
+		chip := value(q, column{name: s.res.state, kind: asState}, s.record).Chip
+		h.Chip = chip
+	}
+	if s.record.has("createdAt") {
+		h.Facts = q.T("records.made", moments(q, s.record.text("createdAt")).At.Short())
+	}
+	h.Links, h.Actions = room.buttons(q, s)
+	return h
+}
+
+// tabsOf are the parts of the page: what it is, each list of the API that belongs to it, its events, its requests.
+func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
+	tabs := []web.Tab{{Text: q.T("records.tab.overview"), Href: s.at(q), Current: tab == ""}}
+	add := func(name string) {
+		tabs = append(tabs, web.Tab{Text: q.T("records.tab." + name), Href: web.With(s.at(q), "tab", name), Current: tab == name})
+	}
+	for _, t := range s.res.tables {
+		if t.field == "" && room.maySee(q, t) {
+			add(t.name)
+		}
+	}
+	if q.Sees(web.Events) && q.Allows("events", false) {
+		add(tabEvents)
+	}
+	if q.Sees(web.Requests) {
+		add(tabRequests)
+	}
+	return tabs
+}
+
+// maySee reports whether the person, and the company, have the operation of a table.
+func (room *Room) maySee(q *web.Request, t table) bool {
+	op := q.Operation(t.list)
+	return (t.sees == "" || q.Sees(t.sees)) && (op.Scope == "" || q.Allows(op.Scope, false)) && (op.Component == "" || q.Has(op.Component))
+}
+
+// overview shows the fields of the record, and the tables that it has itself.
+func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	for _, c := range append(slices.Clone(s.res.columns), s.res.facts...) {
+		if !says(s, c) {
+			continue
+		}
+		cell, err := room.cell(ctx, q, c, s.record, s.names)
+		if err != nil {
+			return err
+		}
+		if cell.Num = false; c.kind == asAmount {
+			cell.Text += "\u00a0" + q.Company.Currency
+		}
+		p.Facts = append(p.Facts, web.Fact{Label: q.Label(c.name), Cell: cell})
+	}
+	p.Facts = append(p.Facts, web.Fact{Label: q.Label("id"), Cell: web.Code(s.id, "")}, web.Fact{Label: q.Label("version"), Cell: web.Text(s.record.text("version"))})
+	for _, t := range s.res.tables {
+		rows := s.record.records(t.field)
+		if t.field == "" || len(rows) == 0 {
+			continue
+		}
+		of, err := room.rows(ctx, q, s, t, rows)
+		if err != nil {
+			return err
+		}
+		p.Sections = append(p.Sections, section{q.T("records.tab." + t.name), of})
+	}
+	return nil
+}
+
+// says reports whether a field tells something beside the header: it has a value, and is not an amount of nothing.
+func says(s shown, c column) bool {
+	if !s.record.has(c.name) || c.name == s.res.title || c.name == "createdAt" || c.kind == asWords && len(s.record.texts(c.name)) == 0 {
+		return false
+	}
+	return c.kind != asAmount && c.kind != asPercent || s.record.text(c.name) != "0" || c.name == "total" || c.name == "amountDue"
+}
+
+// listed shows a table that an operation lists.
+func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name string, p *recordPage) error {
+	i := slices.IndexFunc(s.res.tables, func(t table) bool { return t.name == name })
+	t := s.res.tables[i]
+	in, paged := web.Input{}, slices.ContainsFunc(q.Operation(t.list).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
+	if in.Query = (url.Values{}); paged {
+		in.Query.Set("pageSize", strconv.Itoa(latest))
+	}
+	if t.where == "" {
+		in.Path = map[string]string{"id": s.id}
+	} else {
+		in.Query.Set(t.where, s.id)
+	}
+	reply, err := q.Call(ctx, t.list, in)
+	if err != nil {
+		return err
+	}
+	p.API = q.Show(t.list, in, reply)
+	var rows []record
+	if !paged {
+		err = decode(reply.Body, &rows)
+	} else {
+		var page struct{ Items []record }
+		err = decode(reply.Body, &page)
+		rows = page.Items
+	}
+	if err != nil {
+		return err
+	}
+	of, err := room.rows(ctx, q, s, t, rows)
+	p.Sections = []section{{q.T("records.tab." + t.name), of}}
+	if t.all != "" && len(rows) > 0 {
+		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.name)), Href: web.With(q.Path(t.all), t.where, s.id)}
+	}
+	return err
+}
+
+// maxRows is how many lines of a document a page shows.
+const maxRows = 500
+
+// rows is a table of a record, with its sums and with the commands of its rows.
+func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t table, rows []record) (web.Table, error) {
+	out := web.Table{Label: q.T("records.tab." + t.name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
+	acts := room.hasRowCommands(q, s.res, t)
+	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c column) bool {
+		return c.hidden || !slices.ContainsFunc(rows, func(r record) bool { return r.has(c.name) }) && c.name != t.columns[0].name
+	})
+	for _, c := range columns {
+		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.kind.end()})
+	}
+	if acts {
+		out.Columns = append(out.Columns, web.Column{})
+	}
+	for i, r := range rows {
+		if i == maxRows {
+			break
+		}
+		var row []web.Cell
+		for _, c := range columns {
+			cell, err := room.cell(ctx, q, c, r, s.names)
+			if err != nil {
+				return out, err
+			}
+			row = append(row, cell)
+		}
+		if acts {
+			row = append(row, room.rowCommand(q, s, t, r))
+		}
+		out.Rows = append(out.Rows, row)
+	}
+	out.Foot = sumsOf(q, t, columns, rows, acts)
+	return out, nil
+}
+
+// sumsOf is the last row of a table, with the sums of its columns.
+func sumsOf(q *web.Request, t table, columns []column, rows []record, acts bool) []web.Cell {
+	if len(t.sums) == 0 || len(rows) == 0 {
+		return nil
+	}
+	foot := make([]web.Cell, 0, len(columns)+1)
+	for _, c := range columns {
+		cell := web.Cell{Num: c.kind.end()}
+		if slices.Contains(t.sums, c.name) {
+			var sum int64
+			for _, r := range rows {
+				sum += r.number(c.name)
+			}
+			cell.Text = q.Amount(sum)
+		}
+		foot = append(foot, cell)
+	}
+	if foot[0].Text == "" {
+		foot[0] = web.Text(q.T("records.sum"))
+	}
+	if acts {
+		foot = append(foot, web.Cell{})
+	}
+	return foot
+}
+
+// events shows the latest events of the record; each leads to its way.
+func (room *Room) events(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	id, err := uuid.Parse(s.id)
+	if err != nil {
+		return web.NoPage()
+	}
+	found, _, err := room.Events.Latest(ctx, q.Caller, webhooks.LatestQuery{EntityID: id, Limit: latest})
+	if err != nil {
+		return err
+	}
+	t := web.Table{
+		Label: q.T("records.tab.events"), Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("events.version"), Num: true}, {Text: q.T("audit.when")}, {Text: q.T("events.id")}},
+		Empty: web.Empty{Title: q.T("records.events.none"), Text: q.T("records.events.none.text")},
+	}
+	for _, e := range found {
+		at := q.Path("/events/" + e.ID.String())
+		t.Rows = append(t.Rows, []web.Cell{web.LinkTo(e.Event, at), web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), at)})
+	}
+	p.Sections = []section{{q.T("records.tab.events"), t}}
+	if len(found) > 0 {
+		p.More = &web.Link{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", s.id)}
+	}
+	in := web.Input{Query: url.Values{"entityId": {s.id}, "start": {"oldest"}}}
+	p.API = web.Shown{Curl: q.Curl("listEvents", in)}
+	return nil
+}
+
+// requests shows the latest requests of tokens that were about the record.
+func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *recordPage) error {
+	in := web.Input{Query: url.Values{"entityId": {s.id}, "limit": {strconv.Itoa(latest)}}}
+	reply, err := q.Call(ctx, "listRequests", in)
+	if err != nil {
+		return err
+	}
+	p.API = q.Show("listRequests", in, reply)
+	var page struct{ Items []record }
+	if err := decode(reply.Body, &page); err != nil {
+		return err
+	}
+	t := web.Table{
+		Label: q.T("records.tab.requests"),
+		Columns: []web.Column{
+			{Text: q.T("records.request")}, {Text: q.T("webhooks.answer")}, {Text: q.T("events.token")}, {Text: q.T("webhooks.took"), Num: true}, {Text: q.T("audit.when")},
+		},
+		Empty: web.Empty{Title: q.T("records.requests.none"), Text: q.T("records.requests.none.text")},
+	}
+	for _, r := range page.Items {
+		kind, status := web.Good, r.number("status")
+		if status >= http.StatusBadRequest {
+			kind = web.Bad
+		}
+		t.Rows = append(t.Rows, []web.Cell{
+			web.LinkTo(r.text("method")+" "+r.text("route"), q.Path("/go/"+web.Segment(r.text("id")))), web.State(kind, r.text("status")).With(r.text("code")), web.Text(r.text("tokenName")),
+			web.Number(q.T("unit.ms", r.number("durationMs"))), moments(q, r.text("createdAt")),
+		})
+	}
+	p.Sections = []section{{q.T("records.tab.requests"), t}}
+	return nil
+}

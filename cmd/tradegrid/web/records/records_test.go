@@ -1,0 +1,220 @@
+package records
+
+import (
+	"encoding/json"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+func of(currency string) *web.Request {
+	return &web.Request{Company: company.Company{Settings: company.Settings{Currency: currency}}}
+}
+
+// What a form shows of an amount is what it sends, in every currency and however people group and separate digits.
+func TestAmountsOfForms(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		q := of(rapid.SampledFrom([]string{"EUR", "JPY", "KWD"}).Draw(t, "currency"))
+		n := rapid.Int64Range(-1<<53, 1<<53).Draw(t, "amount")
+		typed := decimalOf(q, json.Number(jsonOf(n)).String())
+		require.Equal(t, n, minorOf(q, typed))
+		require.Equal(t, n, minorOf(q, " "+strings.ReplaceAll(typed, ".", ",")+" "))
+		require.Equal(t, n, minorOf(q, strings.ReplaceAll(q.Amount(n), "−", "-")), "what a page shows can be typed")
+	})
+	require.Equal(t, int64(1250), minorOf(of("EUR"), "12.5"))
+	for _, wrong := range []string{"", "-", "12.345", "1e3", "0x1", "1.2.3", "12,5,0", "--1", "١٢", "9999999999999999999", "12.-5"} {
+		require.Equal(t, wrong, minorOf(of("EUR"), wrong), "the API says what is wrong")
+	}
+}
+
+func jsonOf(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err)
+	}
+	return string(raw)
+}
+
+// Only lines of which something is left are asked for; what is typed for them is sent in their order.
+func TestQuantitiesOfLines(t *testing.T) {
+	t.Parallel()
+	var r record
+	require.NoError(t, decode([]byte(`{"lines":[{"id":"a","kind":"product","qty":3,"shippedQty":0.5},{"id":"b","kind":"service","qty":1,"shippedQty":0},
+		{"id":"c","kind":"product","qty":2,"shippedQty":2},{"id":"d","kind":"product","qty":1,"shippedQty":0}]}`), &r))
+	ship := &rowsInput{field: "items", id: "orderLineId", done: "shippedQty", only: "product"}
+	var left []string
+	for _, l := range r.records("lines") {
+		if n, ok := leftOf(l, ship); ok {
+			left = append(left, l.text("id")+" "+n)
+		}
+	}
+	require.Equal(t, []string{"a 2.5", "d 1"}, left)
+	items := ship.items(shown{record: r}, url.Values{"qty.d": {"1,5"}, "qty.a": {"0.000"}, "qty.b": {"some"}, "qty.x": {"9"}})
+	require.JSONEq(t, `[{"orderLineId":"b","qty":"some"},{"orderLineId":"d","qty":1.5}]`, jsonOf(items))
+	require.True(t, unshipped(r))
+	require.False(t, unshipped(record{"status": "cancelled", "lines": r["lines"]}))
+}
+
+// Every list, tab and command has its texts, and one that cannot be taken back says what will happen.
+func TestResourcesHaveTheirTexts(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../texts/en.json")
+	require.NoError(t, err)
+	var texts map[string]string
+	require.NoError(t, json.Unmarshal(raw, &texts))
+	used := map[string]bool{}
+	need := func(key string) {
+		t.Helper()
+		used[key] = true
+		require.Contains(t, texts, key)
+	}
+	for _, res := range resources() {
+		need("records.list." + res.name)
+		need("records.one." + res.name)
+		if res.create != "" {
+			need("records.new." + res.name)
+		}
+		for _, tab := range res.tables {
+			need("records.tab." + tab.name)
+		}
+		for _, c := range res.commands {
+			need("records.do." + c.name)
+			if c.danger {
+				need("records.confirm." + c.name)
+			}
+			if c.rows != nil {
+				need("records.rows." + c.name)
+			}
+		}
+	}
+	for key := range texts {
+		for _, kind := range []string{"list", "one", "new", "do", "rows"} {
+			if strings.HasPrefix(key, "records."+kind+".") {
+				require.True(t, used[key], "nothing shows the text %s", key)
+			}
+		}
+	}
+}
+
+// schema is a part of the API description.
+type schema struct {
+	Ref        string            `json:"$ref"`
+	Properties map[string]schema `json:"properties"`
+	Items      *schema           `json:"items"`
+}
+
+// described is the API description, as far as the table of resources speaks of it.
+type described struct {
+	Paths map[string]map[string]struct {
+		ID   string `json:"operationId"`
+		Body struct {
+			Content map[string]struct{ Schema schema } `json:"content"`
+		} `json:"requestBody"`
+		Parameters []struct{ Name string }
+		Responses  map[string]struct {
+			Content map[string]struct{ Schema schema } `json:"content"`
+		}
+	}
+	Components struct{ Schemas map[string]schema }
+}
+
+// fields are those of an answer: of a record, or of the records of a list.
+func (d described) fields(s schema) map[string]schema {
+	for {
+		_, page := s.Properties["nextCursor"]
+		switch {
+		case s.Ref != "":
+			s = d.Components.Schemas[s.Ref[strings.LastIndex(s.Ref, "/")+1:]]
+		case s.Items != nil:
+			s = *s.Items
+		case page:
+			s = s.Properties["items"]
+		default:
+			return s.Properties
+		}
+	}
+}
+
+// of returns the fields of the answer and of the body of an operation.
+func (d described) of(t *testing.T, id string) (answer, body map[string]schema, parameters []string) {
+	t.Helper()
+	for _, methods := range d.Paths {
+		for _, op := range methods {
+			if op.ID != id {
+				continue
+			}
+			for status, res := range op.Responses {
+				if status[0] == '2' {
+					answer = d.fields(res.Content["application/json"].Schema)
+				}
+			}
+			for _, p := range op.Parameters {
+				parameters = append(parameters, p.Name)
+			}
+			return answer, d.fields(op.Body.Content["application/json"].Schema), parameters
+		}
+	}
+	t.Fatalf("there is no operation %s", id)
+	return nil, nil, nil
+}
+
+// Every field that the table names is one of the API.
+func TestResourcesNameFieldsOfTheAPI(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../../schemas/openapi/openapi.json")
+	require.NoError(t, err)
+	var api described
+	require.NoError(t, json.Unmarshal(raw, &api))
+	for _, res := range resources() {
+		item, _, _ := api.of(t, res.list)
+		for _, c := range res.columns {
+			require.Contains(t, item, c.name, res.list)
+			if c.id != "" {
+				require.Contains(t, item, c.id, res.list)
+			}
+		}
+		if res.get == "" {
+			continue
+		}
+		one, _, _ := api.of(t, res.get)
+		for _, name := range []string{res.title, res.state} {
+			require.True(t, name == "" || one[name].Ref == "" && len(one) > 0, res.get)
+		}
+		for _, c := range res.facts {
+			require.Contains(t, one, c.name, res.get)
+		}
+		for _, tab := range res.tables {
+			fields := api.fields(one[tab.field])
+			if tab.field == "" {
+				var parameters []string
+				if fields, _, parameters = api.of(t, tab.list); tab.where != "" {
+					require.Contains(t, parameters, tab.where, tab.list)
+				}
+			}
+			for _, c := range tab.columns {
+				require.Contains(t, fields, c.name, "%s of %s", tab.name, res.name)
+			}
+			for _, name := range tab.sums {
+				require.Contains(t, fields, name, "%s of %s", tab.name, res.name)
+			}
+		}
+		for _, c := range append(res.commands, creation(res)) {
+			if c.op == "" {
+				continue
+			}
+			_, body, parameters := api.of(t, c.op)
+			for _, name := range c.fields {
+				require.Contains(t, body, name, c.op)
+			}
+			require.True(t, c.param == "" || strings.Contains(strings.Join(parameters, " "), c.param), c.op)
+		}
+	}
+}
