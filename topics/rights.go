@@ -13,6 +13,7 @@ const (
 	RoleAPI        = "api"
 	RoleRelay      = "relay"
 	RoleDispatcher = "dispatcher"
+	RoleConsole    = "console"
 	RoleTopics     = "topics"
 )
 
@@ -35,8 +36,9 @@ func Rights() map[string][]Right {
 	for _, line := range Lines() {
 		lines = append(lines, on(line.Topic, read, write))
 	}
-	declare := make([]Right, 0, len(All()))
+	declare, look := make([]Right, 0, len(All())), make([]Right, 0, len(All()))
 	for _, t := range All() {
+		look = append(look, on(t.Name, describe, "DESCRIBE_CONFIGS"))
 		declare = append(declare, on(t.Name, "CREATE", describe, "DESCRIBE_CONFIGS", "ALTER", "ALTER_CONFIGS"))
 	}
 	return map[string][]Right{
@@ -55,6 +57,11 @@ func Rights() map[string][]Right {
 			on(Events, read), on(Subscriptions, read), on(Deliveries, read, write), on(DeliveriesDead, write), on(EventsDead, write),
 			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{read}},
 		}, lines...),
+		// Operators look at groups and topics, and send dead letters again or delete them.
+		RoleConsole: append([]Right{
+			on(DeliveriesDead, read, "DELETE"), on(EventsDead, read, "DELETE"),
+			{Kind: "group", Name: Groups, Prefix: true, Operations: []string{describe}},
+		}, look...),
 		RoleTopics: declare,
 	}
 }

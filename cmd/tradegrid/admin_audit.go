@@ -10,6 +10,7 @@ import (
 	"reflect"
 	"strings"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -34,6 +35,19 @@ func auditedWith[F, T any](
 	ctx context.Context, a admin, operation string, command any, id tenant.ID, run func(context.Context, *db.Tx, access.Caller, F) (T, error), in F,
 ) (T, error) {
 	return audited(ctx, a, operation, command, id, func(ctx context.Context, tx *db.Tx, by access.Caller) (T, error) { return run(ctx, tx, by, in) })
+}
+
+// recorded makes the changes of a subcommand, each in a transaction of its own, and records them there.
+func (a admin) recorded(command any) operate.Recorded {
+	return func(ctx context.Context, operation string, company tenant.ID, change func(ctx context.Context, tx *db.Tx) (any, error), opts ...db.Option) error {
+		return a.all.db.RunTx(ctx, operation, func(ctx context.Context, tx *db.Tx) error {
+			v, err := change(ctx, tx)
+			if err != nil {
+				return err
+			}
+			return a.record(tx, operation, command, company, v)
+		}, opts...)
+	}
 }
 
 // record adds a change to the record of changes, as the admin API does; command is the subcommand with its flags.

@@ -8,13 +8,10 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/dispatch/reconcile"
-	"github.com/tradegrid/tradegrid/topics"
 )
-
-// routedWithin is how long after its commit an event may be without deliveries in ordinary times.
-const routedWithin = time.Minute
 
 type reconcileCmd struct {
 	From    time.Time  `help:"Earliest commit of the events, such as 2026-11-23T08:00:00Z." required:"" placeholder:"TIME"`
@@ -32,7 +29,7 @@ type reconciled struct {
 
 // Run compares the event log with the deliveries and prints each difference.
 func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
-	to := time.Now().Add(-routedWithin)
+	to := time.Now().Add(-operate.RoutedWithin)
 	if c.To != nil {
 		to = *c.To
 	}
@@ -45,10 +42,9 @@ func (c *reconcileCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger,
 				return err
 			}
 		}
-		r := reconcile.New(a.all.db, nil, reconcile.Config{Group: topics.Routers, Events: a.all.events, Modules: modulesOf(a.all), Log: log})
 		result := reconciled{MissingDeliveries: []reconcile.Missing{}}
 		var rows [][]any
-		balance, err := r.Check(ctx, reconcile.Interval{From: c.From, To: to, Company: c.Company}, func(m reconcile.Missing) error {
+		balance, err := a.all.newPlatform(nil, log).Reconcile(ctx, reconcile.Interval{From: c.From, To: to, Company: c.Company}, func(m reconcile.Missing) error {
 			if a.asJSON {
 				result.MissingDeliveries = append(result.MissingDeliveries, m)
 			}

@@ -5,7 +5,6 @@ import (
 	"io"
 	"log/slog"
 
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/warehouse"
 )
@@ -19,7 +18,7 @@ func (c *stockCheckCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err
 		}
-		found, err := a.all.stockReconciler(log).Check(ctx, c.Company)
+		found, err := a.all.newPlatform(nil, log).CheckStock(ctx, c.Company)
 		return a.differences(found, err)
 	})
 }
@@ -33,23 +32,7 @@ func (c *stockRepairCmd) Run(ctx context.Context, out io.Writer, log *slog.Logge
 		if _, err := a.Get(ctx, c.Company); err != nil {
 			return err
 		}
-		r := a.all.stockReconciler(log)
-		found, err := r.Check(ctx, c.Company)
-		if err != nil {
-			return err
-		}
-		for _, d := range found {
-			err := a.all.db.RunTx(ctx, "stock.repair", func(ctx context.Context, tx *db.Tx) error {
-				if err := r.Repair(ctx, tx, c.Company, d); err != nil {
-					return err
-				}
-				return a.record(tx, "repairStock", c, c.Company, nil)
-			}, db.ReadCommitted())
-			if err != nil {
-				return err
-			}
-		}
-		return a.differences(found, nil)
+		return a.differences(a.all.newPlatform(nil, log).RepairStock(ctx, c.Company, a.recorded(c)))
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/config"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -377,7 +378,7 @@ VALUES ($1, $2, $3, 'GET', '/orders', 'listOrders', 'orders', '/orders', $4, 1, 
 		require.NoError(t, err)
 	}
 	of := "--company=" + id.String()
-	found := adminJSON[[]usage](t, "company", "usage", of, "--days=10")
+	found := adminJSON[[]operate.Usage](t, "company", "usage", of, "--days=10")
 	require.Len(t, found, 10)
 	last := found[9]
 	require.Equal(t, today.Format(time.DateOnly), last.Day)
@@ -419,7 +420,7 @@ func TestAdminPath(t *testing.T) {
 VALUES ($1, $2, $2, $2, 'order.created', 0, 1, $3, false, 'circuit_open', $3, $3)`, id, sub, time.Now())
 	require.NoError(t, err)
 	brokers := "--kafka-brokers=" + strings.Join(dbtest.Broker(t), ",")
-	s := adminJSON[pathState](t, "path", brokers)
+	s := adminJSON[operate.Path](t, "path", brokers)
 	require.Positive(t, s.OutboxRows)
 	require.NotNil(t, s.OutboxOldest)
 	require.True(t, slices.ContainsFunc(s.Waiting, func(w store.WaitingCount) bool { return w.For == "circuit_open" && w.Count > 0 }))

@@ -9,20 +9,27 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/services/requests"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
-// ConsoleCmd serves the admin API, by which operators set up companies, and the console, the pages for people. It needs no Kafka:
-// the relay announces its changes and sends its mails.
+// ConsoleCmd serves the admin API, by which operators set up companies, and the console, the pages for people. The relay announces
+// their changes and sends their mails, so that they work without Kafka. With brokers, operators see the consumer groups, dead letters
+// and topics.
 type ConsoleCmd struct {
 	AdminListen     string   `help:"Address to listen on; port 0 picks a free one. Reachable for operators only." default:"127.0.0.1:8081"`
 	ConsoleListen   string   `help:"Address of the console, the pages for people; port 0 picks a free one. Empty = it is not served."`
 	ConsoleURL      string   `name:"console-url" help:"Scheme and host that people reach the console at, such as https://console.example.com, for links in mails. Required with --console-listen." placeholder:"URL"`
 	AdminTokensFile string   `help:"File with the tokens of operators, one per line as name:role:hash, the role read or write, the hash the SHA-256 of the token in hexadecimal. Read again when it changes." type:"path" placeholder:"FILE"`
 	TrustedProxies  []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
+	TopicsLocal     bool     `help:"Compare topics with the declaration that \"tradegrid topics apply --local\" applies. For development."`
+	TopicsReplicas  int16    `help:"Replicas per partition that topics are declared with, as given to tradegrid topics." default:"3"`
+	KafkaFlags
 	EdgeFlags
 	SecretKeysFlags
 	DatabaseFlags
@@ -43,7 +50,30 @@ func (c *ConsoleCmd) operators(log *slog.Logger) (*secret.Operators, error) {
 func (c *ConsoleCmd) Check() error {
 	_, errProxies := parseProxies(c.TrustedProxies)
 	_, errOperators := c.operators(nil)
-	return errors.Join(errProxies, errOperators, c.checkURL(), c.check())
+	_, errBrokers := c.brokers(nil)
+	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.check())
+}
+
+// brokers are nil without --kafka-brokers.
+func (c *ConsoleCmd) brokers(log *slog.Logger) (*kafka.Config, error) {
+	if len(c.KafkaBrokers) == 0 {
+		return nil, nil //nolint:nilnil // the console works without
+	}
+	cfg, err := c.kafkaConfig("console", log)
+	return &cfg, err
+}
+
+// platform is what operators look after on its pages.
+func (c *ConsoleCmd) platform(all *domains, log *slog.Logger) (*operate.Platform, error) {
+	brokers, err := c.brokers(log)
+	if err != nil {
+		return nil, err
+	}
+	cfg := operate.Config{Brokers: brokers, Topics: topics.All(), Replicas: c.TopicsReplicas, Log: log}
+	if c.TopicsLocal {
+		cfg.Topics, cfg.Replicas = topics.Local(), 1
+	}
+	return all.newPlatformWith(cfg), nil
 }
 
 // checkURL refuses a console without an address: links in mails would lead nowhere, and cookies would not be bound to TLS.
@@ -104,9 +134,14 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 	parts := []func(context.Context) error{func(ctx context.Context) error { return api.Serve(ctx, ln) }}
 	pages := ""
 	if c.ConsoleListen != "" {
+		operated, err := c.platform(all, log)
+		if err != nil {
+			return err
+		}
+		defer operated.Close()
 		external, run := all.apiOfConsole(httpapi.Config{Release: release, PublicURL: c.url(), Log: log})
 		parts = append(parts, run...)
-		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Log: log}, external, api)
+		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Platform: operated, Log: log}, external, api)
 		if err != nil {
 			return err
 		}

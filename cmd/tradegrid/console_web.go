@@ -6,18 +6,22 @@ import (
 	"net/netip"
 
 	"github.com/tradegrid/tradegrid"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/account"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/audit"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/companies"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/directories"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/eventcatalog"
 	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/explorer"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/home"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/people"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/platform"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/quickstart"
 	recordpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/records"
 	requestpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/requests"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/settings"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/signin"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/tokens"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
@@ -33,12 +37,17 @@ type webConfig struct {
 	Source   string
 	Gallery  bool
 	MaxConns int
+	Platform *operate.Platform // what operators look after; nil = one without brokers
+	MailDir  string            // folder of the mails that `tradegrid dev` sends; "" = there is none
 	Log      *slog.Logger
 }
 
 // newWeb makes the console. An area is one line here.
 // external and admin are the APIs of this process, which pages call.
 func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, error) {
+	if cfg.Platform == nil {
+		cfg.Platform = all.newPlatform(nil, cfg.Log)
+	}
 	log := requests.New(requests.Config{DB: all.db})
 	app, err := web.New(web.Config{
 		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
@@ -47,7 +56,8 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 	},
 		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators},
 		&account.Room{Accounts: all.accounts},
-		&companies.Room{Companies: all.company},
+		&companies.Room{Companies: all.company, Accounts: all.accounts, Usage: cfg.Platform},
+		&platform.Room{Platform: cfg.Platform, Companies: all.company, MailDir: cfg.MailDir},
 		&home.Room{Orders: all.orders, Sales: all.sales, Webhooks: all.webhooks, Tokens: all.company},
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),
@@ -57,6 +67,8 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},
 		&eventcatalog.Room{Webhooks: all.webhooks, Events: all.events},
 		&quickstart.Room{Tokens: all.company, Requests: log, Webhooks: all.webhooks, Docs: tradegrid.Docs(), API: cfg.API},
+		&settings.Room{},
+		&directories.Room{},
 		&people.Room{Users: all.company, Accounts: all.accounts},
 		&audit.Room{Changes: all.console},
 	)

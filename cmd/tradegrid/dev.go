@@ -18,6 +18,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -159,6 +160,8 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		return err
 	}
 	defer client.Close()
+	operated := all.newPlatformWith(operate.Config{Brokers: &broker, Topics: topics.Local(), Replicas: 1, Log: log})
+	defer operated.Close()
 	shedder := newShedder(d, client, nil, devLimits, log)
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
@@ -169,7 +172,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
 		ConsoleURL:  "http://" + ls.console.Addr().String(),
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
-		MailDir: filepath.Join(c.State, "mail"),
+		MailDir: c.mailDir(),
 	}
 	dm := &demo{info: &info, domains: all, state: c.State, data: c.DemoData, now: time.Now(), out: out, log: log, settled: routed(d, client)}
 	if err := dm.seed(ctx); ctx.Err() != nil {
@@ -178,7 +181,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		stop()
 		return errors.Join(fmt.Errorf("create the demo company: %w", err), g.Wait())
 	}
-	if err := c.serve(ctx, g, ls, hooks, all, shedder, log); err != nil {
+	if err := c.serve(ctx, g, ls, hooks, all, operated, shedder, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
 	}
@@ -205,7 +208,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 }
 
 // serve serves both APIs, the console and the receiver until ctx is done.
-func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, shedder *loadshed.Shedder, log *slog.Logger) error {
+func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, hooks *receiver.Server, all *domains, operated *operate.Platform, shedder *loadshed.Shedder, log *slog.Logger) error {
 	proxies, err := parseProxies(c.TrustedProxies)
 	if err != nil {
 		return err
@@ -216,7 +219,8 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	cfg.Requests = served
 	api := all.newAPI(cfg)
 	pages, err := all.newWeb(webConfig{
-		URL: "http://" + ls.console.Addr().String(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true, Log: log,
+		URL: "http://" + ls.console.Addr().String(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
+		Platform: operated, MailDir: c.mailDir(), Log: log,
 	}, api, admin)
 	if err != nil {
 		return err
@@ -324,6 +328,9 @@ func (c *DevCmd) prepareState() error {
 	}
 	return nil
 }
+
+// mailDir is the folder with the notices and invitations that a mail server would get.
+func (c *DevCmd) mailDir() string { return filepath.Join(c.State, "mail") }
 
 // newOperatorToken makes a token of an operator, for this run only.
 func newOperatorToken() string { return "svc_admin_" + rand.Text() }

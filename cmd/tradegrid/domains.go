@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/batchloader"
 	"github.com/tradegrid/tradegrid/pkg/blob"
@@ -18,6 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/numbering"
@@ -276,6 +278,17 @@ func (all *domains) stockReconciler(log *slog.Logger) *warehouse.Reconciler {
 	return warehouse.NewReconciler(warehouse.ReconcilerConfig{
 		DB: all.db, Reserves: all.orders.Reserved, Companies: all.company.IDs, Log: log,
 	})
+}
+
+// newPlatform makes what operators look after; nil brokers = there are none.
+func (all *domains) newPlatform(brokers *kafka.Config, log *slog.Logger) *operate.Platform {
+	return all.newPlatformWith(operate.Config{Brokers: brokers, Log: log})
+}
+
+// newPlatformWith is newPlatform with the declaration of topics, to compare the cluster with.
+func (all *domains) newPlatformWith(cfg operate.Config) *operate.Platform {
+	cfg.DB, cfg.Deliveries, cfg.Events, cfg.Modules, cfg.Stock = all.db, all.webhooks, all.events, modulesOf(all), all.stockReconciler(cfg.Log)
+	return operate.New(cfg)
 }
 
 // noticeSender tells the owners of companies what needs their attention.

@@ -17,7 +17,7 @@ import (
 
 // TopicsACLsCmd prints or grants the minimum rights of the roles.
 type TopicsACLsCmd struct {
-	User  map[string]string `help:"Kafka users by role, as ROLE=USER;…; roles are api, relay, dispatcher and topics." default:"api=tradegrid-api;relay=tradegrid-relay;dispatcher=tradegrid-dispatcher;topics=tradegrid-topics" placeholder:"ROLE=USER"`
+	User  map[string]string `help:"Kafka users by role, as ROLE=USER;…; roles are api, console, relay, dispatcher and topics." default:"api=tradegrid-api;console=tradegrid-console;relay=tradegrid-relay;dispatcher=tradegrid-dispatcher;topics=tradegrid-topics" placeholder:"ROLE=USER"`
 	Grant bool              `help:"Grant the rights, instead of printing Kafka's commands for it. Needs ALTER on the cluster. Revokes nothing."`
 	KafkaFlags
 }

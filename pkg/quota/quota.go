@@ -171,7 +171,17 @@ SELECT u.c, $2, u.e, u.n FROM unnest($1::UUID[], $3::TIMESTAMPTZ[], $4::BIGINT[]
 ON CONFLICT (company_id, kind, expires_at) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`
 	sqlSumUsage = `SELECT company_id, CAST(sum(bytes) AS INT8) FROM storage_usage
 WHERE company_id = ANY($1::UUID[]) AND kind = $2 AND expires_at > $3 GROUP BY company_id`
+	sqlSumKinds = `SELECT kind, CAST(sum(bytes) AS INT8) FROM storage_usage WHERE company_id = $1 AND expires_at > $2 GROUP BY kind`
 )
+
+// Stored returns the bytes that count for a company, by kind, as far as they have been written. Kinds without a quota are not counted.
+func Stored(ctx context.Context, q db.Querier, company tenant.ID, now time.Time) (map[string]int64, error) {
+	sums, err := db.Map[string, int64](ctx, q, sqlSumKinds, company, now)
+	if err != nil {
+		return nil, fmt.Errorf("sum stored bytes of company %s: %w", company, err)
+	}
+	return sums, nil
+}
 
 // usage is the rows of one write.
 type usage struct {

@@ -205,6 +205,18 @@ func TestConsolePages(t *testing.T) {
 	require.False(t, portOpen(rules[1], 8081), "who may open the pages may not call the admin API")
 }
 
+// Only who asks for it connects the console to Kafka.
+func TestConsoleWithKafka(t *testing.T) {
+	t.Parallel()
+	for asked, r := range map[bool]*Rendered{false: render(t, "full"), true: render(t, "full", "console.kafka=true", "jobs.topics.replication=5")} {
+		console := find(t, r, "Deployment", "tg-grid-console")
+		_, brokers := env(containers(console)[0])["TRADEGRID_KAFKA_BROKERS"]
+		require.Equal(t, asked, brokers)
+		require.Equal(t, asked, slices.Contains(containers(console)[0]["args"].([]any), any("--topics-replicas=5")))
+		require.Equal(t, asked, reaches(egress(r, labelsOf(console)), "10.2.2.3", 9092))
+	}
+}
+
 func firstContainer(o Object) map[string]any {
 	if all := containers(o); len(all) > 0 {
 		return all[0]

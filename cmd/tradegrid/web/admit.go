@@ -47,6 +47,9 @@ func (a *App) admit(ctx context.Context, p Page, q *Request) error {
 	if p.Whom == Operators && !q.Person.Operator() {
 		return errNoPage // it does not concern them
 	}
+	if p.Whom == Operators && p.writes() && !q.changes() {
+		return errRole
+	}
 	if p.Whom == SignedIn && !q.Person.Operator() {
 		return a.enter(ctx, q, q.Session.Company.String()) // for the menu and the zone
 	}

@@ -18,10 +18,12 @@ const (
 	typeSelect = "select"
 	typeArea   = "textarea"
 	typeJSON   = "json" // a text area for JSON
+	typeChecks = "checks"
 )
 
 // Fields makes form fields from the body of an operation. Their names are the paths of the fields in JSON, such as
-// address.city. Objects become their fields; arrays of texts take a line for each; other arrays take JSON.
+// address.city. Objects become their fields; arrays of texts take a line for each, or boxes to check where there is a choice; other
+// arrays take JSON.
 type Fields struct {
 	Op    httpapi.Operation
 	Only  []string          // the fields to show, in this order; nil = all
@@ -29,8 +31,9 @@ type Fields struct {
 	Value json.RawMessage   // what the fields have at first, such as the record; nil = nothing
 	Typed url.Values        // what was typed; nil = the form is new
 	Err   error             // the refusal of the API
-	Help  map[string]string // help by name, instead of that of the API description
+	Help  map[string]string // help by name, instead of that of the catalog or of the API description
 	Pick  map[string][]Option
+	Texts string // begins keys of the catalog: help.NAME below it, and else help.NAME, say what a field means; "" = only the latter
 }
 
 const (
@@ -97,14 +100,14 @@ func leaves(s httpapi.Shape, at string, depth int) (all []httpapi.Shape) {
 
 func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 	out := Field{
-		Name: s.Name, Label: q.Label(s.Name), Type: inputType(s), Help: s.Doc, Required: s.Required && f.Op.Method == http.MethodPost, Fault: FaultOf(f.Err, s.Name),
+		Name: s.Name, Label: q.Label(s.Name), Type: inputType(s), Help: q.help(f.Texts, s.Name, s.Doc), Required: s.Required && f.Op.Method == http.MethodPost, Fault: FaultOf(f.Err, s.Name),
 		MaxLength: s.MaxLength, Autocomplete: "off",
 	}
 	if help, ok := f.Help[s.Name]; ok {
 		out.Help = help
 	}
 	if f.Typed != nil {
-		out.Value = f.Typed.Get(s.Name)
+		out.Value = strings.Join(f.Typed[s.Name], "\n")
 	} else {
 		out.Value = q.valueText(s, at(record, s.Name))
 	}
@@ -115,15 +118,37 @@ func (q *Request) field(f Fields, s httpapi.Shape, record any) Field {
 	if options == nil {
 		return out
 	}
+	if s.Type == "array" {
+		return out.checks(options)
+	}
 	out.Type = typeSelect
 	if !out.Required && !slices.ContainsFunc(options, func(o Option) bool { return o.Value == "" }) {
 		options = slices.Insert(slices.Clone(options), 0, Option{Value: "", Text: q.T("form.none")})
+	}
+	if out.Value != "" && !slices.ContainsFunc(options, func(o Option) bool { return o.Value == out.Value }) { // saving is not to lose it
+		options = append(slices.Clone(options), Option{Value: out.Value, Text: out.Value})
 	}
 	for i := range options {
 		options[i].Selected = options[i].Value == out.Value
 	}
 	out.Options = options
 	return out
+}
+
+// checks makes boxes of the lines of a field. Values that are no choice stay among them, so that saving loses none.
+func (f Field) checks(options []Option) Field {
+	f.Type = typeChecks
+	chosen := slices.DeleteFunc(strings.Split(f.Value, "\n"), func(v string) bool { return v == "" })
+	for _, o := range options {
+		o.Selected = slices.Contains(chosen, o.Value)
+		f.Options = append(f.Options, o)
+	}
+	for _, v := range chosen {
+		if !slices.ContainsFunc(options, func(o Option) bool { return o.Value == v }) {
+			f.Options = append(f.Options, Option{Value: v, Text: v, Selected: true})
+		}
+	}
+	return f
 }
 
 // inputType is how a value is typed.
@@ -214,7 +239,7 @@ func (q *Request) BodyOf(f Fields, form url.Values) map[string]any {
 		if !form.Has(s.Name) {
 			continue
 		}
-		text := strings.ReplaceAll(form.Get(s.Name), "\r\n", "\n")
+		text := strings.ReplaceAll(strings.Join(form[s.Name], "\n"), "\r\n", "\n") // of boxes, a line for each
 		if strings.TrimSpace(text) != "" {
 			put(body, s.Name, q.parsed(s, text))
 			continue
@@ -294,6 +319,16 @@ func (q *Request) Label(path string) string {
 		return q.T("field." + path)
 	}
 	return words(path)
+}
+
+// help says what a field means: a text of the catalog, or else what the API description says.
+func (q *Request) help(texts, name, doc string) string {
+	for _, key := range []string{texts + ".help." + name, "help." + name} {
+		if q.app.texts.has(key) {
+			return q.T(key)
+		}
+	}
+	return doc
 }
 
 // Word is a value of an enum for people: the text value.NAME of the catalog, or else its words.

@@ -96,3 +96,33 @@ func TestNamesAreWords(t *testing.T) {
 	require.Equal(t, "In work", words("in_work"))
 	require.Equal(t, "Address city", words("address.city"))
 }
+
+// Where a field has choices, an array is boxes to check. What is chosen and is no choice any more is kept.
+func TestArraysWithChoicesAreBoxes(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	f := Fields{
+		Op: visit(http.MethodPatch), Only: []string{"tags"}, Value: json.RawMessage(`{"tags":["b","gone"]}`), Pick: map[string][]Option{"tags": {{Value: "a", Text: "First"}, {Value: "b", Text: "Second"}}},
+	}
+	field := q.FieldsOf(f)[0]
+	require.Equal(t, "checks", field.Type)
+	require.Equal(t, []Option{{"a", "First", false}, {"b", "Second", true}, {"gone", "gone", true}}, field.Options)
+	require.Equal(t, map[string]any{"tags": []string{"a", "gone"}}, q.BodyOf(f, url.Values{"tags": {"", "a", "gone"}}))
+	require.Equal(t, map[string]any{"tags": []any{}}, q.BodyOf(f, url.Values{"tags": {""}}), "no box is checked")
+}
+
+// A value that is no choice any more, or beyond those that are offered, is not lost when somebody saves the form.
+func TestChoicesKeepWhatIsChosen(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	f := Fields{Op: visit(http.MethodPatch), Only: []string{"note"}, Value: json.RawMessage(`{"note":"far"}`), Pick: map[string][]Option{"note": {{Value: "near", Text: "Near"}}}}
+	require.Equal(t, []Option{{"", "–", false}, {"near", "Near", false}, {"far", "far", true}}, q.FieldsOf(f)[0].Options)
+}
+
+func TestConflictsStandBesideTheirField(t *testing.T) {
+	t.Parallel()
+	err := apierr.StateConflict("UNIT_CODE_TAKEN", "code: another unit has this code")
+	require.Equal(t, "code: another unit has this code", FaultOf(err, "code"))
+	require.Empty(t, FaultOf(err, "name"))
+	require.Empty(t, FaultOf(apierr.StateConflict("UNIT_IN_USE", "the unit is in use"), "code"))
+}

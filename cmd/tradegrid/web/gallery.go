@@ -37,6 +37,8 @@ type galleryPage struct {
 	Figures []Figure
 	Table   Table
 	Empty   Table
+	Ordered Ordered
+	Week    Week
 	Facts   []Fact
 	Tabs    []Tab
 	Form    Form
@@ -62,12 +64,21 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 			{Code("01a20673-2d1e-76a6", "/gallery"), State(Bad, "failed").With("HTTP 500"), Number("10.0 s"), When(at), Text("")},
 		}},
 		Empty: Table{Label: "An empty table", Columns: columns, Empty: Empty{"Nothing here", "A sentence that says what to do next.", &Link{"Do it", "/gallery"}}},
+		Ordered: Ordered{
+			Table: Table{Label: "A table in an order of its own", Columns: []Column{{Text: "Stage"}, {Text: "State"}}, Rows: [][]Cell{{LinkTo("New", "/gallery"), State(Good, "in use")}, {LinkTo("Won", "/gallery"), State(Off, "out of use")}}},
+			Order: "/gallery", IDs: []string{"1", "2"}, Names: []string{"New", "Won"},
+		},
+		Week: Week{
+			Marks: []Mark{{0, "00:00"}, {144, "12:00"}, {288, "24:00"}},
+			Days:  []Day{{Name: "Monday", Short: "Mon", Text: "09:00–12:00", X: 44, Bars: []Bar{{108, 36, "Monday 09:00–12:00"}}}, {Name: "Tuesday", Short: "Tue", X: 104}},
+		},
 		Facts: []Fact{{"A fact", Text("its value")}, {"A time", When(at)}, {"An id", Code("01a20673-2d1e-76a6-afbd-9f73306bf38d", "")}},
 		Tabs:  []Tab{{"Overview", "/gallery", true}, {"Deliveries", "/gallery", false}},
 		Form: Form{Post: "/gallery", Button: "Save", Fault: "What is wrong with the form as a whole.", Fields: []Field{
 			{Name: "a", Label: "A field", Help: "What it means."},
 			{Name: "b", Label: "A field with a fault", Value: "what was typed", Fault: "The rule, and what to do."},
 			{Name: "c", Label: "A choice", Type: "select", Options: []Option{{"1", "One", false}, {"2", "Two", true}}},
+			{Name: "d", Label: "Several choices", Type: typeChecks, Help: "As many as are wanted.", Options: []Option{{"1", "One", true}, {"2", "Two", false}}},
 		}},
 		Filter:  Filter{Action: "/gallery", Button: "Apply", Clear: "/gallery", Fields: []Field{{Name: "f", Label: "A filter"}}},
 		Actions: []Action{{Text: "Plain", Post: "/gallery"}, {Text: "Primary", Post: "/gallery", Kind: "primary"}, {ID: "ask", Text: "Asks first", Post: "/gallery", Kind: "danger", Confirm: "What will happen, in a sentence."}},

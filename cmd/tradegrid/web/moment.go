@@ -1,6 +1,10 @@
 package web
 
-import "time"
+import (
+	"fmt"
+	"strconv"
+	"time"
+)
 
 // Moment is a time as people of a company read it: in their zone, as short as it can be, with the exact one on hover.
 type Moment struct {
@@ -31,3 +35,31 @@ func (m Moment) Exact() string { return m.At.In(m.zone).Format("Mon 2 Jan 2006 1
 
 // ISO is for machines.
 func (m Moment) ISO() string { return m.At.UTC().Format(time.RFC3339Nano) }
+
+// Duration is how long something takes or has taken, in its two largest units.
+func Duration(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < time.Second:
+		return strconv.FormatInt(d.Milliseconds(), 10) + " ms"
+	case d < time.Minute:
+		return strconv.Itoa(int(d.Seconds())) + " s"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// Bytes is a size as people read it.
+func Bytes(n int64) string {
+	for _, u := range []struct {
+		of   int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.of {
+			return strconv.FormatFloat(float64(n)/float64(u.of), 'f', 1, 64) + " " + u.name
+		}
+	}
+	return strconv.FormatInt(n, 10) + " B"
+}

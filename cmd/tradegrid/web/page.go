@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -189,9 +190,10 @@ func (a Answer) With(c *http.Cookie) Answer {
 	return a
 }
 
-// ChangeOf is [Request.Change] for what people change of their own account, which also happens outside of a company's pages.
+// ChangeOf is [Request.Change] for what people change of their own account, which also happens outside of a company's pages, and for
+// what operators change; of is zero for what concerns no company alone.
 func (q *Request) ChangeOf(
-	ctx context.Context, of tenant.ID, by string, user uuid.UUID, operation string, change func(ctx context.Context, tx *db.Tx) (Changed, error),
+	ctx context.Context, of tenant.ID, by string, user uuid.UUID, operation string, change func(ctx context.Context, tx *db.Tx) (Changed, error), opts ...db.Option,
 ) error {
 	return q.app.cfg.DB.RunTx(ctx, "console."+operation, func(ctx context.Context, tx *db.Tx) error {
 		c, err := change(ctx, tx)
@@ -201,14 +203,17 @@ func (q *Request) ChangeOf(
 		return q.app.cfg.Changes.RecordPerson(tx, console.PersonChange{
 			By: by, UserID: user, Operation: operation, Company: of, Entity: c.Entity, Before: c.Before, After: c.After, RequestID: q.ID,
 		})
-	})
+	}, opts...)
 }
 
-// FaultOf is what an error says of a field; "" = it is not about the field.
+// FaultOf is what an error says of a field; "" = it is not about the field. Conflicts name their field at the beginning.
 func FaultOf(err error, field string) string {
 	known, ok := apierr.As(err)
 	if !ok {
 		return ""
+	}
+	if len(known.Fields) == 0 && strings.HasPrefix(known.Message, field+": ") {
+		return known.Message
 	}
 	for _, f := range known.Fields {
 		if f.Field == field {

@@ -145,7 +145,8 @@ type Filter struct {
 	Action string
 	Fields []Field
 	Button string
-	Clear  string // address without filters; "" = none is set
+	Clear  string            // address without filters; "" = none is set
+	Hidden map[string]string // further parameters
 }
 
 // Step is a step of the way of a change.
@@ -188,4 +189,46 @@ type Snippet struct {
 	ID    string // unique on the page
 	Title string
 	Text  string
+}
+
+// Ordered is a table whose rows people put in another order: by buttons, or by dragging.
+type Ordered struct {
+	Table
+
+	Order string   // where the order is posted: up or down has an id, or order all of them; "" = it is fixed
+	IDs   []string // of the rows
+	Names []string // of the rows, for those who do not see them
+	Moved string   // id of the row that was moved last, whose button gets the focus again
+	Down  bool     // it was moved down
+}
+
+// Week is hours of weekdays as a grid, with a column for each day.
+type Week struct {
+	Zone   string
+	Days   []Day
+	Marks  []Mark
+	Edit   string // address of a form; "" = none
+	Always bool   // none are set, so that those of the platform hold
+}
+
+// Day is a column of a [Week].
+type Day struct {
+	Name, Short string
+	Field       string // of a form
+	Text        string // as people type the hours: 09:00–12:00, 13:00–18:00
+	Fault       string
+	X           int // place in the grid
+	Bars        []Bar
+}
+
+// Bar is an interval of a [Day], in points of the grid.
+type Bar struct {
+	Y, Height int
+	Text      string
+}
+
+// Mark names a line of a [Week].
+type Mark struct {
+	Y    int
+	Text string
 }

@@ -33,8 +33,15 @@ const (
 	Directories     Area = "directories"
 	People          Area = "people"
 	Audit           Area = "audit"
-	Platform        Area = "platform" // for operators
-	Account         Area = "account"  // of oneself
+	Platform        Area = "platform" // for operators, as those below: the companies
+	Path            Area = "path"
+	DeadLetters     Area = "dead_letters"
+	Jobs            Area = "jobs"
+	Nodes           Area = "nodes"
+	Topics          Area = "topics"
+	Checks          Area = "checks"
+	Mailbox         Area = "mailbox"
+	Account         Area = "account" // of oneself
 )
 
 // Groups of the menu.
@@ -42,9 +49,10 @@ const (
 	groupBusiness   = "business"
 	groupDevelopers = "developers"
 	groupSettings   = "settings"
+	groupPlatform   = "platform"
 )
 
-// entry is an area in the menu: its group, its address in the company, and the icon's name is its own.
+// entry is an area in the menu: its group, and its address in the company, or in the console where it is for operators.
 type entry struct {
 	Area  Area
 	Group string
@@ -75,6 +83,18 @@ var menu = []entry{
 	{Audit, groupSettings, "/audit"},
 }
 
+// operatorMenu lists the areas of operators.
+var operatorMenu = []entry{
+	{Platform, groupPlatform, "/companies"},
+	{Path, groupPlatform, "/platform/path"},
+	{DeadLetters, groupPlatform, "/platform/dead-letters"},
+	{Jobs, groupPlatform, "/platform/jobs"},
+	{Nodes, groupPlatform, "/platform/nodes"},
+	{Topics, groupPlatform, "/platform/topics"},
+	{Checks, groupPlatform, "/platform/checks"},
+	{Mailbox, groupPlatform, "/platform/mail"},
+}
+
 // Areas that roles see together.
 var (
 	business   = []Area{Home, Orders, Deals, Bookings, Sales, Catalog, Clients, Leads, Warehouse}
@@ -82,6 +102,7 @@ var (
 	settings   = []Area{CompanySettings, Directories, People, Audit}
 	ofViewers  = slices.Concat(business, []Area{Webhooks, Events, EventCatalog, Directories})
 	ofOwners   = slices.Concat(business, developers, settings)
+	platform   = []Area{Platform, Path, DeadLetters, Jobs, Nodes, Topics, Checks, Mailbox}
 )
 
 // grant is what a role may do: the scopes are those of API tokens, so that a rule about records exists once.
@@ -96,8 +117,8 @@ var grants = map[string]grant{
 	company.RoleAdmin:              {access.Scopes{"*:write"}, ofOwners},
 	company.RoleDeveloper:          {access.Scopes{"*:read", "webhooks:write"}, slices.Concat(business, developers, []Area{CompanySettings, Directories})},
 	company.RoleViewer:             {access.Scopes{"*:read"}, ofViewers},
-	operatorRole(secret.RoleWrite): {access.Scopes{"*:write"}, slices.Concat([]Area{Platform}, ofOwners)},
-	operatorRole(secret.RoleRead):  {access.Scopes{"*:read"}, slices.Concat([]Area{Platform}, ofOwners)},
+	operatorRole(secret.RoleWrite): {access.Scopes{"*:write"}, slices.Concat(platform, ofOwners)},
+	operatorRole(secret.RoleRead):  {access.Scopes{"*:read"}, slices.Concat(platform, ofOwners)},
 }
 
 // operatorRole is the name of an operator's role in the table.

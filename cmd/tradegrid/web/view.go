@@ -127,25 +127,37 @@ func (a *App) frame(q *Request, p Page, answer Answer) frame {
 	if done := "done." + q.HTTP.URL.Query().Get("done"); a.texts.has(done) {
 		f.Done = q.T(done)
 	}
+	if q.Person.Operator() && q.Company.ID.IsZero() {
+		f.Menu = a.menu(q, p, operatorMenu, "")
+	}
 	if q.Company.ID.IsZero() {
 		return f
 	}
 	f.Company, f.IsTest, f.Root = q.Company.Name, q.Company.IsTest, q.Path("")
-	for _, e := range menu {
+	f.Menu = a.menu(q, p, menu, f.Root)
+	if q.Person.Operator() { // the way back
+		f.Menu = append(f.Menu, a.menu(q, p, operatorMenu[:1], "")...)
+	}
+	return f
+}
+
+// menu draws the entries that the person sees and that have pages, below an address.
+func (a *App) menu(q *Request, p Page, entries []entry, root string) (groups []menuGroup) {
+	for _, e := range entries {
 		if !q.Sees(e.Area) || !slices.ContainsFunc(a.pages, func(p Page) bool { return p.Area == e.Area }) {
 			continue
 		}
-		if n := len(f.Menu); n == 0 || f.Menu[n-1].Name != e.Group {
-			f.Menu = append(f.Menu, menuGroup{Name: e.Group})
+		if n := len(groups); n == 0 || groups[n-1].Name != e.Group {
+			groups = append(groups, menuGroup{Name: e.Group})
 		}
-		g := &f.Menu[len(f.Menu)-1]
-		href := q.Path(e.Path)
+		g := &groups[len(groups)-1]
+		href := root + e.Path
 		if e.Path == "" {
 			href += "/"
 		}
 		g.Items = append(g.Items, menuItem{Text: q.T("area." + string(e.Area)), Href: href, Current: e.Area == p.Area})
 	}
-	return f
+	return groups
 }
 
 // write sends an answer.

@@ -33,7 +33,7 @@ type row struct {
 // All gives the JSON of every dashboard by the name of its file.
 func All() (map[string][]byte, error) {
 	files := map[string][]byte{}
-	for _, b := range []board{api(), path(), receivers(), database(), kafka(), work(), objectives()} {
+	for _, b := range []board{api(), path(), receivers(), database(), kafka(), work(), console(), objectives()} {
 		var out bytes.Buffer
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)

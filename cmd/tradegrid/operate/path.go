@@ -1,0 +1,102 @@
+package operate
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/twmb/franz-go/pkg/kadm"
+
+	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/presence"
+	"github.com/tradegrid/tradegrid/services/dispatch/store"
+)
+
+// maxResting is how many resting receivers are shown.
+const maxResting = 20
+
+// Path is how the path of events stands, hop by hop.
+type Path struct {
+	OutboxRows   int64                `json:"outboxRows"`
+	OutboxOldest *time.Time           `json:"outboxOldest"`
+	OutboxDead   int64                `json:"outboxDead"`
+	Groups       []GroupLag           `json:"groups"` // nil without brokers
+	Waiting      []store.WaitingCount `json:"waiting"`
+	Resting      []store.Resting      `json:"resting"`
+}
+
+// GroupLag is how far a consumer group is behind.
+type GroupLag struct {
+	Group   string `json:"group"`
+	State   string `json:"state"`
+	Members int    `json:"members"`
+	Lag     int64  `json:"lag"`
+}
+
+const sqlSelectOutboxState = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
+
+// Path reads what is under way, from the outbox to the receivers. What the database knows is there even if the brokers do not
+// answer: then the error is about them alone, and is [ErrNoBrokers] where there are none.
+func (p *Platform) Path(ctx context.Context) (s Path, brokers, err error) {
+	if err := p.cfg.DB.QueryRow(ctx, sqlSelectOutboxState).Scan(&s.OutboxRows, &s.OutboxOldest, &s.OutboxDead); err != nil {
+		return s, nil, fmt.Errorf("read outbox: %w", err)
+	}
+	if s.Waiting, err = store.SelectWaiting(ctx, p.cfg.DB); err != nil {
+		return s, nil, err
+	}
+	if s.Resting, err = store.SelectResting(ctx, p.cfg.DB, maxResting); err != nil {
+		return s, nil, err
+	}
+	admin, brokers := p.admin()
+	if brokers == nil {
+		s.Groups, brokers = groupLags(ctx, admin)
+	}
+	return s, brokers, nil
+}
+
+// brokersWithin bounds what is asked of the brokers.
+const brokersWithin = 30 * time.Second
+
+// groupLags measures the consumer groups of the dispatchers.
+func groupLags(ctx context.Context, brokers *kadm.Client) ([]GroupLag, error) {
+	ctx, cancel := context.WithTimeout(ctx, brokersWithin)
+	defer cancel()
+	listed, err := brokers.ListGroups(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("list consumer groups: %w", err)
+	}
+	var names []string
+	for _, g := range listed.Sorted() {
+		if strings.HasPrefix(g.Group, "tradegrid-") {
+			names = append(names, g.Group)
+		}
+	}
+	lags := []GroupLag{}
+	if len(names) == 0 {
+		return lags, nil
+	}
+	found, err := brokers.Lag(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("measure lag of consumer groups: %w", err)
+	}
+	for _, l := range found.Sorted() {
+		lags = append(lags, GroupLag{l.Group, l.State, len(l.Members), l.Lag.Total()})
+	}
+	return lags, nil
+}
+
+// Processes lists the processes that have announced themselves in the last minute.
+func (p *Platform) Processes(ctx context.Context) ([]presence.Process, error) {
+	return presence.List(ctx, p.cfg.DB)
+}
+
+// Topics compares the topics of the cluster with their declaration, and returns what differs.
+func (p *Platform) Topics(ctx context.Context) (declared int, changes []kafka.Change, err error) {
+	admin, err := p.admin()
+	if err != nil {
+		return 0, nil, err
+	}
+	changes, err = kafka.Diff(ctx, admin, p.cfg.Topics, p.cfg.Replicas)
+	return len(p.cfg.Topics), changes, kafka.Explain(err)
+}
