@@ -52,6 +52,7 @@ type AdminCmd struct {
 	User struct {
 		Invite   userInviteCmd   `cmd:"" help:"Invite a user."`
 		Activate userActivateCmd `cmd:"" help:"Activate a user."`
+		Update   userUpdateCmd   `cmd:"" help:"Change the name or the role of a user."`
 		Block    userBlockCmd    `cmd:"" help:"Block a user."`
 		List     userListCmd     `cmd:"" help:"List the users of a company."`
 	} `cmd:"" help:"Users."`

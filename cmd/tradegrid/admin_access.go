@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -214,6 +217,31 @@ type userActivateCmd struct{ ofUser }
 func (c *userActivateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	return all.do(ctx, out, log, func(a admin) error {
 		return a.user(auditedWith(ctx, a, "activateUser", c, c.Company, a.ActivateUser, c.User))
+	})
+}
+
+type userUpdateCmd struct {
+	ofUser
+	Name *string `help:"Name."`
+	Role *string `help:"Role: owner, admin, developer and viewer may sign in to the console."`
+}
+
+func (c *userUpdateCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
+	var names []string
+	if c.Name != nil {
+		names = append(names, "name")
+	}
+	if c.Role != nil {
+		names = append(names, "role")
+	}
+	if len(names) == 0 {
+		return errors.New("nothing to change: give --name, --role or both")
+	}
+	patch := record.PatchOf(company.UserFields{Name: c.Name, Role: c.Role}, names...)
+	return all.do(ctx, out, log, func(a admin) error {
+		return a.user(auditedWith(ctx, a, "updateUser", c, c.Company, func(ctx context.Context, tx *db.Tx, by access.Caller, in record.Patch[company.UserFields]) (company.User, error) {
+			return a.UpdateUser(ctx, tx, by, c.User, in)
+		}, patch))
 	})
 }
 

@@ -135,10 +135,13 @@ func TestOperatorsRunUsersBranchesAndTokens(t *testing.T) {
 	require.Equal(t, "active", me.ok(t, "POST", path+"/activate", "").body["status"])
 	require.Contains(t, owner.ok(t, "GET", "/users", "").raw, `"name":"Ann","isActive":true`)
 	me.ok(t, "POST", path+"/activate", "")
+	require.Equal(t, "owner", me.ok(t, "PATCH", path, `{"role":"owner"}`).body["role"])
+	me.do(t, "PATCH", path, `{"role":"viewer"}`).refused(t, 409, "USER_IS_LAST_OWNER", "last active owner")
+	require.Equal(t, map[string]string{"role": "LENGTH"}, faultsOf(t, me.do(t, "PATCH", path, `{"role":"`+strings.Repeat("x", 65)+`"}`)))
 	require.Equal(t, "blocked", me.ok(t, "POST", path+"/block", "").body["status"])
 	events := apitest.Events(t, n.db, id)
-	require.Len(t, events, 3)
-	for i, want := range []string{"user.invited", "user.activated", "user.blocked"} {
+	require.Len(t, events, 4)
+	for i, want := range []string{"user.invited", "user.activated", "user.updated", "user.blocked"} {
 		require.Equal(t, want, events[i].Event)
 		require.Equal(t, "system", events[i].ActorID)
 	}
@@ -170,6 +173,7 @@ func TestOperatorsRunUsersBranchesAndTokens(t *testing.T) {
 	require.NotContains(t, me.ok(t, "GET", "/users", "").raw, `"isTechnical":true`)
 	technical := issued.body["actorId"].(string)
 	me.do(t, "POST", "/users/"+technical+"/block", "").refused(t, 409, "USER_IS_TECHNICAL", "stands for a token")
+	me.do(t, "PATCH", "/users/"+technical, `{"name":"x"}`).refused(t, 409, "USER_IS_TECHNICAL", "stands for a token")
 
 	branch := me.ok(t, "POST", "/branches", `{"name":"Harbour"}`)
 	require.Equal(t, []any{true, false}, []any{branch.body["isActive"], branch.body["isDefault"]})

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -50,14 +51,14 @@ func (c *rekeyCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all
 	if err != nil {
 		return fmt.Errorf("%w; repeat the command for the rest", err)
 	}
-	log.InfoContext(ctx, "second factors of the console are under the first key", "moved", moved, "failed", failed)
+	log.InfoContext(ctx, "second factors and passkeys of the console are under the first key", "moved", moved, "failed", failed)
+	faults := []error{a.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
+		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})}
+	if done.Failed > 0 {
+		faults = append(faults, fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, flagSecretKeys))
+	}
 	if failed > 0 {
-		return fmt.Errorf("%d second factors cannot be opened: put the keys that the log names back into %s and repeat", failed, flagSecretKeys)
+		faults = append(faults, fmt.Errorf("%d second factors or passkeys cannot be opened: put the keys that the log names back into %s and repeat", failed, flagSecretKeys))
 	}
-	err = a.write(done, "KEY SUBSCRIPTIONS ENCRYPTED MOVED CURRENT CHANGED FAILED",
-		[]any{done.Key, done.Subscriptions, done.Encrypted, done.Moved, done.Current, done.Changed, done.Failed})
-	if err == nil && done.Failed > 0 {
-		err = fmt.Errorf("the secrets of %d subscriptions cannot be opened: put the keys that the log names back into %s and repeat", done.Failed, flagSecretKeys)
-	}
-	return err
+	return errors.Join(faults...)
 }

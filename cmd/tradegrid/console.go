@@ -30,6 +30,7 @@ type ConsoleCmd struct {
 	TopicsLocal     bool     `help:"Compare topics with the declaration that \"tradegrid topics apply --local\" applies. For development."`
 	TopicsReplicas  int16    `help:"Replicas per partition that topics are declared with, as given to tradegrid topics." default:"3"`
 	KafkaFlags
+	ProviderFlags
 	EdgeFlags
 	SecretKeysFlags
 	DatabaseFlags
@@ -51,7 +52,7 @@ func (c *ConsoleCmd) Check() error {
 	_, errProxies := parseProxies(c.TrustedProxies)
 	_, errOperators := c.operators(nil)
 	_, errBrokers := c.brokers(nil)
-	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.check())
+	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.checkProvider(c.ConsoleURL), c.check())
 }
 
 // brokers are nil without --kafka-brokers.
@@ -116,7 +117,7 @@ func (c *ConsoleCmd) Run(ctx context.Context, log *slog.Logger, live *watcher) e
 		return err
 	}
 	return serveRole(ctx, "console", c.DatabaseFlags, c.OpsFlags, log, live, func(ctx context.Context, log *slog.Logger, r *role) error {
-		return c.run(ctx, log, r, proxies, domainConfig{Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Log: log})
+		return c.run(ctx, log, r, proxies, domainConfig{Keys: keys, Operators: operators, ConsoleURL: c.consoleURL(), Provider: c.provider(c.consoleURL()), Log: log})
 	})
 }
 

@@ -49,12 +49,15 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		cfg.Platform = all.newPlatform(nil, cfg.Log)
 	}
 	log := requests.New(requests.Config{DB: all.db})
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
 	app, err := web.New(web.Config{
 		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
 		External: external, Admin: admin, APIURL: cfg.API,
 		Source: cfg.Source, Gallery: cfg.Gallery, Release: release, MaxConns: cfg.MaxConns, Log: cfg.Log,
 	},
-		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators},
+		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators, Log: cfg.Log},
 		&account.Room{Accounts: all.accounts},
 		&companies.Room{Companies: all.company, Accounts: all.accounts, Usage: cfg.Platform},
 		&platform.Room{Platform: cfg.Platform, Companies: all.company, MailDir: cfg.MailDir},

@@ -46,17 +46,21 @@ type pages struct {
 
 const consolePassword = "four small words here"
 
-func newPages(t *testing.T) *pages {
+func newPages(t *testing.T, edit ...func(*domainConfig)) *pages {
 	t.Helper()
-	return newPagesOn(t, dbtest.Open(t))
+	return newPagesOn(t, dbtest.Open(t), edit...)
 }
 
-func newPagesOn(t *testing.T, d *db.DB) *pages {
+func newPagesOn(t *testing.T, d *db.DB, edit ...func(*domainConfig)) *pages {
 	t.Helper()
 	p := &pages{t: t, read: newOperatorToken(), write: newOperatorToken()}
 	operators, err := secret.ParseOperators(secret.OperatorLine("ann", secret.RoleRead, p.read) + "\n" + secret.OperatorLine("bob", secret.RoleWrite, p.write))
 	require.NoError(t, err)
-	p.domains = newDomains(d, domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"})
+	cfg := domainConfig{AllowInsecure: true, Keys: testKeys(), Operators: operators, ConsoleURL: "https://console.example.com"}
+	for _, e := range edit {
+		e(&cfg)
+	}
+	p.domains = newDomains(d, cfg)
 	p.app = p.newApp(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
 	return p
 }
@@ -331,7 +335,7 @@ func TestEveryPageOfTheConsoleNeedsASession(t *testing.T) {
 		require.Equal(t, http.StatusSeeOther, got.status, route.Pattern())
 		require.True(t, strings.HasPrefix(got.location, "/sign-in"), "%s: %s", route.Pattern(), got.location)
 	}
-	require.Equal(t, 12, open, "a page that lets everybody in is rare: count it here")
+	require.Equal(t, 16, open, "a page that lets everybody in is rare: count it here")
 	got := v.ask(http.MethodGet, "/c/"+own.id.String()+"/events?event=order.*", nil)
 	back, err := url.Parse(got.location)
 	require.NoError(t, err)

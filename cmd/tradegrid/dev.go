@@ -95,6 +95,15 @@ type devInfo struct {
 // devServers are the listeners of a run, opened before their addresses are announced.
 type devServers struct{ api, admin, console, receiver, ops net.Listener }
 
+// consoleURL is the address of the console. On this machine it is a name: browsers make passkeys for names only.
+func (ls devServers) consoleURL() string {
+	host, port, err := net.SplitHostPort(ls.console.Addr().String())
+	if err == nil && local(host) {
+		host = "localhost"
+	}
+	return "http://" + net.JoinHostPort(host, port)
+}
+
 // Run starts everything, places one order, and runs until ctx is done.
 func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err error) {
 	if !c.Verbose {
@@ -154,7 +163,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	if err != nil {
 		return err
 	}
-	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: "http://" + ls.console.Addr().String(), Log: log})
+	all := newDomains(d, domainConfig{AllowInsecure: true, Keys: keys, Operators: operators, ConsoleURL: ls.consoleURL(), Log: log})
 	client, err := kafka.NewClient(broker)
 	if err != nil {
 		return err
@@ -170,7 +179,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,
-		ConsoleURL:  "http://" + ls.console.Addr().String(),
+		ConsoleURL:  ls.consoleURL(),
 		ReceiverURL: "http://" + ls.receiver.Addr().String(), DatabaseURL: b.databaseURL, KafkaBrokers: b.brokers,
 		MailDir: c.mailDir(),
 	}
@@ -219,7 +228,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	cfg.Requests = served
 	api := all.newAPI(cfg)
 	pages, err := all.newWeb(webConfig{
-		URL: "http://" + ls.console.Addr().String(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
+		URL: ls.consoleURL(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
 		Platform: operated, MailDir: c.mailDir(), Log: log,
 	}, api, admin)
 	if err != nil {

@@ -84,13 +84,14 @@ type domains struct {
 
 type domainConfig struct {
 	AllowInsecure bool
-	PublicURL     string            // scheme and host that clients reach the API at; "" makes links relative
-	Cell          string            // of new tokens; "" = that of package company
-	Keys          *secret.Keys      // seal the secrets of webhooks; nil where none are handled
-	Operators     *secret.Operators // of the admin API and the console; nil where neither is served
-	ConsoleURL    string            // where people reach the console, for links in mails; "" = there is none, and no invitations are mailed
-	Files         blob.Store        // contents of files; nil = in the database
-	FileQuota     *quota.Meter      // bytes of files; nil = no quota
+	PublicURL     string             // scheme and host that clients reach the API at; "" makes links relative
+	Cell          string             // of new tokens; "" = that of package company
+	Keys          *secret.Keys       // seal the secrets of webhooks; nil where none are handled
+	Operators     *secret.Operators  // of the admin API and the console; nil where neither is served
+	ConsoleURL    string             // where people reach the console, for links in mails; "" = there is none, and no invitations are mailed
+	Provider      *accounts.Provider // by which people sign in to the console, too; nil = none
+	Files         blob.Store         // contents of files; nil = in the database
+	FileQuota     *quota.Meter       // bytes of files; nil = no quota
 	Log           *slog.Logger
 }
 
@@ -108,7 +109,9 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	all.files = add(all, files.Domain(), files.New(files.Config{
 		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
 	}))
-	all.accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL}))
+	all.accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{
+		DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider,
+	}))
 	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
 		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},
 	}))

@@ -37,6 +37,14 @@ func WithChanges[T any](name, description string) Event[T] {
 	}
 }
 
+// AsWithChanges is [As] and [WithChanges] in one.
+func AsWithChanges[T, D any](name, description string, view func(after *T) D) Event[T] {
+	e := As(name, description, view)
+	changes := WithChanges[T](name, description)
+	e.extraType, e.extra = changes.extraType, changes.extra
+	return e
+}
+
 // With declares an event whose data has the fields of X in addition to those of the record. before is nil if the change
 // created the record.
 func With[T, X any](name, description string, extra func(before, after *T) X) Event[T] {

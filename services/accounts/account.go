@@ -14,6 +14,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // account are the credentials of a user.
@@ -77,13 +78,45 @@ func (s *Service) Security(ctx context.Context, o Owner) (Security, error) {
 	return Security{Email: a.email, HasPassword: a.password != nil, HasTOTP: a.totp != nil, RecoveryLeft: len(a.recovery)}, err
 }
 
+// Ways is how a user can sign in.
+type Ways struct {
+	Password bool
+	Code     bool // the account has a second factor
+	Passkeys int
+	Provider bool // linked to one
+}
+
+const sqlSelectWays = `SELECT a.user_id, a.password_hash IS NOT NULL, a.totp_secret IS NOT NULL,
+ (SELECT count(*) FROM passkeys AS p WHERE p.company_id = a.company_id AND p.user_id = a.user_id AND p.copied_at IS NULL),
+ EXISTS (SELECT 1 FROM account_identities AS i WHERE i.company_id = a.company_id AND i.user_id = a.user_id AND i.issuer = $2)
+FROM accounts AS a WHERE a.company_id = $1`
+
+// Ways returns how the users of a company can sign in. Who was never invited is left out.
+func (s *Service) Ways(ctx context.Context, company tenant.ID) (map[uuid.UUID]Ways, error) {
+	issuer := ""
+	if s.cfg.Provider != nil {
+		issuer = s.cfg.Provider.cfg.Issuer
+	}
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectWays, company, issuer)
+	if err != nil {
+		return nil, fmt.Errorf("select ways to sign in: %w", err)
+	}
+	all := map[uuid.UUID]Ways{}
+	var id uuid.UUID
+	var w Ways
+	if _, err := pgx.ForEachRow(rows, []any{&id, &w.Password, &w.Code, &w.Passkeys, &w.Provider}, func() error { all[id] = w; return nil }); err != nil {
+		return nil, fmt.Errorf("select ways to sign in: %w", err)
+	}
+	return all, nil
+}
+
 // Credentials are what people type.
 type Credentials struct{ Email, Password string }
 
 // SignIn checks a password and begins a session, which lacks the second factor if the account has one. It takes as long for an
 // unknown address as for a wrong password; both are [ErrRefused]. Too many attempts are a [LimitedError].
 func (s *Service) SignIn(ctx context.Context, in Credentials, v Visit) (e Entered, err error) {
-	defer func() { count(err) }()
+	defer func() { count(byPassword, err) }()
 	email := normalise(in.Email)
 	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, email)
 	known := err == nil

@@ -7,28 +7,40 @@ import (
 )
 
 var signIns = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "tradegrid_sign_ins_total", Help: "Passwords and codes that people entered, by result: ok, refused, limited, or error.",
-}, []string{"result"})
+	Name: "tradegrid_sign_ins_total", Help: "Attempts to sign in to the console, by way and result: ok, refused, limited, or error. A code follows a password, or a provider that asked for no second factor.",
+}, []string{"way", "result"})
+
+// Ways to sign in.
+const (
+	byPassword = "password"
+	byTOTP     = "code"
+	byPasskey  = "passkey"
+	byProvider = "provider"
+	byToken    = "operator"
+)
 
 // Metrics are the collectors of this package, with all known labels.
 func Metrics() []prometheus.Collector {
-	for _, result := range []string{"ok", "refused", "limited", "error"} {
-		signIns.WithLabelValues(result)
+	for _, way := range []string{byPassword, byTOTP, byPasskey, byProvider, byToken} {
+		for _, result := range []string{"ok", "refused", "limited", "error"} {
+			signIns.WithLabelValues(way, result)
+		}
 	}
 	return []prometheus.Collector{signIns}
 }
 
 // count counts an attempt by its outcome.
-func count(err error) {
+func count(way string, err error) {
 	var limited *LimitedError
+	var stranger *IdentityError
 	result := "error"
 	switch {
 	case err == nil:
 		result = "ok"
 	case errors.As(err, &limited):
 		result = "limited"
-	case errors.Is(err, ErrRefused), errors.Is(err, errCode):
+	case errors.Is(err, ErrRefused), errors.Is(err, errCode), errors.Is(err, ErrCopied), errors.Is(err, ErrCeremony), errors.As(err, &stranger):
 		result = "refused"
 	}
-	signIns.WithLabelValues(result).Inc()
+	signIns.WithLabelValues(way, result).Inc()
 }

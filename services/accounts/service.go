@@ -1,4 +1,4 @@
-// Package accounts lets people in: passwords, second factors, recovery codes, links that work once, and sessions. Who a user
+// Package accounts lets people in: passwords, second factors, recovery codes, passkeys, providers, links that work once, and sessions. Who a user
 // is and what he may do is up to services/company and to the console; an account is how the user proves to be that user.
 package accounts
 
@@ -9,6 +9,7 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -26,16 +27,22 @@ type Config struct {
 
 	// URL is where people reach the console, without a slash at the end, for links in mails; "" sends no mails.
 	URL string
+
+	// Provider is the OpenID Connect provider that people sign in by; nil = there is none.
+	Provider *Provider
 }
 
 // Service lets people in. It is safe for concurrent use.
 type Service struct {
 	cfg     Config
-	hashing chan struct{} // a place for each password that is hashed
+	hashing chan struct{}      // a place for each password that is hashed
+	party   *webauthn.WebAuthn // of passkeys; nil = there are none
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg, hashing: make(chan struct{}, maxHashing)} }
+func New(cfg Config) *Service {
+	return &Service{cfg: cfg, hashing: make(chan struct{}, maxHashing), party: newRelyingParty(cfg.URL)}
+}
 
 // Owner is whose credentials are meant.
 type Owner struct {

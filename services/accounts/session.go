@@ -1,6 +1,7 @@
 package accounts
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -178,13 +179,16 @@ func (s *Service) SignOut(ctx context.Context, one Session) error {
 
 // EnterOperator begins a session of an operator, who is known by the fingerprint of a token.
 func (s *Service) EnterOperator(ctx context.Context, fingerprint string, v Visit) (e Entered, err error) {
+	defer func() { count(byToken, err) }()
 	err = s.run(ctx, "accounts.operator", func(tx *db.Tx) { e = begin(tx, Owner{Company: tenant.ID{}}, stageFull, fingerprint, v) })
 	return e, err
 }
 
-// AllowOperator limits the attempts to sign in with the token of an operator.
-func (s *Service) AllowOperator(ctx context.Context, v Visit) error {
-	return s.allow(ctx, ofAddress(v.Address))
+// RefuseOperator counts an attempt with a token that is not one of an operator. Too many of them are a [LimitedError].
+func (s *Service) RefuseOperator(ctx context.Context, v Visit) error {
+	err := s.allow(ctx, ofAddress(v.Address))
+	count(byToken, cmp.Or(err, ErrRefused))
+	return err
 }
 
 // run makes a small change that may be made twice.

@@ -103,7 +103,7 @@ var errCode = apierr.InvalidField("code", apierr.Conflict, "is not the code of n
 
 // EnterCode ends a sign-in with the second factor, or with a recovery code, which it uses up. A wrong one is a fault of the field code.
 func (s *Service) EnterCode(ctx context.Context, half Session, code string, v Visit) (e Entered, err error) {
-	defer func() { count(err) }()
+	defer func() { count(byTOTP, err) }()
 	limit := byCode.of(half.context("code"))
 	if err := s.allow(ctx, limit); err != nil {
 		return e, err

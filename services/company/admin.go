@@ -67,6 +67,9 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 	httpapi.Get(r, "/users/{id}", "getUser", "Read a user", s.User,
 		httpapi.Doc("One user with e-mail, role and status; technical users of tokens are found, too. "+
 			"Fails with `USER_NOT_FOUND`."))
+	httpapi.Update(r, "/users/{id}", "updateUser", "Update a user", s.UpdateUser,
+		httpapi.Doc("Changes the name or the role, which decides what the user may do in the console from the next request on. "+
+			"Fails with `USER_NOT_FOUND`, with `USER_IS_TECHNICAL` for the user of a token, and with `USER_IS_LAST_OWNER` if the company would have no active owner."))
 	httpapi.Command(r, "/users/{id}/activate", "activateUser", "Activate a user", s.ActivateUser,
 		httpapi.Doc("An invited or blocked user becomes active; a repeat changes nothing. "+
 			"Fails with `USER_NOT_FOUND`, and with `USER_IS_TECHNICAL` for the user of a token."))

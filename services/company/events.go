@@ -19,6 +19,7 @@ import (
 var (
 	userInvited   = event.As("user.invited", "A user was invited to the company.", userData)
 	userActivated = event.As("user.activated", "A user was activated, for the first time or after a block.", userData)
+	userUpdated   = event.AsWithChanges("user.updated", "The name or the role of a user was changed; changedFields lists the changed fields.", userData)
 	userBlocked   = event.As("user.blocked", "A user was blocked.", userData)
 )
 

@@ -1,6 +1,7 @@
 package company
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"slices"
@@ -76,9 +77,9 @@ type Editor struct {
 func (e Editor) mayChange(u User) error {
 	switch {
 	case e.ID == u.ID:
-		return apierr.StateConflict("USER_IS_SELF", "nobody blocks or activates the own account: ask another owner or admin")
+		return apierr.StateConflict("USER_IS_SELF", "nobody changes the own role or state: ask another owner or admin")
 	case u.Role != nil && *u.Role == RoleOwner && e.ID != uuid.Nil && e.Role != RoleOwner:
-		return apierr.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "only an owner may invite, block or activate an owner: ask one of them")
+		return apierr.New(http.StatusForbidden, "AUTH_API_SCOPE_INSUFFICIENT", "only an owner may invite, change, block or activate an owner: ask one of them")
 	}
 	return nil
 }
@@ -92,6 +93,28 @@ func (s *Service) InvitePerson(ctx context.Context, tx *db.Tx, by access.Caller,
 		return User{}, err
 	}
 	return s.InviteUser(ctx, tx, by, in)
+}
+
+// UpdatePerson changes the name or the role of a user, by the rules for people: a new role is one of [Roles], and one's own name
+// may be changed, but not one's own role.
+func (s *Service) UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who Editor, id uuid.UUID, in record.Patch[UserFields]) (User, error) {
+	return s.updateUser(ctx, tx, by, id, in, func(before, after User) error {
+		same := value(before.Role) == value(after.Role)
+		if !same && !slices.Contains(Roles(), value(after.Role)) {
+			return apierr.InvalidField("role", apierr.Enum, "use one of %s", strings.Join(Roles(), ", "))
+		}
+		if same && who.ID == id {
+			return nil
+		}
+		return cmp.Or(who.mayChange(before), who.mayChange(after))
+	})
+}
+
+func value(text *string) string {
+	if text == nil {
+		return ""
+	}
+	return *text
 }
 
 // BlockPerson blocks a user, by the rules for people.

@@ -108,6 +108,18 @@ func (o office) ActivateUser(ctx context.Context, company tenant.ID, id, by uuid
 	return runAs(ctx, o, company, by, o.Service.ActivateUser, id)
 }
 
+func (o office) UpdateUser(ctx context.Context, company tenant.ID, id uuid.UUID, in UserFields, names ...string) (User, error) {
+	return run(ctx, o, func(ctx context.Context, tx *db.Tx) (User, error) {
+		return o.Service.UpdateUser(ctx, tx, access.System(company), id, record.PatchOf(in, names...))
+	})
+}
+
+func (o office) UpdatePerson(ctx context.Context, company tenant.ID, who Editor, id uuid.UUID, in UserFields, names ...string) (User, error) {
+	return run(ctx, o, func(ctx context.Context, tx *db.Tx) (User, error) {
+		return o.Service.UpdatePerson(ctx, tx, access.System(company), who, id, record.PatchOf(in, names...))
+	})
+}
+
 func (o office) BlockUser(ctx context.Context, company tenant.ID, id, by uuid.UUID) (User, error) {
 	return runAs(ctx, o, company, by, o.Service.BlockUser, id)
 }

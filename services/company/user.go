@@ -97,11 +97,98 @@ func (s *Service) BlockUser(ctx context.Context, tx *db.Tx, by access.Caller, id
 	return setUserStatus(ctx, tx, by, id, UserBlocked, userBlocked)
 }
 
+// UserFields are what a change of a user sets.
+type UserFields struct {
+	Name *string `json:"name" maxLength:"255"`
+	Role *string `json:"role" maxLength:"64" doc:"owner, admin, developer and viewer may sign in to the console; an owner gets the notices of the platform by e-mail"`
+}
+
+func (f *UserFields) check() error {
+	trim(f.Name)
+	trim(f.Role)
+	var faults apierr.Fields
+	if f.Name != nil && utf8.RuneCountInString(*f.Name) > maxName {
+		faults.Add("name", apierr.Length, "at most %d characters", maxName)
+	}
+	if f.Role != nil && utf8.RuneCountInString(*f.Role) > 64 {
+		faults.Add("role", apierr.Length, "at most 64 characters")
+	}
+	return faults.Err()
+}
+
+func trim(text *string) {
+	if text != nil {
+		*text = strings.TrimSpace(*text)
+	}
+}
+
+// UpdateUser changes the name or the role of a user and raises user.updated. A company keeps an active owner.
+func (s *Service) UpdateUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[UserFields]) (User, error) {
+	return s.updateUser(ctx, tx, by, id, in, func(User, User) error { return nil })
+}
+
+// updateUser also asks may, with the locked user before the change and after it.
+func (s *Service) updateUser(
+	ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, in record.Patch[UserFields], may func(before, after User) error,
+) (User, error) {
+	tx.ReadsMore() // whether another owner stays
+	return users.Change(ctx, tx, by, id, func(before User, u *User) error {
+		if u.IsTechnical {
+			return errTechnical(id)
+		}
+		f := UserFields{clone(u.Name), clone(u.Role)}
+		in.Apply(&f)
+		if err := f.check(); err != nil {
+			return err
+		}
+		u.Name, u.Role = f.Name, f.Role
+		if err := may(before, *u); err != nil {
+			return err
+		}
+		if before.isOwner() && !u.isOwner() {
+			return keepOwner(ctx, tx, by.Company, id)
+		}
+		return nil
+	}, userUpdated)
+}
+
+func clone(text *string) *string {
+	if text == nil {
+		return nil
+	}
+	return new(*text)
+}
+
+// isOwner reports whether the user is an active owner.
+func (u User) isOwner() bool { return u.Status == UserActive && u.Role != nil && *u.Role == RoleOwner }
+
+// sqlLockOtherOwner locks one of the other owners, who so stays one until the transaction ends: two owners who take the role from
+// each other at once wait for each other, and the second is refused.
+const sqlLockOtherOwner = `SELECT id FROM users WHERE company_id = $1 AND id <> $2 AND role = 'owner' AND status = 'active' AND NOT is_technical
+ORDER BY id LIMIT 1 FOR UPDATE`
+
+// keepOwner refuses a change by which the company would have no active owner.
+func keepOwner(ctx context.Context, tx *db.Tx, company tenant.ID, but uuid.UUID) error {
+	var other uuid.UUID
+	err := tx.QueryRow(ctx, sqlLockOtherOwner, company, but).Scan(&other)
+	if db.IsNoRows(err) {
+		return apierr.StateConflict("USER_IS_LAST_OWNER", "user %s is the last active owner of the company: make another user an owner first", but)
+	}
+	if err != nil {
+		return fmt.Errorf("look for another owner: %w", err)
+	}
+	return nil
+}
+
+func errTechnical(id uuid.UUID) error {
+	return apierr.StateConflict("USER_IS_TECHNICAL", "user %s stands for a token: revoke the token instead", id)
+}
+
 // setUserStatus does nothing if the user already has the status.
 func setUserStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, status string, raised event.Event[User]) (User, error) {
 	return users.Change(ctx, tx, by, id, func(before User, u *User) error {
 		if u.IsTechnical && before.Status != status {
-			return apierr.StateConflict("USER_IS_TECHNICAL", "user %s stands for a token: revoke the token instead", id)
+			return errTechnical(id)
 		}
 		u.Status = status
 		return nil

@@ -53,6 +53,9 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"minimal", []string{"console.enabled=true", "console.config.admin-listen=x"}, []string{
 			"console.tokensSecret.name: name the Secret with the tokens of operators", "console.config.admin-listen: the chart sets it; use console.service",
 		}},
+		{"full", []string{"console.pages.oidc.issuer=https://login.example.com", "console.config.oidc-issuer=x"}, []string{
+			"console.pages.oidc.clientId: give the id", "console.pages.oidc.issuer: give console.pages.url, too", "console.config.oidc-issuer: the chart sets it; use console.pages.oidc.issuer",
+		}},
 		{"minimal", []string{"api.config.ops-listen=x", "dispatcher.config.roles=sender", "relay.config.log-level=debug"}, []string{
 			"api.config.ops-listen: the chart sets it; use port 9090", "dispatcher.config.roles: the chart sets it; use dispatcher.roles", "relay.config.log-level: the chart sets it; use logging.level",
 		}},

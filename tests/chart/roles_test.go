@@ -217,6 +217,30 @@ func TestConsoleWithKafka(t *testing.T) {
 	}
 }
 
+// People sign in by a provider, too, when one is named: the console knows it, has its secret, and reaches it.
+func TestConsoleProvider(t *testing.T) {
+	t.Parallel()
+	without := render(t, "full", "console.pages.url=https://console.example.com")
+	require.NotContains(t, config(t, without, "tg-grid-console"), "oidc-issuer")
+	r := render(t, "full", "console.pages.url=https://console.example.com", "console.pages.oidc.issuer=https://login.example.com", "console.pages.oidc.clientId=tradegrid",
+		"console.pages.oidc.clientSecret.name=login", "console.pages.oidc.emailDomains={example.com}", "networkPolicy.oidc.ports={8443}")
+	c := config(t, r, "tg-grid-console")
+	require.Equal(t, "https://login.example.com", c["oidc-issuer"])
+	require.Equal(t, "tradegrid", c["oidc-client-id"])
+	require.Equal(t, []any{"example.com"}, c["oidc-email-domains"])
+	require.Equal(t, "/etc/tradegrid/operators/client-secret", c["oidc-client-secret-file"])
+	for _, o := range r.Objects {
+		if o.Kind() == "Deployment" {
+			require.Equal(t, o.Name() == "tg-grid-console", slices.Contains(secrets(o), "login"), o.Name())
+		}
+	}
+	open := func(r *Rendered) bool {
+		return slices.ContainsFunc(At(find(t, r, "NetworkPolicy", "tg-grid-console").Doc, "spec", "egress").([]any), func(rule any) bool { return portOpen(rule, 8443) })
+	}
+	require.True(t, open(r))
+	require.False(t, open(without))
+}
+
 func firstContainer(o Object) map[string]any {
 	if all := containers(o); len(all) > 0 {
 		return all[0]

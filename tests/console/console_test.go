@@ -354,7 +354,7 @@ func firstLoad(t *testing.T, d dev) {
 	require.NoError(t, err)
 	_ = page.Body.Close()
 	assets := regexp.MustCompile(`/assets/[\w.-]+`).FindAllString(string(html), -1)
-	require.Len(t, assets, 4)
+	require.Len(t, assets, 5)
 	for _, a := range assets {
 		total += fetch(t, d.ConsoleURL+a)
 	}

@@ -31,7 +31,10 @@ var allowances = []allowance{
 	allow(`\bFROM sessions WHERE hash = \$\d`, "a session is found by the hash of its cookie, and tells the company"),
 	allow(`\bFROM account_links AS l JOIN accounts\b.*\bhash = \$\d`, "a link is found by the hash of its secret, and tells the company"),
 	allow(`^DELETE FROM (sessions|account_links) WHERE created_at <=`, "after a restore, everybody signs in again"),
-	allow(`^SELECT company_id, user_id, totp_secret FROM accounts WHERE`, "operators bring second factors of all companies under another key"),
+	allow(`^SELECT company_id, user_id, user_id, totp_secret FROM accounts WHERE`, "operators bring second factors of all companies under another key"),
+	allow(`^SELECT company_id, id, user_id, credential FROM passkeys WHERE`, "operators bring passkeys of all companies under another key"),
+	allow(`\bFROM passkeys WHERE hash = \$\d`, "a passkey is found by the hash of its id, and tells the company"),
+	allow(`\bFROM account_identities AS i JOIN accounts\b.*\bi\.issuer = \$\d AND i\.subject = \$\d`, "an identity is found by its provider and subject, and tells the company"),
 	allow(`\bFROM accounts WHERE email = \$\d`, "who signs in names an address, which tells the company"),
 	allow(`\bFROM token_secrets\b.*\bhash = (\$\d|ANY)`, "authentication finds the company by the hash of the token"),
 }

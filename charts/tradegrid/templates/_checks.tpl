@@ -150,6 +150,14 @@ so that it accepts the chart without values.
 {{- if not .Values.console.tokensSecret.name -}}
 {{- $faults = append $faults "console.tokensSecret.name: name the Secret with the tokens of operators, one per line as name:role:hash; docs/kubernetes.md makes one" -}}
 {{- end -}}
+{{- with .Values.console.pages.oidc -}}
+{{- if and .issuer (not .clientId) -}}
+{{- $faults = append $faults "console.pages.oidc.clientId: give the id that the console has at the provider" -}}
+{{- end -}}
+{{- if and .issuer (not $.Values.console.pages.url) -}}
+{{- $faults = append $faults "console.pages.oidc.issuer: give console.pages.url, too: the provider sends people back there" -}}
+{{- end -}}
+{{- end -}}
 {{- $faults = concat $faults (include "tradegrid.checkRole" (dict "root" $ "key" "console" "component" "console" "values" .Values.console) | fromYamlArray) -}}
 {{- end -}}
 {{- range list "api" "relay" -}}
@@ -182,6 +190,9 @@ so that it accepts the chart without values.
 {{- $_ := set $taken "admin-tokens-file" "console.tokensSecret" -}}
 {{- $_ := set $taken "console-listen" "console.pages" -}}
 {{- $_ := set $taken "console-url" "console.pages.url" -}}
+{{- range $flag, $value := dict "oidc-issuer" "issuer" "oidc-client-id" "clientId" "oidc-client-secret-file" "clientSecret" "oidc-email-domains" "emailDomains" -}}
+{{- $_ := set $taken $flag (printf "console.pages.oidc.%s" $value) -}}
+{{- end -}}
 {{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}

@@ -28,6 +28,13 @@
 {{- if has .component (list "api" "console") -}}
 {{- with .values.trustedProxies -}}{{- $_ := set $config "trusted-proxies" . -}}{{- end -}}
 {{- end -}}
+{{- if and (eq .component "console") $values.console.pages.oidc.issuer -}}
+{{- $oidc := $values.console.pages.oidc -}}
+{{- $_ := set $config "oidc-issuer" $oidc.issuer -}}
+{{- $_ := set $config "oidc-client-id" $oidc.clientId -}}
+{{- with $oidc.emailDomains -}}{{- $_ := set $config "oidc-email-domains" . -}}{{- end -}}
+{{- if $oidc.clientSecret.name -}}{{- $_ := set $config "oidc-client-secret-file" "/etc/tradegrid/operators/client-secret" -}}{{- end -}}
+{{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $config "roles" .values.roles -}}
 {{- $_ := set $config "static-membership" .values.staticMembership -}}

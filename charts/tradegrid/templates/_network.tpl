@@ -43,6 +43,9 @@ spec:
     {{- if and (eq .component "api") (eq .root.Values.files.store "s3") }}
     - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.s3.to "ports" $policy.s3.ports) | nindent 6 | trim }}
     {{- end }}
+    {{- if and (eq .component "console") .root.Values.console.pages.oidc.issuer }}
+    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.oidc.to "ports" $policy.oidc.ports) | nindent 6 | trim }}
+    {{- end }}
     {{- if and .root.Values.telemetry.otlpEndpoint (not .job) }}
     - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.otlp.to "ports" (include "tradegrid.otlpPorts" .root | fromYamlArray)) | nindent 6 | trim }}
     {{- end }}

@@ -5,7 +5,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   kafka      settings of Kafka, if the pod uses it
   webhooks   true if the pod handles webhook secrets
   s3         true if the pod reaches the bucket of files
-  operators  true if the pod checks tokens of operators
+  operators  true if the pod checks tokens of operators, and lets people in
   job        true for a Job: no ports, probes, configuration file
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
 A new role is a template with one call of this.
@@ -264,6 +264,11 @@ volumeMounts:
 {{- else if and $settings (eq .part "operators") -}}
 {{- with .pod.root.Values.console.tokensSecret -}}
 {{- include "tradegrid.secretItem" (dict "name" .name "key" .key "path" "tokens") -}}
+{{- end -}}
+{{- with .pod.root.Values.console.pages.oidc -}}
+{{- if and .issuer .clientSecret.name }}
+{{ include "tradegrid.secretItem" (dict "name" .clientSecret.name "key" .clientSecret.key "path" "client-secret") -}}
+{{- end -}}
 {{- end -}}
 {{- else if and $settings (eq .part "s3") -}}
 {{- include "tradegrid.s3Files" .pod.root | trim -}}

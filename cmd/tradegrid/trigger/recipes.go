@@ -139,5 +139,6 @@ var impossible = map[string]string{
 	"webhook.disabled": "the platform raises it when it disables a subscription whose receiver has failed for days",
 	"user.invited":     "operators invite users, over the admin API or with `tradegrid admin user invite`",
 	"user.activated":   "operators activate users, over the admin API or with `tradegrid admin user activate`",
+	"user.updated":     "operators change users, over the admin API or with `tradegrid admin user update`",
 	"user.blocked":     "operators block users, over the admin API or with `tradegrid admin user block`",
 }

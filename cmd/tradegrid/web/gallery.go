@@ -42,6 +42,7 @@ type galleryPage struct {
 	Facts   []Fact
 	Tabs    []Tab
 	Form    Form
+	Passkey PasskeyForm
 	Filter  Filter
 	Actions []Action
 	Way     []Step
@@ -80,6 +81,7 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 			{Name: "c", Label: "A choice", Type: "select", Options: []Option{{"1", "One", false}, {"2", "Two", true}}},
 			{Name: "d", Label: "Several choices", Type: typeChecks, Help: "As many as are wanted.", Options: []Option{{"1", "One", true}, {"2", "Two", false}}},
 		}},
+		Passkey: PasskeyForm{Form: Form{Post: "/gallery", Button: "Use a passkey", Kind: "secondary"}, Ask: "get", Options: "/gallery", Failed: "Nothing came of it, and what to do.", Without: "What to do without a script."},
 		Filter:  Filter{Action: "/gallery", Button: "Apply", Clear: "/gallery", Fields: []Field{{Name: "f", Label: "A filter"}}},
 		Actions: []Action{{Text: "Plain", Post: "/gallery"}, {Text: "Primary", Post: "/gallery", Kind: "primary"}, {ID: "ask", Text: "Asks first", Post: "/gallery", Kind: "danger", Confirm: "What will happen, in a sentence."}},
 		Way: []Step{

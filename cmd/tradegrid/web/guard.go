@@ -13,6 +13,9 @@ import (
 // policy lets a page load only what the console serves: no inline scripts, no inline styles, nothing from elsewhere, no frames.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// ProviderCallback is the path that an OpenID Connect provider sends people back to.
+const ProviderCallback = "/sign-in/provider/callback"
+
 // guard wraps all routes: headers, the check that a change comes from a page of the console, and panics.
 func (a *App) guard(next http.Handler) http.Handler {
 	cross := http.NewCrossOriginProtection()
@@ -72,13 +75,18 @@ func (a *App) sessionCookie() string {
 
 func (a *App) deviceCookie() string { return a.sessionCookie() + "-device" }
 
-// SessionCookies are the cookies of a session that began.
-func (q *Request) SessionCookies(e accounts.Entered) []*http.Cookie {
-	all := []*http.Cookie{q.app.cookie(q.app.sessionCookie(), e.Token, int(accounts.Longest.Seconds()))}
+// SignedIn adds the cookies of a session that began.
+func (a Answer) SignedIn(q *Request, e accounts.Entered) Answer {
+	a = a.With(q.app.cookie(q.app.sessionCookie(), e.Token, int(accounts.Longest.Seconds())))
 	if e.Device != "" {
-		all = append(all, q.app.cookie(q.app.deviceCookie(), e.Device, 400*24*3600))
+		a = a.With(q.app.cookie(q.app.deviceCookie(), e.Device, 400*24*3600))
 	}
-	return all
+	return a
+}
+
+// SignedOut ends the session of the browser.
+func (a Answer) SignedOut(q *Request) Answer {
+	return a.With(q.app.cookie(q.app.sessionCookie(), "", -1))
 }
 
 // KeptCookie is a cookie of a page, that the browser keeps for some seconds; 0 ends it. Its value has to be sealed.
@@ -98,8 +106,13 @@ func (q *Request) Kept(name string) string {
 	return c.Value
 }
 
-// NoSession is the cookie that ends a session.
-func (q *Request) NoSession() *http.Cookie { return q.app.cookie(q.app.sessionCookie(), "", -1) }
+// Ceremony names the cookie of a sign-in, or of a passkey that is made, while it takes a second request.
+const Ceremony = "ceremony"
+
+// Keep lets the browser keep what the second request of a ceremony is checked against.
+func (a Answer) Keep(q *Request, sealed string) Answer {
+	return a.With(q.KeptCookie(Ceremony, sealed, int(accounts.CeremonyWithin.Seconds())))
+}
 
 func (a *App) cookie(name, value string, maxAge int) *http.Cookie {
 	//nolint:gosec // G124: secure wherever the console is reached over TLS; http:// is for this machine

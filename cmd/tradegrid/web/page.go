@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"net/url"
@@ -153,6 +154,11 @@ func (q *Request) Change(ctx context.Context, operation string, change func(ctx 
 	})
 }
 
+// Tx runs what belongs together and is no change of a record, such as a sign-in. do may run several times.
+func (q *Request) Tx(ctx context.Context, name string, do func(ctx context.Context, tx *db.Tx) error) error {
+	return q.app.cfg.DB.RunTx(ctx, "console."+name, do)
+}
+
 // Answer is what a handler answers: a page, or another address.
 type Answer struct {
 	template string
@@ -160,6 +166,7 @@ type Answer struct {
 	title    string
 	status   int
 	location string
+	data     json.RawMessage // for a script
 	cookies  []*http.Cookie
 	file     *httpapi.File
 }
@@ -171,6 +178,9 @@ func Show(template, title string, page any) Answer {
 
 // Go answers with another address, after a change.
 func Go(location string) Answer { return Answer{location: location, status: http.StatusSeeOther} }
+
+// Data answers a script of the console.
+func Data(data json.RawMessage) Answer { return Answer{data: data, status: http.StatusOK} }
 
 // Refuse is the page of a form again, with faults.
 func (a Answer) Refuse() Answer {
@@ -204,6 +214,18 @@ func (q *Request) ChangeOf(
 			By: by, UserID: user, Operation: operation, Company: of, Entity: c.Entity, Before: c.Before, After: c.After, RequestID: q.ID,
 		})
 	}, opts...)
+}
+
+// ChangeAccount is [Request.ChangeOf] for what people change of their own account, also before they are signed in. The record that
+// changed is the user.
+func (q *Request) ChangeAccount(
+	ctx context.Context, of accounts.Owner, email, operation string, change func(ctx context.Context, tx *db.Tx) (Changed, error),
+) error {
+	return q.ChangeOf(ctx, of.Company, email, of.User, operation, func(ctx context.Context, tx *db.Tx) (Changed, error) {
+		c, err := change(ctx, tx)
+		c.Entity = of.User.String()
+		return c, err
+	})
 }
 
 // FaultOf is what an error says of a field; "" = it is not about the field. Conflicts name their field at the beginning.

@@ -140,6 +140,16 @@ type Form struct {
 	Fault  string // about the form as a whole
 }
 
+// PasskeyForm is a form with which the browser sends the answer of an authenticator. It is shown where there are scripts.
+type PasskeyForm struct {
+	Form
+
+	Ask     string // what the script asks for: create or get
+	Options string // address of what the authenticator is handed
+	Failed  string // shown when nothing came of it
+	Without string // shown without the script
+}
+
 // Filter is a form whose choices stand in the address.
 type Filter struct {
 	Action string

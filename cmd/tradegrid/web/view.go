@@ -176,6 +176,12 @@ func (a *App) write(ctx context.Context, w http.ResponseWriter, q *Request, p Pa
 		a.send(ctx, w, q, answer.file)
 		return
 	}
+	if answer.data != nil {
+		h.Set("Content-Type", "application/json")
+		w.WriteHeader(answer.status)
+		_, _ = w.Write(answer.data) // a client that is gone gets nothing
+		return
+	}
 	body, err := a.views.render(q.lang, answer.template, a.frame(q, p, answer))
 	if err != nil {
 		a.cfg.Log.ErrorContext(ctx, "console page not made", "template", answer.template, "error", err, "request_id", q.ID)

@@ -50,6 +50,7 @@ var dynamic = []string{
 	"scopes.",
 	"sentence.",
 	"settings.",
+	"signin.provider.",
 	"tokens.expires.",
 	"tokens.overlap.",
 	"tokens.sentence.",

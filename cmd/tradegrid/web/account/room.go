@@ -1,4 +1,4 @@
-// Package account holds the pages of one's own account: password, second factor, sessions.
+// Package account holds the pages of one's own account: password, passkeys, second factor, provider, sessions.
 package account
 
 import (
@@ -36,6 +36,10 @@ func (r *Room) Pages() []web.Page {
 		web.Get(web.Account, "", "/account/totp", r.startTOTP).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/totp", r.confirmTOTP).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/totp/off", r.removeTOTP).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/passkeys/options", r.passkeyOptions).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/passkeys", r.addPasskey).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/passkeys/{id}/remove", r.removePasskey).For(web.SignedIn),
+		web.Post(web.Account, "", "/account/provider/unlink", r.unlink).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/sessions/{id}/end", r.endSession).For(web.SignedIn),
 		web.Post(web.Account, "", "/account/sessions/end", r.endOthers).For(web.SignedIn),
 	}
@@ -48,12 +52,14 @@ type accountPage struct {
 	TOTP     web.Note
 	TOTPLink *web.Link
 	TOTPOff  *web.Form
+	Passkeys *passkeys
+	Provider *provider
 	Sessions web.Table
 	EndAll   *web.Action
 }
 
-// faults are those of the forms of the page.
-type faults struct{ current, password, off string }
+// faults are those of the forms of the page. What was typed as the name of a passkey stays.
+type faults struct{ current, password, off, name, confirm, passkey, named string }
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	return r.account(ctx, q, faults{})
@@ -75,14 +81,16 @@ func (r *Room) account(ctx context.Context, q *web.Request, f faults) (web.Answe
 	}
 	p.Password = web.Form{Post: "/account/password", Button: q.T("account.password.button"), Kind: "secondary"}
 	if security.HasPassword {
-		p.Password.Fields = append(p.Password.Fields, web.Field{
-			Name: "current", Label: q.T("account.password.current"), Type: "password", Autocomplete: "current-password", Required: true, Fault: f.current,
-		})
+		p.Password.Fields = append(p.Password.Fields, web.CurrentPassword(q, "current", f.current))
 	}
-	p.Password.Fields = append(p.Password.Fields, web.Field{
-		Name: "password", Label: q.T("link.password"), Type: "password", Autocomplete: "new-password", Required: true, Help: q.T("link.password.help"), Fault: f.password,
-	})
+	p.Password.Fields = append(p.Password.Fields, web.NewPassword(q, f.password))
 	r.totp(q, &p, security, f)
+	if p.Passkeys, err = r.passkeys(ctx, q, security, f); err != nil {
+		return web.Answer{}, err
+	}
+	if p.Provider, err = r.provider(ctx, q); err != nil {
+		return web.Answer{}, err
+	}
 	p.Sessions, p.EndAll = r.sessions(q, sessions)
 	return web.Show("account/account", q.T("account.title"), p), nil
 }
@@ -96,9 +104,7 @@ func (r *Room) totp(q *web.Request, p *accountPage, s accounts.Security, f fault
 	p.TOTP = web.Note{Kind: web.Good, Text: q.T("account.totp.on", s.RecoveryLeft)}
 	p.TOTPOff = &web.Form{Post: "/account/totp/off", Button: q.T("account.totp.off"), Kind: "danger"}
 	if s.HasPassword {
-		p.TOTPOff.Fields = []web.Field{{
-			Name: "confirm", Label: q.T("account.password.current"), Type: "password", Autocomplete: "current-password", Required: true, Fault: f.off,
-		}}
+		p.TOTPOff.Fields = []web.Field{web.CurrentPassword(q, "off", f.off)}
 	}
 }
 
@@ -119,13 +125,13 @@ func (r *Room) sessions(q *web.Request, all []accounts.Session) (web.Table, *web
 	return t, &web.Action{Text: q.T("account.sessions.end_all"), Post: "/account/sessions/end", Kind: "danger", ID: "end-all", Confirm: q.T("account.sessions.end_all.confirm")}
 }
 
-// change makes a change of the own account. Operators have none.
-func (r *Room) change(ctx context.Context, q *web.Request, operation string, do func(ctx context.Context, tx *db.Tx) error) error {
+// change makes a change of the own account, and records it with before and after. Operators have none.
+func (r *Room) change(ctx context.Context, q *web.Request, operation string, c web.Changed, do func(ctx context.Context, tx *db.Tx) error) error {
 	if q.Person.Operator() {
 		return web.NoPage()
 	}
-	return q.ChangeOf(ctx, q.Session.Company, q.Person.Email, q.Session.User, operation, func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
-		return web.Changed{Entity: q.Session.User.String()}, do(ctx, tx)
+	return q.ChangeAccount(ctx, q.Session.Owner, q.Person.Email, operation, func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
+		return c, do(ctx, tx)
 	})
 }
 
@@ -146,7 +152,7 @@ func (r *Room) setPassword(ctx context.Context, q *web.Request) (web.Answer, err
 	if err != nil {
 		return web.Answer{}, err
 	}
-	err = r.change(ctx, q, "set_password", func(ctx context.Context, tx *db.Tx) error {
+	err = r.change(ctx, q, "set_password", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
 		if err := r.Accounts.SetPassword(ctx, tx, q.Session.Owner, q.Person.Email, password); err != nil {
 			return err
 		}
@@ -175,7 +181,7 @@ func (r *Room) totpForm(q *web.Request, setup accounts.Setup, fault string) web.
 		Header: web.Header{Title: q.T("account.totp.title"), Crumbs: []web.Link{{Text: q.T("account.title"), Href: "/account"}}},
 		Secret: setup.Secret, Image: template.URL(setup.Image), //nolint:gosec // G203: the service made it of its own bytes
 		Form: web.Form{Post: "/account/totp", Button: q.T("account.totp.confirm"), Hidden: map[string]string{"sealed": setup.Sealed}, Fields: []web.Field{
-			{Name: "code", Label: q.T("signin.code"), Autocomplete: "one-time-code", Required: true, Focus: true, Fault: fault},
+			web.OneTimeCode(q, "", fault),
 		}},
 	})
 }
@@ -187,7 +193,7 @@ type recoveryPage struct {
 
 func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
 	var codes []string
-	err := r.change(ctx, q, "turn_on_totp", func(ctx context.Context, tx *db.Tx) (err error) {
+	err := r.change(ctx, q, "turn_on_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) (err error) {
 		codes, err = r.Accounts.ConfirmTOTP(ctx, tx, q.Session.Owner, q.Person.Email, q.Form.Get("sealed"), q.Form.Get("code"))
 		return err
 	})
@@ -202,13 +208,13 @@ func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, err
 }
 
 func (r *Room) removeTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm"))
-	if fault := web.FaultOf(err, "confirm"); fault != "" {
+	err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "off", q.Form.Get("off"))
+	if fault := web.FaultOf(err, "off"); fault != "" {
 		a, err := r.account(ctx, q, faults{off: fault})
 		return a.Refuse(), err
 	}
 	if err == nil {
-		err = r.change(ctx, q, "turn_off_totp", func(ctx context.Context, tx *db.Tx) error { return r.Accounts.RemoveTOTP(ctx, tx, q.Session.Owner) })
+		err = r.change(ctx, q, "turn_off_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) error { return r.Accounts.RemoveTOTP(ctx, tx, q.Session.Owner) })
 	}
 	return web.Go("/account?done=totp_off"), err
 }
@@ -218,7 +224,7 @@ func (r *Room) endSession(ctx context.Context, q *web.Request) (web.Answer, erro
 	if err != nil {
 		return web.Answer{}, web.NoPage()
 	}
-	err = r.change(ctx, q, "end_session", func(ctx context.Context, tx *db.Tx) error { return r.Accounts.EndSession(ctx, tx, q.Session.Owner, id) })
+	err = r.change(ctx, q, "end_session", web.Changed{}, func(ctx context.Context, tx *db.Tx) error { return r.Accounts.EndSession(ctx, tx, q.Session.Owner, id) })
 	if errors.Is(err, accounts.ErrSession) {
 		return web.Answer{}, web.NoPage()
 	}
@@ -226,7 +232,7 @@ func (r *Room) endSession(ctx context.Context, q *web.Request) (web.Answer, erro
 }
 
 func (r *Room) endOthers(ctx context.Context, q *web.Request) (web.Answer, error) {
-	err := r.change(ctx, q, "end_sessions", func(ctx context.Context, tx *db.Tx) error {
+	err := r.change(ctx, q, "end_sessions", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
 		return r.Accounts.EndSessions(ctx, tx, q.Session.Owner, q.Session.ID)
 	})
 	return web.Go("/account?done=sessions"), err

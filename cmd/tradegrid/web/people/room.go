@@ -2,10 +2,13 @@
 package people
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"io/fs"
 	"net/http"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -13,6 +16,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/company"
 )
@@ -28,12 +33,14 @@ type Users interface {
 	Users(ctx context.Context, by access.Caller, withTechnical bool) ([]company.User, error)
 	User(ctx context.Context, by access.Caller, id uuid.UUID) (company.User, error)
 	InvitePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, in company.Invitation) (company.User, error)
+	UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID, in record.Patch[company.UserFields]) (company.User, error)
 	BlockPerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID) (company.User, error)
 	ActivatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID) (company.User, error)
 }
 
-// Accounts mails invitations and ends sessions.
+// Accounts mails invitations, ends sessions, and knows how people sign in.
 type Accounts interface {
+	Ways(ctx context.Context, company tenant.ID) (map[uuid.UUID]accounts.Ways, error)
 	Invite(ctx context.Context, tx *db.Tx, o accounts.Owner, email, company string) error
 	EndSessions(ctx context.Context, tx *db.Tx, o accounts.Owner, but uuid.UUID) error
 }
@@ -56,6 +63,8 @@ func (r *Room) Pages() []web.Page {
 		web.Get(web.People, scope, "/people", r.list),
 		web.Get(web.People, scope, "/people/invite", r.form),
 		web.Post(web.People, scope, "/people/invite", r.invite),
+		web.Get(web.People, scope, "/people/{id}", r.show),
+		web.Post(web.People, scope, "/people/{id}", r.update),
 		web.Post(web.People, scope, "/people/{id}/invite", r.inviteAgain),
 		web.Post(web.People, scope, "/people/{id}/block", r.block),
 		web.Post(web.People, scope, "/people/{id}/activate", r.activate),
@@ -72,11 +81,15 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	ways, err := r.Accounts.Ways(ctx, q.Caller.Company)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	p := listPage{
 		Header: web.Header{Title: q.T("area.people"), Facts: q.T("people.intro")},
 		Table: web.Table{
 			Label:   q.T("area.people"),
-			Columns: []web.Column{{Text: q.T("people.name")}, {Text: q.T("signin.email")}, {Text: q.T("people.role")}, {Text: q.T("people.status")}, {Text: q.T("people.since")}, {}, {}},
+			Columns: []web.Column{{Text: q.T("people.name")}, {Text: q.T("signin.email")}, {Text: q.T("people.role")}, {Text: q.T("people.factor")}, {Text: q.T("people.status")}, {Text: q.T("people.since")}, {}, {}},
 			Empty:   web.Empty{Title: q.T("people.none"), Text: q.T("people.none.text")},
 		},
 	}
@@ -84,31 +97,60 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 		p.Header.Links = []web.Link{{Text: q.T("people.invite"), Href: q.Path("/people/invite")}}
 	}
 	for _, u := range all {
-		p.Table.Rows = append(p.Table.Rows, row(q, u))
+		p.Table.Rows = append(p.Table.Rows, row(q, u, ways))
 	}
 	return web.Show("people/list", q.T("area.people"), p), nil
 }
 
 var kinds = map[string]string{company.UserActive: web.Good, company.UserInvited: web.Info, company.UserBlocked: web.Bad}
 
-func row(q *web.Request, u company.User) []web.Cell {
+func row(q *web.Request, u company.User, ways map[uuid.UUID]accounts.Ways) []web.Cell {
 	cells := []web.Cell{
-		web.Text(text(u.Name)), web.Text(text(u.Email)), roleOf(q, u), web.State(kinds[u.Status], q.T("user."+u.Status)), web.When(q.At(u.CreatedAt.Std())),
+		web.LinkTo(nameOf(u), q.Path("/people/"+u.ID.String())), web.Text(text(u.Email)), roleOf(q, u), factor(q, u, ways), web.State(kinds[u.Status], q.T("user."+u.Status)), web.When(q.At(u.CreatedAt.Std())),
 	}
-	if !q.Allows(scope, true) || u.ID == q.Session.User {
-		return append(cells, web.Text(""), web.Text(""))
+	for _, act := range actions(q, u) {
+		if act == nil {
+			cells = append(cells, web.Text(""))
+			continue
+		}
+		act.Small = true
+		cells = append(cells, web.Do(*act))
+	}
+	return cells
+}
+
+// actions are the two that may be done with a user: to invite again, and to block or activate; nil = not now, or not by the person.
+func actions(q *web.Request, u company.User) (both [2]*web.Action) {
+	if !q.Allows(scope, true) || u.ID == q.Session.User || u.IsTechnical {
+		return both
 	}
 	at := q.Path("/people/" + u.ID.String())
-	again, change := web.Text(""), web.Do(web.Action{
-		ID: "block-" + u.ID.String(), Text: q.T("people.block"), Post: at + "/block", Kind: "danger", Small: true, Confirm: q.T("people.block.confirm", text(u.Email)),
-	})
-	if u.Status != company.UserActive {
-		change = web.Do(web.Action{Text: q.T("people.activate"), Post: at + "/activate", Small: true})
-	}
 	if u.Status != company.UserBlocked && u.MaySignIn() {
-		again = web.Do(web.Action{Text: q.T("people.invite.again"), Post: at + "/invite", Small: true})
+		both[0] = &web.Action{Text: q.T("people.invite.again"), Post: at + "/invite"}
 	}
-	return append(cells, again, change)
+	both[1] = &web.Action{Text: q.T("people.activate"), Post: at + "/activate"}
+	if u.Status == company.UserActive {
+		both[1] = &web.Action{
+			ID: "block-" + u.ID.String(), Text: q.T("people.block"), Post: at + "/block", Kind: "danger", Confirm: q.T("people.block.confirm", text(u.Email)),
+		}
+	}
+	return both
+}
+
+// factor says what a thief of the user's password would need, too.
+func factor(q *web.Request, u company.User, ways map[uuid.UUID]accounts.Ways) web.Cell {
+	w, known := ways[u.ID]
+	switch {
+	case !u.MaySignIn() || !known || !w.Password && w.Passkeys == 0 && !w.Provider:
+		return web.Text("")
+	case w.Code:
+		return web.State(web.Good, q.T("people.factor.code"))
+	case !w.Password && w.Passkeys > 0:
+		return web.State(web.Good, q.T("people.factor.passkey"))
+	case !w.Password:
+		return web.State(web.Info, q.T("people.factor.provider"))
+	}
+	return web.State(web.Warn, q.T("people.factor.none"))
 }
 
 // roleOf says what a role may do; who has none of the console is only named in records.
@@ -118,6 +160,9 @@ func roleOf(q *web.Request, u company.User) web.Cell {
 	}
 	return web.Text(text(u.Role)).With(q.T("people.no_access"))
 }
+
+// nameOf is never empty: it leads to the page of the user.
+func nameOf(u company.User) string { return cmp.Or(text(u.Name), text(u.Email), u.ID.String()) }
 
 func text(s *string) string {
 	if s == nil {
@@ -147,13 +192,29 @@ func (r *Room) inviteForm(q *web.Request, in company.Invitation, err error) web.
 	if known, ok := apierr.As(err); ok && len(known.Fields) == 0 {
 		p.Form.Fault = known.Message
 	}
-	role := web.Field{Name: "role", Label: q.T("people.role"), Type: "select", Fault: web.FaultOf(err, "role")}
-	for _, name := range company.Roles() {
-		role.Options = append(role.Options, web.Option{Value: name, Text: q.T("role." + name), Selected: name == in.Role})
-		p.Roles = append(p.Roles, web.Fact{Label: q.T("role." + name), Cell: web.Text(q.T("role." + name + ".may"))})
-	}
-	p.Form.Fields = append(p.Form.Fields, role)
+	p.Form.Fields = append(p.Form.Fields, roleField(q, in.Role, web.FaultOf(err, "role")))
+	p.Roles = roles(q)
 	return web.Show("people/invite", q.T("people.invite"), p)
+}
+
+// roleField is a choice of a role. One that is none of the console is a choice for who has it.
+func roleField(q *web.Request, chosen, fault string) web.Field {
+	role := web.Field{Name: "role", Label: q.T("people.role"), Type: "select", Fault: fault}
+	for _, name := range company.Roles() {
+		role.Options = append(role.Options, web.Option{Value: name, Text: q.T("role." + name), Selected: name == chosen})
+	}
+	if !slices.Contains(company.Roles(), chosen) {
+		role.Options = append(role.Options, web.Option{Value: chosen, Text: strings.TrimSpace(chosen + " (" + q.T("people.no_access") + ")"), Selected: true})
+	}
+	return role
+}
+
+// roles says what each role may do.
+func roles(q *web.Request) (facts []web.Fact) {
+	for _, name := range company.Roles() {
+		facts = append(facts, web.Fact{Label: q.T("role." + name), Cell: web.Text(q.T("role." + name + ".may"))})
+	}
+	return facts
 }
 
 // editor is who makes a change of people.
@@ -209,17 +270,22 @@ func (r *Room) activate(ctx context.Context, q *web.Request) (web.Answer, error)
 func (r *Room) change(
 	ctx context.Context, q *web.Request, operation, done string, do func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error),
 ) (web.Answer, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
-	if err != nil {
-		return web.Answer{}, web.NoPage()
-	}
-	before, err := r.Users.User(ctx, q.Caller, id)
+	before, err := r.user(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
 	err = q.Change(ctx, operation, func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
 		after, err := do(ctx, tx, before)
-		return web.Changed{Entity: id.String(), Before: before, After: after}, err
+		return web.Changed{Entity: before.ID.String(), Before: before, After: after}, err
 	})
 	return web.Go(q.Path("/people?done=" + done)), err
+}
+
+// user is the one in the address.
+func (r *Room) user(ctx context.Context, q *web.Request) (company.User, error) {
+	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	if err != nil {
+		return company.User{}, web.NoPage()
+	}
+	return r.Users.User(ctx, q.Caller, id)
 }

@@ -1,4 +1,5 @@
-// Package signin holds the pages by which people get in and out: password, second factor, links by e-mail, operators' tokens.
+// Package signin holds the pages by which people get in and out: password, second factor, passkey, provider, links by e-mail, operators'
+// tokens.
 package signin
 
 import (
@@ -6,13 +7,13 @@ import (
 	"embed"
 	"errors"
 	"io/fs"
+	"log/slog"
 	"net/http"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/services/accounts"
@@ -33,6 +34,7 @@ type Room struct {
 	Accounts  *accounts.Service
 	Users     Users
 	Operators *secret.Operators // nil = no operators
+	Log       *slog.Logger
 }
 
 // Name implements [web.Room].
@@ -48,6 +50,10 @@ func (r *Room) Pages() []web.Page {
 		web.Post(web.Account, "", "/sign-in", r.enter).For(web.Anyone),
 		web.Get(web.Account, "", "/sign-in/code", r.codeForm).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in/code", r.enterCode).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/passkey/options", r.passkeyOptions).For(web.Anyone),
+		web.Post(web.Account, "", "/sign-in/passkey", r.enterByPasskey).For(web.Anyone),
+		web.Get(web.Account, "", "/sign-in/provider", r.toProvider).For(web.Anyone),
+		web.Get(web.Account, "", web.ProviderCallback, r.fromProvider).For(web.Anyone),
 		web.Get(web.Account, "", "/sign-in/forgot", r.forgotForm).For(web.Anyone),
 		web.Post(web.Account, "", "/sign-in/forgot", r.forgot).For(web.Anyone),
 		web.Get(web.Account, "", "/sign-in/operator", r.operatorForm).For(web.Anyone),
@@ -58,25 +64,39 @@ func (r *Room) Pages() []web.Page {
 	}
 }
 
-// page is any page of this room: a form with a sentence above and links below.
+// page is any page of this room: a form with a sentence above, other ways in, and links below.
 type page struct {
-	Intro string
-	Form  *web.Form
-	Note  *web.Note
-	Links []web.Link
+	Intro   string
+	Note    *web.Note
+	Form    *web.Form
+	Passkey *web.PasskeyForm
+	Other   []web.Link // other ways, as buttons
+	Links   []web.Link
 }
 
 func (r *Room) form(_ context.Context, q *web.Request) (web.Answer, error) {
-	return r.signIn(q, "", web.Next(q.Form.Get("next")), ""), nil
+	return r.signIn(q, attempt{next: web.Next(q.Form.Get("next"))}), nil
 }
 
-func (r *Room) signIn(q *web.Request, email, next, fault string) web.Answer {
+// attempt is what is known of somebody who signs in.
+type attempt struct{ email, next, fault string }
+
+func (r *Room) signIn(q *web.Request, a attempt) web.Answer {
 	p := page{
-		Form: &web.Form{Post: "/sign-in", Button: q.T("signin.button"), Fault: fault, Hidden: map[string]string{"next": next}, Fields: []web.Field{
-			{Name: "email", Label: q.T("signin.email"), Type: "email", Value: email, Autocomplete: "username", Required: true, Focus: email == ""},
-			{Name: "password", Label: q.T("signin.password"), Type: "password", Autocomplete: "current-password", Required: true, Focus: email != ""},
+		Form: &web.Form{Post: "/sign-in", Button: q.T("signin.button"), Fault: a.fault, Hidden: map[string]string{"next": a.next}, Fields: []web.Field{
+			{Name: "email", Label: q.T("signin.email"), Type: "email", Value: a.email, Autocomplete: "username", Required: true, Focus: a.email == ""},
+			{Name: "password", Label: q.T("signin.password"), Type: "password", Autocomplete: "current-password", Required: true, Focus: a.email != ""},
 		}},
 		Links: []web.Link{{Text: q.T("signin.forgot"), Href: "/sign-in/forgot"}},
+	}
+	if r.Accounts.Passkeyed() {
+		p.Passkey = &web.PasskeyForm{
+			Form: web.Form{Post: "/sign-in/passkey", Button: q.T("signin.passkey"), Kind: "secondary", Hidden: map[string]string{"next": a.next}},
+			Ask:  "get", Options: "/sign-in/passkey/options", Failed: q.T("signin.passkey.failed"),
+		}
+	}
+	if host := r.Accounts.Provider(); host != "" {
+		p.Other = append(p.Other, web.Link{Text: q.T("signin.provider", host), Href: web.With("/sign-in/provider", "next", a.next)})
 	}
 	if r.Operators != nil {
 		p.Links = append(p.Links, web.Link{Text: q.T("signin.operator"), Href: "/sign-in/operator"})
@@ -85,20 +105,28 @@ func (r *Room) signIn(q *web.Request, email, next, fault string) web.Answer {
 }
 
 func (r *Room) enter(ctx context.Context, q *web.Request) (web.Answer, error) {
-	email, next := q.Form.Get("email"), web.Next(q.Form.Get("next"))
-	e, err := r.Accounts.SignIn(ctx, accounts.Credentials{Email: email, Password: q.Form.Get("password")}, q.Visit)
+	a := attempt{email: q.Form.Get("email"), next: web.Next(q.Form.Get("next"))}
+	e, err := r.Accounts.SignIn(ctx, accounts.Credentials{Email: a.email, Password: q.Form.Get("password")}, q.Visit)
+	return r.entered(q, a, e, err)
+}
+
+// entered leads whoever is in to where they wanted to go, by way of the second factor where that is missing, and shows everybody else
+// the page again, with why.
+func (r *Room) entered(q *web.Request, a attempt, e accounts.Entered, err error) (web.Answer, error) {
 	var limited *accounts.LimitedError
 	switch {
 	case errors.Is(err, accounts.ErrRefused):
-		return r.signIn(q, email, next, q.T("signin.refused")).Refuse(), nil
+		a.fault = q.T("signin.refused")
+		return r.signIn(q, a).Refuse(), nil
 	case errors.As(err, &limited):
-		return r.signIn(q, email, next, q.T("error.limited", limited.Wait.String())).Status(http.StatusTooManyRequests), nil
+		a.fault = q.T("error.limited", limited.Wait.String())
+		return r.signIn(q, a).Status(http.StatusTooManyRequests), nil
 	case err != nil:
 		return web.Answer{}, err
 	case e.NeedsCode():
-		return with(q, web.Go("/sign-in/code?next="+escape(next)), e), nil
+		return web.Go(web.With("/sign-in/code", "next", a.next)).SignedIn(q, e), nil
 	}
-	return with(q, web.Go(next), e), nil
+	return web.Go(a.next).SignedIn(q, e), nil
 }
 
 func (r *Room) codeForm(_ context.Context, q *web.Request) (web.Answer, error) {
@@ -108,9 +136,10 @@ func (r *Room) codeForm(_ context.Context, q *web.Request) (web.Answer, error) {
 func (r *Room) code(q *web.Request, next, fault string) web.Answer {
 	return web.Show("signin/page", q.T("signin.code.title"), page{
 		Intro: q.T("signin.code.intro"),
-		Form: &web.Form{Post: "/sign-in/code", Button: q.T("signin.code.button"), Hidden: map[string]string{"next": next}, Fields: []web.Field{
-			{Name: "code", Label: q.T("signin.code"), Autocomplete: "one-time-code", Required: true, Focus: true, Fault: fault, Help: q.T("signin.code.help")},
-		}},
+		Form: &web.Form{
+			Post: "/sign-in/code", Button: q.T("signin.code.button"), Hidden: map[string]string{"next": next},
+			Fields: []web.Field{web.OneTimeCode(q, q.T("signin.code.help"), fault)},
+		},
 		Links: []web.Link{{Text: q.T("signin.again"), Href: "/sign-in"}},
 	})
 }
@@ -132,7 +161,7 @@ func (r *Room) enterCode(ctx context.Context, q *web.Request) (web.Answer, error
 	case err != nil:
 		return web.Answer{}, err
 	}
-	return with(q, web.Go(next), e), nil
+	return web.Go(next).SignedIn(q, e), nil
 }
 
 func (r *Room) forgotForm(_ context.Context, q *web.Request) (web.Answer, error) {
@@ -174,13 +203,16 @@ func (r *Room) enterOperator(ctx context.Context, q *web.Request) (web.Answer, e
 	}
 	found, ok := r.Operators.Find(q.Form.Get("token"))
 	if !ok {
-		if err := r.Accounts.AllowOperator(ctx, q.Visit); err != nil {
+		if err := r.Accounts.RefuseOperator(ctx, q.Visit); err != nil {
 			return web.Answer{}, err
 		}
 		return r.operator(q, q.T("operator.refused")).Refuse(), nil
 	}
 	e, err := r.Accounts.EnterOperator(ctx, found.Fingerprint(), q.Visit)
-	return with(q, web.Go("/companies"), e), err
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Go("/companies").SignedIn(q, e), nil
 }
 
 func (r *Room) leave(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -189,95 +221,5 @@ func (r *Room) leave(ctx context.Context, q *web.Request) (web.Answer, error) {
 			return web.Answer{}, err
 		}
 	}
-	return web.Go("/sign-in").With(q.NoSession()), nil
-}
-
-func (r *Room) linkForm(ctx context.Context, q *web.Request) (web.Answer, error) {
-	return r.link(ctx, q, "")
-}
-
-// link shows what a link is for. Opening it changes nothing.
-func (r *Room) link(ctx context.Context, q *web.Request, fault string) (web.Answer, error) {
-	token := q.HTTP.PathValue("token")
-	l, err := r.Accounts.Link(ctx, token)
-	if errors.Is(err, accounts.ErrLink) {
-		return r.deadLink(q), nil
-	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	p := page{Form: &web.Form{Post: "/link/" + token, Button: q.T("link." + l.Kind + ".button")}, Intro: q.T("link."+l.Kind+".intro", l.Email)}
-	if l.Kind != accounts.SignInLink {
-		p.Form.Fields = []web.Field{
-			{Name: "password", Label: q.T("link.password"), Type: "password", Autocomplete: "new-password", Required: true, Focus: true, Help: q.T("link.password.help"), Fault: fault},
-		}
-	}
-	return web.Show("signin/page", q.T("link."+l.Kind+".title"), p), nil
-}
-
-func (r *Room) deadLink(q *web.Request) web.Answer {
-	return web.Show("signin/page", q.T("link.dead.title"), page{
-		Note:  &web.Note{Kind: web.Warn, Text: q.T("link.dead")},
-		Links: []web.Link{{Text: q.T("signin.forgot"), Href: "/sign-in/forgot"}, {Text: q.T("signin.back"), Href: "/sign-in"}},
-	}).Status(http.StatusGone)
-}
-
-func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) {
-	token := q.HTTP.PathValue("token")
-	l, err := r.Accounts.Link(ctx, token)
-	if errors.Is(err, accounts.ErrLink) {
-		return r.deadLink(q), nil
-	}
-	if err != nil {
-		return web.Answer{}, err
-	}
-	var password accounts.Password
-	if l.Kind != accounts.SignInLink {
-		password, err = r.Accounts.NewPassword(ctx, "password", q.Form.Get("password"), l.Email)
-		if fault := web.FaultOf(err, "password"); fault != "" {
-			a, err := r.link(ctx, q, fault)
-			return a.Refuse(), err
-		}
-		if err != nil {
-			return web.Answer{}, err
-		}
-	}
-	var e accounts.Entered
-	err = q.ChangeOf(ctx, l.Company, l.Email, l.User, "use_link_"+l.Kind, func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		if err := r.admitted(ctx, tx, l); err != nil {
-			return c, err
-		}
-		_, e, err = r.Accounts.UseLink(ctx, tx, token, password, q.Visit)
-		return web.Changed{Entity: l.User.String()}, err
-	})
-	switch {
-	case errors.Is(err, accounts.ErrLink):
-		return r.deadLink(q), nil
-	case err != nil:
-		return web.Answer{}, err
-	case l.Kind == accounts.SignInLink:
-		return with(q, web.Go("/"), e), nil
-	}
-	return web.Show("signin/page", q.T("signin.title"), page{
-		Note: &web.Note{Kind: web.Good, Text: q.T("link.password.set")}, Links: []web.Link{{Text: q.T("signin.title"), Href: "/sign-in"}},
-	}), nil
-}
-
-// admitted makes sure that the user of a link may come in. Whoever accepts an invitation is active from then on.
-func (r *Room) admitted(ctx context.Context, tx *db.Tx, l accounts.Link) error {
-	u, err := r.Users.User(ctx, access.System(l.Company), l.User)
-	if apierr.Is(err, "USER_NOT_FOUND") {
-		return accounts.ErrLink
-	}
-	if err != nil {
-		return err
-	}
-	if l.Kind == accounts.Invitation && u.Status == company.UserInvited {
-		_, err = r.Users.ActivateUser(ctx, tx, access.System(l.Company), l.User)
-		return err
-	}
-	if u.Status != company.UserActive {
-		return accounts.ErrLink
-	}
-	return nil
+	return web.Go("/sign-in").SignedOut(q), nil
 }

@@ -1,0 +1,156 @@
+package accounts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/record"
+)
+
+// Identity is a user as the provider knows one.
+type Identity struct {
+	Owner
+	Email string // that the provider vouches for
+	Next  string // where the person wanted to go
+	New   bool   // the user signs in by the provider for the first time
+
+	issuer, subject string
+	strong          bool // the provider asked for several factors
+	totp            bool // the account has a second factor
+}
+
+// Linked is by which identity a user signs in.
+type Linked struct {
+	Issuer, Email string
+	Since         time.Time
+}
+
+const (
+	sqlFindIdentity = `SELECT i.company_id, i.user_id, a.totp_secret IS NOT NULL FROM account_identities AS i
+JOIN accounts AS a ON a.company_id = i.company_id AND a.user_id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`
+	sqlSelectIdentity = `SELECT issuer, email, created_at FROM account_identities WHERE company_id = $1 AND user_id = $2 AND issuer = $3`
+	sqlInsertIdentity = `INSERT INTO account_identities (company_id, id, user_id, issuer, subject, email, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
+	sqlDeleteIdentity = `DELETE FROM account_identities WHERE company_id = $1 AND user_id = $2 AND issuer = $3`
+
+	constraintSubject  = "account_identities_subject_key"
+	constraintIdentity = "account_identities_user_key"
+)
+
+// Provider names the provider that people sign in by; "" = there is none.
+func (s *Service) Provider() string {
+	if s.cfg.Provider == nil {
+		return ""
+	}
+	return s.cfg.Provider.Host()
+}
+
+// Identify finds the user whom the provider vouches for: by the subject that was bound at the first sign-in, or else by an address
+// that the provider has verified. It makes no users. Errors are [ErrCeremony], [IdentityError], [ProviderError] and [LimitedError].
+func (s *Service) Identify(ctx context.Context, kept string, answer url.Values, v Visit) (i Identity, err error) {
+	defer func() {
+		if err != nil { // a good one is counted when the person is in
+			count(byProvider, err)
+		}
+	}()
+	limit := ofAddress(v.Address)
+	if err := s.allow(ctx, limit); err != nil {
+		return i, err
+	}
+	who, err := s.answered(ctx, kept, answer)
+	if err != nil {
+		return i, err
+	}
+	email := normalise(who.Email)
+	switch {
+	case email == "" || !bool(who.Verified):
+		return i, &IdentityError{Unverified, email}
+	case !s.cfg.Provider.allows(email):
+		return i, &IdentityError{OtherDomain, email}
+	}
+	i = Identity{
+		Email: email, Next: who.next, issuer: s.cfg.Provider.cfg.Issuer, subject: who.Subject, strong: slices.Contains(who.Methods, severalFactors),
+	}
+	if err := s.find(ctx, &i); err != nil {
+		return i, err
+	}
+	return i, s.run(ctx, "accounts.identify", limit.giveBack)
+}
+
+// find sets whose identity it is.
+func (s *Service) find(ctx context.Context, i *Identity) error {
+	err := s.cfg.DB.QueryRow(ctx, sqlFindIdentity, i.issuer, i.subject).Scan(&i.Company, &i.User, &i.totp)
+	if err == nil {
+		return nil
+	}
+	if !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("select identity: %w", err)
+	}
+	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, i.Email)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return &IdentityError{Unknown, i.Email}
+	}
+	if err != nil {
+		return err
+	}
+	i.Owner, i.totp, i.New = a.Owner, a.totp != nil, true
+	linked, err := s.Linked(ctx, a.Owner)
+	if err == nil && linked != nil {
+		return &IdentityError{Another, i.Email}
+	}
+	return err
+}
+
+// EnterByProvider begins a session of a user whom the provider vouches for, and who may come in. The first time, it binds the subject,
+// and ends the links that the user was mailed. The second factor of the account is asked for, unless the provider did.
+func (s *Service) EnterByProvider(_ context.Context, tx *db.Tx, i Identity, v Visit) (Entered, error) {
+	if i.New {
+		tx.Queue(sqlInsertIdentity, i.Company, record.NewID(), i.User, i.issuer, i.subject, i.Email, tx.Now()).
+			OnConstraint(constraintSubject, &IdentityError{Another, i.Email}).OnConstraint(constraintIdentity, &IdentityError{Another, i.Email})
+		tx.Queue(sqlDeleteLinks, i.Company, i.User)
+	}
+	stage := stageFull
+	if i.totp && !i.strong {
+		stage = stageCode
+	}
+	return begin(tx, i.Owner, stage, "", v), nil
+}
+
+// Known returns what the browser keeps of a session that [Service.EnterByProvider] began and that was stored.
+func (s *Service) Known(e Entered, v Visit) (Entered, error) {
+	count(byProvider, nil)
+	if e.NeedsCode() {
+		return e, nil
+	}
+	return s.withDevice(e, v)
+}
+
+// Linked says by which identity of the provider a user signs in; nil = by none.
+func (s *Service) Linked(ctx context.Context, o Owner) (*Linked, error) {
+	if s.cfg.Provider == nil {
+		return nil, nil //nolint:nilnil // no provider
+	}
+	var l Linked
+	err := s.cfg.DB.QueryRow(ctx, sqlSelectIdentity, o.Company, o.User, s.cfg.Provider.cfg.Issuer).Scan(&l.Issuer, &l.Email, &l.Since)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil, nil //nolint:nilnil // not linked
+	}
+	if err != nil {
+		return nil, fmt.Errorf("select identity: %w", err)
+	}
+	return &l, nil
+}
+
+// Unlink lets the provider's identity no longer sign in as the user, and another one take its place. It is idempotent.
+func (s *Service) Unlink(_ context.Context, tx *db.Tx, o Owner) error {
+	if s.cfg.Provider != nil {
+		tx.Queue(sqlDeleteIdentity, o.Company, o.User, s.cfg.Provider.cfg.Issuer)
+	}
+	return nil
+}
