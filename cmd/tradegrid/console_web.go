@@ -10,11 +10,14 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/account"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/audit"
+	bookingpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/bookings"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/companies"
+	dealpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/deals"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/directories"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/eventcatalog"
 	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/explorer"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/find"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/home"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/people"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/platform"
@@ -22,7 +25,9 @@ import (
 	recordpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/records"
 	requestpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/requests"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/settings"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/shifts"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/signin"
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/stock"
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/tokens"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
@@ -61,7 +66,12 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&account.Room{Accounts: all.accounts},
 		&companies.Room{Companies: all.company, Accounts: all.accounts, Usage: cfg.Platform},
 		&platform.Room{Platform: cfg.Platform, Companies: all.company, MailDir: cfg.MailDir},
-		&home.Room{Orders: all.orders, Sales: all.sales, Webhooks: all.webhooks, Tokens: all.company},
+		&home.Room{Shifts: all.sales, Stock: all.warehouse, Webhooks: all.webhooks, Tokens: all.company},
+		&find.Room{},
+		&dealpages.Room{Deals: all.deals},
+		&bookingpages.Room{Bookings: all.scheduling, Offerings: all.offerings},
+		&shifts.Room{Sales: all.sales},
+		&stock.Room{Warehouse: all.warehouse},
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),
 		&eventpages.Room{Events: all.webhooks, Requests: log, API: cfg.API},

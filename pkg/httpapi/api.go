@@ -100,6 +100,7 @@ type API struct {
 	illustrated func() error // adds the examples to desc, once
 	ops         []Op
 	types       map[string][2]reflect.Type // of bodies and answers, by operationId; they know the order of fields
+	described   sync.Map                   // operationId → Operation, of those that somebody asked for
 	lists       []*ListSource
 	batches     []*BatchSource
 	keys        *idempotency.Store

@@ -54,8 +54,18 @@ type Operation struct {
 // maxDepth ends types that contain themselves.
 const maxDepth = 6
 
-// Operation describes an operation. ok is false if there is none with the id.
+// Operation describes an operation. ok is false if there is none with the id. The description is shared: callers do not change it.
 func (a *API) Operation(id string) (o Operation, ok bool) {
+	if known, ok := a.described.Load(id); ok {
+		return known.(Operation), true //nolint:errcheck,forcetypeassert // only these are stored
+	}
+	if o, ok = a.shapes(id); ok {
+		a.described.Store(id, o)
+	}
+	return o, ok
+}
+
+func (a *API) shapes(id string) (o Operation, ok bool) {
 	i := slices.IndexFunc(a.ops, func(op Op) bool { return op.ID == id })
 	if i < 0 {
 		return o, false

@@ -75,6 +75,37 @@ func (r Resource) open(year int, month time.Month, day int, zone *time.Location)
 	return out
 }
 
+// Hours is a time in which a resource can be booked.
+type Hours struct{ Start, End time.Time }
+
+// HoursBetween returns when the resource can be booked between two instants, in ascending order. Hours that adjoin are not joined.
+func (r Resource) HoursBetween(from, to time.Time) (out []Hours) {
+	zone := r.zone()
+	for day := from.In(zone).AddDate(0, 0, -1); !day.After(to.Add(oneDay)); day = day.AddDate(0, 0, 1) {
+		year, month, date := day.Date()
+		for _, o := range r.open(year, month, date, zone) {
+			if o.overlaps(interval{from, to}) {
+				out = append(out, Hours{later(o.start, from), earlier(o.end, to)})
+			}
+		}
+	}
+	return out
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // isOpen reports whether the resource can be booked during the whole interval. Working hours that adjoin, also at
 // midnight, count as one.
 func (r Resource) isOpen(at interval) bool {

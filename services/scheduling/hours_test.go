@@ -2,6 +2,7 @@ package scheduling
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -275,5 +276,25 @@ func TestTransitions(t *testing.T) {
 	for _, status := range all {
 		require.NotContains(t, transitions[status], status)
 		require.NotContains(t, transitions[status], statusPending)
+	}
+}
+
+// Hours between two instants are those of the working days, cut at the instants, also where a day has 23 or 25 hours.
+func TestHoursBetween(t *testing.T) {
+	t.Parallel()
+	berlin := Resource{ResourceFields: ResourceFields{TimeZone: "Europe/Berlin", WorkingHours: []WorkingHours{hours(7, "00:00", "24:00"), hours(1, "09:00", "12:00"), hours(1, "13:00", "17:00")}}}
+	for _, row := range []struct{ from, to, want string }{
+		{"2026-06-07 22:00", "2026-06-08 22:00", "07-10 11-15"}, // a Monday in summer
+		{"2026-06-08 08:00", "2026-06-08 12:00", "08-10 11-12"}, // within hours
+		{"2026-03-28 23:00", "2026-03-29 22:00", "23-22"},       // a Sunday of 23 hours
+		{"2026-10-24 22:00", "2026-10-25 23:00", "22-23"},       // one of 25
+		{"2026-06-09 22:00", "2026-06-10 22:00", ""},            // a day off
+		{"2026-06-06 20:00", "2026-06-08 08:00", "22-22 07-08"},
+	} {
+		var got []string
+		for _, h := range berlin.HoursBetween(utc(t, row.from), utc(t, row.to)) {
+			got = append(got, h.Start.UTC().Format("15")+"-"+h.End.UTC().Format("15"))
+		}
+		require.Equal(t, row.want, strings.Join(got, " "), row.from)
 	}
 }

@@ -29,9 +29,7 @@ type Service interface {
 	Latest(ctx context.Context, by access.Caller, q webhooks.LatestQuery) (found []webhooks.Logged, next uuid.UUID, err error)
 	EventWithWay(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error)
 	EventDeliveries(ctx context.Context, by access.Caller, event uuid.UUID) (*list.Page[webhooks.Explanation], error)
-	Subscription(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.Subscription, error)
 	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
-	Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.DeliveryDetail, error)
 }
 
 // Requests is the log of the requests of tokens.
@@ -58,9 +56,6 @@ func (r *Room) Pages() []web.Page {
 	return []web.Page{
 		web.Get(web.Events, scope, "/events", r.list),
 		web.Get(web.Events, scope, "/events/{id}", r.show),
-		web.Get(web.Events, scope, "/find", r.find),
-		web.Get(web.Events, scope, "/go/{id}", r.goTo),
-		web.Get(web.Account, "", "/go/{id}", r.goHome).For(web.SignedIn),
 	}
 }
 
@@ -187,4 +182,12 @@ func labelOf(e webhooks.Logged) string {
 		return kind + " " + *d.Title
 	}
 	return kind
+}
+
+// RequestPage is where a request is shown: its own page, or its events for those who do not see the log.
+func RequestPage(q *web.Request, id string) string {
+	if q.Sees(web.Requests) {
+		return "/requests/" + id
+	}
+	return "/events?request=" + id
 }

@@ -185,7 +185,7 @@ func (a about) origin(q *web.Request) web.Step {
 		return web.Step{
 			Time: "0 ms", Title: r.Method + " " + pathOf(*r), Chip: &web.Chip{Kind: kind, Text: strconv.Itoa(int(r.Status))},
 			Text:  q.T("way.request", r.TokenName, r.Address, r.DurationMs),
-			Links: []web.Link{{Text: r.RequestID, Href: q.Path(requestPage(q, r.ID))}},
+			Links: []web.Link{{Text: r.RequestID, Href: q.Path(RequestPage(q, r.ID.String()))}},
 		}
 	case a.event.Way.RequestID != nil:
 		return web.Step{Time: "0 ms", Title: q.T("way.request.unknown"), Text: q.T("way.request.unknown.text", *a.event.Way.RequestID)}

@@ -5,30 +5,30 @@ import (
 	"context"
 	"embed"
 	"io/fs"
-	"strconv"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/company"
-	"github.com/tradegrid/tradegrid/services/orders"
 	"github.com/tradegrid/tradegrid/services/sales"
+	"github.com/tradegrid/tradegrid/services/warehouse"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
 
 //go:embed *.html
 var files embed.FS
 
-// Orders counts orders.
-type Orders interface {
-	List(ctx context.Context, by access.Caller, f orders.Filter) (*list.Page[orders.ListItem], error)
+// Shifts knows which are open.
+type Shifts interface {
+	Shifts(ctx context.Context, by access.Caller, f sales.ShiftFilter) (*list.Page[sales.Shift], error)
 }
 
-// Sales counts sales.
-type Sales interface {
-	List(ctx context.Context, by access.Caller, f sales.Filter) (*list.Page[sales.ListItem], error)
+// Stock knows what has to be ordered again.
+type Stock interface {
+	Stocks(ctx context.Context, by access.Caller, f warehouse.StockFilter) (*list.Page[warehouse.StockItem], error)
 }
 
 // Webhooks knows the receivers.
@@ -43,8 +43,8 @@ type Tokens interface {
 
 // Room has the page.
 type Room struct {
-	Orders   Orders
-	Sales    Sales
+	Shifts   Shifts
+	Stock    Stock
 	Webhooks Webhooks
 	Tokens   Tokens
 }
@@ -60,104 +60,81 @@ func (r *Room) Pages() []web.Page { return []web.Page{web.Get(web.Home, "", "", 
 
 type page struct {
 	Header  web.Header
+	Note    web.Note
 	Figures []web.Figure
 	Trouble web.Table
-	Note    web.Note
 }
 
-// expireSoon is how long before its end a token needs attention.
-const expireSoon = 30 * 24 * time.Hour
+// part is what one of the reads finds.
+type part struct {
+	figures []web.Figure
+	trouble [][]web.Cell
+	said    string // a part of the sentence; "" = nothing
+}
+
+// atOnce is how many reads run at the same time.
+const atOnce = 4
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	now := q.Now.In(q.Zone)
-	p := page{Header: web.Header{Title: q.T("home.title", q.Company.Name), Facts: now.Format("Monday, 2 January 2006")}}
-	if err := r.business(ctx, q, &p, time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, q.Zone)); err != nil {
+	reads := []func(context.Context, *web.Request) (part, error){r.sales, r.orders, r.bookings, r.stock, r.shifts, r.receivers, r.tokens}
+	parts := make([]part, len(reads))
+	group, within := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for i, read := range reads {
+		group.Go(func() (err error) {
+			parts[i], err = read(within, q)
+			return err
+		})
+	}
+	if err := group.Wait(); err != nil {
 		return web.Answer{}, err
 	}
-	p.Trouble = web.Table{Label: q.T("home.trouble"), Columns: []web.Column{{Text: q.T("home.what")}, {Text: q.T("people.status")}, {Text: q.T("home.next")}}}
-	if err := r.receivers(ctx, q, &p); err != nil {
-		return web.Answer{}, err
+	p := page{
+		Header:  web.Header{Title: q.T("home.title", q.Company.Name), Facts: q.Now.In(q.Zone).Format("Monday, 2 January 2006")},
+		Trouble: web.Table{Label: q.T("home.trouble"), Columns: []web.Column{{Text: q.T("home.what")}, {Text: q.T("people.status")}, {Text: q.T("home.next")}}},
 	}
-	if err := r.tokens(ctx, q, &p); err != nil {
-		return web.Answer{}, err
+	var said []string
+	for _, one := range parts {
+		p.Figures = append(p.Figures, one.figures...)
+		p.Trouble.Rows = append(p.Trouble.Rows, one.trouble...)
+		if one.said != "" {
+			said = append(said, one.said)
+		}
 	}
-	if n := len(p.Trouble.Rows); n > 0 {
-		p.Note = web.Note{Kind: web.Warn, Text: q.T("home.some", n)}
-	} else {
-		p.Note = web.Note{Kind: web.Good, Text: q.T("home.nothing")}
+	p.Note = sentence(q, said, len(p.Trouble.Rows))
+	if q.Sees(web.Bookings) && q.Offers("createBooking") {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("bookings.new"), Href: q.Path("/bookings/free")})
+	}
+	if q.Sees(web.Sales) && q.Offers("openShift") {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("shifts.open"), Href: q.Path("/shifts/open")})
 	}
 	return web.Show("home/home", q.T("area.home"), p), nil
 }
 
-// business counts the day, of those parts of the platform that the company has.
-func (r *Room) business(ctx context.Context, q *web.Request, p *page, midnight time.Time) error {
-	from, one := list.From(midnight), list.Params{PageSize: 1}
-	if q.Has("orders") && q.Allows("orders", false) {
-		today, err := r.Orders.List(ctx, q.Caller, orders.Filter{Params: one, DateFrom: &from})
-		if err != nil {
-			return err
-		}
-		p.Figures = append(p.Figures,
-			web.Figure{Label: q.T("home.orders"), Value: total(today.Total), Href: web.With(q.Path("/events"), "event", "order.created")})
+// sentence says how the day is, and whether something needs attention.
+func sentence(q *web.Request, said []string, trouble int) web.Note {
+	n := web.Note{Kind: web.Good, Text: q.T("home.nothing")}
+	if trouble > 0 {
+		n = web.Note{Kind: web.Warn, Text: q.T("home.some", trouble)}
 	}
-	if q.Has("cashier") && q.Allows("sales", false) {
-		today, err := r.Sales.List(ctx, q.Caller, sales.Filter{Params: one, DateFrom: &from})
-		if err != nil {
-			return err
-		}
-		p.Figures = append(p.Figures, web.Figure{Label: q.T("home.sales"), Value: total(today.Total), Href: web.With(q.Path("/events"), "event", "sale.completed")})
+	switch len(said) {
+	case 0:
+	case 1:
+		n.Title = q.T("home.so_far", said[0])
+	case 2:
+		n.Title = q.T("home.so_far.two", said[0], said[1])
+	default:
+		n.Title = q.T("home.so_far.three", said[0], said[1], said[2])
 	}
-	return nil
+	return n
 }
 
-func total(n *int64) string {
-	if n == nil {
-		return "–"
-	}
-	return strconv.FormatInt(*n, 10)
+// today is the local day of the company, and its first and last instant.
+func today(q *web.Request) (date string, from, to time.Time) {
+	now := q.Now.In(q.Zone)
+	from = time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, q.Zone)
+	to = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, q.Zone).Add(-time.Millisecond)
+	return now.Format(time.DateOnly), from, to
 }
 
-// receivers counts them, and lists those that somebody has to look at.
-func (r *Room) receivers(ctx context.Context, q *web.Request, p *page) error {
-	found, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
-	if err != nil {
-		return err
-	}
-	bad := 0
-	for _, s := range found.Items {
-		if !webhookpages.InTrouble(s) {
-			continue
-		}
-		bad++
-		n := webhookpages.Sentence(q, s)
-		p.Trouble.Rows = append(p.Trouble.Rows, []web.Cell{
-			web.LinkTo(webhookpages.Name(s), q.Path("/webhooks/"+s.ID.String())), web.State(n.Kind, n.Title), web.Text(n.Text),
-		})
-	}
-	f := web.Figure{Label: q.T("home.receivers"), Value: strconv.Itoa(len(found.Items)), Href: q.Path("/webhooks"), Kind: web.Good, Detail: q.T("home.receivers.well")}
-	if bad > 0 {
-		f.Kind, f.Detail = web.Bad, q.T("home.receivers.bad", bad)
-	}
-	if len(found.Items) == 0 {
-		f.Detail = ""
-	}
-	p.Figures = append(p.Figures, f)
-	return nil
-}
-
-// tokens lists those that expire soon.
-func (r *Room) tokens(ctx context.Context, q *web.Request, p *page) error {
-	all, err := r.Tokens.Tokens(ctx, q.Caller, false)
-	if err != nil {
-		return err
-	}
-	for _, t := range all {
-		if t.ExpiresAt == nil || t.RevokedAt != nil || t.ExpiresAt.Std().Before(q.Now) || t.ExpiresAt.Std().Sub(q.Now) > expireSoon {
-			continue
-		}
-		p.Trouble.Rows = append(p.Trouble.Rows, []web.Cell{
-			web.Text(q.T("home.token", t.Name)), web.State(web.Warn, q.T("home.token.expires", q.At(t.ExpiresAt.Std()).Short())), web.Text(q.T("home.token.next")),
-		})
-	}
-	return nil
-}
+func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }

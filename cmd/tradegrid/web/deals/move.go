@@ -1,0 +1,53 @@
+package deals
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+)
+
+// move moves a deal by the command of the API. The card of one that is refused shows why.
+func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
+	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	if err != nil {
+		return web.Answer{}, web.NoPage()
+	}
+	d, err := r.Deals.Get(ctx, q.Caller, id)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	no := refused{deal: id, stage: q.Form.Get("stage"), reason: q.Form.Get("lostReason")}
+	body := map[string]any{"stageId": no.stage}
+	if no.reason != "" {
+		body["lostReasonId"] = no.reason
+	}
+	version, _ := strconv.ParseInt(q.Form.Get("version"), 10, 64) // without one, the move is not tied to a version
+	_, no.err = q.Call(ctx, "moveDeal", web.Input{Path: map[string]string{"id": id.String()}, Body: body, Version: version})
+	if no.err == nil {
+		return web.Go(web.With(q.Path("/deals"), "type", d.TypeID.String(), "moved", id.String())), nil
+	}
+	if known, ok := apierr.As(no.err); !ok || known.Status >= 500 {
+		return web.Answer{}, no.err
+	}
+	p, err := r.fill(ctx, q, d.TypeID.String(), &no)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("deals/board", q.T("deals.title"), p).Refuse(), nil
+}
+
+// faultOf is what the API says is wrong with a move.
+func faultOf(err error) string {
+	known, ok := apierr.As(err)
+	if !ok {
+		return ""
+	}
+	if len(known.Fields) > 0 {
+		return known.Fields[0].Message
+	}
+	return known.Message
+}

@@ -1,0 +1,35 @@
+package web
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/services/company"
+)
+
+func TestTypedAmounts(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ currency, typed, want string }{
+		{"EUR", "12.50", "1250"},
+		{"EUR", "12,5", "1250"},
+		{"EUR", " 1 234.05 ", "123405"},
+		{"EUR", "1\u202f234", "123400"},
+		{"EUR", "-0.01", "-1"},
+		{"EUR", "−3", "-300"},
+		{"JPY", "500", "500"},
+		{"KWD", "1.234", "1234"},
+		{"EUR", "12.505", "12.505"},
+		{"JPY", "1.5", "1.5"},
+		{"EUR", "", ""},
+		{"EUR", "-", "-"},
+		{"EUR", "ten", "ten"},
+		{"EUR", "1.2.3", "1.2.3"},
+		{"EUR", "1e3", "1e3"},
+		{"EUR", "99999999999999999999", "99999999999999999999"},
+	} {
+		q := &Request{Company: company.Company{}}
+		q.Company.Currency = row.currency
+		require.Equal(t, row.want, q.Minor(row.typed), "%s %q", row.currency, row.typed)
+	}
+}

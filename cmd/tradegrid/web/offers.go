@@ -1,0 +1,10 @@
+package web
+
+import "net/http"
+
+// Offers reports whether the person may call an operation of the external API: by the scopes of the role, and by the components of
+// the company.
+func (q *Request) Offers(id string) bool {
+	op := q.Operation(id)
+	return (op.Scope == "" || q.Allows(op.Scope, op.Method != http.MethodGet)) && (op.Component == "" || q.Has(op.Component))
+}
