@@ -25,6 +25,7 @@ type ConsoleCmd struct {
 	AdminListen     string   `help:"Address to listen on; port 0 picks a free one. Reachable for operators only." default:"127.0.0.1:8081"`
 	ConsoleListen   string   `help:"Address of the console, the pages for people; port 0 picks a free one. Empty = it is not served."`
 	ConsoleURL      string   `name:"console-url" help:"Scheme and host that people reach the console at, such as https://console.example.com, for links in mails. Required with --console-listen." placeholder:"URL"`
+	ConsoleTraceURL string   `name:"console-trace-url" help:"Address of a trace in the viewer of traces, with {traceId} in it, such as https://traces.example.com/trace/{traceId}. The page of an event links to it. Empty = no link." placeholder:"URL"`
 	AdminTokensFile string   `help:"File with the tokens of operators, one per line as name:role:hash, the role read or write, the hash the SHA-256 of the token in hexadecimal. Read again when it changes." type:"path" placeholder:"FILE"`
 	TrustedProxies  []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	TopicsLocal     bool     `help:"Compare topics with the declaration that \"tradegrid topics apply --local\" applies. For development."`
@@ -52,7 +53,7 @@ func (c *ConsoleCmd) Check() error {
 	_, errProxies := parseProxies(c.TrustedProxies)
 	_, errOperators := c.operators(nil)
 	_, errBrokers := c.brokers(nil)
-	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.checkProvider(c.ConsoleURL), c.check())
+	return errors.Join(errProxies, errOperators, errBrokers, c.checkURL(), c.checkProvider(c.ConsoleURL), c.checkTraceURL(), c.check())
 }
 
 // brokers are nil without --kafka-brokers.
@@ -89,6 +90,18 @@ func (c *ConsoleCmd) checkURL() error {
 		return fmt.Errorf("--console-url %q: must be a scheme and a host, such as https://console.example.com", c.ConsoleURL)
 	case u.Scheme == "http" && !local(u.Hostname()):
 		return fmt.Errorf("--console-url %q: must be https://, because passwords go there; http:// is for this machine only", c.ConsoleURL)
+	}
+	return nil
+}
+
+// checkTraceURL refuses an address that leads to no trace.
+func (c *ConsoleCmd) checkTraceURL() error {
+	u, err := url.Parse(strings.ReplaceAll(c.ConsoleTraceURL, "{traceId}", "0af7651916cd43dd8448eb211c80319c"))
+	switch {
+	case c.ConsoleTraceURL == "":
+		return nil
+	case err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || !strings.Contains(c.ConsoleTraceURL, "{traceId}"):
+		return fmt.Errorf("--console-trace-url %q: must be an address with {traceId} in it, such as https://traces.example.com/trace/{traceId}", c.ConsoleTraceURL)
 	}
 	return nil
 }
@@ -142,7 +155,7 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 		defer operated.Close()
 		external, run := all.apiOfConsole(httpapi.Config{Release: release, PublicURL: c.url(), Log: log})
 		parts = append(parts, run...)
-		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, Platform: operated, Log: log}, external, api)
+		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, TraceURL: c.ConsoleTraceURL, Platform: operated, Log: log}, external, api)
 		if err != nil {
 			return err
 		}

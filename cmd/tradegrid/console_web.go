@@ -44,6 +44,7 @@ type webConfig struct {
 	MaxConns int
 	Platform *operate.Platform // what operators look after; nil = one without brokers
 	MailDir  string            // folder of the mails that `tradegrid dev` sends; "" = there is none
+	TraceURL string            // address of a trace, with {traceId}; "" = traces are not linked
 	Log      *slog.Logger
 }
 
@@ -74,7 +75,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 		&stock.Room{Warehouse: all.warehouse},
 		&webhookpages.Room{Webhooks: all.webhooks},
 		recordpages.New(all.accounts, all.webhooks, all.jobs),
-		&eventpages.Room{Events: all.webhooks, Requests: log, API: cfg.API},
+		&eventpages.Room{Events: all.webhooks, Requests: log, Tokens: all.company, TraceURL: cfg.TraceURL},
 		&requestpages.Room{Requests: log, Events: all.webhooks, Tokens: all.company},
 		&tokens.Room{Company: all.company, Scopes: all.access.Scopes(), API: cfg.API},
 		&explorer.Room{Tokens: all.company, Scopes: all.access.Scopes(), Keys: all.keys},

@@ -24,6 +24,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
@@ -61,7 +62,7 @@ func newPagesOn(t *testing.T, d *db.DB, edit ...func(*domainConfig)) *pages {
 		e(&cfg)
 	}
 	p.domains = newDomains(d, cfg)
-	p.app = p.newApp(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}})
+	p.app = p.newApp(webConfig{URL: "https://console.example.com", Gallery: true, Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}, TraceURL: "https://traces.example.com/trace/{traceId}"})
 	return p
 }
 
@@ -101,11 +102,7 @@ func (p *pages) emptyShop() premises {
 	for _, role := range append(company.Roles(), "sales") {
 		s.people[role] = p.person(s.id, role)
 	}
-	sub, err := changeWith(p.t.Context(), p.db, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.SubscriptionInput) (webhooks.SubscriptionWithSecret, error) {
-		by.Scopes = access.Scopes{"*:write"}
-		return p.webhooks.CreateSubscription(ctx, tx, by, in)
-	}, webhooks.SubscriptionInput{SubscriptionFields: webhooks.SubscriptionFields{URL: "http://127.0.0.1:1/" + s.id.String(), Events: []string{"*"}, IsActive: true}})
-	require.NoError(p.t, err)
+	sub := p.subscription(s.id, "http://127.0.0.1:1/"+s.id.String())
 	test, err := change(p.t.Context(), p.db, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller) (webhooks.TestStarted, error) {
 		by.Scopes = access.Scopes{"*:write"}
 		return p.webhooks.SendTest(ctx, tx, by, sub.ID, nil)
@@ -119,14 +116,37 @@ func (p *pages) emptyShop() premises {
 	_, err = p.db.Exec(p.t.Context(), `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 VALUES ($1, 1, $2, 'order.created', 'order', $3, 1, $4, $5, $6)`, s.id, event, entity, []byte(body), time.Now().UTC(), time.Now().Add(time.Hour))
 	require.NoError(p.t, err)
+	replay, err := changeWith(p.t.Context(), p.db, "test", s.id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.ReplayInput) (job.Record, error) {
+		by.Scopes = access.Scopes{"*:write"}
+		return p.webhooks.Replay(ctx, tx, by, sub.ID, in)
+	}, webhooks.ReplayInput{Status: "failed", Rate: 1})
+	require.NoError(p.t, err)
 	_, err = p.db.Exec(p.t.Context(), `INSERT INTO api_requests (company_id, id, created_at, method, route, operation, scope, path, status, duration_ms, token_id, token_name, address, represents, body_bytes)
 VALUES ($1, $2, $3, 'GET', '/orders/{id}', 'getOrder', 'orders', $4, 404, 3, $5, $6, '192.0.2.1', 1, 0)`, s.id, request, time.Now().UTC(), "/orders/"+entity.String(), token.ID, s.name)
 	require.NoError(p.t, err)
 	s.records = map[string]string{
 		"/tokens": token.ID.String(), "/requests": request.String(), "/event-catalog": "order.created",
+		"/live/webhooks": sub.ID.String(), "/live/replays": sub.ID.String(), "/webhooks/replays": replay.ID.String(), "/live/deliveries": test.DeliveryID.String(), "/live/events": event.String(),
 		"/webhooks": sub.ID.String(), "/webhooks/deliveries": test.DeliveryID.String(), "/events": event.String(), "/go": event.String(), "/people": s.people["sales"].ID.String(),
 	}
 	return s
+}
+
+func (p *pages) subscription(id tenant.ID, address string) webhooks.SubscriptionWithSecret {
+	p.t.Helper()
+	sub, err := changeWith(p.t.Context(), p.db, "test", id, func(ctx context.Context, tx *db.Tx, by access.Caller, in webhooks.SubscriptionInput) (webhooks.SubscriptionWithSecret, error) {
+		by.Scopes = access.Scopes{"*:write"}
+		return p.webhooks.CreateSubscription(ctx, tx, by, in)
+	}, webhooks.SubscriptionInput{SubscriptionFields: webhooks.SubscriptionFields{URL: address, Events: []string{"*"}, IsActive: true}})
+	require.NoError(p.t, err)
+	return sub
+}
+
+// toDelete are the records with one that a page may delete.
+func (p *pages) toDelete(s premises) map[string]string {
+	records := maps.Clone(s.records)
+	records["/webhooks"] = p.subscription(s.id, "http://127.0.0.1:1/"+uuid.NewString()).ID.String()
+	return records
 }
 
 func (p *pages) person(id tenant.ID, role string) company.User {
@@ -286,7 +306,11 @@ func TestEveryPageOfTheConsoleKeepsCompaniesApart(t *testing.T) {
 			operator := role == "ann" || role == "bob"
 			name := role + " " + route.Pattern()
 			allowed := slices.Contains(mayOpen[role], route.Area)
-			method, path := address(route.Pattern(), own.id, own.records)
+			records := own.records
+			if route.Area == web.Webhooks && strings.HasSuffix(route.Path, "/delete") && slices.Contains(mayChange[role], route.Area) {
+				records = p.toDelete(own)
+			}
+			method, path := address(route.Pattern(), own.id, records)
 			if method == http.MethodPost && !route.Open {
 				allowed = slices.Contains(mayChange[role], route.Area)
 			}

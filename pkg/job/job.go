@@ -335,6 +335,45 @@ func Get(ctx context.Context, q db.Querier, by access.Caller, id uuid.UUID) (Fou
 	return f, nil
 }
 
+// The last jobs of a company are looked at by their ids, which hold their time.
+const sqlSelectRecent = `SELECT j.id, j.status, j.done, j.total, j.summary, j.error, j.input, j.created_at, j.updated_at, j.ended_at FROM (
+ SELECT id, type, status, done, total, summary::TEXT AS summary, error, input::TEXT AS input, created_at, updated_at, ended_at FROM jobs
+ WHERE company_id = $1 ORDER BY company_id DESC, id DESC LIMIT $3) AS j
+WHERE j.type = $2::TEXT OR j.type LIKE $2::TEXT || '/%' ORDER BY j.id DESC`
+
+// Given is a job with what it was started with.
+type Given struct {
+	Record
+	Input json.RawMessage
+}
+
+// maxRecent is how many of the last jobs of a company are looked at.
+const maxRecent = 200
+
+// Recent lists the jobs of a type among the last 200 of the caller's company, newest first. Which of them the caller may see is up
+// to the owner of the type.
+func Recent(ctx context.Context, q db.Querier, by access.Caller, t Type) ([]Given, error) {
+	rows, err := q.Query(ctx, sqlSelectRecent, by.Company, t.Name, maxRecent)
+	if err != nil {
+		return nil, fmt.Errorf("select recent jobs: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (Given, error) {
+		g := Given{Record: Record{CompanyID: by.Company, Type: t.Name}}
+		var total int64
+		var failure []byte
+		err := row.Scan(&g.ID, &g.Status, &g.Processed, &total, &g.Summary, &failure, &g.Input, &g.CreatedAt, &g.UpdatedAt, &g.CompletedAt)
+		if err == nil && failure != nil {
+			err = json.Unmarshal(failure, &g.Error)
+		}
+		g.count(total)
+		return g, err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read recent jobs: %w", err)
+	}
+	return found, nil
+}
+
 const sqlSelectUnfinished = `SELECT company_id, id, status, done, total, summary::TEXT, created_at, updated_at FROM jobs
 WHERE ended_at IS NULL AND type = $1 ORDER BY created_at, id LIMIT $2`
 

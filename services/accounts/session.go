@@ -115,20 +115,10 @@ func cut(text string) string {
 
 // Session returns the session of a cookie, which it keeps alive. One that is over, or was revoked, is [ErrSession].
 func (s *Service) Session(ctx context.Context, token string, v Visit) (Session, error) {
-	if len(token) != base64.RawURLEncoding.EncodedLen(32) {
-		return Session{}, ErrSession
-	}
+	one, err := s.Peek(ctx, token)
 	now := s.cfg.DB.Now()
-	found, err := s.sessions(ctx, sqlFindSession, hashOf(token), now)
-	if err != nil {
-		return Session{}, err
-	}
-	if len(found) == 0 {
-		return Session{}, ErrSession
-	}
-	one := found[0]
-	if one.NeedsCode() || now.Sub(one.SeenAt) < touchEvery {
-		return one, nil
+	if err != nil || one.NeedsCode() || now.Sub(one.SeenAt) < touchEvery {
+		return one, err
 	}
 	one.SeenAt, one.ExpiresAt = now, now.Add(Idle)
 	if end := one.CreatedAt.Add(Longest); end.Before(one.ExpiresAt) {
@@ -138,6 +128,21 @@ func (s *Service) Session(ctx context.Context, token string, v Visit) (Session, 
 	return one, s.run(ctx, "accounts.session.touch", func(tx *db.Tx) {
 		tx.Queue(sqlTouchSession, one.Company, one.ID, one.SeenAt, one.ExpiresAt, one.Address)
 	})
+}
+
+// Peek is [Service.Session] without counting as use of the session, for what a browser asks by itself.
+func (s *Service) Peek(ctx context.Context, token string) (Session, error) {
+	if len(token) != base64.RawURLEncoding.EncodedLen(32) {
+		return Session{}, ErrSession
+	}
+	found, err := s.sessions(ctx, sqlFindSession, hashOf(token), s.cfg.DB.Now())
+	if err != nil {
+		return Session{}, err
+	}
+	if len(found) == 0 {
+		return Session{}, ErrSession
+	}
+	return found[0], nil
 }
 
 // Sessions returns the sessions of a user, newest first.

@@ -3,6 +3,7 @@ package webhooks
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
+	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
 // LatestQuery selects events of the log from its end.
@@ -18,6 +20,8 @@ type LatestQuery struct {
 	Events   []string  // names and wildcards
 	EntityID uuid.UUID // the record that they are about; uuid.Nil = any
 	IDs      []uuid.UUID
+	Actor    string    // who caused them, as in actorId of the envelope, such as the id of a token; "" = anyone
+	From, To time.Time // by the time of their ids, to the millisecond; zero = open
 	Limit    int
 }
 
@@ -43,7 +47,7 @@ func (s *Service) Latest(ctx context.Context, by access.Caller, q LatestQuery) (
 		return nil, uuid.Nil, err
 	}
 	if q.Before == uuid.Nil {
-		q.Before = uuid.Max
+		_, q.Before = q.bounds()
 	}
 	if q.EntityID != uuid.Nil {
 		if q.IDs, err = outbox.LatestOf(ctx, s.cfg.DB, by.Company, q.EntityID, maxEntityEvents); err != nil {
@@ -53,22 +57,73 @@ func (s *Service) Latest(ctx context.Context, by access.Caller, q LatestQuery) (
 	if q.EntityID != uuid.Nil || q.IDs != nil {
 		return s.latestAmong(ctx, by, q, names, all)
 	}
-	entries, more, err := outbox.Latest(ctx, s.cfg.DB, by.Company, q.Before, names, q.Limit, maxLatestBytes)
-	if err != nil {
-		return nil, uuid.Nil, err
+	return s.latestOfAll(ctx, by, q, names)
+}
+
+// maxLookedAt is how many events are looked at for a page of those of an actor.
+const maxLookedAt = 1000
+
+// latestOfAll is [Service.Latest] over the whole log.
+func (s *Service) latestOfAll(ctx context.Context, by access.Caller, q LatestQuery, names []string) (found []Logged, next uuid.UUID, err error) {
+	first, _ := q.bounds()
+	limit := q.Limit
+	if q.Actor != "" {
+		limit = max(limit, 200) // most are not the actor's
 	}
-	for _, e := range entries {
-		found = append(found, logged(e))
+	for looked := 0; looked < maxLookedAt; {
+		entries, more, err := outbox.Latest(ctx, s.cfg.DB, by.Company, q.Before, names, limit, maxLatestBytes)
+		if err != nil {
+			return nil, uuid.Nil, err
+		}
+		looked += len(entries)
+		for i, e := range entries {
+			if bytes.Compare(e.ID[:], first[:]) < 0 {
+				return found, uuid.Nil, nil
+			}
+			q.Before = e.ID
+			if one := logged(e); q.causedBy(one) {
+				found = append(found, one)
+			}
+			if len(found) == q.Limit && (more || i+1 < len(entries)) {
+				return found, e.ID, nil
+			}
+		}
+		if !more || len(entries) == 0 {
+			return found, uuid.Nil, nil
+		}
 	}
-	if more && len(entries) > 0 {
-		next = entries[len(entries)-1].ID
+	return found, q.Before, nil
+}
+
+// bounds are those of the ids of events in the time of the query.
+func (q *LatestQuery) bounds() (first, last uuid.UUID) {
+	last = uuid.Max
+	if !q.From.IsZero() {
+		first, _ = record.IDsBetween(q.From, q.From)
 	}
-	return found, next, nil
+	if !q.To.IsZero() {
+		_, last = record.IDsBetween(q.To, q.To)
+	}
+	return first, last
+}
+
+// causedBy reports whether the actor of the query caused an event.
+func (q *LatestQuery) causedBy(e Logged) bool {
+	if q.Actor == "" {
+		return true
+	}
+	var envelope struct {
+		ActorID string `json:"actorId"`
+	}
+	return json.Unmarshal(e.Body, &envelope) == nil && envelope.ActorID == q.Actor
 }
 
 // latestAmong is [Service.Latest] among events that are known by their ids.
 func (s *Service) latestAmong(ctx context.Context, by access.Caller, q LatestQuery, names []string, all bool) (found []Logged, next uuid.UUID, err error) {
-	ids := slices.DeleteFunc(slices.Clone(q.IDs), func(id uuid.UUID) bool { return bytes.Compare(id[:], q.Before[:]) >= 0 })
+	first, _ := q.bounds()
+	ids := slices.DeleteFunc(slices.Clone(q.IDs), func(id uuid.UUID) bool {
+		return bytes.Compare(id[:], q.Before[:]) >= 0 || bytes.Compare(id[:], first[:]) < 0
+	})
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(b[:], a[:]) })
 	if len(ids) > q.Limit {
 		ids = ids[:q.Limit]
@@ -79,7 +134,7 @@ func (s *Service) latestAmong(ctx context.Context, by access.Caller, q LatestQue
 		return nil, uuid.Nil, err
 	}
 	for _, id := range ids {
-		if e, ok := entries[id]; ok && (all || slices.Contains(names, e.Event)) {
+		if e, ok := entries[id]; ok && (all || slices.Contains(names, e.Event)) && q.causedBy(logged(e)) {
 			found = append(found, logged(e))
 		}
 	}

@@ -54,6 +54,17 @@ func TestLatestEvents(t *testing.T) {
 	require.Equal(t, ofRecord, walk(by, webhooks.LatestQuery{EntityID: record}))
 	require.Equal(t, all[2:7], walk(by, webhooks.LatestQuery{IDs: all[2:7]}))
 	require.Empty(t, walk(by, webhooks.LatestQuery{IDs: []uuid.UUID{}}), "a request that caused nothing has no events, and not all of them")
+	require.Equal(t, all[3:9], walk(by, webhooks.LatestQuery{From: now.Add(16 * time.Second), To: now.Add(21 * time.Second)}))
+	require.Equal(t, ofRecord[1:4], walk(by, webhooks.LatestQuery{EntityID: record, From: now.Add(5 * time.Second), To: now.Add(19 * time.Second)}))
+	token := uuid.NewString()
+	var ofToken []uuid.UUID
+	for i := range 6 {
+		id, _ := r.logAs("order.updated", token, uuid.New(), note{}, now.Add(time.Duration(i*4)*time.Second))
+		ofToken = append(ofToken, id)
+	}
+	slices.Reverse(ofToken)
+	require.Equal(t, ofToken, walk(by, webhooks.LatestQuery{Actor: token}))
+	require.Equal(t, ofToken[:2], walk(by, webhooks.LatestQuery{Actor: token, From: now.Add(15 * time.Second)}))
 	few := access.Caller{Principal: &access.Principal{Company: r.company(), Scopes: access.Scopes{"catalog:read"}}}
 	require.Empty(t, walk(few, webhooks.LatestQuery{}))
 	other := access.Caller{Principal: &access.Principal{Company: setup(t).company(), Scopes: access.Scopes{"*:read"}}}

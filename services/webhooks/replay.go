@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,6 +68,39 @@ func (s *Service) Replay(ctx context.Context, tx *db.Tx, by access.Caller, id uu
 		return job.Record{}, err
 	}
 	return job.Start(ctx, tx, by, ReplayJob, job.Options{Input: order})
+}
+
+// StartedReplay is a job with what was asked for.
+type StartedReplay struct {
+	job.Record
+	Input ReplayInput
+}
+
+// Replays lists the replays to a subscription among the last 200 jobs of the company, newest first.
+func (s *Service) Replays(ctx context.Context, by access.Caller, id uuid.UUID) ([]StartedReplay, error) {
+	if _, err := table.Get(ctx, s.cfg.DB, by.Company, id); err != nil {
+		return nil, err
+	}
+	all, err := job.Recent(ctx, s.cfg.DB, by, ReplayJob)
+	if err != nil {
+		return nil, err
+	}
+	var found []StartedReplay
+	for _, g := range all {
+		var o replayOrder
+		if json.Unmarshal(g.Input, &o) != nil || o.Subscription != id {
+			continue
+		}
+		in := ReplayInput{Status: o.Status, Events: o.Events, Rate: o.Rate, DryRun: o.DryRun}
+		for at, to := range map[*time.Time]**jsontype.Time{&o.From: &in.From, &o.To: &in.To} {
+			if !at.IsZero() {
+				bound := jsontype.At(*at)
+				*to = &bound
+			}
+		}
+		found = append(found, StartedReplay{g.Record, in})
+	}
+	return found, nil
 }
 
 // CountReplay counts the events that a replay would send, without a job.

@@ -53,6 +53,30 @@ func (r *kit) replayed(answer *apitest.Response, processed int) map[uuid.UUID]in
 	return found
 }
 
+// The replays of a subscription are listed with what was asked for, newest first, and those of others are not.
+func TestListReplays(t *testing.T) {
+	t.Parallel()
+	r := setup(t)
+	s, by := r.service()
+	id, other := r.subscribe(), r.Do(t, "POST", subscriptions, map[string]any{"url": hook + "/two", "events": []string{"*"}}).OK(201)["id"].(string)
+	first := r.replay(r.Client, id, `,"dryRun":true,"rate":7,"events":["order.*"],"status":"all"`).OK(202)["id"].(string)
+	second := r.replay(r.Client, id, ``).OK(202)["id"].(string)
+	r.replay(r.Client, other, ``).OK(202)
+	found, err := s.Replays(t.Context(), by, uuid.MustParse(id))
+	require.NoError(t, err)
+	require.Len(t, found, 2)
+	require.Equal(t, []string{second, first}, []string{found[0].ID.String(), found[1].ID.String()})
+	in := found[1].Input
+	require.True(t, in.DryRun)
+	require.Equal(t, "all", in.Status)
+	require.Equal(t, 7, in.Rate)
+	require.Equal(t, []string{"order.*"}, in.Events)
+	require.NotNil(t, in.From)
+	require.NotEmpty(t, found[1].Status)
+	_, err = s.Replays(t.Context(), access.Caller{Principal: &access.Principal{Company: setup(t).company(), Scopes: access.Scopes{"*:read"}}}, uuid.MustParse(id))
+	require.ErrorContains(t, err, id)
+}
+
 const (
 	delivered = 2
 	failed    = 3

@@ -196,6 +196,8 @@ func TestConsolePages(t *testing.T) {
 	require.NotContains(t, args(find(t, bare, "Deployment", "tg-grid-console")), "--console-listen=:8084", "off unless asked for")
 	r := render(t, "full", "console.pages.url=https://console.example.com", "networkPolicy.pages.from[0].podSelector.matchLabels.app=ingress")
 	require.Subset(t, args(find(t, r, "Deployment", "tg-grid-console")), []any{"--console-listen=:8084", "--console-url=https://console.example.com"})
+	traced := render(t, "full", "console.pages.url=https://console.example.com", "console.pages.traceUrl=https://traces.example.com/trace/{traceId}")
+	require.Contains(t, args(find(t, traced, "Deployment", "tg-grid-console")), "--console-trace-url=https://traces.example.com/trace/{traceId}")
 	service := find(t, r, "Service", "tg-grid-console-pages")
 	require.Equal(t, "ClusterIP", At(service.Doc, "spec", "type"))
 	require.Equal(t, "pages", At(At(service.Doc, "spec", "ports").([]any)[0], "targetPort"))

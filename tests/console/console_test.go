@@ -194,8 +194,7 @@ func (b *browser) look(name, address string) {
 		moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
 		get(b, chromedp.Evaluate[bool](b.axe+`;true`))
 		found := get(b, chromedp.Evaluate[[]violation](`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => r.violations)`, chromedp.EvalAwaitPromise))
-		shot := get(b, chromedp.FullScreenshot(90))
-		require.NoError(b.t, os.WriteFile(filepath.Join(b.shots, name+"-"+form.name+".jpg"), shot, 0o644))
+		b.keep(name+"-"+form.name, get(b, chromedp.FullScreenshot(90)))
 		for _, v := range found {
 			b.t.Errorf("%s %s: %s: %s", name, form.name, v.ID, v.Help)
 			for _, n := range v.Nodes {
@@ -209,6 +208,12 @@ func (b *browser) look(name, address string) {
 			b.t.Errorf("%s %s moves while it loads: layout shift %.3f", name, form.name, moved)
 		}
 	}
+}
+
+// keep stores a screenshot.
+func (b *browser) keep(name string, shot []byte) {
+	b.t.Helper()
+	require.NoError(b.t, os.WriteFile(filepath.Join(b.shots, name+".jpg"), shot, 0o644))
 }
 
 const password = "four small words here"
@@ -313,9 +318,8 @@ func breakAndMend(t *testing.T, b *browser, d dev) {
 	b.submit("tbody a")
 	subscription := b.location()
 	b.submit("form[action$='/test'] button")
-	require.Contains(t, b.text("h1"), "webhook.test")
 	b.until(`document.querySelector("#live").innerText.includes("HTTP 500")`)
-	b.look("delivery", b.location())
+	b.look("test-failed", b.location())
 	b.look("subscription", subscription)
 	require.Contains(t, b.text(".note.bad"), "failed", "the page of the subscription says so in a sentence")
 	require.Contains(t, b.text("#live"), "HTTP 500")
@@ -324,18 +328,26 @@ func breakAndMend(t *testing.T, b *browser, d dev) {
 	behave(t, d, http.StatusOK)
 	b.run(chromedp.Navigate(subscription))
 	b.submit("form[action$='/test'] button")
-	b.until(`document.querySelector("h1").innerText.includes("delivered")`)
+	b.until(`document.querySelector("#live .note.good") !== null`)
+	b.submit("#live section.card a")
+	require.Contains(t, b.text("h1"), "webhook.test")
+	b.look("delivery", b.location())
 	b.submit("form[action$='/redeliver'] button")
 	b.until(`document.querySelector("h1").innerText.includes("delivered")`)
 	b.look("audit-after", company+"/audit")
 	require.Contains(t, b.text("table"), "redeliverWebhook")
 }
 
-// behave lets the receiver answer the status to what comes.
+// behave lets the receiver of the demo answer the status to what comes.
 func behave(t *testing.T, d dev, status int) {
 	t.Helper()
+	behaveAs(t, d, "demo", status)
+}
+
+func behaveAs(t *testing.T, d dev, name string, status int) {
+	t.Helper()
 	body := fmt.Sprintf(`{"mode": "status", "status": %d}`, status)
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.ReceiverURL+"/behaviour/demo", strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, d.ReceiverURL+"/behaviour/"+name, strings.NewReader(body))
 	require.NoError(t, err)
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)

@@ -193,6 +193,7 @@ so that it accepts the chart without values.
 {{- range $flag, $value := dict "oidc-issuer" "issuer" "oidc-client-id" "clientId" "oidc-client-secret-file" "clientSecret" "oidc-email-domains" "emailDomains" -}}
 {{- $_ := set $taken $flag (printf "console.pages.oidc.%s" $value) -}}
 {{- end -}}
+{{- $_ := set $taken "console-trace-url" "console.pages.traceUrl" -}}
 {{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -78,13 +79,23 @@ func (q *Request) changes() bool {
 	return slices.ContainsFunc(q.grant.Scopes, func(scope string) bool { return access.Scopes{scope}.Allows("*", true) })
 }
 
+// unasked reports whether a page asks by itself, because it renews itself: that does not keep a session from ending for want of use.
+func (q *Request) unasked() bool {
+	return q.HTTP.Header.Get("X-Renews") != "" || strings.HasPrefix(q.HTTP.Header.Get("Accept"), "text/event-stream")
+}
+
 // identify sets who is signed in.
 func (a *App) identify(ctx context.Context, q *Request) error {
 	c, err := q.HTTP.Cookie(a.sessionCookie())
 	if err != nil {
 		return errAnonymous
 	}
-	if q.Session, err = a.cfg.Sessions.Session(ctx, c.Value, q.Visit); errors.Is(err, accounts.ErrSession) {
+	if q.unasked() {
+		q.Session, err = a.cfg.Sessions.Peek(ctx, c.Value)
+	} else {
+		q.Session, err = a.cfg.Sessions.Session(ctx, c.Value, q.Visit)
+	}
+	if errors.Is(err, accounts.ErrSession) {
 		return errAnonymous
 	}
 	if err != nil {

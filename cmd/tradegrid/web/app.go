@@ -36,6 +36,7 @@ import (
 // Sessions finds out who asks.
 type Sessions interface {
 	Session(ctx context.Context, token string, v accounts.Visit) (accounts.Session, error)
+	Peek(ctx context.Context, token string) (accounts.Session, error)
 	SignOut(ctx context.Context, one accounts.Session) error
 }
 
@@ -76,6 +77,7 @@ type App struct {
 	assets  *assets
 	texts   texts
 	pages   []Page
+	live    *live
 	handler http.Handler
 }
 
@@ -90,7 +92,7 @@ func New(cfg Config, rooms ...Room) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{cfg: cfg}
+	a := &App{cfg: cfg, live: newLive(cfg.MaxConns)}
 	var err error
 	if a.texts, err = readTexts(); err != nil {
 		return nil, err
@@ -111,6 +113,10 @@ func New(cfg Config, rooms ...Room) (*App, error) {
 		for _, p := range r.Pages() {
 			a.pages = append(a.pages, p)
 			pageDuration.WithLabelValues(p.pattern(), "200") // it is there before the first request
+			if p.watch != nil {
+				mux.Handle(p.pattern(), a.stream(p))
+				continue
+			}
 			mux.Handle(p.pattern(), a.serve(p))
 		}
 	}
@@ -137,6 +143,7 @@ func (a *App) Serve(ctx context.Context, ln net.Listener) error {
 		Handler: a, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 90 * time.Second,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelDebug),
 	}
+	srv.RegisterOnShutdown(a.live.close)
 	stopped := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(stopped)
@@ -170,7 +177,7 @@ func (a *App) serve(p Page) http.Handler {
 		ctx, cancel := context.WithTimeout(r.Context(), pageWithin)
 		defer cancel()
 		began := time.Now()
-		q := &Request{HTTP: r, Visit: a.visit(r), Zone: time.UTC, Now: a.cfg.DB.Now(), ID: telemetry.RequestOf(r.Context()), app: a, lang: a.texts.choose(r.Header.Get("Accept-Language"))}
+		q := a.request(r)
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		answer, err := a.answer(ctx, p, q)
 		if err != nil {
@@ -179,6 +186,13 @@ func (a *App) serve(p Page) http.Handler {
 		a.write(ctx, w, q, p, answer)
 		observe(p, answer, began)
 	})
+}
+
+// request is a request whose sender is not known yet.
+func (a *App) request(r *http.Request) *Request {
+	return &Request{
+		HTTP: r, Visit: a.visit(r), Zone: time.UTC, Now: a.cfg.DB.Now(), ID: telemetry.RequestOf(r.Context()), app: a, lang: a.texts.choose(r.Header.Get("Accept-Language")),
+	}
 }
 
 // answer checks who asks, reads the form, and lets the page answer.

@@ -49,6 +49,8 @@ type galleryPage struct {
 	Matrix  Matrix
 	Secret  Secret
 	Snippet Snippet
+	Bars    *Chart
+	Lines   *Chart
 }
 
 func (gallery) show(_ context.Context, q *Request) (Answer, error) {
@@ -95,6 +97,10 @@ func (gallery) show(_ context.Context, q *Request) (Answer, error) {
 	p.Matrix = q.ScopeMatrix([]string{"orders:read", "orders:write", "events:read"}, access.Scopes{"orders:read"}, true)
 	p.Secret = Secret{Note: Note{Warn, "Copy it.", "It is shown only now."}, Text: "what-is-shown-once"}
 	p.Snippet = Snippet{ID: "snippet", Title: "A snippet", Text: "tradegrid version"}
+	span := Span{From: q.Now.Truncate(time.Hour).Add(-11 * time.Hour), Step: time.Hour}
+	p.Bars = q.Bars("Bars: delivered and failed", span, Series{Kind: Good, Name: "delivered", Values: []float64{12, 40, 38, 0, 7, 1048, 900, 310, 20, 22, 41, 3}}, Series{Kind: Bad, Name: "failed", Values: []float64{0, 0, 2, 0, 0, 120, 80, 0, 0, 1, 0, 0}})
+	p.Lines = q.Lines("Lines: seconds to an answer", span, Series{Kind: Info, Name: "median", Values: []float64{3, 4, 4, 5, 9, 8, 7, 4, 3, 3, 4, 4}}, Series{Kind: Warn, Name: "slowest", Values: []float64{8, 9, 9, 12, 30, 28, 19, 12, 9, 9, 10, 11}})
+	p.Table.Rows[0][2] = Plot(q.Spark("1048 in 3 hours, 120 of them failed", Series{Kind: Good, Values: []float64{900, 28, 0}}, Series{Kind: Bad, Values: []float64{100, 20, 0}}))
 	for _, kind := range []string{Good, Warn, Bad, Info, Off} {
 		p.Notes = append(p.Notes, Note{kind, "What is the case.", "And what happens next."})
 		p.Chips = append(p.Chips, Chip{kind, kind})

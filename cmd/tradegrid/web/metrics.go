@@ -12,8 +12,12 @@ var pageDuration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 	Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 10},
 }, []string{"route", "status"})
 
+var openStreams = prometheus.NewGauge(prometheus.GaugeOpts{
+	Name: "tradegrid_console_streams", Help: "Pages of the console that are open and hear of changes by a stream.",
+})
+
 // Metrics are the collectors of the console.
-func Metrics() []prometheus.Collector { return []prometheus.Collector{pageDuration} }
+func Metrics() []prometheus.Collector { return []prometheus.Collector{pageDuration, openStreams} }
 
 // observe measures a page by its route, never by its address, which holds ids.
 func observe(p Page, answer Answer, began time.Time) {

@@ -52,7 +52,12 @@ type Page struct {
 	Whom      Whom
 	Open      bool // a POST that changes nothing by the role of the person: whoever sees the area may send it
 	Handle    Handler
+
+	watch Watcher // of a stream, see [Live]
 }
+
+// Streams reports whether the route is a stream that says when a page has something new.
+func (p Page) Streams() bool { return p.watch != nil }
 
 // Handler answers a request: it reads the input, calls a service, and fills one page struct.
 type Handler func(ctx context.Context, q *Request) (Answer, error)
@@ -243,6 +248,24 @@ func FaultOf(err error, field string) string {
 		}
 	}
 	return ""
+}
+
+// FaultWithin is what an error says of a field or of its parts, such as filter.data.status or events[0], with the part's name.
+func FaultWithin(err error, field string) string {
+	known, ok := apierr.As(err)
+	if !ok {
+		return ""
+	}
+	var all []string
+	for _, f := range known.Fields {
+		switch rest, within := strings.CutPrefix(f.Field, field); {
+		case within && rest == "":
+			all = append(all, f.Message)
+		case within && (rest[0] == '.' || rest[0] == '['):
+			all = append(all, strings.TrimPrefix(rest, ".")+": "+f.Message)
+		}
+	}
+	return strings.Join(all, "; ")
 }
 
 // Refusal is an error that a page shows with a text of the catalog.

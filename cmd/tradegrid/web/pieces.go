@@ -36,6 +36,22 @@ type Cell struct {
 	Also string // quieter, behind it
 	Num  bool   // right-aligned
 	Act  *Action
+	Tick *Check // a box to select the row
+	Plot *Chart // a spark
+	Part *Part  // progress
+}
+
+// Part is how far something has come.
+type Part struct {
+	Percent int
+	Text    string
+}
+
+// Check is a box to tick, in a row of a table that is part of a form.
+type Check struct {
+	Name, Value, Label string
+	Form               string // id of the form
+	Checked            bool
 }
 
 // Text is a cell with a text.
@@ -58,6 +74,17 @@ func When(at Moment) Cell { return Cell{At: &at} }
 
 // Do is a button.
 func Do(act Action) Cell { return Cell{Act: &act} }
+
+// Select is a box that selects the row for the form with the id.
+func Select(form, name, value, label string) Cell {
+	return Cell{Tick: &Check{Name: name, Value: value, Label: label, Form: form}}
+}
+
+// Plot is a small chart.
+func Plot(c *Chart) Cell { return Cell{Plot: c} }
+
+// Progress is how far something has come, in percent, and in words.
+func Progress(percent int, text string) Cell { return Cell{Part: &Part{percent, text}} }
 
 // With adds a quieter text behind.
 func (c Cell) With(also string) Cell {

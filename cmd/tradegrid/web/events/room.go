@@ -14,6 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/list"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
@@ -30,6 +32,8 @@ type Service interface {
 	EventWithWay(ctx context.Context, by access.Caller, id uuid.UUID) ([]byte, error)
 	EventDeliveries(ctx context.Context, by access.Caller, event uuid.UUID) (*list.Page[webhooks.Explanation], error)
 	Subscriptions(ctx context.Context, by access.Caller, f webhooks.SubscriptionFilter) (*list.Page[webhooks.Subscription], error)
+	Delivery(ctx context.Context, by access.Caller, id uuid.UUID) (webhooks.DeliveryDetail, error)
+	MarkEvent(ctx context.Context, company tenant.ID, event uuid.UUID) (string, error)
 }
 
 // Requests is the log of the requests of tokens.
@@ -38,11 +42,17 @@ type Requests interface {
 	Get(ctx context.Context, by access.Caller, id uuid.UUID) (requests.RequestDetail, error)
 }
 
+// Tokens are those of the company.
+type Tokens interface {
+	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
+}
+
 // Room has the pages.
 type Room struct {
 	Events   Service
 	Requests Requests
-	API      string // address of the external API, for commands to copy
+	Tokens   Tokens
+	TraceURL string // address of a trace, with {traceId}; "" = traces are not linked
 }
 
 // Name implements [web.Room].
@@ -56,86 +66,8 @@ func (r *Room) Pages() []web.Page {
 	return []web.Page{
 		web.Get(web.Events, scope, "/events", r.list),
 		web.Get(web.Events, scope, "/events/{id}", r.show),
+		web.Live(web.Events, scope, "/live/events/{id}", r.watch),
 	}
-}
-
-type listPage struct {
-	Header  web.Header
-	Request *web.Note // the request whose events these are
-	Facts   []web.Fact
-	Filter  web.Filter
-	Table   web.Table
-}
-
-func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
-	p := listPage{Header: web.Header{Title: q.T("area.events"), Facts: q.T("events.intro")}}
-	query := webhooks.LatestQuery{Limit: 50}
-	name, entity, request, before := strings.TrimSpace(q.Form.Get("event")), q.Form.Get("entity"), q.Form.Get("request"), q.Form.Get("before")
-	if name != "" {
-		query.Events = []string{name}
-	}
-	for text, to := range map[string]*uuid.UUID{entity: &query.EntityID, before: &query.Before} {
-		if text == "" {
-			continue
-		}
-		id, err := uuid.Parse(text)
-		if err != nil {
-			return web.Answer{}, web.NoPage()
-		}
-		*to = id
-	}
-	if request != "" {
-		if err := r.ofRequest(ctx, q, request, &p, &query); err != nil {
-			return web.Answer{}, err
-		}
-	}
-	p.Filter = web.Filter{Action: q.Path("/events"), Button: q.T("filter.apply"), Fields: []web.Field{
-		{Name: "event", Label: q.T("events.name"), Value: name, Help: q.T("events.name.help")}, {Name: "entity", Label: q.T("events.entity"), Value: entity},
-	}}
-	if name+entity+request != "" {
-		p.Filter.Clear = q.Path("/events")
-	}
-	found, next, err := r.Events.Latest(ctx, q.Caller, query)
-	if fault := web.FaultOf(err, "events"); fault != "" {
-		p.Filter.Fields[0].Fault = fault
-	} else if fault := web.FaultOf(err, "events[0]"); fault != "" {
-		p.Filter.Fields[0].Fault = fault
-	} else if err != nil {
-		return web.Answer{}, err
-	}
-	p.Table = tableOf(q, found)
-	if next != uuid.Nil {
-		p.Table.Next = web.With(q.Path("/events"), "event", name, "entity", entity, "request", request, "before", next.String())
-	}
-	return web.Show("events/list", q.T("area.events"), p), nil
-}
-
-// ofRequest narrows the list to the events that a request caused, and says what the request was.
-func (r *Room) ofRequest(ctx context.Context, q *web.Request, text string, p *listPage, query *webhooks.LatestQuery) error {
-	id, err := uuid.Parse(text)
-	if err != nil {
-		return web.NoPage()
-	}
-	d, err := r.Requests.Get(ctx, q.Caller, id)
-	if err != nil {
-		return err
-	}
-	query.IDs = append([]uuid.UUID{}, d.EventIDs...)
-	kind := web.Good
-	if d.Status >= 400 {
-		kind = web.Bad
-	}
-	p.Request = &web.Note{Kind: kind, Title: d.Method + " " + pathOf(d.Request) + " · " + strconv.Itoa(int(d.Status)), Text: q.T("events.request", len(d.EventIDs))}
-	p.Facts = []web.Fact{
-		{Label: q.T("audit.when"), Cell: web.When(q.At(d.CreatedAt.Std()))},
-		{Label: q.T("events.token"), Cell: web.Text(d.TokenName).With(d.Address)},
-		{Label: q.T("webhooks.took"), Cell: web.Text(q.T("unit.ms", d.DurationMs))},
-		{Label: q.T("events.request.id"), Cell: web.Code(d.RequestID, "")},
-	}
-	if d.Code != nil {
-		p.Facts = append(p.Facts, web.Fact{Label: q.T("events.code"), Cell: web.Code(*d.Code, "")})
-	}
-	return nil
 }
 
 func pathOf(r requests.Request) string {

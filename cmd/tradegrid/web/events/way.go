@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,7 +24,8 @@ type eventPage struct {
 	Way    []web.Step
 	First  string // when the first receiver had it
 	Sent   string
-	Curl   string
+	API    web.Shown
+	Live   string
 }
 
 // about is what the page of an event is made of.
@@ -37,23 +40,30 @@ type about struct {
 }
 
 func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
+	id, err := q.PathID("id")
 	if err != nil {
-		return web.Answer{}, web.NoPage()
+		return web.Answer{}, err
 	}
+	live := web.Renews(ctx, q.Path("/live/events/"+id.String()), r.watched(q, id))
 	a, err := r.about(ctx, q, id)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	entity := web.With(q.Path("/events"), "entity", entityOf(a.event))
+	in := web.Input{Path: map[string]string{"eventId": id.String()}, Query: url.Values{"include": {"way"}}}
+	reply, err := q.Call(ctx, "getEvent", in)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	p := eventPage{
 		Header: web.Header{
 			Title: a.event.Event, Facts: q.At(a.event.OccurredAt.Std()).Exact() + " · " + id.String(),
 			Crumbs: []web.Link{{Text: q.T("area.events"), Href: q.Path("/events")}},
-			Links:  []web.Link{{Text: q.T("events.of_record"), Href: entity}},
+			Links:  []web.Link{{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", entityOf(a.event))}},
 		},
-		Note: a.note(q), Way: a.steps(q),
-		Curl: "curl -sS '" + r.API + "/events/" + id.String() + "?include=way' -H \"Authorization: Bearer $TOKEN\"",
+		Note: a.note(q), Way: a.steps(q), API: q.Show("getEvent", in, reply), Live: live,
+	}
+	if trace := r.traceOf(a.event.Way); trace != "" {
+		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("events.trace"), Href: trace})
 	}
 	if a.arrived != nil {
 		p.First = q.T("events.first", span(a.arrived.Sub(a.base)))
@@ -65,6 +75,31 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}
 	p.Sent = web.Pretty(raw)
 	return web.Show("events/event", a.event.Event, p), nil
+}
+
+// watch is what the page of an event shows.
+func (r *Room) watch(ctx context.Context, q *web.Request) (web.Watched, error) {
+	id, err := q.PathID("id")
+	if err != nil {
+		return web.Watched{}, err
+	}
+	if _, err := r.Events.EventWithWay(ctx, q.Caller, id); err != nil {
+		return web.Watched{}, err
+	}
+	return r.watched(q, id), nil
+}
+
+func (r *Room) watched(q *web.Request, id uuid.UUID) web.Watched {
+	company := q.Caller.Company
+	return web.Watched{Key: "event " + company.String() + " " + id.String(), Mark: func(ctx context.Context) (string, error) { return r.Events.MarkEvent(ctx, company, id) }}
+}
+
+// traceOf is the address of the trace of the request; "" if none was taken, or traces are not linked.
+func (r *Room) traceOf(way *webhooks.EventWay) string {
+	if way.TraceID == nil || r.TraceURL == "" {
+		return ""
+	}
+	return strings.ReplaceAll(r.TraceURL, "{traceId}", url.PathEscape(*way.TraceID))
 }
 
 // about reads an event, its way, what became of it for each subscription, and the request behind it.

@@ -2,50 +2,73 @@ package webhooks
 
 import (
 	"context"
-	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
 
 type deliveriesPage struct {
-	Header web.Header
-	Filter web.Filter
-	Table  web.Table
+	subscription        // zero but for the header on the page of all receivers
+	Text         string // about the part of the page
+	Filter       web.Filter
+	Form         string // id of the form that sends those again that are selected; "" = the person may not
+	Post         string
+	Links        []web.Link
+	Table        web.Table
 }
+
+// chosen is the id of the form whose boxes select deliveries.
+const chosen = "chosen"
 
 // deliveries lists what was sent, over all receivers or to one.
 func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, error) {
-	subs, err := r.Webhooks.Subscriptions(ctx, q.Caller, webhooks.SubscriptionFilter{Params: list.Params{PageSize: webhooks.MaxSubscriptions}, Sort: "createdAt"})
+	subs, err := r.all(ctx, q)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	query, err := queryOf(q)
-	if err != nil {
-		return web.Answer{}, err
-	}
-	found, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, query)
+	only, err := q.FormID("subscription")
 	if err != nil {
 		return web.Answer{}, err
 	}
 	names := map[uuid.UUID]string{}
-	for _, s := range subs.Items {
+	receiver := web.Choice("subscription", q.T("webhooks.receiver"), q.Form.Get("subscription"), web.Option{Text: q.T("filter.any")})
+	for _, s := range subs {
 		names[s.ID] = nameOf(s)
+		receiver.Options = append(receiver.Options, web.Option{Value: s.ID.String(), Text: nameOf(s), Selected: q.Form.Get("subscription") == s.ID.String()})
 	}
-	p := deliveriesPage{
+	p := deliveriesPage{subscription: subscription{
 		Header: web.Header{Title: q.T("webhooks.deliveries"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}},
-		Filter: filterOf(q, subs.Items), Table: deliveryTable(q, found, names),
-	}
-	if p.Table.Next != "" {
-		p.Table.Next = web.With(q.Path("/webhooks/deliveries"), "subscription", q.Form.Get("subscription"), "status", q.Form.Get("status"),
-			"answer", q.Form.Get("answer"), "event", q.Form.Get("event"), "cursor", *found.NextCursor)
+	}}
+	page := q.Path("/webhooks/deliveries")
+	if err := r.list50(ctx, q, &p, queryOf(q, only), page, names, &receiver); err != nil {
+		return web.Answer{}, err
 	}
 	return web.Show("webhooks/deliveries", q.T("webhooks.deliveries"), p), nil
+}
+
+// deliveriesOf are those of one subscription: all, or those that were given up.
+func (r *Room) deliveriesOf(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, tab string) (web.Answer, error) {
+	p := deliveriesPage{subscription: head}
+	query, page := queryOf(q, &s.ID), q.Path("/webhooks/"+s.ID.String())
+	if tab == tabDead {
+		query.Status, p.Text = statusFailed, q.T("webhooks.dead.text")
+	}
+	if q.Allows(scope, true) {
+		again := []string{"tab", tabReplay, "status", statusFailed, "events", q.Form.Get("event"), "from", q.Form.Get("from"), "to", q.Form.Get("to")}
+		p.Links = []web.Link{
+			{Text: q.T("webhooks.again.all"), Href: web.With(page, again...)},
+			{Text: q.T("webhooks.again.missed"), Href: web.With(page, "tab", tabReplay, "status", "missed")},
+		}
+	}
+	if err := r.list50(ctx, q, &p, query, page, nil, nil); err != nil {
+		return web.Answer{}, err
+	}
+	return web.Show("webhooks/deliveries", nameOf(s), p), nil
 }
 
 var (
@@ -54,72 +77,130 @@ var (
 )
 
 // queryOf reads the filters of the address.
-func queryOf(q *web.Request) (webhooks.DeliveryQuery, error) {
+func queryOf(q *web.Request, subscription *uuid.UUID) webhooks.DeliveryQuery {
 	in := webhooks.DeliveryQuery{
-		Cursor: q.Form.Get("cursor"), PageLimit: list.PageLimit{Limit: 50}, Status: web.OneOf(q.Form.Get("status"), statuses), Answer: web.OneOf(q.Form.Get("answer"), answers),
-	}
-	if text := q.Form.Get("subscription"); text != "" {
-		id, err := uuid.Parse(text)
-		if err != nil {
-			return in, web.NoPage()
-		}
-		in.SubscriptionID = &id
+		Cursor: q.Form.Get("cursor"), PageLimit: list.PageLimit{Limit: 50}, SubscriptionID: subscription,
+		Status: web.OneOf(q.Form.Get("status"), statuses), Answer: web.OneOf(q.Form.Get("answer"), answers),
 	}
 	if event := strings.TrimSpace(q.Form.Get("event")); event != "" {
 		in.Events = []string{event}
 	}
-	return in, nil
+	if at := q.FormTime("from"); !at.IsZero() {
+		from := list.From(at)
+		in.DateFrom = &from
+	}
+	if at := q.FormTime("to"); !at.IsZero() {
+		to := list.To(at)
+		in.DateTo = &to
+	}
+	return in
 }
 
-func filterOf(q *web.Request, subs []webhooks.Subscription) web.Filter {
-	receiver := web.Field{Name: "subscription", Label: q.T("webhooks.receiver"), Type: "select", Options: []web.Option{{Text: q.T("filter.any")}}}
-	for _, s := range subs {
-		receiver.Options = append(receiver.Options, web.Option{Value: s.ID.String(), Text: nameOf(s), Selected: q.Form.Get("subscription") == s.ID.String()})
+// filters are the names of what narrows the list, as they stand in the address.
+var filters = []string{"subscription", "status", "answer", "event", "from", "to"}
+
+// list50 fills a page with 50 deliveries: of all receivers with their names and a field to choose one, or of one.
+func (r *Room) list50(ctx context.Context, q *web.Request, p *deliveriesPage, query webhooks.DeliveryQuery, page string, names map[uuid.UUID]string, receiver *web.Field) error {
+	found, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, query)
+	p.Filter = filterOf(q, query, page, err)
+	if err != nil && !web.Faulty(p.Filter.Fields) {
+		return err
 	}
-	status := web.Field{Name: "status", Label: q.T("people.status"), Type: "select", Options: []web.Option{{Text: q.T("filter.any")}}}
-	for _, s := range statuses {
-		status.Options = append(status.Options, web.Option{Value: s, Text: q.T("delivery." + s), Selected: q.Form.Get("status") == s})
+	if receiver != nil {
+		p.Filter.Fields = slices.Insert(p.Filter.Fields, 0, *receiver)
 	}
-	answered := web.Field{Name: "answer", Label: q.T("webhooks.answer"), Type: "select", Options: []web.Option{{Text: q.T("filter.any")}}}
-	for _, a := range answers {
-		answered.Options = append(answered.Options, web.Option{Value: a, Text: q.T("answer." + a), Selected: q.Form.Get("answer") == a})
+	form := ""
+	if q.Allows(scope, true) && len(found.Items) > 0 {
+		form = chosen
+		p.Form, p.Post = chosen, q.Path("/webhooks/deliveries/redeliver")
 	}
-	f := web.Filter{Action: q.Path("/webhooks/deliveries"), Button: q.T("filter.apply"), Fields: []web.Field{
-		receiver, status, answered, {Name: "event", Label: q.T("webhooks.event"), Value: q.Form.Get("event")},
-	}}
-	for _, name := range []string{"subscription", "status", "answer", "event"} {
-		if q.Form.Get(name) != "" {
-			f.Clear = q.Path("/webhooks/deliveries")
+	p.Table = deliveryTable(q, found, names, form)
+	if found.NextCursor != nil {
+		pairs := []string{"cursor", *found.NextCursor, "tab", q.Form.Get("tab")}
+		for _, name := range filters {
+			pairs = append(pairs, name, q.Form.Get(name))
 		}
+		p.Table.Next = web.With(page, pairs...)
+	}
+	return nil
+}
+
+// filterOf is the form of the filters, with what is wrong with them.
+func filterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err error) web.Filter {
+	tab := q.Form.Get("tab")
+	status := q.Any("status", q.T("people.status"), query.Status, statuses, func(s string) string { return q.T("delivery." + s) })
+	answered := q.Any("answer", q.T("webhooks.answer"), query.Answer, answers, func(a string) string { return q.T("answer." + a) })
+	event := web.Field{Name: "event", Label: q.T("webhooks.event"), Value: q.Form.Get("event"), Fault: web.FaultOf(err, "events[0]")}
+	from, to := q.TimeField("from", q.T("filter.from"), q.FormTime("from")), q.TimeField("to", q.T("filter.to"), q.FormTime("to"))
+	from.Fault = web.FaultOf(err, "dateFrom")
+	f := web.Filter{Action: page, Button: q.T("filter.apply"), Fields: []web.Field{status, answered, event, from, to}}
+	if tab != "" {
+		f.Hidden = map[string]string{"tab": tab}
+	}
+	if tab == tabDead {
+		f.Fields = f.Fields[1:] // all of them failed
+	}
+	if slices.ContainsFunc(filters, func(name string) bool { return q.Form.Get(name) != "" }) {
+		f.Clear = web.With(page, "tab", tab)
 	}
 	return f
 }
 
-// deliveryTable shows deliveries; with names, also to whom.
-func deliveryTable(q *web.Request, found webhooks.DeliveryPage, names map[uuid.UUID]string) web.Table {
+// deliveryTable shows deliveries; with names, also to whom; with a form, with a box for each that is over.
+func deliveryTable(q *web.Request, found webhooks.DeliveryPage, names map[uuid.UUID]string, form string) web.Table {
 	t := web.Table{Label: q.T("webhooks.deliveries"), Empty: web.Empty{Title: q.T("webhooks.deliveries.none"), Text: q.T("webhooks.deliveries.none.text")}}
-	t.Columns = []web.Column{{Text: q.T("webhooks.event")}}
+	if form != "" {
+		t.Columns = append(t.Columns, web.Column{})
+	}
+	t.Columns = append(t.Columns, web.Column{Text: q.T("webhooks.event")})
 	if names != nil {
 		t.Columns = append(t.Columns, web.Column{Text: q.T("webhooks.receiver")})
 	}
 	t.Columns = append(t.Columns, web.Column{Text: q.T("people.status")}, web.Column{Text: q.T("webhooks.attempt")}, web.Column{Text: q.T("webhooks.answer")},
 		web.Column{Text: q.T("webhooks.took"), Num: true}, web.Column{Text: q.T("audit.when")}, web.Column{Text: q.T("webhooks.next")})
 	for _, d := range found.Items {
-		cells := []web.Cell{web.LinkTo(d.Event, q.Path("/webhooks/deliveries/"+d.ID.String())).With(testOf(q, d))}
-		if names != nil {
-			cells = append(cells, web.LinkTo(names[d.SubscriptionID], q.Path("/webhooks/"+d.SubscriptionID.String())))
-		}
-		took := web.Number("")
-		if d.DurationMs != nil {
-			took = web.Number(q.T("unit.ms", *d.DurationMs))
-		}
-		t.Rows = append(t.Rows, append(cells, web.State(kinds[d.Status], q.T("delivery."+d.Status)), web.Text(q.T("webhooks.attempt.of", d.Attempt, d.MaxAttempts)),
-			web.Text(answer(q, d.HTTPCode, d.ErrorMessage)), took, web.When(q.At(d.CreatedAt.Std())), web.Text(nextOf(q, d))))
+		t.Rows = append(t.Rows, deliveryRow(q, d, names, form))
 	}
 	if found.NextCursor != nil {
 		t.Next = "more" // the page knows its address
 	}
 	return t
+}
+
+func deliveryRow(q *web.Request, d webhooks.DeliveryRecord, names map[uuid.UUID]string, form string) (cells []web.Cell) {
+	if form != "" && over(d) {
+		cells = append(cells, web.Select(form, "id", d.ID.String(), q.T("webhooks.select", d.Event)))
+	} else if form != "" {
+		cells = append(cells, web.Text(""))
+	}
+	cells = append(cells, web.LinkTo(d.Event, q.Path("/webhooks/deliveries/"+d.ID.String())).With(testOf(q, d)))
+	if names != nil {
+		cells = append(cells, web.LinkTo(names[d.SubscriptionID], q.Path("/webhooks/"+d.SubscriptionID.String())))
+	}
+	took := web.Number("")
+	if d.DurationMs != nil {
+		took = web.Number(q.T("unit.ms", *d.DurationMs))
+	}
+	return append(cells, web.State(kinds[d.Status], q.T("delivery."+d.Status)), web.Text(q.T("webhooks.attempt.of", d.Attempt, d.MaxAttempts)),
+		web.Text(answer(q, d.HTTPCode, d.ErrorMessage)).With(excerpt(d)), took, web.When(q.At(d.CreatedAt.Std())), web.Text(nextOf(q, d)))
+}
+
+// over reports whether no attempt of a delivery follows.
+func over(d webhooks.DeliveryRecord) bool {
+	return d.Status == statusSuccess || d.Status == statusFailed
+}
+
+// excerpt is the beginning of what a receiver answered to what failed.
+func excerpt(d webhooks.DeliveryRecord) string {
+	const shown = 60
+	if d.ResponseBody == nil || d.Status == statusSuccess {
+		return ""
+	}
+	text := []rune(strings.Join(strings.Fields(*d.ResponseBody), " "))
+	if len(text) > shown {
+		return string(text[:shown]) + "…"
+	}
+	return string(text)
 }
 
 func testOf(q *web.Request, d webhooks.DeliveryRecord) string {
@@ -141,134 +222,39 @@ func nextOf(q *web.Request, d webhooks.DeliveryRecord) string {
 	return text
 }
 
-func factsOf(q *web.Request, s webhooks.Subscription) []web.Fact {
-	yes := map[bool]string{true: q.T("word.yes"), false: q.T("word.no")}
-	facts := []web.Fact{
-		{Label: q.T("webhooks.events"), Cell: web.Text(strings.Join(s.Events, ", "))},
-		{Label: q.T("webhooks.filter"), Cell: web.Text(q.T("webhooks.filter.none"))},
-		{Label: q.T("webhooks.ordered"), Cell: web.Text(yes[s.Ordered])},
-		{Label: q.T("webhooks.auto"), Cell: web.Text(yes[s.AutoRedeliver])},
-		{Label: q.T("webhooks.secret"), Cell: web.Code("…"+secretHint(s), "")},
-		{Label: q.T("webhooks.made"), Cell: web.When(q.At(s.CreatedAt.Std()))},
-		{Label: q.T("webhooks.id"), Cell: web.Code(s.ID.String(), "")},
-	}
-	if s.Filter != nil {
-		facts[1].Cell = web.Code(string(*s.Filter), "")
-	}
-	if s.MaxPerSecond != nil {
-		facts = append(facts, web.Fact{Label: q.T("webhooks.rate"), Cell: web.Text(q.T("webhooks.rate.at_most", *s.MaxPerSecond))})
-	}
-	return facts
+type heldPage struct {
+	subscription
+	Table web.Table
 }
 
-// secretHint is what the API shows of the secret.
-func secretHint(s webhooks.Subscription) string {
-	text, err := json.Marshal(s.StoredSecret)
-	if err != nil {
-		return ""
-	}
-	return strings.Trim(string(text), `"`)
-}
-
-type deliveryPage struct {
-	Header   web.Header
-	Note     web.Note
-	Facts    []web.Fact
-	Attempts web.Table
-	Answer   string
-	Payload  string
-	Refresh  string // address that the page is read from again, while the delivery is open
-}
-
-func (r *Room) delivery(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
-	if err != nil {
-		return web.Answer{}, web.NoPage()
-	}
-	d, err := r.Webhooks.Delivery(ctx, q.Caller, id)
+// held lists the records whose later deliveries wait for an earlier one.
+func (r *Room) held(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription) (web.Answer, error) {
+	found, err := r.Webhooks.Held(ctx, q.Caller, s.ID)
 	if err != nil {
 		return web.Answer{}, err
 	}
-	p := deliveryPage{
-		Header: web.Header{
-			Title: d.Event, Chip: &web.Chip{Kind: kinds[d.Status], Text: q.T("delivery." + d.Status)}, Facts: testOf(q, d.DeliveryRecord),
-			Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}, {Text: q.T("webhooks.deliveries"), Href: web.With(q.Path("/webhooks/deliveries"), "subscription", d.SubscriptionID.String())}},
-		},
-		Note: fate(q, d.DeliveryRecord), Facts: deliveryFacts(q, d), Attempts: attempts(q, d.Attempts), Payload: web.Pretty(d.Payload),
-	}
-	if d.ResponseBody != nil {
-		p.Answer = *d.ResponseBody
-	}
-	open := d.Status == statusPending || d.Status == statusDelivering
-	if open {
-		p.Refresh = q.Path("/webhooks/deliveries/" + id.String())
-	}
-	if q.Allows(scope, true) && !open {
-		p.Header.Actions = []web.Action{{Text: q.T("webhooks.redeliver"), Post: q.Path("/webhooks/deliveries/" + id.String() + "/redeliver"), Kind: "primary"}}
-	}
-	if !d.IsTest {
-		p.Header.Links = []web.Link{{Text: q.T("webhooks.way"), Href: q.Path("/events/" + d.EventID.String())}}
-	}
-	return web.Show("webhooks/delivery", d.Event, p), nil
-}
-
-// fate says in a sentence what became of a delivery, and what happens next.
-func fate(q *web.Request, d webhooks.DeliveryRecord) web.Note {
-	n := web.Note{Kind: kinds[d.Status], Title: q.T("fate."+d.Status, d.Attempt)}
-	switch d.Status {
-	case statusFailed:
-		n.Text = answer(q, d.HTTPCode, d.ErrorMessage) + " " + q.T("fate.failed.next")
-	case statusSuccess:
-		n.Text = answer(q, d.HTTPCode, nil)
-	default:
-		n.Text = nextOf(q, d)
-	}
-	return n
-}
-
-func deliveryFacts(q *web.Request, d webhooks.DeliveryDetail) []web.Fact {
-	facts := []web.Fact{
-		{Label: q.T("webhooks.receiver"), Cell: web.Code(d.SubscriptionID.String(), q.Path("/webhooks/"+d.SubscriptionID.String()))},
-		{Label: q.T("webhooks.event"), Cell: web.Code(d.EventID.String(), q.Path("/events/"+d.EventID.String()))},
-		{Label: q.T("webhooks.made"), Cell: web.When(q.At(d.CreatedAt.Std()))},
-		{Label: q.T("webhooks.attempt"), Cell: web.Text(q.T("webhooks.attempt.of", d.Attempt, d.MaxAttempts))},
-		{Label: q.T("webhooks.id"), Cell: web.Code(d.ID.String(), "")},
-	}
-	if d.IsTest {
-		facts[1].Cell.Href = "" // a test is no event of the log
-	}
-	if d.ExpiresAt != nil && d.CompletedAt == nil {
-		facts = append(facts, web.Fact{Label: q.T("webhooks.expires"), Cell: web.When(q.At(d.ExpiresAt.Std()))})
-	}
-	if d.RedeliveryOfID != nil {
-		facts = append(facts, web.Fact{Label: q.T("webhooks.again_of"), Cell: web.Code(d.RedeliveryOfID.String(), q.Path("/webhooks/deliveries/"+d.RedeliveryOfID.String()))})
-	}
-	return facts
-}
-
-func attempts(q *web.Request, all []webhooks.DeliveryAttempt) web.Table {
-	t := web.Table{
-		Label:   q.T("webhooks.attempts"),
-		Columns: []web.Column{{Text: q.T("webhooks.attempt")}, {Text: q.T("audit.when")}, {Text: q.T("webhooks.answer")}, {Text: q.T("webhooks.took"), Num: true}},
-		Empty:   web.Empty{Title: q.T("webhooks.attempts.none"), Text: q.T("webhooks.attempts.none.text")},
-	}
-	for _, a := range all {
-		t.Rows = append(t.Rows, []web.Cell{
-			web.Text(q.T("webhooks.attempt.no", a.Attempt)), web.When(q.At(a.StartedAt.Std())), web.Text(answer(q, a.HTTPCode, a.ErrorMessage)), web.Number(q.T("unit.ms", a.DurationMs)),
+	p := heldPage{subscription: head, Table: web.Table{
+		Label:   q.T("hooktab.held"),
+		Columns: []web.Column{{Text: q.T("webhooks.held.record")}, {Text: q.T("webhooks.held.waiting"), Num: true}, {Text: q.T("webhooks.held.for")}, {Text: q.T("webhooks.held.since")}, {Text: q.T("webhooks.next")}, {}},
+		Empty:   web.Empty{Title: q.T("webhooks.held.none"), Text: q.T("webhooks.held.none.text")},
+	}}
+	for _, h := range found.Items {
+		skip := web.Text("")
+		if q.Allows(scope, true) {
+			skip = web.Do(skipOf(q, h.Delivery, h.Waiting))
+		}
+		p.Table.Rows = append(p.Table.Rows, []web.Cell{
+			web.Code(h.EntityID.String(), web.With(q.Path("/events"), "entity", h.EntityID.String())), web.Number(web.Count(h.Waiting)),
+			web.LinkTo(h.Delivery.Event, q.Path("/webhooks/deliveries/"+h.Delivery.ID.String())), web.When(q.At(h.Delivery.CreatedAt.Std())), web.Text(nextOf(q, h.Delivery)), skip,
 		})
 	}
-	return t
+	return web.Show("webhooks/held", nameOf(s), p), nil
 }
 
-func (r *Room) redeliver(ctx context.Context, q *web.Request) (web.Answer, error) {
-	id, err := uuid.Parse(q.HTTP.PathValue("id"))
-	if err != nil {
-		return web.Answer{}, web.NoPage()
+// skipOf gives up a delivery so that the later ones of its record are sent.
+func skipOf(q *web.Request, d webhooks.DeliveryRecord, waiting int) web.Action {
+	return web.Action{
+		ID: "skip-" + d.ID.String(), Text: q.T("webhooks.skip"), Post: q.Path("/webhooks/deliveries/" + d.ID.String() + "/skip"), Kind: "danger", Small: true,
+		Confirm: q.T("webhooks.skip.confirm", d.Event, waiting),
 	}
-	var d webhooks.DeliveryRecord
-	err = q.Change(ctx, "redeliverWebhook", func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		d, err = r.Webhooks.Redeliver(ctx, tx, q.Caller, id)
-		return web.Changed{Entity: id.String(), After: d}, err
-	})
-	return web.Go(q.Path("/webhooks/deliveries/" + d.ID.String() + "?done=redelivered")), err
 }

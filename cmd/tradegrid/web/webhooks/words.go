@@ -2,10 +2,12 @@ package webhooks
 
 import (
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
+	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/webhooks"
 )
 
@@ -15,6 +17,11 @@ func nameOf(s webhooks.Subscription) string {
 		return *s.Name
 	}
 	return host(s.URL)
+}
+
+func sorted(names []string) []string {
+	slices.Sort(names)
+	return names
 }
 
 func hostIfNamed(s webhooks.Subscription) string {
@@ -101,10 +108,10 @@ func summary(q *web.Request, all []webhooks.Subscription) web.Note {
 }
 
 // Sentence says what is the case with a receiver and what happens next.
-func Sentence(q *web.Request, s webhooks.Subscription) web.Note { return sentence(q, s, nil) }
+func Sentence(q *web.Request, s webhooks.Subscription) web.Note { return sentence(q, s, nil, nil) }
 
 // sentence says what is the case with a receiver and what happens next. waiting is the newest of what waits for it, if anything.
-func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.DeliveryRecord) web.Note {
+func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.DeliveryRecord, a *webhooks.Activity) web.Note {
 	h, word := s.Health, standing(s)
 	n := web.Note{Kind: kinds[word], Title: q.T("sentence." + word)}
 	switch word {
@@ -115,29 +122,52 @@ func sentence(q *web.Request, s webhooks.Subscription, waiting []webhooks.Delive
 		n.Text += q.T("sentence.disabled.next")
 		return n
 	case paused:
-		n.Text = q.T("sentence.paused.next")
+		n.Text = strings.TrimSpace(q.T("sentence.paused.next") + " " + backlog(q, a))
 		return n
 	case failing, resting:
-		if h.FailingSince != nil {
-			n.Title = q.T("sentence.failing.since", q.At(h.FailingSince.Std()).Short())
-		}
-		if h.LastError != nil {
-			n.Text = q.T("sentence.last_answer", q.At(h.LastError.At.Std()).Short(), answer(q, h.LastError.HTTPCode, h.LastError.ErrorMessage)) + " "
-		}
-		if h.RestingUntil != nil {
-			n.Text += q.T("sentence.rests", q.At(h.RestingUntil.Std()).Short()) + " "
-		}
+		n.Title, n.Text = trouble(q, s)
 	}
-	if len(waiting) > 0 && waiting[0].WaitingFor != nil {
+	if len(waiting) > 0 && waiting[0].WaitingFor != nil && (h.RestingUntil == nil || *waiting[0].WaitingFor != webhook.WaitsForCircuit) {
 		n.Text += q.T("sentence.newest", waitingFor(q, waiting[0]))
 		if at := waiting[0].NextAttemptAt; at != nil && at.Std().After(q.Now) {
 			n.Text += " " + q.T("sentence.next_at", q.At(at.Std()).Short())
 		}
 	}
+	n.Text = strings.TrimSpace(n.Text + " " + backlog(q, a))
 	if n.Text == "" {
 		n.Text = q.T("sentence.nothing_waits")
 	}
 	return n
+}
+
+// trouble says what a receiver answers, since when, and when it is asked again.
+func trouble(q *web.Request, s webhooks.Subscription) (title, text string) {
+	h := s.Health
+	title = q.T("sentence." + standing(s))
+	switch {
+	case h.FailingSince != nil && h.LastError != nil && h.LastError.HTTPCode != nil:
+		title = q.T("sentence.failing.answers", *h.LastError.HTTPCode, q.At(h.FailingSince.Std()).Short())
+	case h.FailingSince != nil:
+		title = q.T("sentence.failing.since", q.At(h.FailingSince.Std()).Short())
+	}
+	if h.LastError != nil {
+		text = q.T("sentence.last_answer", q.At(h.LastError.At.Std()).Short(), answer(q, h.LastError.HTTPCode, h.LastError.ErrorMessage)) + " "
+	}
+	switch {
+	case h.RestingUntil != nil && h.FailingSince != nil:
+		text += q.T("sentence.rests_since", q.At(h.RestingUntil.Std()).Short()) + " "
+	case h.RestingUntil != nil:
+		text += q.T("sentence.rests", q.At(h.RestingUntil.Std()).Short()) + " "
+	}
+	return title, text
+}
+
+// backlog says how much waits and until when nothing of it is lost.
+func backlog(q *web.Request, a *webhooks.Activity) string {
+	if a == nil || a.Waiting == 0 || a.Expires == nil {
+		return ""
+	}
+	return q.T("sentence.backlog", waitingOf(a), q.At(*a.Expires).Short())
 }
 
 // waitingFor says what an open delivery waits for.

@@ -1,0 +1,159 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"html/template"
+	"io"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// Bars lie within the plot and upon each other, and what they show is also a table.
+func TestBars(t *testing.T) {
+	t.Parallel()
+	q := testRequest(t)
+	at := time.Date(2026, 11, 24, 22, 0, 0, 0, time.UTC)
+	c := q.Bars("Deliveries", Span{at, time.Hour}, Series{Kind: Good, Name: "delivered", Values: []float64{1500, 0, 10}}, Series{Kind: Bad, Name: "failed", Values: []float64{300, 0, 1}})
+	require.Len(t, c.Bars, 4, "nothing is drawn of nothing")
+	number := func(text string) float64 {
+		v, err := strconv.ParseFloat(text, 64)
+		require.NoError(t, err)
+		return v
+	}
+	for _, b := range c.Bars {
+		require.GreaterOrEqual(t, number(b.X), float64(chartLeft))
+		require.LessOrEqual(t, number(b.X)+number(b.Width), float64(chartWidth))
+		require.GreaterOrEqual(t, number(b.Y), float64(chartTop)-.1)
+		require.LessOrEqual(t, number(b.Y)+number(b.Height), float64(chartHeight-chartBottom)+1)
+	}
+	require.InDelta(t, number(c.Bars[0].Y), number(c.Bars[1].Y)+number(c.Bars[1].Height), .2, "the second stands on the first")
+	require.Equal(t, "22:00 · delivered: 1\u202f500", c.Bars[0].Title)
+	require.Equal(t, "2\u202f000", c.Ticks[len(c.Ticks)-1].Text)
+	require.Len(t, c.Table.Rows, 3)
+	require.Equal(t, "300", c.Table.Rows[0][2].Text)
+	svg := drawn(t, q, c)
+	require.Contains(t, svg, `role="img" aria-label="Deliveries"`)
+	require.NotContains(t, svg, "style=", "the content policy allows none")
+	require.NotContains(t, drawn(t, q, q.Bars("<script>", Span{at, time.Hour}, Series{Kind: Good, Name: "<b>", Values: []float64{1}})), "<script>")
+}
+
+func TestChartsOfLittle(t *testing.T) {
+	t.Parallel()
+	q := testRequest(t)
+	for _, values := range [][]float64{nil, {}, {0}, {0, 0}, {5}, {-1, 2}} {
+		drawn(t, q, q.Bars("x", Span{time.Now(), time.Hour}, Series{Values: values}))
+		drawn(t, q, q.Lines("x", Span{time.Now(), time.Hour}, Series{Values: values}))
+		require.NotContains(t, drawn(t, q, q.Spark("x", Series{Values: values})), "NaN")
+	}
+	for n, text := range map[int]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000"} {
+		require.Equal(t, text, Count(n))
+	}
+	for v, up := range map[float64]float64{0: 1, 1: 1, 3: 4, 7: 10, 41: 60, 1048: 2000, 99999: 100000} {
+		require.InDelta(t, up, roundUp(v), 1e-6, v)
+	}
+}
+
+func testRequest(t *testing.T) *Request {
+	t.Helper()
+	a, err := New(Config{}, []Room{}...)
+	require.NoError(t, err)
+	return &Request{app: a, lang: english, Zone: time.UTC, Now: time.Now()}
+}
+
+// drawn is the chart as a page has it; it has to be well formed.
+func drawn(t *testing.T, q *Request, c *Chart) string {
+	t.Helper()
+	all, err := template.Must(q.app.views.byName[english+"/frame/error"].Clone()).Parse(`{{define "one"}}{{template "chart" .}}{{end}}`)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, all.ExecuteTemplate(&b, "one", c))
+	dec := xml.NewDecoder(strings.NewReader("<x>" + b.String() + "</x>"))
+	dec.Strict = false
+	for {
+		_, err := dec.Token()
+		if errors.Is(err, io.EOF) {
+			return b.String()
+		}
+		require.NoError(t, err)
+	}
+}
+
+// Those who watch the same thing share one look a second, which ends with the last of them.
+func TestWatchersShareALook(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive(0)
+		looks, mark := 0, "a"
+		var fails error
+		w := Watched{Key: "k", Mark: func(context.Context) (string, error) { looks++; return mark, fails }}
+		one, leaveOne := l.join(w)
+		two, leaveTwo := l.join(w)
+		synctest.Wait()
+		require.Equal(t, 1, looks)
+		<-one
+		<-two
+		time.Sleep(10*lookEvery + lookEvery/2)
+		synctest.Wait()
+		require.Equal(t, 11, looks)
+		require.Empty(t, one, "nothing has changed")
+		fails = errors.New("the database is away")
+		time.Sleep(2 * lookEvery)
+		require.Empty(t, one, "what cannot be read has not changed")
+		mark, fails = "b", nil
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		<-one
+		<-two
+		got, over := l.state("k")
+		require.Equal(t, "b", got)
+		require.False(t, over)
+		late, leaveLate := l.join(w)
+		<-late // knows at once
+		fails = errOver
+		time.Sleep(lookEvery)
+		synctest.Wait()
+		<-one
+		_, over = l.state("k")
+		require.True(t, over)
+		leaveOne()
+		leaveTwo()
+		leaveLate()
+		synctest.Wait()
+		before := looks
+		time.Sleep(5 * lookEvery)
+		require.Equal(t, before, looks)
+		require.Empty(t, l.watches)
+	})
+}
+
+func TestStreamsAreLimited(t *testing.T) {
+	t.Parallel()
+	l := newLive(16)
+	var leaves []func()
+	for range MaxStreamsPerSession {
+		leave, ok := l.enter("one")
+		require.True(t, ok)
+		leaves = append(leaves, leave)
+	}
+	_, ok := l.enter("one")
+	require.False(t, ok, "a session has so many")
+	for range 2 {
+		_, ok = l.enter("two")
+		require.True(t, ok)
+	}
+	_, ok = l.enter("three")
+	require.False(t, ok, "half of the connections stay for pages")
+	for _, leave := range leaves {
+		leave()
+	}
+	_, ok = l.enter("three")
+	require.True(t, ok)
+}

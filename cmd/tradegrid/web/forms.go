@@ -1,0 +1,85 @@
+package web
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+)
+
+// PathID is an id in the path; what is none leads nowhere.
+func (q *Request) PathID(name string) (uuid.UUID, error) {
+	id, err := uuid.Parse(q.HTTP.PathValue(name))
+	if err != nil {
+		return id, errNoPage
+	}
+	return id, nil
+}
+
+// FormID is an id in the form or in the query; nil if there is none.
+func (q *Request) FormID(name string) (*uuid.UUID, error) {
+	text := q.Form.Get(name)
+	if text == "" {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	id, err := uuid.Parse(text)
+	if err != nil {
+		return nil, errNoPage
+	}
+	return &id, nil
+}
+
+// FormTime is a time that was typed in the zone of the company; zero if there is none.
+func (q *Request) FormTime(name string) time.Time {
+	at, err := time.ParseInLocation(localTime, q.Form.Get(name), q.Zone)
+	if err != nil {
+		return time.Time{}
+	}
+	return at
+}
+
+// TimeField is a time as a field of a form shows it.
+func (q *Request) TimeField(name, label string, at time.Time) Field {
+	f := Field{Name: name, Label: label, Type: "datetime-local"}
+	if !at.IsZero() {
+		f.Value = at.In(q.Zone).Format(localTime)
+	}
+	return f
+}
+
+// Refused reports whether an error is one of the API's that a person can do something about, so that a form shows it.
+func Refused(err error) bool {
+	known, ok := apierr.As(err)
+	return ok && known.Status < 500
+}
+
+// FormFault is what an error says that none of the fields shows.
+func FormFault(err error, fields []Field) string {
+	known, ok := apierr.As(err)
+	if !ok || Faulty(fields) {
+		return ""
+	}
+	text := known.Message
+	for _, f := range known.Fields {
+		text += " " + f.Field + ": " + f.Message
+	}
+	return text
+}
+
+// Choice is a field with few values.
+func Choice(name, label, value string, options ...Option) Field {
+	for i := range options {
+		options[i].Selected = options[i].Value == value
+	}
+	return Field{Name: name, Label: label, Type: typeSelect, Options: options}
+}
+
+// Any is a choice of one of the values, or none; text names a value.
+func (q *Request) Any(name, label, value string, values []string, text func(value string) string) Field {
+	options := []Option{{Text: q.T("filter.any")}}
+	for _, v := range values {
+		options = append(options, Option{Value: v, Text: text(v)})
+	}
+	return Choice(name, label, value, options...)
+}

@@ -1,0 +1,316 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Watched is what a page shows, as far as its changes concern somebody who looks at it.
+type Watched struct {
+	Key  string                                    // of the thing; who watches the same key shares one Mark
+	Mark func(ctx context.Context) (string, error) // another text after a change; a cheap read
+}
+
+// read reads the mark. A panic is an error of this one thing, and not the end of the process.
+func (w Watched) read(ctx context.Context) (mark string, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("mark of %s: panic: %v", w.Key, v)
+		}
+	}()
+	return w.Mark(ctx)
+}
+
+// Watcher checks that the caller may see the thing in the address, as its page does.
+type Watcher func(ctx context.Context, q *Request) (Watched, error)
+
+// Live is a stream of server-sent events that says when a page has something new. Its path begins with /live, and its page names it
+// by data-live of the element #live; see [Renews].
+func Live(area Area, scope, path string, w Watcher) Page {
+	return Page{Method: http.MethodGet, Path: path, Area: area, Scope: scope, watch: w}
+}
+
+// Renews is where a page hears of changes since it was made: the address of its stream with the mark of now. It has to be called
+// before what the page shows is read, so that no change is missed.
+func Renews(ctx context.Context, address string, w Watched) string {
+	mark, err := w.Mark(ctx)
+	if err != nil {
+		return address // the stream tells of a change at once
+	}
+	return With(address, "seen", mark)
+}
+
+// Sum is a short mark of a text.
+func Sum(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:8])
+}
+
+// MaxStreamsPerSession is how many streams a session has at most. A page that gets none asks again every few seconds.
+const MaxStreamsPerSession = 6
+
+// Limits of streams.
+const (
+	maxStreams = 500 // in a process
+	lookEvery  = time.Second
+	beatEvery  = 15 * time.Second
+	streamFor  = 5 * time.Minute // then the browser connects again, to whichever process
+	retryAfter = 2 * time.Second
+)
+
+// live holds the streams of the process.
+type live struct {
+	mu       sync.Mutex
+	watches  map[string]*watch
+	sessions map[string]int // streams by session
+	streams  int
+	most     int
+	closed   chan struct{}
+	once     sync.Once
+}
+
+// watch looks at a thing for all streams that show it.
+type watch struct {
+	viewers map[chan struct{}]bool
+	stop    context.CancelFunc
+	mark    string
+	over    bool // Mark said that it is over
+}
+
+// errOver ends streams: their session is over, or may no longer see the page.
+var errOver = errors.New("over")
+
+// newLive leaves half of the connections, if they are limited, to pages.
+func newLive(conns int) *live {
+	l := &live{watches: map[string]*watch{}, sessions: map[string]int{}, most: maxStreams, closed: make(chan struct{})}
+	if conns > 0 {
+		l.most = min(l.most, conns/2)
+	}
+	return l
+}
+
+// close ends all streams, before the process ends.
+func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
+
+// enter counts a stream; ok is false if there are too many.
+func (l *live) enter(session string) (leave func(), ok bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.streams >= l.most || l.sessions[session] >= MaxStreamsPerSession {
+		return nil, false
+	}
+	l.streams++
+	l.sessions[session]++
+	openStreams.Set(float64(l.streams))
+	return func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.streams--
+		openStreams.Set(float64(l.streams))
+		if l.sessions[session]--; l.sessions[session] == 0 {
+			delete(l.sessions, session)
+		}
+	}, true
+}
+
+// join makes the caller a viewer of a thing. changed gets something when there may be news.
+func (l *live) join(w Watched) (changed chan struct{}, leave func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	changed = make(chan struct{}, 1)
+	one, ok := l.watches[w.Key]
+	if !ok {
+		ctx, stop := context.WithCancel(context.Background())
+		one = &watch{viewers: map[chan struct{}]bool{}, stop: stop}
+		l.watches[w.Key] = one
+		go l.look(ctx, one, w)
+	}
+	one.viewers[changed] = true
+	if one.mark != "" || one.over {
+		changed <- struct{}{}
+	}
+	return changed, func() {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		if delete(one.viewers, changed); len(one.viewers) == 0 {
+			one.stop()
+			if l.watches[w.Key] == one {
+				delete(l.watches, w.Key)
+			}
+		}
+	}
+}
+
+// state is the last mark of a thing.
+func (l *live) state(key string) (mark string, over bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one, ok := l.watches[key]
+	if !ok {
+		return "", true
+	}
+	return one.mark, one.over
+}
+
+// look asks for the mark of a thing once a second as long as somebody watches it.
+func (l *live) look(ctx context.Context, one *watch, w Watched) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		within, cancel := context.WithTimeout(ctx, lookEvery)
+		mark, err := w.read(within)
+		cancel()
+		l.tell(one, mark, err)
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// tell notes a mark, and tells viewers if it is another one. What cannot be read now is read the next time.
+func (l *live) tell(one *watch, mark string, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	over := errors.Is(err, errOver)
+	if (err != nil && !over) || (mark == one.mark && over == one.over) {
+		return
+	}
+	one.mark, one.over = mark, over
+	for viewer := range one.viewers {
+		select {
+		case viewer <- struct{}{}:
+		default: // it has not yet looked at the one before
+		}
+	}
+}
+
+// stream answers with server-sent events.
+func (a *App) stream(p Page) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		began := time.Now()
+		q := a.request(r)
+		ctx, cancel := context.WithTimeout(r.Context(), pageWithin)
+		thing, err := a.watched(ctx, p, q)
+		cancel()
+		if err != nil {
+			answer := a.refuse(r.Context(), w, q, err) // no event stream: a browser does not come again
+			a.write(r.Context(), w, q, p, answer)
+			observe(p, answer, began)
+			return
+		}
+		session := sessionKey(q)
+		leave, ok := a.live.enter(session)
+		if !ok {
+			w.Header().Set("Retry-After", "10")
+			http.Error(w, q.T("error.streams"), http.StatusServiceUnavailable)
+			observe(p, Answer{status: http.StatusServiceUnavailable}, began)
+			return
+		}
+		defer leave()
+		observe(p, Answer{status: http.StatusOK}, began) // what follows is waiting
+		a.tellChanges(w, r, thing, Watched{Key: session + " " + p.pattern() + " " + q.Company.ID.String(), Mark: a.stillAdmitted(p, r)})
+	})
+}
+
+func (a *App) watched(ctx context.Context, p Page, q *Request) (Watched, error) {
+	if err := a.admit(ctx, p, q); err != nil {
+		return Watched{}, err
+	}
+	q.Form = q.HTTP.URL.Query()
+	return p.watch(ctx, q)
+}
+
+// sessionKey names a session without being of use as one.
+func sessionKey(q *Request) string {
+	c, err := q.HTTP.Cookie(q.app.sessionCookie())
+	if err != nil {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(c.Value))
+	return hex.EncodeToString(sum[:])
+}
+
+// stillAdmitted checks again whether the person may see the page, by the request that began the stream.
+func (a *App) stillAdmitted(p Page, r *http.Request) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		err := a.admit(ctx, p, a.request(r.WithContext(ctx)))
+		var r refusal
+		if errors.Is(err, errAnonymous) || errors.Is(err, errHalf) || errors.As(err, &r) {
+			return "", errOver
+		}
+		return "admitted", err
+	}
+}
+
+// tellChanges sends what happens until the stream is over.
+func (a *App) tellChanges(w http.ResponseWriter, r *http.Request, thing, person Watched) {
+	s := &sender{w: w, to: http.NewResponseController(w)}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store, no-transform")
+	h.Set("X-Accel-Buffering", "no") // proxies must pass on what there is
+	seen := r.Header.Get("Last-Event-ID")
+	if seen == "" {
+		seen = r.URL.Query().Get("seen")
+	}
+	changed, leave := a.live.join(thing) //nolint:contextcheck // who watches it after this stream shares the look
+	defer leave()
+	checked, leavePerson := a.live.join(person) //nolint:contextcheck // as above
+	defer leavePerson()
+	beat, end := time.NewTicker(beatEvery), time.NewTimer(streamFor)
+	defer beat.Stop()
+	defer end.Stop()
+	s.send(fmt.Sprintf("retry: %d\nevent: beat\ndata:\n\n", retryAfter.Milliseconds()))
+	for s.err == nil {
+		select {
+		case <-changed:
+			mark, over := a.live.state(thing.Key)
+			if over {
+				s.send("event: over\ndata:\n\n")
+				return
+			}
+			if mark != seen {
+				seen = mark
+				s.send("id: " + mark + "\nevent: changed\ndata:\n\n")
+			}
+		case <-checked:
+			if _, over := a.live.state(person.Key); over {
+				s.send("event: over\ndata:\n\n")
+				return
+			}
+		case <-beat.C:
+			s.send("event: beat\ndata:\n\n")
+		case <-end.C:
+			return
+		case <-a.live.closed:
+			return
+		case <-r.Context().Done():
+			return
+		}
+	}
+}
+
+// sender writes to a stream, past the deadlines of the server, which are those of pages.
+type sender struct {
+	w   http.ResponseWriter
+	to  *http.ResponseController
+	err error
+}
+
+func (s *sender) send(text string) {
+	s.err = errors.Join(s.to.SetReadDeadline(time.Time{}), s.to.SetWriteDeadline(time.Now().Add(beatEvery)))
+	if s.err != nil {
+		return
+	}
+	if _, s.err = s.w.Write([]byte(text)); s.err == nil {
+		s.err = s.to.Flush()
+	}
+}
