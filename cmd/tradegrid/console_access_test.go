@@ -59,7 +59,7 @@ func (a *authenticator) make(t *testing.T) func(string) string {
 		parsed, err := virtualwebauthn.ParseAttestationOptions(options)
 		require.NoError(t, err)
 		a.Authenticator = virtualwebauthn.NewAuthenticatorWithOptions(virtualwebauthn.AuthenticatorOptions{UserHandle: handle})
-		a.key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+		a.key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeRSA) // the library writes one in 128 elliptic keys too short
 		return virtualwebauthn.CreateAttestationResponse(consoleSite, a.Authenticator, a.key, *parsed)
 	}
 }
