@@ -8,8 +8,8 @@ import (
 )
 
 // Minor is an amount of money that somebody typed, such as 12.50 or 1 234,50, in minor units of the currency of the company, as the
-// API takes it. What cannot be read stays as it was typed, so that the API says what is wrong.
-func (q *Request) Minor(typed string) string {
+// API takes it: an int64. What cannot be read stays the text that was typed, so that the API says what is wrong.
+func (q *Request) Minor(typed string) any {
 	text := strings.NewReplacer(" ", "", "\u00a0", "", narrow, "", "−", "-").Replace(strings.TrimSpace(typed))
 	whole, part, _ := strings.Cut(strings.Replace(text, ",", ".", 1), ".")
 	digits := money.Digits(q.Company.Currency)
@@ -21,5 +21,5 @@ func (q *Request) Minor(typed string) string {
 	if err != nil {
 		return typed
 	}
-	return strconv.FormatInt(n, 10)
+	return n
 }

@@ -10,15 +10,18 @@ import (
 
 func TestTypedAmounts(t *testing.T) {
 	t.Parallel()
-	for _, row := range []struct{ currency, typed, want string }{
-		{"EUR", "12.50", "1250"},
-		{"EUR", "12,5", "1250"},
-		{"EUR", " 1 234.05 ", "123405"},
-		{"EUR", "1\u202f234", "123400"},
-		{"EUR", "-0.01", "-1"},
-		{"EUR", "−3", "-300"},
-		{"JPY", "500", "500"},
-		{"KWD", "1.234", "1234"},
+	for _, row := range []struct {
+		currency, typed string
+		want            any
+	}{
+		{"EUR", "12.50", int64(1250)},
+		{"EUR", "12,5", int64(1250)},
+		{"EUR", " 1 234.05 ", int64(123405)},
+		{"EUR", "1\u202f234", int64(123400)},
+		{"EUR", "-0.01", int64(-1)},
+		{"EUR", "−3", int64(-300)},
+		{"JPY", "500", int64(500)},
+		{"KWD", "1.234", int64(1234)},
 		{"EUR", "12.505", "12.505"},
 		{"JPY", "1.5", "1.5"},
 		{"EUR", "", ""},

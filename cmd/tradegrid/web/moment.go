@@ -3,6 +3,7 @@ package web
 import (
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -11,6 +12,29 @@ type Moment struct {
 	At   time.Time
 	zone *time.Location
 	now  time.Time
+	said dateWords
+}
+
+// dateWords are the names of months and days in a language: January, Jan, Monday, Mon and the others. The zero value is English.
+type dateWords struct{ months, shortMonths, days, shortDays []string }
+
+// format is [time.Time.Format] with the names of the language. A layout names a month or a day once.
+func (w dateWords) format(at time.Time, layout string) string {
+	text := at.Format(layout)
+	for _, part := range []struct {
+		layout, english string
+		names           []string
+		i               int
+	}{
+		{"January", at.Month().String(), w.months, int(at.Month()) - 1}, {"Jan", at.Format("Jan"), w.shortMonths, int(at.Month()) - 1},
+		{"Monday", at.Weekday().String(), w.days, int(at.Weekday())}, {"Mon", at.Format("Mon"), w.shortDays, int(at.Weekday())},
+	} {
+		if part.i < len(part.names) && strings.Contains(layout, part.layout) {
+			text = strings.Replace(text, part.english, part.names[part.i], 1)
+			layout = strings.Replace(layout, part.layout, "", 1)
+		}
+	}
+	return text
 }
 
 // IsZero reports whether there is no time.
@@ -21,9 +45,9 @@ func (m Moment) Short() string {
 	at, now := m.At.In(m.zone), m.now.In(m.zone)
 	switch {
 	case at.Year() != now.Year():
-		return at.Format("2 Jan 2006 15:04")
+		return m.said.format(at, "2 Jan 2006 15:04")
 	case at.YearDay() != now.YearDay():
-		return at.Format("2 Jan 15:04")
+		return m.said.format(at, "2 Jan 15:04")
 	case now.Sub(at).Abs() < time.Hour:
 		return at.Format("15:04:05")
 	}
@@ -31,7 +55,9 @@ func (m Moment) Short() string {
 }
 
 // Exact is the whole time with its zone.
-func (m Moment) Exact() string { return m.At.In(m.zone).Format("Mon 2 Jan 2006 15:04:05.000 MST") }
+func (m Moment) Exact() string {
+	return m.said.format(m.At.In(m.zone), "Mon 2 Jan 2006 15:04:05.000 MST")
+}
 
 // ISO is for machines.
 func (m Moment) ISO() string { return m.At.UTC().Format(time.RFC3339Nano) }

@@ -136,7 +136,22 @@ func (q *Request) Sees(a Area) bool { return q.grant.sees(a) }
 func (q *Request) T(key string, args ...any) string { return q.app.texts.text(q.lang, key, args...) }
 
 // At prepares a time for a page.
-func (q *Request) At(t time.Time) Moment { return Moment{At: t, zone: q.Zone, now: q.Now} }
+func (q *Request) At(t time.Time) Moment {
+	return Moment{At: t, zone: q.Zone, now: q.Now, said: q.app.texts.dates[q.lang]}
+}
+
+// Date is a day as people read it: [time.Time.Format] with the names of the language.
+func (q *Request) Date(at time.Time, layout string) string {
+	return q.app.texts.dates[q.lang].format(at, layout)
+}
+
+// Inline is a word as it stands within a sentence of the language.
+func (q *Request) Inline(word string) string {
+	if q.lang == english {
+		return strings.ToLower(word)
+	}
+	return word
+}
 
 // Path is an address in the company.
 func (q *Request) Path(rest string) string { return "/c/" + q.Company.ID.String() + rest }

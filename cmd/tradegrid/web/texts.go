@@ -18,13 +18,14 @@ var textFiles embed.FS
 type texts struct {
 	byLang  map[string]map[string]string
 	langs   []string // English first
+	dates   map[string]dateWords
 	matcher language.Matcher
 }
 
 const english = "en"
 
 func readTexts() (texts, error) {
-	t := texts{byLang: map[string]map[string]string{}, langs: []string{english}}
+	t := texts{byLang: map[string]map[string]string{}, langs: []string{english}, dates: map[string]dateWords{}}
 	entries, err := textFiles.ReadDir("texts")
 	if err != nil {
 		return t, fmt.Errorf("read texts: %w", err)
@@ -37,6 +38,9 @@ func readTexts() (texts, error) {
 		lang, all := strings.TrimSuffix(e.Name(), path.Ext(e.Name())), map[string]string{}
 		if err := json.Unmarshal(raw, &all); err != nil {
 			return t, fmt.Errorf("read texts %s: %w", e.Name(), err)
+		}
+		t.dates[lang] = dateWords{
+			strings.Fields(all["date.months"]), strings.Fields(all["date.months.short"]), strings.Fields(all["date.days"]), strings.Fields(all["date.days.short"]),
 		}
 		if t.byLang[lang] = all; lang != english {
 			t.langs = append(t.langs, lang)

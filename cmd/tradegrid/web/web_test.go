@@ -24,6 +24,7 @@ var dynamic = []string{
 	"bookings.status.",
 	"bookings.view.",
 	"companies.",
+	"date.",
 	"deals.outcome.",
 	"delivery.",
 	"directory.",
@@ -166,6 +167,27 @@ func TestMomentsAreInTheZoneOfTheCompany(t *testing.T) {
 	require.Equal(t, "24 Nov 2025 00:30", at(-366*24*time.Hour).Short())
 	require.Equal(t, "Wed 25 Nov 2026 00:30:00.000 CET", at(0).Exact())
 	require.Equal(t, "2026-11-24T23:30:00Z", at(0).ISO())
+}
+
+func TestDatesHaveTheNamesOfTheLanguage(t *testing.T) {
+	t.Parallel()
+	all, err := readTexts()
+	require.NoError(t, err)
+	for lang := range all.byLang {
+		require.Len(t, all.dates[lang].months, 12)
+		require.Len(t, all.dates[lang].shortMonths, 12)
+		require.Len(t, all.dates[lang].days, 7)
+		require.Len(t, all.dates[lang].shortDays, 7)
+	}
+	at := time.Date(2026, time.March, 4, 9, 5, 0, 0, time.UTC)
+	for layout, want := range map[string][2]string{
+		"Monday, 2 January 2006": {"Wednesday, 4 March 2026", "Mittwoch, 4 März 2026"},
+		"Mon 2 Jan":              {"Wed 4 Mar", "Mi 4 Mär"},
+		"15:04":                  {"09:05", "09:05"},
+	} {
+		require.Equal(t, want[0], all.dates[english].format(at, layout))
+		require.Equal(t, want[1], all.dates["de"].format(at, layout))
+	}
 }
 
 // A role sees an area of the menu exactly if it may open it, because both are read from one table.

@@ -53,7 +53,7 @@ func (r *Room) bookForm(ctx context.Context, q *web.Request, key string, refused
 	}
 	d := dayOfTime(at.start, q.Zone)
 	p.Header = web.Header{
-		Title: q.T("bookings.book", d.long(), d.clock(at.start)), Facts: res.Name,
+		Title: q.T("bookings.book", d.long(q), d.clock(at.start)), Facts: res.Name,
 		Crumbs: []web.Link{{Text: q.T("area.bookings"), Href: state{day: d}.href(q)}, {Text: q.T("bookings.free"), Href: web.With(q.Path("/bookings/free"), "day", d.String(), "resource", at.resource.String(), "service", q.Form.Get("service"))}},
 	}
 	fields := web.Fields{Op: q.Operation("createBooking"), Only: asked, Err: refused, Help: map[string]string{"headcount": ""}}
@@ -127,7 +127,7 @@ func (r *Room) moveForm(ctx context.Context, q *web.Request, b scheduling.Bookin
 	path := q.Path("/bookings/" + b.ID.String() + "/reschedule")
 	p = freePage{
 		Header: web.Header{
-			Title: q.T("bookings.move.title", b.CustomerName), Facts: q.T("bookings.move.now", was.long(), was.clock(b.StartAt.Std()), b.ResourceName),
+			Title: q.T("bookings.move.title", b.CustomerName), Facts: q.T("bookings.move.now", was.long(q), was.clock(b.StartAt.Std()), b.ResourceName),
 			Crumbs: []web.Link{{Text: q.T("area.bookings"), Href: state{day: was}.href(q)}, {Text: q.T("bookings.number", b.Number), Href: q.Path("/bookings/" + b.ID.String())}},
 		},
 		Post: path, Version: b.Version,

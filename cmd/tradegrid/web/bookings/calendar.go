@@ -107,14 +107,14 @@ func (r *Room) calendar(ctx context.Context, q *web.Request) (web.Answer, error)
 
 func (r *Room) fill(ctx context.Context, q *web.Request, s state) (calendarPage, error) {
 	p := calendarPage{}
-	p.Header = web.Header{Title: s.day.long(), Links: []web.Link{{Text: q.T("bookings.list"), Href: q.Path("/bookings/list")}}}
+	p.Header = web.Header{Title: s.day.long(q), Links: []web.Link{{Text: q.T("bookings.list"), Href: q.Path("/bookings/list")}}}
 	if q.Allows(scope, true) {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("bookings.new"), Href: web.With(q.Path("/bookings/free"), "day", s.day.String())})
 	}
 	first, days, step := s.day, 1, 1
 	if s.view == viewWeek {
 		first, days, step = s.day.monday(), 7, 7
-		p.Header.Title = q.T("bookings.week", first.short(), first.add(6).utc().Format("2 Jan 2006"))
+		p.Header.Title = q.T("bookings.week", first.short(q), q.Date(first.add(6).utc(), "2 Jan 2006"))
 	}
 	p.navigate(q, s, step)
 	sp := span{}

@@ -54,9 +54,9 @@ func (d day) utc() time.Time { return time.Date(d.year, d.month, d.date, 0, 0, 0
 // String is the day in addresses.
 func (d day) String() string { return d.utc().Format(time.DateOnly) }
 
-func (d day) long() string { return d.utc().Format("Monday, 2 January 2006") }
+func (d day) long(q *web.Request) string { return q.Date(d.utc(), "Monday, 2 January 2006") }
 
-func (d day) short() string { return d.utc().Format("Mon 2 Jan") }
+func (d day) short(q *web.Request) string { return q.Date(d.utc(), "Mon 2 Jan") }
 
 // quarter is what a row of the calendar shows.
 const quarter = 15 * time.Minute

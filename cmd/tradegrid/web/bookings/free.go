@@ -125,7 +125,7 @@ func (r *Room) search(ctx context.Context, q *web.Request, p *freePage, in sched
 	all := 0
 	for i := range searchDays {
 		d := dayOfDate(time.Time(in.DateFrom).AddDate(0, 0, i), q.Zone)
-		out := freeDay{Title: d.utc().Format("Monday, 2 January")}
+		out := freeDay{Title: q.Date(d.utc(), "Monday, 2 January")}
 		for _, of := range found.Resources {
 			one := freeResource{Name: of.ResourceName}
 			zone, err := time.LoadLocation(of.TimeZone)

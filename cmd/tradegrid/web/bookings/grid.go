@@ -183,12 +183,12 @@ func weekOf(q *web.Request, s state, sp span) *week {
 	w := &week{}
 	dayHref := func(d day, id *uuid.UUID) string { return state{view: viewDay, day: d, resource: id}.href(q) }
 	for _, d := range sp.days {
-		w.Days = append(w.Days, web.Link{Text: d.short(), Href: dayHref(d, s.resource)})
+		w.Days = append(w.Days, web.Link{Text: d.short(q), Href: dayHref(d, s.resource)})
 	}
 	for _, res := range sp.resources {
 		row := weekRow{Name: web.Link{Text: res.Name, Href: state{view: viewWeek, day: s.day, resource: &res.ID}.href(q)}}
 		for _, d := range sp.days {
-			cell := weekCell{Day: d.short(), Closed: len(res.HoursBetween(d.start, d.end)) == 0}
+			cell := weekCell{Day: d.short(q), Closed: len(res.HoursBetween(d.start, d.end)) == 0}
 			left := 0
 			for _, b := range sp.bookings {
 				if b.ResourceID != res.ID || !b.EndAt.Std().After(d.start) || !b.StartAt.Std().Before(d.end) {

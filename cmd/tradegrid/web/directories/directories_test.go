@@ -22,22 +22,6 @@ func TestHoursAsPeopleTypeThem(t *testing.T) {
 	}
 }
 
-func TestAmountsAsPeopleTypeThem(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]int64{"12": 1200, "12.5": 1250, "12,50": 1250, "1 249.00": 124900, "0": 0, "0.05": 5} {
-		got, ok := minorUnits(text, 2)
-		require.True(t, ok, text)
-		require.Equal(t, want, got, text)
-	}
-	for _, text := range []string{"", "a lot", "1.234", "1.2.3", "99999999999999999999"} {
-		_, ok := minorUnits(text, 2)
-		require.False(t, ok, text)
-	}
-	got, ok := minorUnits("1500", 0)
-	require.True(t, ok)
-	require.Equal(t, int64(1500), got, "a currency without decimals")
-}
-
 func TestRearranged(t *testing.T) {
 	t.Parallel()
 	made := func(ids ...string) (all []entry) {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/money"
 )
 
 // pricesPage are the prices of a price list, and the items that a search found to set more.
@@ -191,10 +190,7 @@ func (r *Room) find(ctx context.Context, q *web.Request, at string, p *pricesPag
 func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error) {
 	p := place{directory: mustHave("price-lists")}
 	id := p.id(q)
-	body := map[string]any{"kind": q.Form.Get("kind"), "refId": q.Form.Get("refId"), "price": q.Form.Get("price")}
-	if minor, ok := minorUnits(q.Form.Get("price"), money.Digits(q.Company.Currency)); ok {
-		body["price"] = minor
-	}
+	body := map[string]any{"kind": q.Form.Get("kind"), "refId": q.Form.Get("refId"), "price": q.Minor(q.Form.Get("price"))}
 	if variant := q.Form.Get("variantId"); variant != "" {
 		body["variantId"] = variant
 	}
@@ -203,17 +199,6 @@ func (r *Room) setPrice(ctx context.Context, q *web.Request) (web.Answer, error)
 		return r.showWith(ctx, q, p, err, false)
 	}
 	return web.Go(web.With(p.at(q, "/"+id), "item", q.Form.Get("item"), "done", "saved")), err
-}
-
-// minorUnits reads an amount as people type it: 12.50, or 12,50.
-func minorUnits(text string, digits int) (int64, bool) {
-	text = strings.NewReplacer(" ", "", "\u00a0", "", "\u202f", "", ",", ".").Replace(strings.TrimSpace(text))
-	whole, part, _ := strings.Cut(text, ".")
-	if whole == "" || len(part) > digits {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(whole+part+strings.Repeat("0", digits-len(part)), 10, 64)
-	return n, err == nil
 }
 
 func (r *Room) removePrice(ctx context.Context, q *web.Request) (web.Answer, error) {

@@ -75,7 +75,7 @@ func counted(ctx context.Context, q *web.Request, f figure) (part, error) {
 			countBefore, _ = f.value(d)
 		}
 	}
-	weekday := q.Now.In(q.Zone).Format("Monday")
+	weekday := q.Date(q.Now.In(q.Zone), "Monday")
 	out.Value, out.Detail = web.Decimal(strconv.FormatInt(count, 10)), q.Money(sum)+" · "+q.T("home.before", change(count-countBefore), weekday)
 	if count >= countBefore && count > 0 {
 		out.Kind = web.Good

@@ -90,7 +90,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	p := page{
-		Header:  web.Header{Title: q.T("home.title", q.Company.Name), Facts: q.Now.In(q.Zone).Format("Monday, 2 January 2006")},
+		Header:  web.Header{Title: q.T("home.title", q.Company.Name), Facts: q.Date(q.Now.In(q.Zone), "Monday, 2 January 2006")},
 		Trouble: web.Table{Label: q.T("home.trouble"), Columns: []web.Column{{Text: q.T("home.what")}, {Text: q.T("people.status")}, {Text: q.T("home.next")}}},
 	}
 	var said []string

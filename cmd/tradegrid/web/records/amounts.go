@@ -32,28 +32,6 @@ func decimalOf(q *web.Request, minor string) string {
 	return sign + text[:len(text)-digits] + "." + text[len(text)-digits:]
 }
 
-// minorOf is an amount that somebody typed as the API takes it. What cannot be read stays a text, so that the API refuses it.
-func minorOf(q *web.Request, typed string) any {
-	text := strings.NewReplacer(" ", "", "\u00a0", "", narrow, "").Replace(strings.TrimSpace(typed))
-	whole, part, _ := strings.Cut(strings.Replace(text, ",", ".", 1), ".")
-	digits := money.Digits(q.Company.Currency)
-	if len(part) > digits || !isDigits(part) || !isDigits(strings.TrimPrefix(whole, "-")) || strings.TrimPrefix(whole, "-") == "" {
-		return typed
-	}
-	n, err := strconv.ParseInt(whole+part+strings.Repeat("0", digits-len(part)), 10, 64)
-	if err != nil {
-		return typed
-	}
-	return n
-}
-
-// narrow separates groups of digits where amounts are shown.
-const narrow = "\u202f"
-
-func isDigits(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-}
-
 // versionOf is the version that a form was shown with; 0 = any.
 func versionOf(text string) int64 {
 	n, err := strconv.ParseInt(text, 10, 64)

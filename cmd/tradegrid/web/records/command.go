@@ -35,7 +35,7 @@ func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []
 		case c.each != "":
 			for _, v := range s.record.texts(c.each) {
 				a := action(q, s, c, s.record.text("version"), v)
-				a.Text = q.T("records.do."+c.name, strings.ToLower(q.Word(v)))
+				a.Text = q.T("records.do."+c.name, q.Inline(q.Word(v)))
 				actions = append(actions, a)
 			}
 		default:
@@ -328,7 +328,7 @@ func bodyOf(q *web.Request, s shown, c command, form url.Values) map[string]any 
 	body := q.BodyOf(f, form)
 	for name := range body {
 		if shape, _ := f.Op.Body.Field(name); isAmount(shape) && form.Get(name) != "" {
-			body[name] = minorOf(q, form.Get(name))
+			body[name] = q.Minor(form.Get(name))
 		}
 	}
 	if c.rows != nil {

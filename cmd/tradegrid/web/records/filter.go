@@ -49,18 +49,18 @@ func (room *Room) filterText(ctx context.Context, q *web.Request, f httpapi.Shap
 	if enum := enumOf(f); len(enum) > 0 {
 		var all []string
 		for v := range strings.SplitSeq(value, ",") {
-			all = append(all, strings.ToLower(q.Word(v)))
+			all = append(all, q.Inline(q.Word(v)))
 		}
 		return strings.Join(all, ", "), nil
 	}
 	if at, err := time.Parse(time.DateOnly, value); err == nil && isTime(f) {
-		return at.Format("2 Jan 2006"), nil
+		return q.Date(at, "2 Jan 2006"), nil
 	}
 	if at, err := time.Parse(time.RFC3339, value); err == nil && isTime(f) {
 		return q.At(at).Short(), nil
 	}
 	if f.Type == "boolean" {
-		return strings.ToLower(q.Word(value)), nil
+		return q.Inline(q.Word(value)), nil
 	}
 	return value, nil
 }

@@ -105,7 +105,7 @@ func (of *linesInput) items(ctx context.Context, q *web.Request, form url.Values
 			item["qty"] = numberOf(l.qty)
 		}
 		if l.price != "" {
-			item[of.price] = minorOf(q, l.price)
+			item[of.price] = q.Minor(l.price)
 		}
 		items = append(items, item)
 	}

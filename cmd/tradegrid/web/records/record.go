@@ -111,14 +111,14 @@ func value(q *web.Request, c column, r record) web.Cell {
 	case asTime:
 		return moments(q, text)
 	case asDate:
-		return web.Text(day(text))
+		return web.Text(day(q, text))
 	case asState:
 		if text == "" {
 			return web.Cell{}
 		}
-		return web.State(kindOf(text), strings.ToLower(q.Word(text)))
+		return web.State(kindOf(text), q.Inline(q.Word(text)))
 	case asWord:
-		return web.Text(strings.ToLower(q.Word(text)))
+		return web.Text(q.Inline(q.Word(text)))
 	case asYes:
 		if text == "true" {
 			return web.Text(q.T("form.yes"))
@@ -155,12 +155,12 @@ func moments(q *web.Request, text string) web.Cell {
 }
 
 // day is a date of the API as people read it.
-func day(text string) string {
+func day(q *web.Request, text string) string {
 	at, err := time.Parse(time.DateOnly, text)
 	if err != nil {
 		return text
 	}
-	return at.Format("2 Jan 2006")
+	return q.Date(at, "2 Jan 2006")
 }
 
 // short keeps a table readable; the page of the record has the whole text.

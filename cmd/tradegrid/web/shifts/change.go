@@ -2,6 +2,7 @@ package shifts
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"net/url"
 	"strconv"
@@ -28,7 +29,7 @@ func minor(q *web.Request) url.Values {
 	form := maps.Clone(q.Form)
 	for _, name := range amounts {
 		if form.Has(name) {
-			form[name] = []string{q.Minor(form.Get(name))}
+			form[name] = []string{fmt.Sprint(q.Minor(form.Get(name)))}
 		}
 	}
 	return form
