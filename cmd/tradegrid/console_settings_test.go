@@ -384,7 +384,7 @@ func TestChecksAndJobsOfThePlatform(t *testing.T) {
 	p.do(p.external, own.id, http.MethodPost, "/warehouse/stocks/adjust", map[string]any{"productId": product["id"], "warehouseId": first["id"], "targetQty": 5, "reason": "count"})
 	check := "/platform/checks?check=stock&stock-of=" + own.id.String()
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "The stock is the sum of its parts")
-	_, err := p.db.Exec(t.Context(), `UPDATE stocks SET qty = 7 WHERE company_id = $1`, own.id)
+	_, err := p.db.Exec(t.Context(), `UPDATE stocks SET qty = 7 WHERE company_id = $1 AND product_id = $2`, own.id, product["id"])
 	require.NoError(t, err)
 	require.Contains(t, bob.ask(http.MethodGet, check, nil).body, "1 quantities differ")
 	require.Equal(t, 303, bob.ask(http.MethodPost, "/platform/checks/stock", url.Values{"stock-of": {own.id.String()}}).status)
