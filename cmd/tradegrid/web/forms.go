@@ -54,6 +54,18 @@ func Refused(err error) bool {
 	return ok && known.Status < 500
 }
 
+// Fault is the first thing that the API says is wrong; "" for other errors.
+func Fault(err error) string {
+	known, ok := apierr.As(err)
+	switch {
+	case !ok:
+		return ""
+	case len(known.Fields) > 0:
+		return known.Fields[0].Message
+	}
+	return known.Message
+}
+
 // FormFault is what an error says that none of the fields shows.
 func FormFault(err error, fields []Field) string {
 	known, ok := apierr.As(err)

@@ -62,6 +62,9 @@ func (m Moment) Exact() string {
 // ISO is for machines.
 func (m Moment) ISO() string { return m.At.UTC().Format(time.RFC3339Nano) }
 
+// Instant is a time as the API takes it.
+func Instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
+
 // Duration is how long something takes or has taken, in its two largest units.
 func Duration(d time.Duration) string {
 	switch d = max(d, 0); {

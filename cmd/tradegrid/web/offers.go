@@ -6,5 +6,6 @@ import "net/http"
 // the company.
 func (q *Request) Offers(id string) bool {
 	op := q.Operation(id)
-	return (op.Scope == "" || q.Allows(op.Scope, op.Method != http.MethodGet)) && (op.Component == "" || q.Has(op.Component))
+	has := func(component string) bool { return component == "" || q.Has(component) }
+	return (op.Scope == "" || q.Allows(op.Scope, op.Method != http.MethodGet)) && has(op.Component) && has(op.AlsoNeeds)
 }

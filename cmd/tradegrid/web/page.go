@@ -72,6 +72,14 @@ func Post(area Area, scope, path string, h Handler) Page {
 	return Page{Method: http.MethodPost, Path: path, Area: area, Scope: scope, Handle: h}
 }
 
+// Within are pages that need a component of the company.
+func Within(component string, pages ...Page) []Page {
+	for i := range pages {
+		pages[i].Component = component
+	}
+	return pages
+}
+
 // For returns the page for others than the people of a company.
 func (p Page) For(w Whom) Page {
 	p.Whom = w

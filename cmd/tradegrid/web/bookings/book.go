@@ -62,10 +62,10 @@ func (r *Room) bookForm(ctx context.Context, q *web.Request, key string, refused
 	}
 	p.Form = web.Form{
 		Post: q.Path("/bookings/book"), Button: q.T("bookings.book.button"), Fields: q.FieldsOf(fields),
-		Hidden: map[string]string{"resource": at.resource.String(), "service": q.Form.Get("service"), "start": instant(at.start), "key": key},
+		Hidden: map[string]string{"resource": at.resource.String(), "service": q.Form.Get("service"), "start": web.Instant(at.start), "key": key},
 	}
 	if refused != nil && !web.Faulty(p.Form.Fields) {
-		p.Form.Fault = faultOf(refused)
+		p.Form.Fault = web.Fault(refused)
 	}
 	return p, nil
 }
@@ -93,7 +93,7 @@ func (r *Room) book(ctx context.Context, q *web.Request) (web.Answer, error) {
 		}
 		return web.Go(state{day: dayOfTime(b.StartAt.Std(), q.Zone)}.href(q) + "&done=bookings.book"), nil
 	}
-	if !refusal(err) {
+	if !web.Refused(err) {
 		return web.Answer{}, err
 	}
 	p, errPage := r.bookForm(ctx, q, uuid.NewString(), err)
@@ -165,7 +165,7 @@ func (r *Room) reschedule(ctx context.Context, q *web.Request) (web.Answer, erro
 		}
 		return web.Go(state{day: dayOfTime(b.StartAt.Std(), q.Zone)}.href(q) + "&done=bookings.move"), nil
 	}
-	if !refusal(err) {
+	if !web.Refused(err) {
 		return web.Answer{}, err
 	}
 	s := stateOf(q)
@@ -173,6 +173,6 @@ func (r *Room) reschedule(ctx context.Context, q *web.Request) (web.Answer, erro
 	if errPage != nil {
 		return web.Answer{}, errPage
 	}
-	p.Fault, p.Version = faultOf(err), b.Version
+	p.Fault, p.Version = web.Fault(err), b.Version
 	return web.Show("bookings/free", q.T("bookings.move"), p).Refuse(), nil
 }

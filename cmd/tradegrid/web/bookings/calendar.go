@@ -158,10 +158,8 @@ func (p *calendarPage) navigate(q *web.Request, s state, step int) {
 
 // listOf is the list of the bookings that begin within a time.
 func listOf(q *web.Request, start, end time.Time) string {
-	return web.With(q.Path("/bookings/list"), "dateFrom", instant(start), "dateTo", instant(end.Add(-time.Millisecond)), "sort", "startAt")
+	return web.With(q.Path("/bookings/list"), "dateFrom", web.Instant(start), "dateTo", web.Instant(end.Add(-time.Millisecond)), "sort", "startAt")
 }
-
-func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }
 
 // filter is the form with the day and the resource.
 func (p *calendarPage) filter(q *web.Request, s state, sp span) {

@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
-	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/services/scheduling"
 )
 
@@ -48,31 +47,13 @@ func (r *Room) command(ctx context.Context, q *web.Request) (web.Answer, error) 
 	if err == nil {
 		return web.Go(s.href(q) + "&done=bookings." + do), nil
 	}
-	if !refusal(err) {
+	if !web.Refused(err) {
 		return web.Answer{}, err
 	}
 	p, errPage := r.fill(ctx, q, s)
 	if errPage != nil {
 		return web.Answer{}, errPage
 	}
-	p.Fault = faultOf(err)
+	p.Fault = web.Fault(err)
 	return web.Show("bookings/calendar", q.T("bookings.title"), p).Refuse(), nil
-}
-
-// refusal reports whether the API refused what a person asked for, so that a form shows why.
-func refusal(err error) bool {
-	known, ok := apierr.As(err)
-	return ok && known.Status < 500
-}
-
-// faultOf is what the API says is wrong.
-func faultOf(err error) string {
-	known, ok := apierr.As(err)
-	if !ok {
-		return ""
-	}
-	if len(known.Fields) > 0 {
-		return known.Fields[0].Message
-	}
-	return known.Message
 }

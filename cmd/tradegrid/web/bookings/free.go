@@ -73,7 +73,7 @@ func (r *Room) free(ctx context.Context, q *web.Request) (web.Answer, error) {
 		in.ResourceIDs = []uuid.UUID{*s.resource}
 	}
 	if err := r.search(ctx, q, &p, in, func(id uuid.UUID, at time.Time) slot {
-		return slot{Href: web.With(q.Path("/bookings/book"), "resource", id.String(), "service", q.Form.Get("service"), "start", instant(at))}
+		return slot{Href: web.With(q.Path("/bookings/book"), "resource", id.String(), "service", q.Form.Get("service"), "start", web.Instant(at))}
 	}); err != nil {
 		return web.Answer{}, err
 	}
@@ -115,8 +115,8 @@ func (r *Room) choices(ctx context.Context, q *web.Request, s state) (services, 
 // search fills the page with free slots. What the API refuses stands above the form.
 func (r *Room) search(ctx context.Context, q *web.Request, p *freePage, in scheduling.Search, slotAt func(id uuid.UUID, at time.Time) slot) error {
 	found, err := r.Bookings.Availability(ctx, q.Caller, in)
-	if refusal(err) {
-		p.Fault = faultOf(err)
+	if web.Refused(err) {
+		p.Fault = web.Fault(err)
 		return nil
 	}
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Room) search(ctx context.Context, q *web.Request, p *freePage, in sched
 			local := dayOfDate(d.utc(), zone) // slots are of the day of the resource
 			for _, sl := range of.Days[i].Slots[:min(len(of.Days[i].Slots), maxSlots)] {
 				made := slotAt(of.ResourceID, sl.StartAt.Std())
-				made.Text, made.Value = local.clock(sl.StartAt.Std()), of.ResourceID.String()+" "+instant(sl.StartAt.Std())
+				made.Text, made.Value = local.clock(sl.StartAt.Std()), of.ResourceID.String()+" "+web.Instant(sl.StartAt.Std())
 				one.Slots = append(one.Slots, made)
 				all++
 			}

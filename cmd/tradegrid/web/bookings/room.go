@@ -52,7 +52,7 @@ func (*Room) Templates() fs.FS { return files }
 
 // Pages implements [web.Room].
 func (r *Room) Pages() []web.Page {
-	pages := []web.Page{
+	return web.Within(component,
 		web.Get(web.Bookings, scope, "/bookings", r.calendar),
 		web.Get(web.Bookings, scope, "/bookings/free", r.free),
 		web.Get(web.Bookings, scope, "/bookings/book", r.form),
@@ -60,9 +60,5 @@ func (r *Room) Pages() []web.Page {
 		web.Post(web.Bookings, scope, "/bookings/{id}/status", r.command),
 		web.Get(web.Bookings, scope, "/bookings/{id}/reschedule", r.slots),
 		web.Post(web.Bookings, scope, "/bookings/{id}/reschedule", r.reschedule),
-	}
-	for i := range pages {
-		pages[i].Component = component
-	}
-	return pages
+	)
 }

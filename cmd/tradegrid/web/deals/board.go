@@ -192,7 +192,7 @@ func cardOf(q *web.Request, d deals.ListItem, s deals.Stage, stages []deals.Stag
 			}
 		}
 		if c.ReasonFault == "" {
-			c.Fault = faultOf(no.err)
+			c.Fault = web.Fault(no.err)
 		}
 	}
 	for _, other := range stages {

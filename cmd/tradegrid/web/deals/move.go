@@ -39,15 +39,3 @@ func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}
 	return web.Show("deals/board", q.T("deals.title"), p).Refuse(), nil
 }
-
-// faultOf is what the API says is wrong with a move.
-func faultOf(err error) string {
-	known, ok := apierr.As(err)
-	if !ok {
-		return ""
-	}
-	if len(known.Fields) > 0 {
-		return known.Fields[0].Message
-	}
-	return known.Message
-}

@@ -43,9 +43,5 @@ func (*Room) Templates() fs.FS { return files }
 
 // Pages implements [web.Room].
 func (r *Room) Pages() []web.Page {
-	pages := []web.Page{web.Get(web.Deals, scope, "/deals", r.board), web.Post(web.Deals, scope, "/deals/{id}/move", r.move)}
-	for i := range pages {
-		pages[i].Component = component
-	}
-	return pages
+	return web.Within(component, web.Get(web.Deals, scope, "/deals", r.board), web.Post(web.Deals, scope, "/deals/{id}/move", r.move))
 }

@@ -53,7 +53,7 @@ func counted(ctx context.Context, q *web.Request, f figure) (part, error) {
 	}
 	date, from, to := today(q)
 	before := q.Now.In(q.Zone).AddDate(0, 0, -7).Format(time.DateOnly)
-	out := web.Figure{Label: q.T("home." + f.name), Value: "–", Href: web.With(q.Path(f.list), append([]string{"dateFrom", instant(from), "dateTo", instant(to)}, f.filter...)...)}
+	out := web.Figure{Label: q.T("home." + f.name), Value: "–", Href: web.With(q.Path(f.list), append([]string{"dateFrom", web.Instant(from), "dateTo", web.Instant(to)}, f.filter...)...)}
 	reply, err := q.Call(ctx, f.report, web.Input{Query: url.Values{"from": {before}, "to": {date}, "groupBy": {"day"}}})
 	if known, ok := apierr.As(err); ok && known.Code == "QUERY_TOO_EXPENSIVE" {
 		out.Detail = q.T("home.adding")

@@ -136,5 +136,3 @@ func today(q *web.Request) (date string, from, to time.Time) {
 	to = time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, q.Zone).Add(-time.Millisecond)
 	return now.Format(time.DateOnly), from, to
 }
-
-func instant(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.999Z07:00") }

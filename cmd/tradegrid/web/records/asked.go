@@ -196,7 +196,7 @@ func (in asked) forAPI(q *web.Request) url.Values {
 		if strings.HasSuffix(f.Name, "To") {
 			day = day.AddDate(0, 0, 1).Add(-time.Millisecond)
 		}
-		query.Set(f.Name, day.UTC().Format("2006-01-02T15:04:05.999Z07:00"))
+		query.Set(f.Name, web.Instant(day))
 	}
 	return query
 }

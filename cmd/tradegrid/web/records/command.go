@@ -14,19 +14,13 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
-// may reports whether the person may give a command, and the company has it.
-func may(q *web.Request, c command) bool {
-	op := q.Operation(c.op)
-	return q.Allows(op.Scope, true) && (op.Component == "" || q.Has(op.Component)) && (op.AlsoNeeds == "" || q.Has(op.AlsoNeeds))
-}
-
 // has reports whether the catalog has a text.
 func has(q *web.Request, key string) bool { return q.T(key) != key }
 
 // buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
 func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
 	for _, c := range s.res.commands {
-		if c.table != "" || c.when != nil && !c.when(s.record) || !may(q, c) {
+		if c.table != "" || c.when != nil && !c.when(s.record) || !q.Offers(c.op) {
 			continue
 		}
 		switch {
@@ -66,13 +60,13 @@ func action(q *web.Request, s shown, c command, version, part string) web.Action
 
 // hasRowCommands reports whether rows of a table have a command that the person may give.
 func (room *Room) hasRowCommands(q *web.Request, res resource, t table) bool {
-	return slices.ContainsFunc(res.commands, func(c command) bool { return c.table == t.name && may(q, c) })
+	return slices.ContainsFunc(res.commands, func(c command) bool { return c.table == t.name && q.Offers(c.op) })
 }
 
 // rowCommand is the button of a row: the first command that it has.
 func (room *Room) rowCommand(q *web.Request, s shown, t table, r record) web.Cell {
 	for _, c := range s.res.commands {
-		if c.table != t.name || c.when != nil && !c.when(r) || !may(q, c) {
+		if c.table != t.name || c.when != nil && !c.when(r) || !q.Offers(c.op) {
 			continue
 		}
 		if c.form {
@@ -101,7 +95,7 @@ func (room *Room) form(res resource, c command) web.Handler {
 		if err != nil {
 			return web.Answer{}, err
 		}
-		if !may(q, c) {
+		if !q.Offers(c.op) {
 			return web.Go(s.at(q)), nil // where nothing offers the form
 		}
 		if c.table == "" && c.when != nil && !c.when(s.record) {

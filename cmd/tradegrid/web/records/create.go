@@ -17,7 +17,7 @@ func creation(res resource) command {
 // newForm asks for what a new record needs. It reads each directory that a field needs.
 func (room *Room) newForm(res resource) web.Handler {
 	return func(ctx context.Context, q *web.Request) (web.Answer, error) {
-		if !may(q, creation(res)) {
+		if !q.Offers(res.create) {
 			return web.Go(q.Path(res.at)), nil // where nothing offers the form
 		}
 		return room.creationForm(ctx, q, res, nil, nil)

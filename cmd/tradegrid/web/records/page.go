@@ -150,8 +150,7 @@ func (room *Room) tabsOf(q *web.Request, s shown, tab string) []web.Tab {
 
 // maySee reports whether the person, and the company, have the operation of a table.
 func (room *Room) maySee(q *web.Request, t table) bool {
-	op := q.Operation(t.list)
-	return (t.sees == "" || q.Sees(t.sees)) && (op.Scope == "" || q.Allows(op.Scope, false)) && (op.Component == "" || q.Has(op.Component))
+	return (t.sees == "" || q.Sees(t.sees)) && q.Offers(t.list)
 }
 
 // overview shows the fields of the record, and the tables that it has itself.

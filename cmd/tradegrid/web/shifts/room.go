@@ -41,15 +41,11 @@ func (*Room) Templates() fs.FS { return files }
 
 // Pages implements [web.Room].
 func (r *Room) Pages() []web.Page {
-	pages := []web.Page{
+	return web.Within(component,
 		web.Get(web.Sales, scope, "/shifts/open", r.openForm),
 		web.Post(web.Sales, scope, "/shifts/open", r.open),
 		web.Get(web.Sales, scope, "/shifts/{id}", r.show),
 		web.Post(web.Sales, scope, "/shifts/{id}/cash", r.cash),
 		web.Post(web.Sales, scope, "/shifts/{id}/close", r.close),
-	}
-	for i := range pages {
-		pages[i].Component = component
-	}
-	return pages
+	)
 }

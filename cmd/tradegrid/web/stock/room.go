@@ -39,13 +39,9 @@ func (*Room) Templates() fs.FS { return files }
 
 // Pages implements [web.Room].
 func (r *Room) Pages() []web.Page {
-	pages := []web.Page{
+	return web.Within(component,
 		web.Get(web.Warehouse, scope, "/stock", r.list),
 		web.Get(web.Warehouse, scope, "/stock/{id}", r.show),
 		web.Post(web.Warehouse, scope, "/stock/{id}/adjust", r.adjust),
-	}
-	for i := range pages {
-		pages[i].Component = component
-	}
-	return pages
+	)
 }
