@@ -143,3 +143,6 @@ func (c *cache) dropAll() {
 	c.unknown.Purge()
 	clear(c.byCompany)
 }
+
+// ForgetTokens has the next request of each token of the company read it anew, in a process that hears nothing of changes.
+func (s *Service) ForgetTokens(id tenant.ID) { s.cache.dropCompany(id) }

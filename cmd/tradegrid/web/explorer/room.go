@@ -17,6 +17,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/secret"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/company"
 )
 
@@ -31,6 +32,7 @@ type Tokens interface {
 	Tokens(ctx context.Context, by access.Caller, withRevoked bool) ([]company.Token, error)
 	IssueToken(ctx context.Context, tx *db.Tx, by access.Caller, in company.NewToken) (company.Issued, error)
 	RevokeToken(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (company.Token, error)
+	ForgetTokens(id tenant.ID)
 }
 
 // Room has the pages.

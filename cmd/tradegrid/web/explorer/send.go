@@ -153,6 +153,7 @@ func (r *Room) send(ctx context.Context, q *web.Request) (web.Answer, error) {
 		req.Header["If-Match"] = match
 	}
 	began := time.Now()
+	r.Tokens.ForgetTokens(q.Company.ID) // one that was revoked meanwhile works here no longer than elsewhere
 	got := q.SendWithToken(ctx, h.Text, req)
 	out := shown(q, got, time.Since(began))
 	out.Line = req.Method + " " + req.Target
