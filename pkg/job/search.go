@@ -20,10 +20,10 @@ type Query struct {
 }
 
 const (
-	sqlSelectJobs    = "SELECT company_id, id, type, status, done, total, summary::TEXT, error, created_at, updated_at, ended_at FROM jobs "
-	sqlSelectAllOpen = sqlSelectJobs + "WHERE ended_at IS NULL ORDER BY created_at, id LIMIT $1"
-	sqlSelectFailed  = sqlSelectJobs + "WHERE status = 'failed' ORDER BY ended_at DESC, id LIMIT $1"
-	sqlSelectOf      = sqlSelectJobs + "WHERE company_id = $2 ORDER BY id DESC LIMIT $1"
+	foundColumns     = "company_id, id, type, status, done, total, summary::TEXT, error, created_at, updated_at, ended_at"
+	sqlSelectAllOpen = "SELECT " + foundColumns + " FROM jobs WHERE ended_at IS NULL ORDER BY created_at, id LIMIT $1"
+	sqlSelectFailed  = "SELECT " + foundColumns + " FROM jobs WHERE status = 'failed' ORDER BY created_at DESC, id LIMIT $1"
+	sqlSelectOf      = "SELECT " + foundColumns + " FROM jobs WHERE company_id = $2 ORDER BY id DESC LIMIT $1"
 )
 
 // Search lists jobs: those that have not ended with the oldest first, others with the newest first. Where results are is left out.

@@ -23,6 +23,7 @@ var allowances = []allowance{
 	allow(`^SELECT (count\(\*\)|COALESCE|min|EXISTS).* FROM outbox\b`, "depth and age of the whole outbox are measured"),
 	allow(`^DELETE FROM \w+ WHERE \([\w, ]+\) IN \( ?SELECT [\w, ]+ FROM \w+ WHERE expires_at <=? \$\d`, "housekeeping removes what has expired"),
 	allow(`\bFROM jobs WHERE ended_at IS NULL AND (run_at|type)\b`, "workers look for open jobs of all companies; there are few at any time"),
+	allow(`\bFROM jobs WHERE (ended_at IS NULL|status = '\w*') ORDER BY created_at\b`, "operators look at open and failed jobs of all companies, by partial indexes"),
 	allow(`\bFROM notices WHERE status = '' AND next_at\b`, "the age of the notices that wait to be sent is measured; there are few at any time"),
 	allow(`FROM file_blobs WHERE due_at <= `, "the sweeper looks for contents of all companies that are due; there are few at any time"),
 	allow(`^UPDATE order_payments SET paid_at = created_at, updated_at = created_at WHERE ev_pos = 0\b`, "a test repeats the step of migration 264, which is about all companies"),
