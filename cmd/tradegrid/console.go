@@ -30,7 +30,7 @@ type ConsoleCmd struct {
 	TrustedProxies  []string `help:"Addresses or networks of load balancers whose X-Forwarded-For is trusted."`
 	TopicsLocal     bool     `help:"Compare topics with the declaration that \"tradegrid topics apply --local\" applies. For development."`
 	TopicsReplicas  int16    `help:"Replicas per partition that topics are declared with, as given to tradegrid topics." default:"3"`
-	KafkaFlags
+	OptionalKafkaFlags
 	ProviderFlags
 	EdgeFlags
 	SecretKeysFlags
@@ -61,7 +61,7 @@ func (c *ConsoleCmd) brokers(log *slog.Logger) (*kafka.Config, error) {
 	if len(c.KafkaBrokers) == 0 {
 		return nil, nil //nolint:nilnil // the console works without
 	}
-	cfg, err := c.kafkaConfig("console", log)
+	cfg, err := KafkaFlags(c.OptionalKafkaFlags).kafkaConfig("console", log)
 	return &cfg, err
 }
 

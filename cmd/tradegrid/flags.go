@@ -174,7 +174,7 @@ func (f FileFlags) store(ctx context.Context, d *db.DB, log *slog.Logger) (blob.
 
 // KafkaFlags configure the connection to the brokers.
 type KafkaFlags struct {
-	KafkaBrokers      []string      `help:"Kafka brokers, as host:port,host:port. Required." placeholder:"HOST:PORT"`
+	KafkaBrokers      []string      `help:"Kafka brokers, as host:port,host:port. Required by all roles but the console." placeholder:"HOST:PORT"`
 	KafkaTLS          bool          `name:"kafka-tls" help:"Connect to the brokers with TLS."`
 	KafkaCAFile       string        `name:"kafka-ca-file" help:"PEM file with the certificate authorities of the brokers; default: those of the system." type:"path" placeholder:"FILE"`
 	KafkaCertFile     string        `help:"PEM file with the client certificate." type:"path" placeholder:"FILE"`
@@ -197,6 +197,9 @@ func (f KafkaFlags) kafkaConfig(role string, log *slog.Logger) (kafka.Config, er
 	}
 	return cfg, err
 }
+
+// OptionalKafkaFlags are those of a role that works without brokers, too.
+type OptionalKafkaFlags KafkaFlags
 
 // Check reads the files, too.
 func (f KafkaFlags) Check() error {
