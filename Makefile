@@ -131,7 +131,7 @@ console-check: build ## walk the console with a browser: sign-in, each page in l
 	@[ -n "$(CHROMIUM)" ] || { echo 'console-check: no Chromium on PATH. Install it (Debian: tests/console/install.sh) or name it: make console-check CHROMIUM=/path' >&2; exit 1; }
 	tests/console/axe.sh bin/tools/axe.min.js
 	rm -rf bin/console && mkdir -p bin/console
-	cd tests/console && TRADEGRID_BINARY=$(CURDIR)/$(BIN) CHROMIUM=$(CHROMIUM) AXE=$(CURDIR)/bin/tools/axe.min.js SHOTS=$(CURDIR)/bin/console $(GOTESTSUM) -- -count=1 -timeout 10m ./...
+	cd tests/console && TRADEGRID_BINARY=$(CURDIR)/$(BIN) CHROMIUM=$(CHROMIUM) AXE=$(CURDIR)/bin/tools/axe.min.js SHOTS=$(CURDIR)/bin/console $(GOTESTSUM) -- -count=1 -timeout 20m ./...
 
 .PHONY: console-vendor
 console-vendor: ## fetch the script that the console takes from its npm package again, and check its sum
