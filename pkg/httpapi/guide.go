@@ -79,7 +79,8 @@ func (a *API) guidePage(name string) ([]byte, error) {
 	})
 }
 
-// inside leaves the text of links to files that are not among the pages, such as those of the source, without the link.
+// inside leaves the text of links to files that are not among the pages, such as those of the source, without the link, and that of
+// pictures, which are not served.
 type inside struct {
 	pages fs.FS
 	dir   string
@@ -87,10 +88,12 @@ type inside struct {
 
 // Transform implements [parser.ASTTransformer].
 func (in *inside) Transform(doc *ast.Document, _ text.Reader, _ parser.Context) {
-	var dead []*ast.Link
+	var dead []ast.Node
 	_ = ast.Walk(doc, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
-		if link, ok := n.(*ast.Link); ok && entering && !in.has(string(link.Destination)) {
-			dead = append(dead, link)
+		link, isLink := n.(*ast.Link)
+		_, isImage := n.(*ast.Image)
+		if entering && (isImage || isLink && !in.has(string(link.Destination))) {
+			dead = append(dead, n)
 		}
 		return ast.WalkContinue, nil
 	})
