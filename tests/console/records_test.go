@@ -39,7 +39,7 @@ func view(t *testing.T, b *browser, company string) {
 	t.Helper()
 	b.run(chromedp.Navigate(company + "/orders/filter"))
 	b.run(chromedp.Click(chromedp.CSS("input[name=status][value=new]")), chromedp.Click(chromedp.CSS("input[name=columns][value=customerPhone]")))
-	b.submit(".choose > button")
+	b.submit(".narrow > button")
 	require.Contains(t, b.location(), "status=new")
 	require.Contains(t, b.text(".set"), "new")
 	require.Contains(t, b.text("thead"), "Phone")

@@ -26,8 +26,10 @@ func (w dateWords) format(at time.Time, layout string) string {
 		names           []string
 		i               int
 	}{
-		{"January", at.Month().String(), w.months, int(at.Month()) - 1}, {"Jan", at.Format("Jan"), w.shortMonths, int(at.Month()) - 1},
-		{"Monday", at.Weekday().String(), w.days, int(at.Weekday())}, {"Mon", at.Format("Mon"), w.shortDays, int(at.Weekday())},
+		{"January", at.Month().String(), w.months, int(at.Month()) - 1},
+		{"Jan", at.Format("Jan"), w.shortMonths, int(at.Month()) - 1},
+		{"Monday", at.Weekday().String(), w.days, int(at.Weekday())},
+		{"Mon", at.Format("Mon"), w.shortDays, int(at.Weekday())},
 	} {
 		if part.i < len(part.names) && strings.Contains(layout, part.layout) {
 			text = strings.Replace(text, part.english, part.names[part.i], 1)
