@@ -3,11 +3,13 @@ package bench
 import (
 	"crypto/rand"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -22,20 +24,21 @@ import (
 // finds is how many times each kind of text is looked for.
 const finds = 200
 
-// fillClients gives a company clients with names, phone numbers and addresses.
+// fillClients gives a company clients with names, phone numbers of one town, and addresses.
 const fillClients = `INSERT INTO clients (company_id, id, kind, display_name, phone, email, tags, status, balance, points, credit_limit, marketing_consent, created_by_id, search_text,
 version, ev_pos, created_at, updated_at)
-SELECT $1::UUID, gen_random_uuid(), 'individual', 'Client ' || md5(g::TEXT), '+49 30 ' || 1000000 + g, 'c' || g || '@example.com', '{}', 'active', 0, 0, 0, false, md5('actor')::UUID,
-  'client ' || md5(g::TEXT) || chr(10) || 'c' || g || '@example.com' || chr(10) || '+49 30 ' || 1000000 + g || chr(10) || '4930' || 1000000 + g, 1, 1, now() - g * interval '1 second', now() - g * interval '1 second'
-FROM generate_series(1, $2::BIGINT) AS g`
+SELECT $1::UUID, gen_random_uuid(), 'individual', 'Client ' || md5(g::TEXT), '+49 30 ' || phone, 'c' || g || '@example.com', '{}', 'active', 0, 0, 0, false, md5('actor')::UUID,
+  'client ' || md5(g::TEXT) || chr(10) || 'c' || g || '@example.com' || chr(10) || '+49 30 ' || phone || chr(10) || '4930' || phone, 1, 1, now() - g * interval '1 second', now() - g * interval '1 second'
+FROM (SELECT g, 1000000 + g * 7919 % 8999993 AS phone FROM generate_series(1, $2::BIGINT) AS g) AS s`
 
 // BenchmarkFind looks for texts in the find field of the console, in a company with 1 M orders, 100 k products and 100 k clients, one
 // after the other: the time until the console answers, with where it leads to.
 //
 //   - number-p50-ms, number-p99-ms: the number of an order; and so for sku, phone, email, id (of an order), name (a part of that of a
 //     product, which some have) and nothing (an id that nobody has)
-//   - home-p50-ms, home-p99-ms: the first page of the company
 //   - p99-ms: of all texts together
+//   - home-p50-ms, home-p99-ms: the first page of the company; and so for orders (the list), new (those with a status, by total), order (the
+//     page of one), products (found by a text), deals (the board), webhooks, events
 func BenchmarkFind(b *testing.B) {
 	r := newKit(b)
 	address, ops := freeAddress(b), freeAddress(b)
@@ -50,7 +53,7 @@ func BenchmarkFind(b *testing.B) {
 	texts := map[string]func(i int) string{
 		"number":  func(i int) string { return fmt.Sprintf("№ %d", 1+(i*7919+977)%manyOrders) },
 		"sku":     func(i int) string { return fmt.Sprintf("S-%d", 1+(i*7919+977)%manyProducts) },
-		"phone":   func(i int) string { return fmt.Sprintf("030 %d", 1000001+(i*7919+977)%manyProducts) },
+		"phone":   func(i int) string { return fmt.Sprintf("030 %d", 1000000+(1+(i*7919+977)%manyProducts)*7919%8999993) },
 		"email":   func(i int) string { return fmt.Sprintf("C%d@example.com", 1+(i*7919+977)%manyProducts) },
 		"id":      func(i int) string { return ids[i%len(ids)] },
 		"name":    func(i int) string { return fmt.Sprintf("of %d", i%20*31) },
@@ -64,7 +67,18 @@ func BenchmarkFind(b *testing.B) {
 			reportPercentiles(b, name+"-", times)
 		}
 		b.ReportMetric(percentile(all, 99), "p99-ms")
-		reportPercentiles(b, "home-", v.times(finds, func(int) string { return "/" }))
+		for name, path := range map[string]func(i int) string{
+			"home":     func(int) string { return "/" },
+			"orders":   func(int) string { return "/orders" },
+			"new":      func(int) string { return "/orders?status=new&sort=total" },
+			"order":    func(i int) string { return "/orders/" + ids[i%len(ids)] },
+			"products": func(i int) string { return "/products?search=of+" + strconv.Itoa(i%977) },
+			"deals":    func(int) string { return "/deals" },
+			"webhooks": func(int) string { return "/webhooks" },
+			"events":   func(int) string { return "/events" },
+		} {
+			reportPercentiles(b, name+"-", v.times(finds, path))
+		}
 	}
 	b.ReportMetric(0, "ns/op")
 }
@@ -124,6 +138,8 @@ func (v *visitor) times(n int, path func(i int) string) []time.Duration {
 		req, err := http.NewRequestWithContext(v.b.Context(), http.MethodGet, v.root+path(i), nil)
 		require.NoError(v.b, err)
 		res, err := v.client.Do(req)
+		require.NoError(v.b, err)
+		_, err = io.Copy(io.Discard, res.Body)
 		require.NoError(v.b, err)
 		_ = res.Body.Close()
 		if res.StatusCode >= http.StatusInternalServerError || res.StatusCode == http.StatusUnauthorized || strings.Contains(res.Header.Get("Location"), "/sign-in") {
