@@ -43,7 +43,7 @@ func setup(t *testing.T) *kit { return setupOn(t, dbtest.OpenNew(t)) }
 func setupOn(t *testing.T, d *db.DB) *kit {
 	t.Helper()
 	s := imports.New(imports.Config{DB: d, Warehouses: func(context.Context, db.Querier, tenant.ID) (map[string]uuid.UUID, error) {
-		return map[string]uuid.UUID{"Main": uuid.New(), "Twice": uuid.Nil}, nil
+		return map[string]uuid.UUID{"Main": {1}, "Twice": uuid.Nil}, nil
 	}})
 	e := exports.New(exports.Config{DB: d})
 	products := catalog.New(catalog.Config{DB: d, Suppliers: suppliers.Known})
@@ -197,6 +197,23 @@ func TestRowsOfStock(t *testing.T) {
 	k := setup(t)
 	_, lines := k.imported(t, "resource=stocks&dryRun=true", csv, "productSku,warehouseName,qty\nNO,Main,1\nNO,Twice,2\nNO,Elsewhere,3\nNO2,Main,1.5\n")
 	require.Equal(t, "[2 error PRODUCT_NOT_FOUND 3 error warehouseName:CONFLICT 4 error warehouseName:ENUM 5 error qty:STEP]", strings.NewReplacer("qty:TYPE", "qty:STEP").Replace(fmt.Sprint(lines)))
+	_, lines = k.imported(t, "resource=stocks&dryRun=true", csv, fmt.Sprintf("productSku,warehouseId,warehouseName,qty\nNO,,Main,1\nno,%s,,2\nNO2,%[1]s,,2\n", uuid.UUID{1}))
+	require.Equal(t, "[2 error PRODUCT_NOT_FOUND 3 error sku:CONFLICT 4 error PRODUCT_NOT_FOUND]", fmt.Sprint(lines), "the same stock by name and by id")
+}
+
+// What one record has alone, two rows must not have: besides the key, too.
+func TestRowsThatWantTheSame(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	file := "source,externalId,sku,name,price,barcode,status\n" +
+		"erp,1,A,One,1,4006381,active\nerp,2,a,Two,1,,active\nerp,3,B,Three,1,4006381,active\nerp,4,C,Four,1,4006381,hidden\nshop,4,,Five,1,,active\nshop,5,,Six,1,,active\n"
+	for _, query := range []string{"resource=products&key=externalId&dryRun=true", "resource=products&key=externalId"} {
+		_, lines := k.imported(t, query, csv, file)
+		require.Equal(t, "[2 create 3 error sku:CONFLICT 4 error barcode:CONFLICT 5 create 6 create 7 create]", fmt.Sprint(lines), query)
+		require.Equal(t, "barcode: is that of row 2, too; change it in one of the rows", lines[2].Message)
+	}
+	_, lines := k.imported(t, "resource=suppliers&key=id", csv, "id,source,externalId,name,barcode\n,erp,1,One,\n,erp,1,Two,\n,shop,1,Three,7\n,,,Four,7\n")
+	require.Equal(t, "[2 create 3 error externalId:CONFLICT 4 create 5 create]", fmt.Sprint(lines), "suppliers have no barcode")
 }
 
 // Steps that fail or lose the answer to their commit make each row once, and report it once.

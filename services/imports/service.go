@@ -154,7 +154,7 @@ func (s *Service) start(ctx context.Context, tx *db.Tx, in *Input, p *prepared) 
 	t := importing
 	t.Control = p.source.Scope
 	return job.Start(ctx, tx, in.Unconditional(), t, job.Options{
-		Input: p.order, State: state{Size: maxStep, Summary: p.summary}, Total: int64(p.rows), Resources: []string{p.source.Scope},
+		Input: p.order, State: state{Size: stepOf(p.order), Summary: p.summary}, Total: int64(p.rows), Resources: []string{p.source.Scope},
 		Parts: slices.Clone(p.parts),
 	})
 }

@@ -20,8 +20,9 @@ import (
 var importing = job.Type{Name: "import", Partial: true}
 
 const (
-	maxStep   = 50        // rows of a step
-	partBytes = 256 << 10 // of the items that a step reads at once
+	maxStep   = 50        // rows of a step, which is one transaction
+	maxCheck  = 200       // rows of a step of a dry run, which checks 50 at a time
+	partBytes = 256 << 10 // of the items that a step reads at once; at most maxCheck of them
 	maxBytes  = 64 << 20  // of all items
 )
 
@@ -44,6 +45,7 @@ type parts struct {
 	open bytes.Buffer
 	size int
 	rows int
+	held int // rows of the open part
 }
 
 func (p *parts) add(row planned) error {
@@ -56,7 +58,8 @@ func (p *parts) add(row planned) error {
 	}
 	p.open.WriteByte(map[bool]byte{true: '[', false: ','}[p.open.Len() == 0])
 	p.open.Write(raw)
-	if p.rows++; p.open.Len() >= partBytes {
+	p.rows++
+	if p.held++; p.held == maxCheck || p.open.Len() >= partBytes {
 		p.close()
 	}
 	return nil
@@ -66,6 +69,7 @@ func (p *parts) close() {
 	p.open.WriteByte(']')
 	p.all = append(p.all, bytes.Clone(p.open.Bytes()))
 	p.open.Reset()
+	p.held = 0
 }
 
 // end returns all parts.
@@ -160,14 +164,22 @@ func (s *Service) step(ctx context.Context, t job.Task) (job.Store, error) {
 	items := itemsOf(rows)
 	switch {
 	case len(items) == 0:
-		return func(context.Context, *db.Tx) (job.Progress, error) { return done(httpapi.BatchStep{Next: maxStep}) }, nil
+		return func(context.Context, *db.Tx) (job.Progress, error) { return done(httpapi.BatchStep{Next: stepOf(in)}) }, nil
 	case in.DryRun:
 		results, err := source.Check(ctx, t.By.Unconditional(), items, 0)
 		return func(context.Context, *db.Tx) (job.Progress, error) {
-			return done(httpapi.BatchStep{Results: results, Next: maxStep})
+			return done(httpapi.BatchStep{Results: results, Next: stepOf(in)})
 		}, err
 	}
 	return source.Store(ctx, t.By, items, 0, false, func(_ *db.Tx, made httpapi.BatchStep) (job.Progress, error) { return done(made) }), nil
+}
+
+// stepOf is how many rows a step of the job takes.
+func stepOf(in order) int {
+	if in.DryRun {
+		return maxCheck
+	}
+	return maxStep
 }
 
 func itemsOf(rows []planned) []httpapi.BatchItem {

@@ -50,7 +50,13 @@ func (t *table) sku(cells []spreadsheet.Value) string {
 
 // stockOf identifies the stock of a row.
 func (t *table) stockOf(cells []spreadsheet.Value) string {
-	at := t.text(cells, "warehouseId") + "\x00" + t.text(cells, "warehouseName")
+	at := strings.ToLower(t.text(cells, "warehouseId"))
+	if name := t.text(cells, "warehouseName"); at == "" {
+		at = name
+		if id := t.warehouses[name]; id != uuid.Nil {
+			at = id.String()
+		}
+	}
 	if t.key == keySKU {
 		return strings.ToLower(t.sku(cells)) + "\x00" + at
 	}

@@ -43,7 +43,7 @@ type table struct {
 	key     string
 	ignored []string        // columns that the platform maintains
 	unknown []UnknownColumn // columns that the records do not have
-	seen    map[string]int  // row by key
+	seen    map[claim]int   // first row with it
 	body    bytes.Buffer
 }
 
@@ -65,7 +65,7 @@ var withZone = regexp.MustCompile(`^(\w+) \(([\w/+-]+)\)$`)
 
 // plan matches the header of the file with the fields of the records.
 func (t *table) plan(header []spreadsheet.Value, key string) error {
-	t.at, t.seen = map[string]int{}, map[string]int{}
+	t.at, t.seen = map[string]int{}, map[claim]int{}
 	fields := fieldsOf(t.source.Input)
 	own := []string{currencyColumn}
 	for _, f := range t.list.Fields {
@@ -171,11 +171,10 @@ func (t *table) text(cells []spreadsheet.Value, column string) string {
 func (t *table) row(r spreadsheet.Row) planned {
 	p := planned{Row: r.Number}
 	var faults apierr.Fields
-	identity := t.identify(r.Cells, &p.Item, &faults)
-	if before, twice := t.seen[identity]; twice && identity != "" {
-		faults.Add(t.key, apierr.Conflict, "is that of row %d, too; leave one of the rows out", before)
-	} else if identity != "" {
-		t.seen[identity] = r.Number
+	if first := t.claim(t.key, t.identify(r.Cells, &p.Item, &faults), r.Number); first != r.Number {
+		faults.Add(t.key, apierr.Conflict, "is that of row %d, too; leave one of the rows out", first)
+	} else {
+		t.claimAll(r, &faults)
 	}
 	if own := t.text(r.Cells, currencyColumn); own != "" && own != t.currency {
 		faults.Add(currencyColumn, apierr.Conflict, "must be %s, that of the company; convert the amounts", t.currency)
@@ -204,6 +203,44 @@ func (t *table) row(r spreadsheet.Row) planned {
 	t.body.WriteByte('}')
 	p.Item.Body, p.Faults = bytes.Clone(t.body.Bytes()), faults
 	return p
+}
+
+// claim is a value that one record has alone.
+type claim struct{ column, value string }
+
+// claim returns the first row that has the value: this one, or an earlier one. Any number of rows may have none.
+func (t *table) claim(column, value string, row int) (first int) {
+	if value == "" {
+		return row
+	}
+	if before, twice := t.seen[claim{column, value}]; twice {
+		return before
+	}
+	t.seen[claim{column, value}] = row
+	return row
+}
+
+// claimAll adds a fault for each value besides the key that an earlier row has, too, and no two records may have. A dry run does not
+// find what earlier rows would have stored, so it could not tell otherwise.
+func (t *table) claimAll(r spreadsheet.Row, faults *apierr.Fields) {
+	if t.source.Resource == stocks {
+		return
+	}
+	own := []claim{{keySKU, strings.ToLower(t.text(r.Cells, keySKU))}}
+	if t.text(r.Cells, "status") != "hidden" {
+		own = append(own, claim{"barcode", t.text(r.Cells, "barcode")})
+	}
+	if source, id := t.text(r.Cells, "source"), t.text(r.Cells, keyExternal); source != "" && id != "" {
+		own = append(own, claim{keyExternal, source + "\x00" + id})
+	}
+	for _, c := range own {
+		if i, ok := t.at[c.column]; c.column == t.key || !ok || t.columns[i].field == nil {
+			continue
+		}
+		if first := t.claim(c.column, c.value, r.Number); first != r.Number {
+			faults.Add(c.column, apierr.Conflict, "is that of row %d, too; change it in one of the rows", first)
+		}
+	}
 }
 
 // put adds a field to the body of the row.
