@@ -138,10 +138,13 @@ func TestOperatorsRunUsersBranchesAndTokens(t *testing.T) {
 	require.Equal(t, "owner", me.ok(t, "PATCH", path, `{"role":"owner"}`).body["role"])
 	me.do(t, "PATCH", path, `{"role":"viewer"}`).refused(t, 409, "USER_IS_LAST_OWNER", "last active owner")
 	require.Equal(t, map[string]string{"role": "LENGTH"}, faultsOf(t, me.do(t, "PATCH", path, `{"role":"`+strings.Repeat("x", 65)+`"}`)))
+	me.do(t, "POST", path+"/block", "").refused(t, 409, "USER_IS_LAST_OWNER", "last active owner")
+	other := me.ok(t, "POST", "/users", `{"email":"kim@example.com","role":"owner"}`)
+	me.ok(t, "POST", "/users/"+other.id(t)+"/activate", "")
 	require.Equal(t, "blocked", me.ok(t, "POST", path+"/block", "").body["status"])
 	events := apitest.Events(t, n.db, id)
-	require.Len(t, events, 4)
-	for i, want := range []string{"user.invited", "user.activated", "user.updated", "user.blocked"} {
+	require.Len(t, events, 6)
+	for i, want := range []string{"user.invited", "user.activated", "user.updated", "user.invited", "user.activated", "user.blocked"} {
 		require.Equal(t, want, events[i].Event)
 		require.Equal(t, "system", events[i].ActorID)
 	}

@@ -1,16 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/cmd/tradegrid/operate"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -33,12 +32,6 @@ type deliveriesListCmd struct {
 	Limit        int           `help:"Maximum number, 1 to 1000." default:"50"`
 }
 
-// foundDelivery is a delivery and whose it is.
-type foundDelivery struct {
-	CompanyID tenant.ID `json:"companyId"`
-	webhooks.DeliveryRecord
-}
-
 func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Logger, all *AdminCmd) error {
 	switch {
 	case c.Subscription != nil && c.Company == nil:
@@ -47,14 +40,13 @@ func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 		return fmt.Errorf("--limit %d: must be between 1 and 1000", c.Limit)
 	}
 	return all.do(ctx, out, log, func(a admin) error {
-		var newest []foundDelivery
-		if err := a.eachCompany(ctx, c.Company, func(company tenant.ID) error {
-			found, err := c.ofCompany(ctx, a, company)
-			newest = append(newest, found...)
-			slices.SortFunc(newest, func(x, y foundDelivery) int { return bytes.Compare(y.ID[:], x.ID[:]) })
-			newest = newest[:min(len(newest), c.Limit)]
-			return err
-		}); err != nil {
+		if c.Company != nil {
+			if _, err := a.Get(ctx, *c.Company); err != nil {
+				return err
+			}
+		}
+		newest, _, err := a.all.newPlatform(nil, log).FindDeliveries(ctx, c.filter())
+		if err != nil {
 			return err
 		}
 		rows := make([][]any, len(newest))
@@ -69,35 +61,20 @@ func (c *deliveriesListCmd) Run(ctx context.Context, out io.Writer, log *slog.Lo
 	})
 }
 
-// ofCompany reads the newest deliveries of a company, page by page.
-func (c *deliveriesListCmd) ofCompany(ctx context.Context, a admin, company tenant.ID) (found []foundDelivery, err error) {
+func (c *deliveriesListCmd) filter() operate.DeliveryFilter {
 	from := list.From(time.Now().Add(-c.Last))
 	if c.From != nil {
 		from = list.From(*c.From)
 	}
-	q := webhooks.DeliveryQuery{SubscriptionID: c.Subscription, Status: c.Status, Answer: c.Answer, Events: c.Events, DateFrom: &from, PageLimit: list.PageLimit{Limit: 200}}
+	f := operate.DeliveryFilter{
+		Company: c.Company, Limit: c.Limit,
+		DeliveryQuery: webhooks.DeliveryQuery{SubscriptionID: c.Subscription, Status: c.Status, Answer: c.Answer, Events: c.Events, DateFrom: &from},
+	}
 	if c.To != nil {
 		to := list.To(*c.To)
-		q.DateTo = &to
+		f.DateTo = &to
 	}
-	by, err := a.replayer(ctx, company)
-	if err != nil {
-		return nil, err
-	}
-	for len(found) < c.Limit {
-		page, err := a.all.webhooks.CompanyDeliveries(ctx, by, q)
-		if err != nil {
-			return found, err
-		}
-		for _, d := range page.Items {
-			found = append(found, foundDelivery{company, d})
-		}
-		if page.NextCursor == nil {
-			break
-		}
-		q.Cursor = *page.NextCursor
-	}
-	return found, nil
+	return f
 }
 
 type deliveriesShowCmd struct {

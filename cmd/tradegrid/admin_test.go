@@ -323,7 +323,7 @@ VALUES ($1, $2, $3, $4, 'order.created', 3, 7, $5, false, $6, $5, $5)`, id, sub,
 	a, b := one.ok(t, "POST", "/webhooks/subscriptions", body).id(t), two.ok(t, "POST", "/webhooks/subscriptions", body).id(t)
 	old, middle, recent := deliver(first, a, 3*time.Hour), deliver(second, b, 2*time.Hour), deliver(first, a, time.Hour)
 	ids := func(args ...string) (ids []string) {
-		for _, d := range adminJSON[[]foundDelivery](t, append([]string{"deliveries", "--status=failed"}, args...)...) {
+		for _, d := range adminJSON[[]operate.Delivery](t, append([]string{"deliveries", "--status=failed"}, args...)...) {
 			if d.CompanyID == first || d.CompanyID == second {
 				ids = append(ids, d.ID.String())
 			}

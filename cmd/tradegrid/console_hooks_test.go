@@ -278,6 +278,96 @@ func TestConsoleStreams(t *testing.T) {
 	require.Equal(t, http.StatusServiceUnavailable, status, "a session has so many streams and no more")
 }
 
+// Operators see the deliveries of all companies, those of the newest events first, and page through them.
+func TestConsoleDeliveriesOfAllCompanies(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	one, two := p.shop(), p.shop()
+	code := 503
+	failed, open := p.delivery(one, one.records["/events"], 3, &code), p.delivery(two, two.records["/events"], 0, nil)
+	const all = "/platform/deliveries"
+	ann := p.operator(p.read)
+	at := func(s premises, delivery string) string {
+		return `href="/c/` + s.id.String() + "/webhooks/deliveries/" + delivery + `"`
+	}
+	both := func(query string) (found []bool) {
+		t.Helper()
+		got := ann.ask(http.MethodGet, all+query, nil)
+		require.Equal(t, http.StatusOK, got.status, got.body)
+		return []bool{strings.Contains(got.body, at(one, failed)), strings.Contains(got.body, at(two, open))}
+	}
+	ofOne, ofTwo := "?company="+one.id.String(), "?company="+two.id.String()
+	require.Equal(t, []bool{true, false}, both(ofOne))
+	require.Equal(t, []bool{false, true}, both(ofTwo))
+	require.Equal(t, []bool{true, false}, both(ofOne+"&status=failed&answer=5xx&event=order.*&subscription="+one.records["/webhooks"]))
+	require.Equal(t, []bool{false, false}, both(ofOne+"&status=success"))
+	require.Equal(t, []bool{false, false}, both(ofOne+"&subscription="+uuid.NewString()))
+	require.Equal(t, []bool{false, false}, both(ofOne+"&from=2020-01-01T00:00&to=2020-01-02T00:00"))
+
+	// A page has 50 deliveries, and the next one has the same filters.
+	for range 50 {
+		p.delivery(one, uuid.Must(uuid.NewV7()).String(), 2, nil)
+	}
+	seen, pages := []bool{false, false}, 0
+	for next := all + ofOne; next != ""; pages++ {
+		body := ann.get(next)
+		require.LessOrEqual(t, strings.Count(body, "/webhooks/deliveries/"), 50)
+		seen[0], seen[1] = seen[0] || strings.Contains(body, at(one, failed)), seen[1] || strings.Contains(body, at(two, open))
+		m := regexp.MustCompile(`href="(/platform/deliveries\?[^"]*cursor=[^"]*)"`).FindStringSubmatch(body)
+		if next = ""; m != nil {
+			next = html.UnescapeString(m[1])
+		}
+	}
+	require.Equal(t, []bool{true, false}, seen)
+	require.Equal(t, 2, pages)
+
+	for query, fault := range map[string]string{
+		"?company=mine": "a UUID, as the list of companies has it", "?subscription=" + uuid.NewString(): "together with the id of its company", ofOne + "&subscription=x": "together with the id",
+		ofOne + "&event=Order": `id="e-event"`, ofOne + "&from=2026-01-02T00:00&to=2026-01-01T00:00": "must not be after dateTo",
+	} {
+		got := ann.ask(http.MethodGet, all+query, nil)
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, query)
+		require.Contains(t, got.body, fault, query)
+	}
+	require.Equal(t, http.StatusNotFound, p.signedIn(one.people[company.RoleOwner]).ask(http.MethodGet, all+ofOne, nil).status)
+}
+
+// The stream of the path is for operators, says what has changed, and ends with the session of the operator or its token.
+func TestConsoleStreamOfThePath(t *testing.T) {
+	t.Parallel()
+	p := newPages(t)
+	s := p.shop()
+	srv := httptest.NewServer(p.app)
+	t.Cleanup(srv.Close)
+	const page = "/platform/path"
+	for role, person := range s.people {
+		if person.MaySignIn() {
+			require.Equal(t, http.StatusNotFound, p.signedIn(person).ask(http.MethodGet, "/platform/live/path", nil).status, role)
+		}
+	}
+	require.Equal(t, http.StatusSeeOther, p.visitor().ask(http.MethodGet, "/platform/live/path", nil).status, "nobody is signed in")
+
+	reads, writes := p.operator(p.read), p.operator(p.write)
+	ofReader, status := reads.stream(t.Context(), srv.URL, page)
+	require.Equal(t, http.StatusOK, status)
+	ofWriter, _ := writes.stream(t.Context(), srv.URL, page)
+	p.delivery(s, s.records["/events"], 0, nil)
+	require.Equal(t, "changed", next(t, ofReader, 20*time.Second))
+	require.Equal(t, "changed", next(t, ofWriter, 20*time.Second))
+
+	writes.ask(http.MethodPost, "/sign-out", nil)
+	for said := ""; said != "over"; {
+		said = next(t, ofWriter, 5*time.Second)
+	}
+	require.Empty(t, next(t, ofWriter, time.Second))
+	for range web.MaxStreamsPerSession - 1 {
+		_, status = reads.stream(t.Context(), srv.URL, page)
+		require.Equal(t, http.StatusOK, status)
+	}
+	_, status = reads.stream(t.Context(), srv.URL, page)
+	require.Equal(t, http.StatusServiceUnavailable, status)
+}
+
 // A page that renews itself does not keep a session that nobody uses.
 func TestConsoleRenewalIsNoUse(t *testing.T) {
 	t.Parallel()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -134,8 +135,9 @@ func (s *Service) findLink(ctx context.Context, q db.Querier, token string) (l L
 	return l, nil
 }
 
-// UseLink uses a link up. Of an invitation and a reset, it sets the password, and all sessions of the user end; who opens a link
-// of dev is signed in.
+// UseLink uses a link up. Of an invitation and a reset, it sets the password, and all sessions of the user end; after a reset, the
+// user is told what else signs in. Passkeys, the link to a provider and the second factor stay: a link proves no more than that
+// somebody reads the mails of the address. Who opens a link of dev is signed in.
 func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Password, v Visit) (l Link, e Entered, err error) {
 	if l, err = s.findLink(ctx, tx, token); err != nil {
 		return l, e, err
@@ -147,7 +149,47 @@ func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Passwo
 	}
 	tx.Queue(sqlSetPassword, l.Company, l.User, p.hash, tx.Now()).Expect(1, ErrLink)
 	tx.Queue(sqlEndOthers, l.Company, l.User, uuid.Nil)
-	return l, e, nil
+	if l.Kind == Reset {
+		err = s.tellReset(ctx, tx, l)
+	}
+	return l, e, err
+}
+
+// sqlSelectOtherWays reads what signs in to an account without its password.
+const sqlSelectOtherWays = `SELECT 'Passkey', name, created_at FROM passkeys WHERE company_id = $1 AND user_id = $2 AND copied_at IS NULL
+UNION ALL SELECT 'Sign-in provider', email, created_at FROM account_identities WHERE company_id = $1 AND user_id = $2 AND issuer = $3
+ORDER BY 3 LIMIT 50`
+
+// tellReset tells a user by e-mail that the password was set by a link, and what else signs in: whoever had got into the account
+// may have added a passkey of their own.
+func (s *Service) tellReset(ctx context.Context, tx *db.Tx, l Link) error {
+	issuer := ""
+	if s.cfg.Provider != nil {
+		issuer = s.cfg.Provider.cfg.Issuer
+	}
+	rows, err := tx.Query(ctx, sqlSelectOtherWays, l.Company, l.User, issuer)
+	if err != nil {
+		return fmt.Errorf("select what signs in: %w", err)
+	}
+	ways, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (text string, err error) {
+		var kind, name string
+		var since time.Time
+		err = row.Scan(&kind, &name, &since)
+		return fmt.Sprintf("- %s %q, since %s", kind, name, since.UTC().Format(time.DateOnly)), err
+	})
+	if err != nil {
+		return fmt.Errorf("select what signs in: %w", err)
+	}
+	text := "Nothing else signs in to your account."
+	if len(ways) > 0 {
+		text = "These sign in to your account as before, without the password:\n\n" + strings.Join(ways, "\n") + "\n\nRemove what is not yours: " + s.cfg.URL + "/account"
+	}
+	return s.mail(ctx, tx, l.Owner, l.Email, notice.Notice{
+		Kind: notice.Private + "password", Record: l.ID, Since: tx.Now(), Subject: "Your password was set anew",
+		Text: "The password of your account was set by a link that was mailed to this address, and all sessions were ended.\n\n" + text + `
+
+If that was not you, somebody reads your mails: secure your mailbox, and ask an owner of your company to block your account.`,
+	})
 }
 
 var linksExpire = cleanup.Job{

@@ -205,6 +205,56 @@ func TestPasskeyCeremoniesAreBoundAndUsedOnce(t *testing.T) {
 	require.ErrorIs(t, o.finish(s, email, "Phone", enter, made), ErrCeremony, "nor does a sign-in end as a registration")
 }
 
+// A reset by mail ends sessions and leaves passkeys and the provider, and the user is told of them.
+func TestResetLeavesPasskeysAndSaysSo(t *testing.T) {
+	t.Parallel()
+	o, m := provided(t)
+	s, email, v := o.signedIn()
+	reset := func() string {
+		t.Helper()
+		p, err := o.NewPassword(t.Context(), "password", word+" again", email)
+		require.NoError(t, err)
+		var l Link
+		require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) (err error) {
+			token, _ := o.NewLink(ctx, tx, s.Owner, email, Reset)
+			l, _, err = o.UseLink(ctx, tx, token, p, v)
+			return err
+		}))
+		var body string
+		require.NoError(t, o.cfg.DB.QueryRow(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND recipient = $2 AND record_id = $3`, s.Company, email, l.ID).Scan(&body))
+		return body
+	}
+	require.Contains(t, reset(), "Nothing else signs in")
+
+	e, err := o.SignIn(t.Context(), Credentials{email, word + " again"}, v)
+	require.NoError(t, err)
+	mobile, other := newPhone(), newPhone()
+	require.NoError(t, o.add(e.Session, email, "Phone", mobile))
+	require.NoError(t, o.add(e.Session, email, "Not\r\nmine", other))
+	at := somebody{subject: uuid.NewString(), email: email, verified: true}
+	i, err := o.identify(m, at, v)
+	require.NoError(t, err)
+	in, err := o.byProvider(i, v)
+	require.NoError(t, err)
+	stranger, address, _ := o.signedIn()
+	require.NoError(t, o.add(stranger, address, "Of a stranger", newPhone()))
+
+	body := reset()
+	for _, want := range []string{`Passkey "Phone", since `, `Passkey "Not`, `Sign-in provider "` + email + `"`, "/account", "all sessions were ended"} {
+		require.Contains(t, body, want)
+	}
+	require.NotContains(t, body, "stranger")
+	for _, one := range []Entered{e, in} {
+		_, err = o.Session(t.Context(), one.Token, v)
+		require.ErrorIs(t, err, ErrSession)
+	}
+	_, err = o.enter(mobile, v)
+	require.NoError(t, err, "a passkey stays")
+	i, err = o.identify(m, at, v)
+	require.NoError(t, err)
+	require.False(t, i.New, "the link to the provider stays, too")
+}
+
 func TestPasskeysAreBounded(t *testing.T) {
 	t.Parallel()
 	o := setup(t)

@@ -75,7 +75,7 @@ func (s *Service) RegisterAdmin(api *httpapi.API) {
 			"Fails with `USER_NOT_FOUND`, and with `USER_IS_TECHNICAL` for the user of a token."))
 	httpapi.Command(r, "/users/{id}/block", "blockUser", "Block a user", s.BlockUser,
 		httpapi.Doc("Records keep the user, whose `isActive` becomes false for integrations; a repeat changes nothing. "+
-			"Fails with `USER_NOT_FOUND`, and with `USER_IS_TECHNICAL` for the user of a token."))
+			"Fails with `USER_NOT_FOUND`, with `USER_IS_TECHNICAL` for the user of a token, and with `USER_IS_LAST_OWNER` if the company would have no active owner."))
 
 	httpapi.ReadWith(r, "/tokens", "listTokens", "List the tokens of a company", s.listTokens,
 		httpapi.Doc("An array, newest first, without secrets; `includeRevoked` adds revoked ones. "+

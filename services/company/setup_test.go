@@ -124,6 +124,12 @@ func (o office) BlockUser(ctx context.Context, company tenant.ID, id, by uuid.UU
 	return runAs(ctx, o, company, by, o.Service.BlockUser, id)
 }
 
+func (o office) BlockPerson(ctx context.Context, company tenant.ID, who Editor, id uuid.UUID) (User, error) {
+	return run(ctx, o, func(ctx context.Context, tx *db.Tx) (User, error) {
+		return o.Service.BlockPerson(ctx, tx, access.System(company), who, id)
+	})
+}
+
 func (o office) Users(ctx context.Context, id tenant.ID, withTechnical bool) ([]User, error) {
 	return o.Service.Users(ctx, access.System(id), withTechnical)
 }

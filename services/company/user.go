@@ -92,7 +92,7 @@ func (s *Service) ActivateUser(ctx context.Context, tx *db.Tx, by access.Caller,
 	return setUserStatus(ctx, tx, by, id, UserActive, userActivated)
 }
 
-// BlockUser blocks a user and raises user.blocked.
+// BlockUser blocks a user and raises user.blocked. A company keeps an active owner.
 func (s *Service) BlockUser(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (User, error) {
 	return setUserStatus(ctx, tx, by, id, UserBlocked, userBlocked)
 }
@@ -145,10 +145,7 @@ func (s *Service) updateUser(
 		if err := may(before, *u); err != nil {
 			return err
 		}
-		if before.isOwner() && !u.isOwner() {
-			return keepOwner(ctx, tx, by.Company, id)
-		}
-		return nil
+		return keepOwner(ctx, tx, by.Company, before, *u)
 	}, userUpdated)
 }
 
@@ -162,17 +159,20 @@ func clone(text *string) *string {
 // isOwner reports whether the user is an active owner.
 func (u User) isOwner() bool { return u.Status == UserActive && u.Role != nil && *u.Role == RoleOwner }
 
-// sqlLockOtherOwner locks one of the other owners, who so stays one until the transaction ends: two owners who take the role from
-// each other at once wait for each other, and the second is refused.
+// sqlLockOtherOwner locks one of the other owners, who so stays one until the transaction ends: two owners who block each other or take
+// the role from each other at once wait for each other, and the second is refused.
 const sqlLockOtherOwner = `SELECT id FROM users WHERE company_id = $1 AND id <> $2 AND role = 'owner' AND status = 'active' AND NOT is_technical
 ORDER BY id LIMIT 1 FOR UPDATE`
 
-// keepOwner refuses a change by which the company would have no active owner.
-func keepOwner(ctx context.Context, tx *db.Tx, company tenant.ID, but uuid.UUID) error {
+// keepOwner refuses a change of a locked user by which the company would have no active owner.
+func keepOwner(ctx context.Context, tx *db.Tx, company tenant.ID, before, after User) error {
+	if !before.isOwner() || after.isOwner() {
+		return nil
+	}
 	var other uuid.UUID
-	err := tx.QueryRow(ctx, sqlLockOtherOwner, company, but).Scan(&other)
+	err := tx.QueryRow(ctx, sqlLockOtherOwner, company, before.ID).Scan(&other)
 	if db.IsNoRows(err) {
-		return apierr.StateConflict("USER_IS_LAST_OWNER", "user %s is the last active owner of the company: make another user an owner first", but)
+		return apierr.StateConflict("USER_IS_LAST_OWNER", "user %s is the last active owner of the company: make another user an owner first", before.ID)
 	}
 	if err != nil {
 		return fmt.Errorf("look for another owner: %w", err)
@@ -186,12 +186,15 @@ func errTechnical(id uuid.UUID) error {
 
 // setUserStatus does nothing if the user already has the status.
 func setUserStatus(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID, status string, raised event.Event[User]) (User, error) {
+	if status == UserBlocked {
+		tx.ReadsMore() // whether another owner stays
+	}
 	return users.Change(ctx, tx, by, id, func(before User, u *User) error {
 		if u.IsTechnical && before.Status != status {
 			return errTechnical(id)
 		}
 		u.Status = status
-		return nil
+		return keepOwner(ctx, tx, by.Company, before, *u)
 	}, raised)
 }
 

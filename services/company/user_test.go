@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/uuid"
@@ -92,30 +93,65 @@ func TestWhoChangesWhom(t *testing.T) {
 	require.NoError(t, err, "a role that stays need not be one of the console")
 }
 
-// Owners who take the role from each other at the same time leave one.
+// Nobody blocks the last active owner: not an operator, and not the admin API. A blocked or invited owner is none.
+func TestTheLastOwnerIsNotBlocked(t *testing.T) {
+	t.Parallel()
+	s, _ := setup(t)
+	c, other := create(t, s, NewCompany{}), create(t, s, NewCompany{})
+	member(t, s, other.ID, RoleOwner)
+	first, second := member(t, s, c.ID, RoleOwner), member(t, s, c.ID, RoleOwner)
+	_, err := s.InviteUser(t.Context(), c.ID, uuid.Nil, Invitation{Email: "new@example.com", Role: RoleOwner})
+	require.NoError(t, err)
+	operator := Editor{Role: "operator:write"}
+	got, err := s.BlockPerson(t.Context(), c.ID, operator, first.ID)
+	require.NoError(t, err)
+	require.Equal(t, UserBlocked, got.Status)
+	_, err = s.BlockUser(t.Context(), c.ID, first.ID, uuid.Nil)
+	require.NoError(t, err, "a repeat changes nothing")
+	_, err = s.BlockPerson(t.Context(), c.ID, operator, second.ID)
+	requireFault(t, err, 409, "USER_IS_LAST_OWNER")
+	_, err = s.BlockUser(t.Context(), c.ID, second.ID, uuid.Nil)
+	requireFault(t, err, 409, "USER_IS_LAST_OWNER")
+	_, err = s.ActivateUser(t.Context(), c.ID, first.ID, uuid.Nil)
+	require.NoError(t, err)
+	_, err = s.BlockUser(t.Context(), c.ID, second.ID, uuid.Nil)
+	require.NoError(t, err)
+}
+
+// Owners who take the role from each other, or block each other, at the same time leave one. So do operators.
 func TestOwnersDoNotRemoveEachOther(t *testing.T) {
 	t.Parallel()
 	s, _ := setup(t)
-	for range 5 {
-		c := create(t, s, NewCompany{})
-		owners := []User{member(t, s, c.ID, RoleOwner), member(t, s, c.ID, RoleOwner), member(t, s, c.ID, RoleOwner)}
-		var wg sync.WaitGroup
-		var mu sync.Mutex
-		refused := 0
-		for i, u := range owners {
-			who := Editor{ID: owners[(i+1)%len(owners)].ID, Role: RoleOwner}
-			wg.Go(func() {
-				_, err := s.UpdatePerson(t.Context(), c.ID, who, u.ID, UserFields{Role: new(RoleAdmin)}, "role")
-				mu.Lock()
-				defer mu.Unlock()
-				if apierr.Is(err, "USER_IS_LAST_OWNER") {
-					refused++
-				} else if err != nil {
-					t.Errorf("unexpected: %v", err)
-				}
-			})
+	demote := func(c tenant.ID, who Editor, of uuid.UUID) error {
+		_, err := s.UpdatePerson(t.Context(), c, who, of, UserFields{Role: new(RoleAdmin)}, "role")
+		return err
+	}
+	block := func(c tenant.ID, who Editor, of uuid.UUID) error {
+		_, err := s.BlockPerson(t.Context(), c, who, of)
+		return err
+	}
+	type way func(c tenant.ID, who Editor, of uuid.UUID) error
+	for name, ways := range map[string][]way{"role": {demote, demote, demote}, "block": {block, block}, "block each other": {block, block, block}, "both": {demote, block, demote}} {
+		for range 5 {
+			c := create(t, s, NewCompany{})
+			owners := make([]User, len(ways))
+			for i := range owners {
+				owners[i] = member(t, s, c.ID, RoleOwner)
+			}
+			var wg sync.WaitGroup
+			var refused atomic.Int32
+			for i, u := range owners {
+				who := Editor{ID: owners[(i+1)%len(owners)].ID, Role: RoleOwner}
+				wg.Go(func() {
+					if err := ways[i](c.ID, who, u.ID); apierr.Is(err, "USER_IS_LAST_OWNER") {
+						refused.Add(1)
+					} else if err != nil {
+						t.Errorf("%s: unexpected: %v", name, err)
+					}
+				})
+			}
+			wg.Wait()
+			require.EqualValues(t, 1, refused.Load(), name)
 		}
-		wg.Wait()
-		require.Equal(t, 1, refused)
 	}
 }

@@ -115,6 +115,21 @@ func (s *Service) subscriptionIDs(ctx context.Context, company tenant.ID, only *
 	return ids, nil
 }
 
+const sqlSelectSubscribed = `SELECT DISTINCT company_id FROM webhook_subscriptions WHERE company_id > $1 ORDER BY company_id LIMIT 1000`
+
+// Subscribed lists companies that have subscriptions, by their ids, from behind one; at most 1000.
+func (s *Service) Subscribed(ctx context.Context, after tenant.ID) ([]tenant.ID, error) {
+	rows, err := s.cfg.DB.Query(ctx, sqlSelectSubscribed, after)
+	if err != nil {
+		return nil, fmt.Errorf("select companies with subscriptions: %w", err)
+	}
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[tenant.ID])
+	if err != nil {
+		return nil, fmt.Errorf("select companies with subscriptions: %w", err)
+	}
+	return ids, nil
+}
+
 // glance is what of a delivery says whether it is listed.
 type glance struct {
 	SubscriptionID, ID uuid.UUID

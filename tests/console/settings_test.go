@@ -162,14 +162,15 @@ func operate(t *testing.T, b *browser, d dev) {
 	b.look("company", made)
 	b.look("usage", made+"/usage?days=1")
 
-	for _, name := range []string{"path", "dead-letters", "dead-letters?source=deliveries", "jobs", "nodes", "topics", "checks?check=events&last=1h", "mail"} {
+	for _, name := range []string{"path", "deliveries?status=failed", "dead-letters", "dead-letters?source=deliveries", "jobs", "nodes", "topics", "checks?check=events&last=1h", "mail"} {
 		b.look("platform-"+strings.NewReplacer("?", "-", "=", "-", "&", "-").Replace(name), d.ConsoleURL+"/platform/"+name)
 	}
 	b.run(chromedp.Navigate(d.ConsoleURL + "/platform/path"))
 	require.Contains(t, b.text("#live"), "tradegrid-router")
-	before := get(b, chromedp.Evaluate[bool](`document.getElementById("live").marked = true`))
-	require.True(t, before)
-	b.until(`!document.getElementById("live").marked`) // it was renewed
+	stream := get(b, chromedp.Evaluate[string](`document.getElementById("live").dataset.live.split("?")[0]`))
+	opened := get(b, chromedp.Evaluate[bool](fmt.Sprintf(`new EventSource(%q).addEventListener("changed", () => { window.told = true; }); true`, stream)))
+	require.True(t, opened)
+	b.until(`window.told`) // the stream says how it is at once to a page that has seen nothing
 	b.run(chromedp.Navigate(d.ConsoleURL + "/platform/topics"))
 	require.Contains(t, b.text(".note"), "as they are declared")
 

@@ -13,6 +13,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/kafka"
@@ -23,8 +24,10 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// Deliveries counts the deliveries of companies and sends them again.
+// Deliveries finds and counts the deliveries of companies and sends them again.
 type Deliveries interface {
+	Subscribed(ctx context.Context, after tenant.ID) ([]tenant.ID, error)
+	CompanyDeliveries(ctx context.Context, by access.Caller, in webhooks.DeliveryQuery) (webhooks.DeliveryPage, error)
 	Delivered(ctx context.Context, company tenant.ID) ([]uuid.UUID, error)
 	CountDeliveries(ctx context.Context, company tenant.ID, subscriptions []uuid.UUID, from, to time.Time) (webhooks.DeliveryCount, error)
 	RedeliverFailed(ctx context.Context, company tenant.ID, subscription uuid.UUID, since time.Time, after uuid.UUID, limit int) (last uuid.UUID, made int, err error)

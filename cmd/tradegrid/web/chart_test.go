@@ -134,6 +134,27 @@ func TestWatchersShareALook(t *testing.T) {
 	})
 }
 
+// A mark that is not cheap is read as often as it says.
+func TestWatchersOfAnExpensiveMark(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		l := newLive(0)
+		looks := 0
+		var within time.Duration
+		_, leave := l.join(Watched{Key: "k", Every: 5 * lookEvery, Mark: func(ctx context.Context) (string, error) {
+			looks++
+			until, _ := ctx.Deadline()
+			within = time.Until(until)
+			return "a", nil
+		}})
+		time.Sleep(11 * lookEvery)
+		synctest.Wait()
+		require.Equal(t, 3, looks)
+		require.Equal(t, 5*lookEvery, within, "it has the time until the next one")
+		leave()
+	})
+}
+
 func TestStreamsAreLimited(t *testing.T) {
 	t.Parallel()
 	l := newLive(16)

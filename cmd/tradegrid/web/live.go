@@ -13,8 +13,9 @@ import (
 
 // Watched is what a page shows, as far as its changes concern somebody who looks at it.
 type Watched struct {
-	Key  string                                    // of the thing; who watches the same key shares one Mark
-	Mark func(ctx context.Context) (string, error) // another text after a change; a cheap read
+	Key   string                                    // of the thing; who watches the same key shares one Mark
+	Mark  func(ctx context.Context) (string, error) // another text after a change; a cheap read
+	Every time.Duration                             // between two reads, for a Mark that is not cheap; 0 = a second
 }
 
 // read reads the mark. A panic is an error of this one thing, and not the end of the process.
@@ -158,12 +159,13 @@ func (l *live) state(key string) (mark string, over bool) {
 	return one.mark, one.over
 }
 
-// look asks for the mark of a thing once a second as long as somebody watches it.
+// look asks for the mark of a thing again and again, as long as somebody watches it.
 func (l *live) look(ctx context.Context, one *watch, w Watched) {
-	tick := time.NewTicker(lookEvery)
+	every := max(w.Every, lookEvery)
+	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
-		within, cancel := context.WithTimeout(ctx, lookEvery)
+		within, cancel := context.WithTimeout(ctx, every)
 		mark, err := w.read(within)
 		cancel()
 		l.tell(one, mark, err)

@@ -35,6 +35,7 @@ const (
 	Audit           Area = "audit"
 	Platform        Area = "platform" // for operators, as those below: the companies
 	Path            Area = "path"
+	Deliveries      Area = "deliveries"
 	DeadLetters     Area = "dead_letters"
 	Jobs            Area = "jobs"
 	Nodes           Area = "nodes"
@@ -87,6 +88,7 @@ var menu = []entry{
 var operatorMenu = []entry{
 	{Platform, groupPlatform, "/companies"},
 	{Path, groupPlatform, "/platform/path"},
+	{Deliveries, groupPlatform, "/platform/deliveries"},
 	{DeadLetters, groupPlatform, "/platform/dead-letters"},
 	{Jobs, groupPlatform, "/platform/jobs"},
 	{Nodes, groupPlatform, "/platform/nodes"},
@@ -102,7 +104,7 @@ var (
 	settings   = []Area{CompanySettings, Directories, People, Audit}
 	ofViewers  = slices.Concat(business, []Area{Webhooks, Events, EventCatalog, Directories})
 	ofOwners   = slices.Concat(business, developers, settings)
-	platform   = []Area{Platform, Path, DeadLetters, Jobs, Nodes, Topics, Checks, Mailbox}
+	platform   = []Area{Platform, Path, Deliveries, DeadLetters, Jobs, Nodes, Topics, Checks, Mailbox}
 )
 
 // grant is what a role may do: the scopes are those of API tokens, so that a rule about records exists once.

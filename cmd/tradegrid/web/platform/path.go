@@ -2,7 +2,9 @@ package platform
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 
 type pathPage struct {
 	Header  web.Header
+	Live    string // its stream
 	Note    web.Note
 	Brokers *web.Note // what is missing without them
 	Figures []web.Figure
@@ -26,7 +29,33 @@ const (
 	lookWithin = 5 * time.Second
 	// lateAfter is the age of the outbox from which on the path is not well.
 	lateAfter = 30 * time.Second
+	// watchEvery is how often the path is read for those who watch it: it counts all that is under way, and asks the brokers.
+	watchEvery = lookWithin
 )
+
+// watchPath is what the page of the path shows.
+func (r *Room) watchPath(context.Context, *web.Request) (web.Watched, error) {
+	return web.Watched{Key: "path", Every: watchEvery, Mark: func(ctx context.Context) (string, error) {
+		s, brokers, err := r.Platform.Path(ctx)
+		if err != nil {
+			return "", err
+		}
+		return pathMark(s, brokers, time.Now())
+	}}, nil
+}
+
+// pathMark is another one when the page would show something else. What waits gets older, so that its mark changes with the time.
+func pathMark(s operate.Path, brokers error, now time.Time) (string, error) {
+	text, err := json.Marshal(s)
+	if err != nil {
+		return "", fmt.Errorf("mark the path: %w", err)
+	}
+	mark := string(text) + strconv.FormatBool(brokers == nil)
+	if s.OutboxOldest != nil || len(s.Waiting) > 0 || len(s.Resting) > 0 {
+		mark += now.Truncate(watchEvery).String()
+	}
+	return web.Sum(mark), nil
+}
 
 // path shows hop by hop what is under way, from the outbox to the receivers.
 func (r *Room) path(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -37,6 +66,7 @@ func (r *Room) path(ctx context.Context, q *web.Request) (web.Answer, error) {
 		return web.Answer{}, err
 	}
 	p := pathPage{Header: web.Header{Title: q.T("area.path"), Facts: q.T("platform.path.intro")}, Brokers: brokersNote(q, brokers), Note: sentence(q, s)}
+	p.Live = web.Renews(ctx, "/platform/live/path", web.Watched{Mark: func(context.Context) (string, error) { return pathMark(s, brokers, q.Now) }})
 	p.Figures, p.Groups, p.Waiting = figures(q, s), groups(q, s, brokers), waiting(q, s)
 	p.Resting, err = r.resting(ctx, q, s)
 	return web.Show("platform/path", q.T("area.path"), p), err

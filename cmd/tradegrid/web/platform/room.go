@@ -1,4 +1,4 @@
-// Package platform holds the pages by which operators look after the platform: the path of events, dead letters, jobs, processes,
+// Package platform holds the pages by which operators look after the platform: the path of events, deliveries, dead letters, jobs, processes,
 // topics, checks, and the mailbox of `tradegrid dev`.
 package platform
 
@@ -43,6 +43,8 @@ func (*Room) Templates() fs.FS { return files }
 func (r *Room) Pages() []web.Page {
 	pages := []web.Page{
 		web.Get(web.Path, "", "/platform/path", r.path),
+		web.Live(web.Path, "", "/platform/live/path", r.watchPath),
+		web.Get(web.Deliveries, "", deliveriesPath, r.deliveries),
 		web.Get(web.DeadLetters, "", "/platform/dead-letters", r.deadLetters),
 		web.Post(web.DeadLetters, "", "/platform/dead-letters/redeliver", r.redeliver),
 		web.Post(web.DeadLetters, "", "/platform/dead-letters/purge", r.purge),

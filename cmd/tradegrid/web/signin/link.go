@@ -80,7 +80,7 @@ func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) 
 		return web.Go("/").SignedIn(q, e), nil
 	}
 	return web.Show("signin/page", q.T("signin.title"), page{
-		Note: &web.Note{Kind: web.Good, Text: q.T("link.password.set")}, Links: []web.Link{{Text: q.T("signin.title"), Href: "/sign-in"}},
+		Note: &web.Note{Kind: web.Good, Text: q.T("link." + l.Kind + ".set")}, Links: []web.Link{{Text: q.T("signin.title"), Href: "/sign-in"}},
 	}), nil
 }
 

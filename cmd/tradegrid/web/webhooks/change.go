@@ -151,7 +151,7 @@ func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, e
 			return web.Answer{}, err
 		}
 		sent++
-		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(d.Event), web.State(kinds[d.Status], q.T("delivery."+d.Status)), web.Code(d.ID.String(), q.Path("/webhooks/deliveries/"+d.ID.String()))})
+		p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Text(d.Event), DeliveryState(q, d.Status), web.Code(d.ID.String(), q.Path("/webhooks/deliveries/"+d.ID.String()))})
 	}
 	p.Note = web.Note{Kind: web.Good, Text: q.T("webhooks.again.sent", sent, len(ids))}
 	if sent < len(ids) {

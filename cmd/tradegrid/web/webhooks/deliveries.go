@@ -45,7 +45,7 @@ func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, erro
 		Header: web.Header{Title: q.T("webhooks.deliveries"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}}},
 	}}
 	page := q.Path("/webhooks/deliveries")
-	if err := r.list50(ctx, q, &p, queryOf(q, only), page, names, &receiver); err != nil {
+	if err := r.list50(ctx, q, &p, QueryOf(q, only), page, names, &receiver); err != nil {
 		return web.Answer{}, err
 	}
 	return web.Show("webhooks/deliveries", q.T("webhooks.deliveries"), p), nil
@@ -54,7 +54,7 @@ func (r *Room) deliveries(ctx context.Context, q *web.Request) (web.Answer, erro
 // deliveriesOf are those of one subscription: all, or those that were given up.
 func (r *Room) deliveriesOf(ctx context.Context, q *web.Request, s webhooks.Subscription, head subscription, tab string) (web.Answer, error) {
 	p := deliveriesPage{subscription: head}
-	query, page := queryOf(q, &s.ID), q.Path("/webhooks/"+s.ID.String())
+	query, page := QueryOf(q, &s.ID), q.Path("/webhooks/"+s.ID.String())
 	if tab == tabDead {
 		query.Status, p.Text = statusFailed, q.T("webhooks.dead.text")
 	}
@@ -76,8 +76,8 @@ var (
 	answers  = []string{"2xx", "3xx", "4xx", "5xx", "none"}
 )
 
-// queryOf reads the filters of the address.
-func queryOf(q *web.Request, subscription *uuid.UUID) webhooks.DeliveryQuery {
+// QueryOf reads the filters of the address.
+func QueryOf(q *web.Request, subscription *uuid.UUID) webhooks.DeliveryQuery {
 	in := webhooks.DeliveryQuery{
 		Cursor: q.Form.Get("cursor"), PageLimit: list.PageLimit{Limit: 50}, SubscriptionID: subscription,
 		Status: web.OneOf(q.Form.Get("status"), statuses), Answer: web.OneOf(q.Form.Get("answer"), answers),
@@ -102,7 +102,7 @@ var filters = []string{"subscription", "status", "answer", "event", "from", "to"
 // list50 fills a page with 50 deliveries: of all receivers with their names and a field to choose one, or of one.
 func (r *Room) list50(ctx context.Context, q *web.Request, p *deliveriesPage, query webhooks.DeliveryQuery, page string, names map[uuid.UUID]string, receiver *web.Field) error {
 	found, err := r.Webhooks.CompanyDeliveries(ctx, q.Caller, query)
-	p.Filter = filterOf(q, query, page, err)
+	p.Filter = FilterOf(q, query, page, err)
 	if err != nil && !web.Faulty(p.Filter.Fields) {
 		return err
 	}
@@ -125,8 +125,8 @@ func (r *Room) list50(ctx context.Context, q *web.Request, p *deliveriesPage, qu
 	return nil
 }
 
-// filterOf is the form of the filters, with what is wrong with them.
-func filterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err error) web.Filter {
+// FilterOf is the form of the filters, with what is wrong with them.
+func FilterOf(q *web.Request, query webhooks.DeliveryQuery, page string, err error) web.Filter {
 	tab := q.Form.Get("tab")
 	status := q.Any("status", q.T("people.status"), query.Status, statuses, func(s string) string { return q.T("delivery." + s) })
 	answered := q.Any("answer", q.T("webhooks.answer"), query.Answer, answers, func(a string) string { return q.T("answer." + a) })
@@ -181,8 +181,8 @@ func deliveryRow(q *web.Request, d webhooks.DeliveryRecord, names map[uuid.UUID]
 	if d.DurationMs != nil {
 		took = web.Number(q.T("unit.ms", *d.DurationMs))
 	}
-	return append(cells, web.State(kinds[d.Status], q.T("delivery."+d.Status)), web.Text(q.T("webhooks.attempt.of", d.Attempt, d.MaxAttempts)),
-		web.Text(answer(q, d.HTTPCode, d.ErrorMessage)).With(excerpt(d)), took, web.When(q.At(d.CreatedAt.Std())), web.Text(nextOf(q, d)))
+	return append(cells, DeliveryState(q, d.Status), web.Text(q.T("webhooks.attempt.of", d.Attempt, d.MaxAttempts)),
+		web.Text(Answer(q, d.HTTPCode, d.ErrorMessage)).With(excerpt(d)), took, web.When(q.At(d.CreatedAt.Std())), web.Text(nextOf(q, d)))
 }
 
 // over reports whether no attempt of a delivery follows.

@@ -115,9 +115,9 @@ func fate(q *web.Request, d webhooks.DeliveryRecord) web.Note {
 	n := web.Note{Kind: kinds[d.Status], Title: q.T("fate."+d.Status, d.Attempt)}
 	switch d.Status {
 	case statusFailed:
-		n.Text = answer(q, d.HTTPCode, d.ErrorMessage) + " " + q.T("fate.failed.next")
+		n.Text = Answer(q, d.HTTPCode, d.ErrorMessage) + " " + q.T("fate.failed.next")
 	case statusSuccess:
-		n.Text = answer(q, d.HTTPCode, nil)
+		n.Text = Answer(q, d.HTTPCode, nil)
 	default:
 		n.Text = nextOf(q, d)
 	}
@@ -156,7 +156,7 @@ func attempts(q *web.Request, all []webhooks.DeliveryAttempt) web.Table {
 	}
 	for _, a := range all {
 		t.Rows = append(t.Rows, []web.Cell{
-			web.Text(q.T("webhooks.attempt.no", a.Attempt)), web.When(q.At(a.StartedAt.Std())), web.Text(answer(q, a.HTTPCode, a.ErrorMessage)), web.Number(q.T("unit.ms", a.DurationMs)),
+			web.Text(q.T("webhooks.attempt.no", a.Attempt)), web.When(q.At(a.StartedAt.Std())), web.Text(Answer(q, a.HTTPCode, a.ErrorMessage)), web.Number(q.T("unit.ms", a.DurationMs)),
 		})
 	}
 	return t

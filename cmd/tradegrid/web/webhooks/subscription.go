@@ -199,7 +199,7 @@ func (r *Room) testAnswer(ctx context.Context, q *web.Request) (*testAnswer, err
 	t := &testAnswer{Note: web.Note{Kind: kinds[d.Status], Title: q.T("webhooks.test.answer")}, Link: web.Link{Text: q.T("webhooks.test.open"), Href: q.Path("/webhooks/deliveries/" + id.String())}}
 	switch {
 	case d.HTTPCode != nil || d.ErrorMessage != nil:
-		t.Note.Text = answer(q, d.HTTPCode, d.ErrorMessage)
+		t.Note.Text = Answer(q, d.HTTPCode, d.ErrorMessage)
 		if d.DurationMs != nil {
 			t.Note.Text += " " + q.T("webhooks.test.after", *d.DurationMs)
 		}

@@ -151,7 +151,7 @@ func trouble(q *web.Request, s webhooks.Subscription) (title, text string) {
 		title = q.T("sentence.failing.since", q.At(h.FailingSince.Std()).Short())
 	}
 	if h.LastError != nil {
-		text = q.T("sentence.last_answer", q.At(h.LastError.At.Std()).Short(), answer(q, h.LastError.HTTPCode, h.LastError.ErrorMessage)) + " "
+		text = q.T("sentence.last_answer", q.At(h.LastError.At.Std()).Short(), Answer(q, h.LastError.HTTPCode, h.LastError.ErrorMessage)) + " "
 	}
 	switch {
 	case h.RestingUntil != nil && h.FailingSince != nil:
@@ -178,8 +178,13 @@ func waitingFor(q *web.Request, d webhooks.DeliveryRecord) string {
 	return q.T("waiting." + string(*d.WaitingFor))
 }
 
-// answer is what a receiver answered.
-func answer(q *web.Request, code *int, message *string) string {
+// DeliveryState shows the status of a delivery.
+func DeliveryState(q *web.Request, status string) web.Cell {
+	return web.State(kinds[status], q.T("delivery."+status))
+}
+
+// Answer is what a receiver answered.
+func Answer(q *web.Request, code *int, message *string) string {
 	switch {
 	case code != nil && message != nil && !strings.Contains(*message, strconv.Itoa(*code)):
 		return q.T("answer.code_and", *code, *message)
