@@ -70,7 +70,7 @@ func (p *pages) entries(id tenant.ID) map[string]string {
 	return all
 }
 
-// Every operation of the admin API can be reached from a page of directories, or is named here with whose it is.
+// Every operation of the admin API can be reached from a page of directories or records, or is named here with whose it is.
 func TestTheConsoleReachesTheAdminAPI(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
@@ -79,17 +79,17 @@ func TestTheConsoleReachesTheAdminAPI(t *testing.T) {
 		"listUsers": "people", "inviteUser": "people", "getUser": "people", "activateUser": "people", "blockUser": "people", "updateUser": "people",
 		"listTokens": "tokens", "issueToken": "tokens", "getToken": "tokens", "revokeToken": "tokens", "rotateToken": "tokens", "updateToken": "tokens",
 		"createCompany": "companies", "updateCompany": "settings", "archiveCompany": "companies", "restoreCompany": "companies", "setCompanyComponent": "companies",
-		// Variants are no directory: they belong to their product, which the external API maintains, too.
-		"listProductVariants": "product", "createProductVariant": "product", "getProductVariant": "product", "updateProductVariant": "product", "deleteProductVariant": "product",
-		"listDealStages": "page of a deal type, which has them",
+		"listDealStages": "page of a deal type, which has them", "getProductVariant": "page of a product, whose variants are listed whole",
 	}
 	var source strings.Builder
-	files, err := filepath.Glob("web/directories/*.go")
-	require.NoError(t, err)
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
+	for _, room := range []string{"directories", "records"} {
+		files, err := filepath.Glob("web/" + room + "/*.go")
 		require.NoError(t, err)
-		source.Write(raw)
+		for _, file := range files {
+			raw, err := os.ReadFile(file)
+			require.NoError(t, err)
+			source.Write(raw)
+		}
 	}
 	for _, op := range p.admin.Ops() {
 		if elsewhere[op.ID] == "" {

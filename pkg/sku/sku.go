@@ -47,6 +47,9 @@ type Item struct {
 // key is the form in which SKUs are compared.
 func key(sku string) string { return strings.ToLower(sku) }
 
+// Equal reports whether two SKUs are the same one.
+func Equal(one, other string) bool { return key(one) == key(other) }
+
 // barcode is the barcode that the item reserves, or "".
 func (it Item) barcode() string {
 	if it.Barcode == nil || it.Status != active {

@@ -60,7 +60,7 @@ func (s *Service) registerTraits(r *httpapi.Routes) {
 		httpapi.Doc("Removes a choice that no product or variant has as its value, for good. "+
 			"Fails with `ATTRIBUTE_OPTION_NOT_FOUND`, and with `ATTRIBUTE_OPTION_IN_USE` while one has it."))
 	httpapi.GetWith(r, "/catalog/products/{id}/variants", "listProductVariants", "List the variants of a product", s.ProductVariants,
-		httpapi.Doc("An array with hidden variants, too; `effectivePrice` is the own price or that of the product, in minor units, and `include=stock` adds quantities. "+
+		httpapi.Doc("An array with hidden variants, too; `effectivePrice` is the own price or that of the product, in minor units, and `include=stock` adds quantities; `sku` and `barcode` select the one that has it. "+
 			"Fails with `PRODUCT_NOT_FOUND`."))
 	httpapi.CreateIn(r, "/catalog/products/{id}/variants", "createProductVariant", "Add a variant to a product", s.CreateProductVariant,
 		httpapi.Doc("From its first active variant on, a product is ordered and stocked by variant; without `sku` a free one is generated. "+

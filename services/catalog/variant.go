@@ -94,8 +94,19 @@ func readVariants(ctx context.Context, q db.Querier, company tenant.ID, product 
 	return all, nil
 }
 
+// VariantFilter filters the variants of a product.
+type VariantFilter struct {
+	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
+	Barcode string `query:"barcode" maxLength:"64" doc:"exact"`
+	Extras
+}
+
+func (f VariantFilter) drops(v ProductVariant) bool {
+	return f.SKU != "" && !sku.Equal(v.SKU, f.SKU) || f.Barcode != "" && (v.Barcode == nil || *v.Barcode != f.Barcode)
+}
+
 // ProductVariants returns the variants of a product, hidden ones included, sorted by sortOrder.
-func (s *Service) ProductVariants(ctx context.Context, by access.Caller, product uuid.UUID, with Extras) ([]ProductVariant, error) {
+func (s *Service) ProductVariants(ctx context.Context, by access.Caller, product uuid.UUID, f VariantFilter) ([]ProductVariant, error) {
 	var p Product
 	var all []ProductVariant
 	err := batchloader.Load(ctx, s.cfg.DB, func(ctx context.Context, q db.Querier) (err error) {
@@ -108,7 +119,8 @@ func (s *Service) ProductVariants(ctx context.Context, by access.Caller, product
 	if err != nil {
 		return nil, err
 	}
-	return all, s.completeOf(ctx, s.cfg.DB, &p, all, with)
+	all = slices.DeleteFunc(all, f.drops)
+	return all, s.completeOf(ctx, s.cfg.DB, &p, all, f.Extras)
 }
 
 // ProductVariant reads one variant of a product.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -286,4 +287,30 @@ func TestStockOfVariants(t *testing.T) {
 		require.NotContains(t, v, "stockQty")
 	}
 	c.Do(t, "GET", fmt.Sprintf("/catalog/products/%s/variants?include=prices", p), nil).Fault(400, "VALIDATION_ERROR")
+}
+
+// A variant is found by its exact SKU or barcode, among those of its product.
+func TestVariantsBySKUAndBarcode(t *testing.T) {
+	t.Parallel()
+	c, _ := setupConsole(t)
+	first := create(t, c, object{"name": "Shirt", "price": 1000, "sku": "SH"}).OK(201)["id"]
+	other := create(t, c, object{"name": "Shoe", "price": 1000, "sku": "SO"}).OK(201)["id"]
+	add := func(product any, v object) {
+		c.Do(t, "POST", fmt.Sprintf("/catalog/products/%s/variants", product), v).OK(201)
+	}
+	add(first, object{"sku": "SH-S", "barcode": "Ab1"})
+	add(first, object{"sku": "SH-SM", "barcode": "Ab12"})
+	add(first, object{"sku": "SH-L"})
+	add(other, object{"sku": "SO-S", "barcode": "Ab13"})
+	for query, want := range map[string][]any{
+		"?sku=sh-s": {"SH-S"}, "?sku=SH": nil, "?sku=SO-S": nil, "?barcode=Ab1": {"SH-S"}, "?barcode=ab1": nil, "?barcode=Ab13": nil, "?sku=SH-SM&barcode=Ab12": {"SH-SM"}, "?sku=SH-SM&barcode=Ab1": nil,
+		"?sku=SH-L&barcode=Ab1": nil, "?include=stock": {"SH-S", "SH-SM", "SH-L"},
+	} {
+		var skus []any
+		for _, v := range listVariants(t, c, first, query) {
+			skus = append(skus, v["sku"])
+		}
+		require.ElementsMatch(t, want, skus, query)
+	}
+	c.Do(t, "GET", fmt.Sprintf("/catalog/products/%s/variants?sku=%s", first, strings.Repeat("x", 65)), nil).Fault(400, "VALIDATION_ERROR")
 }

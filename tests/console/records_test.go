@@ -29,6 +29,12 @@ func TestRecords(t *testing.T) {
 	b.look("order", b.location())
 	require.Contains(t, b.text("h1"), "Order")
 	b.look("order-events", b.location()+"?tab=events")
+	b.run(chromedp.Navigate(company + "/products"))
+	b.submit("tbody a")
+	product := b.location()
+	for name, path := range map[string]string{"variants": "?tab=variants", "variant-new": "/do/new_variant", "variant-matrix": "/do/variant_matrix"} {
+		b.look(name, product+path)
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	require.Empty(t, b.faults, "the browser complained")

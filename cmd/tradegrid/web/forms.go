@@ -1,6 +1,7 @@
 package web
 
 import (
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -85,6 +86,11 @@ func Choice(name, label, value string, options ...Option) Field {
 		options[i].Selected = options[i].Value == value
 	}
 	return Field{Name: name, Label: label, Type: typeSelect, Options: options}
+}
+
+// Boxes is a field with few values of which several may be chosen.
+func Boxes(name, label string, chosen []string, options ...Option) Field {
+	return Field{Name: name, Label: label, Value: strings.Join(chosen, "\n")}.checks(options)
 }
 
 // Any is a choice of one of the values, or none; text names a value.

@@ -20,7 +20,7 @@ func has(q *web.Request, key string) bool { return q.T(key) != key }
 // buttons are the commands of the record as it is: links to forms, and buttons where nothing is to be filled in.
 func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []web.Action) {
 	for _, c := range s.res.commands {
-		if c.table != "" || c.when != nil && !c.when(s.record) || !q.Offers(c.op) {
+		if c.table+c.adds != "" || c.when != nil && !c.when(s.record) || !q.Offers(c.op) {
 			continue
 		}
 		switch {
@@ -58,25 +58,37 @@ func action(q *web.Request, s shown, c command, version, part string) web.Action
 	return a
 }
 
-// hasRowCommands reports whether rows of a table have a command that the person may give.
-func (room *Room) hasRowCommands(q *web.Request, res resource, t table) bool {
-	return slices.ContainsFunc(res.commands, func(c command) bool { return c.table == t.name && q.Offers(c.op) })
+// rowCommands are the commands of the rows of a table that the person may give.
+func (room *Room) rowCommands(q *web.Request, res resource, t table) (all []command) {
+	for _, c := range res.commands {
+		if c.table == t.name && q.Offers(c.op) {
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
-// rowCommand is the button of a row: the first command that it has.
-func (room *Room) rowCommand(q *web.Request, s shown, t table, r record) web.Cell {
-	for _, c := range s.res.commands {
-		if c.table != t.name || c.when != nil && !c.when(r) || !q.Offers(c.op) {
-			continue
-		}
-		if c.form {
-			return web.LinkTo(q.T("records.do."+c.name), web.With(s.at(q)+"/do/"+c.name, "part", r.text("id"), "version", r.text("version")))
-		}
-		a := action(q, s, c, r.text("version"), r.text("id"))
-		a.Small = true
-		return web.Do(a)
+// rowCommand is the button of a command in a row; an empty cell where the row does not have the command.
+func (room *Room) rowCommand(q *web.Request, s shown, c command, r record) web.Cell {
+	if c.when != nil && !c.when(r) {
+		return web.Cell{}
 	}
-	return web.Cell{}
+	if c.form {
+		return web.LinkTo(q.T("records.do."+c.name), web.With(s.at(q)+"/do/"+c.name, "part", r.text("id"), "version", r.text("version")))
+	}
+	a := action(q, s, c, r.text("version"), r.text("id"))
+	a.Small = true
+	return web.Do(a)
+}
+
+// additions are links to the forms that add rows to a table.
+func (room *Room) additions(q *web.Request, s shown, t table) (links []web.Link) {
+	for _, c := range s.res.commands {
+		if c.adds == t.name && q.Offers(c.op) {
+			links = append(links, web.Link{Text: q.T("records.do." + c.name), Href: s.at(q) + "/do/" + c.name})
+		}
+	}
+	return links
 }
 
 type formPage struct {
@@ -103,7 +115,16 @@ func (room *Room) form(res resource, c command) web.Handler {
 		}
 		d := draft{version: s.record.text("version"), part: q.Form.Get("part")}
 		if c.table != "" {
+			if d.part == "" {
+				return web.Go(web.With(s.at(q), "tab", c.table)), nil // where the rows are
+			}
 			d.version = q.Form.Get("version")
+		}
+		if err := room.prepare(ctx, q, &s, c, d.part); err != nil {
+			return web.Answer{}, err
+		}
+		if s.row != nil {
+			d.version = s.row.text("version") // of what the form shows
 		}
 		return room.commandForm(ctx, q, s, c, d, nil)
 	}
@@ -133,6 +154,9 @@ func (room *Room) commandForm(ctx context.Context, q *web.Request, s shown, c co
 	}
 	if has(q, "records.confirm."+c.name) {
 		p.Intro = q.T("records.confirm." + c.name)
+	}
+	if c.traits != nil && len(c.traits.of(s)) == 0 {
+		p.Intro = q.T("records.traits.none")
 	}
 	answer := web.Show("records/form", title, p)
 	if refusal != nil {
@@ -169,6 +193,9 @@ func faultOf(q *web.Request, fields []web.Field, rows interface{ shows(fault str
 		return "" // it is about the lines
 	}
 	if len(known.Fields) == 0 {
+		if slices.ContainsFunc(fields, func(field web.Field) bool { return field.Fault == known.Message }) {
+			return ""
+		}
 		return known.Message
 	}
 	var left []string
@@ -204,8 +231,8 @@ func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c comma
 	if f.Op.Body == nil {
 		return nil, nil
 	}
-	if s.record != nil && f.Op.Method == http.MethodPatch {
-		raw, err := json.Marshal(s.record)
+	if current := s.changed(); current != nil && f.Op.Method == http.MethodPatch {
+		raw, err := json.Marshal(current)
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +242,7 @@ func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c comma
 	for _, shape := range f.Op.Body.Fields {
 		current := d.typed.Get(shape.Name)
 		if current == "" {
-			current = s.record.text(shape.Name)
+			current = s.changed().text(shape.Name)
 		}
 		options, err := s.names.options(ctx, shape.Name, current, keepFor(s, shape.Name))
 		if err != nil {
@@ -236,7 +263,7 @@ func (room *Room) fieldsOf(ctx context.Context, q *web.Request, s shown, c comma
 		}
 		fields[i].Help = q.T("records.amount", decimalOf(q, "1250"))
 	}
-	return fields, nil
+	return append(fields, c.traits.fields(q, s, d.typed, refusal)...), nil
 }
 
 // machines are fields that integrations fill in, not people.
@@ -265,6 +292,9 @@ func (room *Room) do(res resource, c command) web.Handler {
 			return web.Answer{}, web.Refusal(http.StatusBadRequest, "error.form")
 		}
 		if c.form {
+			if err := room.prepare(ctx, q, &s, c, d.part); err != nil {
+				return web.Answer{}, err
+			}
 			in.Body = bodyOf(q, s, c, q.Form)
 		}
 		reply, err := q.Call(ctx, c.op, in)
@@ -282,6 +312,9 @@ func (room *Room) do(res resource, c command) web.Handler {
 func (room *Room) refused(ctx context.Context, q *web.Request, s shown, c command, d draft, err *apierr.Error) (web.Answer, error) {
 	if err.Status == http.StatusPreconditionFailed && c.table == "" {
 		d.version = s.record.text("version") // who sends the form again has been told
+	}
+	if err.Status == http.StatusPreconditionFailed && s.row != nil {
+		d.version = s.row.text("version")
 	}
 	if c.form {
 		return room.commandForm(ctx, q, s, c, d, err)
@@ -310,7 +343,7 @@ func (room *Room) next(q *web.Request, s shown, c command, reply *web.Reply) str
 	if c.ends {
 		return web.With(q.Path(s.res.at), "done", "records_gone")
 	}
-	return web.With(s.at(q), "tab", c.table, "done", "records")
+	return web.With(s.at(q), "tab", c.table+c.adds, "done", "records")
 }
 
 // bodyOf is the body of a command from its form.
@@ -327,6 +360,9 @@ func bodyOf(q *web.Request, s shown, c command, form url.Values) map[string]any 
 	}
 	if c.rows != nil {
 		body[c.rows.field] = c.rows.items(s, form)
+	}
+	if c.traits != nil && c.traits.changes(s, form) {
+		body[c.traits.field] = c.traits.values(s, form)
 	}
 	return body
 }

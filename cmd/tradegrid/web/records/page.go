@@ -27,6 +27,7 @@ type recordPage struct {
 // section is a table with its head.
 type section struct {
 	Title string
+	Links []web.Link // forms that add rows
 	Table web.Table
 }
 
@@ -37,6 +38,8 @@ type shown struct {
 	id     string
 	api    web.Shown
 	names  *directories
+	row    record   // that a form changes, of a table of the record
+	traits []record // attributes whose values a form asks for
 }
 
 // Tabs that do not come from the table of resources.
@@ -178,7 +181,7 @@ func (room *Room) overview(ctx context.Context, q *web.Request, s shown, p *reco
 		if err != nil {
 			return err
 		}
-		p.Sections = append(p.Sections, section{q.T("records.tab." + t.name), of})
+		p.Sections = append(p.Sections, section{Title: q.T("records.tab." + t.name), Table: of})
 	}
 	return nil
 }
@@ -195,9 +198,27 @@ func says(s shown, c column) bool {
 func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name string, p *recordPage) error {
 	i := slices.IndexFunc(s.res.tables, func(t table) bool { return t.name == name })
 	t := s.res.tables[i]
-	in, paged := web.Input{}, slices.ContainsFunc(q.Operation(t.list).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
-	if in.Query = (url.Values{}); paged {
+	rows, api, err := room.entries(ctx, q, s, t)
+	if err != nil {
+		return err
+	}
+	p.API = api
+	of, err := room.rows(ctx, q, s, t, rows)
+	p.Sections = []section{{Title: q.T("records.tab." + t.name), Links: room.additions(q, s, t), Table: of}}
+	if t.all != "" && len(rows) > 0 {
+		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.name)), Href: web.With(q.Path(t.all), t.where, s.id)}
+	}
+	return err
+}
+
+// entries calls the operation of a table.
+func (room *Room) entries(ctx context.Context, q *web.Request, s shown, t table) (rows []record, api web.Shown, err error) {
+	in, paged := web.Input{Query: url.Values{}}, slices.ContainsFunc(q.Operation(t.list).Params, func(f httpapi.Shape) bool { return f.Name == "pageSize" })
+	if paged {
 		in.Query.Set("pageSize", strconv.Itoa(latest))
+	}
+	if t.include != "" {
+		in.Query.Set("include", t.include)
 	}
 	if t.where == "" {
 		in.Path = map[string]string{"id": s.id}
@@ -206,26 +227,15 @@ func (room *Room) listed(ctx context.Context, q *web.Request, s shown, name stri
 	}
 	reply, err := q.Call(ctx, t.list, in)
 	if err != nil {
-		return err
+		return nil, api, err
 	}
-	p.API = q.Show(t.list, in, reply)
-	var rows []record
+	api = q.Show(t.list, in, reply)
 	if !paged {
-		err = decode(reply.Body, &rows)
-	} else {
-		var page struct{ Items []record }
-		err = decode(reply.Body, &page)
-		rows = page.Items
+		return rows, api, decode(reply.Body, &rows)
 	}
-	if err != nil {
-		return err
-	}
-	of, err := room.rows(ctx, q, s, t, rows)
-	p.Sections = []section{{q.T("records.tab." + t.name), of}}
-	if t.all != "" && len(rows) > 0 {
-		p.More = &web.Link{Text: q.T("records.all", q.T("records.tab."+t.name)), Href: web.With(q.Path(t.all), t.where, s.id)}
-	}
-	return err
+	var page struct{ Items []record }
+	err = decode(reply.Body, &page)
+	return page.Items, api, err
 }
 
 // maxRows is how many lines of a document a page shows.
@@ -234,16 +244,14 @@ const maxRows = 500
 // rows is a table of a record, with its sums and with the commands of its rows.
 func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t table, rows []record) (web.Table, error) {
 	out := web.Table{Label: q.T("records.tab." + t.name), Empty: web.Empty{Title: q.T("records.part.none"), Text: q.T("records.part.none.text")}}
-	acts := room.hasRowCommands(q, s.res, t)
+	acts := room.rowCommands(q, s.res, t)
 	columns := slices.DeleteFunc(slices.Clone(t.columns), func(c column) bool {
 		return c.hidden || !slices.ContainsFunc(rows, func(r record) bool { return r.has(c.name) }) && c.name != t.columns[0].name
 	})
 	for _, c := range columns {
 		out.Columns = append(out.Columns, web.Column{Text: label(q, c), Num: c.kind.end()})
 	}
-	if acts {
-		out.Columns = append(out.Columns, web.Column{})
-	}
+	out.Columns = append(out.Columns, make([]web.Column, len(acts))...)
 	for i, r := range rows {
 		if i == maxRows {
 			break
@@ -256,21 +264,21 @@ func (room *Room) rows(ctx context.Context, q *web.Request, s shown, t table, ro
 			}
 			row = append(row, cell)
 		}
-		if acts {
-			row = append(row, room.rowCommand(q, s, t, r))
+		for _, c := range acts {
+			row = append(row, room.rowCommand(q, s, c, r))
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	out.Foot = sumsOf(q, t, columns, rows, acts)
+	out.Foot = sumsOf(q, t, columns, rows, len(acts))
 	return out, nil
 }
 
 // sumsOf is the last row of a table, with the sums of its columns.
-func sumsOf(q *web.Request, t table, columns []column, rows []record, acts bool) []web.Cell {
+func sumsOf(q *web.Request, t table, columns []column, rows []record, acts int) []web.Cell {
 	if len(t.sums) == 0 || len(rows) == 0 {
 		return nil
 	}
-	foot := make([]web.Cell, 0, len(columns)+1)
+	foot := make([]web.Cell, 0, len(columns)+acts)
 	for _, c := range columns {
 		cell := web.Cell{Num: c.kind.end()}
 		if slices.Contains(t.sums, c.name) {
@@ -285,10 +293,7 @@ func sumsOf(q *web.Request, t table, columns []column, rows []record, acts bool)
 	if foot[0].Text == "" {
 		foot[0] = web.Text(q.T("records.sum"))
 	}
-	if acts {
-		foot = append(foot, web.Cell{})
-	}
-	return foot
+	return append(foot, make([]web.Cell, acts)...)
 }
 
 // events shows the latest events of the record; each leads to its way.
@@ -309,7 +314,7 @@ func (room *Room) events(ctx context.Context, q *web.Request, s shown, p *record
 		at := q.Path("/events/" + e.ID.String())
 		t.Rows = append(t.Rows, []web.Cell{web.LinkTo(e.Event, at), web.Number(strconv.FormatInt(e.Version, 10)), web.When(q.At(e.OccurredAt)), web.Code(e.ID.String(), at)})
 	}
-	p.Sections = []section{{q.T("records.tab.events"), t}}
+	p.Sections = []section{{Title: q.T("records.tab.events"), Table: t}}
 	if len(found) > 0 {
 		p.More = &web.Link{Text: q.T("events.of_record"), Href: web.With(q.Path("/events"), "entity", s.id)}
 	}
@@ -347,6 +352,6 @@ func (room *Room) requests(ctx context.Context, q *web.Request, s shown, p *reco
 			web.Number(q.T("unit.ms", r.number("durationMs"))), moments(q, r.text("createdAt")),
 		})
 	}
-	p.Sections = []section{{q.T("records.tab.requests"), t}}
+	p.Sections = []section{{Title: q.T("records.tab.requests"), Table: t}}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +60,17 @@ func (r record) texts(name string) (all []string) {
 	for _, v := range list {
 		if s, ok := v.(string); ok {
 			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// pairs are the fields of an object with texts, sorted by their names.
+func (r record) pairs(name string) (all []string) {
+	object, _ := r[name].(map[string]any)
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		if s, ok := object[key].(string); ok {
+			all = append(all, key+": "+s)
 		}
 	}
 	return all
@@ -128,6 +141,8 @@ func value(q *web.Request, c column, r record) web.Cell {
 		return web.Code(short(text), "")
 	case asWords:
 		return web.Text(short(strings.Join(r.texts(c.name), ", ")))
+	case asPairs:
+		return web.Text(short(strings.Join(r.pairs(c.name), ", ")))
 	case asText, asEntry:
 	}
 	return web.Text(short(r.shown(c.name)))

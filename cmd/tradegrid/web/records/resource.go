@@ -45,6 +45,7 @@ const (
 	asID           // for machines
 	asWords        // several texts
 	asEntry        // id of an entry of a directory, which has a name
+	asPairs        // texts by their names
 )
 
 // column is a field of a record that a list or a page shows.
@@ -69,6 +70,7 @@ func yes(name string) column     { return column{name: name, kind: asYes} }
 func code(name string) column    { return column{name: name, kind: asID} }
 func words(name string) column   { return column{name: name, kind: asWords} }
 func entry(name string) column   { return column{name: name, kind: asEntry} }
+func pairs(name string) column   { return column{name: name, kind: asPairs} }
 
 // less leaves the column out of the list until somebody chooses it.
 func (c column) less() column {
@@ -91,6 +93,7 @@ type table struct {
 	field   string // field of the record that has it; "" = an operation lists it, and it has a tab of its own
 	list    string // operation
 	where   string // filter of the operation that takes the id of the record; "" = its path does
+	include string // parameter of the operation: what its rows have beside their fields
 	columns []column
 	sums    []string // columns that are added up
 	sees    web.Area // area whose records these are; "" = that of the record
@@ -105,9 +108,11 @@ type command struct {
 	each   string              // field of the record with the values of param, each of which is a command of its own
 	param  string              // parameter of the path beside id: a value of each, or the id of a row
 	table  string              // the command is one of the rows of this table
+	adds   string              // the command stands above this table, and adds rows to it
 	form   bool                // people fill in fields
 	fields []string            // that the form asks for, in order; nil = all
 	rows   *rowsInput          // quantities of lines that the form asks for
+	traits *traitsInput        // values of attributes that the form asks for
 	danger bool
 	makes  bool   // it answers another record of the resource, which the page leads to
 	ends   bool   // the record is gone then

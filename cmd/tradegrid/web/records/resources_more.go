@@ -2,6 +2,9 @@ package records
 
 import "github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 
+// variantFields are those that the forms of a variant ask for, beside its attributes.
+var variantFields = []string{"sku", "name", "price", "cost", "barcode", "status", "sortOrder"}
+
 func products() resource {
 	return resource{
 		name: "products", area: web.Catalog, scope: "catalog", component: "catalog", at: "/products", page: "/products", list: "listProducts", get: "getProduct", create: "createProduct", asks: []string{"name", "sku", "price", "cost", "categoryId", "brand", "model", "barcode", "unit", "hasStock", "description"}, export: true, title: "name", state: "status",
@@ -11,13 +14,19 @@ func products() resource {
 		},
 		facts: []column{text("description"), qty("stockQty"), qty("stockAvailable"), yes("isLowStock"), entry("defaultSupplierId")},
 		tables: []table{
-			{name: "variants", list: "listProductVariants", columns: []column{text("name"), code("sku"), state("status"), amount("effectivePrice"), amount("cost"), code("barcode")}},
+			{name: "variants", list: "listProductVariants", include: "attributes,stock", columns: []column{
+				code("sku"), pairs("attributes"), text("name"), state("status"), amount("effectivePrice"), amount("cost"), code("barcode"), qty("stockQty"), qty("stockAvailable"),
+			}},
 			{name: "stocks", list: "listStocks", where: "productId", sees: web.Warehouse, all: "/stock/list", columns: []column{text("warehouseName"), code("variantSku"), qty("qty"), qty("reserved"), qty("available"), qty("reorderPoint")}},
 			{name: "costs", field: "costComponents", columns: []column{text("label"), qty("qty"), amount("unitCost"), amount("amount")}, sums: []string{"amount"}},
 		},
 		commands: []command{
 			{name: "edit", op: "updateProduct", form: true, fields: []string{"name", "sku", "price", "cost", "status", "categoryId", "brand", "model", "barcode", "unit", "description", "hasStock"}},
 			{name: "delete", op: "deleteProduct", danger: true, ends: true},
+			{name: "new_variant", op: "createProductVariant", adds: "variants", form: true, fields: variantFields, traits: &traitsInput{field: "attributes"}},
+			{name: "variant_matrix", op: "createVariantMatrix", adds: "variants", form: true, fields: []string{"price", "cost", "status"}, traits: &traitsInput{field: "axes", matrix: true}},
+			{name: "edit_variant", op: "updateProductVariant", table: "variants", param: "variantId", form: true, fields: variantFields, traits: &traitsInput{field: "attributes"}},
+			{name: "hide_variant", op: "deleteProductVariant", table: "variants", param: "variantId", danger: true, when: is("active")},
 		},
 	}
 }
