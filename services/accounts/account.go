@@ -43,7 +43,7 @@ const (
 	sqlEnsureAccount = `INSERT INTO accounts (company_id, user_id, email, totp_step, recovery, created_at, updated_at) VALUES ($1, $2, $3, 0, '{}', $4, $4)
 ON CONFLICT (company_id, user_id) DO NOTHING`
 	sqlSetPassword    = `UPDATE accounts SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`
-	sqlSetTOTP        = `UPDATE accounts SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2`
+	sqlSetTOTP        = `UPDATE accounts SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND (totp_secret IS NULL OR totp_secret = $3)`
 	sqlTakeStep       = `UPDATE accounts SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3`
 	sqlTakeRecovery   = `UPDATE accounts SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`
 	constraintAddress = "accounts_email_key"

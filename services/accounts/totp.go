@@ -78,6 +78,7 @@ func (s *Service) setup(o Owner, key *otp.Key) (Setup, error) {
 }
 
 // ConfirmTOTP turns the second factor on, once the user has shown a code of it, and returns recovery codes, which are not shown again.
+// ErrRefused = another one is on: whoever has a session alone cannot replace it.
 func (s *Service) ConfirmTOTP(_ context.Context, tx *db.Tx, o Owner, email, sealed, code string) (recovery []string, err error) {
 	secret, err := s.cfg.Keys.Open(sealed, o.context("totp"))
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
@@ -57,6 +58,14 @@ func (q *Request) FieldsOf(f Fields) []Field {
 // Faulty reports whether one of the fields shows the refusal. A form has to show what none of them does.
 func Faulty(fields []Field) bool {
 	return slices.ContainsFunc(fields, func(f Field) bool { return f.Fault != "" })
+}
+
+// Names are the fields of the form, as [Request.Label] gets them.
+func (f Fields) Names() (names []string) {
+	for _, s := range f.shapes() {
+		names = append(names, s.Name)
+	}
+	return names
 }
 
 // shapes are the values that the form asks for, named by their paths.
@@ -315,8 +324,8 @@ func put(object map[string]any, path string, v any) {
 
 // Label names a field for people: the text field.NAME of the catalog, or else the words of its name.
 func (q *Request) Label(path string) string {
-	if q.app.texts.has("field." + path) {
-		return q.T("field." + path)
+	if text, ok := q.app.texts.find(q.lang, "field."+path); ok {
+		return text
 	}
 	return words(path)
 }
@@ -331,12 +340,31 @@ func (q *Request) help(texts, name, doc string) string {
 	return doc
 }
 
-// Word is a value of an enum for people: the text value.NAME of the catalog, or else its words.
+// Word is a value of an enum for people, alone in a field or a cell; see [Request.InlineWord].
 func (q *Request) Word(value string) string {
-	if q.app.texts.has("value." + value) {
-		return q.T("value." + value)
+	text := q.InlineWord(value)
+	if !Wordy(value) {
+		return text
 	}
-	return words(value)
+	r, n := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(r)) + text[n:]
+}
+
+// InlineWord is a value of an enum as it stands within a sentence: the text value.NAME of the catalog, or else its words. Codes, such
+// as GET, 4xx or image/png, stay as they are.
+func (q *Request) InlineWord(value string) string {
+	if text, ok := q.app.texts.find(q.lang, "value."+value); ok {
+		return text
+	}
+	if !Wordy(value) {
+		return value
+	}
+	return strings.ToLower(words(value))
+}
+
+// Wordy reports whether a value of an enum is made of words, which other languages have to translate, and is not a code.
+func Wordy(value string) bool {
+	return value != "" && value[0] >= 'a' && value[0] <= 'z' && !strings.ContainsAny(value, ":/")
 }
 
 // words makes "unit price" of unitPrice or unit_price, and begins with a capital letter.

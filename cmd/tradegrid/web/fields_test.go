@@ -90,6 +90,23 @@ func TestUnreadableFieldsAreSentAsTyped(t *testing.T) {
 	require.True(t, Faulty(fields))
 }
 
+// A text is written as it stands within a sentence. Codes are the same in every language.
+func TestValuesAreWords(t *testing.T) {
+	t.Parallel()
+	q := asker(t)
+	for value, want := range map[string][2]string{
+		"in_work": {"In work", "in work"}, "no_show": {"No-show", "no-show"}, "sbp": {"SBP", "SBP"}, "GET": {"GET", "GET"}, "4xx": {"4xx", "4xx"}, "image/png": {"image/png", "image/png"},
+		"orders:read": {"orders:read", "orders:read"}, "": {"", ""},
+	} {
+		require.Equal(t, want, [2]string{q.Word(value), q.InlineWord(value)}, value)
+	}
+	q.lang = "de"
+	require.Equal(t, "Gewonnen", q.Word("won"))
+	require.Equal(t, "gewonnen", q.InlineWord("won"))
+	require.Equal(t, "Unit price", q.Label("unit_price"), "words of the name where no language has a text")
+	require.Equal(t, "Preis", q.Label("unitPrice"))
+}
+
 func TestNamesAreWords(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "Unit price", words("unitPrice"))

@@ -1,11 +1,14 @@
 package web
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 )
 
@@ -29,6 +32,29 @@ func (q *Request) FormID(name string) (*uuid.UUID, error) {
 		return nil, errNoPage
 	}
 	return &id, nil
+}
+
+// FormVersion is the version of the record that the form is about; 0 = any.
+func (q *Request) FormVersion() int64 {
+	v, err := strconv.ParseInt(q.Form.Get("version"), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return v
+}
+
+// Expecting is the caller of a change, which is refused if the record has another version than the form is about.
+func (q *Request) Expecting() access.Caller {
+	if v := q.FormVersion(); v != 0 {
+		return q.Caller.Expecting(v)
+	}
+	return q.Caller
+}
+
+// Versioned are the hidden fields of a form about a record, which has the version now. A form that is shown again stays about the
+// version that it was about.
+func (q *Request) Versioned(now int64) map[string]string {
+	return map[string]string{"version": strconv.FormatInt(cmp.Or(q.FormVersion(), now), 10)}
 }
 
 // FormTime is a time that was typed in the zone of the company; zero if there is none.

@@ -153,14 +153,6 @@ func (q *Request) Date(at time.Time, layout string) string {
 	return q.app.texts.dates[q.lang].format(at, layout)
 }
 
-// Inline is a word as it stands within a sentence of the language.
-func (q *Request) Inline(word string) string {
-	if q.lang == english {
-		return strings.ToLower(word)
-	}
-	return word
-}
-
 // Path is an address in the company.
 func (q *Request) Path(rest string) string { return "/c/" + q.Company.ID.String() + rest }
 

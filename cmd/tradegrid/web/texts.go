@@ -74,16 +74,22 @@ func (t texts) choose(accept string) string {
 
 // text returns a text with its arguments. A key that the language lacks is shown in English; tests look for both.
 func (t texts) text(lang, key string, args ...any) string {
-	text, ok := t.byLang[lang][key]
+	text, ok := t.find(lang, key)
 	if !ok {
-		if text, ok = t.byLang[english][key]; !ok {
-			return key
-		}
+		return key
 	}
 	if len(args) == 0 {
 		return text
 	}
 	return fmt.Sprintf(text, args...)
+}
+
+// find is the text of a key, if there is one.
+func (t texts) find(lang, key string) (text string, ok bool) {
+	if text, ok = t.byLang[lang][key]; !ok {
+		text, ok = t.byLang[english][key]
+	}
+	return text, ok
 }
 
 // has reports whether there is such a text.

@@ -168,9 +168,13 @@ type totpPage struct {
 	Form   web.Form
 }
 
-func (r *Room) startTOTP(_ context.Context, q *web.Request) (web.Answer, error) {
+func (r *Room) startTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Person.Operator() {
 		return web.Go("/account"), nil
+	}
+	security, err := r.Accounts.Security(ctx, q.Session.Owner)
+	if err != nil || security.HasTOTP { // which has to be turned off first
+		return web.Go("/account"), err
 	}
 	setup, err := r.Accounts.StartTOTP(q.Session.Owner, q.Person.Email)
 	return r.totpForm(q, setup, ""), err
@@ -200,6 +204,9 @@ func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, err
 	if web.FaultOf(err, "code") != "" {
 		setup, err := r.Accounts.ResumeTOTP(q.Session.Owner, q.Person.Email, q.Form.Get("sealed"))
 		return r.totpForm(q, setup, q.T("signin.code.wrong")).Refuse(), err
+	}
+	if errors.Is(err, accounts.ErrRefused) { // another one is on
+		return web.Go("/account"), nil
 	}
 	if err != nil {
 		return web.Answer{}, err

@@ -2,7 +2,6 @@ package deals
 
 import (
 	"context"
-	"strconv"
 
 	"github.com/google/uuid"
 
@@ -25,8 +24,7 @@ func (r *Room) move(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if no.reason != "" {
 		body["lostReasonId"] = no.reason
 	}
-	version, _ := strconv.ParseInt(q.Form.Get("version"), 10, 64) // without one, the move is not tied to a version
-	_, no.err = q.Call(ctx, "moveDeal", web.Input{Path: map[string]string{"id": id.String()}, Body: body, Version: version})
+	_, no.err = q.Call(ctx, "moveDeal", web.Input{Path: map[string]string{"id": id.String()}, Body: body, Version: q.FormVersion()})
 	if no.err == nil {
 		return web.Go(web.With(q.Path("/deals"), "type", d.TypeID.String(), "moved", id.String())), nil
 	}

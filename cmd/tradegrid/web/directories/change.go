@@ -168,8 +168,7 @@ func (r *Room) makeDefault(ctx context.Context, q *web.Request) (web.Answer, err
 
 // change makes a change of the entry in the address, and shows it again.
 func (r *Room) change(ctx context.Context, q *web.Request, p place, operation, done string, body any, inForm bool) (web.Answer, error) {
-	version, _ := strconv.ParseInt(q.Form.Get("version"), 10, 64) // without one, any is meant
-	_, err := q.CallAdmin(ctx, operation, web.Input{Path: p.path(p.id(q)), Body: body, Version: version})
+	_, err := q.CallAdmin(ctx, operation, web.Input{Path: p.path(p.id(q)), Body: body, Version: q.FormVersion()})
 	if refused(err) {
 		return r.showWith(ctx, q, p, err, inForm)
 	}

@@ -59,14 +59,14 @@ func (r *Room) userPage(ctx context.Context, q *web.Request, u company.User, in 
 
 // userForm is the form of what others, and in part the user, may change.
 func userForm(q *web.Request, u company.User, in company.UserFields, err error) *web.Form {
-	f := &web.Form{Post: q.Path("/people/" + u.ID.String()), Button: q.T("people.save"), Fields: []web.Field{
+	f := &web.Form{Post: q.Path("/people/" + u.ID.String()), Button: q.T("people.save"), Hidden: q.Versioned(u.Version), Fields: []web.Field{
 		{Name: "name", Label: q.T("people.name"), Value: text(in.Name), Autocomplete: "off", Fault: web.FaultOf(err, "name")},
 	}}
 	if known, ok := apierr.As(err); ok && len(known.Fields) == 0 {
 		f.Fault = known.Message
 	}
 	if u.ID == q.Session.User {
-		f.Hidden = map[string]string{"role": text(u.Role)}
+		f.Hidden["role"] = text(u.Role)
 		return f
 	}
 	role := roleField(q, text(in.Role), web.FaultOf(err, "role"))
@@ -82,7 +82,7 @@ func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 		if before.Role == nil && *in.Role == "" {
 			names = names[:1] // a user without a role stays without
 		}
-		return r.Users.UpdatePerson(ctx, tx, q.Caller, editor(q), before.ID, record.PatchOf(in, names...))
+		return r.Users.UpdatePerson(ctx, tx, q.Expecting(), editor(q), before.ID, record.PatchOf(in, names...))
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 && known.Status != 404 {
 		u, gone := r.user(ctx, q)

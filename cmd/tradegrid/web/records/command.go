@@ -29,7 +29,7 @@ func (room *Room) buttons(q *web.Request, s shown) (links []web.Link, actions []
 		case c.each != "":
 			for _, v := range s.record.texts(c.each) {
 				a := action(q, s, c, s.record.text("version"), v)
-				a.Text = q.T("records.do."+c.name, q.Inline(q.Word(v)))
+				a.Text = q.T("records.do."+c.name, q.InlineWord(v))
 				actions = append(actions, a)
 			}
 		default:

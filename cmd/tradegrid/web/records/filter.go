@@ -49,7 +49,7 @@ func (room *Room) filterText(ctx context.Context, q *web.Request, f httpapi.Shap
 	if enum := enumOf(f); len(enum) > 0 {
 		var all []string
 		for v := range strings.SplitSeq(value, ",") {
-			all = append(all, q.Inline(q.Word(v)))
+			all = append(all, q.InlineWord(v))
 		}
 		return strings.Join(all, ", "), nil
 	}
@@ -60,7 +60,7 @@ func (room *Room) filterText(ctx context.Context, q *web.Request, f httpapi.Shap
 		return q.At(at).Short(), nil
 	}
 	if f.Type == "boolean" {
-		return q.Inline(q.Word(value)), nil
+		return q.InlineWord(value), nil
 	}
 	return value, nil
 }

@@ -129,9 +129,9 @@ func value(q *web.Request, c column, r record) web.Cell {
 		if text == "" {
 			return web.Cell{}
 		}
-		return web.State(kindOf(text), q.Inline(q.Word(text)))
+		return web.State(kindOf(text), q.InlineWord(text))
 	case asWord:
-		return web.Text(q.Inline(q.Word(text)))
+		return web.Text(q.InlineWord(text))
 	case asYes:
 		if text == "true" {
 			return web.Text(q.T("form.yes"))

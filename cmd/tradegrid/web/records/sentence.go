@@ -69,7 +69,7 @@ func aboutDeal(q *web.Request, r record) *web.Note {
 	at, err := time.Parse(time.RFC3339Nano, r.text("nextActionAt"))
 	switch outcome := r.text("outcome"); {
 	case outcome != "":
-		return &web.Note{Kind: kindOf(outcome), Text: q.T("records.is.ended", q.Inline(q.Word(outcome)))}
+		return &web.Note{Kind: kindOf(outcome), Text: q.T("records.is.ended", q.InlineWord(outcome))}
 	case err != nil:
 		return &web.Note{Kind: web.Info, Text: q.T("records.is.no_action")}
 	case at.Before(q.Now):

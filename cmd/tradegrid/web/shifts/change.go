@@ -83,8 +83,7 @@ func (r *Room) close(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
-	version, _ := strconv.ParseInt(q.Form.Get("version"), 10, 64) // without one, the change is not tied to a version
-	in := web.Input{Path: map[string]string{"id": s.ID.String()}, Version: version, Body: q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, minor(q))}
+	in := web.Input{Path: map[string]string{"id": s.ID.String()}, Version: q.FormVersion(), Body: q.BodyOf(web.Fields{Op: q.Operation("closeShift"), Only: closeFields}, minor(q))}
 	if _, err = q.Call(ctx, "closeShift", in); err == nil {
 		return web.Go(q.Path("/shifts/"+s.ID.String()) + "?done=shifts.close"), nil
 	}

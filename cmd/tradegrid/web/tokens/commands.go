@@ -35,12 +35,12 @@ func (r *Room) once(q *web.Request, t company.Issued, text string) web.Answer {
 var overlaps = []string{"0", "1", "24", "72", "168"}
 
 // rotation is the form that gives a token a new secret.
-func rotation(q *web.Request, at, fault string) *web.Form {
-	overlap := web.Field{Name: "overlap", Label: q.T("tokens.overlap"), Type: "select", Help: q.T("tokens.overlap.help"), Fault: fault}
+func rotation(q *web.Request, at string, t company.Token) *web.Form {
+	overlap := web.Field{Name: "overlap", Label: q.T("tokens.overlap"), Type: "select", Help: q.T("tokens.overlap.help")}
 	for _, hours := range overlaps {
 		overlap.Options = append(overlap.Options, web.Option{Value: hours, Text: q.T("tokens.overlap." + hours), Selected: hours == "24"})
 	}
-	return &web.Form{Post: at + "/rotate", Button: q.T("tokens.rotate"), Kind: "secondary", Fields: []web.Field{overlap}}
+	return &web.Form{Post: at + "/rotate", Button: q.T("tokens.rotate"), Hidden: q.Versioned(t.Version), Kind: "secondary", Fields: []web.Field{overlap}}
 }
 
 func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
@@ -55,7 +55,7 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	in := company.Rotation{TokenID: before.ID, Overlap: time.Duration(hours) * time.Hour}
 	var issued company.Issued
 	err = q.Change(ctx, "rotateToken", func(ctx context.Context, tx *db.Tx) (c web.Changed, err error) {
-		issued, err = r.Company.RotateToken(ctx, tx, q.Caller, in)
+		issued, err = r.Company.RotateToken(ctx, tx, q.Expecting(), in)
 		return web.Changed{Entity: before.ID.String(), Before: before, After: issued.Token}, err
 	})
 	if err != nil {

@@ -59,6 +59,7 @@ func (in typed) ranges() []string {
 type formPage struct {
 	Header web.Header
 	Post   string
+	Hidden map[string]string
 	Fault  string
 	Fields []web.Field
 	Matrix web.Matrix
@@ -79,8 +80,12 @@ func (r *Room) form(q *web.Request, in typed, of *company.Token, err error) web.
 		at := q.Path("/tokens/" + of.ID.String())
 		title, post, button, crumbs = q.T("tokens.change.title", of.Name), at+"/change", q.T("tokens.change.button"), append(crumbs, web.Link{Text: of.Name, Href: at})
 	}
+	var hidden map[string]string
+	if of != nil {
+		hidden = q.Versioned(of.Version)
+	}
 	p := formPage{
-		Header: web.Header{Title: title, Crumbs: crumbs}, Post: post, Button: button, Matrix: q.ScopeMatrix(r.Scopes, in.Scopes, true),
+		Header: web.Header{Title: title, Crumbs: crumbs}, Post: post, Hidden: hidden, Button: button, Matrix: q.ScopeMatrix(r.Scopes, in.Scopes, true),
 		Fields: []web.Field{
 			{Name: "name", Label: q.T("tokens.name"), Value: in.Name, Required: true, Focus: of == nil, Autocomplete: "off", Help: q.T("tokens.name.help"), Fault: web.FaultOf(err, "name")},
 			expiryField(q, in, of, err),
@@ -188,7 +193,7 @@ func (r *Room) change(ctx context.Context, q *web.Request) (web.Answer, error) {
 	err = q.Change(ctx, "updateToken", func(ctx context.Context, tx *db.Tx) (web.Changed, error) {
 		again := set
 		again.IPAllowlist = slices.Clone(set.IPAllowlist)
-		after, err := r.Company.UpdateToken(ctx, tx, q.Caller, before.ID, record.PatchOf(again, fields...))
+		after, err := r.Company.UpdateToken(ctx, tx, q.Expecting(), before.ID, record.PatchOf(again, fields...))
 		return web.Changed{Entity: before.ID.String(), Before: before, After: after}, err
 	})
 	if known, ok := apierr.As(err); ok && known.Status < 500 {

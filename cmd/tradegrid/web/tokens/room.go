@@ -255,7 +255,7 @@ func (r *Room) show(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}
 	if q.Allows(scope, true) && t.RevokedAt == nil {
 		p.Header.Links = append(p.Header.Links, web.Link{Text: q.T("tokens.change"), Href: at + "/change"})
-		p.Rotate = rotation(q, at, "")
+		p.Rotate = rotation(q, at, t)
 		p.Revoke = &web.Action{
 			ID: "revoke", Text: q.T("tokens.revoke"), Post: at + "/revoke", Kind: "danger", Confirm: q.T("tokens.revoke.confirm", t.Name, usedText(q, t)),
 		}

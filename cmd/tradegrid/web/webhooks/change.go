@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"slices"
 	"strconv"
 
 	"github.com/google/uuid"
@@ -90,11 +91,15 @@ func (r *Room) rotate(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if err != nil {
 		return web.Answer{}, err
 	}
+	if _, err := r.Webhooks.Subscription(ctx, q.Caller, id); err != nil {
+		return web.Answer{}, err
+	}
 	hours, err := strconv.Atoi(q.Form.Get("overlapHours"))
 	if err != nil {
-		hours = 0 // both signatures for no time: the field says so
+		return web.Answer{}, apierr.InvalidField("overlapHours", apierr.Type, "%s", q.T("tokens.overlap.wrong"))
 	}
-	reply, err := q.Call(ctx, "rotateWebhookSecret", web.Input{Path: map[string]string{"id": id.String()}, Body: webhooks.RotateSecretInput{OverlapHours: hours}})
+	// Of the form that is sent twice, the second would take the secret that receivers still have out of the overlap.
+	reply, err := q.Call(ctx, "rotateWebhookSecret", web.Input{Path: map[string]string{"id": id.String()}, Body: webhooks.RotateSecretInput{OverlapHours: hours}, Version: q.FormVersion()})
 	if err != nil {
 		return web.Answer{}, err
 	}
@@ -124,10 +129,26 @@ type redeliveredPage struct {
 	Table  web.Table
 }
 
+// chosenIDs are the deliveries that were selected, each once.
+func chosenIDs(q *web.Request) (ids []uuid.UUID, err error) {
+	for _, text := range q.Form["id"] {
+		id, err := uuid.Parse(text)
+		if err != nil {
+			return nil, web.NoPage()
+		}
+		if len(ids) < maxChosen && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids, nil
+}
+
 // redeliverMany sends the selected deliveries again, and says of each what became of it.
 func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, error) {
-	ids := q.Form["id"]
-	ids = ids[:min(len(ids), maxChosen)]
+	ids, err := chosenIDs(q)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	p := redeliveredPage{
 		Header: web.Header{Title: q.T("webhooks.again.title"), Crumbs: []web.Link{{Text: q.T("area.webhooks"), Href: q.Path("/webhooks")}, {Text: q.T("webhooks.deliveries"), Href: q.Path("/webhooks/deliveries")}}},
 		Table: web.Table{
@@ -137,13 +158,13 @@ func (r *Room) redeliverMany(ctx context.Context, q *web.Request) (web.Answer, e
 	}
 	sent := 0
 	for _, id := range ids {
-		reply, err := q.Call(ctx, "redeliverWebhook", web.Input{Path: map[string]string{"id": id}})
+		reply, err := q.Call(ctx, "redeliverWebhook", web.Input{Path: map[string]string{"id": id.String()}})
 		known, refused := apierr.As(err)
 		if err != nil && (!refused || known.Status >= 500) {
 			return web.Answer{}, err
 		}
 		if refused {
-			p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Code(id, ""), web.State(web.Bad, q.T("webhooks.again.refused")), web.Text(known.Message)})
+			p.Table.Rows = append(p.Table.Rows, []web.Cell{web.Code(id.String(), ""), web.State(web.Bad, q.T("webhooks.again.refused")), web.Text(known.Message)})
 			continue
 		}
 		var d webhooks.DeliveryRecord

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -151,10 +150,7 @@ func (r *Room) formOf(ctx context.Context, q *web.Request, d draft, trial *trial
 	fields[0].Type = "" // one line, however long
 	p.Name, p.Filter, p.Form.Post, p.Form.Button, p.Form.Fields = fields[:2], fields[2], page, button, fields[3:]
 	if d.before != nil {
-		p.Form.Hidden = map[string]string{"version": strconv.FormatInt(d.before.Version, 10)}
-		if v := d.typed.Get("version"); v != "" {
-			p.Form.Hidden["version"] = v
-		}
+		p.Form.Hidden = q.Versioned(d.before.Version)
 	}
 	return web.Show("webhooks/edit", p.Header.Title, p), nil
 }
@@ -265,8 +261,7 @@ func (r *Room) update(ctx context.Context, q *web.Request) (web.Answer, error) {
 	if q.Form.Get("do") == "try" {
 		return r.tried(ctx, q, d)
 	}
-	version, _ := strconv.ParseInt(q.Form.Get("version"), 10, 64) // 0 = any
-	_, err = q.Call(ctx, d.operation(), web.Input{Path: map[string]string{"id": id.String()}, Body: d.body(q), Version: version})
+	_, err = q.Call(ctx, d.operation(), web.Input{Path: map[string]string{"id": id.String()}, Body: d.body(q), Version: q.FormVersion()})
 	if web.Refused(err) {
 		d.err = err
 		a, err := r.formOf(ctx, q, d, nil)

@@ -236,7 +236,9 @@ func (r *Room) settings(ctx context.Context, q *web.Request, s webhooks.Subscrip
 		for _, h := range []string{"0", "1", "24", "72"} {
 			hours = append(hours, web.Option{Value: h, Text: q.T("overlap." + h)})
 		}
-		p.Rotate = &web.Form{Post: page + "/rotate", Button: q.T("webhooks.rotate"), Fields: []web.Field{web.Choice("overlapHours", q.T("webhooks.overlap"), "24", hours...)}}
+		p.Rotate = &web.Form{
+			Post: page + "/rotate", Button: q.T("webhooks.rotate"), Hidden: q.Versioned(s.Version), Fields: []web.Field{web.Choice("overlapHours", q.T("webhooks.overlap"), "24", hours...)},
+		}
 		p.Rotate.Fields[0].Help = q.T("webhooks.overlap.help")
 		waits, err := r.Webhooks.Activity(ctx, q.Caller, []uuid.UUID{s.ID})
 		if err != nil {
