@@ -54,11 +54,13 @@ func TestStaleFormsUndoNothing(t *testing.T) {
 	}{
 		{
 			"/people/" + s.people[company.RoleDeveloper].ID.String(), "", `value="viewer" selected`,
-			url.Values{"name": {"Kim"}, "role": {company.RoleViewer}}, url.Values{"name": {"Kim Lee"}, "role": {company.RoleDeveloper}},
+			url.Values{"name": {"Kim"}, "role": {company.RoleViewer}},
+			url.Values{"name": {"Kim Lee"}, "role": {company.RoleDeveloper}},
 		},
 		{
 			"/tokens/" + s.records["/tokens"] + "/change", "", `name="scope.clients" value="read"[^>]* checked`,
-			url.Values{"name": {"Shop"}, "expires": {"keep"}, "scope.clients": {"read"}}, url.Values{"name": {"Store"}, "expires": {"keep"}, "scope.orders": {"write"}},
+			url.Values{"name": {"Shop"}, "expires": {"keep"}, "scope.clients": {"read"}},
+			url.Values{"name": {"Store"}, "expires": {"keep"}, "scope.orders": {"write"}},
 		},
 	} {
 		version := inVersion.FindStringSubmatch(v.get(root + c.form))
