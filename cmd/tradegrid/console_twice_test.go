@@ -77,23 +77,31 @@ func TestStaleFormsUndoNothing(t *testing.T) {
 	}
 }
 
-// Whoever finds a browser that is signed in does not replace the second factor, which takes the password to turn off. The same form
+// Whoever finds a browser that is signed in neither adds a second factor nor replaces it: both take the password. The same form
 // again has new recovery codes, because nobody may have seen the first ones.
 func TestSecondFactorIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	p := newPages(t)
 	v := p.signedIn(p.emptyShop().people[company.RoleOwner])
 	secret := regexp.MustCompile(`<span class="id">([A-Z2-7]{16,})</span>`)
-	enrol := func() url.Values {
-		got := v.ask(http.MethodGet, "/account/totp", nil)
-		require.Equal(t, http.StatusOK, got.status, got.body)
+	shown := func(got page) string {
 		found := secret.FindStringSubmatch(got.body)
 		require.NotNil(t, found, got.body)
-		code, err := totp.GenerateCode(found[1], time.Now())
-		require.NoError(t, err)
-		return url.Values{"sealed": {formOf(got).Get("sealed")}, "code": {code}}
+		return found[1]
 	}
-	mine, other := enrol(), enrol()
+	answer := func(got page) url.Values {
+		code, err := totp.GenerateCode(shown(got), time.Now())
+		require.NoError(t, err)
+		return url.Values{"sealed": {formOf(got).Get("sealed")}, "code": {code}, "confirm": {consolePassword}}
+	}
+	form := v.ask(http.MethodGet, "/account/totp", nil)
+	mine, other := answer(form), answer(v.ask(http.MethodGet, "/account/totp", nil))
+	without := maps.Clone(mine)
+	without.Del("confirm")
+	refused := v.ask(http.MethodPost, "/account/totp", without)
+	require.Equal(t, http.StatusUnprocessableEntity, refused.status)
+	require.Contains(t, refused.body, "is not the password of this account")
+	require.Equal(t, shown(form), shown(refused), "a wrong password keeps the secret")
 	first := v.ask(http.MethodPost, "/account/totp", mine)
 	require.Equal(t, http.StatusOK, first.status, first.body)
 	require.Equal(t, http.StatusOK, v.ask(http.MethodPost, "/account/totp", mine).status)

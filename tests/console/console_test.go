@@ -253,12 +253,12 @@ func setUpTOTP(t *testing.T, b *browser, d dev) (secret string) {
 	b.look("totp", d.ConsoleURL+"/account/totp")
 	b.run(chromedp.Navigate(d.ConsoleURL + "/account/totp"))
 	secret = strings.TrimSpace(b.text("p .id"))
-	b.submit("form.form button", "#f-code", "000000")
+	b.submit("form.form button", "#f-confirm", password, "#f-code", "000000")
 	require.Contains(t, b.text(".fault"), "not the code of now")
 	require.Equal(t, secret, strings.TrimSpace(b.text("p .id")), "a wrong code keeps the secret")
 	code, err := totp.GenerateCode(secret, time.Now().Add(-30*time.Second)) // the one of now stays for the sign-in
 	require.NoError(t, err)
-	b.submit("form.form button", "#f-code", code)
+	b.submit("form.form button", "#f-confirm", password, "#f-code", code)
 	require.Contains(t, b.text("h1"), "Recovery codes")
 	return secret
 }

@@ -177,16 +177,23 @@ func (r *Room) startTOTP(ctx context.Context, q *web.Request) (web.Answer, error
 		return web.Go("/account"), err
 	}
 	setup, err := r.Accounts.StartTOTP(q.Session.Owner, q.Person.Email)
-	return r.totpForm(q, setup, ""), err
+	return r.totpForm(q, setup, security, totpFaults{}), err
 }
 
-func (r *Room) totpForm(q *web.Request, setup accounts.Setup, fault string) web.Answer {
+// totpFaults are those of the form that turns the second factor on.
+type totpFaults struct{ confirm, code string }
+
+// totpForm asks for a code, and for the password of who has one: a session alone adds no factor that locks its owner out.
+func (r *Room) totpForm(q *web.Request, setup accounts.Setup, security accounts.Security, f totpFaults) web.Answer {
+	var fields []web.Field
+	if security.HasPassword {
+		fields = append(fields, web.CurrentPassword(q, "confirm", f.confirm))
+	}
+	fields = append(fields, web.OneTimeCode(q, "", f.code))
 	return web.Show("account/totp", q.T("account.totp.title"), totpPage{
 		Header: web.Header{Title: q.T("account.totp.title"), Crumbs: []web.Link{{Text: q.T("account.title"), Href: "/account"}}},
 		Secret: setup.Secret, Image: template.URL(setup.Image), //nolint:gosec // G203: the service made it of its own bytes
-		Form: web.Form{Post: "/account/totp", Button: q.T("account.totp.confirm"), Hidden: map[string]string{"sealed": setup.Sealed}, Fields: []web.Field{
-			web.OneTimeCode(q, "", fault),
-		}},
+		Form: web.Form{Post: "/account/totp", Button: q.T("account.totp.confirm"), Hidden: map[string]string{"sealed": setup.Sealed}, Fields: fields},
 	})
 }
 
@@ -196,14 +203,20 @@ type recoveryPage struct {
 }
 
 func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
+	err := r.Accounts.ConfirmPassword(ctx, q.Session.Owner, "confirm", q.Form.Get("confirm"))
+	if fault := web.FaultOf(err, "confirm"); fault != "" {
+		return r.totpAgain(ctx, q, totpFaults{confirm: fault})
+	}
+	if err != nil {
+		return web.Answer{}, err
+	}
 	var codes []string
-	err := r.change(ctx, q, "turn_on_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) (err error) {
+	err = r.change(ctx, q, "turn_on_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) (err error) {
 		codes, err = r.Accounts.ConfirmTOTP(ctx, tx, q.Session.Owner, q.Person.Email, q.Form.Get("sealed"), q.Form.Get("code"))
 		return err
 	})
 	if web.FaultOf(err, "code") != "" {
-		setup, err := r.Accounts.ResumeTOTP(q.Session.Owner, q.Person.Email, q.Form.Get("sealed"))
-		return r.totpForm(q, setup, q.T("signin.code.wrong")).Refuse(), err
+		return r.totpAgain(ctx, q, totpFaults{code: q.T("signin.code.wrong")})
 	}
 	if errors.Is(err, accounts.ErrRefused) { // another one is on
 		return web.Go("/account"), nil
@@ -212,6 +225,16 @@ func (r *Room) confirmTOTP(ctx context.Context, q *web.Request) (web.Answer, err
 		return web.Answer{}, err
 	}
 	return web.Show("account/recovery", q.T("account.recovery.title"), recoveryPage{Header: web.Header{Title: q.T("account.recovery.title")}, Codes: codes}), nil
+}
+
+// totpAgain shows the form that was refused, with the same secret.
+func (r *Room) totpAgain(ctx context.Context, q *web.Request, f totpFaults) (web.Answer, error) {
+	security, err := r.Accounts.Security(ctx, q.Session.Owner)
+	if err != nil {
+		return web.Answer{}, err
+	}
+	setup, err := r.Accounts.ResumeTOTP(q.Session.Owner, q.Person.Email, q.Form.Get("sealed"))
+	return r.totpForm(q, setup, security, f).Refuse(), err
 }
 
 func (r *Room) removeTOTP(ctx context.Context, q *web.Request) (web.Answer, error) {
