@@ -17,8 +17,8 @@ PACKAGES    ?= ./...
 FEW_COLLECTIONS := GOGC=400 GOMEMLIMIT=1GiB
 # Packages that take longest begin first: none of them is left over at the end.
 LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/httpapi ./pkg/outbox
-# Without debug information, the binaries of tests are linked in half the time.
-QUICK_LINK   := -ldflags=-w
+# Without symbols and debug information, the binaries of tests are linked in half the time.
+QUICK_LINK   := -ldflags=-s
 SIDE_BY_SIDE := -vet=off $(QUICK_LINK) -p $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 2 )))
 SQL_LOG     := bin/sql.log
 BENCH       ?= .

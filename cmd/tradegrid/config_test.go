@@ -313,9 +313,12 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	t.Cleanup(d.Close)
 	n := newNode(d, alone())
 	records := n.fill(t)
-	var now, most atomic.Int64
+	var requests, now, most atomic.Int64
 	full, end := make(chan struct{}), make(chan struct{})
 	hooks := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if requests.Add(1) == 1 {
+			return // a receiver that has answered nothing yet gets one request at a time
+		}
 		at := now.Add(1)
 		defer now.Add(-1)
 		for seen := most.Load(); at > seen && !most.CompareAndSwap(seen, at); seen = most.Load() {
@@ -336,7 +339,7 @@ func TestRunningDispatcherFollowsItsLimits(t *testing.T) {
 	replace(t, file, append(backends, "receiver-in-flight: 1")...)
 	startRelay(t, d, brokers)
 	out := startRole(t, "dispatcher", file, "--secret-keys-file="+keysFile(t, testKey()))
-	for range 4 {
+	for range 5 {
 		records.owner.ok(t, "POST", "/orders", `{"items":[{"refId":"`+records.id["PRODUCT"]+`","qty":1}]}`)
 	}
 	require.Eventually(t, func() bool { return now.Load() == 1 }, deliveryTimeout, 5*time.Millisecond)

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/cockroach-go/v2/testserver"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"golang.org/x/sys/unix"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/embedded"
@@ -94,8 +95,12 @@ func (s *server) startEmbedded(ctx context.Context, durable bool) (address strin
 		}
 		return s.node.PGURL().String(), nil
 	}
-	removeAbandoned()
-	if s.dir, err = os.MkdirTemp("", folderPrefix); err != nil {
+	parent := os.TempDir()
+	if !durable {
+		parent = inMemory(parent)
+	}
+	removeAbandoned(parent)
+	if s.dir, err = os.MkdirTemp(parent, folderPrefix); err != nil {
 		return "", fmt.Errorf("create test folder: %w", err)
 	}
 	// The server runs as another user if the tests run as root.
@@ -108,9 +113,21 @@ func (s *server) startEmbedded(ctx context.Context, durable bool) (address strin
 	return s.postgres.URL("postgres"), nil
 }
 
+// inMemory returns a folder that is kept in memory and has enough space, or else the given one. Tests create and drop hundreds of
+// databases of 700 files each, and ext4 spends a quarter of the processor time of all tests on finding inodes that were not freed
+// in the last minutes.
+func inMemory(otherwise string) string {
+	const folder, enough = "/dev/shm", 4 << 30
+	var fs unix.Statfs_t
+	if err := unix.Statfs(folder, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < enough {
+		return otherwise
+	}
+	return folder
+}
+
 // removeAbandoned deletes the folders of killed test processes, unless they are in use.
-func removeAbandoned() {
-	dirs, _ := filepath.Glob(filepath.Join(os.TempDir(), folderPrefix+"*")) // the pattern is well-formed
+func removeAbandoned(parent string) {
+	dirs, _ := filepath.Glob(filepath.Join(parent, folderPrefix+"*")) // the pattern is well-formed
 	for _, dir := range dirs {
 		if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > abandonedAfter {
 			_ = embedded.Remove(dir) // another process may delete it first or own it

@@ -14,6 +14,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/andybalholm/brotli"
 )
@@ -27,17 +28,30 @@ type asset struct {
 	plain, gz, br []byte
 }
 
-// assets serves the style sheet and the scripts.
-type assets struct {
+// bundle is the files of the binary.
+type bundle struct {
 	names  map[string]string // style.css → style.0a1b2c3d.css
 	byName map[string]asset
+}
+
+// assets serves the style sheet and the scripts.
+type assets struct {
+	*bundle
 	source string
 }
 
 var assetKinds = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
 func newAssets(source string) (*assets, error) {
-	a := &assets{names: map[string]string{}, byName: map[string]asset{}, source: source}
+	b, err := builtIn()
+	return &assets{b, source}, err
+}
+
+// builtIn compresses the files at the first call only, which takes a third of a second.
+var builtIn = sync.OnceValues(compressAll)
+
+func compressAll() (*bundle, error) {
+	all := &bundle{names: map[string]string{}, byName: map[string]asset{}}
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
 		return nil, fmt.Errorf("read assets: %w", err)
@@ -60,9 +74,9 @@ func newAssets(source string) (*assets, error) {
 		if one.br, err = compressed(text, func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, brotli.BestCompression) }); err != nil {
 			return nil, err
 		}
-		a.names[e.Name()], a.byName[name] = name, one
+		all.names[e.Name()], all.byName[name] = name, one
 	}
-	return a, nil
+	return all, nil
 }
 
 func compressed(text []byte, encoder func(io.Writer) io.WriteCloser) ([]byte, error) {
