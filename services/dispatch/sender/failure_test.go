@@ -42,6 +42,7 @@ func TestSenderTakesNoMoreWorkThanItCanRecord(t *testing.T) {
 	t.Cleanup(d.Close)
 	k := newKit(t, d, func(c *Config) {
 		c.Results = ResultsConfig{Linger: time.Millisecond, Batch: 50, Limit: 100}
+		c.Lanes.Burst = 200            // on a busy machine, all are let in before the first results are there
 		c.Retry.MaxParks = 1000        // no sweeper here
 		c.Egress.Timeout = time.Minute // a busy machine may pause for long: an attempt that it cuts off would be repeated
 	})
