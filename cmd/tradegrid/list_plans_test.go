@@ -25,7 +25,7 @@ import (
 
 // Sizes of the tables. A page may look at so many records; a whole company has many more.
 const (
-	recordsOfACompany = 10_000
+	recordsOfACompany = 6_000
 	recordsOfAPage    = 4_000 // 50 of a status that one in fifty has, found in the order of another column
 	distinctRefs      = 300   // records that a column refers to
 )
@@ -108,7 +108,7 @@ CROSS JOIN LATERAL jsonb_populate_record(s.b, jsonb_build_object('company_id', k
 
 const sqlCopyWarehouses = `INSERT INTO warehouses SELECT n.* FROM warehouses b CROSS JOIN LATERAL jsonb_populate_record(b, jsonb_build_object('company_id', $1::UUID)) AS n WHERE b.company_id = $2`
 
-// fillLists makes many records for the company, and as many for others.
+// fillLists makes many records for the company, and half as many for others.
 func fillLists(t *testing.T, d *db.DB, company tenant.ID) {
 	t.Helper()
 	exec := func(sql string, args ...any) {
@@ -121,7 +121,7 @@ func fillLists(t *testing.T, d *db.DB, company tenant.ID) {
 	}
 	for _, p := range plannedLists {
 		for _, other := range others {
-			exec(p.fillSQL(), other, company, recordsOfACompany/len(others))
+			exec(p.fillSQL(), other, company, recordsOfACompany/4)
 		}
 		exec(p.fillSQL(), company, company, recordsOfACompany)
 		exec(`VACUUM ANALYZE ` + p.table) // also what is pending of an index of texts
