@@ -29,8 +29,9 @@ type Message struct {
 	Parks          int       // how often it was postponed without an attempt
 	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
-	Yields         bool   // gives way to what else is sent to the receiver
-	TraceParent    string // of the request that caused the event
+	Yields         bool          // gives way to what else is sent to the receiver
+	Gap            time.Duration // with Yields: the request begins so long after the one before that gives way, at least; microseconds
+	TraceParent    string        // of the request that caused the event
 	TraceState     string
 	Body           []byte // signed and sent unchanged
 }
@@ -50,6 +51,7 @@ const (
 	recordCommittedAt  = "committed_at"
 	recordIsTest       = "is_test"
 	recordYields       = "yields"
+	recordGap          = "gap"
 	recordTraceParent  = "traceparent"
 	recordTraceState   = "tracestate"
 	recordID           = "ce_id"
@@ -62,7 +64,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	if m.IsTest {
 		isTest = "1"
 	}
-	h := kafka.NewHeaders(17, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
+	h := kafka.NewHeaders(18, 5*36+5*20+len(m.Event)+len(m.TraceParent)+len(m.TraceState))
 	id := h.UUID(recordDelivery, m.DeliveryID)
 	subscription := h.UUID(recordSubscription, m.SubscriptionID)
 	h.UUID(recordCompany, uuid.UUID(m.Company))
@@ -79,6 +81,7 @@ func (m *Message) Record(topic string) *kgo.Record {
 	h.Text(recordIsTest, isTest)
 	if m.Yields {
 		h.Text(recordYields, "1")
+		h.Int(recordGap, m.Gap.Microseconds())
 	}
 	h.Text(recordTraceParent, m.TraceParent)
 	h.Text(recordTraceState, m.TraceState)
@@ -103,13 +106,14 @@ type outboxForm struct {
 	ExpiresAt      time.Time `json:"expiresAt"`
 	IsTest         bool      `json:"isTest"`
 	Yields         bool      `json:"yields,omitempty"`
+	Gap            int64     `json:"gap,omitempty"`
 	Body           []byte    `json:"body"`
 }
 
 // OutboxPayload returns the outbox payload of a first attempt, with topics.Deliveries as the topic and the subscription
 // id as the key. Company, time and trace are stored in the columns of the row.
 func (m *Message) OutboxPayload() ([]byte, error) {
-	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Yields, m.Body})
+	b, err := json.Marshal(outboxForm{m.DeliveryID, m.SubscriptionID, m.Event, m.EventID, m.ExpiresAt.UTC(), m.IsTest, m.Yields, m.Gap.Microseconds(), m.Body})
 	if err != nil {
 		return nil, fmt.Errorf("encode delivery message %s: %w", m.DeliveryID, err)
 	}
@@ -200,6 +204,8 @@ func (d *decoder) header(m *Message, key string, value []byte) {
 		m.IsTest = string(value) == "1"
 	case recordYields:
 		m.Yields = string(value) == "1"
+	case recordGap:
+		m.Gap = time.Duration(d.int(key, value)) * time.Microsecond
 	case recordTraceParent:
 		m.TraceParent = string(value)
 	case recordTraceState:
@@ -214,7 +220,8 @@ func (d *decoder) outbox(m *Message, payload []byte) {
 		return
 	}
 	m.DeliveryID, m.SubscriptionID, m.Event, m.EventID = form.DeliveryID, form.SubscriptionID, form.Event, form.EventID
-	m.ExpiresAt, m.IsTest, m.Yields, m.Body = form.ExpiresAt, form.IsTest, form.Yields, form.Body
+	m.ExpiresAt, m.IsTest, m.Body = form.ExpiresAt, form.IsTest, form.Body
+	m.Yields, m.Gap = form.Yields, time.Duration(form.Gap)*time.Microsecond
 }
 
 func (d *decoder) uuid(key string, value []byte) uuid.UUID {

@@ -18,12 +18,17 @@ func drawMessage(t *rapid.T) *Message {
 	moment := rapid.Custom(func(t *rapid.T) time.Time {
 		return time.UnixMilli(rapid.Int64Range(1, 4e12).Draw(t, "ms")).UTC()
 	})
+	yields := rapid.Bool().Draw(t, "yields")
+	gap := rapid.SampledFrom([]time.Duration{0, 1800 * time.Microsecond, time.Second}).Draw(t, "gap")
+	if !yields {
+		gap = 0
+	}
 	return &Message{
 		Company: tenant.NewID(), DeliveryID: uuid.New(), SubscriptionID: uuid.New(), EventID: uuid.New(), Entity: rapid.SampledFrom([]uuid.UUID{{}, uuid.New()}).Draw(t, "entity"),
 		Event:   rapid.StringMatching(`[a-z]+\.[a-z]+`).Draw(t, "event"),
 		Attempt: rapid.IntRange(1, 7).Draw(t, "attempt"), NotBefore: moment.Draw(t, "not before"),
 		ExpiresAt: moment.Draw(t, "expires"), Parks: rapid.IntRange(0, 9).Draw(t, "parks"),
-		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"), Yields: rapid.Bool().Draw(t, "yields"),
+		CommittedAt: moment.Draw(t, "committed"), IsTest: rapid.Bool().Draw(t, "test"), Yields: yields, Gap: gap,
 		TraceParent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", TraceState: "a=b",
 		Body: rapid.SliceOfN(rapid.Byte(), 1, 100).Draw(t, "body"),
 	}

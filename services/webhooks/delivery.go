@@ -47,6 +47,7 @@ type DeliveryRecord struct {
 
 	redeliveryNo int
 	yields       bool             // to what else is sent to the receiver
+	gap          time.Duration    // see [webhook.Message]
 	waits        *webhook.Waiting // what its sender stored
 	payload      []byte           // only where the event log has no body
 }
@@ -242,7 +243,7 @@ func (s *Service) request(tx *db.Tx, company tenant.ID, d DeliveryRecord) {
 func send(ctx context.Context, tx *db.Tx, company tenant.ID, d DeliveryRecord, frozen []byte, now time.Time) error {
 	m := webhook.Message{
 		Company: company, DeliveryID: d.ID, SubscriptionID: d.SubscriptionID, Event: d.Event, EventID: d.EventID, Attempt: 1,
-		ExpiresAt: d.ExpiresAt.Std(), CommittedAt: now, IsTest: d.IsTest, Yields: d.yields, Body: frozen,
+		ExpiresAt: d.ExpiresAt.Std(), CommittedAt: now, IsTest: d.IsTest, Yields: d.yields, Gap: d.gap, Body: frozen,
 	}
 	payload, err := m.OutboxPayload()
 	if err != nil {

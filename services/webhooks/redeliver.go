@@ -19,6 +19,9 @@ const sqlSelectFailedSince = `SELECT id, event_id, event FROM deliveries
 WHERE company_id = $1 AND subscription_id = $2 AND state = 3 AND id > $3 AND completed_at >= $4 AND redelivery_no = 0 AND NOT is_test
 ORDER BY company_id, subscription_id, id LIMIT $5`
 
+// redeliverGap is between the beginnings of two requests, of which the sweeper makes 50 every five seconds.
+const redeliverGap = 50 * time.Millisecond
+
 // maxLife is above the time between an event and the end of its delivery.
 const maxLife = 48 * time.Hour
 
@@ -59,7 +62,7 @@ func (s *Service) RedeliverFailed(ctx context.Context, company tenant.ID, id uui
 				continue
 			}
 			made++
-			if _, err := s.sendLogged(ctx, tx, sub, e, 1); err != nil {
+			if _, err := s.sendLogged(ctx, tx, sub, e, 1, redeliverGap); err != nil {
 				return err
 			}
 		}
@@ -71,10 +74,11 @@ func (s *Service) RedeliverFailed(ctx context.Context, company tenant.ID, id uui
 	return last, made, nil
 }
 
-// sendLogged makes a delivery of a logged event, which gives way to what happens now.
-func (s *Service) sendLogged(ctx context.Context, tx *db.Tx, sub Subscription, e candidate, number int) (uuid.UUID, error) {
+// sendLogged makes a delivery of a logged event, which gives way to what happens now. The requests of a batch begin one after the
+// other, with a gap.
+func (s *Service) sendLogged(ctx context.Context, tx *db.Tx, sub Subscription, e candidate, number int, gap time.Duration) (uuid.UUID, error) {
 	d := s.newDelivery(sub.ID, e.ID, e.Event, number, tx.Now())
-	d.RedeliveryOfID, d.yields = e.original, true
+	d.RedeliveryOfID, d.yields, d.gap = e.original, true, gap
 	s.request(tx, sub.CompanyID, d)
 	return d.ID, send(ctx, tx, sub.CompanyID, d, e.Body, tx.Now())
 }

@@ -135,7 +135,7 @@ func (r *replay) send(ctx context.Context, e candidate, number int) error {
 		return nil
 	}
 	r.Summary.Sent++
-	id, err := r.service.sendLogged(ctx, r.tx, r.sub, e, number)
+	id, err := r.service.sendLogged(ctx, r.tx, r.sub, e, number, r.gap())
 	r.Unsent = append(r.Unsent, id)
 	return err
 }

@@ -18,8 +18,7 @@ import (
 )
 
 const (
-	replaySteps = 5                      // a second: few events at a time do not get in the way of others
-	replaySends = 50                     // events that a step sends at most
+	replaySends = 100                    // events that a step sends at most; at most those of a second
 	replayLooks = 500                    // events that a step looks at, where few are to be sent
 	replayBytes = 1 << 20                // of their bodies, unless a single one is larger
 	replayCount = 50_000                 // events that a step counts
@@ -169,12 +168,18 @@ func (r *replay) pause() time.Duration {
 	return max(0, r.Due.Sub(r.tx.Now()))
 }
 
+// gap is the least time between the beginnings of two requests, a little less than the rate wants. What a step sends is stored and
+// published together, which costs least, and then spread: many requests at once would delay those of others.
+func (r *replay) gap() time.Duration {
+	return time.Second * 9 / 10 / time.Duration(r.Rate)
+}
+
 // free is how many events more may be without an attempt.
 func (r *replay) free() int { return 2*r.Rate - len(r.Unsent) }
 
 // advance looks at the next events and sends those that are to be sent.
 func (r *replay) advance(ctx context.Context) (seen int, end bool, err error) {
-	limit := min(max(1, r.Rate/replaySteps), replaySends, r.free())
+	limit := min(r.Rate, replaySends, r.free())
 	looks := limit
 	if r.DryRun || r.Rare {
 		looks = replayLooks

@@ -88,9 +88,10 @@ type lane struct {
 
 	client client
 
-	pace  time.Duration // least time between the starts of two jobs; 0 = none
-	begun time.Time     // when a job started last
-	paced bool          // the next job waits for its time
+	pace    time.Duration // least time between the starts of two jobs; 0 = none
+	begun   time.Time     // when a job started last
+	yielded time.Time     // when one started last that gives way
+	timer   time.Time     // when the first job is looked at again, because its time has not come; zero = no need
 
 	average  time.Duration // of an attempt; 0 before the first
 	interval time.Duration // between the ends of two attempts while there is work; 0 before the first
@@ -105,10 +106,23 @@ type lane struct {
 	parked   int // in delay topics, as far as this process knows
 }
 
+// due is when the first job may start: by the pace of the receiver, and by that of the jobs that give way.
+func (l *lane) due() (at time.Time) {
+	if l.pace > 0 {
+		at = l.begun.Add(l.pace)
+	}
+	if first := l.queue[0].msg; first.Yields {
+		if next := l.yielded.Add(first.Gap); next.After(at) {
+			at = next
+		}
+	}
+	return at
+}
+
 // waitsFor is what the queue waits for.
 func (l *lane) waitsFor() webhook.Waiting {
 	switch {
-	case l.waitingOn == nil && l.paced:
+	case l.waitingOn == nil && l.pace > 0 && !l.timer.IsZero():
 		return webhook.WaitsForRate
 	case l.waitingOn == nil:
 		return webhook.WaitsForQueue

@@ -150,13 +150,15 @@ func (s *scheduler) startJobs(l *lane, run []*job) []*job {
 // next starts one job of a lane, or makes the lane wait for a slot or for the time of its next job.
 func (s *scheduler) next(l *lane) *job {
 	l.hold()
-	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil || l.paced {
+	if !l.ready || len(l.queue) == 0 || l.used >= s.perReceiver(l) || l.waitingOn != nil {
 		return nil
 	}
 	now := s.now()
-	if wait := l.begun.Add(l.pace).Sub(now); l.pace > 0 && wait > 0 {
-		l.paced = true
-		s.later(l, wait)
+	if due := l.due(); due.After(now) {
+		if l.timer.IsZero() || due.Before(l.timer) {
+			l.timer = due
+			s.later(l, due.Sub(now))
+		}
 		return nil
 	}
 	if l.queue[0].msg.Yields && l.used >= max(1, s.perReceiver(l)-1) {
@@ -171,6 +173,9 @@ func (s *scheduler) next(l *lane) *job {
 	}
 	j := s.pop(l)
 	j.begun, l.begun = now, now
+	if j.msg.Yields {
+		l.yielded = now
+	}
 	l.takeTurn(j)
 	if l.used == 0 {
 		l.progress = now
@@ -188,7 +193,7 @@ func (s *scheduler) next(l *lane) *job {
 func (s *scheduler) resume(l *lane) []*job {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.paced = false; l.gone {
+	if l.timer = (time.Time{}); l.gone {
 		return nil
 	}
 	return s.startJobs(l, nil)
@@ -227,7 +232,7 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	was := l.speed()
 	l.used--
 	if j.took == 0 && l.begun.Equal(j.begun) {
-		l.begun, l.paced = time.Time{}, false // it made no request: the next need not wait
+		l.begun, l.yielded = time.Time{}, time.Time{} // it made no request: the next need not wait
 	}
 	l.endTurn(j)
 	for _, lim := range j.slots {

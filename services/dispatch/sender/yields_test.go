@@ -72,3 +72,34 @@ func TestReplaysGiveWay(t *testing.T) {
 	require.Zero(t, lane.yielding)
 	require.Zero(t, lane.bytes)
 }
+
+// What gives way starts one after the other, with the gaps that it asks for. Nothing else waits for them.
+func TestReplaysAreSpread(t *testing.T) {
+	t.Parallel()
+	const gap = 10 * time.Millisecond
+	p := newPaced(0)
+	p.follow(p.lane(), "host", 0)
+	replayed := func() (run []*job) {
+		j := p.job(p.company, p.sub)
+		j.msg.Yields, j.msg.Gap = true, gap
+		run, _, full := p.enqueue(j)
+		require.False(t, full)
+		return run
+	}
+	first := replayed()
+	require.Len(t, first, 1)
+	for range 4 {
+		require.Empty(t, replayed())
+	}
+	require.Empty(t, p.end(first[0], time.Millisecond, false), "a slot is no reason to start early")
+	require.Empty(t, p.pass(gap-time.Millisecond))
+	live, _ := p.add(1)
+	require.Len(t, live, 1, "the others do not wait")
+	require.False(t, live[0].msg.Yields)
+	require.Empty(t, p.end(live[0], time.Millisecond, false))
+	second := p.pass(time.Millisecond)
+	require.Len(t, second, 1)
+	require.Len(t, p.end(second[0], 0, false), 1, "it made no request: the next need not wait")
+	require.Len(t, p.pass(3*gap), 2)
+	require.Empty(t, p.due)
+}
