@@ -13,6 +13,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -155,12 +156,27 @@ func (p *pages) person(id tenant.ID, role string) company.User {
 	require.NoError(p.t, err)
 	u, err = changeWith(p.t.Context(), p.db, "test", id, p.company.ActivateUser, u.ID)
 	require.NoError(p.t, err)
-	password, err := p.accounts.NewPassword(p.t.Context(), "password", consolePassword, "")
-	require.NoError(p.t, err)
+	password := p.hashed()
 	require.NoError(p.t, p.db.RunTx(p.t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 		return p.accounts.SetPassword(ctx, tx, accounts.Owner{Company: id, User: u.ID}, *u.Email, password)
 	}))
 	return u
+}
+
+// consoleHash is the hash of consolePassword. All people have the same one, because each takes 30 ms.
+var consoleHash struct { //nolint:gochecknoglobals // the tests of the process share it
+	sync.Once
+	accounts.Password
+}
+
+func (p *pages) hashed() accounts.Password {
+	p.t.Helper()
+	consoleHash.Do(func() {
+		var err error
+		consoleHash.Password, err = p.accounts.NewPassword(p.t.Context(), "password", consolePassword, "")
+		require.NoError(p.t, err)
+	})
+	return consoleHash.Password
 }
 
 // visitor is a browser.

@@ -22,10 +22,39 @@ import (
 //go:embed assets/*.css assets/*.js assets/*.svg
 var assetFiles embed.FS
 
-// asset is a file with its compressed forms. Its name holds its hash, so that browsers keep it for ever.
+// asset is a file. Its name holds its hash, so that browsers keep it for ever. Its compressed forms are made at the first request.
 type asset struct {
-	kind          string
-	plain, gz, br []byte
+	kind   string
+	plain  []byte
+	gz, br func() ([]byte, error)
+}
+
+func newAsset(kind string, text []byte) asset {
+	return asset{
+		kind: kind, plain: text,
+		gz: compressedOnce(text, func(w io.Writer) io.WriteCloser {
+			z, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // the level is valid
+			return z
+		}),
+		br: compressedOnce(text, func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, brotli.BestCompression) }),
+	}
+}
+
+func compressedOnce(text []byte, encoder func(io.Writer) io.WriteCloser) func() ([]byte, error) {
+	return sync.OnceValues(func() ([]byte, error) { return compressed(text, encoder) })
+}
+
+// as returns the file in a form that the client accepts, and its encoding; "" = as it is.
+func (a asset) as(accepted string) (body []byte, encoding string, err error) {
+	switch {
+	case strings.Contains(accepted, "br"):
+		body, err = a.br()
+		return body, "br", err
+	case strings.Contains(accepted, "gzip"):
+		body, err = a.gz()
+		return body, "gzip", err
+	}
+	return a.plain, "", nil
 }
 
 // bundle is the files of the binary.
@@ -47,10 +76,10 @@ func newAssets(source string) (*assets, error) {
 	return &assets{b, source}, err
 }
 
-// builtIn compresses the files at the first call only, which takes a third of a second.
-var builtIn = sync.OnceValues(compressAll)
+// builtIn are the files of the binary, which all consoles of a process share.
+var builtIn = sync.OnceValues(readAll)
 
-func compressAll() (*bundle, error) {
+func readAll() (*bundle, error) {
 	all := &bundle{names: map[string]string{}, byName: map[string]asset{}}
 	entries, err := assetFiles.ReadDir("assets")
 	if err != nil {
@@ -64,17 +93,7 @@ func compressAll() (*bundle, error) {
 		sum := sha256.Sum256(text)
 		ext := path.Ext(e.Name())
 		name := strings.TrimSuffix(e.Name(), ext) + "." + hex.EncodeToString(sum[:6]) + ext
-		one := asset{kind: assetKinds[ext], plain: text}
-		if one.gz, err = compressed(text, func(w io.Writer) io.WriteCloser {
-			z, _ := gzip.NewWriterLevel(w, gzip.BestCompression) // the level is valid
-			return z
-		}); err != nil {
-			return nil, err
-		}
-		if one.br, err = compressed(text, func(w io.Writer) io.WriteCloser { return brotli.NewWriterLevel(w, brotli.BestCompression) }); err != nil {
-			return nil, err
-		}
-		all.names[e.Name()], all.byName[name] = name, one
+		all.names[e.Name()], all.byName[name] = name, newAsset(assetKinds[ext], text)
 	}
 	return all, nil
 }
@@ -119,14 +138,12 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", one.kind)
 	h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	h.Set("Vary", "Accept-Encoding")
-	body := one.plain
-	switch accepted := r.Header.Get("Accept-Encoding"); {
-	case strings.Contains(accepted, "br"):
-		h.Set("Content-Encoding", "br")
-		body = one.br
-	case strings.Contains(accepted, "gzip"):
-		h.Set("Content-Encoding", "gzip")
-		body = one.gz
+	body, encoding, err := one.as(r.Header.Get("Accept-Encoding"))
+	if err != nil {
+		body, encoding = one.plain, ""
+	}
+	if encoding != "" {
+		h.Set("Content-Encoding", encoding)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	_, _ = w.Write(body) // a client that is gone gets nothing
