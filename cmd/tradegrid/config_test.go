@@ -120,6 +120,10 @@ func TestWrongSettingsOfEachRoleAreNamed(t *testing.T) {
 			[]string{`--trusted-proxies "here"`, `--trusted-proxies "there"`, `--public-url "https://a.example/x"`, "--max-connections", "--shed-disk", "--shed-outbox-rows", "--idempotency-lease 0s"},
 		},
 		{
+			[]string{"console", "--database-url=postgres://h/x", "--kafka-tls"},
+			[]string{"--kafka-brokers is required with the other flags of the brokers"},
+		},
+		{
 			[]string{"console", "--database-url=postgres://h/x", "--kafka-brokers=h", "--kafka-sasl=magic", "--kafka-session=0s", "--console-url=http://console.example.com"},
 			[]string{`--kafka-brokers "h" must be host:port`, `--kafka-sasl "magic": must be one of plain`, "--kafka-session 0s: must be above 0", "--admin-tokens-file is required: ", "--console-url is given without --console-listen"},
 		},

@@ -58,7 +58,10 @@ func (c *ConsoleCmd) Check() error {
 
 // brokers are nil without --kafka-brokers.
 func (c *ConsoleCmd) brokers(log *slog.Logger) (*kafka.Config, error) {
-	if len(c.KafkaBrokers) == 0 {
+	if f := c.OptionalKafkaFlags; len(f.KafkaBrokers) == 0 {
+		if f.KafkaTLS || f.KafkaCAFile != "" || f.KafkaCertFile != "" || f.KafkaKeyFile != "" || f.KafkaSASL != "" || f.KafkaUsername != "" || f.KafkaPasswordFile != "" {
+			return nil, errors.New("--kafka-brokers is required with the other flags of the brokers: give at least one host:port, or leave all of them out")
+		}
 		return nil, nil //nolint:nilnil // the console works without
 	}
 	cfg, err := KafkaFlags(c.OptionalKafkaFlags).kafkaConfig("console", log)
