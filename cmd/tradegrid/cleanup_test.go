@@ -74,7 +74,7 @@ func TestCleanupDeletesOnlyWhatHasExpired(t *testing.T) {
 		return n
 	}
 	for table, n := range left {
-		require.True(t, slices.ContainsFunc(jobs, func(j cleanup.Job) bool { return j.Table == table }), table)
+		require.True(t, slices.ContainsFunc(jobs, func(j cleanup.Job) bool { return j.Table() == table }), table)
 		require.Eventually(t, func() bool { return count(table) <= n }, time.Minute, 10*time.Millisecond, table)
 		require.Equal(t, n, count(table), table)
 	}

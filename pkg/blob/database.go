@@ -21,11 +21,14 @@ type Database struct{ db *db.DB }
 // NewDatabase returns the store of a database.
 func NewDatabase(d *db.DB) *Database { return &Database{db: d} }
 
-const (
-	sqlInsertChunk = `INSERT INTO file_chunks (company_id, file_id, part, n, body) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (company_id, file_id, part, n) DO UPDATE SET body = excluded.body`
-	sqlSelectChunk  = `SELECT body FROM file_chunks WHERE company_id = $1 AND file_id = $2 AND part = $3 AND n = $4`
-	sqlDeleteChunks = `DELETE FROM file_chunks WHERE company_id = $1 AND file_id = $2 AND part = $3 AND n >= $4`
+const fileChunks = db.Table("file_chunks")
+
+const sqlSelectChunk = `SELECT body FROM file_chunks WHERE company_id = $1 AND file_id = $2 AND part = $3 AND n = $4`
+
+var (
+	sqlInsertChunk = fileChunks.Insert(`(company_id, file_id, part, n, body) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (company_id, file_id, part, n) DO UPDATE SET body = excluded.body`)
+	sqlDeleteChunks = fileChunks.Delete(`WHERE company_id = $1 AND file_id = $2 AND part = $3 AND n >= $4`)
 )
 
 // Put implements [Store].

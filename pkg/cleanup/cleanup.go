@@ -19,14 +19,16 @@ const batch = 1000
 
 // Job deletes the expired rows of one table.
 type Job struct {
-	Table string
-	SQL   string        // deletes up to 1000 rows that expired before $1
-	Keep  time.Duration // how long rows are kept after they expire
-	Every time.Duration // minimum interval between runs; 0 = every pass
+	Delete db.Write      // up to 1000 rows that expired before $1
+	Keep   time.Duration // how long rows are kept after they expire
+	Every  time.Duration // minimum interval between runs; 0 = every pass
 }
 
+// Table is the name of the table.
+func (j Job) Table() string { return string(j.Delete.Changes()[0]) }
+
 // TxMarkers deletes expired markers, by which [db.RunTx] finds out whether a transaction was committed.
-var TxMarkers = Job{Table: "tx_markers", SQL: `DELETE FROM tx_markers WHERE id IN (SELECT id FROM tx_markers WHERE expires_at < $1 LIMIT 1000)`}
+var TxMarkers = Job{Delete: db.TxMarkers.Delete(`WHERE id IN (SELECT id FROM tx_markers WHERE expires_at < $1 LIMIT 1000)`)}
 
 // Runner runs jobs one after the other, periodically.
 type Runner struct {
@@ -55,12 +57,12 @@ func (r Runner) Run(ctx context.Context) {
 			if !r.Owner() || ctx.Err() != nil {
 				break
 			}
-			if time.Since(last[j.Table]) < j.Every {
+			if time.Since(last[j.Table()]) < j.Every {
 				continue
 			}
-			last[j.Table] = time.Now()
+			last[j.Table()] = time.Now()
 			if err := r.clean(ctx, j); err != nil && ctx.Err() == nil {
-				r.Log.WarnContext(ctx, "cleanup failed", "table", j.Table, "error", err)
+				r.Log.WarnContext(ctx, "cleanup failed", "table", j.Table(), "error", err)
 			}
 		}
 	}
@@ -72,15 +74,15 @@ func (r Runner) clean(ctx context.Context, j Job) error {
 	before := time.Now().UTC().Add(-j.Keep)
 	for r.Owner() && ctx.Err() == nil {
 		var n int64
-		err := r.DB.RunTx(ctx, "cleanup."+j.Table, func(ctx context.Context, tx *db.Tx) error {
-			tag, err := tx.Exec(ctx, j.SQL, before)
+		err := r.DB.RunTx(ctx, "cleanup."+j.Table(), func(ctx context.Context, tx *db.Tx) error {
+			tag, err := tx.Write(ctx, j.Delete, before)
 			n = tag.RowsAffected()
 			return err
 		}, db.ReadCommitted(), db.Repeatable())
 		if err != nil {
-			return fmt.Errorf("delete expired rows of %s: %w", j.Table, err)
+			return fmt.Errorf("delete expired rows of %s: %w", j.Table(), err)
 		}
-		deleted.WithLabelValues(j.Table).Add(float64(n))
+		deleted.WithLabelValues(j.Table()).Add(float64(n))
 		if n < batch {
 			return nil
 		}
@@ -96,7 +98,7 @@ var deleted = prometheus.NewCounterVec(prometheus.CounterOpts{
 // because rate() misses the first increment of a series that did not exist before.
 func Metrics(jobs []Job) []prometheus.Collector {
 	for _, j := range jobs {
-		deleted.WithLabelValues(j.Table)
+		deleted.WithLabelValues(j.Table())
 	}
 	return []prometheus.Collector{deleted}
 }

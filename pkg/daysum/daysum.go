@@ -30,7 +30,9 @@ const (
 	countedAfter = 6 * time.Hour
 )
 
-const sqlInsertChange = `INSERT INTO day_changes (company_id, report, day, id, n) VALUES ($1, $2, $3, $4, $5)`
+const dayChanges = db.Table("day_changes")
+
+var sqlInsertChange = dayChanges.InsertRow("company_id", "report", "day", "id", "n")
 
 // Changed queues that the sums of a report change on the days of these instants: call it in the transaction that adds a record, or
 // changes what the report sums of one, with the instants that its day follows from, before and after the change.

@@ -14,14 +14,16 @@ const (
 	mergedOnce = 10_000 // rows that are merged at once
 )
 
-const (
-	// A day that another process has summed meanwhile may be overwritten with older sums: their number of changes says so.
-	sqlUpsertSums = `INSERT INTO day_sums (company_id, report, day, starts_at, ends_at, form, changes, keys, amounts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
-ON CONFLICT (company_id, report, day) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at, form = excluded.form,
-  changes = excluded.changes, keys = excluded.keys, amounts = excluded.amounts`
+const daySums = db.Table("day_sums")
 
-	sqlDeleteChanges = `DELETE FROM day_changes WHERE (company_id, report, day, id) IN (
-  SELECT company_id, report, day, id FROM day_changes WHERE company_id = $1 AND report = $2 AND day = $3 ORDER BY id LIMIT $4) RETURNING n`
+var (
+	// A day that another process has summed meanwhile may be overwritten with older sums: their number of changes says so.
+	sqlUpsertSums = daySums.Insert(`(company_id, report, day, starts_at, ends_at, form, changes, keys, amounts) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
+ON CONFLICT (company_id, report, day) DO UPDATE SET starts_at = excluded.starts_at, ends_at = excluded.ends_at, form = excluded.form,
+  changes = excluded.changes, keys = excluded.keys, amounts = excluded.amounts`)
+
+	sqlDeleteChanges = dayChanges.Delete(`WHERE (company_id, report, day, id) IN (
+  SELECT company_id, report, day, id FROM day_changes WHERE company_id = $1 AND report = $2 AND day = $3 ORDER BY id LIMIT $4) RETURNING n`)
 )
 
 // keep stores the days that were summed and are over. It is not needed for the answer, so its failure is only logged.
@@ -76,7 +78,7 @@ func (p *pass) crowded() (all []time.Time) {
 // merge makes one row of the changes of a day. Their number stays the same at every commit, also if two processes do it at once:
 // a row is deleted by one of them, which adds what it counted.
 func (p *pass) merge(ctx context.Context, tx *db.Tx, at time.Time) error {
-	rows, err := tx.Query(ctx, sqlDeleteChanges, p.company, string(p.report.Name), at, mergedOnce)
+	rows, err := tx.Returning(ctx, sqlDeleteChanges, p.company, string(p.report.Name), at, mergedOnce)
 	if err != nil {
 		return err
 	}

@@ -148,7 +148,7 @@ func TestChaosCountsExactlyOnce(t *testing.T) {
 				company := companies[(w+i)%len(companies)]
 				err := d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 					var n int64
-					if err := tx.QueryRow(ctx, sqlTake, company).Scan(&n); err != nil {
+					if err := tx.ReturningRow(ctx, sqlTake, company).Scan(&n); err != nil {
 						return err
 					}
 					if i%5 == 4 {

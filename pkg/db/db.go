@@ -40,7 +40,7 @@ type Config struct {
 	StatementTimeout time.Duration // of one statement, enforced by the server
 	SavepointRetry   bool          // on CockroachDB: retry with cockroach-go's savepoint protocol
 	Tracer           trace.TracerProvider
-	QueryTracer      pgx.QueryTracer    // replaces the OpenTelemetry tracer, in tests
+	QueryTracer      pgx.QueryTracer    // replaces the OpenTelemetry tracer, in tests; see [DeclaredFor]
 	Inject           failpoint.Injector // makes transactions fail in tests; nil in production
 	Now              func() time.Time   // clock behind [DB.Now] and [Tx.Now]; time.Now if nil
 	Log              *slog.Logger
@@ -49,7 +49,8 @@ type Config struct {
 // lockTimeout is the longest wait for a lock.
 const lockTimeout = 10 * time.Second
 
-// Querier runs statements immediately: a [*DB] for reads outside a transaction, or a [*Tx].
+// Querier runs statements that change no table immediately: a [*DB] outside a transaction, or a [*Tx]. A [Write] has methods of
+// its own.
 type Querier interface {
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
 	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
@@ -67,7 +68,6 @@ type DB struct {
 	locks    *keyedMutex // see [Tx.LockInProcess]
 	listener *atomic.Pointer[func(key int32)]
 	written  *writeListeners
-	inserts  *inserts // see [Tx.QueueRow]
 }
 
 // Open connects to the database and detects its dialect.
@@ -100,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}, inserts: &inserts{all: map[string]*insert{}}}
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}
@@ -206,9 +206,18 @@ func (d *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 	return d.pool.QueryRow(ctx, sql, args...)
 }
 
-// Exec runs one statement in its own transaction, without retries: use it only where a failure is acceptable.
+// Exec runs one statement without rows that changes no table.
 func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	return d.pool.Exec(ctx, sql, args...)
+}
+
+// Write runs a write in its own transaction, without retries: use it only where a failure is acceptable. Listeners of
+// [DB.OnWritten] do not learn of it.
+func (d *DB) Write(ctx context.Context, w Write, args ...any) (pgconn.CommandTag, error) {
+	if d.traced() {
+		ctx = declare(ctx, w.s.sql, w.s.declared())
+	}
+	return d.pool.Exec(ctx, w.s.sql, args...)
 }
 
 // SendBatch runs several reading statements in one round trip, in one implicit transaction.

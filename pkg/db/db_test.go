@@ -16,10 +16,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-const (
-	sqlTake  = `INSERT INTO counters (company_id, kind, n) VALUES ($1, 'test', 1) ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1 RETURNING n`
-	sqlCount = `SELECT n FROM counters WHERE company_id = $1 AND kind = 'test'`
-)
+const counters = db.Table("counters")
+
+const sqlCount = `SELECT n FROM counters WHERE company_id = $1 AND kind = 'test'`
+
+var sqlTake = counters.Insert(`(company_id, kind, n) VALUES ($1, 'test', 1) ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1 RETURNING n`)
 
 func count(t *testing.T, d *db.DB, company uuid.UUID) (n int64) {
 	t.Helper()
@@ -37,18 +38,18 @@ func TestFirstStatementBegins(t *testing.T) {
 	for name, first := range map[string]func(context.Context, *db.Tx, uuid.UUID) error{
 		"row": func(ctx context.Context, tx *db.Tx, company uuid.UUID) error {
 			var n int64
-			return tx.QueryRow(ctx, sqlTake, company).Scan(&n)
+			return tx.ReturningRow(ctx, sqlTake, company).Scan(&n)
 		},
 		"no row": func(ctx context.Context, tx *db.Tx, company uuid.UUID) error {
 			var n int64
 			if err := tx.QueryRow(ctx, sqlCount, company).Scan(&n); !db.IsNoRows(err) {
 				return errors.New("a row was not expected")
 			}
-			_, err := tx.Exec(ctx, sqlTake, company)
+			_, err := tx.Write(ctx, sqlTake, company)
 			return err
 		},
 		"rows": func(ctx context.Context, tx *db.Tx, company uuid.UUID) error {
-			rows, err := tx.Query(ctx, sqlTake, company)
+			rows, err := tx.Returning(ctx, sqlTake, company)
 			if err != nil {
 				return err
 			}
@@ -56,13 +57,17 @@ func TestFirstStatementBegins(t *testing.T) {
 			return err
 		},
 		"exec": func(ctx context.Context, tx *db.Tx, company uuid.UUID) error {
-			_, err := tx.Exec(ctx, sqlTake, company)
+			_, err := tx.Write(ctx, sqlTake, company)
 			return err
 		},
 		"batch": func(ctx context.Context, tx *db.Tx, company uuid.UUID) error {
 			b := &pgx.Batch{}
-			b.Queue(sqlTake, company)
-			return tx.SendBatch(ctx, b).Close()
+			b.Queue(sqlCount, company)
+			if err := tx.SendBatch(ctx, b).Close(); err != nil {
+				return err
+			}
+			tx.Queue(sqlTake, company)
+			return nil
 		},
 		"queue": func(_ context.Context, tx *db.Tx, company uuid.UUID) error {
 			tx.Queue(sqlTake, company)
@@ -96,7 +101,7 @@ func TestFailedWriteUndoesAll(t *testing.T) {
 		company := uuid.New()
 		err := d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
 			tx.Queue(sqlTake, company)
-			tx.Queue(`INSERT INTO counters (company_id, kind, n) VALUES ($1, 'test', 1)`, company).OnConstraint("counters_pkey", taken)
+			tx.Queue(counters.Insert(`(company_id, kind, n) VALUES ($1, 'test', 1)`), company).OnConstraint("counters_pkey", taken)
 			return nil
 		}, opts...)
 		require.ErrorIs(t, err, taken)
@@ -113,7 +118,7 @@ func TestExpectationUndoesAll(t *testing.T) {
 		company := uuid.New()
 		err := d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
 			tx.Queue(sqlTake, company)
-			tx.Queue(`DELETE FROM counters WHERE company_id = $1 AND kind = 'none'`, company).Expect(1, other)
+			tx.Queue(counters.Delete(`WHERE company_id = $1 AND kind = 'none'`), company).Expect(1, other)
 			return nil
 		}, opts...)
 		require.ErrorIs(t, err, other)
@@ -129,7 +134,7 @@ func TestPanicUndoesAll(t *testing.T) {
 	for range 20 { // more than the pool has connections
 		require.PanicsWithValue(t, "test", func() {
 			_ = d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
-				_, err := tx.Exec(ctx, sqlTake, company)
+				_, err := tx.Write(ctx, sqlTake, company)
 				require.NoError(t, err)
 				panic("test")
 			})

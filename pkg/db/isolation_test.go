@@ -27,7 +27,7 @@ func withdrawAfter(t *testing.T, start func(ctx context.Context, tx *db.Tx, comp
 	d := failing(t, nil)
 	company := uuid.New()
 	for _, kind := range []string{"a", "b"} {
-		_, err := d.Exec(t.Context(), sqlAdd, company, kind, 5)
+		_, err := d.Write(t.Context(), sqlAdd, company, kind, 5)
 		require.NoError(t, err)
 	}
 	var mu sync.Mutex
@@ -53,7 +53,7 @@ func withdrawAfter(t *testing.T, start func(ctx context.Context, tx *db.Tx, comp
 				if err != nil || sum < 10 {
 					return err
 				}
-				tx.Queue(`UPDATE counters SET n = n - 8 WHERE company_id = $1 AND kind = $2`, company, kind).Expect(1, nil)
+				tx.Queue(counters.Update(`SET n = n - 8 WHERE company_id = $1 AND kind = $2`), company, kind).Expect(1, nil)
 				return nil
 			}, opts...)
 			if err != nil {
@@ -114,7 +114,7 @@ func TestSavepointProtocolIsNotForPostgreSQL(t *testing.T) {
 		if _, err := tx.Exec(ctx, `CREATE TEMPORARY TABLE late (n INT4 UNIQUE DEFERRABLE INITIALLY DEFERRED) ON COMMIT DROP`); err != nil {
 			return err
 		}
-		_, err := tx.Exec(ctx, `INSERT INTO late (n) VALUES (1), (1)`)
+		_, err := tx.Write(ctx, db.Table("late").Insert(`(n) VALUES (1), (1)`))
 		return err
 	})
 	require.ErrorContains(t, err, "late_n_key")

@@ -109,7 +109,7 @@ func (t *lazyTx) Exec(ctx context.Context, sql string, args ...any) (pgconn.Comm
 
 // commitNext appends COMMIT to the queued writes; the server skips it if one of them fails.
 func (t *lazyTx) commitNext(tx *Tx) {
-	tx.Queue("commit")
+	tx.QueueRead("commit")
 	t.ended = true
 }
 

@@ -29,17 +29,30 @@ var errReadsMore = errors.New("the transaction reads more than the record that i
 // still running, and one that sees this change but not the changes of the first. Reads outside transactions, which run
 // at REPEATABLE READ, can see the same.
 func (t *Tx) Lock(ctx context.Context, sql string, args ...any) pgx.Row {
-	t.run.note(sql, args)
-	if err := t.LockInProcess(ctx, "record", args...); err != nil {
+	if err := t.lock(ctx, args); err != nil {
 		return failedRows{err}
+	}
+	return t.tx.QueryRow(t.read(ctx, sql), sql, args...)
+}
+
+// LockBy is [Tx.Lock] by a write of the record, with RETURNING.
+func (t *Tx) LockBy(ctx context.Context, w Write, args ...any) pgx.Row {
+	t.run.note(w, args)
+	if err := t.lock(ctx, args); err != nil {
+		return failedRows{err}
+	}
+	return t.tx.QueryRow(t.declare(ctx, w), w.s.sql, args...)
+}
+
+// lock prepares for the statement that locks the record.
+func (t *Tx) lock(ctx context.Context, key []any) error {
+	if err := t.LockInProcess(ctx, "record", key...); err != nil {
+		return err
 	}
 	if lazy, ok := t.tx.(*lazyTx); ok && !lazy.begun() && t.run.mayLower {
 		lazy.iso, t.locked = pgx.ReadCommitted, true
 	}
-	if err := t.send(ctx); err != nil {
-		return failedRows{err}
-	}
-	return t.tx.QueryRow(ctx, sql, args...)
+	return t.send(ctx)
 }
 
 // ReadsMore says, before [Tx.Lock], that the transaction will read more than the record that it locks. It begins at

@@ -33,7 +33,7 @@ func increment(company uuid.UUID, read func(context.Context, *db.Tx) error) func
 				return err
 			}
 		}
-		tx.Queue(`UPDATE counters SET n = $3 WHERE company_id = $1 AND kind = $2 AND n = $3 - 1`, company, "a", n+1).Expect(1, db.ErrStale)
+		tx.Queue(counters.Update(`SET n = $3 WHERE company_id = $1 AND kind = $2 AND n = $3 - 1`), company, "a", n+1).Expect(1, db.ErrStale)
 		return nil
 	}
 }
@@ -41,7 +41,7 @@ func increment(company uuid.UUID, read func(context.Context, *db.Tx) error) func
 func newCounter(t *testing.T, d *db.DB) (company uuid.UUID) {
 	t.Helper()
 	company = uuid.New()
-	_, err := d.Exec(t.Context(), sqlAdd, company, "a", 0)
+	_, err := d.Write(t.Context(), sqlAdd, company, "a", 0)
 	require.NoError(t, err)
 	return company
 }

@@ -15,10 +15,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
 
-const (
-	sqlAdd  = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3)`
-	sqlSet  = `UPDATE counters SET n = $3 WHERE company_id = $1 AND kind = $2 RETURNING n`
-	sqlKind = `SELECT n FROM counters WHERE company_id = $1 AND kind = $2`
+const sqlKind = `SELECT n FROM counters WHERE company_id = $1 AND kind = $2`
+
+var (
+	sqlAdd = counters.InsertRow("company_id", "kind", "n")
+	sqlSet = counters.Update(`SET n = $3 WHERE company_id = $1 AND kind = $2 RETURNING n`)
 )
 
 // Writes are sent in the order in which they were queued, and reads see those before them.
@@ -48,7 +49,7 @@ func TestWritesKeepTheirOrder(t *testing.T) {
 		}
 		require.EqualValues(t, 3, n, "Query")
 		tx.Queue(sqlSet, company, "a", 4)
-		tag, err := tx.Exec(ctx, `UPDATE counters SET n = 5 WHERE company_id = $1 AND kind = 'a' AND n = 4`, company)
+		tag, err := tx.Write(ctx, counters.Update(`SET n = 5 WHERE company_id = $1 AND kind = 'a' AND n = 4`), company)
 		if err != nil {
 			return err
 		}
@@ -74,7 +75,7 @@ func TestRowsOfAQueuedWrite(t *testing.T) {
 	company := uuid.New()
 	var got []int64
 	err := d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(`INSERT INTO counters (company_id, kind, n) VALUES ($1, 'a', 1), ($1, 'b', 2) RETURNING n`, company).
+		tx.Queue(counters.Insert(`(company_id, kind, n) VALUES ($1, 'a', 1), ($1, 'b', 2) RETURNING n`), company).
 			Rows(func(rows pgx.Rows) (err error) {
 				got, err = pgx.CollectRows(rows, pgx.RowTo[int64])
 				return err
@@ -111,7 +112,7 @@ func TestExpect(t *testing.T) {
 		})
 	}
 	require.ErrorIs(t, set(gone), gone)
-	require.ErrorContains(t, set(nil), "write affected 0 rows, expected 1: "+sqlSet)
+	require.ErrorContains(t, set(nil), "write affected 0 rows, expected 1: "+sqlSet.SQL())
 }
 
 // Only the named constraint, and only of the write that names it, becomes the caller's fault.

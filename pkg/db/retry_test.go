@@ -131,7 +131,7 @@ func TestEachTryIsATransactionOfItsOwn(t *testing.T) {
 	var transactions []string
 	err := d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 		var n int64
-		if err := tx.QueryRow(ctx, sqlTake, company).Scan(&n); err != nil {
+		if err := tx.ReturningRow(ctx, sqlTake, company).Scan(&n); err != nil {
 			return err
 		}
 		require.EqualValues(t, 1, n, "an earlier try left its number behind")
@@ -226,7 +226,7 @@ func TestFaultsAndOtherErrorsAreFinal(t *testing.T) {
 			runs := 0
 			err := d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 				runs++
-				if _, err := tx.Exec(ctx, sqlTake, company); err != nil {
+				if _, err := tx.Write(ctx, sqlTake, company); err != nil {
 					return err
 				}
 				return want
@@ -255,7 +255,7 @@ func TestStaleIsRunAgain(t *testing.T) {
 		if runs == 1 {
 			n = 41 // what another node has changed meanwhile
 		}
-		tx.Queue(`UPDATE counters SET n = $2 + 10 WHERE company_id = $1 AND kind = 'test' AND n = $2`, company, n).Expect(1, db.ErrStale)
+		tx.Queue(counters.Update(`SET n = $2 + 10 WHERE company_id = $1 AND kind = 'test' AND n = $2`), company, n).Expect(1, db.ErrStale)
 		return nil
 	})
 	require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestStaleIsRunAgain(t *testing.T) {
 	require.EqualValues(t, 11, count(t, d, company))
 
 	err = d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(`UPDATE counters SET n = 1 WHERE company_id = $1 AND n = -1`, company).Expect(1, db.ErrStale)
+		tx.Queue(counters.Update(`SET n = 1 WHERE company_id = $1 AND n = -1`), company).Expect(1, db.ErrStale)
 		return nil
 	})
 	require.ErrorIs(t, err, db.ErrBusy, "a record that always changes is a busy one")

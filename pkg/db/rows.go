@@ -5,74 +5,47 @@ import (
 	"maps"
 	"math/bits"
 	"reflect"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
 
-// QueueRow is [Tx.Queue] for an INSERT of one row that says VALUES ($1, $2, …), with a parameter for each value and none after
-// that. Rows of the same statement are sent as statements of several rows, in the place of the last of them, unless a
-// write between them names the same table. So nothing else that is queued may depend on whether the row is there.
+// QueueRow is [Tx.Queue] for a write that [Table.InsertRow] has made. Rows of the same write are sent as statements of several
+// rows, in the place of the last of them, unless a statement between them depends on the table or changes one that the write
+// reads. So nothing else that is queued may depend on whether the row is there.
 //
 // [Queued.Expect] counts for the row, as before. A write with [Queued.Rows] is sent on its own.
-func (t *Tx) QueueRow(sql string, args ...any) *Queued {
-	q := t.Queue(sql, args...)
-	q.insert = t.run.inserts.get(sql)
-	if q.insert.params != len(args) {
-		panic(fmt.Sprintf("%d arguments for VALUES of %d parameters: %s", len(args), q.insert.params, sql))
+func (t *Tx) QueueRow(w Write, args ...any) *Queued {
+	in := w.s.insert
+	if in == nil || in.params == 0 || in.params != len(args) {
+		panic(fmt.Sprintf("not an INSERT of one row of %d columns: %s", len(args), w.s.sql))
 	}
+	q := t.Queue(w, args...)
+	q.joins = true
 	return q
 }
 
-// QueueRows is [Tx.QueueRow] for an INSERT that selects its rows from unnest($1, $2, …): each argument is a slice with one
-// element per row.
-func (t *Tx) QueueRows(sql string, columns ...any) *Queued {
-	q := t.Queue(sql, columns...)
-	q.insert = t.run.inserts.get(sql)
-	if q.insert.params != 0 {
-		panic("an INSERT of slices has no VALUES: " + sql)
+// QueueRows is [Tx.QueueRow] for a write that [Table.InsertRows] has made: each argument is a slice with one element per row.
+func (t *Tx) QueueRows(w Write, columns ...any) *Queued {
+	if in := w.s.insert; in == nil || in.params != 0 {
+		panic("not an INSERT of slices: " + w.s.sql)
 	}
+	q := t.Queue(w, columns...)
+	q.joins = true
 	return q
 }
 
 // insert is the text of an INSERT whose rows may be joined.
 type insert struct {
-	sql        string
-	table      string
 	head, tail string // around the rows after VALUES
 	params     int    // of one row; 0 = the rows are in slices
 	many       sizes
 }
 
-// sizes are the statements for 1, 2, 4, 8 and 16 rows. Few sizes, because a connection prepares a statement for each, and
-// no larger ones, because the server keeps a plan with a value for each parameter.
+// sizes are the statements for 2, 4, 8 and 16 rows, by the logarithm. Few sizes, because a connection prepares a statement for
+// each, and no larger ones, because the server keeps a plan with a value for each parameter.
 type sizes [5]atomic.Pointer[string]
-
-var (
-	insertInto   = regexp.MustCompile(`^INSERT INTO ([a-z0-9_]+) `)
-	insertValues = regexp.MustCompile(`^(INSERT INTO [a-z0-9_]+ \([^()]*\)\s+VALUES )\((\$[0-9, $]+)\)([^$]*)$`)
-)
-
-// newInsert panics if the statement is none whose rows can be joined.
-func newInsert(sql string) *insert {
-	into := insertInto.FindStringSubmatch(sql)
-	if into == nil {
-		panic("not an INSERT: " + sql)
-	}
-	in := &insert{sql: sql, table: into[1]}
-	if !strings.Contains(sql, "VALUES (") {
-		return in
-	}
-	m := insertValues.FindStringSubmatch(sql)
-	if m == nil || m[2] != placeholders(1, strings.Count(m[2], "$")) {
-		panic("not an INSERT of one row, VALUES ($1, $2, …): " + sql)
-	}
-	in.head, in.tail, in.params = m[1], m[3], strings.Count(m[2], "$")
-	return in
-}
 
 func placeholders(first, n int) string {
 	marks := make([]string, n)
@@ -82,51 +55,29 @@ func placeholders(first, n int) string {
 	return strings.Join(marks, ", ")
 }
 
-// of returns the statement for 1<<log rows.
-func (in *insert) of(log int) string {
-	if log == 0 {
-		return in.sql
-	}
-	if made := in.many[log].Load(); made != nil {
-		return *made
-	}
-	rows := make([]string, 1<<log)
+// text returns the statement for n rows.
+func (in *insert) text(n int) string {
+	rows := make([]string, n)
 	for i := range rows {
 		rows[i] = "(" + placeholders(1+i*in.params, in.params) + ")"
 	}
-	made := in.head + strings.Join(rows, ", ") + in.tail
+	return in.head + strings.Join(rows, ", ") + in.tail
+}
+
+// of returns the statement for 1<<log rows, at least two.
+func (in *insert) of(log int) string {
+	if made := in.many[log].Load(); made != nil {
+		return *made
+	}
+	made := in.text(1 << log)
 	in.many[log].Store(&made)
-	return made
-}
-
-// inserts are those of all transactions of a [DB], by statement.
-type inserts struct {
-	mu  sync.RWMutex
-	all map[string]*insert
-}
-
-func (c *inserts) get(sql string) *insert {
-	c.mu.RLock()
-	in := c.all[sql]
-	c.mu.RUnlock()
-	if in != nil {
-		return in
-	}
-	made := newInsert(sql)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if in := c.all[sql]; in != nil {
-		return in
-	}
-	c.all[sql] = made
 	return made
 }
 
 // joined are writes that become one, or several if there are too many rows.
 type joined struct {
 	writes []*Queued
-	last   int      // index of the last of them, whose place they take
-	passed []string // statements that they may be sent after
+	last   int // index of the last of them, whose place they take
 }
 
 // join makes statements of several rows of the writes that allow it; see [Tx.QueueRow].
@@ -163,17 +114,17 @@ func join(queue []*Queued) []*Queued {
 }
 
 // joinable reports whether the write may become a part of another.
-func (q *Queued) joinable() bool { return q.insert != nil && q.rows == nil }
+func (q *Queued) joinable() bool { return q.joins && q.rows == nil }
 
 // repeated reports whether the queue has another write of the statement.
 func (q *Queued) repeated(queue []*Queued) bool {
-	return slices.ContainsFunc(queue, func(other *Queued) bool { return other != q && other.insert == q.insert })
+	return slices.ContainsFunc(queue, func(other *Queued) bool { return other != q && other.joins && other.write.insert == q.write.insert })
 }
 
 // sameAs reports whether a write differs from these in its rows only.
 func (j *joined) sameAs(q *Queued) bool {
 	first := j.writes[0]
-	return q.joinable() && first.insert == q.insert && (first.expect < 0) == (q.expect < 0) && sameError(first.orElse, q.orElse) &&
+	return q.joinable() && first.write.insert == q.write.insert && (first.expect < 0) == (q.expect < 0) && sameError(first.orElse, q.orElse) &&
 		maps.EqualFunc(first.faults, q.faults, sameError)
 }
 
@@ -184,17 +135,9 @@ func sameError(a, b error) bool {
 	return reflect.TypeOf(a).Comparable() && any(a) == any(b)
 }
 
-// passes reports whether these writes may be sent after another one: neither names the table that the other changes.
+// passes reports whether these writes may be sent after another statement. A queued read may read any table.
 func (j *joined) passes(q *Queued) bool {
-	if slices.Contains(j.passed, q.sql) {
-		return true
-	}
-	mine := j.writes[0].insert
-	if names(q.sql, mine.table) || slices.ContainsFunc(ChangedBy(q.sql), func(table string) bool { return names(mine.sql, table) }) {
-		return false
-	}
-	j.passed = append(j.passed, q.sql)
-	return true
+	return q.write != nil && j.writes[0].write.apart(q.write)
 }
 
 // appendTo appends the statements with all rows.
@@ -202,7 +145,7 @@ func (j *joined) appendTo(sent []*Queued) []*Queued {
 	writes := j.writes
 	for len(writes) > 0 {
 		n := len(writes)
-		if in := writes[0].insert; in.params > 0 {
+		if in := writes[0].write.insert; in.params > 0 {
 			n = 1 << min(bits.Len(uint(n))-1, len(in.many)-1)
 		}
 		sent = append(sent, merge(writes[:n]))
@@ -223,11 +166,12 @@ func merge(writes []*Queued) *Queued {
 			q.expect += w.expect
 		}
 	}
-	if q.insert.params == 0 {
+	in := q.write.insert
+	if in.params == 0 {
 		q.args = appendColumns(writes)
 		return &q
 	}
-	q.sql, q.args = q.insert.of(bits.Len(uint(len(writes)))-1), make([]any, 0, len(writes)*q.insert.params)
+	q.sql, q.args = in.of(bits.Len(uint(len(writes)))-1), make([]any, 0, len(writes)*in.params)
 	for _, w := range writes {
 		q.args = append(q.args, w.args...)
 	}
@@ -250,20 +194,3 @@ func appendColumns(writes []*Queued) []any {
 	}
 	return columns
 }
-
-// names reports whether a statement contains a word.
-func names(sql, word string) bool {
-	for {
-		i := strings.Index(sql, word)
-		if i < 0 {
-			return false
-		}
-		end := i + len(word)
-		if (i == 0 || !wordByte(sql[i-1])) && (end == len(sql) || !wordByte(sql[end])) {
-			return true
-		}
-		sql = sql[end:]
-	}
-}
-
-func wordByte(c byte) bool { return letter(c) || c >= '0' && c <= '9' }

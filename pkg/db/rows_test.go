@@ -18,13 +18,18 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-const (
-	sqlAddAll  = `INSERT INTO counters (company_id, kind, n) SELECT u.c, u.k, u.n FROM unnest($1::UUID[], $2::TEXT[], $3::BIGINT[]) AS u(c, k, n)`
-	sqlAddNew  = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3) ON CONFLICT (company_id, kind) DO NOTHING`
-	sqlRemove  = `DELETE FROM counters WHERE company_id = $1 AND kind = $2`
-	sqlMark    = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
-	sqlMarkAll = `INSERT INTO tx_markers (id, expires_at) SELECT gen_random_uuid(), now() FROM counters WHERE company_id = $1`
-	sqlKinds   = `SELECT kind, n FROM counters WHERE company_id = $1`
+const sqlKinds = `SELECT kind, n FROM counters WHERE company_id = $1`
+
+var (
+	sqlAddAll  = counters.InsertRows(`(company_id, kind, n) SELECT u.c, u.k, u.n FROM unnest($1::UUID[], $2::TEXT[], $3::BIGINT[]) AS u(c, k, n)`)
+	sqlAddNew  = counters.InsertRow("company_id", "kind", "n").OnConflict("(company_id, kind) DO NOTHING")
+	sqlRemove  = counters.Delete(`WHERE company_id = $1 AND kind = $2`)
+	sqlMark    = db.TxMarkers.InsertRow("id", "expires_at")
+	sqlMarkAll = db.TxMarkers.Insert(`(id, expires_at) SELECT gen_random_uuid(), now() FROM counters WHERE company_id = $1`).Reading(counters)
+	// sqlAddMarks adds nothing.
+	sqlAddMarks = counters.InsertRows(`(company_id, kind, n) SELECT u.c, '', 0 FROM unnest($1::UUID[]) AS u(c) JOIN tx_markers AS m ON m.id = u.c`).Reading(db.TxMarkers)
+	sqlTouch    = db.Table("companies").Update(`SET id = id WHERE id = $1`)
+	sqlRemark   = db.TxMarkers.Update(`SET expires_at = now() WHERE id = $1`)
 )
 
 // sizes shows the statements of a batch: the first letter of the verb, the table's, and the number of rows with VALUES.
@@ -41,7 +46,7 @@ func sizes(trip []string) (shape []string) {
 			what += "m"
 		}
 		_, rows, _ := strings.Cut(sql, "VALUES ")
-		rows, _, _ = strings.Cut(rows, " ON CONFLICT")
+		rows, _, _ = strings.Cut(rows, "\nON CONFLICT")
 		if n := strings.Count(rows, "("); n > 1 {
 			what += fmt.Sprint(n)
 		}
@@ -75,9 +80,20 @@ func TestRowsTravelTogether(t *testing.T) {
 			for i := range 2 {
 				add(tx, c, i)
 				mark(tx)
-				tx.Queue(`SELECT 1`)
+				tx.Queue(sqlTouch, c)
 			}
-		}, []string{"S", "Ic2", "Im2", "S"}},
+		}, []string{"U", "Ic2", "Im2", "U"}},
+		"a read between, which may be of any table": {func(tx *db.Tx, c uuid.UUID) {
+			add(tx, c, 1)
+			tx.QueueRead(`SELECT 1`)
+			add(tx, c, 2)
+		}, []string{"Ic", "S", "Ic"}},
+		"a write between changes what an INSERT reads": {func(tx *db.Tx, c uuid.UUID) {
+			for range 2 {
+				tx.QueueRows(sqlAddMarks, []uuid.UUID{c})
+				tx.Queue(sqlRemark, c)
+			}
+		}, []string{"Icm", "Um", "Icm", "Um"}},
 		"a write of the same table between": {func(tx *db.Tx, c uuid.UUID) {
 			add(tx, c, 1)
 			mark(tx)
@@ -222,8 +238,8 @@ func TestListenersLearnOfAllCompaniesOfSlices(t *testing.T) {
 	d := watched(t, &statements{}, db.Config{}) // the listener is of this test only
 	a, b := tenant.NewID(), tenant.NewID()
 	var seen []tenant.ID
-	d.OnWritten(func(company tenant.ID, table string) {
-		if table == "counters" {
+	d.OnWritten(func(company tenant.ID, table db.Table) {
+		if table == counters {
 			seen = append(seen, company)
 		}
 	})
@@ -238,26 +254,18 @@ func TestListenersLearnOfAllCompaniesOfSlices(t *testing.T) {
 func TestWrongRows(t *testing.T) {
 	t.Parallel()
 	d := dbtest.Open(t)
-	for sql, args := range map[string][]any{
-		sqlSet: {1, 2, 3},
-		`INSERT INTO counters (company_id, kind, n) VALUES ($1, 'a', $2)`:                    {1, 2},
-		`INSERT INTO counters (company_id, kind, n) VALUES ($1, $3, $2)`:                     {1, 2, 3},
-		`INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3), ($1, $2, $3)`:       {1, 2, 3},
-		`INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, $3) RETURNING n + $3`:    {1, 2, 3},
-		`INSERT INTO counters (company_id, kind, n) SELECT u.c, 'a', 1 FROM unnest($1) u(c)`: {[]int{1}},
-		sqlAdd: {1, 2},
-	} {
+	refused := func(what string, queue func(tx *db.Tx)) {
 		require.Panics(t, func() {
 			_ = d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
-				tx.QueueRow(sql, args...)
+				queue(tx)
 				return nil
 			})
-		}, sql)
+		}, what)
 	}
-	require.Panics(t, func() {
-		_ = d.RunTx(t.Context(), "test", func(_ context.Context, tx *db.Tx) error {
-			tx.QueueRows(sqlAdd, []int{1}, []int{2}, []int{3})
-			return nil
-		})
-	})
+	refused("no INSERT", func(tx *db.Tx) { tx.QueueRow(sqlSet, 1, 2, 3) })
+	refused("any INSERT", func(tx *db.Tx) { tx.QueueRow(counters.Insert(`(company_id, kind, n) VALUES ($1, 'a', $2)`), 1, 2) })
+	refused("slices", func(tx *db.Tx) { tx.QueueRow(sqlAddAll, []int{1}, []int{2}, []int{3}) })
+	refused("a value too few", func(tx *db.Tx) { tx.QueueRow(sqlAdd, 1, 2) })
+	refused("not an INSERT of slices", func(tx *db.Tx) { tx.QueueRows(sqlAdd, []int{1}, []int{2}, []int{3}) })
+	require.Panics(t, func() { sqlAdd.OnConflict("(company_id, kind) DO UPDATE SET n = $3") }, "a parameter that other rows would have, too")
 }

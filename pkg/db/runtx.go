@@ -48,7 +48,6 @@ type txRun struct {
 	now        time.Time // see [Tx.Now]
 	compresses bool      // see [Tx.Compresses]
 	locks      *keyedMutex
-	inserts    *inserts
 	unlock     func()   // releases the key of [Tx.LockInProcess]; nil = none is held
 	mayLower   bool     // [Tx.Lock] may lower the isolation
 	ends       []func() // see [Tx.OnEnd]
@@ -56,6 +55,7 @@ type txRun struct {
 
 	listened bool // somebody wants to know the tables that were changed
 	changed  map[changedTable]struct{}
+	traced   bool // see [DeclaredFor]
 }
 
 // Option changes how a transaction runs.
@@ -94,10 +94,12 @@ var (
 	errUnavailable = apierr.Unavailable(apierr.DatabaseUnavailable, 1, "the database could not store the change; nothing was stored; retry after the time in Retry-After")
 )
 
-const (
-	sqlInsertMarker = `INSERT INTO tx_markers (id, expires_at) VALUES ($1, $2)`
-	sqlSelectMarker = `SELECT EXISTS (SELECT 1 FROM tx_markers WHERE id = $1)`
-)
+// TxMarkers holds a row for each transaction that has no other way to find out whether it was committed.
+const TxMarkers = Table("tx_markers")
+
+const sqlSelectMarker = `SELECT EXISTS (SELECT 1 FROM tx_markers WHERE id = $1)`
+
+var sqlInsertMarker = TxMarkers.Insert(`(id, expires_at) VALUES ($1, $2)`)
 
 // RunTx runs fn in a transaction and commits it, at SERIALIZABLE unless an option or [Tx.Lock] lowers the isolation.
 // When the database asks for a retry, fn runs again in a new transaction, at most 12 times and within the deadline of
@@ -108,7 +110,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, inserts: d.inserts, mayLower: o.iso == "", listened: d.written.any()}
+	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == "", listened: d.written.any(), traced: d.traced()}
 	defer r.end(d)
 	fn = o.mark(fn)
 	showTx(name)

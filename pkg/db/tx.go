@@ -40,10 +40,11 @@ func (t *Tx) Signal(key int32) {
 	}
 }
 
-// Queued is a write that [Tx.Flush] will send.
+// Queued is a statement that [Tx.Flush] will send.
 type Queued struct {
 	sql    string
-	insert *insert // its rows may be joined with others; nil = the write is sent as it is
+	write  *statement // nil = it changes no table
+	joins  bool       // its rows may be joined with others of the same write
 	args   []any
 	rows   func(pgx.Rows) error
 	expect int64
@@ -51,42 +52,63 @@ type Queued struct {
 	faults map[string]error
 }
 
-// Query sends the queued writes and then runs a statement.
+// Query sends the queued writes and then runs a statement that changes no table.
 func (t *Tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	t.run.note(sql, args)
 	if err := t.ready(ctx); err != nil {
 		return nil, err
 	}
-	return t.tx.Query(ctx, sql, args...)
+	return t.tx.Query(t.read(ctx, sql), sql, args...)
 }
 
-// QueryRow sends the queued writes and then runs a statement that returns at most one row.
+// QueryRow is [Tx.Query] for at most one row.
 func (t *Tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	t.run.note(sql, args)
 	if err := t.ready(ctx); err != nil {
 		return failedRows{err}
 	}
-	return t.tx.QueryRow(ctx, sql, args...)
+	return t.tx.QueryRow(t.read(ctx, sql), sql, args...)
 }
 
-// Exec sends the queued writes and then runs a statement.
+// Exec is [Tx.Query] for a statement without rows, such as a setting.
 func (t *Tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	t.run.note(sql, args)
 	if err := t.ready(ctx); err != nil {
 		return pgconn.CommandTag{}, err
 	}
-	return t.tx.Exec(ctx, sql, args...)
+	return t.tx.Exec(t.read(ctx, sql), sql, args...)
 }
 
-// SendBatch sends the queued writes and then runs a batch.
+// SendBatch is [Tx.Query] for a batch.
 func (t *Tx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	for _, q := range b.QueuedQueries {
-		t.run.note(q.SQL, q.Arguments)
-	}
 	if err := t.ready(ctx); err != nil {
 		return failedBatch{err}
 	}
-	return t.tx.SendBatch(ctx, b)
+	return t.tx.SendBatch(t.readBatch(ctx, b), b)
+}
+
+// Write sends the queued writes and then runs a write at once. [Tx.Queue] saves the round trip.
+func (t *Tx) Write(ctx context.Context, w Write, args ...any) (pgconn.CommandTag, error) {
+	t.run.note(w, args)
+	if err := t.ready(ctx); err != nil {
+		return pgconn.CommandTag{}, err
+	}
+	return t.tx.Exec(t.declare(ctx, w), w.s.sql, args...)
+}
+
+// Returning is [Tx.Write] for a write with RETURNING.
+func (t *Tx) Returning(ctx context.Context, w Write, args ...any) (pgx.Rows, error) {
+	t.run.note(w, args)
+	if err := t.ready(ctx); err != nil {
+		return nil, err
+	}
+	return t.tx.Query(t.declare(ctx, w), w.s.sql, args...)
+}
+
+// ReturningRow is [Tx.Returning] for at most one row.
+func (t *Tx) ReturningRow(ctx context.Context, w Write, args ...any) pgx.Row {
+	t.run.note(w, args)
+	if err := t.ready(ctx); err != nil {
+		return failedRows{err}
+	}
+	return t.tx.QueryRow(t.declare(ctx, w), w.s.sql, args...)
 }
 
 // ready prepares for a statement of fn. A transaction that runs at READ COMMITTED because of [Tx.Lock] must start again
@@ -108,9 +130,17 @@ func (t *Tx) send(ctx context.Context) error {
 }
 
 // Queue adds a write, to be sent with the others before COMMIT or before the next statement.
-func (t *Tx) Queue(sql string, args ...any) *Queued {
-	t.run.note(sql, args)
-	q := &Queued{sql: sql, args: args, expect: -1}
+func (t *Tx) Queue(w Write, args ...any) *Queued {
+	t.run.note(w, args)
+	return t.add(&Queued{sql: w.s.sql, write: w.s, args: args, expect: -1})
+}
+
+// QueueRead is [Tx.Queue] for a statement that changes no table, to be read in the same round trip.
+func (t *Tx) QueueRead(sql string, args ...any) *Queued {
+	return t.add(&Queued{sql: sql, args: args, expect: -1})
+}
+
+func (t *Tx) add(q *Queued) *Queued {
 	t.queue = append(t.queue, q)
 	return q
 }
@@ -150,7 +180,7 @@ func (t *Tx) Flush(ctx context.Context) error {
 	for _, q := range queue {
 		b.Queue(q.sql, q.args...)
 	}
-	res := t.tx.SendBatch(ctx, b)
+	res := t.tx.SendBatch(t.declareQueue(ctx, queue), b)
 	for _, q := range queue {
 		if err := q.finish(res); err != nil {
 			_ = res.Close() // its error only repeats this one

@@ -1,7 +1,6 @@
 package db
 
 import (
-	"strings"
 	"sync"
 
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -10,12 +9,12 @@ import (
 // writeListeners are told what transactions changed.
 type writeListeners struct {
 	mu  sync.RWMutex
-	all []func(company tenant.ID, table string)
+	all []func(company tenant.ID, table Table)
 }
 
 // OnWritten has fn called for each table that a transaction of this process may have changed, once [DB.RunTx] is done with
 // it, committed or not. The company is zero if a statement does not name it. Call it before the first transaction.
-func (d *DB) OnWritten(fn func(company tenant.ID, table string)) {
+func (d *DB) OnWritten(fn func(company tenant.ID, table Table)) {
 	d.written.mu.Lock()
 	defer d.written.mu.Unlock()
 	d.written.all = append(d.written.all, fn)
@@ -39,15 +38,15 @@ func (l *writeListeners) tell(changed map[changedTable]struct{}) {
 
 type changedTable struct {
 	company tenant.ID
-	table   string
+	table   Table
 }
 
-// note remembers the tables that a statement changes.
-func (r *txRun) note(sql string, args []any) {
+// note remembers the tables that a write changes.
+func (r *txRun) note(w Write, args []any) {
 	if !r.listened {
 		return
 	}
-	for _, table := range ChangedBy(sql) {
+	for _, table := range w.s.changes {
 		if r.changed == nil {
 			r.changed = map[changedTable]struct{}{}
 		}
@@ -68,32 +67,4 @@ func companiesOf(args []any) []tenant.ID {
 		}
 	}
 	return []tenant.ID{{}}
-}
-
-// ChangedBy lists the tables that a statement changes, also within a WITH. Keywords are upper case in all statements and
-// names of tables lower case, so ON CONFLICT DO UPDATE SET and FOR UPDATE OF name none. tests/dialect compares it with a
-// parser on all statements.
-func ChangedBy(sql string) (tables []string) {
-	for _, verb := range [...]string{"INSERT INTO ", "UPDATE ", "DELETE FROM "} {
-		for rest := sql; ; {
-			_, after, found := strings.Cut(rest, verb)
-			if !found {
-				break
-			}
-			if name := TableName(after); name != "" {
-				tables = append(tables, name)
-			}
-			rest = after
-		}
-	}
-	return tables
-}
-
-// TableName is the name that a part of a statement begins with; "" if it begins with a keyword or anything else.
-func TableName(sql string) string {
-	end := strings.IndexFunc(sql, func(c rune) bool { return c != '_' && (c < 'a' || c > 'z') && (c < '0' || c > '9') })
-	if end < 0 {
-		return sql
-	}
-	return sql[:end]
 }

@@ -18,11 +18,11 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-const sqlTake = `INSERT INTO counters (company_id, kind, n) VALUES ($1, $2, 1) ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1`
+var sqlTake = db.Table("counters").Insert(`(company_id, kind, n) VALUES ($1, $2, 1) ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1`)
 
 func take(ctx context.Context, d *db.DB, company uuid.UUID) error {
 	return d.RunTx(ctx, "test", func(ctx context.Context, tx *db.Tx) error {
-		_, err := tx.Exec(ctx, sqlTake, company, "order")
+		_, err := tx.Write(ctx, sqlTake, company, "order")
 		return err
 	})
 }
@@ -80,7 +80,7 @@ func TestChaosIsInjected(t *testing.T) {
 	for range 50 {
 		require.NoError(t, d.RunTx(t.Context(), "test", func(ctx context.Context, tx *db.Tx) error {
 			tries++
-			_, err := tx.Exec(ctx, sqlTake, company, "order")
+			_, err := tx.Write(ctx, sqlTake, company, "order")
 			return err
 		}))
 	}
@@ -100,7 +100,7 @@ func TestSQLIsLogged(t *testing.T) {
 	}
 	log, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Contains(t, string(log), `{"sql":"`+sqlTake+`","changes":["counters"]}`+"\n")
+	require.Contains(t, string(log), `{"sql":"`+sqlTake.SQL()+`","declared":{"changes":["counters"],"reads":null}}`+"\n")
 	require.Contains(t, string(log), `{"sql":"INSERT INTO tx_markers`, "statements of batches belong to it")
 }
 

@@ -3,6 +3,7 @@ package dbtest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-// sqlLog appends each distinct statement of a process to a file shared by several processes.
+// sqlLog appends each distinct statement of a process, with what was declared of it, to a file shared by several processes.
 type sqlLog struct {
 	path string
 	mu   sync.Mutex
@@ -44,7 +45,7 @@ func openSQLLog(path string) (*sqlLog, error) {
 
 // TraceQueryStart implements [pgx.QueryTracer].
 func (l *sqlLog) TraceQueryStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryStartData) context.Context {
-	l.add(data.SQL)
+	l.add(ctx, data.SQL)
 	return ctx
 }
 
@@ -53,7 +54,7 @@ func (l *sqlLog) TraceQueryEnd(context.Context, *pgx.Conn, pgx.TraceQueryEndData
 
 // TracePrepareStart implements [pgx.PrepareTracer], so that statements that are only prepared are logged too.
 func (l *sqlLog) TracePrepareStart(ctx context.Context, _ *pgx.Conn, data pgx.TracePrepareStartData) context.Context {
-	l.add(data.SQL)
+	l.add(ctx, data.SQL)
 	return ctx
 }
 
@@ -64,7 +65,7 @@ func (l *sqlLog) TracePrepareEnd(context.Context, *pgx.Conn, pgx.TracePrepareEnd
 func (l *sqlLog) TraceBatchStart(ctx context.Context, _ *pgx.Conn, data pgx.TraceBatchStartData) context.Context {
 	if data.Batch != nil {
 		for _, q := range data.Batch.QueuedQueries {
-			l.add(q.SQL)
+			l.add(ctx, q.SQL)
 		}
 	}
 	return ctx
@@ -76,14 +77,19 @@ func (l *sqlLog) TraceBatchQuery(context.Context, *pgx.Conn, pgx.TraceBatchQuery
 // TraceBatchEnd implements [pgx.BatchTracer].
 func (l *sqlLog) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-func (l *sqlLog) add(sql string) {
+func (l *sqlLog) add(ctx context.Context, sql string) {
+	line := logged{SQL: sql}
+	if d, ok := db.DeclaredFor(ctx, sql); ok {
+		line.Declared = &d
+	}
+	text, err := json.Marshal(line)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.seen[sql] || l.err != nil {
+	if l.seen[string(text)] || l.err != nil {
 		return
 	}
-	l.seen[sql] = true
-	if err := appendLine(l.path, logged{sql, db.ChangedBy(sql)}); err != nil {
+	l.seen[string(text)] = true
+	if err = errors.Join(err, appendLine(l.path, text)); err != nil {
 		l.err = fmt.Errorf("log SQL: %w", err)
 		fmt.Fprintln(os.Stderr, "dbtest:", l.err)
 	}
@@ -91,16 +97,12 @@ func (l *sqlLog) add(sql string) {
 
 // logged is a line of the log.
 type logged struct {
-	SQL     string   `json:"sql"`
-	Changes []string `json:"changes"` // tables, as package db finds them
+	SQL      string       `json:"sql"`
+	Declared *db.Declared `json:"declared,omitempty"` // of a write, and of all statements of transactions and lists
 }
 
-// appendLine appends one JSON value in a single write, so that lines of several processes do not interleave.
-func appendLine(path string, v logged) error {
-	line, err := json.Marshal(v)
-	if err != nil {
-		return err
-	}
+// appendLine appends a line in a single write, so that lines of several processes do not interleave.
+func appendLine(path string, line []byte) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err

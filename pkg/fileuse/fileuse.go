@@ -59,10 +59,15 @@ func One(id *uuid.UUID) []uuid.UUID {
 }
 
 const (
-	sqlInsertUse = `INSERT INTO file_uses (company_id, file_id, entity, record_id) VALUES ($1, $2, $3, $4)
-ON CONFLICT (company_id, file_id, entity, record_id) DO NOTHING`
-	sqlDeleteUses = `DELETE FROM file_uses WHERE company_id = $1 AND entity = $2 AND record_id = $3 AND file_id = ANY($4::UUID[])`
-	sqlRelease    = `UPDATE file_blobs SET due_at = $3 WHERE company_id = $1 AND file_id = ANY($2::UUID[])`
+	fileBlobs = db.Table("file_blobs")
+	fileUses  = db.Table("file_uses")
+)
+
+var (
+	sqlInsertUse = fileUses.Insert(`(company_id, file_id, entity, record_id) VALUES ($1, $2, $3, $4)
+ON CONFLICT (company_id, file_id, entity, record_id) DO NOTHING`)
+	sqlDeleteUses = fileUses.Delete(`WHERE company_id = $1 AND entity = $2 AND record_id = $3 AND file_id = ANY($4::UUID[])`)
+	sqlRelease    = fileBlobs.Update(`SET due_at = $3 WHERE company_id = $1 AND file_id = ANY($2::UUID[])`)
 )
 
 // Record queues what has changed in the references of a record, such as a product, to files. If one of them is deleted at the same time,

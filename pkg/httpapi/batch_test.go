@@ -46,7 +46,7 @@ func (a *articles) create(ctx context.Context, tx *db.Tx, by access.Caller, in a
 		return thing{}, faults.Err()
 	}
 	t := thing{ID: record.NewID(), Name: in.SKU, Meta: record.New(tx.Now())}
-	tx.Queue(`INSERT INTO things (company_id, id, name, frozen, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, false, $4, $5, $6, $7)`,
+	tx.Queue(thingsTable.Insert(`(company_id, id, name, frozen, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, false, $4, $5, $6, $7)`),
 		by.Company, t.ID, t.Name, t.Version, t.EvPos, t.CreatedAt, t.UpdatedAt).OnConstraint("things_name_key", errNameTaken)
 	return t, nil
 }
@@ -65,7 +65,7 @@ func (a *articles) update(ctx context.Context, tx *db.Tx, by access.Caller, id u
 	}
 	fields := articleFields{SKU: t.Name}
 	in.Apply(&fields)
-	tx.Queue(`UPDATE things SET name = $3, version = version + 1 WHERE company_id = $1 AND id = $2`, by.Company, id, fields.SKU).OnConstraint("things_name_key", errNameTaken)
+	tx.Queue(thingsTable.Update(`SET name = $3, version = version + 1 WHERE company_id = $1 AND id = $2`), by.Company, id, fields.SKU).OnConstraint("things_name_key", errNameTaken)
 	return t, nil
 }
 

@@ -30,6 +30,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
+const thingsTable = db.Table("things")
+
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
 const createThings = `CREATE TABLE things (
@@ -92,7 +94,7 @@ func (s *things) create(ctx context.Context, in *createThing) (*httpapi.Reply[th
 			return thing{}, apierr.StateConflict("NAME_TAKEN", "the name is taken")
 		}
 		t := thing{ID: record.NewID(), Name: in.Body.Name, Meta: record.New(time.Now())}
-		tx.Queue(`INSERT INTO things (company_id, id, name, frozen, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, false, $4, $5, $6, $7)`,
+		tx.Queue(thingsTable.Insert(`(company_id, id, name, frozen, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, false, $4, $5, $6, $7)`),
 			in.Company, t.ID, t.Name, t.Version, t.EvPos, t.CreatedAt, t.UpdatedAt)
 		return t, nil
 	})
@@ -147,7 +149,7 @@ func (s *things) update(ctx context.Context, in *updateThing) (*httpapi.Reply[th
 		if in.Body.Apply(&fields); fields.Name != t.Name {
 			t.Name = fields.Name
 			t.Touch(time.Now())
-			tx.Queue(`UPDATE things SET name = $3, version = $4, ev_pos = $5, updated_at = $6 WHERE company_id = $1 AND id = $2 AND version = $4 - 1`,
+			tx.Queue(thingsTable.Update(`SET name = $3, version = $4, ev_pos = $5, updated_at = $6 WHERE company_id = $1 AND id = $2 AND version = $4 - 1`),
 				in.Company, t.ID, t.Name, t.Version, t.EvPos, t.UpdatedAt).Expect(1, db.ErrStale)
 		}
 		return t, nil
@@ -160,7 +162,7 @@ func (s *things) remove(ctx context.Context, in *httpapi.ByID) (*httpapi.Reply[h
 	}
 	return httpapi.Mutate(ctx, s.db, &in.Call, "things.delete", func(ctx context.Context, tx *db.Tx) (httpapi.None, error) {
 		_, err := s.read(ctx, tx, in.Company, in.ID)
-		tx.Queue(`DELETE FROM things WHERE company_id = $1 AND id = $2`, in.Company, in.ID)
+		tx.Queue(thingsTable.Delete(`WHERE company_id = $1 AND id = $2`), in.Company, in.ID)
 		return httpapi.None{}, err
 	})
 }

@@ -13,14 +13,14 @@ import (
 
 // Whoever holds the lease loses it with the epoch, and its step under way with it. A paused job is due when it is too old to go
 // on: a worker fails it then.
-const (
-	sqlPauseJob = `UPDATE jobs SET status = 'paused', lease_owner = '', lease_epoch = lease_epoch + 1, lease_until = now(),
+var (
+	sqlPauseJob = jobs.Update(`SET status = 'paused', lease_owner = '', lease_epoch = lease_epoch + 1, lease_until = now(),
  run_at = expires_at - $3::BIGINT * INTERVAL '1 millisecond', updated_at = $4
-WHERE company_id = $1 AND id = $2 AND ended_at IS NULL`
-	sqlResumeJob = `UPDATE jobs SET status = 'pending', run_at = now(), served_at = now(), updated_at = $3
-WHERE company_id = $1 AND id = $2 AND status = 'paused' AND ended_at IS NULL`
-	sqlCancelJob = `UPDATE jobs SET status = 'canceled', lease_owner = '', lease_epoch = lease_epoch + 1, lease_until = now(), ended_at = $3, updated_at = $3
-WHERE company_id = $1 AND id = $2 AND ended_at IS NULL`
+WHERE company_id = $1 AND id = $2 AND ended_at IS NULL`)
+	sqlResumeJob = jobs.Update(`SET status = 'pending', run_at = now(), served_at = now(), updated_at = $3
+WHERE company_id = $1 AND id = $2 AND status = 'paused' AND ended_at IS NULL`)
+	sqlCancelJob = jobs.Update(`SET status = 'canceled', lease_owner = '', lease_epoch = lease_epoch + 1, lease_until = now(), ended_at = $3, updated_at = $3
+WHERE company_id = $1 AND id = $2 AND ended_at IS NULL`)
 )
 
 // Pause keeps a job from going on until [Resume]; see docs/reference/jobs.md#pause-resume-and-cancel. The step under way is

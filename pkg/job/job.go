@@ -194,12 +194,20 @@ type Options struct {
 }
 
 const (
-	sqlLockCompany = `INSERT INTO job_companies (company_id, started) VALUES ($1, 1)
-ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1`
-	sqlCountOpen = `SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL`
-	sqlInsertJob = `INSERT INTO jobs (company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries,
+	jobs         = db.Table("jobs")
+	jobChunks    = db.Table("job_chunks")
+	jobCompanies = db.Table("job_companies")
+	jobInputs    = db.Table("job_inputs")
+)
+
+const sqlCountOpen = `SELECT count(*) FROM jobs WHERE company_id = $1 AND ended_at IS NULL`
+
+var (
+	sqlLockCompany = jobCompanies.Insert(`(company_id, started) VALUES ($1, 1)
+ON CONFLICT (company_id) DO UPDATE SET started = job_companies.started + 1`)
+	sqlInsertJob = jobs.Insert(`(company_id, id, type, status, resources, caller, input, state, steps, done, total, result_bytes, tries,
  run_at, served_at, lease_owner, lease_epoch, lease_until, created_at, updated_at, expires_at, control, keeps_result)
-VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10, $11, $12)`
+VALUES ($1, $2, $3, 'pending', $4, $5, $6, $7, 0, 0, $8, 0, 0, $9, $9, '', 0, $9, $9, $9, $10, $11, $12)`)
 )
 
 var errTooMany = apierr.StateConflict("JOB_LIMIT_REACHED", "the company has %d unfinished jobs; wait until one has ended", MaxOpen).With("limit", MaxOpen)
@@ -227,7 +235,7 @@ func checkOpen(ctx context.Context, q db.Querier, company tenant.ID) error {
 
 // Start adds a job in the transaction of a request.
 func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) (Record, error) {
-	if _, err := tx.Exec(ctx, sqlLockCompany, by.Company); err != nil {
+	if _, err := tx.Write(ctx, sqlLockCompany, by.Company); err != nil {
 		return Record{}, fmt.Errorf("lock jobs of company: %w", err)
 	}
 	if err := checkOpen(ctx, tx, by.Company); err != nil {

@@ -9,10 +9,11 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-const (
-	sqlInsertPart  = `INSERT INTO job_inputs (company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`
-	sqlSelectPart  = `SELECT body FROM job_inputs WHERE company_id = $1 AND job_id = $2 AND n = $3`
-	sqlDeleteParts = `DELETE FROM job_inputs WHERE company_id = $1 AND job_id = $2`
+const sqlSelectPart = `SELECT body FROM job_inputs WHERE company_id = $1 AND job_id = $2 AND n = $3`
+
+var (
+	sqlInsertPart  = jobInputs.Insert(`(company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`)
+	sqlDeleteParts = jobInputs.Delete(`WHERE company_id = $1 AND job_id = $2`)
 )
 
 // addParts stores the parts of the input of a new job.

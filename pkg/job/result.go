@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
-const sqlInsertChunk = `INSERT INTO job_chunks (company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`
+var sqlInsertChunk = jobChunks.Insert(`(company_id, job_id, n, body, expires_at) VALUES ($1, $2, $3, $4, $5)`)
 
 // addResult adds a piece to the result of a job, as part of the step that wrote it.
 func addResult(tx *db.Tx, t Task, piece []byte) {

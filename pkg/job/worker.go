@@ -192,10 +192,10 @@ func next(waiting []open) (best int) {
 	return best
 }
 
-const sqlClaimJob = `UPDATE jobs SET status = 'processing', lease_owner = $3, lease_epoch = lease_epoch + 1,
+var sqlClaimJob = jobs.Update(`SET status = 'processing', lease_owner = $3, lease_epoch = lease_epoch + 1,
  lease_until = now() + $4::BIGINT * INTERVAL '1 millisecond', tries = tries + 1
 WHERE company_id = $1 AND id = $2 AND ended_at IS NULL AND lease_until <= now() AND run_at <= now()
-RETURNING lease_epoch, type, caller, input, state, steps, done, total, result_bytes, tries, expires_at, now()`
+RETURNING lease_epoch, type, caller, input, state, steps, done, total, result_bytes, tries, expires_at, now()`)
 
 const sqlClaimed = `SELECT EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND id = $2 AND lease_owner = $3 AND lease_epoch = $4)`
 
@@ -220,7 +220,7 @@ func (w *Worker) claim(ctx context.Context, o open) (*held, error) {
 		return done, err
 	}
 	err := w.cfg.DB.RunTx(telemetry.Untraced(ctx), "job.claim", func(ctx context.Context, tx *db.Tx) error {
-		return tx.QueryRow(ctx, sqlClaimJob, o.Company, o.ID, w.cfg.Owner, w.cfg.Lease.Milliseconds()).
+		return tx.ReturningRow(ctx, sqlClaimJob, o.Company, o.ID, w.cfg.Owner, w.cfg.Lease.Milliseconds()).
 			Scan(&h.epoch, &name, &by, &h.input, &h.state, &h.Steps, &h.Done, &h.Total, &h.Bytes, &h.tries, &h.expires, &h.now)
 	}, db.ReadCommitted(), db.WithCommitCheck(claimed))
 	if db.IsNoRows(err) {
@@ -292,16 +292,17 @@ func (w *Worker) end(ctx context.Context, log *slog.Logger, err error) {
 	}
 }
 
+const sqlStepDone = `SELECT EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND id = $2 AND steps > $3 AND lease_epoch = $4)`
+
 // The lease of a job is extended by each step. Whoever took it over has another epoch.
-const (
-	sqlStoreStep = `UPDATE jobs SET state = $4, done = $5, total = $6, result_bytes = result_bytes + $7, result_media = $8, steps = steps + 1, tries = 0,
+var (
+	sqlStoreStep = jobs.Update(`SET state = $4, done = $5, total = $6, result_bytes = result_bytes + $7, result_media = $8, steps = steps + 1, tries = 0,
  lease_until = now() + $9::BIGINT * INTERVAL '1 millisecond', updated_at = $10, summary = $11
-WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`
-	sqlEndJob = `UPDATE jobs SET status = $4, error = $5, ended_at = $6, updated_at = $6, lease_until = $6
-WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`
-	sqlReleaseJob = `UPDATE jobs SET lease_owner = '', lease_until = now(), served_at = now(), run_at = now() + $4::BIGINT * INTERVAL '1 millisecond'
-WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`
-	sqlStepDone = `SELECT EXISTS (SELECT 1 FROM jobs WHERE company_id = $1 AND id = $2 AND steps > $3 AND lease_epoch = $4)`
+WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`)
+	sqlEndJob = jobs.Update(`SET status = $4, error = $5, ended_at = $6, updated_at = $6, lease_until = $6
+WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`)
+	sqlReleaseJob = jobs.Update(`SET lease_owner = '', lease_until = now(), served_at = now(), run_at = now() + $4::BIGINT * INTERVAL '1 millisecond'
+WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`)
 )
 
 // step runs and stores one step. It ends within half of the lease, so the lease holds until it is stored.

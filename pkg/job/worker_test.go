@@ -67,7 +67,7 @@ func (k *kit) step(_ context.Context, t job.Task) (job.Store, error) {
 	}
 	return func(_ context.Context, tx *db.Tx) (job.Progress, error) {
 		s := countState{Next: s.Next + 1}
-		tx.Queue(`INSERT INTO counted (company_id, job, n) VALUES ($1, $2, $3)`, t.Company, t.ID, s.Next)
+		tx.Queue(db.Table("counted").Insert(`(company_id, job, n) VALUES ($1, $2, $3)`), t.Company, t.ID, s.Next)
 		return job.Progress{
 			State: s, Done: s.Next, Total: last, End: s.Next == last, Media: "text/plain", Result: []byte(strconv.FormatInt(s.Next, 10) + "\n"),
 		}, nil

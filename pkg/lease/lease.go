@@ -17,18 +17,19 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
-// Only the clock of the database decides who holds a lease. The epoch counts changes of the owner.
-const (
-	// Those who wait only read, so that they do not lock the row against its owner.
-	sqlHeldByOther = `SELECT EXISTS (SELECT 1 FROM job_leases WHERE name = $1 AND owner <> $2 AND expires_at > now())`
+const jobLeases = db.Table("job_leases")
 
+// Those who wait only read, so that they do not lock the row against its owner.
+const sqlHeldByOther = `SELECT EXISTS (SELECT 1 FROM job_leases WHERE name = $1 AND owner <> $2 AND expires_at > now())`
+
+// Only the clock of the database decides who holds a lease. The epoch counts changes of the owner.
+var (
 	// Renews the lease of its owner, or takes one that is over.
-	sqlTake = `INSERT INTO job_leases (name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3::BIGINT * INTERVAL '1 millisecond')
+	sqlTake = jobLeases.Insert(`(name, owner, epoch, expires_at) VALUES ($1, $2, 1, now() + $3::BIGINT * INTERVAL '1 millisecond')
 ON CONFLICT (name) DO UPDATE SET owner = excluded.owner, expires_at = excluded.expires_at,
  epoch = job_leases.epoch + CASE WHEN job_leases.owner = excluded.owner THEN 0 ELSE 1 END
-WHERE job_leases.owner = excluded.owner OR job_leases.expires_at <= now() RETURNING epoch`
-
-	sqlRelease = `UPDATE job_leases SET expires_at = now() WHERE name = $1 AND owner = $2 AND expires_at > now()`
+WHERE job_leases.owner = excluded.owner OR job_leases.expires_at <= now() RETURNING epoch`)
+	sqlRelease = jobLeases.Update(`SET expires_at = now() WHERE name = $1 AND owner = $2 AND expires_at > now()`)
 )
 
 // Config says which job is leased, and by whom. DB and Name are required.
@@ -94,7 +95,7 @@ func (l *Lease) take(ctx context.Context) (mine bool, err error) {
 	l.taken = true // even if the answer is lost
 	var epoch int64
 	err = l.cfg.DB.RunTx(ctx, "lease.take", func(ctx context.Context, tx *db.Tx) error {
-		return tx.QueryRow(ctx, sqlTake, l.cfg.Name, l.owner, l.cfg.TTL.Milliseconds()).Scan(&epoch)
+		return tx.ReturningRow(ctx, sqlTake, l.cfg.Name, l.owner, l.cfg.TTL.Milliseconds()).Scan(&epoch)
 	}, db.ReadCommitted(), db.Repeatable())
 	if errors.Is(err, pgx.ErrNoRows) {
 		l.taken = false

@@ -71,12 +71,13 @@ type Sort struct {
 
 // Spec describes the query of a list. In a query with joins, all columns are qualified, including ID and Company.
 type Spec struct {
-	From    string // table, with joins if any
-	Count   string // what total is counted from, if that takes less, such as the same with LEFT JOINs that need not be made; default From
-	Columns string // of the SELECT
-	Company string // default company_id
-	ID      string // default id
-	Updated string // default updated_at
+	From    string     // table, with joins if any
+	Reads   []db.Table // that From and Count name; default From
+	Count   string     // what total is counted from, if that takes less, such as the same with LEFT JOINs that need not be made; default From
+	Columns string     // of the SELECT
+	Company string     // default company_id
+	ID      string     // default id
+	Updated string     // default updated_at
 	Sorts   map[string]Sort
 	Default string // sort used, descending, when the client names none; default createdAt
 
@@ -112,7 +113,8 @@ type Query struct {
 	where   []string
 	args    []any
 	now     time.Time
-	foreign bool // a condition reads other tables
+	reads   []db.Table
+	foreign bool // a condition reads a table
 	found   []found
 
 	few      int    // at most that many records, after a page that was too large; 0 = pageSize
@@ -132,7 +134,10 @@ type found struct {
 func New(spec Spec, company tenant.ID, p Params, sort string) (*Query, error) {
 	spec.Company, spec.ID = cmp.Or(spec.Company, "company_id"), cmp.Or(spec.ID, "id")
 	spec.Updated, spec.Default = cmp.Or(spec.Updated, "updated_at"), cmp.Or(spec.Default, "createdAt")
-	q := &Query{spec: spec, company: company, params: p, sort: cmp.Or(sort, spec.Default), now: time.Now()}
+	if spec.Reads == nil {
+		spec.Reads = []db.Table{db.Table(spec.From)}
+	}
+	q := &Query{spec: spec, company: company, params: p, sort: cmp.Or(sort, spec.Default), now: time.Now(), reads: slices.Clip(spec.Reads)}
 	q.skip = int64(max(p.Page, 1)-1) * int64(p.PageSize)
 	q.desc = p.Order == "desc" || (p.Order == "" && sort == "")
 	if spec.Platform {
@@ -163,10 +168,15 @@ func (q *Query) WhereFound(asked any, condition string, args ...any) {
 	q.found = append(q.found, found{len(q.where) - 1, from, len(q.args), asked})
 }
 
+// Reading declares the tables that a condition reads, besides the record of the list that it is about. It returns q.
+func (q *Query) Reading(tables ...db.Table) *Query {
+	q.reads, q.foreign = append(q.reads, tables...), true
+	return q
+}
+
 // Where adds a condition; each ? is replaced by the placeholder of the next argument.
 func (q *Query) Where(condition string, args ...any) {
 	condition, args = single(condition, args)
-	q.foreign = q.foreign || strings.Contains(condition, "SELECT ")
 	var b strings.Builder
 	first, rest, _ := strings.Cut(condition, "?")
 	b.WriteString(first)

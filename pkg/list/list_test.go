@@ -52,7 +52,7 @@ type book struct {
 }
 
 var bookList = list.Spec{
-	From: "books b", Columns: "b.id, b.title, b.pages, b.version, b.ev_pos, b.created_at, b.updated_at",
+	From: "books b", Reads: []db.Table{"books"}, Columns: "b.id, b.title, b.pages, b.version, b.ev_pos, b.created_at, b.updated_at",
 	Company: "b.company_id", ID: "b.id", Updated: "b.updated_at",
 	Sorts: map[string]list.Sort{
 		"title":     {Column: "b.title", Type: "TEXT"},
@@ -113,7 +113,7 @@ func setup(t *testing.T) kit {
 	return kit{apitest.New(t, d, register(d)).Company(), d}
 }
 
-const sqlInsertBook = `INSERT INTO books (company_id, id, title, pages, price, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+var sqlInsertBook = db.Table("books").Insert(`(company_id, id, title, pages, price, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`)
 
 func newBookOf(title string) book {
 	return book{ID: record.NewID(), Title: title, Meta: record.New(time.Now())}
@@ -132,7 +132,7 @@ func (f kit) add(t *testing.T, company tenant.ID, b book) book {
 	if b.Version == 0 {
 		b.Meta = record.New(time.Now())
 	}
-	_, err := f.db.Exec(t.Context(), sqlInsertBook, b.args(company)...)
+	_, err := f.db.Write(t.Context(), sqlInsertBook, b.args(company)...)
 	require.NoError(t, err)
 	return b
 }

@@ -93,12 +93,12 @@ func cache[V any](size int) *lru.Cache[key, V] {
 // written is a table of a company that was changed; the zero company stands for any.
 type written struct {
 	company tenant.ID
-	table   string
+	table   db.Table
 }
 
 // Wrote says that this process may have changed records of the company in the table; a zero company stands for any of them.
 // Call it after the commit and before the answer: what was read of the table before is not used for the company any more.
-func (n *Node) Wrote(company tenant.ID, table string) {
+func (n *Node) Wrote(company tenant.ID, table db.Table) {
 	now := time.Now()
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -110,7 +110,7 @@ func (n *Node) Wrote(company tenant.ID, table string) {
 }
 
 // lastWrite is the time after which a read shows all changes of the company to the tables that this process has answered.
-func (n *Node) lastWrite(company tenant.ID, tables []string) (last time.Time) {
+func (n *Node) lastWrite(company tenant.ID, tables []db.Table) (last time.Time) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, t := range tables {

@@ -44,7 +44,7 @@ func keyFor(company tenant.ID, what string) key { return key{company, hashOf([]s
 
 func (n *Node) ask(t *testing.T, k key, c *counter) int64 {
 	t.Helper()
-	got, err := n.total(t.Context(), k, n.lastWrite(k.company, []string{table}), c.count)
+	got, err := n.total(t.Context(), k, n.lastWrite(k.company, []db.Table{table}), c.count)
 	require.NoError(t, err)
 	return got
 }
@@ -210,13 +210,27 @@ func TestAnyOfOneValueIsAnEquation(t *testing.T) {
 	require.Equal(t, []any{"new", []string{"new", "ready"}, uuid.Nil, []string{"a"}}, q.args)
 }
 
-func TestTablesOfAListAreFoundInItsStatements(t *testing.T) {
+// A total is as good as the last change of a table that the list or one of its conditions reads.
+func TestConditionsAddTheirTables(t *testing.T) {
 	t.Parallel()
-	spec := Spec{From: "stocks s JOIN products p ON p.id = s.product_id", Count: "(SELECT DISTINCT product_id FROM stocks\nWHERE company_id = $1) s", Company: "s.company_id"}
-	q, err := New(spec, tenant.NewID(), Params{PageSize: 1}, "")
+	spec := Spec{From: "stocks s JOIN products p ON p.id = s.product_id", Reads: []db.Table{"stocks", "products"}, Company: "s.company_id"}
+	queries := make([]*Query, 3)
+	for i, more := range []db.Table{"", "attribute_uses", "skus"} {
+		q, err := New(spec, tenant.NewID(), Params{PageSize: 1}, "")
+		require.NoError(t, err)
+		if queries[i] = q; more != "" {
+			q.Reading(more).Where("s.product_id IN (SELECT u.id FROM "+string(more)+" u WHERE u.a = ?)", 1)
+		}
+	}
+	require.Equal(t, []db.Table{"stocks", "products"}, queries[0].reads)
+	require.False(t, queries[0].foreign)
+	require.Equal(t, []db.Table{"stocks", "products", "attribute_uses"}, queries[1].reads)
+	require.True(t, queries[1].foreign)
+	require.Equal(t, []db.Table{"stocks", "products", "skus"}, queries[2].reads)
+
+	plain, err := New(Spec{From: "stocks"}, tenant.NewID(), Params{PageSize: 1}, "")
 	require.NoError(t, err)
-	q.Where("s.product_id IN (SELECT u.owner_id FROM attribute_uses u WHERE u.a = ?)", 1)
-	require.ElementsMatch(t, []string{"stocks", "products", "attribute_uses"}, q.tables())
+	require.Equal(t, []db.Table{"stocks"}, plain.reads)
 }
 
 func TestSegmentsCoverAllTime(t *testing.T) {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -43,7 +42,7 @@ func (q *Query) read(ctx context.Context, d db.Querier, s Sort, queue func(*pgx.
 		}
 		b := &pgx.Batch{}
 		queue(b, p)
-		if err := n.page(ctx, pool, q.keyOf(b), b); err != nil {
+		if err := n.page(db.DeclareReads(ctx, pool, b, q.reads), pool, q.keyOf(b), b); err != nil {
 			return err
 		}
 	}
@@ -65,7 +64,7 @@ func (q *Query) readAlone(ctx context.Context, d db.Querier, s Sort, queue func(
 			q.counted = new(int64)
 			b.Queue(q.countSQL(), q.args...).QueryRow(func(row pgx.Row) error { return row.Scan(q.counted) })
 		}
-		if err := d.SendBatch(ctx, b).Close(); err != nil {
+		if err := d.SendBatch(db.DeclareReads(ctx, d, b, q.reads), b).Close(); err != nil {
 			return err
 		}
 	}
@@ -102,20 +101,7 @@ func (q *Query) notBefore() time.Time {
 	if q.params.fresh {
 		return q.now
 	}
-	return q.params.node.lastWrite(q.company, q.tables())
-}
-
-// tables are those that the list and its conditions read.
-func (q *Query) tables() (names []string) {
-	sql := q.countSQL() + " FROM " + q.spec.From
-	for _, verb := range [...]string{" FROM ", " JOIN "} {
-		for _, after := range strings.Split(strings.ReplaceAll(sql, "\n", " "), verb)[1:] {
-			if name := db.TableName(after); name != "" && !slices.Contains(names, name) {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
+	return q.params.node.lastWrite(q.company, q.reads)
 }
 
 func (q *Query) countSQL() string {

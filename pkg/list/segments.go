@@ -104,11 +104,15 @@ func (q *Query) count(ctx context.Context, d *db.DB, k key) (int64, error) {
 	return all, err
 }
 
+func (q *Query) readWithin(ctx context.Context, d *db.DB, limit time.Duration, b *pgx.Batch) error {
+	return d.ReadWithin(db.DeclareReads(ctx, d, b, q.reads), limit, b)
+}
+
 // countAll counts in one statement.
 func (q *Query) countAll(ctx context.Context, d *db.DB, limit time.Duration) (all int64, err error) {
 	b := &pgx.Batch{}
 	b.Queue(q.countSQL(), q.args...).QueryRow(func(row pgx.Row) error { return row.Scan(&all) })
-	err = d.ReadWithin(ctx, limit, b)
+	err = q.readWithin(ctx, d, limit, b)
 	return all, err
 }
 
@@ -127,7 +131,7 @@ func (q *Query) countSegments(ctx context.Context, d *db.DB, k key, known *segme
 			sql, args := q.segmentSQL(s.bounds[i], s.bounds[i+1])
 			b.Queue(sql, args...).QueryRow(func(row pgx.Row) error { return row.Scan(&s.n[i]) })
 		}
-		if err := d.ReadWithin(ctx, n.cfg.Limit, b); err != nil {
+		if err := q.readWithin(ctx, d, n.cfg.Limit, b); err != nil {
 			return 0, fmt.Errorf("count segments: %w", err)
 		}
 	}
@@ -168,7 +172,7 @@ func (q *Query) newSegments(ctx context.Context, d *db.DB) (*segments, error) {
 	b := &pgx.Batch{}
 	b.Queue(fmt.Sprintf(`SELECT min(%s), max(%s) FROM %s WHERE %s = $1`, column, column, q.spec.From, q.spec.Company), q.company).
 		QueryRow(func(row pgx.Row) error { return row.Scan(&first, &last) })
-	if err := d.ReadWithin(ctx, q.params.node.cfg.Limit, b); err != nil || first == nil {
+	if err := q.readWithin(ctx, d, q.params.node.cfg.Limit, b); err != nil || first == nil {
 		return nil, err
 	}
 	s := divide(*first, *last)
@@ -191,7 +195,7 @@ func (q *Query) changes(ctx context.Context, d *db.DB, s *segments) (changed []i
 		})
 		return err
 	})
-	if err := d.ReadWithin(ctx, q.params.node.cfg.Limit, b); err != nil {
+	if err := q.readWithin(ctx, d, q.params.node.cfg.Limit, b); err != nil {
 		return nil, false, fmt.Errorf("read changes: %w", err)
 	}
 	for i := range seen {

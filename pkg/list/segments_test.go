@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -38,6 +39,9 @@ func (s shelf) total(t *testing.T, fresh bool, conditions ...string) int64 {
 	q, err := list.New(s.spec, s.company, p, "")
 	require.NoError(t, err)
 	for _, c := range conditions {
+		if strings.Contains(c, " FROM ") {
+			q.Reading("books")
+		}
 		q.Where(c)
 	}
 	page, err := list.Fetch(t.Context(), s.db, q, func(b *book) []any { return append([]any{&b.ID, &b.Title, &b.Pages}, b.Targets()...) })

@@ -45,12 +45,12 @@ type bound struct {
 
 // Of returns the view of a table. It panics if a sort of F is not a field of T or a tag is invalid. spec may override
 // the default columns; the sorts come from F.
-func Of[T, F any](table string, spec ...Spec) *View[T, F] {
+func Of[T, F any](table db.Table, spec ...Spec) *View[T, F] {
 	v := &View[T, F]{plan: record.PlanOf[T]()}
 	if len(spec) > 0 {
 		v.spec = spec[0]
 	}
-	v.spec.From, v.spec.Columns = table, v.plan.SelectList("")
+	v.spec.From, v.spec.Reads, v.spec.Columns = string(table), []db.Table{table}, v.plan.SelectList("")
 	v.searched = v.plan.Searched()
 	t := reflect.TypeFor[F]()
 	record.CheckTags(t)

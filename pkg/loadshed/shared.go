@@ -32,15 +32,15 @@ const probeTimeout = 20 * time.Second
 // is stale. A measurement may take longer; then a second process measures too, which does no harm.
 const leaseTTL = 15 * time.Second
 
-// All times are the database's, because the clocks of the processes differ. Releases that elect by lease_until of this
-// table leave a probe alone until it is over.
-const (
-	sqlSelectProbes = `SELECT name, CAST(extract(epoch FROM now() - measured_at) AS FLOAT8), readings FROM limit_probes`
+// All times of the table are the database's, because the clocks of the processes differ. Releases that elect by its lease_until
+// leave a probe alone until it is over.
+const limitProbes = db.Table("limit_probes")
 
-	sqlStoreReadings = `INSERT INTO limit_probes (name, node, lease_until, measured_at, readings)
+const sqlSelectProbes = `SELECT name, CAST(extract(epoch FROM now() - measured_at) AS FLOAT8), readings FROM limit_probes`
+
+var sqlStoreReadings = limitProbes.Insert(`(name, node, lease_until, measured_at, readings)
 VALUES ($1, $2, now() + CAST($4 AS FLOAT8) * INTERVAL '1 second', now(), $3)
-ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until, measured_at = excluded.measured_at, readings = excluded.readings`
-)
+ON CONFLICT (name) DO UPDATE SET node = excluded.node, lease_until = excluded.lease_until, measured_at = excluded.measured_at, readings = excluded.readings`)
 
 type probeRow struct {
 	Name     string

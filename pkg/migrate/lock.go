@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
 // lockTTL is how long others wait after the holder has died.
@@ -20,19 +22,24 @@ const lockTTL = 15 * time.Second
 // errLockLost ends a run whose lock another process has taken.
 var errLockLost = errors.New("the migration lock was lost to another process")
 
+const schemaLock = db.Table("schema_lock")
+
 // The lock is a row with an epoch, which can be acquired once it has expired by the database's clock. CockroachDB has no
 // advisory locks.
 const (
 	sqlCreateLock = `CREATE TABLE IF NOT EXISTS schema_lock (
 		id INT4 NOT NULL, owner TEXT NOT NULL, epoch BIGINT NOT NULL, expires_at TIMESTAMPTZ NOT NULL,
 		CONSTRAINT schema_lock_pkey PRIMARY KEY (id))`
-	sqlInsertLock = `INSERT INTO schema_lock (id, owner, epoch, expires_at) VALUES (1, '', 0, TIMESTAMPTZ '2000-01-01 00:00:00Z')
-		ON CONFLICT (id) DO NOTHING`
-	sqlTakeLock = `UPDATE schema_lock SET owner = $1, epoch = epoch + 1, expires_at = now() + $2::INTERVAL
-		WHERE id = 1 AND expires_at < now() RETURNING epoch`
-	sqlRenewLock = `UPDATE schema_lock SET expires_at = now() + $2::INTERVAL WHERE id = 1 AND epoch = $1`
-	sqlFreeLock  = `UPDATE schema_lock SET expires_at = TIMESTAMPTZ '2000-01-01 00:00:00Z' WHERE id = 1 AND epoch = $1`
 	sqlLockOwner = `SELECT owner FROM schema_lock WHERE id = 1`
+)
+
+var (
+	sqlInsertLock = schemaLock.Insert(`(id, owner, epoch, expires_at) VALUES (1, '', 0, TIMESTAMPTZ '2000-01-01 00:00:00Z')
+		ON CONFLICT (id) DO NOTHING`)
+	sqlTakeLock = schemaLock.Update(`SET owner = $1, epoch = epoch + 1, expires_at = now() + $2::INTERVAL
+		WHERE id = 1 AND expires_at < now() RETURNING epoch`)
+	sqlRenewLock = schemaLock.Update(`SET expires_at = now() + $2::INTERVAL WHERE id = 1 AND epoch = $1`)
+	sqlFreeLock  = schemaLock.Update(`SET expires_at = TIMESTAMPTZ '2000-01-01 00:00:00Z' WHERE id = 1 AND epoch = $1`)
 )
 
 func newRunner(pool *pgxpool.Pool, log *slog.Logger) *runner {
@@ -59,7 +66,7 @@ type heldLock struct {
 func (r *runner) take(ctx context.Context) (*heldLock, error) {
 	for said := false; ; said = true {
 		var epoch int64
-		err := r.pool.QueryRow(ctx, sqlTakeLock, r.owner, r.ttl).Scan(&epoch)
+		err := r.pool.QueryRow(ctx, sqlTakeLock.SQL(), r.owner, r.ttl).Scan(&epoch)
 		switch {
 		case err == nil:
 			return r.hold(ctx, epoch), nil
@@ -104,7 +111,7 @@ func (l *heldLock) renew() {
 		case <-tick.C:
 		}
 		sent := time.Now()
-		tag, err := l.r.pool.Exec(l.ctx, sqlRenewLock, l.epoch, l.r.ttl)
+		tag, err := l.r.pool.Exec(l.ctx, sqlRenewLock.SQL(), l.epoch, l.r.ttl)
 		switch {
 		case err == nil && tag.RowsAffected() == 1:
 			until = sent.Add(l.r.ttl)
@@ -121,7 +128,7 @@ func (l *heldLock) release(ctx context.Context) {
 	<-l.renewed
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
 	defer cancel()
-	if _, err := l.r.pool.Exec(ctx, sqlFreeLock, l.epoch); err != nil {
+	if _, err := l.r.pool.Exec(ctx, sqlFreeLock.SQL(), l.epoch); err != nil {
 		l.r.log.WarnContext(ctx, "releasing the migration lock failed; it will expire", "after", l.r.ttl, "error", err)
 	}
 }

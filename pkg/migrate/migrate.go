@@ -23,17 +23,20 @@ import (
 // ErrChanged is wrapped by the error for a step whose text was changed after it was applied.
 var ErrChanged = errors.New("an applied migration was changed")
 
+const schemaSteps = db.Table("schema_steps")
+
 const (
 	sqlCreateSteps = `CREATE TABLE IF NOT EXISTS schema_steps (
 		version TEXT NOT NULL, step INT4 NOT NULL, checksum TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL,
 		CONSTRAINT schema_steps_pkey PRIMARY KEY (version, step))`
 	sqlSelectSteps = `SELECT version, step, checksum FROM schema_steps ORDER BY version, step`
 	sqlHaveSteps   = `SELECT count(*) FROM information_schema.tables WHERE table_name = 'schema_steps' AND table_schema = current_schema()`
-	// Only the holder of the lock records steps: the epoch has changed if it was paused for too long.
-	sqlInsertStep = `INSERT INTO schema_steps (version, step, checksum, applied_at)
-		SELECT $1::TEXT, $2::INT4, $3::TEXT, $4::TIMESTAMPTZ WHERE EXISTS (SELECT 1 FROM schema_lock WHERE id = 1 AND epoch = $5::BIGINT)
-		ON CONFLICT (version, step) DO NOTHING`
 )
+
+// Only the holder of the lock records steps: the epoch has changed if it was paused for too long.
+var sqlInsertStep = schemaSteps.Insert(`(version, step, checksum, applied_at)
+		SELECT $1::TEXT, $2::INT4, $3::TEXT, $4::TIMESTAMPTZ WHERE EXISTS (SELECT 1 FROM schema_lock WHERE id = 1 AND epoch = $5::BIGINT)
+		ON CONFLICT (version, step) DO NOTHING`).Reading(schemaLock)
 
 // tries limits how often a step is tried after transient errors.
 const tries = 10
@@ -127,7 +130,7 @@ func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase 
 
 // bootstrap creates the two tables of this package. It retries, because concurrent creation of a table may fail.
 func (r *runner) bootstrap(ctx context.Context) error {
-	for _, stmt := range []string{sqlCreateSteps, sqlCreateLock, sqlInsertLock} {
+	for _, stmt := range []string{sqlCreateSteps, sqlCreateLock, sqlInsertLock.SQL()} {
 		if err := retry(ctx, func() error { return exec(ctx, r.pool, stmt) }); err != nil {
 			return fmt.Errorf("prepare migrations: %w", err)
 		}
@@ -164,7 +167,7 @@ func (r *runner) apply(ctx context.Context, todo []Step, epoch int64) (applied i
 }
 
 func (r *runner) record(ctx context.Context, step Step, epoch int64) error {
-	tag, err := r.pool.Exec(ctx, sqlInsertStep, step.Version, step.Number, step.Checksum, time.Now().UTC(), epoch)
+	tag, err := r.pool.Exec(ctx, sqlInsertStep.SQL(), step.Version, step.Number, step.Checksum, time.Now().UTC(), epoch)
 	if err == nil && tag.RowsAffected() == 0 {
 		return errLockLost
 	}

@@ -37,6 +37,8 @@ const (
 	maxOwners = 10                  // that get a notice
 )
 
+const notices = db.Table("notices")
+
 const (
 	sqlKnown = `SELECT EXISTS (SELECT 1 FROM notices WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4)`
 
@@ -44,10 +46,10 @@ const (
 	sqlSelectOwners = `SELECT c.name, COALESCE(u.email, '') FROM companies AS c
 LEFT JOIN users AS u ON u.company_id = c.id AND lower(u.role) = 'owner' AND u.status = 'active' AND NOT u.is_technical AND u.email IS NOT NULL
 WHERE c.id = $1 ORDER BY u.id NULLS LAST LIMIT $2`
-
-	sqlInsert = `INSERT INTO notices (company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
-SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9 FROM unnest($5::TEXT[]) AS u(recipient)`
 )
+
+var sqlInsert = notices.Insert(`(company_id, kind, record_id, since, recipient, subject, body, status, tries, next_at, created_at, expires_at)
+SELECT $1, $2, $3, $4, u.recipient, $6, $7, 'pending', 0, $8, $8, $9 FROM unnest($5::TEXT[]) AS u(recipient)`)
 
 // Add stores a notice for the owners of a company, in the transaction of what it is about. It reports whether it was the first
 // of its occasion; any other is left out. The transaction is serializable: of two at once, one is the first.
@@ -94,7 +96,7 @@ func line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // CleanupJob deletes notices that no occasion can ask for any more.
 var CleanupJob = cleanup.Job{
-	Table: "notices", Every: time.Hour,
-	SQL: `DELETE FROM notices WHERE (company_id, kind, record_id, since, recipient) IN
- (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE expires_at < $1 LIMIT 1000)`,
+	Every: time.Hour,
+	Delete: notices.Delete(`WHERE (company_id, kind, record_id, since, recipient) IN
+ (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE expires_at < $1 LIMIT 1000)`),
 }

@@ -148,16 +148,16 @@ type draft struct {
 	CreatedAt time.Time
 }
 
-const sqlClaim = `UPDATE notices SET tries = tries + 1, next_at = $2
+var sqlClaim = notices.Update(`SET tries = tries + 1, next_at = $2
 WHERE (company_id, kind, record_id, since, recipient) IN
  (SELECT company_id, kind, record_id, since, recipient FROM notices WHERE status = 'pending' AND next_at <= $1 ORDER BY next_at LIMIT 1)
 AND status = 'pending' AND next_at <= $1
-RETURNING company_id, kind, record_id, since, recipient, subject, body, tries, created_at`
+RETURNING company_id, kind, record_id, since, recipient, subject, body, tries, created_at`)
 
 // claim takes the notice that has been due for longest; nil = none is due, or another process was faster.
 func (s *Sender) claim(ctx context.Context) (d *draft, err error) {
 	err = s.cfg.DB.RunTx(ctx, "notice.claim", func(ctx context.Context, tx *db.Tx) error {
-		rows, err := tx.Query(ctx, sqlClaim, tx.Now(), tx.Now().Add(lease))
+		rows, err := tx.Returning(ctx, sqlClaim, tx.Now(), tx.Now().Add(lease))
 		if err != nil {
 			return err
 		}
@@ -243,11 +243,11 @@ func (d *draft) id() string {
 	return d.Kind + "." + hex.EncodeToString(sum[:12])
 }
 
-const (
-	sqlEnd = `UPDATE notices SET status = $7, error = $8, ended_at = $9, body = CASE WHEN kind LIKE 'account.%' THEN '' ELSE body END
-WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`
-	sqlPostpone = `UPDATE notices SET next_at = $7, error = $8
-WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`
+var (
+	sqlEnd = notices.Update(`SET status = $7, error = $8, ended_at = $9, body = CASE WHEN kind LIKE 'account.%' THEN '' ELSE body END
+WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`)
+	sqlPostpone = notices.Update(`SET next_at = $7, error = $8
+WHERE company_id = $1 AND kind = $2 AND record_id = $3 AND since = $4 AND recipient = $5 AND tries = $6 AND ended_at IS NULL`)
 )
 
 // end stores how a notice ended, also when ctx is done.

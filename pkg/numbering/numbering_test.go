@@ -35,7 +35,7 @@ const sqlCreateDocuments = `CREATE TABLE IF NOT EXISTS test_documents (
 
 const sqlCreateDocumentsKey = `CREATE UNIQUE INDEX IF NOT EXISTS test_documents_name_key ON test_documents (company_id, name) WHERE name IS NOT NULL`
 
-const sqlInsertDocument = `INSERT INTO test_documents (company_id, id, name, number) VALUES ($1, $2, $3, $4)`
+var sqlInsertDocument = db.Table("test_documents").Insert(`(company_id, id, name, number) VALUES ($1, $2, $3, $4)`)
 
 const sqlSelectDocuments = `SELECT number FROM test_documents WHERE company_id = $1 ORDER BY number`
 

@@ -145,8 +145,8 @@ func (w *world) write() {
 		// Read committed: serializable writers of few records would only wait for each other.
 		err := w.db.RunTx(w.t.Context(), "chaos.write", func(ctx context.Context, tx *db.Tx) error {
 			var pos int64
-			err := tx.QueryRow(ctx, `UPDATE chaos_records SET version = version + 1, ev_pos = GREATEST(ev_pos + 1, $2::BIGINT) WHERE id = $1
-				RETURNING version, ev_pos`, r.id, now.UnixMicro()).Scan(&version, &pos)
+			err := tx.ReturningRow(ctx, db.Table("chaos_records").Update(`SET version = version + 1, ev_pos = GREATEST(ev_pos + 1, $2::BIGINT) WHERE id = $1
+				RETURNING version, ev_pos`), r.id, now.UnixMicro()).Scan(&version, &pos)
 			if err != nil {
 				return err
 			}

@@ -14,8 +14,8 @@ import (
 // CleanupJobs returns the jobs that delete expired events of the event log and expired relay registrations.
 func CleanupJobs() []cleanup.Job {
 	return []cleanup.Job{
-		{Table: "events", SQL: `DELETE FROM events WHERE (company_id, seq) IN (SELECT company_id, seq FROM events WHERE expires_at < $1 LIMIT 1000)`},
-		{Table: "relay_members", SQL: `DELETE FROM relay_members WHERE node IN (SELECT node FROM relay_members WHERE expires_at < $1 LIMIT 1000)`, Keep: time.Hour},
+		{Delete: events.Delete(`WHERE (company_id, seq) IN (SELECT company_id, seq FROM events WHERE expires_at < $1 LIMIT 1000)`)},
+		{Delete: relayMembers.Delete(`WHERE node IN (SELECT node FROM relay_members WHERE expires_at < $1 LIMIT 1000)`), Keep: time.Hour},
 	}
 }
 

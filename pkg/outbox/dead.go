@@ -25,13 +25,14 @@ type DeadRow struct {
 	FailedAt time.Time
 }
 
-const (
-	sqlSelectDead = `SELECT bucket, pos, id, company_id, topic, event, length(payload)::INT4, error, failed_at FROM outbox_dead
+const sqlSelectDead = `SELECT bucket, pos, id, company_id, topic, event, length(payload)::INT4, error, failed_at FROM outbox_dead
 WHERE (bucket, pos, id) > ($1, $2, $3) AND ($4::UUID IS NULL OR company_id = $4::UUID) AND failed_at <= $5 ORDER BY bucket, pos, id LIMIT $6`
-	sqlRestoreDead = `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
+
+var (
+	sqlRestoreDead = outbox.Insert(`(bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
 SELECT bucket, $4::BIGINT, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at
-FROM outbox_dead WHERE bucket = $1 AND pos = $2 AND id = $3`
-	sqlDeleteDead = `DELETE FROM outbox_dead WHERE bucket = $1 AND pos = $2 AND id = $3`
+FROM outbox_dead WHERE bucket = $1 AND pos = $2 AND id = $3`).Reading(outboxDead)
+	sqlDeleteDead = outboxDead.Delete(`WHERE bucket = $1 AND pos = $2 AND id = $3`)
 )
 
 // DeadFilter selects rows that Kafka will not take.

@@ -20,7 +20,7 @@ func TestRestoredRowsArePublished(t *testing.T) {
 	old := time.Now().Add(-24 * time.Hour)
 	for i := range 3 {
 		m := message(record, int64(i+1), old.UnixMicro()+int64(i))
-		_, err := g.db.Exec(t.Context(), sqlInsertDead, Bucket(c), m.Pos, m.ID, c, topics.Events, c.String(), m.Name, m.AggType, m.AggID, m.Version, m.Payload, "", "", old, "too large", old)
+		_, err := g.db.Write(t.Context(), sqlInsertDead, Bucket(c), m.Pos, m.ID, c, topics.Events, c.String(), m.Name, m.AggType, m.AggID, m.Version, m.Payload, "", "", old, "too large", old)
 		require.NoError(t, err)
 	}
 	in := DeadFilter{Company: &c, Before: time.Now()}

@@ -23,9 +23,10 @@ CROSS JOIN event_log_epoch AS e LEFT JOIN event_log_floors AS f ON f.company_id 
 WHERE h.bucket = $2 AND e.id = 1`
 	sqlSelectEpoch = `SELECT epoch, began_at, cause FROM event_log_epoch WHERE id = 1`
 	sqlSelectHeads = `SELECT h.bucket, h.n, e.epoch, e.began_at, e.cause FROM event_log_heads AS h CROSS JOIN event_log_epoch AS e WHERE e.id = 1`
-	// Processes that find the same restore begin one epoch: only the first finds the epoch that all of them saw.
-	sqlBeginEpoch = `UPDATE event_log_epoch SET epoch = $1, began_at = $2, cause = $3 WHERE id = 1 AND epoch = $4`
 )
+
+// Processes that find the same restore begin one epoch: only the first finds the epoch that all of them saw.
+var sqlBeginEpoch = eventLogEpoch.Update(`SET epoch = $1, began_at = $2, cause = $3 WHERE id = 1 AND epoch = $4`)
 
 // Epoch is a history of the event log. A restore of the database from a backup begins a new one: positions that were
 // assigned after the backup are assigned again, to other events. The number of an epoch is random, because a counter would
@@ -40,7 +41,7 @@ type Epoch struct {
 // than before is current, and returns the epoch that is current afterwards.
 func BeginEpoch(ctx context.Context, tx *db.Tx, before Epoch, cause string) (now Epoch, err error) {
 	now = Epoch{Number: 1 + rand.Int64N(math.MaxInt64), BeganAt: tx.Now(), Cause: cause}
-	tag, err := tx.Exec(ctx, sqlBeginEpoch, now.Number, now.BeganAt, now.Cause, before.Number)
+	tag, err := tx.Write(ctx, sqlBeginEpoch, now.Number, now.BeganAt, now.Cause, before.Number)
 	if err != nil {
 		return Epoch{}, fmt.Errorf("begin epoch of the event log: %w", err)
 	}

@@ -12,19 +12,20 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
 )
 
-// Lease times come from the database, because now() is the only clock that all relays share.
-const (
-	sqlUpsertMember = `INSERT INTO relay_members (node, expires_at) VALUES ($1, now() + $2::INTERVAL)
-ON CONFLICT (node) DO UPDATE SET expires_at = excluded.expires_at`
-	sqlDeleteMember = `DELETE FROM relay_members WHERE node = $1`
-	// One row for each free bucket; if none is free, one row without a bucket.
-	sqlSelectFree = `SELECT now(), (SELECT count(*) FROM relay_members WHERE expires_at > now()), l.bucket, l.owner
+// One row for each free bucket; if none is free, one row without a bucket.
+const sqlSelectFree = `SELECT now(), (SELECT count(*) FROM relay_members WHERE expires_at > now()), l.bucket, l.owner
 FROM (SELECT 1) AS one LEFT JOIN outbox_leases AS l ON l.expires_at <= now()`
-	sqlRenewLeases = `UPDATE outbox_leases SET expires_at = now() + $3::INTERVAL
-WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch, COALESCE(partitions, 0)`
-	sqlAcquireLeases = `UPDATE outbox_leases SET owner = $1, epoch = epoch + 1, expires_at = now() + $3::INTERVAL
-WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch, COALESCE(partitions, 0)`
-	sqlReleaseLeases = `UPDATE outbox_leases SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`
+
+// Lease times come from the database, because now() is the only clock that all relays share.
+var (
+	sqlUpsertMember = relayMembers.Insert(`(node, expires_at) VALUES ($1, now() + $2::INTERVAL)
+ON CONFLICT (node) DO UPDATE SET expires_at = excluded.expires_at`)
+	sqlDeleteMember = relayMembers.Delete(`WHERE node = $1`)
+	sqlRenewLeases  = outboxLeases.Update(`SET expires_at = now() + $3::INTERVAL
+WHERE owner = $1 AND bucket = ANY($2::INT4[]) AND expires_at > now() RETURNING bucket, epoch, COALESCE(partitions, 0)`)
+	sqlAcquireLeases = outboxLeases.Update(`SET owner = $1, epoch = epoch + 1, expires_at = now() + $3::INTERVAL
+WHERE bucket = ANY($2::INT4[]) AND expires_at <= now() RETURNING bucket, epoch, COALESCE(partitions, 0)`)
+	sqlReleaseLeases = outboxLeases.Update(`SET owner = '', expires_at = now() WHERE owner = $1 AND bucket = ANY($2::INT4[])`)
 )
 
 // lease is a lease that the database confirmed.
@@ -128,7 +129,7 @@ func (r *Relay) readLeases(ctx context.Context, renew bool) (seen leases, err er
 				return err
 			})
 		}
-		tx.Queue(sqlSelectFree).Rows(func(rows pgx.Rows) (err error) {
+		tx.QueueRead(sqlSelectFree).Rows(func(rows pgx.Rows) (err error) {
 			seen, err = collectLeases(rows)
 			return err
 		})

@@ -42,8 +42,20 @@ type Message struct {
 	CreatedAt time.Time // UTC
 }
 
-const sqlInsert = `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, request_id, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+// The tables of this package.
+const (
+	outbox         = db.Table("outbox")
+	outboxDead     = db.Table("outbox_dead")
+	outboxLeases   = db.Table("outbox_leases")
+	relayMembers   = db.Table("relay_members")
+	events         = db.Table("events")
+	eventLogHeads  = db.Table("event_log_heads")
+	eventLogFloors = db.Table("event_log_floors")
+	eventLogEpoch  = db.Table("event_log_epoch")
+)
+
+var sqlInsert = outbox.InsertRow("bucket", "pos", "id", "company_id", "topic", "key", "event", "agg_type", "agg_id", "agg_version", "payload",
+	"traceparent", "tracestate", "request_id", "created_at")
 
 // Append adds a message to the outbox in the transaction of the change. It is the only way to publish one.
 // The trace context of ctx is stored with the row, so that publication and delivery join the trace of the request, and so is

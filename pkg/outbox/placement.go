@@ -20,12 +20,12 @@ import (
 // partition. A relay therefore pauses a bucket, waits until the routers have committed what the topic had at that moment, and
 // then changes the number.
 
-const (
-	sqlPlaceBuckets = `UPDATE outbox_leases SET partitions = COALESCE(partitions, $3) FROM unnest($2::INT4[], $4::BIGINT[]) AS u(b, e)
-WHERE bucket = u.b AND bucket = ANY($2::INT4[]) AND epoch = u.e AND owner = $1 AND expires_at > now() RETURNING bucket, epoch, partitions`
+var (
+	sqlPlaceBuckets = outboxLeases.Update(`SET partitions = COALESCE(partitions, $3) FROM unnest($2::INT4[], $4::BIGINT[]) AS u(b, e)
+WHERE bucket = u.b AND bucket = ANY($2::INT4[]) AND epoch = u.e AND owner = $1 AND expires_at > now() RETURNING bucket, epoch, partitions`)
 	// A lease of another epoch was another relay's meanwhile, which published without waiting.
-	sqlMoveBuckets = `UPDATE outbox_leases SET partitions = $3 FROM unnest($2::INT4[], $4::BIGINT[]) AS u(b, e)
-WHERE bucket = u.b AND bucket = ANY($2::INT4[]) AND epoch = u.e AND owner = $1 AND expires_at > now() RETURNING bucket, epoch, partitions`
+	sqlMoveBuckets = outboxLeases.Update(`SET partitions = $3 FROM unnest($2::INT4[], $4::BIGINT[]) AS u(b, e)
+WHERE bucket = u.b AND bucket = ANY($2::INT4[]) AND epoch = u.e AND owner = $1 AND expires_at > now() RETURNING bucket, epoch, partitions`)
 )
 
 const (
@@ -151,7 +151,7 @@ func (r *Relay) unplaced() []lease {
 }
 
 // place stores the number of partitions of buckets. After an error it is not known which number the database has.
-func (r *Relay) place(ctx context.Context, sql string, of []lease, n int32) error {
+func (r *Relay) place(ctx context.Context, w db.Write, of []lease, n int32) error {
 	if len(of) == 0 {
 		return nil
 	}
@@ -163,7 +163,7 @@ func (r *Relay) place(ctx context.Context, sql string, of []lease, n int32) erro
 	}
 	var stored []lease
 	err := r.db.RunTx(ctx, "outbox.place", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(sql, r.owner, buckets, n, epochs).Rows(func(rows pgx.Rows) (err error) {
+		tx.Queue(w, r.owner, buckets, n, epochs).Rows(func(rows pgx.Rows) (err error) {
 			stored, err = pgx.CollectRows(rows, pgx.RowToStructByPos[lease])
 			return err
 		})

@@ -35,10 +35,10 @@ func TestPlansDoNotDependOnTheLastVacuum(t *testing.T) {
 	}{
 		{"scan", sqlScan, "outbox_pkey", 3},
 		{"probe", sqlProbePostgreSQL, "outbox_pkey", 2},
-		{"remove", sqlDeleteRows, "outbox_pkey", 5},
+		{"remove", sqlDeleteRows.SQL(), "outbox_pkey", 5},
 		{"lock", sqlLockHeads, "event_log_heads_pkey", 1},
-		{"move", sqlMoveHeads, "event_log_heads_pkey", 2},
-		{"log", sqlInsertEvents, "event_log_heads_pkey", 14},
+		{"move", sqlMoveHeads.SQL(), "event_log_heads_pkey", 2},
+		{"log", sqlInsertEvents.SQL(), "event_log_heads_pkey", 14},
 	}
 	exec("SET plan_cache_mode = force_generic_plan") // which a prepared statement gets after five runs
 	for _, s := range statements {

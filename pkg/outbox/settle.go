@@ -17,24 +17,27 @@ import (
 
 const (
 	// A relay that freezes in the transaction must not block its successor for longer than its lease.
-	sqlBoundIdle = `SET LOCAL idle_in_transaction_session_timeout = 5000`
-	sqlLockHeads = `SELECT bucket FROM event_log_heads WHERE bucket = ANY($1::INT4[]) ORDER BY bucket FOR UPDATE`
+	sqlBoundIdle     = `SET LOCAL idle_in_transaction_session_timeout = 5000`
+	sqlLockHeads     = `SELECT bucket FROM event_log_heads WHERE bucket = ANY($1::INT4[]) ORDER BY bucket FOR UPDATE`
+	sqlAlreadyLogged = `SELECT e.id FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i) JOIN events AS e ON e.company_id = u.c AND e.id = u.i`
+)
+
+var (
 	// The range of positions bounds the part of the primary key that is scanned. IS TRUE keeps PostgreSQL from a join, which
 	// its generic plan would make by comparing each row with each pair; it looks up a hash table instead.
-	sqlDeleteRows = `DELETE FROM outbox WHERE bucket = $1 AND pos >= $2 AND pos <= $3
-AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`
+	sqlDeleteRows = outbox.Delete(`WHERE bucket = $1 AND pos >= $2 AND pos <= $3
+AND ((pos, id) IN (SELECT u.p, u.i FROM unnest($4::BIGINT[], $5::UUID[]) AS u(p, i))) IS TRUE RETURNING pos, id`)
 	// The list of buckets, said again for the table, keeps a hash join from reading all heads.
-	sqlMoveHeads = `UPDATE event_log_heads SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`
+	sqlMoveHeads = eventLogHeads.Update(`SET n = n + u.k FROM unnest($1::INT4[], $2::BIGINT[]) AS u(b, k) WHERE bucket = u.b AND bucket = ANY($1::INT4[])`)
 	// The heads were already advanced in this transaction: position = head - back.
-	sqlInsertEvents = `INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent, published_at)
+	sqlInsertEvents = events.Insert(`(company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent, published_at)
 SELECT u.company_id, h.n - u.back, u.id, u.event, u.agg_type, u.agg_id, u.agg_version, u.body, u.occurred_at, u.expires_at, u.request_id, u.traceparent, $14::TIMESTAMPTZ
 FROM unnest($1::INT4[], $2::UUID[], $3::BIGINT[], $4::UUID[], $5::TEXT[], $6::TEXT[], $7::UUID[], $8::BIGINT[], $9::BYTEA[], $10::TIMESTAMPTZ[], $11::TIMESTAMPTZ[], $12::TEXT[], $13::TEXT[])
 AS u(b, company_id, back, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at, request_id, traceparent)
-JOIN event_log_heads AS h ON h.bucket = u.b WHERE h.bucket = ANY($1::INT4[])`
-	sqlAlreadyLogged = `SELECT e.id FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i) JOIN events AS e ON e.company_id = u.c AND e.id = u.i`
-	sqlInsertDead    = `INSERT INTO outbox_dead (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
+JOIN event_log_heads AS h ON h.bucket = u.b WHERE h.bucket = ANY($1::INT4[])`).Reading(eventLogHeads)
+	sqlInsertDead = outboxDead.Insert(`(bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at, error, failed_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
-ON CONFLICT (bucket, pos, id) DO NOTHING`
+ON CONFLICT (bucket, pos, id) DO NOTHING`)
 )
 
 // insertBytes limits the bodies of one INSERT; CockroachDB rejects statements above 16 MiB.
@@ -159,48 +162,33 @@ type place struct {
 
 func (m *row) place() place { return place{m.Pos, m.ID} }
 
+var errHeads = errors.New("event_log_heads lacks rows for some of the buckets: run the migrations")
+
 // deleteRows locks the heads and deletes the rows, in one round trip. Each bucket has a statement of its own, which scans
 // one range of the primary key.
 func deleteRows(ctx context.Context, tx *db.Tx, all []decided) error {
-	batch := &pgx.Batch{}
-	batch.Queue(sqlBoundIdle)
+	tx.QueueRead(sqlBoundIdle)
 	buckets := make([]int32, len(all))
 	for i := range all {
 		buckets[i] = all[i].bucket()
 	}
-	batch.Queue(sqlLockHeads, buckets)
-	for _, d := range all {
+	tx.QueueRead(sqlLockHeads, buckets).Expect(int64(len(buckets)), errHeads)
+	for i, d := range all {
 		at, ids := make([]int64, len(d.rows)), make([]uuid.UUID, len(d.rows))
 		for i := range d.rows {
 			at[i], ids[i] = d.rows[i].Pos, d.rows[i].ID
 		}
-		batch.Queue(sqlDeleteRows, d.bucket(), at[0], at[len(at)-1], at, ids)
+		tx.Queue(sqlDeleteRows, d.bucket(), at[0], at[len(at)-1], at, ids).Rows(func(rows pgx.Rows) error {
+			deleted, err := pgx.CollectRows(rows, pgx.RowToStructByPos[place])
+			all[i].gone = make(map[place]bool, len(deleted))
+			for _, at := range deleted {
+				all[i].gone[at] = true
+			}
+			return err
+		})
 	}
-	res := tx.SendBatch(ctx, batch)
-	defer func() { _ = res.Close() }() // it repeats the error of an earlier statement
-	if _, err := res.Exec(); err != nil {
-		return fmt.Errorf("set idle timeout: %w", err)
-	}
-	locked, err := res.Exec()
-	if err != nil {
-		return fmt.Errorf("lock heads of the event log: %w", err)
-	}
-	if int(locked.RowsAffected()) != len(buckets) {
-		return fmt.Errorf("event_log_heads lacks rows for some of the buckets %v: run the migrations", buckets)
-	}
-	for i := range all {
-		deleted, err := res.Query()
-		if err != nil {
-			return fmt.Errorf("delete published rows: %w", err)
-		}
-		list, err := pgx.CollectRows(deleted, pgx.RowToStructByPos[place])
-		if err != nil {
-			return fmt.Errorf("delete published rows: %w", err)
-		}
-		all[i].gone = make(map[place]bool, len(list))
-		for _, at := range list {
-			all[i].gone[at] = true
-		}
+	if err := tx.Flush(ctx); err != nil {
+		return fmt.Errorf("delete published rows of buckets %v: %w", buckets, err)
 	}
 	return nil
 }

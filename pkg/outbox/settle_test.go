@@ -69,7 +69,7 @@ func TestPublishedRowsAreNotComparedWithEachOther(t *testing.T) {
 	defer conn.Release()
 	_, err = conn.Exec(t.Context(), "SET plan_cache_mode = force_generic_plan") // which a prepared statement gets after five runs
 	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "PREPARE settle (INT4, BIGINT, BIGINT, BIGINT[], UUID[]) AS "+sqlDeleteRows)
+	_, err = conn.Exec(t.Context(), "PREPARE settle (INT4, BIGINT, BIGINT, BIGINT[], UUID[]) AS "+sqlDeleteRows.SQL())
 	require.NoError(t, err)
 	for _, before := range []string{"SELECT 1", "ANALYZE outbox", `INSERT INTO outbox (bucket, pos, id, company_id, topic, key, event, agg_type, agg_id, agg_version, payload, traceparent, tracestate, created_at)
 SELECT g % 100, g, gen_random_uuid(), gen_random_uuid(), 'events', '', 'order.created', 'order', gen_random_uuid(), 1, '', '', '', now() FROM generate_series(1, 20000) AS g`, "ANALYZE outbox"} {

@@ -21,13 +21,14 @@ const keepAlways = 48 * time.Hour
 // trimRows is the maximum number of events that one transaction removes.
 const trimRows = 500
 
-const (
-	sqlTrimLog = `DELETE FROM events WHERE company_id = $1 AND seq IN (
- SELECT seq FROM events WHERE company_id = $1 AND occurred_at < $2 ORDER BY company_id, seq LIMIT $3) RETURNING seq, octet_length(body), occurred_at, expires_at`
-	sqlRaiseFloor = `INSERT INTO event_log_floors (company_id, seq, occurred_at) VALUES ($1, $2, $3)
+const sqlSelectFloor = `SELECT seq, occurred_at FROM event_log_floors WHERE company_id = $1`
+
+var (
+	sqlTrimLog = events.Delete(`WHERE company_id = $1 AND seq IN (
+ SELECT seq FROM events WHERE company_id = $1 AND occurred_at < $2 ORDER BY company_id, seq LIMIT $3) RETURNING seq, octet_length(body), occurred_at, expires_at`)
+	sqlRaiseFloor = eventLogFloors.Insert(`(company_id, seq, occurred_at) VALUES ($1, $2, $3)
 ON CONFLICT (company_id) DO UPDATE SET seq = GREATEST(event_log_floors.seq, excluded.seq),
- occurred_at = GREATEST(event_log_floors.occurred_at, excluded.occurred_at)`
-	sqlSelectFloor = `SELECT seq, occurred_at FROM event_log_floors WHERE company_id = $1`
+ occurred_at = GREATEST(event_log_floors.occurred_at, excluded.occurred_at)`)
 )
 
 func newQuota(r *Relay) *quota.Meter {
@@ -67,7 +68,7 @@ func (r *Relay) trimSome(ctx context.Context, company tenant.ID) (n int, freed i
 	}
 	err = r.db.RunTx(ctx, "outbox.trim", func(ctx context.Context, tx *db.Tx) error {
 		n, freed = 0, 0
-		rows, err := tx.Query(ctx, sqlTrimLog, company, tx.Now().Add(-keepAlways), trimRows)
+		rows, err := tx.Returning(ctx, sqlTrimLog, company, tx.Now().Add(-keepAlways), trimRows)
 		if err != nil {
 			return fmt.Errorf("remove oldest events: %w", err)
 		}

@@ -23,12 +23,9 @@ const Lifetime = time.Minute
 
 const announceEvery = 15 * time.Second
 
-// Only the clock of the database decides which announcements hold.
+const processes = db.Table("processes")
+
 const (
-	sqlUpsert = `INSERT INTO processes (id, node, role, release, contracts, started_at, expires_at)
-VALUES ($1, $2, $3, $4, $5, $6, now() + $7::BIGINT * INTERVAL '1 millisecond')
-ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`
-	sqlDelete = `DELETE FROM processes WHERE id = $1`
 	sqlSelect = `SELECT node, role, release, contracts, started_at, expires_at - $1::BIGINT * INTERVAL '1 millisecond' FROM processes
 WHERE expires_at > now() ORDER BY role, node, id`
 	// Releases that do not announce themselves are known only by the leases that they hold.
@@ -38,8 +35,16 @@ WHERE expires_at > now() ORDER BY role, node, id`
 WHERE NOT EXISTS (SELECT 1 FROM processes AS p WHERE p.node = u.node AND p.expires_at > now()) ORDER BY u.role, u.node`
 )
 
+// Only the clock of the database decides which announcements hold.
+var (
+	sqlUpsert = processes.Insert(`(id, node, role, release, contracts, started_at, expires_at)
+VALUES ($1, $2, $3, $4, $5, $6, now() + $7::BIGINT * INTERVAL '1 millisecond')
+ON CONFLICT (id) DO UPDATE SET expires_at = excluded.expires_at`)
+	sqlDelete = processes.Delete(`WHERE id = $1`)
+)
+
 // CleanupJob deletes the announcements of processes that were killed.
-var CleanupJob = cleanup.Job{Table: "processes", SQL: `DELETE FROM processes WHERE id IN (SELECT id FROM processes WHERE expires_at < $1 LIMIT 1000)`}
+var CleanupJob = cleanup.Job{Delete: processes.Delete(`WHERE id IN (SELECT id FROM processes WHERE expires_at < $1 LIMIT 1000)`)}
 
 // Process is a running process.
 type Process struct {
@@ -58,7 +63,7 @@ func (p Process) Announce(ctx context.Context, d *db.DB, log *slog.Logger) error
 	t := time.NewTicker(announceEvery)
 	defer t.Stop()
 	for {
-		_, err := d.Exec(ctx, sqlUpsert, id, p.Node, p.Role, p.Release, p.Contracts, started, Lifetime.Milliseconds())
+		_, err := d.Write(ctx, sqlUpsert, id, p.Node, p.Role, p.Release, p.Contracts, started, Lifetime.Milliseconds())
 		if err != nil && ctx.Err() == nil && !db.IsUndefinedTable(err) { // the schema of an earlier release has no such table
 			log.WarnContext(ctx, "process not announced in the database", "error", err)
 		}
@@ -69,7 +74,7 @@ func (p Process) Announce(ctx context.Context, d *db.DB, log *slog.Logger) error
 		}
 		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 		defer cancel()
-		if _, err := d.Exec(last, sqlDelete, id); err != nil && !db.IsUndefinedTable(err) {
+		if _, err := d.Write(last, sqlDelete, id); err != nil && !db.IsUndefinedTable(err) {
 			log.WarnContext(last, "announcement of the process not removed, it will expire", "error", err)
 		}
 		return nil

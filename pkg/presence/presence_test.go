@@ -67,7 +67,7 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	old, err := presence.Earlier(t.Context(), d, []string{"301.contract"})
 	require.NoError(t, err)
 	require.Empty(t, old)
-	tag, err := d.Exec(t.Context(), presence.CleanupJob.SQL, time.Now().Add(time.Second))
+	tag, err := d.Write(t.Context(), presence.CleanupJob.Delete, time.Now().Add(time.Second))
 	require.NoError(t, err)
 	require.EqualValues(t, 1, tag.RowsAffected())
 	stopNew()

@@ -164,15 +164,18 @@ func (m *Meter) flush(ctx context.Context) {
 	}
 }
 
-// The rows are written in the order of their keys by every process.
+const storageUsage = db.Table("storage_usage")
+
 const (
-	sqlAddUsage = `INSERT INTO storage_usage (company_id, kind, expires_at, bytes)
-SELECT u.c, $2, u.e, u.n FROM unnest($1::UUID[], $3::TIMESTAMPTZ[], $4::BIGINT[]) AS u(c, e, n)
-ON CONFLICT (company_id, kind, expires_at) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`
 	sqlSumUsage = `SELECT company_id, CAST(sum(bytes) AS INT8) FROM storage_usage
 WHERE company_id = ANY($1::UUID[]) AND kind = $2 AND expires_at > $3 GROUP BY company_id`
 	sqlSumKinds = `SELECT kind, CAST(sum(bytes) AS INT8) FROM storage_usage WHERE company_id = $1 AND expires_at > $2 GROUP BY kind`
 )
+
+// The rows are written in the order of their keys by every process.
+var sqlAddUsage = storageUsage.Insert(`(company_id, kind, expires_at, bytes)
+SELECT u.c, $2, u.e, u.n FROM unnest($1::UUID[], $3::TIMESTAMPTZ[], $4::BIGINT[]) AS u(c, e, n)
+ON CONFLICT (company_id, kind, expires_at) DO UPDATE SET bytes = storage_usage.bytes + excluded.bytes`)
 
 // Stored returns the bytes that count for a company, by kind, as far as they have been written. Kinds without a quota are not counted.
 func Stored(ctx context.Context, q db.Querier, company tenant.ID, now time.Time) (map[string]int64, error) {
@@ -337,9 +340,9 @@ func monthOf(t time.Time) time.Time {
 	return time.Date(t.Year(), t.Month(), 1, 0, 0, 0, 0, time.UTC)
 }
 
-const sqlSubtractUsage = `UPDATE storage_usage SET bytes = GREATEST(storage_usage.bytes - u.n, 0)
+var sqlSubtractUsage = storageUsage.Update(`SET bytes = GREATEST(storage_usage.bytes - u.n, 0)
 FROM unnest($3::TIMESTAMPTZ[], $4::BIGINT[]) AS u(e, n)
-WHERE storage_usage.company_id = $1 AND storage_usage.kind = $2 AND storage_usage.expires_at = u.e`
+WHERE storage_usage.company_id = $1 AND storage_usage.kind = $2 AND storage_usage.expires_at = u.e`)
 
 // Subtract uncounts bytes that were deleted before their time, by the time at which they would have expired, in the
 // transaction that deletes them.
@@ -355,6 +358,6 @@ func Subtract(tx *db.Tx, company tenant.ID, kind string, freed map[time.Time]int
 
 // CleanupJob deletes the counts of bytes that have expired.
 var CleanupJob = cleanup.Job{
-	Table: "storage_usage", Every: time.Hour,
-	SQL: `DELETE FROM storage_usage WHERE (company_id, kind, expires_at) IN (SELECT company_id, kind, expires_at FROM storage_usage WHERE expires_at < $1 LIMIT 1000)`,
+	Every:  time.Hour,
+	Delete: storageUsage.Delete(`WHERE (company_id, kind, expires_at) IN (SELECT company_id, kind, expires_at FROM storage_usage WHERE expires_at < $1 LIMIT 1000)`),
 }

@@ -13,20 +13,22 @@ import (
 // leaseBatch is the maximum number of rows per statement.
 const leaseBatch = 1000
 
-// Times are the database's, because the clocks of the nodes differ. The zero token of the zero company is the node itself.
-const (
-	sqlUpsertLeases = `INSERT INTO rate_leases (company_id, token_id, node, demand, expires_at)
-SELECT u.company_id, u.token_id, $3, u.demand, now() + INTERVAL '3 seconds'
-FROM unnest($1::UUID[], $2::UUID[], $4::BIGINT[]) AS u(company_id, token_id, demand)
-ON CONFLICT (company_id, token_id, node) DO UPDATE SET demand = excluded.demand, expires_at = excluded.expires_at`
+// The times of the table are the database's, because the clocks of the nodes differ. The zero token of the zero company is the
+// node itself.
+const rateLeases = db.Table("rate_leases")
 
-	sqlSelectPeers = `SELECT l.token_id, count(*), CAST(sum(l.demand) AS BIGINT)
+const sqlSelectPeers = `SELECT l.token_id, count(*), CAST(sum(l.demand) AS BIGINT)
 FROM rate_leases AS l
 JOIN unnest($1::UUID[], $2::UUID[]) AS u(company_id, token_id) ON l.company_id = u.company_id AND l.token_id = u.token_id
 WHERE l.node <> $3 AND l.expires_at > now() GROUP BY l.token_id`
 
-	sqlDeleteLeases = `DELETE FROM rate_leases WHERE node = $3 AND (company_id, token_id) IN
-  (SELECT u.company_id, u.token_id FROM unnest($1::UUID[], $2::UUID[]) AS u(company_id, token_id))`
+var (
+	sqlUpsertLeases = rateLeases.Insert(`(company_id, token_id, node, demand, expires_at)
+SELECT u.company_id, u.token_id, $3, u.demand, now() + INTERVAL '3 seconds'
+FROM unnest($1::UUID[], $2::UUID[], $4::BIGINT[]) AS u(company_id, token_id, demand)
+ON CONFLICT (company_id, token_id, node) DO UPDATE SET demand = excluded.demand, expires_at = excluded.expires_at`)
+	sqlDeleteLeases = rateLeases.Delete(`WHERE node = $3 AND (company_id, token_id) IN
+  (SELECT u.company_id, u.token_id FROM unnest($1::UUID[], $2::UUID[]) AS u(company_id, token_id))`)
 )
 
 // DBLeases implements [Leases] with the table rate_leases.
@@ -50,7 +52,7 @@ func (s *DBLeases) exchange(ctx context.Context, node string, rows []Demand, oth
 	companies, tokens, demands := columns(rows)
 	return s.db.RunTx(ctx, "ratelimit.exchange", func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlUpsertLeases, companies, tokens, node, demands)
-		tx.Queue(sqlSelectPeers, companies, tokens, node).Rows(func(rows pgx.Rows) error {
+		tx.QueueRead(sqlSelectPeers, companies, tokens, node).Rows(func(rows pgx.Rows) error {
 			var token uuid.UUID
 			var o Others
 			_, err := pgx.ForEachRow(rows, []any{&token, &o.Nodes, &o.Milli}, func() error {

@@ -26,7 +26,7 @@ import (
 // follow from the fields of L as those of a record do; slices and maps are stored as JSON text, a nil map as NULL. L has fields
 // with the columns id and sort_order. The key of the table is company_id, the owner, id.
 type Lines[L any] struct {
-	name  string
+	name  db.Table
 	owner string // column with the id of the document
 
 	columns              []record.Column
@@ -34,12 +34,12 @@ type Lines[L any] struct {
 	selected             string // SELECT … FROM …
 	sqlSelect, sqlSizes  string
 	sqlSelectSmall       string // none if all of them together are larger than $3
-	sqlInsert, sqlDelete string
+	sqlInsert, sqlDelete db.Write
 }
 
 // LinesOf returns the table of the lines L, whose column owner has the id of their document. It lacks some columns of L, if any
 // are given. It panics if L cannot be stored.
-func LinesOf[L any](name, owner string, without ...string) *Lines[L] {
+func LinesOf[L any](name db.Table, owner string, without ...string) *Lines[L] {
 	t := &Lines[L]{name: name, owner: owner}
 	names, types, params := []string{"company_id", owner}, []string{"UUID", "UUID"}, []string{}
 	for _, c := range record.PlanOf[L]().Columns() {
@@ -59,15 +59,15 @@ func LinesOf[L any](name, owner string, without ...string) *Lines[L] {
 		params = append(params, "$"+strconv.Itoa(i+1)+"::"+typ+"[]")
 	}
 	list := strings.Join(names, ", ")
-	t.selected = "SELECT " + strings.Join(names[1:], ", ") + " FROM " + name
+	t.selected = "SELECT " + strings.Join(names[1:], ", ") + " FROM " + string(name)
 	order, owned := " ORDER BY "+owner+", sort_order", owner+" = ANY($2::UUID[])"
-	size, from := t.sizeSQL(), " FROM "+name+" WHERE company_id = $1 AND "+owned
+	size, from := t.sizeSQL(), " FROM "+string(name)+" WHERE company_id = $1 AND "+owned
 	t.sqlSelect = t.Select(owned) + order
 	t.sqlSelectSmall = t.Select(owned+" AND (SELECT "+size+from+") <= $3::INT8") + order
 	t.sqlSizes = "SELECT " + owner + ", " + size + from + " GROUP BY " + owner
-	t.sqlInsert = "INSERT INTO " + name + " (" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
-		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")"
-	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND " + owner + " = $2 AND id = ANY($3::UUID[])"
+	t.sqlInsert = name.InsertRows("(" + list + ")\nSELECT " + "u." + strings.Join(names, ", u.") +
+		"\nFROM unnest(" + strings.Join(params, ", ") + ")\nAS u(" + list + ")")
+	t.sqlDelete = name.Delete("WHERE company_id = $1 AND " + owner + " = $2 AND id = ANY($3::UUID[])")
 	return t
 }
 
@@ -327,11 +327,11 @@ func (t *Lines[L]) idOf(l L) uuid.UUID {
 }
 
 // Name is the name of the table.
-func (t *Lines[L]) Name() string { return t.name }
+func (t *Lines[L]) Name() string { return string(t.name) }
 
 // Statements returns all statements of the table.
 func (t *Lines[L]) Statements() []string {
-	return []string{t.sqlSelect, t.sqlSelectSmall, t.sqlSizes, t.sqlInsert, t.sqlDelete}
+	return []string{t.sqlSelect, t.sqlSelectSmall, t.sqlSizes, t.sqlInsert.SQL(), t.sqlDelete.SQL()}
 }
 
 // Columns returns the columns of the lines, with the types that they are stored as.

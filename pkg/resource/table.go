@@ -31,7 +31,7 @@ const searchColumn = "search_text"
 
 // Table is the table of one kind of record.
 type Table[T any] struct {
-	name        string
+	name        db.Table
 	entity      string
 	plan        *record.Plan
 	asRecord    func(*T) record.Record
@@ -42,7 +42,8 @@ type Table[T any] struct {
 	observer    func(tx *db.Tx, by access.Caller, before, after *T, changed []string)
 	written     func(tx *db.Tx, before, after *T)
 
-	sqlSelect, sqlLock, sqlInsert, sqlUpdate, sqlDelete, sqlKnown, sqlExternal string
+	sqlSelect, sqlLock, sqlKnown, sqlExternal string
+	sqlInsert, sqlUpdate, sqlDelete           db.Write
 }
 
 // part is the table of lines that a document has in one of its fields.
@@ -62,7 +63,7 @@ func (p part) of(v any) any {
 func Of[T any, P interface {
 	*T
 	record.Record
-}](name, entity string, parts ...Part) *Table[T] {
+}](name db.Table, entity string, parts ...Part) *Table[T] {
 	t := &Table[T]{name: name, entity: entity, plan: record.PlanOf[T](), asRecord: func(v *T) record.Record { return P(v) }, constraints: map[string]error{}}
 	for _, p := range parts {
 		index, field := p.bind(t.plan)
@@ -74,15 +75,15 @@ func Of[T any, P interface {
 			t.update = append(t.update, c)
 		}
 	}
-	t.sqlSelect = "SELECT " + t.plan.SelectList("") + " FROM " + name + " WHERE company_id = $1 AND id = $2"
+	t.sqlSelect = "SELECT " + t.plan.SelectList("") + " FROM " + string(name) + " WHERE company_id = $1 AND id = $2"
 	t.sqlLock = t.sqlSelect + " FOR UPDATE"
 	t.sqlInsert = t.insertSQL()
 	t.sqlUpdate = t.updateSQL()
-	t.sqlDelete = "DELETE FROM " + name + " WHERE company_id = $1 AND id = $2 AND version = $3"
-	t.sqlKnown = "SELECT id FROM " + name + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
+	t.sqlDelete = name.Delete("WHERE company_id = $1 AND id = $2 AND version = $3")
+	t.sqlKnown = "SELECT id FROM " + string(name) + " WHERE company_id = $1 AND id = ANY($2::UUID[])"
 	if t.plan.Identifies() {
-		t.sqlExternal = "SELECT id FROM " + name + " WHERE company_id = $1 AND external_id = $2 AND COALESCE(source, '') = $3"
-		t.OnConstraint(name+"_external_id_key", apierr.StateConflict(entity+externalIDTaken,
+		t.sqlExternal = "SELECT id FROM " + string(name) + " WHERE company_id = $1 AND external_id = $2 AND COALESCE(source, '') = $3"
+		t.OnConstraint(string(name)+"_external_id_key", apierr.StateConflict(entity+externalIDTaken,
 			"externalId: another record from this source has this externalId; the filters source and externalId of the list find it"))
 	}
 	return t
@@ -114,7 +115,7 @@ func (t *Table[T]) wrote(tx *db.Tx, before, after *T) {
 	}
 }
 
-func (t *Table[T]) insertSQL() string {
+func (t *Table[T]) insertSQL() db.Write {
 	columns := []string{"company_id", "id", "version", "ev_pos", "created_at", "updated_at"}
 	for _, c := range t.insert {
 		columns = append(columns, c.Name)
@@ -122,18 +123,10 @@ func (t *Table[T]) insertSQL() string {
 	if t.plan.Searched() {
 		columns = append(columns, searchColumn)
 	}
-	return "INSERT INTO " + t.name + " (" + strings.Join(columns, ", ") + ")\nVALUES (" + placeholders(len(columns)) + ")"
+	return t.name.InsertRow(columns...)
 }
 
-func placeholders(n int) string {
-	marks := make([]string, n)
-	for i := range marks {
-		marks[i] = "$" + strconv.Itoa(i+1)
-	}
-	return strings.Join(marks, ", ")
-}
-
-func (t *Table[T]) updateSQL() string {
+func (t *Table[T]) updateSQL() db.Write {
 	set := []string{"version = $3", "ev_pos = $4", "updated_at = $5"}
 	for _, c := range t.update {
 		set = append(set, c.Name+" = $"+strconv.Itoa(len(set)+3))
@@ -141,7 +134,7 @@ func (t *Table[T]) updateSQL() string {
 	if t.plan.Searched() {
 		set = append(set, searchColumn+" = $"+strconv.Itoa(len(set)+3))
 	}
-	return "UPDATE " + t.name + " SET " + strings.Join(set, ", ") + "\nWHERE company_id = $1 AND id = $2 AND version = $3 - 1"
+	return t.name.Update("SET " + strings.Join(set, ", ") + "\nWHERE company_id = $1 AND id = $2 AND version = $3 - 1")
 }
 
 // Get reads one record. An unknown id, or an id of another company, is 404 <ENTITY>_NOT_FOUND.
@@ -257,7 +250,7 @@ type Described interface {
 }
 
 // Name is the name of the table.
-func (t *Table[T]) Name() string { return t.name }
+func (t *Table[T]) Name() string { return string(t.name) }
 
 // Errors documents the error codes that the table itself raises.
 func (t *Table[T]) Errors() []apierr.Doc {
@@ -272,7 +265,7 @@ func (t *Table[T]) Errors() []apierr.Doc {
 
 // Statements returns all statements of the table.
 func (t *Table[T]) Statements() []string {
-	all := []string{t.sqlSelect, t.sqlLock, t.sqlInsert, t.sqlUpdate, t.sqlDelete, t.sqlKnown}
+	all := []string{t.sqlSelect, t.sqlLock, t.sqlInsert.SQL(), t.sqlUpdate.SQL(), t.sqlDelete.SQL(), t.sqlKnown}
 	if t.sqlExternal != "" {
 		all = append(all, t.sqlExternal)
 	}

@@ -139,16 +139,21 @@ func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
 // Filter adds to a list of items of an entity the condition that they have this SKU, ignoring case; "" adds none.
 func Filter(q *list.Query, company tenant.ID, entity, sku string) {
 	if sku != "" {
-		q.Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND sku_key = ? AND entity = ?)", company, key(strings.TrimSpace(sku)), entity)
+		q.Reading(skus).Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND sku_key = ? AND entity = ?)", company, key(strings.TrimSpace(sku)), entity)
 	}
 }
 
 const (
-	sqlInsertSKU     = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, $2, $3, $4, $5, $6)`
-	sqlUpdateStatus  = `UPDATE skus SET status = $4 WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`
-	sqlDeleteSKU     = `DELETE FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`
-	sqlInsertBarcode = `INSERT INTO barcodes (company_id, barcode, entity, entity_id) VALUES ($1, $2, $3, $4)`
-	sqlDeleteBarcode = `DELETE FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`
+	barcodes = db.Table("barcodes")
+	skus     = db.Table("skus")
+)
+
+var (
+	sqlInsertSKU     = skus.Insert(`(company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, $2, $3, $4, $5, $6)`)
+	sqlUpdateStatus  = skus.Update(`SET status = $4 WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`)
+	sqlDeleteSKU     = skus.Delete(`WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`)
+	sqlInsertBarcode = barcodes.Insert(`(company_id, barcode, entity, entity_id) VALUES ($1, $2, $3, $4)`)
+	sqlDeleteBarcode = barcodes.Delete(`WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`)
 )
 
 // Claim updates the reservations of an item to its new state; before is the zero Item for a new one. A transaction that

@@ -35,18 +35,23 @@ type Security struct {
 	RecoveryLeft int
 }
 
+const accounts = db.Table("accounts")
+
 const (
-	accountColumns   = `company_id, user_id, email, password_hash, totp_secret, totp_step, recovery`
-	sqlFindAccount   = `SELECT ` + accountColumns + ` FROM accounts WHERE email = $1`
-	sqlSelectAccount = `SELECT ` + accountColumns + ` FROM accounts WHERE company_id = $1 AND user_id = $2`
-	sqlLockAccount   = sqlSelectAccount + ` FOR UPDATE`
-	sqlEnsureAccount = `INSERT INTO accounts (company_id, user_id, email, totp_step, recovery, created_at, updated_at) VALUES ($1, $2, $3, 0, '{}', $4, $4)
-ON CONFLICT (company_id, user_id) DO NOTHING`
-	sqlSetPassword    = `UPDATE accounts SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`
-	sqlSetTOTP        = `UPDATE accounts SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND (totp_secret IS NULL OR totp_secret = $3)`
-	sqlTakeStep       = `UPDATE accounts SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3`
-	sqlTakeRecovery   = `UPDATE accounts SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`
+	accountColumns    = `company_id, user_id, email, password_hash, totp_secret, totp_step, recovery`
+	sqlFindAccount    = `SELECT ` + accountColumns + ` FROM accounts WHERE email = $1`
+	sqlSelectAccount  = `SELECT ` + accountColumns + ` FROM accounts WHERE company_id = $1 AND user_id = $2`
+	sqlLockAccount    = sqlSelectAccount + ` FOR UPDATE`
 	constraintAddress = "accounts_email_key"
+)
+
+var (
+	sqlEnsureAccount = accounts.Insert(`(company_id, user_id, email, totp_step, recovery, created_at, updated_at) VALUES ($1, $2, $3, 0, '{}', $4, $4)
+ON CONFLICT (company_id, user_id) DO NOTHING`)
+	sqlSetPassword  = accounts.Update(`SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`)
+	sqlSetTOTP      = accounts.Update(`SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND (totp_secret IS NULL OR totp_secret = $3)`)
+	sqlTakeStep     = accounts.Update(`SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3`)
+	sqlTakeRecovery = accounts.Update(`SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`)
 )
 
 // errAddressTaken is 409: an address signs in to one company.

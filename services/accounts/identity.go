@@ -32,15 +32,19 @@ type Linked struct {
 	Since         time.Time
 }
 
+const accountIdentities = db.Table("account_identities")
+
 const (
 	sqlFindIdentity = `SELECT i.company_id, i.user_id, a.totp_secret IS NOT NULL FROM account_identities AS i
 JOIN accounts AS a ON a.company_id = i.company_id AND a.user_id = i.user_id WHERE i.issuer = $1 AND i.subject = $2`
-	sqlSelectIdentity = `SELECT issuer, email, created_at FROM account_identities WHERE company_id = $1 AND user_id = $2 AND issuer = $3`
-	sqlInsertIdentity = `INSERT INTO account_identities (company_id, id, user_id, issuer, subject, email, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	sqlDeleteIdentity = `DELETE FROM account_identities WHERE company_id = $1 AND user_id = $2 AND issuer = $3`
-
+	sqlSelectIdentity  = `SELECT issuer, email, created_at FROM account_identities WHERE company_id = $1 AND user_id = $2 AND issuer = $3`
 	constraintSubject  = "account_identities_subject_key"
 	constraintIdentity = "account_identities_user_key"
+)
+
+var (
+	sqlInsertIdentity = accountIdentities.Insert(`(company_id, id, user_id, issuer, subject, email, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`)
+	sqlDeleteIdentity = accountIdentities.Delete(`WHERE company_id = $1 AND user_id = $2 AND issuer = $3`)
 )
 
 // Provider names the provider that people sign in by; "" = there is none.

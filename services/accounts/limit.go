@@ -51,14 +51,17 @@ type limited struct {
 	key string
 }
 
-const (
+const signInLimits = db.Table("sign_in_limits")
+
+const sqlSelectArrival = `SELECT arrival FROM sign_in_limits WHERE key = $1`
+
+var (
 	// sqlTake returns no row when the bucket is empty.
-	sqlTake = `INSERT INTO sign_in_limits AS l (key, arrival, expires_at) VALUES ($1, $2::TIMESTAMPTZ + $3::BIGINT * INTERVAL '1 microsecond', $4)
+	sqlTake = signInLimits.Insert(`AS l (key, arrival, expires_at) VALUES ($1, $2::TIMESTAMPTZ + $3::BIGINT * INTERVAL '1 microsecond', $4)
 ON CONFLICT (key) DO UPDATE SET arrival = GREATEST(l.arrival, $2::TIMESTAMPTZ) + $3::BIGINT * INTERVAL '1 microsecond', expires_at = excluded.expires_at
-WHERE l.arrival <= $5 RETURNING arrival`
-	sqlSelectArrival = `SELECT arrival FROM sign_in_limits WHERE key = $1`
-	sqlGiveBack      = `UPDATE sign_in_limits SET arrival = arrival - $2::BIGINT * INTERVAL '1 microsecond' WHERE key = $1`
-	sqlRefill        = `DELETE FROM sign_in_limits WHERE key = $1`
+WHERE l.arrival <= $5 RETURNING arrival`)
+	sqlGiveBack = signInLimits.Update(`SET arrival = arrival - $2::BIGINT * INTERVAL '1 microsecond' WHERE key = $1`)
+	sqlRefill   = signInLimits.Delete(`WHERE key = $1`)
 )
 
 // allow takes an attempt from each bucket, or from none and returns a [LimitedError]. An attempt is taken before it is made, so
@@ -80,7 +83,7 @@ func (l limited) take(ctx context.Context, tx *db.Tx) error {
 	whole := time.Duration(l.burst) * l.interval
 	latest := now.Add(whole - l.interval)
 	var arrival time.Time
-	err := tx.QueryRow(ctx, sqlTake, l.key, now, l.interval.Microseconds(), now.Add(whole), latest).Scan(&arrival)
+	err := tx.ReturningRow(ctx, sqlTake, l.key, now, l.interval.Microseconds(), now.Add(whole), latest).Scan(&arrival)
 	if err == nil {
 		return nil
 	}
@@ -100,6 +103,6 @@ func (l limited) giveBack(tx *db.Tx) { tx.Queue(sqlGiveBack, l.key, l.interval.M
 func (l limited) refill(tx *db.Tx) { tx.Queue(sqlRefill, l.key) }
 
 var limitsExpire = cleanup.Job{
-	Table: "sign_in_limits", Every: time.Hour,
-	SQL: `DELETE FROM sign_in_limits WHERE key IN (SELECT key FROM sign_in_limits WHERE expires_at < $1 LIMIT 1000)`,
+	Every:  time.Hour,
+	Delete: signInLimits.Delete(`WHERE key IN (SELECT key FROM sign_in_limits WHERE expires_at < $1 LIMIT 1000)`),
 }

@@ -35,12 +35,15 @@ type Link struct {
 	ExpiresAt time.Time
 }
 
-const (
-	sqlInsertLink  = `INSERT INTO account_links (company_id, id, user_id, kind, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`
-	sqlDeleteLinks = `DELETE FROM account_links WHERE company_id = $1 AND user_id = $2`
-	sqlFindLink    = `SELECT l.company_id, l.user_id, l.id, l.kind, a.email, l.expires_at FROM account_links AS l
+const accountLinks = db.Table("account_links")
+
+const sqlFindLink = `SELECT l.company_id, l.user_id, l.id, l.kind, a.email, l.expires_at FROM account_links AS l
 JOIN accounts AS a ON a.company_id = l.company_id AND a.user_id = l.user_id WHERE l.hash = $1 AND l.expires_at > $2`
-	sqlUseLink = `DELETE FROM account_links WHERE company_id = $1 AND id = $2`
+
+var (
+	sqlInsertLink  = accountLinks.Insert(`(company_id, id, user_id, kind, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`)
+	sqlDeleteLinks = accountLinks.Delete(`WHERE company_id = $1 AND user_id = $2`)
+	sqlUseLink     = accountLinks.Delete(`WHERE company_id = $1 AND id = $2`)
 )
 
 // NewLink makes a link and returns the text that its address ends with. Those that the user had end.
@@ -193,6 +196,6 @@ If that was not you, somebody reads your mails: secure your mailbox, and ask an 
 }
 
 var linksExpire = cleanup.Job{
-	Table: "account_links", Every: time.Hour,
-	SQL: `DELETE FROM account_links WHERE (company_id, id) IN (SELECT company_id, id FROM account_links WHERE expires_at < $1 LIMIT 1000)`,
+	Every:  time.Hour,
+	Delete: accountLinks.Delete(`WHERE (company_id, id) IN (SELECT company_id, id FROM account_links WHERE expires_at < $1 LIMIT 1000)`),
 }

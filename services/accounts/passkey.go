@@ -99,16 +99,21 @@ func (h holder) WebAuthnDisplayName() string { return h.email }
 // WebAuthnCredentials implements [webauthn.User].
 func (h holder) WebAuthnCredentials() []webauthn.Credential { return h.keys }
 
+const passkeys = db.Table("passkeys")
+
 const (
 	passkeyColumns    = `company_id, user_id, id, name, credential, counter, copied_at, created_at, used_at`
 	sqlSelectPasskeys = `SELECT ` + passkeyColumns + ` FROM passkeys WHERE company_id = $1 AND user_id = $2 ORDER BY id LIMIT 50`
 	sqlFindPasskey    = `SELECT ` + passkeyColumns + ` FROM passkeys WHERE hash = $1`
 	sqlCountPasskeys  = `SELECT count(*) FROM passkeys WHERE company_id = $1 AND user_id = $2`
-	sqlInsertPasskey  = `INSERT INTO passkeys (company_id, id, user_id, hash, name, credential, counter, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
-	sqlDeletePasskey  = `DELETE FROM passkeys WHERE company_id = $1 AND id = $2 AND user_id = $3`
-	sqlUsePasskey     = `UPDATE passkeys SET counter = $3, used_at = $4 WHERE company_id = $1 AND id = $2 AND counter = $5 AND copied_at IS NULL`
-	sqlMarkCopied     = `UPDATE passkeys SET copied_at = $3 WHERE company_id = $1 AND id = $2 AND copied_at IS NULL`
 	constraintPasskey = "passkeys_hash_key"
+)
+
+var (
+	sqlInsertPasskey = passkeys.Insert(`(company_id, id, user_id, hash, name, credential, counter, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`)
+	sqlDeletePasskey = passkeys.Delete(`WHERE company_id = $1 AND id = $2 AND user_id = $3`)
+	sqlUsePasskey    = passkeys.Update(`SET counter = $3, used_at = $4 WHERE company_id = $1 AND id = $2 AND counter = $5 AND copied_at IS NULL`)
+	sqlMarkCopied    = passkeys.Update(`SET copied_at = $3 WHERE company_id = $1 AND id = $2 AND copied_at IS NULL`)
 )
 
 // Passkeys returns those of a user, the oldest first.

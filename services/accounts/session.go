@@ -72,19 +72,24 @@ func hashOf(token string) []byte {
 	return sum[:]
 }
 
+const sessions = db.Table("sessions")
+
 const (
-	sessionColumns   = `company_id, user_id, id, operator, stage, address, agent, created_at, seen_at, expires_at`
-	sqlInsertSession = `INSERT INTO sessions (company_id, user_id, id, operator, stage, address, agent, created_at, seen_at, expires_at, hash)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`
+	sessionColumns    = `company_id, user_id, id, operator, stage, address, agent, created_at, seen_at, expires_at`
 	sqlFindSession    = `SELECT ` + sessionColumns + ` FROM sessions WHERE hash = $1 AND expires_at > $2`
-	sqlTouchSession   = `UPDATE sessions SET seen_at = $3, expires_at = $4, address = $5 WHERE company_id = $1 AND id = $2`
 	sqlSelectSessions = `SELECT ` + sessionColumns + ` FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' AND stage = 'full' AND expires_at > $3
 ORDER BY id DESC LIMIT 50`
-	sqlEndSession     = `DELETE FROM sessions WHERE company_id = $1 AND id = $2 AND user_id = $3`
-	sqlEndOthers      = `DELETE FROM sessions WHERE company_id = $1 AND user_id = $2 AND id <> $3`
-	sqlEndOldSessions = `DELETE FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' AND id IN
- (SELECT id FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' ORDER BY id DESC LIMIT 1000 OFFSET 49)`
-	sqlEndByHash = `DELETE FROM sessions WHERE company_id = $1 AND id = $2`
+)
+
+var (
+	sqlInsertSession = sessions.Insert(`(company_id, user_id, id, operator, stage, address, agent, created_at, seen_at, expires_at, hash)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`)
+	sqlTouchSession   = sessions.Update(`SET seen_at = $3, expires_at = $4, address = $5 WHERE company_id = $1 AND id = $2`)
+	sqlEndSession     = sessions.Delete(`WHERE company_id = $1 AND id = $2 AND user_id = $3`)
+	sqlEndOthers      = sessions.Delete(`WHERE company_id = $1 AND user_id = $2 AND id <> $3`)
+	sqlEndOldSessions = sessions.Delete(`WHERE company_id = $1 AND user_id = $2 AND operator = '' AND id IN
+ (SELECT id FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' ORDER BY id DESC LIMIT 1000 OFFSET 49)`)
+	sqlEndByHash = sessions.Delete(`WHERE company_id = $1 AND id = $2`)
 )
 
 // begin stores a new session in the transaction. Its token is made anew in each try.
@@ -205,6 +210,6 @@ func (s *Service) run(ctx context.Context, name string, change func(tx *db.Tx)) 
 }
 
 var sessionsExpire = cleanup.Job{
-	Table: "sessions", Every: time.Hour,
-	SQL: `DELETE FROM sessions WHERE (company_id, id) IN (SELECT company_id, id FROM sessions WHERE expires_at < $1 LIMIT 1000)`,
+	Every:  time.Hour,
+	Delete: sessions.Delete(`WHERE (company_id, id) IN (SELECT company_id, id FROM sessions WHERE expires_at < $1 LIMIT 1000)`),
 }

@@ -12,17 +12,21 @@ import (
 )
 
 // sealedColumn is where sealed texts are: what names a row beside the company, whose they are, and what they are sealed as.
-type sealedColumn struct{ sqlSelect, sqlUpdate, what string }
+type sealedColumn struct {
+	sqlSelect string
+	sqlUpdate db.Write
+	what      string
+}
 
 var sealedColumns = []sealedColumn{
 	{
 		`SELECT company_id, user_id, user_id, totp_secret FROM accounts WHERE (company_id, user_id) > ($1, $2) AND totp_secret IS NOT NULL
 ORDER BY company_id, user_id LIMIT $3`,
-		`UPDATE accounts SET totp_secret = $3 WHERE company_id = $1 AND user_id = $2 AND totp_secret = $4`, "totp",
+		accounts.Update(`SET totp_secret = $3 WHERE company_id = $1 AND user_id = $2 AND totp_secret = $4`), "totp",
 	},
 	{
 		`SELECT company_id, id, user_id, credential FROM passkeys WHERE (company_id, id) > ($1, $2) ORDER BY company_id, id LIMIT $3`,
-		`UPDATE passkeys SET credential = $3 WHERE company_id = $1 AND id = $2 AND credential = $4`, "passkey",
+		passkeys.Update(`SET credential = $3 WHERE company_id = $1 AND id = $2 AND credential = $4`), "passkey",
 	},
 }
 
@@ -80,9 +84,9 @@ func (s *Service) rekey(ctx context.Context, column sealedColumn, batch int, log
 	}
 }
 
-const (
-	sqlEndAllSessions = `DELETE FROM sessions WHERE created_at <= $1`
-	sqlEndAllLinks    = `DELETE FROM account_links WHERE created_at <= $1`
+var (
+	sqlEndAllSessions = sessions.Delete(`WHERE created_at <= $1`)
+	sqlEndAllLinks    = accountLinks.Delete(`WHERE created_at <= $1`)
 )
 
 // EndAll ends all sessions and links: a database that was restored has those that were revoked or used since the backup.

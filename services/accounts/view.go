@@ -45,6 +45,8 @@ type ViewInput struct {
 	Shared bool   `json:"shared"`
 }
 
+const consoleViews = db.Table("console_views")
+
 const (
 	viewColumns    = `company_id, user_id, id, list, query, name, shared, created_at, updated_at`
 	sqlSelectViews = `SELECT ` + viewColumns + ` FROM console_views WHERE company_id = $1 AND list = $3 AND (user_id = $2 OR shared) ORDER BY id LIMIT 100`
@@ -52,9 +54,12 @@ const (
 	sqlLockView    = `SELECT ` + viewColumns + ` FROM console_views WHERE company_id = $1 AND user_id = $2 AND id = $3 FOR UPDATE`
 	sqlCountOwn    = `SELECT count(*) FROM (SELECT 1 FROM console_views WHERE company_id = $1 AND user_id = $2 LIMIT 50) AS v`
 	sqlCountShared = `SELECT count(*) FROM (SELECT 1 FROM console_views WHERE company_id = $1 AND list = $2 AND shared LIMIT 50) AS v`
-	sqlInsertView  = `INSERT INTO console_views (` + viewColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`
-	sqlUpdateView  = `UPDATE console_views SET name = $4, shared = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND id = $3`
-	sqlDeleteView  = `DELETE FROM console_views WHERE company_id = $1 AND user_id = $2 AND id = $3`
+)
+
+var (
+	sqlInsertView = consoleViews.Insert(`(` + viewColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $8)`)
+	sqlUpdateView = consoleViews.Update(`SET name = $4, shared = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND id = $3`)
+	sqlDeleteView = consoleViews.Delete(`WHERE company_id = $1 AND user_id = $2 AND id = $3`)
 )
 
 // Views returns the views of a list that a user sees: the own ones and those that are shared, oldest first.

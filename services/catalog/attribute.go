@@ -74,7 +74,7 @@ var (
 	errAttributeInUse = apierr.StateConflict("ATTRIBUTE_IN_USE", "products or variants have values of the attribute; remove the values first")
 	errOptionInUse    = apierr.StateConflict("ATTRIBUTE_OPTION_IN_USE", "products or variants have the option as a value; choose another option for them first")
 	attributes        = resource.Of[AttributeDefinition]("attributes", "ATTRIBUTE").OnConstraint("attributes_code_key", errAttributeCode)
-	attributeOptions  = resource.Of[AttributeOption]("attribute_options", "ATTRIBUTE_OPTION")
+	attributeOptions  = resource.Of[AttributeOption](attributeOptionsTable, "ATTRIBUTE_OPTION")
 )
 
 func (d AttributeDefinition) hasOptions() bool {
@@ -178,7 +178,9 @@ func (f AttributeFields) check(ctx context.Context, q db.Querier, company tenant
 	return refs.Check(ctx, q, company)
 }
 
-const sqlDeleteOptions = `DELETE FROM attribute_options WHERE company_id = $1 AND attribute_id = $2`
+const attributeOptionsTable = db.Table("attribute_options")
+
+var sqlDeleteOptions = attributeOptionsTable.Delete(`WHERE company_id = $1 AND attribute_id = $2`)
 
 // DeleteAttribute deletes an attribute with its options. If a product or variant has a value of it, it is 409 ATTRIBUTE_IN_USE.
 func (s *Service) DeleteAttribute(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) error {

@@ -81,7 +81,7 @@ func (d AttributeDefinition) filter(faults *apierr.Fields, q *list.Query, field,
 		keys = []string{textKey(text)}
 	case typeNumber:
 		if low, high, ok := numberRange(faults, field, text); ok {
-			q.Where(sqlHasNumber, d.CompanyID, d.ID, low, high)
+			q.Reading(attributeUses).Where(sqlHasNumber, d.CompanyID, d.ID, low, high)
 		}
 		return
 	case typeBoolean:
@@ -93,7 +93,7 @@ func (d AttributeDefinition) filter(faults *apierr.Fields, q *list.Query, field,
 	default:
 		keys = d.optionKeys(faults, field, text)
 	}
-	q.Where(sqlHasKey, d.CompanyID, d.ID, keys)
+	q.Reading(attributeUses).Where(sqlHasKey, d.CompanyID, d.ID, keys)
 }
 
 // optionKeys are the options of a comma-separated list, any of which matches.

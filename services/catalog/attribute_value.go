@@ -222,10 +222,12 @@ func (v attributeValue) keys() []string {
 	return keys
 }
 
-const (
-	sqlDeleteUses = `DELETE FROM attribute_uses WHERE company_id = $1 AND owner_id = $2`
-	sqlInsertUses = `INSERT INTO attribute_uses (company_id, owner_id, product_id, attribute_id, value_key, number_value)
-SELECT $1, $2, $3, u.a, u.k, u.n::DECIMAL(18,3) FROM unnest($4::UUID[], $5::TEXT[], $6::TEXT[]) AS u(a, k, n)`
+const attributeUses = db.Table("attribute_uses")
+
+var (
+	sqlDeleteUses = attributeUses.Delete(`WHERE company_id = $1 AND owner_id = $2`)
+	sqlInsertUses = attributeUses.Insert(`(company_id, owner_id, product_id, attribute_id, value_key, number_value)
+SELECT $1, $2, $3, u.a, u.k, u.n::DECIMAL(18,3) FROM unnest($4::UUID[], $5::TEXT[], $6::TEXT[]) AS u(a, k, n)`)
 )
 
 // indexValues makes the values of a product, or of one of its variants, what filters find.

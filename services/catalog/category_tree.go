@@ -68,14 +68,16 @@ func readChildren(ctx context.Context, q db.Querier, company tenant.ID, parent u
 	return pgx.CollectRows(rows, db.RowTo(categoryTargets))
 }
 
-const sqlLockTree = `INSERT INTO category_trees (company_id, changes) VALUES ($1, 1)
-ON CONFLICT (company_id) DO UPDATE SET changes = category_trees.changes + 1`
+const categoryTrees = db.Table("category_trees")
+
+var sqlLockTree = categoryTrees.Insert(`(company_id, changes) VALUES ($1, 1)
+ON CONFLICT (company_id) DO UPDATE SET changes = category_trees.changes + 1`)
 
 func lockTree(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	if err := tx.LockInProcess(ctx, "categories", company); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlLockTree, company); err != nil {
+	if _, err := tx.Write(ctx, sqlLockTree, company); err != nil {
 		return fmt.Errorf("lock category tree: %w", err)
 	}
 	return nil

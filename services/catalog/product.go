@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -13,6 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/translation"
 )
+
+const productsTable = db.Table("products")
 
 // States of a product; see docs/reference/states.md#product.
 const (
@@ -147,8 +150,8 @@ type ProductFilter struct {
 }
 
 var (
-	products     = resource.Of[Product]("products", "PRODUCT")
-	productItems = list.Of[Product, ProductFilter]("products", list.Spec{Permanent: true})
+	products     = resource.Of[Product](productsTable, "PRODUCT")
+	productItems = list.Of[Product, ProductFilter](productsTable, list.Spec{Permanent: true})
 )
 
 // Derive implements [record.Deriver].

@@ -136,8 +136,8 @@ func (s *Service) ForgetSupplier(ctx context.Context, tx *db.Tx, by access.Calle
 	return s.changeProducts(ctx, tx, by, sqlLockProductsOfSupplier, supplier, func(p *Product) { p.DefaultSupplierID = nil })
 }
 
-const sqlDetachHidden = `UPDATE products SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
-WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`
+var sqlDetachHidden = productsTable.Update(`SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
+WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`)
 
 // emptyCategory removes the items from a category before it is deleted. Active items move to the other category; hidden
 // items lose their category without an event.

@@ -200,9 +200,10 @@ AND ($5::TEXT IS NULL OR brand = $5::TEXT) AND ($6::UUID[] IS NULL OR id = ANY($
 	sqlCountToReprice  = `SELECT count(*), COALESCE(min(price), 0), COALESCE(max(price), 0)` + sqlToReprice
 	sqlSelectToReprice = `SELECT id` + sqlToReprice + ` AND id > $7 ORDER BY company_id, id LIMIT $8`
 	sqlLockToReprice   = `SELECT id, sku, price` + sqlToReprice + ` AND id = ANY($7::UUID[]) ORDER BY company_id, id FOR UPDATE`
-	sqlReprice         = `UPDATE products SET price = n.price, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4::BIGINT), updated_at = $5
-FROM unnest($2::UUID[], $3::BIGINT[]) AS n(id, price) WHERE products.company_id = $1 AND products.id = n.id`
 )
+
+var sqlReprice = productsTable.Update(`SET price = n.price, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4::BIGINT), updated_at = $5
+FROM unnest($2::UUID[], $3::BIGINT[]) AS n(id, price) WHERE products.company_id = $1 AND products.id = n.id`)
 
 func (o repriceOrder) args(company tenant.ID, more ...any) []any {
 	return append([]any{company, o.Until, o.Categories, o.Loose, o.Brand, o.IDs}, more...)

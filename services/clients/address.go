@@ -40,7 +40,7 @@ type AddressFilter struct {
 
 var (
 	addresses    = partOf[Address]("client_addresses", "ADDRESS")
-	addressItems = list.Of[Address, AddressFilter]("client_addresses")
+	addressItems = list.Of[Address, AddressFilter](clientAddresses)
 )
 
 // Addresses returns a page of the addresses of a client.
@@ -80,8 +80,10 @@ func (s *Service) DeleteAddress(ctx context.Context, tx *db.Tx, by access.Caller
 	return addresses.remove(ctx, tx, by, client, id)
 }
 
-const sqlClearDefault = `UPDATE client_addresses SET is_default = FALSE, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3), updated_at = $4
-WHERE company_id = $1 AND client_id = $2 AND is_default`
+const clientAddresses = db.Table("client_addresses")
+
+var sqlClearDefault = clientAddresses.Update(`SET is_default = FALSE, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3), updated_at = $4
+WHERE company_id = $1 AND client_id = $2 AND is_default`)
 
 // clearDefault queues that the client has no default address. The client is locked.
 func clearDefault(tx *db.Tx, company tenant.ID, client uuid.UUID) {

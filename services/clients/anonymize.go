@@ -14,12 +14,12 @@ import (
 // anonymousName is the name of every anonymized client.
 const anonymousName = "Anonymized client"
 
-const (
-	sqlDeleteAddresses = `DELETE FROM client_addresses WHERE company_id = $1 AND client_id = $2`
-	sqlDeleteAssets    = `DELETE FROM client_assets WHERE company_id = $1 AND client_id = $2`
+var (
+	sqlDeleteAddresses = clientAddresses.Delete(`WHERE company_id = $1 AND client_id = $2`)
+	sqlDeleteAssets    = clientAssets.Delete(`WHERE company_id = $1 AND client_id = $2`)
 
-	sqlClearInteractions = `UPDATE client_interactions SET subject = NULL, body = NULL, search_text = '', version = version + 1,
-ev_pos = GREATEST(ev_pos + 1, $3), updated_at = $4 WHERE company_id = $1 AND client_id = $2`
+	sqlClearInteractions = clientInteractions.Update(`SET subject = NULL, body = NULL, search_text = '', version = version + 1,
+ev_pos = GREATEST(ev_pos + 1, $3), updated_at = $4 WHERE company_id = $1 AND client_id = $2`)
 )
 
 // Anonymize removes the personal data of a client for good; see docs/reference/rules.md#anonymization. Repeating it changes

@@ -11,6 +11,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
+const clientAssets = db.Table("client_assets")
+
 // Asset is a thing of a client that documents can be about, such as a machine to repair.
 type Asset struct {
 	record.Key
@@ -34,7 +36,7 @@ type AssetFilter struct {
 
 var (
 	assets     = partOf[Asset]("client_assets", "ASSET")
-	assetItems = list.Of[Asset, AssetFilter]("client_assets")
+	assetItems = list.Of[Asset, AssetFilter](clientAssets)
 )
 
 // KnownAssets returns those ids that are assets of clients of the company.

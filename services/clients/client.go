@@ -5,12 +5,15 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
+
+const clients = db.Table("clients")
 
 // States of a client.
 const (
@@ -105,9 +108,9 @@ type Filter struct {
 }
 
 var (
-	table = resource.Of[Client]("clients", "CLIENT")
-	items = list.Of[ListItem, Filter]("clients", list.Spec{Permanent: true})
-	files = list.Of[whole, Filter]("clients", list.Spec{Permanent: true})
+	table = resource.Of[Client](clients, "CLIENT")
+	items = list.Of[ListItem, Filter](clients, list.Spec{Permanent: true})
+	files = list.Of[whole, Filter](clients, list.Spec{Permanent: true})
 )
 
 // Normalise removes duplicate tags and keeps the order of first occurrences.

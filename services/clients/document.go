@@ -38,8 +38,8 @@ func (s *Service) DocumentClient(ctx context.Context, q db.Querier, company tena
 	return c, true, nil
 }
 
-const sqlAddBalance = `UPDATE clients SET balance = balance + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
-WHERE company_id = $1 AND id = $2`
+var sqlAddBalance = clients.Update(`SET balance = balance + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
+WHERE company_id = $1 AND id = $2`)
 
 var errBalance = apierr.StateConflict("CLIENT_BALANCE_OUT_OF_RANGE", "the client's balance would exceed %d minor units; check the amounts of the order", money.MaxAmount)
 

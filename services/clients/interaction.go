@@ -13,6 +13,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
+const clientInteractions = db.Table("client_interactions")
+
 // Interaction is a contact with a client, such as a call. Interactions are not changed.
 type Interaction struct {
 	record.Key
@@ -50,8 +52,8 @@ type InteractionFilter struct {
 }
 
 var (
-	interactions     = resource.Of[Interaction]("client_interactions", "INTERACTION")
-	interactionItems = list.Of[Interaction, InteractionFilter]("client_interactions")
+	interactions     = resource.Of[Interaction](clientInteractions, "INTERACTION")
+	interactionItems = list.Of[Interaction, InteractionFilter](clientInteractions)
 )
 
 // Interactions returns a page of the interactions with a client.

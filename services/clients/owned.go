@@ -35,7 +35,7 @@ type part[T any, P owned[T]] struct {
 	entity string
 }
 
-func partOf[T any, P owned[T]](name, entity string) part[T, P] {
+func partOf[T any, P owned[T]](name db.Table, entity string) part[T, P] {
 	return part[T, P]{resource.Of[T, P](name, entity), entity}
 }
 
@@ -107,13 +107,13 @@ func exists(ctx context.Context, q db.Querier, company tenant.ID, client uuid.UU
 }
 
 // sqlHold writes the client as well as locking it, so that concurrent SERIALIZABLE transactions see the conflict.
-const sqlHold = `UPDATE clients SET ev_pos = ev_pos WHERE company_id = $1 AND id = $2 RETURNING display_name, anonymized_at IS NOT NULL`
+var sqlHold = clients.Update(`SET ev_pos = ev_pos WHERE company_id = $1 AND id = $2 RETURNING display_name, anonymized_at IS NOT NULL`)
 
 // hold locks a client whose addresses, assets or interactions change, and returns its name. It is the first statement of the
 // transaction. An anonymized client is a 409.
 func hold(ctx context.Context, tx *db.Tx, company tenant.ID, client uuid.UUID) (name string, err error) {
 	var anonymized bool
-	err = tx.Lock(ctx, sqlHold, company, client).Scan(&name, &anonymized)
+	err = tx.LockBy(ctx, sqlHold, company, client).Scan(&name, &anonymized)
 	switch {
 	case db.IsNoRows(err):
 		return "", apierr.NotFound("CLIENT", client.String())

@@ -31,7 +31,9 @@ type PointsFilter struct {
 	Sort string `query:"sort" enum:"createdAt"`
 }
 
-var pointsItems = list.Of[PointsEntry, PointsFilter]("client_points", list.Spec{Updated: "created_at"})
+const clientPoints = db.Table("client_points")
+
+var pointsItems = list.Of[PointsEntry, PointsFilter](clientPoints, list.Spec{Updated: "created_at"})
 
 // Points returns a page of the client's ledger of points.
 func (s *Service) Points(ctx context.Context, by access.Caller, client uuid.UUID, f PointsFilter) (*list.Page[PointsEntry], error) {
@@ -39,11 +41,9 @@ func (s *Service) Points(ctx context.Context, by access.Caller, client uuid.UUID
 }
 
 // The client is locked by its UPDATE, so the balances of its entries follow each other.
-const sqlAddPoints = `WITH c AS (
-  UPDATE clients SET points = points + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
-  WHERE company_id = $1 AND id = $2 AND (points + $3 >= 0 OR NOT $6) RETURNING points)
-INSERT INTO client_points (company_id, id, client_id, delta, balance, reason, sale_id, created_at)
-SELECT $1, $7, $2, $3, c.points, $8, $9, $5 FROM c`
+var sqlAddPoints = clientPoints.Insert(`(company_id, id, client_id, delta, balance, reason, sale_id, created_at)
+SELECT $1, $7, $2, $3, c.points, $8, $9, $5 FROM c`).With("c", clients.Update(`SET points = points + $3, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $4), updated_at = $5
+WHERE company_id = $1 AND id = $2 AND (points + $3 >= 0 OR NOT $6) RETURNING points`))
 
 // AddPoints queues an entry in the client's ledger, in the caller's transaction. It increments the client's version but raises
 // no event. A delta of 0 changes nothing. Redeeming more points than the client has is 409 LOYALTY_POINTS_INSUFFICIENT; every

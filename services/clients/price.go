@@ -57,8 +57,8 @@ type PriceFilter struct {
 }
 
 var (
-	prices     = resource.Of[ListPrice]("price_list_prices", "PRICE")
-	priceItems = list.Of[ListPrice, PriceFilter]("price_list_prices")
+	prices     = resource.Of[ListPrice](priceListPrices, "PRICE")
+	priceItems = list.Of[ListPrice, PriceFilter](priceListPrices)
 )
 
 const sqlSelectPrices = `SELECT kind, ref_id, COALESCE(variant_id, '00000000-0000-0000-0000-000000000000'), price
@@ -165,7 +165,9 @@ func (s *Service) RemovePrice(ctx context.Context, tx *db.Tx, by access.Caller, 
 	})
 }
 
-const sqlDeletePrices = `DELETE FROM price_list_prices WHERE company_id = $1 AND price_list_id = $2`
+const priceListPrices = db.Table("price_list_prices")
+
+var sqlDeletePrices = priceListPrices.Delete(`WHERE company_id = $1 AND price_list_id = $2`)
 
 // removePrices queues the deletion of all prices of a list.
 func removePrices(tx *db.Tx, company tenant.ID, priceList uuid.UUID) {

@@ -11,12 +11,15 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
+
+const companies = db.Table("companies")
 
 // States of a company.
 const (
@@ -88,7 +91,7 @@ type Filter struct {
 	IsTest *bool  `query:"isTest" where:"is_test = ?"`
 }
 
-var items = list.Of[Company, Filter]("companies", list.Spec{Platform: true})
+var items = list.Of[Company, Filter](companies, list.Spec{Platform: true})
 
 var (
 	currencyForm = regexp.MustCompile(`^[A-Z]{3}$`)

@@ -16,19 +16,21 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-const (
-	sqlInsertCompany = `INSERT INTO companies (id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
-  stock_policy, accrual_percent_bp, time_zone, locale, max_in_flight, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+const companyComponents = db.Table("company_components")
 
-	sqlUpdateCompany = `UPDATE companies SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
+var (
+	sqlInsertCompany = companies.Insert(`(id, name, search_text, status, plan, is_test, cell, home_region, currency, country_prefix,
+  stock_policy, accrual_percent_bp, time_zone, locale, max_in_flight, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`)
+
+	sqlUpdateCompany = companies.Update(`SET name = $3, search_text = $4, status = $5, plan = $6, home_region = $7, currency = $8, country_prefix = $9,
   stock_policy = $10, accrual_percent_bp = $11, time_zone = $12, locale = $13, max_in_flight = $14, version = version + 1, ev_pos = $15,
   updated_at = $16, archived_at = $17
-WHERE id = $1 AND version = $2`
+WHERE id = $1 AND version = $2`)
 
-	sqlUpsertComponents = `INSERT INTO company_components (company_id, component, enabled, updated_at)
+	sqlUpsertComponents = companyComponents.Insert(`(company_id, component, enabled, updated_at)
 SELECT $1, u.component, $3, $4 FROM unnest($2::TEXT[]) AS u(component)
-ON CONFLICT (company_id, component) DO UPDATE SET enabled = excluded.enabled, updated_at = excluded.updated_at`
+ON CONFLICT (company_id, component) DO UPDATE SET enabled = excluded.enabled, updated_at = excluded.updated_at`)
 )
 
 var (

@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	sqlInsertToken = `INSERT INTO tokens (company_id, id, name, prefix, scopes, actor_id, expires_at, ip_allowlist, rate_tier,
-  rate_refill_milli, rate_burst, rate_in_flight, created_by_id, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`
+	tokenSecrets = db.Table("token_secrets")
+	tokens       = db.Table("tokens")
+)
 
+const (
 	sqlSelectToken = `SELECT company_id, id, name, prefix, scopes, actor_id, expires_at, ip_allowlist, rate_tier, rate_refill_milli, rate_burst,
   rate_in_flight, last_used_at, created_by_id, revoked_at, version, ev_pos, created_at, updated_at
 FROM tokens WHERE company_id = $1 AND id = $2`
@@ -27,17 +28,18 @@ FROM tokens WHERE company_id = $1 AND id = $2`
 FROM tokens WHERE company_id = $1 AND (revoked_at IS NULL OR $2) ORDER BY id DESC`
 
 	sqlCountTokens = `SELECT count(*) FROM tokens WHERE company_id = $1 AND revoked_at IS NULL`
+)
 
-	sqlUpdateToken = `UPDATE tokens SET revoked_at = $4, version = version + 1, ev_pos = $5, updated_at = $6, name = $7, scopes = $8, expires_at = $9, ip_allowlist = $10
-WHERE company_id = $1 AND id = $2 AND version = $3`
-
-	sqlInsertSecret = `INSERT INTO token_secrets (hash, company_id, token_id) VALUES ($1, $2, $3)`
-
-	sqlDeleteSecrets = `DELETE FROM token_secrets WHERE company_id = $1 AND token_id = $2`
-
-	sqlDeleteOldSecrets = `DELETE FROM token_secrets WHERE company_id = $1 AND token_id = $2 AND expires_at <= $3`
-
-	sqlRetireSecrets = `UPDATE token_secrets SET expires_at = LEAST(COALESCE(expires_at, $3), $3) WHERE company_id = $1 AND token_id = $2`
+var (
+	sqlInsertToken = tokens.Insert(`(company_id, id, name, prefix, scopes, actor_id, expires_at, ip_allowlist, rate_tier,
+  rate_refill_milli, rate_burst, rate_in_flight, created_by_id, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`)
+	sqlUpdateToken = tokens.Update(`SET revoked_at = $4, version = version + 1, ev_pos = $5, updated_at = $6, name = $7, scopes = $8, expires_at = $9, ip_allowlist = $10
+WHERE company_id = $1 AND id = $2 AND version = $3`)
+	sqlInsertSecret     = tokenSecrets.Insert(`(hash, company_id, token_id) VALUES ($1, $2, $3)`)
+	sqlDeleteSecrets    = tokenSecrets.Delete(`WHERE company_id = $1 AND token_id = $2`)
+	sqlDeleteOldSecrets = tokenSecrets.Delete(`WHERE company_id = $1 AND token_id = $2 AND expires_at <= $3`)
+	sqlRetireSecrets    = tokenSecrets.Update(`SET expires_at = LEAST(COALESCE(expires_at, $3), $3) WHERE company_id = $1 AND token_id = $2`)
 )
 
 func scanToken(row pgx.CollectableRow) (t Token, err error) {

@@ -20,9 +20,9 @@ const (
 )
 
 // The last condition keeps nodes that see the same token from overwriting each other in turns.
-const sqlUpdateUsed = `UPDATE tokens SET last_used_at = u.used_at
+var sqlUpdateUsed = tokens.Update(`SET last_used_at = u.used_at
 FROM unnest($1::UUID[], $2::UUID[], $3::TIMESTAMPTZ[], $4::TIMESTAMPTZ[]) AS u(company_id, id, used_at, stale)
-WHERE tokens.company_id = u.company_id AND tokens.id = u.id AND (tokens.last_used_at IS NULL OR tokens.last_used_at <= u.stale)`
+WHERE tokens.company_id = u.company_id AND tokens.id = u.id AND (tokens.last_used_at IS NULL OR tokens.last_used_at <= u.stale)`)
 
 // lastUse is the last time of use that is stored or queued.
 type lastUse struct{ at atomic.Int64 }

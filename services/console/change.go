@@ -45,10 +45,12 @@ type Filter struct {
 	DateTo    *list.To   `query:"dateTo" where:"created_at <= ?"`
 }
 
-var items = list.Of[Change, Filter]("admin_changes", list.Spec{Platform: true, Updated: "created_at"})
+var items = list.Of[Change, Filter](adminChanges, list.Spec{Platform: true, Updated: "created_at"})
 
-const sqlInsertChange = `INSERT INTO admin_changes (id, created_at, operator, operation, of_company, entity_id, request_id, body, expires_at, user_id, before, after)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`
+const adminChanges = db.Table("admin_changes")
+
+var sqlInsertChange = adminChanges.Insert(`(id, created_at, operator, operation, of_company, entity_id, request_id, body, expires_at, user_id, before, after)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`)
 
 // maxBody is the longest body that is recorded.
 const maxBody = 64 << 10
@@ -129,7 +131,6 @@ func short(body []byte) *string {
 
 // changesExpire deletes records of changes after their time.
 var changesExpire = cleanup.Job{
-	Table: "admin_changes",
-	SQL:   `DELETE FROM admin_changes WHERE id IN (SELECT id FROM admin_changes WHERE expires_at < $1 LIMIT 1000)`,
-	Every: time.Hour,
+	Delete: adminChanges.Delete(`WHERE id IN (SELECT id FROM admin_changes WHERE expires_at < $1 LIMIT 1000)`),
+	Every:  time.Hour,
 }

@@ -84,9 +84,9 @@ func (s *Service) checkComponent(alias string, faults *apierr.Fields) {
 	}
 }
 
-const (
-	sqlUnmarkDefault = `UPDATE deal_types SET is_default = false, version = version + 1, updated_at = $3 WHERE company_id = $1 AND id <> $2 AND is_default`
-	sqlUnmarkLead    = `UPDATE deal_types SET is_lead_type = false, version = version + 1, updated_at = $3 WHERE company_id = $1 AND id <> $2 AND is_lead_type`
+var (
+	sqlUnmarkDefault = dealTypes.Update(`SET is_default = false, version = version + 1, updated_at = $3 WHERE company_id = $1 AND id <> $2 AND is_default`)
+	sqlUnmarkLead    = dealTypes.Update(`SET is_lead_type = false, version = version + 1, updated_at = $3 WHERE company_id = $1 AND id <> $2 AND is_lead_type`)
 )
 
 // unmark queues that no other type is the default, or the one of leads, if the type is.
@@ -123,8 +123,8 @@ func (s *Service) UpdateStage(ctx context.Context, tx *db.Tx, by access.Caller, 
 	})
 }
 
-const sqlUnmarkInitial = `UPDATE deal_stages SET is_initial = false, version = version + 1, updated_at = $4
-WHERE company_id = $1 AND type_id = $2 AND id <> $3 AND is_initial`
+var sqlUnmarkInitial = dealStages.Update(`SET is_initial = false, version = version + 1, updated_at = $4
+WHERE company_id = $1 AND type_id = $2 AND id <> $3 AND is_initial`)
 
 // changeStages checks the stages of a type with a new or changed one among them. The type is locked, so that two changes cannot
 // each rely on the stage that the other one removes.

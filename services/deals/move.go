@@ -120,8 +120,10 @@ type StageMove struct {
 	At           jsontype.Time `json:"at"`
 }
 
-const sqlInsertHistory = `INSERT INTO deal_history (company_id, deal_id, version, from_stage_id, to_stage_id, from_outcome, to_outcome, lost_reason_id, actor_id, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+const dealHistory = db.Table("deal_history")
+
+var sqlInsertHistory = dealHistory.Insert(`(company_id, deal_id, version, from_stage_id, to_stage_id, from_outcome, to_outcome, lost_reason_id, actor_id, created_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`)
 
 // insertHistory queues the history entry of a change, if it is a move.
 func insertHistory(tx *db.Tx, by access.Caller, before, d *Deal, _ []string) {

@@ -60,9 +60,12 @@ const (
     end_at      TIMESTAMPTZ NOT NULL,
     CONSTRAINT test_venue_uses_pkey PRIMARY KEY (company_id, resource_id, id)
 )`
-	sqlDeleteUse = `DELETE FROM test_venue_uses WHERE company_id = $1 AND id = $2`
-	sqlInsertUse = `INSERT INTO test_venue_uses (company_id, resource_id, id, start_at, end_at) VALUES ($1, $2, $3, $4, $5)`
-	sqlTakenUse  = `SELECT EXISTS (SELECT 1 FROM test_venue_uses WHERE company_id = $1 AND resource_id = $2 AND id <> $3 AND start_at < $5 AND end_at > $4)`
+	sqlTakenUse = `SELECT EXISTS (SELECT 1 FROM test_venue_uses WHERE company_id = $1 AND resource_id = $2 AND id <> $3 AND start_at < $5 AND end_at > $4)`
+)
+
+var (
+	sqlDeleteUse = db.Table("test_venue_uses").Delete(`WHERE company_id = $1 AND id = $2`)
+	sqlInsertUse = db.Table("test_venue_uses").Insert(`(company_id, resource_id, id, start_at, end_at) VALUES ($1, $2, $3, $4, $5)`)
 )
 
 // UseVenue keeps the uses of venues in a table, because they are part of the transactions.

@@ -7,8 +7,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
+)
+
+const (
+	dealStages = db.Table("deal_stages")
+	dealTypes  = db.Table("deal_types")
 )
 
 // Outcomes of a deal, which the terminal stages of its type give.
@@ -93,9 +99,9 @@ func (s Stage) TransformSchema(reg huma.Registry, schema *huma.Schema) *huma.Sch
 }
 
 var (
-	types = resource.Of[Type]("deal_types", "DEAL_TYPE").OnConstraint("deal_types_alias_key",
+	types = resource.Of[Type](dealTypes, "DEAL_TYPE").OnConstraint("deal_types_alias_key",
 		apierr.StateConflict("DEAL_TYPE_ALIAS_TAKEN", "alias: another deal type of the company has this alias; choose another"))
-	stages = resource.Of[Stage]("deal_stages", "DEAL_STAGE")
+	stages = resource.Of[Stage](dealStages, "DEAL_STAGE")
 )
 
 // check checks the fields of one stage; prefix is the path of the stage in the body.

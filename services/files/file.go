@@ -12,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/blob"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/imaging"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
@@ -19,6 +20,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
+
+const files = db.Table("files")
 
 // MaxSize is how many bytes a file may have; see docs/reference/limits.md#uploads.
 const MaxSize = 10 << 20
@@ -82,9 +85,9 @@ type Filter struct {
 }
 
 var (
-	table = resource.Of[File]("files", "FILE").OnConstraint("file_uses_file_fkey",
+	table = resource.Of[File](files, "FILE").OnConstraint("file_uses_file_fkey",
 		apierr.StateConflict("FILE_IN_USE", "a record has begun to refer to the file; repeat the request to learn which"))
-	items = list.Of[File, Filter]("files")
+	items = list.Of[File, Filter](files)
 )
 
 // ResponseHeaders makes the ETag follow the URLs, which change while the record does not.

@@ -95,11 +95,16 @@ func NewImage(name string, body []byte) Image {
 	return Image{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Hash: sha256.Sum256(body), measure: func() func() { return func() {} }}
 }
 
+const fileBlobs = db.Table("file_blobs")
+
 const (
 	// unfinished is how long contents are kept whose file is not stored. A request takes 30 s at most.
-	unfinished    = 15 * time.Minute
-	sqlInsertBlob = `INSERT INTO file_blobs (company_id, file_id, bytes, due_at) VALUES ($1, $2, $3, $4)`
-	sqlKeepBlob   = `UPDATE file_blobs SET due_at = $3 WHERE company_id = $1 AND file_id = $2 AND due_at > $4`
+	unfinished = 15 * time.Minute
+)
+
+var (
+	sqlInsertBlob = fileBlobs.Insert(`(company_id, file_id, bytes, due_at) VALUES ($1, $2, $3, $4)`)
+	sqlKeepBlob   = fileBlobs.Update(`SET due_at = $3 WHERE company_id = $1 AND file_id = $2 AND due_at > $4`)
 )
 
 // Prepare checks an image, makes its thumbnails and stores their contents, for [Service.Add]. Without it, the contents are removed
@@ -197,7 +202,7 @@ func (s *Service) onDatabase() bool {
 	return is
 }
 
-const sqlDue = `UPDATE file_blobs SET due_at = $3 WHERE company_id = $1 AND file_id = $2`
+var sqlDue = fileBlobs.Update(`SET due_at = $3 WHERE company_id = $1 AND file_id = $2`)
 
 // giveUp has the contents of a file removed soon that will not be stored. If it fails, they are removed later.
 func (s *Service) giveUp(ctx context.Context, f File) {
@@ -227,7 +232,7 @@ var errTooLate = errors.New("the contents of the file have been removed meanwhil
 // usesShown is how many records an error names that refer to a file.
 const usesShown = 10
 
-const sqlFreeBlob = `UPDATE file_blobs SET due_at = $3, bytes = 0 WHERE company_id = $1 AND file_id = $2`
+var sqlFreeBlob = fileBlobs.Update(`SET due_at = $3, bytes = 0 WHERE company_id = $1 AND file_id = $2`)
 
 // Delete deletes a file that no record refers to. Its contents are removed within minutes.
 func (s *Service) Delete(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) error {

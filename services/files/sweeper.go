@@ -97,10 +97,11 @@ func (s *Service) sweepOne(ctx context.Context, d due) error {
 	return nil
 }
 
-const (
-	sqlLockFile   = `SELECT id FROM files WHERE company_id = $1 AND id = $2 FOR UPDATE`
-	sqlDeleteFile = `DELETE FROM files WHERE company_id = $1 AND id = $2`
-	sqlNotDue     = `UPDATE file_blobs SET due_at = NULL WHERE company_id = $1 AND file_id = $2 AND due_at = $3`
+const sqlLockFile = `SELECT id FROM files WHERE company_id = $1 AND id = $2 FOR UPDATE`
+
+var (
+	sqlDeleteFile = files.Delete(`WHERE company_id = $1 AND id = $2`)
+	sqlNotDue     = fileBlobs.Update(`SET due_at = NULL WHERE company_id = $1 AND file_id = $2 AND due_at = $3`)
 )
 
 var errUsed = errors.New("a record has begun to refer to the file")
@@ -135,13 +136,13 @@ func (s *Service) drop(ctx context.Context, d due) (remove bool, err error) {
 	return remove && err == nil, err
 }
 
-const sqlForgetBlob = `DELETE FROM file_blobs WHERE company_id = $1 AND file_id = $2 RETURNING bytes`
+var sqlForgetBlob = fileBlobs.Delete(`WHERE company_id = $1 AND file_id = $2 RETURNING bytes`)
 
 // forget ends what is known of contents that are removed.
 func (s *Service) forget(ctx context.Context, d due) error {
 	return s.cfg.DB.RunTx(ctx, "files.forget", func(ctx context.Context, tx *db.Tx) error {
 		var bytes int64
-		err := tx.QueryRow(ctx, sqlForgetBlob, d.Company, d.File).Scan(&bytes)
+		err := tx.ReturningRow(ctx, sqlForgetBlob, d.Company, d.File).Scan(&bytes)
 		if errors.Is(err, pgx.ErrNoRows) {
 			return nil
 		}

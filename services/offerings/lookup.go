@@ -119,8 +119,8 @@ var (
 	sqlLockOfCategory = "SELECT " + plan.SelectList("") + " FROM services WHERE company_id = $1 AND category_id = $2 AND status = 'active' ORDER BY id FOR UPDATE"
 )
 
-const sqlDetachHidden = `UPDATE services SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
-WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`
+var sqlDetachHidden = services.Update(`SET category_id = NULL, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $3::BIGINT), updated_at = $4
+WHERE company_id = $1 AND category_id = $2 AND status = 'hidden'`)
 
 // EmptyCategory removes the services from a category before it is deleted. Active ones move to the other category, each
 // with an event; hidden ones lose their category without an event.

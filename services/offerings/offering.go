@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/money"
@@ -13,6 +14,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/translation"
 )
+
+const services = db.Table("services")
 
 // States of a service; see docs/reference/states.md#service.
 const (
@@ -84,8 +87,8 @@ type Filter struct {
 }
 
 var (
-	table = resource.Of[Offering]("services", "SERVICE")
-	items = list.Of[ListItem, Filter]("services", list.Spec{Permanent: true})
+	table = resource.Of[Offering](services, "SERVICE")
+	items = list.Of[ListItem, Filter](services, list.Spec{Permanent: true})
 )
 
 // Known returns those ids that are services of the company.

@@ -58,8 +58,10 @@ func text(v any) string {
 	return string(raw)
 }
 
-const sqlInsertHistory = `INSERT INTO order_history (company_id, order_id, id, position, field, from_value, to_value, actor_id, created_at)
-SELECT $1, $2, $3, u.n, u.f, u.a, u.b, $8, $9 FROM unnest($4::INT4[], $5::TEXT[], $6::TEXT[], $7::TEXT[]) AS u(n, f, a, b)`
+const orderHistory = db.Table("order_history")
+
+var sqlInsertHistory = orderHistory.Insert(`(company_id, order_id, id, position, field, from_value, to_value, actor_id, created_at)
+SELECT $1, $2, $3, u.n, u.f, u.a, u.b, $8, $9 FROM unnest($4::INT4[], $5::TEXT[], $6::TEXT[], $7::TEXT[]) AS u(n, f, a, b)`)
 
 // insertHistory queues the history entries of a change.
 func insertHistory(tx *db.Tx, by access.Caller, before, o *Order, names []string) {

@@ -355,9 +355,9 @@ func TestEventsOfPayments(t *testing.T) {
 }
 
 // An API node of the release before inserts payments so, and changes prepaidAmount with them.
-const (
-	sqlInsertBefore = `INSERT INTO order_payments (company_id, order_id, id, delta, created_by_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`
-	sqlPayBefore    = `UPDATE orders SET prepaid_amount = prepaid_amount + $3, was_paid = TRUE, payment_status = 'partial', version = version + 1 WHERE company_id = $1 AND id = $2`
+var (
+	sqlInsertBefore = db.Table("order_payments").Insert(`(company_id, order_id, id, delta, created_by_id, created_at) VALUES ($1, $2, $3, $4, $5, $6)`)
+	sqlPayBefore    = db.Table("orders").Update(`SET prepaid_amount = prepaid_amount + $3, was_paid = TRUE, payment_status = 'partial', version = version + 1 WHERE company_id = $1 AND id = $2`)
 )
 
 func TestPaymentsOfTheReleaseBefore(t *testing.T) {

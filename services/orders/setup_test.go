@@ -43,8 +43,8 @@ const sqlCreateBalances = `CREATE TABLE IF NOT EXISTS test_balances (
 
 const sqlLockBalance = `SELECT balance FROM test_balances WHERE company_id = $1 AND id = $2 FOR UPDATE`
 
-const sqlAddBalance = `INSERT INTO test_balances (company_id, id, balance) VALUES ($1, $2, $3)
-ON CONFLICT (company_id, id) DO UPDATE SET balance = test_balances.balance + excluded.balance`
+var sqlAddBalance = db.Table("test_balances").Insert(`(company_id, id, balance) VALUES ($1, $2, $3)
+ON CONFLICT (company_id, id) DO UPDATE SET balance = test_balances.balance + excluded.balance`)
 
 func (n *neighbours) DocumentClient(ctx context.Context, q db.Querier, company tenant.ID, id uuid.UUID, lock bool) (trade.Client, bool, error) {
 	c, ok := n.clients[id]

@@ -21,16 +21,16 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-const (
-	sqlInsertShift = `INSERT INTO shifts (company_id, id, number, status, branch_id, opened_at, opened_by_id, opening_cash, sales_count, refunds_count, sales_total, refunds_total, cash_total,
-  card_total, sbp_total, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, 'closed', $4, now(), $2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, now(), now())`
-	sqlInsertSale = `INSERT INTO sales (company_id, id, shift_id, number, kind, subtotal, discount_percent_bp, discount_amount, total, redeemed_points, earned_points, payment_method, cashier_id,
-  channel, lines_count, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $6, 0, 0, $7, $2, $8, 1, '', 1, 1, $9, $9)`
-	sqlInsertSalePayment  = `INSERT INTO sale_payments (company_id, sale_id, id, sort_order, payment_method, amount, created_at) VALUES ($1, $2, $3, 0, $4, $5, $6)`
-	sqlInsertOrderPayment = `INSERT INTO order_payments (company_id, order_id, id, delta, method, paid_at, created_at) VALUES ($1, $2, $2, $3, $4, $5, now())`
-	sqlInsertBooking      = `INSERT INTO bookings (company_id, id, number, resource_id, customer_name, customer_phone, start_at, duration_minutes, resource_name, end_at, status, price, source, search_text,
-  version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $2, 'Bo', '1', $4, $5, 'Ann', $6, $7, $8, 'api', '', 1, 1, now(), now())`
-	sqlMoveBooking = `UPDATE bookings SET start_at = $3, end_at = $4, status = $5, updated_at = now() WHERE company_id = $1 AND id = $2`
+var (
+	sqlInsertShift = db.Table("shifts").Insert(`(company_id, id, number, status, branch_id, opened_at, opened_by_id, opening_cash, sales_count, refunds_count, sales_total, refunds_total, cash_total,
+  card_total, sbp_total, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, 'closed', $4, now(), $2, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, now(), now())`)
+	sqlInsertSale = db.Table("sales").Insert(`(company_id, id, shift_id, number, kind, subtotal, discount_percent_bp, discount_amount, total, redeemed_points, earned_points, payment_method, cashier_id,
+  channel, lines_count, search_text, version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, 0, 0, $6, 0, 0, $7, $2, $8, 1, '', 1, 1, $9, $9)`)
+	sqlInsertSalePayment  = db.Table("sale_payments").Insert(`(company_id, sale_id, id, sort_order, payment_method, amount, created_at) VALUES ($1, $2, $3, 0, $4, $5, $6)`)
+	sqlInsertOrderPayment = db.Table("order_payments").Insert(`(company_id, order_id, id, delta, method, paid_at, created_at) VALUES ($1, $2, $2, $3, $4, $5, now())`)
+	sqlInsertBooking      = db.Table("bookings").Insert(`(company_id, id, number, resource_id, customer_name, customer_phone, start_at, duration_minutes, resource_name, end_at, status, price, source, search_text,
+  version, ev_pos, created_at, updated_at) VALUES ($1, $2, $3, $2, 'Bo', '1', $4, $5, 'Ann', $6, $7, $8, 'api', '', 1, 1, now(), now())`)
+	sqlMoveBooking = db.Table("bookings").Update(`SET start_at = $3, end_at = $4, status = $5, updated_at = now() WHERE company_id = $1 AND id = $2`)
 )
 
 func (k *kit) shift(branch *uuid.UUID) uuid.UUID {

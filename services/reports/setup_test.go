@@ -57,9 +57,9 @@ func (k *kit) tx(fn func(ctx context.Context, tx *db.Tx) error) {
 	require.NoError(k.t, k.d.RunTx(context.Background(), "test", fn))
 }
 
-const sqlInsertOrder = `INSERT INTO orders (company_id, id, number, status, payment_status, channel, source_key, delivery_cost, subtotal, discount_percent_bp, discount_amount, total,
+var sqlInsertOrder = db.Table("orders").Insert(`(company_id, id, number, status, payment_status, channel, source_key, delivery_cost, subtotal, discount_percent_bp, discount_amount, total,
   prepaid_amount, was_paid, lines_count, search_text, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8, 0, $9, $10, $11, false, 1, '', 1, 1, $12, $12)`
+VALUES ($1, $2, $3, $4, $5, $6, '', $7, $8, 0, $9, $10, $11, false, 1, '', 1, 1, $12, $12)`)
 
 // order is an order as its report sees it.
 type order struct {
@@ -75,7 +75,7 @@ func (k *kit) insertOrder(tx *db.Tx, o order, number int64) {
 	daysum.Orders.Changed(tx, k.company(), o.at)
 }
 
-const sqlUpdateOrder = `UPDATE orders SET status = $3, payment_status = $4, total = $5, prepaid_amount = 0, version = version + 1, updated_at = now() WHERE company_id = $1 AND id = $2`
+var sqlUpdateOrder = db.Table("orders").Update(`SET status = $3, payment_status = $4, total = $5, prepaid_amount = 0, version = version + 1, updated_at = now() WHERE company_id = $1 AND id = $2`)
 
 func (k *kit) updateOrder(tx *db.Tx, o order) {
 	tx.Queue(sqlUpdateOrder, k.company(), o.id, o.status, o.payment, o.total)

@@ -4,9 +4,12 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 )
+
+const apiRequests = db.Table("api_requests")
 
 var group = httpapi.Group{Tag: "Requests", Scope: "company", Component: "core"}
 
@@ -17,6 +20,6 @@ func Domain() domain.Domain {
 
 // requestsExpire deletes requests after their time.
 var requestsExpire = cleanup.Job{
-	Table: "api_requests", Keep: Kept, Every: time.Hour,
-	SQL: `DELETE FROM api_requests WHERE (company_id, id) IN (SELECT company_id, id FROM api_requests WHERE created_at < $1 LIMIT 1000)`,
+	Keep: Kept, Every: time.Hour,
+	Delete: apiRequests.Delete(`WHERE (company_id, id) IN (SELECT company_id, id FROM api_requests WHERE created_at < $1 LIMIT 1000)`),
 }

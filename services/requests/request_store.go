@@ -66,13 +66,13 @@ func (s *Service) selectDetail(ctx context.Context, company tenant.ID, id uuid.U
 }
 
 // sqlInsertRequests may run twice for the same rows, if the result of a commit is unknown.
-const sqlInsertRequests = `INSERT INTO api_requests (company_id, id, request_id, created_at, method, route, operation, scope, path, status, code, duration_ms,
+var sqlInsertRequests = apiRequests.Insert(`(company_id, id, request_id, created_at, method, route, operation, scope, path, status, code, duration_ms,
  token_id, token_name, address, entity_id, represents, error, body, body_bytes)
 SELECT u.c, u.i, u.r, u.t, u.m, u.ro, u.o, u.s, u.p, u.st, u.co, u.d, u.ti, u.tn, u.a, u.e, u.re, u.er, u.b, u.bb
 FROM unnest($1::UUID[], $2::UUID[], $3::TEXT[], $4::TIMESTAMPTZ[], $5::TEXT[], $6::TEXT[], $7::TEXT[], $8::TEXT[], $9::TEXT[], $10::INT4[], $11::TEXT[], $12::INT4[],
  $13::UUID[], $14::TEXT[], $15::TEXT[], $16::UUID[], $17::BIGINT[], $18::BYTEA[], $19::BYTEA[], $20::INT4[])
 AS u(c, i, r, t, m, ro, o, s, p, st, co, d, ti, tn, a, e, re, er, b, bb)
-ON CONFLICT (company_id, id) DO NOTHING`
+ON CONFLICT (company_id, id) DO NOTHING`)
 
 // rows are requests as the arrays of one INSERT.
 type rows struct {

@@ -36,7 +36,7 @@ type Filter struct {
 	Include       []string   `query:"include" enum:"lines,payments"`
 }
 
-var items = list.Of[ListItem, Filter]("sales", list.Spec{Permanent: true})
+var items = list.Of[ListItem, Filter](sales, list.Spec{Permanent: true})
 
 // List returns a page of sales and refunds, with their lines and payments on request.
 func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.Page[ListItem], error) {

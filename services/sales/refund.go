@@ -134,16 +134,16 @@ func selectRefundShift(ctx context.Context, q db.Querier, by access.Caller, ofSa
 var errNotOpen = apierr.StateConflict("SHIFT_NOT_OPEN", "the shift of the sale is closed, and this token has no open shift; open one")
 
 // A refund is computed from the sale as it was read, which no other refund may have changed since.
-const (
-	sqlMarkRefunded = `UPDATE sales SET refunded_by_sale_id = $3, partly_refunded = $4, refunded_total = $5,
+var (
+	sqlMarkRefunded = sales.Update(`SET refunded_by_sale_id = $3, partly_refunded = $4, refunded_total = $5,
 version = version + 1, ev_pos = GREATEST(ev_pos + 1, $6), updated_at = $7
-WHERE company_id = $1 AND id = $2 AND refunded_by_sale_id IS NOT DISTINCT FROM $8::UUID`
+WHERE company_id = $1 AND id = $2 AND refunded_by_sale_id IS NOT DISTINCT FROM $8::UUID`)
 
-	sqlMarkLines = `UPDATE sale_lines SET refunded_qty = u.qty FROM unnest($3::UUID[], $4::DECIMAL[]) AS u(id, qty)
-WHERE sale_lines.company_id = $1 AND sale_lines.sale_id = $2 AND sale_lines.id = u.id`
+	sqlMarkLines = saleLinesTable.Update(`SET refunded_qty = u.qty FROM unnest($3::UUID[], $4::DECIMAL[]) AS u(id, qty)
+WHERE sale_lines.company_id = $1 AND sale_lines.sale_id = $2 AND sale_lines.id = u.id`)
 
-	sqlMarkPayments = `UPDATE sale_payments SET refunded_amount = u.amount FROM unnest($3::UUID[], $4::BIGINT[]) AS u(id, amount)
-WHERE sale_payments.company_id = $1 AND sale_payments.sale_id = $2 AND sale_payments.id = u.id`
+	sqlMarkPayments = salePaymentsTable.Update(`SET refunded_amount = u.amount FROM unnest($3::UUID[], $4::BIGINT[]) AS u(id, amount)
+WHERE sale_payments.company_id = $1 AND sale_payments.sale_id = $2 AND sale_payments.id = u.id`)
 )
 
 // markRefunded queues what a refund adds to its sale, whose LastRefundID is the refund before it. If the sale was refunded since it was

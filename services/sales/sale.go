@@ -16,6 +16,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
+const (
+	saleLinesTable    = db.Table("sale_lines")
+	salePaymentsTable = db.Table("sale_payments")
+	sales             = db.Table("sales")
+)
+
 // Kinds of documents.
 const (
 	kindSale   = "sale"
@@ -136,9 +142,9 @@ type Payment struct {
 }
 
 var (
-	saleLines    = resource.LinesOf[Line]("sale_lines", "sale_id")
-	salePayments = resource.LinesOf[Payment]("sale_payments", "sale_id")
-	table        = resource.Of[Sale]("sales", "SALE", saleLines, salePayments).OnWrite(countSummed)
+	saleLines    = resource.LinesOf[Line](saleLinesTable, "sale_id")
+	salePayments = resource.LinesOf[Payment](salePaymentsTable, "sale_id")
+	table        = resource.Of[Sale](sales, "SALE", saleLines, salePayments).OnWrite(countSummed)
 )
 
 // countSummed counts a new sale or refund in what reports sum: later changes leave that as it is.

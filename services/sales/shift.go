@@ -91,9 +91,9 @@ type ShiftFilter struct {
 }
 
 var (
-	shifts = resource.Of[Shift]("shifts", "SHIFT").OnConstraint("shifts_open_key", errAlreadyOpen).
+	shifts = resource.Of[Shift](shiftsTable, "SHIFT").OnConstraint("shifts_open_key", errAlreadyOpen).
 		OnConstraint("shifts_cash_in_chk", errTotals).OnConstraint("shifts_cash_out_chk", errTotals)
-	shiftItems = list.Of[Shift, ShiftFilter]("shifts")
+	shiftItems = list.Of[Shift, ShiftFilter](shiftsTable)
 )
 
 // Derive implements [record.Deriver].
@@ -139,11 +139,13 @@ func totalsOf(s *Sale) (t Totals) {
 	return t
 }
 
+const shiftsTable = db.Table("shifts")
+
 // A sale and the end of its shift wait for each other at the shift's row: the sale is in the totals, or the shift is closed.
-const sqlAddTotals = `UPDATE shifts SET sales_count = sales_count + $3, refunds_count = refunds_count + $4, sales_total = sales_total + $5,
+var sqlAddTotals = shiftsTable.Update(`SET sales_count = sales_count + $3, refunds_count = refunds_count + $4, sales_total = sales_total + $5,
 refunds_total = refunds_total + $6, cash_total = cash_total + $7, card_total = card_total + $8, sbp_total = sbp_total + $9,
 version = version + 1, ev_pos = GREATEST(ev_pos + 1, $10), updated_at = $11
-WHERE company_id = $1 AND id = $2 AND status = 'open'`
+WHERE company_id = $1 AND id = $2 AND status = 'open'`)
 
 // addTotals queues the document's part in the totals of its shift. If the shift was closed in the meantime, the transaction
 // fails with errClosed.

@@ -7,10 +7,13 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
+
+const schedulingResources = db.Table("scheduling_resources")
 
 // Resource is something that can be booked: a person, a seat, a room or a machine. See docs/reference/rules.md#resources.
 type Resource struct {
@@ -48,8 +51,8 @@ type ResourceFilter struct {
 }
 
 var (
-	resources     = resource.Of[Resource]("scheduling_resources", "RESOURCE")
-	resourceItems = list.Of[Resource, ResourceFilter]("scheduling_resources")
+	resources     = resource.Of[Resource](schedulingResources, "RESOURCE")
+	resourceItems = list.Of[Resource, ResourceFilter](schedulingResources)
 )
 
 // Known returns those ids that are resources of the company.

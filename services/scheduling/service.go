@@ -144,7 +144,7 @@ func lockResource(ctx context.Context, tx *db.Tx, company tenant.ID, id uuid.UUI
 	return r, nil
 }
 
-const sqlTouchResource = `UPDATE scheduling_resources SET uses_changed = uses_changed + 1 WHERE company_id = $1 AND id = $2`
+var sqlTouchResource = schedulingResources.Update(`SET uses_changed = uses_changed + 1 WHERE company_id = $1 AND id = $2`)
 
 // touchResource queues the change of a locked resource that belongs to every new or moved use. A transaction at
 // SERIALIZABLE that waits for the lock is refused then, instead of going on with what it saw before.

@@ -9,10 +9,12 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
-const (
-	sqlUpsertVenueUse = `INSERT INTO venue_uses (company_id, deal_id, resource_id, start_at, end_at) VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (company_id, deal_id) DO UPDATE SET resource_id = excluded.resource_id, start_at = excluded.start_at, end_at = excluded.end_at`
-	sqlDeleteVenueUse = `DELETE FROM venue_uses WHERE company_id = $1 AND deal_id = $2`
+const venueUses = db.Table("venue_uses")
+
+var (
+	sqlUpsertVenueUse = venueUses.Insert(`(company_id, deal_id, resource_id, start_at, end_at) VALUES ($1, $2, $3, $4, $5)
+ON CONFLICT (company_id, deal_id) DO UPDATE SET resource_id = excluded.resource_id, start_at = excluded.start_at, end_at = excluded.end_at`)
+	sqlDeleteVenueUse = venueUses.Delete(`WHERE company_id = $1 AND deal_id = $2`)
 )
 
 // UseVenue replaces the use of a resource before a change of a deal with that after it; nil = none. A deal takes the whole

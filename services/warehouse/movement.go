@@ -15,6 +15,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
+const stockMovements = db.Table("stock_movements")
+
 // Movement is one change of a physical quantity. Movements are immutable. Names are those at the time of the movement.
 type Movement struct {
 	record.Key
@@ -52,7 +54,7 @@ type MovementFilter struct {
 	DateTo      *list.To   `query:"dateTo" where:"created_at <= ?"`
 }
 
-var movementItems = list.Of[Movement, MovementFilter]("stock_movements", list.Spec{Updated: "created_at", Permanent: true})
+var movementItems = list.Of[Movement, MovementFilter](stockMovements, list.Spec{Updated: "created_at", Permanent: true})
 
 // Movements returns a page of movements.
 func (s *Service) Movements(ctx context.Context, by access.Caller, f MovementFilter) (*list.Page[Movement], error) {

@@ -197,12 +197,10 @@ func (r *Reconciler) checkReserves(ctx context.Context, company tenant.ID) ([]Di
 	return all, nil
 }
 
-const (
-	sqlSumMovements = `SELECT COALESCE(sum(delta), 0)::DECIMAL(18,3) FROM stock_movements
+const sqlSumMovements = `SELECT COALESCE(sum(delta), 0)::DECIMAL(18,3) FROM stock_movements
 WHERE company_id = $1 AND product_id = $2 AND warehouse_id = $3 AND COALESCE(variant_id, '00000000-0000-0000-0000-000000000000') = $4`
 
-	sqlRepairStock = `UPDATE stocks SET qty = $3, reserved = $4, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $5::BIGINT), updated_at = $6 WHERE company_id = $1 AND id = $2`
-)
+var sqlRepairStock = stocks.Update(`SET qty = $3, reserved = $4, version = version + 1, ev_pos = GREATEST(ev_pos + 1, $5::BIGINT), updated_at = $6 WHERE company_id = $1 AND id = $2`)
 
 // Repair sets both quantities of the row of a difference to the sums of their parts. It records no movement: the movements are
 // what the quantity must be. The transaction is READ COMMITTED: whoever changes the parts locks the row, so that what is read

@@ -90,7 +90,7 @@ FROM stocks WHERE company_id = $1)`
 func stockSpec(from, count string) list.Spec {
 	const collated = " COLLATE und"
 	return list.Spec{
-		From: from + " s" + joinProducts, Count: count + " s LEFT" + joinProducts, Company: "s.company_id", ID: "s.id", Updated: "s.updated_at",
+		From: from + " s" + joinProducts, Count: count + " s LEFT" + joinProducts, Reads: []db.Table{stocks, "products"}, Company: "s.company_id", ID: "s.id", Updated: "s.updated_at",
 		Columns: `s.id, s.company_id, s.product_id, s.variant_id, s.warehouse_id, s.qty, s.reserved, s.reorder_point, s.version, s.ev_pos, s.created_at, s.updated_at`,
 		Sorts: map[string]list.Sort{
 			"productName": {Column: "p.name" + collated, Type: "TEXT" + collated},
@@ -172,6 +172,9 @@ func (f *StockFilter) query(company tenant.ID) (*list.Query, error) {
 	}
 	if f.VariantID != nil {
 		q.Where("s.variant_id = ?", *f.VariantID)
+	}
+	if f.Search != "" {
+		q.Reading("products", "product_variants")
 	}
 	q.SearchBy(sqlSearchStock, func(pattern string) []any { return []any{company, company, pattern, company, pattern} })
 	if !slices.Contains(f.Level, "all") && len(f.Level) > 0 {

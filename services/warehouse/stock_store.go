@@ -17,6 +17,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
 
+const stocks = db.Table("stocks")
+
 // columns holds deltas as arrays for unnest.
 type columns struct {
 	ids, warehouses, products, variants []uuid.UUID
@@ -39,12 +41,12 @@ const returningLevels = ` RETURNING warehouse_id, product_id, variant_id, id, qt
 
 // A reservation does not change updated_at, which is the time of the last movement. Documents that are stored together change a
 // row once, in the order in which all documents lock stock rows.
-const sqlReserve = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
+var sqlReserve = stocks.InsertRows(`(company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
 SELECT u.c, u.w, u.p, u.v, min(u.i)::UUID, 0, sum(u.r), 0, 1, min(u.pos), min(u.at), min(u.at)
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::DECIMAL[], $7::BIGINT[], $8::TIMESTAMPTZ[]) AS u(c, w, p, v, i, r, pos, at)
 GROUP BY u.c, u.w, u.p, u.v ORDER BY u.c, u.w, u.p, u.v
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE
-SET reserved = stocks.reserved + excluded.reserved, version = stocks.version + 1, ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos)` + returningLevels
+SET reserved = stocks.reserved + excluded.reserved, version = stocks.version + 1, ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos)` + returningLevels)
 
 // reserveStocks queues the changes of reserved quantities. check, which may be nil, is called with the rows after them; without
 // it, they are joined with those of other documents.
@@ -69,12 +71,12 @@ func reserveStocks(tx *db.Tx, company tenant.ID, deltas []trade.StockDelta, chec
 	})
 }
 
-const sqlMoveStocks = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
+var sqlMoveStocks = stocks.Insert(`(company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
 SELECT $1, u.w, u.p, u.v, u.i, u.q, u.r, 0, 1, $8::BIGINT, $9::TIMESTAMPTZ, $9::TIMESTAMPTZ
 FROM unnest($2::UUID[], $3::UUID[], $4::UUID[], $5::UUID[], $6::DECIMAL[], $7::DECIMAL[]) AS u(w, p, v, i, q, r)
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE
 SET qty = stocks.qty + excluded.qty, reserved = stocks.reserved + excluded.reserved, version = stocks.version + 1,
-    ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos), updated_at = excluded.updated_at` + returningLevels
+    ev_pos = GREATEST(stocks.ev_pos + 1, excluded.ev_pos), updated_at = excluded.updated_at` + returningLevels)
 
 // moveStocks applies the deltas and returns each row after the change, without its product.
 func moveStocks(ctx context.Context, tx *db.Tx, company tenant.ID, deltas []trade.StockDelta) (after map[rowKey]Stock, err error) {
@@ -132,10 +134,10 @@ func readLevels(rows pgx.Rows) (map[rowKey]Stock, error) {
 }
 
 // sqlLockStock locks the row, and creates it if it does not exist.
-const sqlLockStock = `INSERT INTO stocks (company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
+var sqlLockStock = stocks.Insert(`(company_id, warehouse_id, product_id, variant_id, id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at)
 VALUES ($1, $2, $3, $4, $5, 0, 0, 0, 1, $6, $7, $7)
 ON CONFLICT (company_id, warehouse_id, product_id, variant_id) DO UPDATE SET version = stocks.version
-RETURNING id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at`
+RETURNING id, qty, reserved, reorder_point, version, ev_pos, created_at, updated_at`)
 
 func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid.UUID, k trade.StockKey) (Stock, error) {
 	st := Stock{Key: record.Key{CompanyID: company}, WarehouseID: warehouse}
@@ -152,15 +154,15 @@ func lockStock(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid
 	return st, nil
 }
 
-const sqlUpdateStock = `UPDATE stocks SET qty = $3, reorder_point = $4, version = $5, ev_pos = $6, updated_at = $7 WHERE company_id = $1 AND id = $2 AND version = $5 - 1`
+var sqlUpdateStock = stocks.Update(`SET qty = $3, reorder_point = $4, version = $5, ev_pos = $6, updated_at = $7 WHERE company_id = $1 AND id = $2 AND version = $5 - 1`)
 
 func updateStock(tx *db.Tx, st Stock) {
 	tx.Queue(sqlUpdateStock, st.CompanyID, st.ID, st.Qty, st.ReorderPoint, st.Version, st.EvPos, st.UpdatedAt).Expect(1, db.ErrStale)
 }
 
-const sqlInsertMovement = `INSERT INTO stock_movements (company_id, id, type, warehouse_id, warehouse_name, product_id, product_name, product_sku, variant_id, variant_sku,
+var sqlInsertMovement = stockMovements.Insert(`(company_id, id, type, warehouse_id, warehouse_name, product_id, product_name, product_sku, variant_id, variant_sku,
 delta, qty_before, qty_after, document_type, document_id, document_number, reason, created_by_id, created_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)`)
 
 func insertMovement(tx *db.Tx, m Movement) {
 	tx.Queue(sqlInsertMovement, m.CompanyID, m.ID, m.Type, m.WarehouseID, m.WarehouseName, m.ProductID, m.ProductName, m.ProductSKU, m.VariantID, m.VariantSKU,

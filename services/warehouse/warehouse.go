@@ -10,6 +10,8 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
 
+const warehouses = db.Table("warehouses")
+
 // Warehouse is a place where stock is kept; see docs/reference/rules.md#warehouses.
 type Warehouse struct {
 	record.Key
@@ -46,9 +48,9 @@ type Filter struct {
 }
 
 var (
-	table = resource.Of[Warehouse]("warehouses", "WAREHOUSE").OnConstraint("warehouses_branch_key", errBranchTaken).
+	table = resource.Of[Warehouse](warehouses, "WAREHOUSE").OnConstraint("warehouses_branch_key", errBranchTaken).
 		OnConstraint(stockFK, db.ErrStale) // a document put stock into a warehouse that is being deleted: look again
-	items = list.Of[ListItem, Filter]("warehouses")
+	items = list.Of[ListItem, Filter](warehouses)
 )
 
 // Errors of the rules of warehouses; see docs/reference/rules.md#warehouses.

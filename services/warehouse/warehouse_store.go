@@ -14,7 +14,7 @@ import (
 
 // sqlLockWarehouses changes a row that every company has, so that a transaction that waited for another one starts again
 // and sees what that one did.
-const sqlLockWarehouses = `UPDATE warehouses SET ev_pos = ev_pos WHERE company_id = $1 AND is_default`
+var sqlLockWarehouses = warehouses.Update(`SET ev_pos = ev_pos WHERE company_id = $1 AND is_default`)
 
 // lockWarehouses keeps others from creating warehouses of the company, or from moving the default, until the transaction ends.
 func lockWarehouses(ctx context.Context, tx *db.Tx, company tenant.ID) error {
@@ -22,7 +22,7 @@ func lockWarehouses(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 		return err
 	}
 	tx.ReadsMore()
-	if _, err := tx.Exec(ctx, sqlLockWarehouses, company); err != nil {
+	if _, err := tx.Write(ctx, sqlLockWarehouses, company); err != nil {
 		return fmt.Errorf("lock warehouses: %w", err)
 	}
 	return nil
@@ -78,15 +78,14 @@ func selectBranchNames(ctx context.Context, q db.Querier, company tenant.ID, ids
 	return names, nil
 }
 
-const (
-	sqlDeleteEmptyStocks = `DELETE FROM stocks WHERE company_id = $1 AND warehouse_id = $2 AND qty = 0 AND reserved = 0`
-	sqlCountStocks       = `SELECT count(*) FROM stocks WHERE company_id = $1 AND warehouse_id = $2`
-)
+const sqlCountStocks = `SELECT count(*) FROM stocks WHERE company_id = $1 AND warehouse_id = $2`
+
+var sqlDeleteEmptyStocks = stocks.Delete(`WHERE company_id = $1 AND warehouse_id = $2 AND qty = 0 AND reserved = 0`)
 
 // deleteStocks deletes the stock rows of a warehouse; all their quantities must be 0. The foreign key of stocks rejects rows
 // that others create at the same time.
 func deleteStocks(ctx context.Context, tx *db.Tx, company tenant.ID, warehouse uuid.UUID) error {
-	if _, err := tx.Exec(ctx, sqlDeleteEmptyStocks, company, warehouse); err != nil {
+	if _, err := tx.Write(ctx, sqlDeleteEmptyStocks, company, warehouse); err != nil {
 		return fmt.Errorf("delete empty stock: %w", err)
 	}
 	var filled int64

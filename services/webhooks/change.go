@@ -245,15 +245,17 @@ func texts(patterns []webhook.EventPattern) []string {
 	return all
 }
 
-const sqlLockCompany = `INSERT INTO webhook_companies (company_id, changes) VALUES ($1, 1)
-ON CONFLICT (company_id) DO UPDATE SET changes = webhook_companies.changes + 1`
+const webhookCompanies = db.Table("webhook_companies")
+
+var sqlLockCompany = webhookCompanies.Insert(`(company_id, changes) VALUES ($1, 1)
+ON CONFLICT (company_id) DO UPDATE SET changes = webhook_companies.changes + 1`)
 
 // lockCompany makes changes of the set of a company's subscriptions follow each other.
 func lockCompany(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	if err := tx.LockInProcess(ctx, "subscriptions", company); err != nil {
 		return err
 	}
-	if _, err := tx.Exec(ctx, sqlLockCompany, company); err != nil {
+	if _, err := tx.Write(ctx, sqlLockCompany, company); err != nil {
 		return fmt.Errorf("lock subscriptions of company: %w", err)
 	}
 	return nil

@@ -6,11 +6,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/domain"
 	"github.com/tradegrid/tradegrid/pkg/event"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 )
+
+const deliveries = db.Table("deliveries")
 
 // The event log has a scope of its own: it shows more than webhooks.
 var (
@@ -45,6 +48,6 @@ func Domain() domain.Domain {
 // Deliveries have no time to live of their own: an index on their age would cost more at each delivery than this scan
 // once an hour.
 var deliveriesExpire = cleanup.Job{
-	Table: "deliveries", Keep: 30 * 24 * time.Hour, Every: time.Hour,
-	SQL: `DELETE FROM deliveries WHERE (company_id, subscription_id, id) IN (SELECT company_id, subscription_id, id FROM deliveries WHERE created_at < $1 AND state >= 2 LIMIT 1000)`,
+	Keep: 30 * 24 * time.Hour, Every: time.Hour,
+	Delete: deliveries.Delete(`WHERE (company_id, subscription_id, id) IN (SELECT company_id, subscription_id, id FROM deliveries WHERE created_at < $1 AND state >= 2 LIMIT 1000)`),
 }

@@ -69,17 +69,20 @@ func (v *subscriptionVersion) miss(filter *webhook.Filter, doc *webhook.Doc) (*F
 // maxVersions is how many versions of a subscription are kept.
 const maxVersions = 100
 
-const (
-	sqlInsertVersion = `INSERT INTO webhook_subscription_versions (company_id, subscription_id, version, valid_from, status, events, filter, exclude_own_events, read_scopes)
-SELECT company_id, id, version, updated_at, status, events, filter, exclude_own_events, read_scopes FROM webhook_subscriptions WHERE company_id = $1 AND id = $2
-ON CONFLICT (company_id, subscription_id, version) DO NOTHING`
-	sqlDeleteVersions   = `DELETE FROM webhook_subscription_versions WHERE company_id = $1 AND subscription_id = $2 AND version <= $3`
-	sqlSelectVersionsAt = `SELECT v.subscription_id, w.created_by_id, v.version, v.status, v.events, v.filter, v.exclude_own_events, v.read_scopes
+const webhookSubscriptionVersions = db.Table("webhook_subscription_versions")
+
+const sqlSelectVersionsAt = `SELECT v.subscription_id, w.created_by_id, v.version, v.status, v.events, v.filter, v.exclude_own_events, v.read_scopes
 FROM webhook_subscriptions AS w CROSS JOIN LATERAL (
  SELECT subscription_id, version, status, events, filter::TEXT AS filter, exclude_own_events, read_scopes FROM webhook_subscription_versions
  WHERE company_id = w.company_id AND subscription_id = w.id AND valid_from <= $3
  ORDER BY company_id DESC, subscription_id DESC, version DESC LIMIT 1) AS v
 WHERE w.company_id = $1 AND w.id = ANY($2::UUID[])`
+
+var (
+	sqlInsertVersion = webhookSubscriptionVersions.Insert(`(company_id, subscription_id, version, valid_from, status, events, filter, exclude_own_events, read_scopes)
+SELECT company_id, id, version, updated_at, status, events, filter, exclude_own_events, read_scopes FROM webhook_subscriptions WHERE company_id = $1 AND id = $2
+ON CONFLICT (company_id, subscription_id, version) DO NOTHING`).Reading(webhookSubscriptions)
+	sqlDeleteVersions = webhookSubscriptionVersions.Delete(`WHERE company_id = $1 AND subscription_id = $2 AND version <= $3`)
 )
 
 // keepVersion notes what a subscription is after a change, or forgets what it was when it is deleted.

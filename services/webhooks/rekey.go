@@ -39,8 +39,8 @@ type storedSecrets struct {
 const sqlSelectSecrets = `SELECT company_id, id, secret, previous_secret, previous_until, headers, client_key FROM webhook_subscriptions
 WHERE (company_id, id) > ($1, $2) ORDER BY company_id, id LIMIT $3`
 
-const sqlUpdateSecrets = `UPDATE webhook_subscriptions SET secret = $3, previous_secret = $4, previous_until = $5, headers = $6, client_key = $7
-WHERE company_id = $1 AND id = $2 AND secret = $8 AND previous_secret IS NOT DISTINCT FROM $9 AND headers = $10 AND client_key = $11`
+var sqlUpdateSecrets = webhookSubscriptions.Update(`SET secret = $3, previous_secret = $4, previous_until = $5, headers = $6, client_key = $7
+WHERE company_id = $1 AND id = $2 AND secret = $8 AND previous_secret IS NOT DISTINCT FROM $9 AND headers = $10 AND client_key = $11`)
 
 // Rekey brings the secrets of all companies, extra headers and client keys among them, under the first key of the ring, and forgets previous ones whose time is over.
 // It works in small batches and needs no downtime. An interrupted run can be repeated.
@@ -85,7 +85,7 @@ func (s *Service) rekey(ctx context.Context, was storedSecrets, sum *Rekeyed, lo
 	}
 	var stored bool
 	err = s.cfg.DB.RunTx(ctx, "webhooks.rekey", func(ctx context.Context, tx *db.Tx) error {
-		tag, err := tx.Exec(ctx, sqlUpdateSecrets, was.Company, was.ID, now.Current, now.Previous, now.Until, now.Headers, now.Key, was.Current, was.Previous, was.Headers, was.Key)
+		tag, err := tx.Write(ctx, sqlUpdateSecrets, was.Company, was.ID, now.Current, now.Previous, now.Until, now.Headers, now.Key, was.Current, was.Previous, was.Headers, was.Key)
 		stored = tag.RowsAffected() == 1
 		return err
 	}, db.ReadCommitted())

@@ -3,12 +3,15 @@ package webhooks
 import (
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/list"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
+
+const webhookSubscriptions = db.Table("webhook_subscriptions")
 
 // MaxSubscriptions is how many subscriptions a company may have.
 const MaxSubscriptions = 20
@@ -79,8 +82,8 @@ type SubscriptionFilter struct {
 }
 
 var (
-	table = resource.Of[Subscription]("webhook_subscriptions", "WEBHOOK_SUBSCRIPTION")
-	items = list.Of[Subscription, SubscriptionFilter]("webhook_subscriptions")
+	table = resource.Of[Subscription](webhookSubscriptions, "WEBHOOK_SUBSCRIPTION")
+	items = list.Of[Subscription, SubscriptionFilter](webhookSubscriptions)
 )
 
 // show sets what follows from the columns.

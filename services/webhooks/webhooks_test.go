@@ -144,11 +144,11 @@ func (r *kit) logAs(name, actor string, entity uuid.UUID, data any, at time.Time
 	require.NoError(r.t, err)
 	err = r.db.RunTx(r.t.Context(), "test.log", func(ctx context.Context, tx *db.Tx) error {
 		var seq int64
-		if err := tx.QueryRow(ctx, `UPDATE event_log_heads SET n = n + 1 WHERE bucket = $1 RETURNING n`, outbox.Bucket(r.company())).Scan(&seq); err != nil {
+		if err := tx.ReturningRow(ctx, db.Table("event_log_heads").Update(`SET n = n + 1 WHERE bucket = $1 RETURNING n`), outbox.Bucket(r.company())).Scan(&seq); err != nil {
 			return err
 		}
-		tx.Queue(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
-VALUES ($1, $2, $3, $4, 'note', $5, 1, $6, $7, $8)`, r.company(), seq, id, name, entity, body, at, at.Add(30*24*time.Hour))
+		tx.Queue(db.Table("events").Insert(`(company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
+VALUES ($1, $2, $3, $4, 'note', $5, 1, $6, $7, $8)`), r.company(), seq, id, name, entity, body, at, at.Add(30*24*time.Hour))
 		return nil
 	}, db.ReadCommitted())
 	require.NoError(r.t, err)

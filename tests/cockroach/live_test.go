@@ -91,16 +91,15 @@ func stubborn(t *testing.T, variable string, cfg db.Config) *db.DB {
 	return d
 }
 
-const (
-	sqlTake  = `INSERT INTO counters (company_id, kind, n) VALUES ($1, 'test', 1) ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1 RETURNING n`
-	sqlTaken = `SELECT COALESCE((SELECT n FROM counters WHERE company_id = $1 AND kind = 'test'), 0)`
-)
+const sqlTaken = `SELECT COALESCE((SELECT n FROM counters WHERE company_id = $1 AND kind = 'test'), 0)`
+
+var sqlTake = db.Table("counters").Insert(`(company_id, kind, n) VALUES ($1, 'test', 1) ON CONFLICT (company_id, kind) DO UPDATE SET n = counters.n + 1 RETURNING n`)
 
 func take(ctx context.Context, d *db.DB, company uuid.UUID) (runs int, err error) {
 	err = d.RunTx(ctx, "test", func(ctx context.Context, tx *db.Tx) error {
 		runs++
 		var n int64
-		return tx.QueryRow(ctx, sqlTake, company).Scan(&n)
+		return tx.ReturningRow(ctx, sqlTake, company).Scan(&n)
 	})
 	return runs, err
 }
@@ -155,7 +154,7 @@ func TestRowsLiveInTheRegionOfTheirCompany(t *testing.T) {
 	require.NoError(t, pool.QueryRow(t.Context(), `SELECT column_name FROM information_schema.columns WHERE table_name = 'counters' AND column_name LIKE 'crdb\_home\_%'`).Scan(&column))
 	for _, region := range regions {
 		company := tenant.NewIDIn(region)
-		_, err := pool.Exec(t.Context(), sqlTake, company)
+		_, err := pool.Exec(t.Context(), sqlTake.SQL(), company)
 		require.NoError(t, err)
 		var home string
 		require.NoError(t, pool.QueryRow(t.Context(), `SELECT `+column+`::TEXT FROM counters WHERE company_id = $1`, company).Scan(&home))

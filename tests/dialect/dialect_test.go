@@ -7,11 +7,9 @@ import (
 	"net/url"
 	"os"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/cockroachdb/cockroachdb-parser/pkg/sql/sem/tree"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 )
@@ -122,26 +120,6 @@ func TestSourceRunsOnBoth(t *testing.T) {
 		refuse(t, st, CheckTenant(st, schema))
 	}
 	t.Logf("%d parts", parts)
-}
-
-// Package db tells the lists of a process what it changes by the text of the statements. The parser finds the same tables.
-func TestChangedTablesAreFoundByTheText(t *testing.T) {
-	t.Parallel()
-	changes := 0
-	for _, st := range logged(t) {
-		stmt, err := Parse(st.SQL)
-		if err != nil {
-			continue // refused by another test
-		}
-		switch stmt.(type) {
-		case *tree.Explain, *tree.Prepare: // of tests
-			continue
-		}
-		parsed := changedTables(stmt)
-		changes += len(parsed)
-		require.ElementsMatch(t, parsed, slices.Compact(slices.Sorted(slices.Values(st.Changes))), "%s: %s", st.Origin, st.SQL)
-	}
-	require.Greater(t, changes, 100)
 }
 
 // logged returns the statements that the tests of the packages sent.

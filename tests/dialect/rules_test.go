@@ -133,7 +133,12 @@ func TestSourceStatementsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	src := "package p\n\nconst cols = `id, total`\n\nconst whole = `SELECT ` + cols + ` FROM orders`\n\n" +
 		"func f(where string) []string {\n\treturn []string{`DELETE FROM orders WHERE ` + where, \"DELETE /orders\", \"\\n  UPDATE orders SET a = 1\", " +
-		"sprintf(`SELECT %s FROM orders`, where), \"select a thing\"}\n}\n"
+		"sprintf(`SELECT %s FROM orders`, where), \"select a thing\"}\n}\n" +
+		"const (\n\torders = db.Table(\"orders\")\n\tset = `SET a = 1`\n)\n\n" +
+		"var (\n\tone = orders.Update(set + ` WHERE id = $1`).Reading(\"lines\")\n\trow = orders.InsertRow(\"id\", \"n\")\n)\n\n" +
+		"var both = row.OnConflict(`(id) DO NOTHING`).With(\"l\", db.Table(\"lines\").Delete(`WHERE id = $1`))\n\n" +
+		"func g(what string) any { return orders.Update(`SET ` + what) }\n\n" +
+		"var other = table.Update(tx, \"x\")\n"
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.go"), []byte(src), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "p_test.go"), []byte("package p\n\nconst x = `SELECT 1`\n"), 0o600))
 	found, err := SourceStatements(dir, false)
@@ -143,19 +148,27 @@ func TestSourceStatementsAreFound(t *testing.T) {
 		{SQL: `DELETE FROM orders WHERE`, Origin: "p.go:8"},
 		{SQL: `UPDATE orders SET a = 1`, Origin: "p.go:8", Complete: true},
 		{SQL: `SELECT %s FROM orders`, Origin: "p.go:8"},
+		{SQL: `UPDATE orders SET a = 1 WHERE id = $1`, Origin: "p.go:16", Complete: true, Declared: &Declared{Changes: []string{"orders"}, Reads: []string{"lines"}}},
+		{SQL: "INSERT INTO orders (id, n)\nVALUES ($1, $2)", Origin: "p.go:17", Complete: true, Declared: &Declared{Changes: []string{"orders"}}},
+		{SQL: "WITH l AS (\nDELETE FROM lines WHERE id = $1)\nINSERT INTO orders (id, n)\nVALUES ($1, $2)\nON CONFLICT (id) DO NOTHING", Origin: "p.go:20", Complete: true, Declared: &Declared{Changes: []string{"orders", "lines"}}},
+		{SQL: `UPDATE orders SET`, Origin: "p.go:22", Declared: &Declared{Changes: []string{"orders"}}},
 	}, found)
 }
 
 func TestLogIsRead(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "log")
-	require.NoError(t, os.WriteFile(path, []byte(`{"sql":"DELETE FROM\n a","changes":["a"]}
+	require.NoError(t, os.WriteFile(path, []byte(`{"sql":"DELETE FROM\n a","declared":{"changes":["a"],"reads":null}}
 {"sql":"begin isolation level serializable"}
-{"sql":"DELETE FROM\n a","changes":["a"]}
+{"sql":"DELETE FROM\n a","declared":{"changes":["a"],"reads":null}}
+{"sql":"DELETE FROM\n a"}
 `), 0o600))
 	found, err := LoggedStatements(path)
 	require.NoError(t, err)
-	require.Equal(t, []Statement{{SQL: "DELETE FROM\n a", Origin: "SQL log line 1", Complete: true, Changes: []string{"a"}}}, found)
+	require.Equal(t, []Statement{
+		{SQL: "DELETE FROM\n a", Origin: "SQL log line 1", Complete: true, Declared: &Declared{Changes: []string{"a"}}},
+		{SQL: "DELETE FROM\n a", Origin: "SQL log line 4", Complete: true},
+	}, found)
 	require.NoError(t, os.WriteFile(path, nil, 0o600))
 	_, err = LoggedStatements(path)
 	require.ErrorContains(t, err, "empty")

@@ -23,9 +23,16 @@ import (
 // Statement is one text of SQL and where it comes from.
 type Statement struct {
 	SQL      string
-	Origin   string   // file:line
-	Complete bool     // false for a part that code puts together with others
-	Changes  []string // tables that it changes, as the product finds them; of logged statements only
+	Origin   string    // file:line
+	Complete bool      // false for a part that code puts together with others
+	Declared *Declared // nil = nothing
+}
+
+// Declared are the tables that a statement declares.
+type Declared struct {
+	Changes []string
+	Reads   []string // besides
+	Partial bool     // Reads were not declared
 }
 
 // skippedFolders hold no SQL of the platform, with the reason.
@@ -65,9 +72,13 @@ func SourceStatements(root string, tests bool) ([]Statement, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read Go source: %w", err)
 	}
+	shared, err := sharedTables(root)
+	if err != nil {
+		return nil, err
+	}
 	var found []Statement
 	for _, files := range packages {
-		s := scan{fset: fset, root: root, constants: constants(files)}
+		s := scan{fset: fset, root: root, constants: declared(token.CONST, files), variables: declared(token.VAR, files), shared: shared}
 		for _, file := range files {
 			ast.Inspect(file, s.visit)
 		}
@@ -77,13 +88,13 @@ func SourceStatements(root string, tests bool) ([]Statement, error) {
 	return found, nil
 }
 
-// constants are the string constants of a package by name.
-func constants(files []*ast.File) map[string]ast.Expr {
+// declared are the constants or variables of a package by name.
+func declared(what token.Token, files []*ast.File) map[string]ast.Expr {
 	byName := map[string]ast.Expr{}
 	for _, file := range files {
 		for _, decl := range file.Decls {
 			gen, ok := decl.(*ast.GenDecl)
-			if !ok || gen.Tok != token.CONST {
+			if !ok || gen.Tok != what {
 				continue
 			}
 			for _, spec := range gen.Specs {
@@ -103,6 +114,8 @@ type scan struct {
 	fset      *token.FileSet
 	root      string
 	constants map[string]ast.Expr
+	variables map[string]ast.Expr
+	shared    map[string]ast.Expr // constants of package db
 	found     []Statement
 }
 
@@ -113,9 +126,14 @@ func (s *scan) visit(node ast.Node) bool {
 		return true
 	}
 	switch e := expr.(type) {
+	case *ast.CallExpr:
+		if w, ok := s.write(e, 0); ok {
+			s.add(expr, w.text, w.complete, &w.declared)
+			return false
+		}
 	case *ast.BasicLit, *ast.BinaryExpr:
 		if text, ok := s.value(expr, 0); ok {
-			s.add(expr, text, true)
+			s.add(expr, text, true, nil)
 			return false
 		}
 		if _, isSum := e.(*ast.BinaryExpr); isSum {
@@ -131,7 +149,7 @@ func (s *scan) parts(expr ast.Expr) {
 	sum, ok := expr.(*ast.BinaryExpr)
 	if !ok {
 		if text, ok := s.value(expr, 0); ok {
-			s.add(expr, text, false)
+			s.add(expr, text, false, nil)
 			return
 		}
 		ast.Inspect(expr, s.visit)
@@ -175,7 +193,7 @@ var (
 	formatVerb   = regexp.MustCompile(`%(\[\d+\])?[sdvq]`)
 )
 
-func (s *scan) add(expr ast.Expr, text string, complete bool) {
+func (s *scan) add(expr ast.Expr, text string, complete bool, declared *Declared) {
 	text = strings.TrimSpace(text)
 	if !looksLikeSQL.MatchString(text) {
 		return
@@ -187,7 +205,7 @@ func (s *scan) add(expr ast.Expr, text string, complete bool) {
 	}
 	s.found = append(s.found, Statement{
 		SQL: text, Origin: fmt.Sprintf("%s:%d", filepath.ToSlash(file), at.Line),
-		Complete: complete && !formatVerb.MatchString(text),
+		Complete: complete && !formatVerb.MatchString(text), Declared: declared,
 	})
 }
 
@@ -198,24 +216,24 @@ func LoggedStatements(path string) ([]Statement, error) {
 		return nil, fmt.Errorf("read SQL log: %w", err)
 	}
 	defer f.Close()
-	seen := map[string]bool{}
+	seen := map[string]bool{} // with what was declared
 	var found []Statement
 	lines := bufio.NewScanner(f)
 	lines.Buffer(nil, 1<<24)
 	for n := 1; lines.Scan(); n++ {
 		var line struct {
-			SQL     string
-			Changes []string
+			SQL      string
+			Declared *Declared
 		}
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, fmt.Errorf("SQL log %s:%d: %w", path, n, err)
 		}
 		text := strings.TrimSpace(line.SQL)
-		if seen[text] || isControl(text) {
+		if seen[lines.Text()] || isControl(text) {
 			continue
 		}
-		seen[text] = true
-		found = append(found, Statement{SQL: text, Origin: fmt.Sprintf("SQL log line %d", n), Complete: true, Changes: line.Changes})
+		seen[lines.Text()] = true
+		found = append(found, Statement{SQL: text, Origin: fmt.Sprintf("SQL log line %d", n), Complete: true, Declared: line.Declared})
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read SQL log: %w", err)

@@ -28,14 +28,16 @@ type Claim struct {
 	incomplete bool // see Incomplete
 }
 
-const sqlClaimKey = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at)
+const idempotencyKeys = db.Table("idempotency_keys")
+
+var sqlClaimKey = idempotencyKeys.Insert(`(company_id, key, fingerprint, state, lease_id, lease_until, expires_at)
 VALUES ($1, $2, $3, 0, $4, $5, $6)
 ON CONFLICT (company_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, state = 0, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, status = NULL, headers = NULL, body = NULL
 WHERE idempotency_keys.expires_at < $7 OR idempotency_keys.lease_id = excluded.lease_id
    OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < $7 AND idempotency_keys.fingerprint = excluded.fingerprint)
-RETURNING lease_id`
+RETURNING lease_id`)
 
 const sqlSelectKey = `SELECT fingerprint, state, lease_until, status, headers, body FROM idempotency_keys
 WHERE company_id = $1 AND key = $2 AND expires_at >= $3`
@@ -44,18 +46,17 @@ WHERE company_id = $1 AND key = $2 AND expires_at >= $3`
 const stateDone = 1
 
 // lease_until of the new row is the current time.
-const sqlInsertAnswer = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at, status, headers, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT (company_id, key) DO UPDATE
+var sqlInsertAnswer = idempotencyKeys.InsertRow("company_id", "key", "fingerprint", "state", "lease_id", "lease_until", "expires_at", "status", "headers", "body").
+	OnConflict(`(company_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, state = excluded.state, lease_id = excluded.lease_id, lease_until = excluded.lease_until,
     expires_at = excluded.expires_at, status = excluded.status, headers = excluded.headers, body = excluded.body
 WHERE idempotency_keys.expires_at < excluded.lease_until
-   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < excluded.lease_until AND idempotency_keys.fingerprint = excluded.fingerprint)`
+   OR (idempotency_keys.state = 0 AND idempotency_keys.lease_until < excluded.lease_until AND idempotency_keys.fingerprint = excluded.fingerprint)`)
 
-const sqlFinishKey = `UPDATE idempotency_keys SET state = 1, status = $4, headers = $5, body = $6
-WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
+var sqlFinishKey = idempotencyKeys.Update(`SET state = 1, status = $4, headers = $5, body = $6
+WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`)
 
-const sqlReleaseKey = `DELETE FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`
+var sqlReleaseKey = idempotencyKeys.Delete(`WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 0`)
 
 const sqlKeyDone = `SELECT EXISTS (SELECT 1 FROM idempotency_keys WHERE company_id = $1 AND key = $2 AND lease_id = $3 AND state = 1)`
 
@@ -271,7 +272,7 @@ func (c *Claim) Release(ctx context.Context) error {
 func (c *Claim) release(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
-	_, err := c.store.DB.Exec(ctx, sqlReleaseKey, c.Company, c.Key, c.lease)
+	_, err := c.store.DB.Write(ctx, sqlReleaseKey, c.Company, c.Key, c.lease)
 	return err
 }
 

@@ -4,6 +4,5 @@ import "github.com/tradegrid/tradegrid/pkg/cleanup"
 
 // CleanupJob deletes expired keys with their responses.
 var CleanupJob = cleanup.Job{
-	Table: "idempotency_keys",
-	SQL:   `DELETE FROM idempotency_keys WHERE (company_id, key) IN (SELECT company_id, key FROM idempotency_keys WHERE expires_at < $1 LIMIT 1000)`,
+	Delete: idempotencyKeys.Delete(`WHERE (company_id, key) IN (SELECT company_id, key FROM idempotency_keys WHERE expires_at < $1 LIMIT 1000)`),
 }

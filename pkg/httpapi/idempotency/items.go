@@ -22,12 +22,11 @@ func (c *Claim) itemKey(index int) uuid.UUID {
 	return uuid.NewSHA1(c.Key, []byte("item "+strconv.Itoa(index)))
 }
 
-const sqlInsertItem = `INSERT INTO idempotency_keys (company_id, key, fingerprint, state, lease_id, lease_until, expires_at, status, headers, body)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
-ON CONFLICT (company_id, key) DO UPDATE
+var sqlInsertItem = idempotencyKeys.InsertRow("company_id", "key", "fingerprint", "state", "lease_id", "lease_until", "expires_at", "status", "headers", "body").
+	OnConflict(`(company_id, key) DO UPDATE
 SET fingerprint = excluded.fingerprint, state = excluded.state, lease_id = excluded.lease_id, lease_until = excluded.lease_until, expires_at = excluded.expires_at,
     status = excluded.status, body = excluded.body
-WHERE idempotency_keys.expires_at < excluded.lease_until`
+WHERE idempotency_keys.expires_at < excluded.lease_until`)
 
 // StoreItemIn stores the result of an item of a batch in the transaction of its change. If the item is already done, the transaction
 // is rolled back with [ErrItemDone].

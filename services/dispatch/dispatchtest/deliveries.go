@@ -9,9 +9,12 @@ import (
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kgo"
 
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/topics"
 )
+
+const deliveries = db.Table("deliveries")
 
 // Messages makes deliveries of one subscription and their rows, as the router would.
 func (k *Kit) Messages(sub uuid.UUID, n int) []*webhook.Message {
@@ -27,8 +30,8 @@ func (k *Kit) Messages(sub uuid.UUID, n int) []*webhook.Message {
 			Body: fmt.Appendf(nil, `{"event":"order.created","n":%d}`, i),
 		}
 	}
-	k.Exec(`INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at)
-SELECT $1, $2, i, e, 'order.created', 0, 0, $5, $6, false, $5, $5 FROM unnest($3::UUID[], $4::UUID[]) AS u(i, e)`,
+	k.Exec(deliveries.Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at)
+SELECT $1, $2, i, e, 'order.created', 0, 0, $5, $6, false, $5, $5 FROM unnest($3::UUID[], $4::UUID[]) AS u(i, e)`).SQL(),
 		k.Company, sub, ids, events, now, now.Add(22*time.Hour))
 	return out
 }

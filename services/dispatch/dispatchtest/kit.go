@@ -136,14 +136,16 @@ func (k *Kit) Query(sql string, args ...any) (n int) {
 	return n
 }
 
-const sqlInsertSubscription = `INSERT INTO webhook_subscriptions (company_id, id, url, events, is_active, status, exclude_own_events, read_scopes, secret, created_by_id, version, ev_pos, created_at, updated_at)
-VALUES ($1, $2, $3, ARRAY['*'], true, 'active', false, ARRAY['*:read'], $4, $2, 1, 1, $5, $5)`
+const webhookSubscriptions = db.Table("webhook_subscriptions")
+
+var sqlInsertSubscription = webhookSubscriptions.Insert(`(company_id, id, url, events, is_active, status, exclude_own_events, read_scopes, secret, created_by_id, version, ev_pos, created_at, updated_at)
+VALUES ($1, $2, $3, ARRAY['*'], true, 'active', false, ARRAY['*:read'], $4, $2, 1, 1, $5, $5)`)
 
 // Subscribe makes a subscription of the company to all events.
 func (k *Kit) Subscribe(url string) (id uuid.UUID, secret string) {
 	k.T.Helper()
 	id, secret = uuid.Must(uuid.NewV7()), webhook.NewSecret()
-	k.Exec(sqlInsertSubscription, k.Company, id, url, secret, time.Now().UTC())
+	k.Exec(sqlInsertSubscription.SQL(), k.Company, id, url, secret, time.Now().UTC())
 	return id, secret
 }
 
@@ -157,7 +159,7 @@ func (k *Kit) Subscription() uuid.UUID {
 // Set changes columns of a subscription; arguments count from $3.
 func (k *Kit) Set(sub uuid.UUID, assignment string, args ...any) {
 	k.T.Helper()
-	k.Exec(`UPDATE webhook_subscriptions SET `+assignment+` WHERE company_id = $1 AND id = $2`, append([]any{k.Company, sub}, args...)...)
+	k.Exec(webhookSubscriptions.Update(`SET `+assignment+` WHERE company_id = $1 AND id = $2`).SQL(), append([]any{k.Company, sub}, args...)...)
 }
 
 // Announce tells routers, senders and sweepers that a subscription has changed.

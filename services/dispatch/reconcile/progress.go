@@ -26,12 +26,13 @@ type progress struct {
 	updated time.Time
 }
 
-const (
-	sqlSelectProgress = `SELECT topic_id, offsets, heads, lost_at, updated_at FROM router_progress WHERE consumer_group = $1`
-	sqlUpsertProgress = `INSERT INTO router_progress (consumer_group, topic_id, offsets, heads, lost_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
+const routerProgress = db.Table("router_progress")
+
+const sqlSelectProgress = `SELECT topic_id, offsets, heads, lost_at, updated_at FROM router_progress WHERE consumer_group = $1`
+
+var sqlUpsertProgress = routerProgress.Insert(`(consumer_group, topic_id, offsets, heads, lost_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (consumer_group) DO UPDATE SET topic_id = excluded.topic_id, offsets = excluded.offsets, heads = excluded.heads,
- lost_at = excluded.lost_at, updated_at = excluded.updated_at`
-)
+ lost_at = excluded.lost_at, updated_at = excluded.updated_at`)
 
 // selectProgress returns nil if none is stored.
 func selectProgress(ctx context.Context, q db.Querier, group string) (*progress, error) {
@@ -57,7 +58,7 @@ func (r *Reconciler) store(ctx context.Context, p progress) error {
 		return nil
 	}
 	p.updated = r.now().UTC().Truncate(time.Microsecond)
-	if _, err := r.db.Exec(ctx, sqlUpsertProgress, r.cfg.Group, p.topicID, p.offsets, p.heads[:], p.lostAt, p.updated); err != nil {
+	if _, err := r.db.Write(ctx, sqlUpsertProgress, r.cfg.Group, p.topicID, p.offsets, p.heads[:], p.lostAt, p.updated); err != nil {
 		return fmt.Errorf("store progress of group %s: %w", r.cfg.Group, err)
 	}
 	r.progress = &p

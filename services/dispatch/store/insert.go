@@ -18,18 +18,20 @@ import (
 // maxRows bounds the rows of one statement.
 const maxRows = 1000
 
-const sqlInsertDeliveries = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at)
+const deliveries = db.Table("deliveries")
+
+var sqlInsertDeliveries = deliveries.Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at)
 SELECT u.c, u.s, u.i, u.e, u.n, 0, 0, u.at, $7, false, $8, $8
-FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[]) AS u(c, s, i, e, n, at)`
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[]) AS u(c, s, i, e, n, at)`)
 
 // sqlInsertOrdered is for batches with deliveries to ordered subscriptions.
-const sqlInsertOrdered = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at, entity_id, entity_version)
+var sqlInsertOrdered = deliveries.Insert(`(company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, updated_at, entity_id, entity_version)
 SELECT u.c, u.s, u.i, u.e, u.n, 0, 0, u.at, $7, false, $8, $8, u.r, u.v
-FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[], $9::UUID[], $10::BIGINT[]) AS u(c, s, i, e, n, at, r, v)`
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::UUID[], $5::TEXT[], $6::TIMESTAMPTZ[], $9::UUID[], $10::BIGINT[]) AS u(c, s, i, e, n, at, r, v)`)
 
 // sqlInsertMissing is for batches of which some rows exist. Such batches are rare, and looking for a conflict before each
 // row costs a record of the log more.
-const sqlInsertMissing = sqlInsertOrdered + ` ON CONFLICT (company_id, subscription_id, id) DO NOTHING`
+var sqlInsertMissing = sqlInsertOrdered.OnConflict("(company_id, subscription_id, id) DO NOTHING")
 
 var errExists = errors.New("some deliveries exist")
 
@@ -58,11 +60,11 @@ func Insert(ctx context.Context, d *db.DB, deliveries []*NewDelivery, now, expir
 	for chunk := range slices.Chunk(sorted, maxRows) {
 		c := newColumns(chunk, now)
 		err := d.RunTx(ctx, "router.deliveries", func(_ context.Context, tx *db.Tx) error {
-			sql, args := sqlInsertDeliveries, c.args(now, expires)
+			insert, args := sqlInsertDeliveries, c.args(now, expires)
 			if c.ordered {
-				sql, args = sqlInsertOrdered, c.orderedArgs(now, expires)
+				insert, args = sqlInsertOrdered, c.orderedArgs(now, expires)
 			}
-			tx.Queue(sql, args...).OnConstraint(primaryKey, errExists)
+			tx.Queue(insert, args...).OnConstraint(primaryKey, errExists)
 			return nil
 		}, db.ReadCommitted(), db.Repeatable())
 		if errors.Is(err, errExists) {
@@ -138,6 +140,6 @@ func (c *newDeliveries) insertMissing(ctx context.Context, tx *db.Tx, now, expir
 	if err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, sqlInsertMissing, c.orderedArgs(now, expires)...)
+	_, err = tx.Write(ctx, sqlInsertMissing, c.orderedArgs(now, expires)...)
 	return err
 }

@@ -26,9 +26,9 @@ WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
 ORDER BY company_id, subscription_id, id LIMIT $7`
 
 // sqlRelease takes attempts, of all companies, from senders that died: the attempt counts, and the delivery is parked.
-const sqlRelease = `UPDATE deliveries SET state = 0, next_attempt_at = NULL, waiting_for = NULL
+var sqlRelease = deliveries.Update(`SET state = 0, next_attempt_at = NULL, waiting_for = NULL
 WHERE state = 1 AND updated_at < $1 AND (company_id, subscription_id, id) IN (
- SELECT company_id, subscription_id, id FROM deliveries WHERE state = 1 AND updated_at < $1 ORDER BY company_id, subscription_id, id LIMIT 1000)`
+ SELECT company_id, subscription_id, id FROM deliveries WHERE state = 1 AND updated_at < $1 ORDER BY company_id, subscription_id, id LIMIT 1000)`)
 
 const sqlSelectReceiverStates = `SELECT w.company_id, w.id, w.is_active, w.status, w.breaker_open_until, w.breaker_opens
 FROM unnest($1::UUID[], $2::UUID[]) AS u(c, s) JOIN webhook_subscriptions AS w ON w.company_id = u.c AND w.id = u.s`
@@ -39,15 +39,15 @@ JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id 
 LEFT JOIN events AS e ON e.company_id = d.company_id AND e.id = d.event_id`
 
 // Why "state + 0": see sqlUpdateDeliveries.
-const sqlReopen = `UPDATE deliveries SET next_attempt_at = $5, waiting_for = NULL, updated_at = $5
+var sqlReopen = deliveries.Update(`SET next_attempt_at = $5, waiting_for = NULL, updated_at = $5
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[]) AS u(c, s, i, a)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state + 0 = 0 AND deliveries.attempt = u.a`
+ AND deliveries.state + 0 = 0 AND deliveries.attempt = u.a`)
 
-const sqlCloseFailed = `UPDATE deliveries SET state = 3, error = u.err, next_attempt_at = NULL, waiting_for = NULL, completed_at = $6, updated_at = $6
+var sqlCloseFailed = deliveries.Update(`SET state = 3, error = u.err, next_attempt_at = NULL, waiting_for = NULL, completed_at = $6, updated_at = $6
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::TEXT[]) AS u(c, s, i, a, err)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state + 0 < 2 AND deliveries.attempt = u.a`
+ AND deliveries.state + 0 < 2 AND deliveries.attempt = u.a`)
 
 // sqlSelectOldest looks at the first open delivery of each subscription.
 const sqlSelectOldest = `SELECT CASE WHEN w.is_active AND w.status = 'active' AND w.breaker_opens = 0 AND (w.last_failure_at IS NULL OR w.last_success_at >= w.last_failure_at)
@@ -196,7 +196,7 @@ func SelectBodies(ctx context.Context, q db.Querier, rows []*OpenDelivery) (map[
 // ReleaseAbandoned parks deliveries whose sender shows no result since the moment given.
 func ReleaseAbandoned(ctx context.Context, d *db.DB, since time.Time) (n int64, err error) {
 	err = d.RunTx(ctx, "sweeper.release", func(ctx context.Context, tx *db.Tx) error {
-		tag, err := tx.Exec(ctx, sqlRelease, since)
+		tag, err := tx.Write(ctx, sqlRelease, since)
 		n = tag.RowsAffected()
 		return err
 	}, db.ReadCommitted(), db.Repeatable())

@@ -64,16 +64,16 @@ func SelectNextHeld(ctx context.Context, q db.Querier, ended DeliveryKey) (*Open
 	return found[0], nil
 }
 
-const sqlUnhold = `UPDATE deliveries SET entity_id = NULL, waiting_for = NULL
-WHERE company_id = $1 AND subscription_id = $2 AND entity_id IS NOT NULL AND completed_at IS NULL`
+var sqlUnhold = deliveries.Update(`SET entity_id = NULL, waiting_for = NULL
+WHERE company_id = $1 AND subscription_id = $2 AND entity_id IS NOT NULL AND completed_at IS NULL`)
 
 // Unhold lets the open deliveries of a subscription that is no longer ordered go.
 func (Deliveries) Unhold(tx *db.Tx, sub webhook.SubscriptionKey) {
 	tx.Queue(sqlUnhold, sub.Company, sub.ID)
 }
 
-const sqlSkip = `UPDATE deliveries SET state = 3, error = 'skipped', next_attempt_at = NULL, waiting_for = NULL, completed_at = $4, updated_at = $4
-WHERE company_id = $1 AND subscription_id = $2 AND id = $3 AND state + 0 < 2`
+var sqlSkip = deliveries.Update(`SET state = 3, error = 'skipped', next_attempt_at = NULL, waiting_for = NULL, completed_at = $4, updated_at = $4
+WHERE company_id = $1 AND subscription_id = $2 AND id = $3 AND state + 0 < 2`)
 
 // Skip gives up an open delivery.
 func (Deliveries) Skip(tx *db.Tx, sub webhook.SubscriptionKey, id uuid.UUID, now time.Time) {

@@ -38,18 +38,20 @@ func SelectRecovered(ctx context.Context, q db.Querier, after webhook.Subscripti
 	return found, nil
 }
 
+const webhookSubscriptions = db.Table("webhook_subscriptions")
+
 // sqlReleaseKept parks deliveries that kept their last attempt. Why "state + 0": see sqlUpdateDeliveries; the subquery is to
 // use the index of open rows.
-const sqlReleaseKept = `UPDATE deliveries SET next_attempt_at = NULL, waiting_for = NULL, updated_at = $4
+var sqlReleaseKept = deliveries.Update(`SET next_attempt_at = NULL, waiting_for = NULL, updated_at = $4
 WHERE company_id = $1 AND subscription_id = $2 AND state + 0 = 0 AND id IN (
  SELECT id FROM deliveries WHERE company_id = $1 AND subscription_id = $2 AND state < 2 AND state = 0 AND attempt = $3 AND next_attempt_at > $4
- ORDER BY company_id, subscription_id, id LIMIT 1000)`
+ ORDER BY company_id, subscription_id, id LIMIT 1000)`)
 
 // ReleaseKept parks deliveries that have made so many attempts and wait for a later time, at most 1 000; the next pass of the
 // sweeper injects them. It returns how many.
 func ReleaseKept(ctx context.Context, d *db.DB, key webhook.SubscriptionKey, attempts int, now time.Time) (n int64, err error) {
 	err = d.RunTx(ctx, "sweeper.release_kept", func(ctx context.Context, tx *db.Tx) error {
-		tag, err := tx.Exec(ctx, sqlReleaseKept, key.Company, key.ID, attempts, now)
+		tag, err := tx.Write(ctx, sqlReleaseKept, key.Company, key.ID, attempts, now)
 		n = tag.RowsAffected()
 		return err
 	}, db.ReadCommitted(), db.Repeatable())
@@ -59,7 +61,7 @@ func ReleaseKept(ctx context.Context, d *db.DB, key webhook.SubscriptionKey, att
 	return n, nil
 }
 
-const sqlClearRecovered = `UPDATE webhook_subscriptions SET recovered_from = NULL WHERE company_id = $1 AND id = $2 AND recovered_from = $3`
+var sqlClearRecovered = webhookSubscriptions.Update(`SET recovered_from = NULL WHERE company_id = $1 AND id = $2 AND recovered_from = $3`)
 
 // ClearRecovered notes that everything that waited for a receiver is on its way.
 func ClearRecovered(ctx context.Context, d *db.DB, r Recovered) error {

@@ -10,9 +10,8 @@ import (
 // Deliveries is what the API of webhooks changes in the table of deliveries.
 type Deliveries struct{}
 
-const sqlInsertRequested = `INSERT INTO deliveries (company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at,
-is_test, redelivery_of, redelivery_no, payload, created_at, updated_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`
+var sqlInsertRequested = deliveries.InsertRow("company_id", "subscription_id", "id", "event_id", "event", "state", "attempt", "next_attempt_at", "expires_at",
+	"is_test", "redelivery_of", "redelivery_no", "payload", "created_at", "updated_at")
 
 // Request inserts a delivery. Its record has to be written to the outbox in the same transaction.
 func (Deliveries) Request(tx *db.Tx, d webhook.RequestedDelivery) {
@@ -20,8 +19,8 @@ func (Deliveries) Request(tx *db.Tx, d webhook.RequestedDelivery) {
 		d.IsTest, d.RedeliveryOf, d.RedeliveryNo, d.Payload, d.CreatedAt, d.CreatedAt)
 }
 
-const sqlFailOpen = `UPDATE deliveries SET state = 3, error = 'subscription deleted', next_attempt_at = NULL, waiting_for = NULL, completed_at = $3, updated_at = $3
-WHERE company_id = $1 AND subscription_id = $2 AND state < 2`
+var sqlFailOpen = deliveries.Update(`SET state = 3, error = 'subscription deleted', next_attempt_at = NULL, waiting_for = NULL, completed_at = $3, updated_at = $3
+WHERE company_id = $1 AND subscription_id = $2 AND state < 2`)
 
 // FailOpen fails the open deliveries of a subscription that is about to be deleted.
 func (Deliveries) FailOpen(tx *db.Tx, sub webhook.SubscriptionKey, now time.Time) {

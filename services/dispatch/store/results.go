@@ -43,11 +43,13 @@ func (r *Result) durationMS() *int32 {
 	return &ms
 }
 
+const deliveryAttempts = db.Table("delivery_attempts")
+
 // sqlUpdateDeliveries changes only what is still open, and only rows whose attempt is not past what the
 // result knows of: a repeat, or the late result of a worker that lost its partition, changes nothing.
 // "state + 0" keeps planners from the partial index of open rows, of which statistics may say at any time that it is empty:
 // the rows are found by their key.
-const sqlUpdateDeliveries = `UPDATE deliveries SET state = u.st, attempt = GREATEST(deliveries.attempt, u.a), next_attempt_at = u.n,
+var sqlUpdateDeliveries = deliveries.Update(`SET state = u.st, attempt = GREATEST(deliveries.attempt, u.a), next_attempt_at = u.n,
  http_code = CASE WHEN u.tried THEN u.code ELSE deliveries.http_code END,
  response_body = CASE WHEN u.tried THEN u.body ELSE deliveries.response_body END,
  error = CASE WHEN u.tried OR u.err IS NOT NULL THEN u.err ELSE deliveries.error END,
@@ -56,7 +58,7 @@ const sqlUpdateDeliveries = `UPDATE deliveries SET state = u.st, attempt = GREAT
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT2[], $6::INT2[], $7::TIMESTAMPTZ[], $8::BOOLEAN[], $9::INT4[], $10::BYTEA[], $11::TEXT[], $12::INT4[], $13::TIMESTAMPTZ[], $14::TEXT[])
  AS u(c, s, i, st, a, most, n, tried, code, body, err, ms, done, waits)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state + 0 < 2 AND deliveries.attempt <= u.most`
+ AND deliveries.state + 0 < 2 AND deliveries.attempt <= u.most`)
 
 // deliveryColumns are the rows of one update, by column.
 type deliveryColumns struct {
@@ -98,11 +100,11 @@ func (c *deliveryColumns) addAnswer(r *Result) {
 }
 
 // sqlUpdateSucceeded is the same for successes alone, with which most batches are filled: fewer columns to encode and to unpack.
-const sqlUpdateSucceeded = `UPDATE deliveries SET state = 2, attempt = GREATEST(deliveries.attempt, u.a), next_attempt_at = NULL,
+var sqlUpdateSucceeded = deliveries.Update(`SET state = 2, attempt = GREATEST(deliveries.attempt, u.a), next_attempt_at = NULL,
  http_code = u.code, response_body = u.body, error = NULL, duration_ms = u.ms, completed_at = u.done, waiting_for = NULL, updated_at = $9
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::INT4[], $6::BYTEA[], $7::INT4[], $8::TIMESTAMPTZ[]) AS u(c, s, i, a, code, body, ms, done)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state + 0 < 2`
+ AND deliveries.state + 0 < 2`)
 
 // UpdateDeliveries stores results, of which no two may be of the same delivery.
 func UpdateDeliveries(tx *db.Tx, results []*Result, now time.Time) {
@@ -125,13 +127,13 @@ func UpdateDeliveries(tx *db.Tx, results []*Result, now time.Time) {
 		c.codes, c.bodies, c.errors, c.durations, c.completed, c.waits, now)
 }
 
-const sqlUpsertAttempts = `INSERT INTO delivery_attempts (company_id, subscription_id, ring, seq, delivery_id, attempt, http_code, error, duration_ms, started_at)
+var sqlUpsertAttempts = deliveryAttempts.Insert(`(company_id, subscription_id, ring, seq, delivery_id, attempt, http_code, error, duration_ms, started_at)
 SELECT c, s, r, q, d, a, code, err, ms, at
 FROM unnest($1::UUID[], $2::UUID[], $3::INT2[], $4::INT8[], $5::UUID[], $6::INT2[], $7::INT4[], $8::TEXT[], $9::INT4[], $10::TIMESTAMPTZ[])
  AS u(c, s, r, q, d, a, code, err, ms, at)
 ON CONFLICT (company_id, subscription_id, ring) DO UPDATE SET seq = excluded.seq, delivery_id = excluded.delivery_id, attempt = excluded.attempt,
  http_code = excluded.http_code, error = excluded.error, duration_ms = excluded.duration_ms, started_at = excluded.started_at
-WHERE delivery_attempts.seq <= excluded.seq`
+WHERE delivery_attempts.seq <= excluded.seq`)
 
 // HistorySize is how many unsuccessful attempts of a subscription are kept; see docs/reference/limits.md#webhooks.
 const HistorySize = 100
@@ -206,10 +208,10 @@ func LastAttempts(ctx context.Context, q db.Querier, keys []webhook.Subscription
 	return found, nil
 }
 
-const sqlUpdateLastTimes = `UPDATE webhook_subscriptions SET last_success_at = COALESCE(u.ok, webhook_subscriptions.last_success_at),
+var sqlUpdateLastTimes = webhookSubscriptions.Update(`SET last_success_at = COALESCE(u.ok, webhook_subscriptions.last_success_at),
  last_failure_at = COALESCE(u.bad, webhook_subscriptions.last_failure_at)
 FROM unnest($1::UUID[], $2::UUID[], $3::TIMESTAMPTZ[], $4::TIMESTAMPTZ[]) AS u(c, i, ok, bad)
-WHERE webhook_subscriptions.company_id = u.c AND webhook_subscriptions.id = u.i`
+WHERE webhook_subscriptions.company_id = u.c AND webhook_subscriptions.id = u.i`)
 
 // LastTimes are the last success and failure of a receiver; nil leaves what is stored.
 type LastTimes struct {
@@ -242,8 +244,8 @@ type Breaker struct {
 }
 
 // sqlUpdateBreaker keeps the beginning of an earlier outage that the sweeper has not dealt with.
-const sqlUpdateBreaker = `UPDATE webhook_subscriptions SET breaker_open_until = $3, breaker_opens = $4, failing_since = $5,
- recovered_from = COALESCE(recovered_from, $6) WHERE company_id = $1 AND id = $2`
+var sqlUpdateBreaker = webhookSubscriptions.Update(`SET breaker_open_until = $3, breaker_opens = $4, failing_since = $5,
+ recovered_from = COALESCE(recovered_from, $6) WHERE company_id = $1 AND id = $2`)
 
 // UpdateBreakers stores breakers that have changed.
 func UpdateBreakers(tx *db.Tx, changes map[webhook.SubscriptionKey]Breaker) {
