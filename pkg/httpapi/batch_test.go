@@ -79,7 +79,7 @@ func (a *articles) find(ctx context.Context, q db.Querier, company tenant.ID, sk
 
 func setupBatch(t *testing.T, edit ...func(*httpapi.Config)) (*kit, *articles) {
 	t.Helper()
-	f, a := setup(t, edit...), &articles{}
+	f, a := setupAlone(t, edit...), &articles{}
 	r := httpapi.Group{Tag: "Articles", Scope: "orders"}.On(f.api, f.db)
 	httpapi.Batch(r, "/articles/batch", "batchArticles", "Change many", httpapi.Writes[articleFields, thing]{Create: a.create, Update: a.update, Find: a.find})
 	httpapi.Batch(r, "/articles/add/batch", "addArticles", "Add many", httpapi.Writes[articleFields, thing]{Create: a.create, Created: 200})

@@ -48,7 +48,7 @@ func TestChangesOfOneRecordAllSucceed(t *testing.T) {
 		"100 reading other rows, under injected 40001": {parallel: 100, inject: injected, locked: readOthers},
 	} {
 		t.Run(name, func(t *testing.T) { // one after the other: each takes many connections
-			f := setup(t)
+			f := setupAlone(t)
 			f.locked = tc.locked
 			var nodes []*kit
 			for range 2 {

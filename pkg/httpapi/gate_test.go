@@ -36,7 +36,7 @@ func (g *doorman) Admit() error {
 func TestRefusedChangesLeaveReadsAndRepeats(t *testing.T) {
 	t.Parallel()
 	g := &doorman{}
-	f := setup(t, func(cfg *httpapi.Config) { cfg.Gate = g })
+	f := setupAlone(t, func(cfg *httpapi.Config) { cfg.Gate = g })
 	done, fresh := uuid.NewString(), uuid.NewString()
 	first := f.post(`{"name":"one"}`, keyHeader, done)
 	first.is(t, 201, "")
@@ -70,7 +70,7 @@ func TestRefusedChangesLeaveReadsAndRepeats(t *testing.T) {
 func TestUnreachableDatabase(t *testing.T) {
 	t.Parallel()
 	dbtest.Only(t, db.PostgreSQL, "CockroachDB cannot close one database; what its errors mean is tested in package db")
-	f := setup(t)
+	f := setupAlone(t)
 	f.do(request{method: "GET", path: "/things/" + uuid.NewString()}).is(t, 404, "THING_NOT_FOUND")
 	f.stopDatabase()
 	res := f.do(request{method: "GET", path: "/things/" + uuid.NewString()})

@@ -340,7 +340,7 @@ func TestConcurrentRepeatsHaveOneEffect(t *testing.T) {
 // A large answer takes little room and is replayed byte for byte, and so is one that a release before stored as it was.
 func TestLargeAnswersAreStoredCompressed(t *testing.T) {
 	t.Parallel()
-	f := setup(t)
+	f := setupAlone(t)
 	body := `{"free":{"text":"` + strings.Repeat("all work and no play ", 500) + `"}}`
 	packed, plain := uuid.NewString(), uuid.NewString()
 	first := f.echoOf(body, keyHeader, packed)

@@ -34,7 +34,7 @@ const thingsTable = db.Table("things")
 
 func TestMain(m *testing.M) { os.Exit(dbtest.Main(m)) }
 
-const createThings = `CREATE TABLE things (
+const createThings = `CREATE TABLE IF NOT EXISTS things (
     company_id UUID NOT NULL,
     id         UUID NOT NULL,
     name       TEXT NOT NULL,
@@ -243,7 +243,7 @@ func (s *things) open(_ context.Context, in *plainThing) (*httpapi.Reply[map[str
 	return httpapi.OK(map[string]string{"company": in.CompanyName}), nil
 }
 
-// kit is an API over a database of its own.
+// kit is an API with a company of its own.
 type kit struct {
 	*things
 	t       *testing.T
@@ -254,10 +254,25 @@ type kit struct {
 	edit    []func(*httpapi.Config)
 }
 
+// thingsMade is held while the table is made.
+var thingsMade sync.Mutex //nolint:gochecknoglobals // the tests of the process share a database
+
 func setup(t *testing.T, edit ...func(*httpapi.Config)) *kit {
 	t.Helper()
-	d := dbtest.OpenNew(t)
+	return setupOn(t, dbtest.Open(t), edit...)
+}
+
+// setupAlone is setup with a database of its own, for tests of what all companies share, such as jobs.
+func setupAlone(t *testing.T, edit ...func(*httpapi.Config)) *kit {
+	t.Helper()
+	return setupOn(t, dbtest.OpenNew(t), edit...)
+}
+
+func setupOn(t *testing.T, d *db.DB, edit ...func(*httpapi.Config)) *kit {
+	t.Helper()
+	thingsMade.Lock()
 	_, err := d.Exec(t.Context(), createThings)
+	thingsMade.Unlock()
 	require.NoError(t, err)
 	f := &kit{things: &things{db: d, broken: errSecret}, t: t, company: tenant.NewID(), tokens: map[string]any{}, edit: edit}
 	f.serve()
