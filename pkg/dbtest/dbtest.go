@@ -1,6 +1,7 @@
 // Package dbtest provides tests with a real database with the current schema, and a real broker with the topics.
 // Each test process starts one embedded server when it is first needed, PostgreSQL unless CockroachDB is requested. Tests
-// isolate themselves by using their own companies, or their own database.
+// isolate themselves by using their own companies, or their own database. PostgreSQL's data is in /dev/shm where that has 4 GiB
+// free, else in the folder of temporary files.
 //
 // A test package that uses it needs
 //

@@ -96,7 +96,7 @@ func TestEventsCarryTheOrder(t *testing.T) {
 	s.patch(o["id"], `{"note":"n","prepaidAmount":1}`).OK(200)
 	s.move(o["id"], "cancelled").OK(200)
 	var got []map[string]any
-	rows, err := s.d.Query(t.Context(), `SELECT payload FROM outbox WHERE company_id = $1 ORDER BY pos`, s.Principal.Company)
+	rows, err := s.d.Query(t.Context(), `SELECT payload FROM outbox WHERE company_id = $1 ORDER BY pos, id`, s.Principal.Company)
 	require.NoError(t, err)
 	defer rows.Close()
 	for rows.Next() {
