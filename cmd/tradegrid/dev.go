@@ -29,7 +29,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/services/receiver"
 	"github.com/tradegrid/tradegrid/services/requests"
@@ -122,7 +122,7 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 		return err
 	}
 	defer func() { err = errors.Join(err, backends.stop()) }() //nolint:contextcheck // runs after the end of ctx
-	t, err := telemetry.Start(ctx, telemetry.Config{
+	t, err := export.Start(ctx, export.Config{
 		Service: "tradegrid-dev", Instance: nodeName(), Release: release, Endpoint: c.OTLPEndpoint, Sample: c.TraceSample, Metrics: allMetrics(), Log: log,
 	})
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/secret"
-	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 )
 
@@ -61,7 +61,7 @@ func (f DatabaseFlags) Check() error {
 
 // schemaCheck is a readiness check that the database has the schema of this release. Once it has succeeded, it is not
 // repeated, because nothing is removed while binaries that need it run.
-func schemaCheck(d *db.DB) telemetry.Check {
+func schemaCheck(d *db.DB) export.Check {
 	var complete atomic.Bool
 	return func(ctx context.Context) error {
 		if complete.Load() {
@@ -230,17 +230,17 @@ func (f OpsFlags) Check() error {
 		errs = append(errs, fmt.Errorf("--trace-slow %s: must not be below 0; 0 keeps only the share", f.TraceSlow))
 	}
 	if f.OTLPEndpoint != "" {
-		errs = append(errs, telemetry.CheckEndpoint(f.OTLPEndpoint))
+		errs = append(errs, export.CheckEndpoint(f.OTLPEndpoint))
 	}
 	return errors.Join(errs...)
 }
 
-func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metrics ...[]prometheus.Collector) (*telemetry.Telemetry, error) {
+func (f OpsFlags) start(ctx context.Context, role string, log *slog.Logger, metrics ...[]prometheus.Collector) (*export.Telemetry, error) {
 	var all []prometheus.Collector
 	for _, m := range metrics {
 		all = append(all, m...)
 	}
-	return telemetry.Start(ctx, telemetry.Config{
+	return export.Start(ctx, export.Config{
 		Service: "tradegrid-" + role, Instance: nodeName(), Release: release, Endpoint: f.OTLPEndpoint, Signals: f.OTLPSignals,
 		Interval: f.OTLPInterval, Sample: f.TraceSample, KeepSlow: f.TraceSlow, Metrics: all, Log: log,
 	})

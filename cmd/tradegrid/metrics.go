@@ -29,7 +29,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/quota"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
-	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 	"github.com/tradegrid/tradegrid/services/accounts"
 	"github.com/tradegrid/tradegrid/services/dispatch"
 	"github.com/tradegrid/tradegrid/services/requests"
@@ -63,7 +63,7 @@ func build() []prometheus.Collector {
 
 // commonMetrics are the collectors of every role.
 func commonMetrics() []prometheus.Collector {
-	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), telemetry.Metrics(), outbox.EpochMetrics())
+	return slices.Concat(build(), quota.Metrics(idempotency.QuotaKind, outbox.QuotaKind, requests.QuotaKind), config.Metrics(), db.Metrics(), kafka.Metrics(), export.Metrics(), outbox.EpochMetrics())
 }
 
 // roleMetrics returns the collectors of a role, besides the common ones.

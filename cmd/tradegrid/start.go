@@ -19,7 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/migrate"
 	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/presence"
-	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 	"github.com/tradegrid/tradegrid/schemas/sql"
 	"github.com/tradegrid/tradegrid/topics"
 )
@@ -29,7 +29,7 @@ type role struct {
 	name   string
 	db     *db.DB
 	broker kafka.Config
-	tel    *telemetry.Telemetry
+	tel    *export.Telemetry
 	ops    string // URL of health checks and metrics
 	live   *watcher
 	reload chan os.Signal

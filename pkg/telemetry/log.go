@@ -8,7 +8,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 )
 
-// Handler adds the ids of trace and span to records logged within a span. After [Start], it also exports records of at
+// Handler adds the ids of trace and span to records logged within a span. After export.Start, it also exports records of at
 // least the given level if logs are sent to a collector.
 func Handler(to slog.Handler, level slog.Leveler) slog.Handler {
 	return slog.NewMultiHandler(traced{to}, leveled{otelslog.NewHandler("tradegrid"), level})

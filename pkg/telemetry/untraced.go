@@ -1,3 +1,4 @@
+// Package telemetry is what all packages use of traces, metrics and logs. Package export sets them up, which only programs need.
 package telemetry
 
 import (

@@ -1,5 +1,5 @@
-// Package telemetry sets up traces, metrics and logs of a process, and serves /livez, /readyz and /metrics.
-package telemetry
+// Package export sets up traces, metrics and logs of a process, and serves /livez, /readyz and /metrics.
+package export
 
 import (
 	"context"

@@ -1,4 +1,4 @@
-package telemetry_test
+package export_test
 
 import (
 	"encoding/hex"
@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 	"github.com/tradegrid/tradegrid/pkg/telemetry/otlptest"
 )
 
@@ -32,7 +33,7 @@ func TestAllSignalsReachTheCollector(t *testing.T) {
 	c := otlptest.New(t)
 	stderr := &lines{}
 	took := prometheus.NewHistogram(prometheus.HistogramOpts{Name: "test_took_seconds", Help: "h", Buckets: []float64{1}})
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{
+	tel, err := export.Start(t.Context(), export.Config{
 		Service: "tradegrid-test", Instance: "here", Release: "1", Endpoint: c.URL, Sample: 1, Metrics: []prometheus.Collector{took}, Log: newLog(stderr),
 	})
 	require.NoError(t, err)
@@ -73,7 +74,7 @@ func TestAllSignalsReachTheCollector(t *testing.T) {
 // Only what is asked for goes out.
 func TestSignalsCanBeChosen(t *testing.T) { //nolint:paralleltest // the providers are the process's
 	c := otlptest.New(t)
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: c.URL, Signals: []string{telemetry.SignalTraces}, Sample: 1, Log: newLog(io.Discard)})
+	tel, err := export.Start(t.Context(), export.Config{Endpoint: c.URL, Signals: []string{export.SignalTraces}, Sample: 1, Log: newLog(io.Discard)})
 	require.NoError(t, err)
 	log := newLog(io.Discard)
 	ctx, span := tel.Provider.Tracer("test").Start(t.Context(), "work")
@@ -88,7 +89,7 @@ func TestSignalsCanBeChosen(t *testing.T) { //nolint:paralleltest // the provide
 // What the collector took makes room for more.
 func TestQueueIsUsedAgainAndAgain(t *testing.T) { //nolint:paralleltest // the providers are the process's
 	c := otlptest.New(t)
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: c.URL, Signals: []string{telemetry.SignalTraces}, Sample: 1, Metrics: telemetry.Metrics(), Log: newLog(io.Discard)})
+	tel, err := export.Start(t.Context(), export.Config{Endpoint: c.URL, Signals: []string{export.SignalTraces}, Sample: 1, Metrics: export.Metrics(), Log: newLog(io.Discard)})
 	require.NoError(t, err)
 	before := lost(t, tel, "traces")
 	const times, n = 3, 1500
@@ -119,8 +120,8 @@ func TestCollectorThatIsDown(t *testing.T) { //nolint:paralleltest // the provid
 	defer server.Close()
 	defer release()
 	stderr := &lines{}
-	tel, err := telemetry.Start(t.Context(), telemetry.Config{
-		Endpoint: server.URL, Signals: []string{telemetry.SignalTraces, telemetry.SignalLogs}, Sample: 1, Metrics: telemetry.Metrics(), Log: newLog(stderr),
+	tel, err := export.Start(t.Context(), export.Config{
+		Endpoint: server.URL, Signals: []string{export.SignalTraces, export.SignalLogs}, Sample: 1, Metrics: export.Metrics(), Log: newLog(stderr),
 	})
 	require.NoError(t, err)
 	log := newLog(io.Discard) // a handler keeps the provider that it found first
@@ -144,7 +145,7 @@ func TestCollectorThatIsDown(t *testing.T) { //nolint:paralleltest // the provid
 }
 
 // lost is tradegrid_telemetry_lost_total of a signal.
-func lost(t *testing.T, tel *telemetry.Telemetry, signal string) (n int) {
+func lost(t *testing.T, tel *export.Telemetry, signal string) (n int) {
 	t.Helper()
 	_, page := get(t, tel, "/metrics")
 	_, value, ok := strings.Cut(page, `tradegrid_telemetry_lost_total{signal="`+signal+`"} `)

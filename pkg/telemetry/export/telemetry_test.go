@@ -1,4 +1,4 @@
-package telemetry_test
+package export_test
 
 import (
 	"bytes"
@@ -20,14 +20,15 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
+	"github.com/tradegrid/tradegrid/pkg/telemetry/export"
 )
 
-func start(t *testing.T, cfg telemetry.Config) *telemetry.Telemetry {
+func start(t *testing.T, cfg export.Config) *export.Telemetry {
 	t.Helper()
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	tel, err := telemetry.Start(t.Context(), cfg)
+	tel, err := export.Start(t.Context(), cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { tel.Stop(context.Background()) })
 	return tel
@@ -38,14 +39,14 @@ type health struct {
 	Reasons map[string]string `json:"reasons"`
 }
 
-func get(t *testing.T, tel *telemetry.Telemetry, path string) (status int, body string) {
+func get(t *testing.T, tel *export.Telemetry, path string) (status int, body string) {
 	t.Helper()
 	w := httptest.NewRecorder()
 	tel.Handler().ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, nil))
 	return w.Code, w.Body.String()
 }
 
-func getHealth(t *testing.T, tel *telemetry.Telemetry, path string) (status int, h health) {
+func getHealth(t *testing.T, tel *export.Telemetry, path string) (status int, h health) {
 	t.Helper()
 	status, body := get(t, tel, path)
 	require.NoError(t, json.Unmarshal([]byte(body), &h), body)
@@ -55,7 +56,7 @@ func getHealth(t *testing.T, tel *telemetry.Telemetry, path string) (status int,
 // /readyz names everything that is not ready, and only that; /livez is about the process alone.
 func TestReadinessNamesItsReasons(t *testing.T) {
 	t.Parallel()
-	tel := start(t, telemetry.Config{})
+	tel := start(t, export.Config{})
 	var database, kafka error
 	tel.Ready("database", func(context.Context) error { return database })
 	tel.Ready("kafka", func(context.Context) error { return kafka })
@@ -87,7 +88,7 @@ func TestReadinessNamesItsReasons(t *testing.T) {
 // A check gets a deadline of its own: one that hangs is a reason, not an answer that never comes.
 func TestReadinessChecksHaveADeadline(t *testing.T) {
 	t.Parallel()
-	tel := start(t, telemetry.Config{})
+	tel := start(t, export.Config{})
 	tel.Ready("database", func(ctx context.Context) error {
 		if _, ok := ctx.Deadline(); !ok {
 			return errors.New("no deadline")
@@ -101,7 +102,7 @@ func TestReadinessChecksHaveADeadline(t *testing.T) {
 // A process that is told to stop is not ready from then on, whatever its checks say, and answers until it has drained.
 func TestStoppingIsAReason(t *testing.T) {
 	t.Parallel()
-	tel := start(t, telemetry.Config{})
+	tel := start(t, export.Config{})
 	ln := listen(t)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
@@ -138,7 +139,7 @@ func TestStoppingIsAReason(t *testing.T) {
 func TestListenerThatFailsEndsTheProcess(t *testing.T) {
 	t.Parallel()
 	ln := listen(t)
-	err := start(t, telemetry.Config{}).ServeWhile(t.Context(), ln, func(ctx context.Context) error {
+	err := start(t, export.Config{}).ServeWhile(t.Context(), ln, func(ctx context.Context) error {
 		require.NoError(t, ln.Close())
 		<-ctx.Done()
 		return nil
@@ -157,7 +158,7 @@ func TestMetricsAreServed(t *testing.T) {
 	t.Parallel()
 	counter := prometheus.NewCounter(prometheus.CounterOpts{Name: "tradegrid_test_total", Help: "test"})
 	counter.Add(3)
-	tel := start(t, telemetry.Config{Metrics: []prometheus.Collector{counter}})
+	tel := start(t, export.Config{Metrics: []prometheus.Collector{counter}})
 	late := prometheus.NewGauge(prometheus.GaugeOpts{Name: "tradegrid_test_late", Help: "test"})
 	require.NoError(t, tel.Register(late))
 	status, body := get(t, tel, "/metrics")
@@ -166,13 +167,13 @@ func TestMetricsAreServed(t *testing.T) {
 		require.Contains(t, body, want)
 	}
 	require.ErrorContains(t, tel.Register(late), "register metrics")
-	_, err := telemetry.Start(t.Context(), telemetry.Config{Metrics: []prometheus.Collector{counter, counter}, Log: slog.New(slog.DiscardHandler)})
+	_, err := export.Start(t.Context(), export.Config{Metrics: []prometheus.Collector{counter, counter}, Log: slog.New(slog.DiscardHandler)})
 	require.ErrorContains(t, err, "register metrics", "two metrics of one name are a wiring mistake")
 }
 
 func TestOtherPathsAndMethodsAreRefused(t *testing.T) {
 	t.Parallel()
-	tel := start(t, telemetry.Config{})
+	tel := start(t, export.Config{})
 	status, _ := get(t, tel, "/")
 	require.Equal(t, http.StatusNotFound, status)
 	w := httptest.NewRecorder()
@@ -183,7 +184,7 @@ func TestOtherPathsAndMethodsAreRefused(t *testing.T) {
 func TestWrongEndpointNamesTheFlag(t *testing.T) {
 	t.Parallel()
 	for _, endpoint := range []string{"://nowhere", "collector", "collector:4318", "grpc://collector:4317", "http://", "http://a b"} {
-		_, err := telemetry.Start(t.Context(), telemetry.Config{Endpoint: endpoint, Log: slog.New(slog.DiscardHandler)})
+		_, err := export.Start(t.Context(), export.Config{Endpoint: endpoint, Log: slog.New(slog.DiscardHandler)})
 		require.ErrorContains(t, err, "--otlp-endpoint", endpoint)
 	}
 }
@@ -211,7 +212,7 @@ func TestSpansInTheDebugLog(t *testing.T) {
 	t.Parallel()
 	for sample, kept := range map[float64]bool{0: false, 1: true} {
 		log := &lines{}
-		tel := start(t, telemetry.Config{Sample: sample, Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+		tel := start(t, export.Config{Sample: sample, Log: slog.New(slog.NewJSONHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 		tracer := tel.Provider.Tracer("test")
 		ctx, root := tracer.Start(t.Context(), "root")
 		_, child := tracer.Start(ctx, "child")
