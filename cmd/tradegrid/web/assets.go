@@ -146,7 +146,7 @@ func (a *assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Content-Encoding", encoding)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	_, _ = w.Write(body) // a client that is gone gets nothing
+	_, _ = w.Write(body) //nolint:gosec // a file of the binary, of which the request chooses the encoding; a client that is gone gets nothing
 }
 
 // serveSource reads a file of the source, for those who work on it.
