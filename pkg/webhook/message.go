@@ -30,7 +30,7 @@ type Message struct {
 	CommittedAt    time.Time // commit time of the change; zero if unknown; microseconds
 	IsTest         bool
 	Yields         bool          // gives way to what else is sent to the receiver
-	Gap            time.Duration // with Yields: the request begins so long after the one before that gives way, at least; microseconds
+	Gap            time.Duration // with Yields: least time between the starts of two such requests to the receiver; microseconds
 	TraceParent    string        // of the request that caused the event
 	TraceState     string
 	Body           []byte // signed and sent unchanged

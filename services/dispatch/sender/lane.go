@@ -119,6 +119,16 @@ func (l *lane) due() (at time.Time) {
 	return at
 }
 
+// forgetStart takes back the start of a job that made no request: the next need not wait for it.
+func (l *lane) forgetStart(j *job) {
+	if l.begun.Equal(j.begun) {
+		l.begun = time.Time{}
+	}
+	if j.msg.Yields && l.yielded.Equal(j.begun) {
+		l.yielded = time.Time{}
+	}
+}
+
 // waitsFor is what the queue waits for.
 func (l *lane) waitsFor() webhook.Waiting {
 	switch {

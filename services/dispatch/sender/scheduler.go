@@ -191,11 +191,13 @@ func (s *scheduler) next(l *lane) *job {
 
 // resume returns the jobs of a lane that start now, after one had to wait for its time.
 func (s *scheduler) resume(l *lane) []*job {
+	now := s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if l.timer = (time.Time{}); l.gone {
-		return nil
+	if l.gone || now.Before(l.timer) {
+		return nil // an earlier timer has started what this one was for, and the next is set
 	}
+	l.timer = time.Time{}
 	return s.startJobs(l, nil)
 }
 
@@ -231,8 +233,8 @@ func (s *scheduler) finish(j *job) (run []*job) {
 	l := j.lane
 	was := l.speed()
 	l.used--
-	if j.took == 0 && l.begun.Equal(j.begun) {
-		l.begun, l.yielded = time.Time{}, time.Time{} // it made no request: the next need not wait
+	if j.took == 0 {
+		l.forgetStart(j)
 	}
 	l.endTurn(j)
 	for _, lim := range j.slots {

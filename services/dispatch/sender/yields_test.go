@@ -1,6 +1,7 @@
 package sender
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -102,4 +103,35 @@ func TestReplaysAreSpread(t *testing.T) {
 	require.Len(t, p.end(second[0], 0, false), 1, "it made no request: the next need not wait")
 	require.Len(t, p.pass(3*gap), 2)
 	require.Empty(t, p.due)
+}
+
+// A live delivery that comes before what gives way sets an earlier timer. However often that happens, the old timers do not start
+// new ones for ever.
+func TestTimersDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	p := newPaced(10 * time.Millisecond)
+	p.later = func(_ *lane, wait time.Duration) {
+		p.due = append(p.due, p.clock.Add(wait))
+		slices.SortFunc(p.due, time.Time.Compare)
+	}
+	finish := func(running []*job) {
+		for len(running) > 0 {
+			running = append(running[1:], p.end(running[0], time.Millisecond, false)...)
+		}
+	}
+	for range 20 {
+		j := p.job(p.company, p.sub)
+		j.msg.Yields, j.msg.Gap = true, 100*time.Millisecond
+		run, _, _ := p.enqueue(j)
+		finish(run)
+	}
+	for range 20 {
+		finish(p.pass(15 * time.Millisecond)) // the next of the first kind is due in 100 ms
+		for range 2 {
+			run, _ := p.add(1) // the second of them waits for the pace of the receiver
+			finish(run)
+		}
+	}
+	require.NotEmpty(t, p.lane().queue)
+	require.LessOrEqual(t, len(p.due), 2)
 }
