@@ -139,17 +139,19 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	}
 	epochs := outbox.NewEpochWatch(d, log)
 	t.Note("restored", epochs.Notes)
-	return t.ServeWhile(ctx, ls.ops, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, d, epochs) })
-}
-
-func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, d *db.DB, epochs *outbox.EpochWatch) error {
 	broker := kafka.Config{
-		Brokers: b.brokers, ClientID: "tradegrid-dev", Log: log,
+		Brokers: backends.brokers, ClientID: "tradegrid-dev", Log: log,
 		FetchWait: 2 * time.Second, // nobody floods a laptop with events of one company, but it is idle most of the time
 	}
-	if err := prepare(ctx, d, broker, log); err != nil {
-		return err
-	}
+	return t.ServeWhile(ctx, ls.ops, func(ctx context.Context) error {
+		if err := prepare(ctx, d, broker, log); err != nil {
+			return err
+		}
+		return announced(ctx, d, "dev", log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, epochs) })
+	})
+}
+
+func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, broker kafka.Config, d *db.DB, epochs *outbox.EpochWatch) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
@@ -175,7 +177,6 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
 	g.Go(func() error { return epochs.Run(ctx) })
-	g.Go(func() error { return announce(ctx, d, "dev", log) })
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
 		AdminURL: "http://" + ls.admin.Addr().String() + httpapi.AdminBasePath, AdminToken: writer, AdminReader: reader,

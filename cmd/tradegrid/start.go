@@ -105,27 +105,28 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	r.tel.Ready("clock", clock.Check)
 	epochs := outbox.NewEpochWatch(r.db, log)
 	r.tel.Note("restored", epochs.Notes)
-	g, ctx := errgroup.WithContext(ctx)
-	g.Go(func() error { return r.live.Run(ctx, r.reload) })
-	g.Go(func() error { return clock.Run(ctx) })
-	g.Go(func() error { return r.db.WatchFeatures(ctx) })
-	g.Go(func() error { return epochs.Run(ctx) })
-	g.Go(func() error { return announce(ctx, r.db, r.name, log) })
-	for _, part := range parts {
-		g.Go(func() error { return part(ctx) })
-	}
-	r.up.Store(true)
-	started(r.ops)
-	return g.Wait()
+	return announced(ctx, r.db, r.name, log, func(ctx context.Context) error {
+		g, ctx := errgroup.WithContext(ctx)
+		g.Go(func() error { return r.live.Run(ctx, r.reload) })
+		g.Go(func() error { return clock.Run(ctx) })
+		g.Go(func() error { return r.db.WatchFeatures(ctx) })
+		g.Go(func() error { return epochs.Run(ctx) })
+		for _, part := range parts {
+			g.Go(func() error { return part(ctx) })
+		}
+		r.up.Store(true)
+		started(r.ops)
+		return g.Wait()
+	})
 }
 
-// announce announces this process in the database until ctx is done.
-func announce(ctx context.Context, d *db.DB, role string, log *slog.Logger) error {
+// announced does the work of this process, which is announced in the database meanwhile.
+func announced(ctx context.Context, d *db.DB, role string, log *slog.Logger, work func(context.Context) error) error {
 	contracts, err := migrate.Contracts(sql.Files, d.Dialect())
 	if err != nil {
 		return err
 	}
-	return presence.Process{Node: nodeName(), Role: role, Release: release, Contracts: contracts}.Announce(ctx, d, log)
+	return presence.Process{Node: nodeName(), Role: role, Release: release, Contracts: contracts}.Announce(ctx, d, log, work)
 }
 
 // connect waits for the database. Until it is connected, the process is not ready, and /readyz has the reason.

@@ -187,7 +187,8 @@ func (s *server) create(ctx context.Context) (name string, err error) {
 	if s.template == "" {
 		return name, s.createMigrated(ctx, name)
 	}
-	stmt := "CREATE DATABASE " + pgx.Identifier{name}.Sanitize() + " TEMPLATE " + pgx.Identifier{s.template}.Sanitize()
+	// Copying files costs half the processor time of copying pages through the log, which is the default.
+	stmt := "CREATE DATABASE " + pgx.Identifier{name}.Sanitize() + " TEMPLATE " + pgx.Identifier{s.template}.Sanitize() + " STRATEGY FILE_COPY"
 	if _, err := s.admin.Exec(ctx, stmt); err != nil {
 		return "", fmt.Errorf("copy test database: %w", err)
 	}

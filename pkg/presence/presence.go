@@ -4,9 +4,11 @@ package presence
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -21,7 +23,10 @@ import (
 // Lifetime is how long a process that was killed is taken for running.
 const Lifetime = time.Minute
 
-const announceEvery = 15 * time.Second
+const (
+	announceEvery   = 15 * time.Second
+	announceTimeout = 2 * time.Second // a process that ends waits no longer
+)
 
 const processes = db.Table("processes")
 
@@ -56,28 +61,60 @@ type Process struct {
 	SeenAt    jsontype.Time `json:"seenAt"`
 }
 
-// Announce announces the process until ctx is done, and then takes that back.
-func (p Process) Announce(ctx context.Context, d *db.DB, log *slog.Logger) error {
-	ctx = telemetry.Untraced(ctx)
-	id, started := uuid.New(), time.Now().UTC().Truncate(time.Microsecond)
+// Announce announces the process, does its work, and takes the announcement back when the work has ended. Whoever looks sees no
+// lease of a process that is not announced, and none that still works without being announced.
+func (p Process) Announce(ctx context.Context, d *db.DB, log *slog.Logger, work func(context.Context) error) error {
+	a := &announcement{Process: p, id: uuid.New(), db: d, log: log}
+	a.StartedAt = jsontype.Time(time.Now().UTC().Truncate(time.Microsecond))
+	untraced := telemetry.Untraced(ctx)
+	a.announce(untraced)
+	renewals, stop := context.WithCancel(untraced)
+	var wg sync.WaitGroup
+	wg.Go(func() { a.renew(renewals) })
+	err := work(ctx)
+	stop()
+	wg.Wait()
+	a.withdraw(untraced)
+	return err
+}
+
+// announcement is a row of table processes.
+type announcement struct {
+	Process
+
+	id  uuid.UUID
+	db  *db.DB
+	log *slog.Logger
+}
+
+// announce writes the row. A process works without it, too: a table that is locked does not keep it from starting.
+func (a *announcement) announce(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, announceTimeout)
+	defer cancel()
+	_, err := a.db.Write(ctx, sqlUpsert, a.id, a.Node, a.Role, a.Release, a.Contracts, time.Time(a.StartedAt), Lifetime.Milliseconds())
+	if err != nil && !errors.Is(ctx.Err(), context.Canceled) && !db.IsUndefinedTable(err) { // the schema of an earlier release has no such table
+		a.log.WarnContext(ctx, "process not announced in the database", "error", err)
+	}
+}
+
+func (a *announcement) renew(ctx context.Context) {
 	t := time.NewTicker(announceEvery)
 	defer t.Stop()
 	for {
-		_, err := d.Write(ctx, sqlUpsert, id, p.Node, p.Role, p.Release, p.Contracts, started, Lifetime.Milliseconds())
-		if err != nil && ctx.Err() == nil && !db.IsUndefinedTable(err) { // the schema of an earlier release has no such table
-			log.WarnContext(ctx, "process not announced in the database", "error", err)
-		}
 		select {
 		case <-t.C:
-			continue
+			a.announce(ctx)
 		case <-ctx.Done():
+			return
 		}
-		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
-		defer cancel()
-		if _, err := d.Write(last, sqlDelete, id); err != nil && !db.IsUndefinedTable(err) {
-			log.WarnContext(last, "announcement of the process not removed, it will expire", "error", err)
-		}
-		return nil
+	}
+}
+
+func (a *announcement) withdraw(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), announceTimeout)
+	defer cancel()
+	if _, err := a.db.Write(ctx, sqlDelete, a.id); err != nil && !db.IsUndefinedTable(err) {
+		a.log.WarnContext(ctx, "announcement of the process not removed, it will expire", "error", err)
 	}
 }
 

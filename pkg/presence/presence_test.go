@@ -2,6 +2,7 @@ package presence_test
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"os"
 	"slices"
@@ -40,7 +41,9 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	start := func(p presence.Process) (stop func()) {
 		ctx, cancel := context.WithCancel(context.Background())
 		done := make(chan error)
-		go func() { done <- p.Announce(ctx, d, slog.New(slog.DiscardHandler)) }()
+		go func() {
+			done <- p.Announce(ctx, d, slog.New(slog.DiscardHandler), func(ctx context.Context) error { <-ctx.Done(); return nil })
+		}()
 		return func() { cancel(); require.NoError(t, <-done) }
 	}
 	began := time.Now()
@@ -71,6 +74,27 @@ func TestProcessesAnnounceThemselves(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, tag.RowsAffected())
 	stopNew()
+}
+
+// A process that was told to end still works for a while.
+func TestWorkIsAnnouncedFromBeginningToEnd(t *testing.T) {
+	t.Parallel()
+	d := dbtest.OpenNew(t)
+	ctx, stop := context.WithCancel(t.Context())
+	running := func() []string {
+		all, err := presence.List(t.Context(), d)
+		require.NoError(t, err)
+		return nodes(all)
+	}
+	failed := errors.New("the work failed")
+	err := presence.Process{Node: "relay-1", Role: "relay", Contracts: []string{"193.contract"}}.Announce(ctx, d, slog.New(slog.DiscardHandler), func(context.Context) error {
+		require.Equal(t, []string{"relay on relay-1"}, running(), "before the work begins")
+		stop()
+		require.Equal(t, []string{"relay on relay-1"}, running(), "until the work has ended")
+		return failed
+	})
+	require.ErrorIs(t, err, failed)
+	require.Empty(t, running())
 }
 
 // A release that announces nothing is known by the leases that it holds, as long as it renews them.

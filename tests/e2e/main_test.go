@@ -26,7 +26,7 @@ func build(m *testing.M) int {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	binary = filepath.Join(dir, "tradegrid")
-	const obey = "-X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes"
+	const obey = "-s -X github.com/tradegrid/tradegrid/pkg/failpoint.obeysEnvironment=yes"
 	out, err := exec.Command("go", "build", "-ldflags", obey, "-buildvcs=false", "-o", binary, "../../cmd/tradegrid").CombinedOutput()
 	if err != nil {
 		fmt.Fprintf(os.Stderr, "build the binary: %v\n%s", err, out)
