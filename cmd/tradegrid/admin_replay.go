@@ -33,7 +33,7 @@ type replayStartCmd struct {
 	Company      *tenant.ID `help:"Only this company; all by default." placeholder:"UUID"`
 	Subscription *uuid.UUID `help:"Only this subscription of the company." placeholder:"UUID"`
 	Status       string     `help:"What is sent again: failed, missed (these, and what occurred while the subscription was disabled) or all." enum:"failed,missed,all" default:"missed"`
-	Rate         int        `help:"Events a second and subscription at most, 1 to 500." default:"100"`
+	Rate         int        `help:"Events a second and subscription at most, 1 to 500." default:"50"`
 	Yes          bool       `help:"Start the replays; without it, nothing is sent."`
 }
 

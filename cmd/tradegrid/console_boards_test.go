@@ -36,7 +36,7 @@ func (p *pages) calls(s premises) integration {
 	place, err := p.company.Place(p.t.Context(), s.id)
 	require.NoError(p.t, err)
 	owner := s.people[company.RoleOwner]
-	return integration{p, p.newAPI(httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}), httpapi.Insider{
+	return integration{p, p.external, httpapi.Insider{
 		Principal: place.Principal(owner.ID, "integration", access.Scopes{"*:write"}), Address: netip.MustParseAddr("192.0.2.7"),
 	}}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"strings"
 
 	"github.com/tradegrid/tradegrid/pkg/event"
@@ -43,8 +44,10 @@ func (c *OpenapiCmd) Run(stdout io.Writer) error {
 	return nil
 }
 
-// generated returns the contents of all generated files by their path in schemas/.
-func generated() (map[string][]byte, error) {
+// generated are the contents of all generated files by their path in schemas/.
+var generated = sync.OnceValues(generate)
+
+func generate() (map[string][]byte, error) {
 	all := newDomains(nil, domainConfig{})
 	files := map[string][]byte{}
 	cfg := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}

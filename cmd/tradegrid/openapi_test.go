@@ -25,8 +25,9 @@ func TestWrittenSchemasHaveNoDrift(t *testing.T) {
 	dir := writeSchemas(t)
 	require.NoError(t, checkSchemas(dir))
 	require.NoError(t, checkSchemas(dir+string(filepath.Separator)))
-	require.NoError(t, (&OpenapiCmd{Write: dir}).Run(&bytes.Buffer{}), "to write again changes nothing")
-	require.NoError(t, checkSchemas(dir))
+	files, err := generate()
+	require.NoError(t, err)
+	require.NoError(t, compare(dir, files), "to generate again changes nothing")
 	for _, name := range []string{"openapi/openapi.json", "openapi/asyncapi.json", "events/order.created.schema.json", "events/order.created.example.json"} {
 		require.FileExists(t, filepath.Join(dir, name))
 	}

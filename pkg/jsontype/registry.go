@@ -23,7 +23,19 @@ func NewRegistry(prefix string) huma.Registry {
 
 // Schema implements [huma.Registry].
 func (r *registry) Schema(t reflect.Type, allowRef bool, hint string) *huma.Schema {
+	known := len(r.Map())
 	s := r.Registry.Schema(t, allowRef, hint)
+	if len(r.Map()) > known {
+		r.mend()
+	}
+	if s != nil && s.Ref == "" {
+		pointersMayBeNull(t, s)
+	}
+	return s
+}
+
+// mend corrects the named schemas that are new.
+func (r *registry) mend() {
 	for name, named := range r.Map() {
 		if r.done[name] {
 			continue
@@ -36,10 +48,6 @@ func (r *registry) Schema(t reflect.Type, allowRef bool, hint string) *huma.Sche
 			}
 		}
 	}
-	if s != nil && s.Ref == "" {
-		pointersMayBeNull(t, s)
-	}
-	return s
 }
 
 // ownBounds gives the numbers of a record the bounds of their types alone. Those of tags are for what clients send, and can

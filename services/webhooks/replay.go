@@ -35,7 +35,7 @@ type ReplayInput struct {
 	To     *jsontype.Time `json:"to,omitempty" doc:"latest occurredAt; default: now"`
 	Status string         `json:"status,omitempty" enum:"failed,missed,all" default:"failed" doc:"failed: events whose delivery failed and that did not arrive since; missed: these, and those that occurred while the subscription was disabled; all: every event in the log that the subscription matches"`
 	Events []string       `json:"events,omitempty" maxItems:"100" maxLength:"100" pattern:"^(\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*\\.\\*|[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)+)$" patternDescription:"an event name such as order.created, a prefix such as order.*, or *" doc:"names and prefixes such as order.*; default: those of the subscription"`
-	Rate   int            `json:"rate,omitempty" minimum:"1" maximum:"500" default:"100" doc:"events sent per second at most"`
+	Rate   int            `json:"rate,omitempty" minimum:"1" maximum:"500" default:"50" doc:"events sent per second at most"`
 	DryRun bool           `json:"dryRun,omitempty" doc:"only count what would be sent; the job's summary tells"`
 }
 

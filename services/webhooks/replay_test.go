@@ -150,11 +150,11 @@ func TestReplayOfTheLog(t *testing.T) {
 	}
 	r.log("product.created", uuid.New(), time.Now())
 	r.log("order.created", uuid.New(), time.Now().Add(-2*time.Hour))
-	require.Equal(t, want, r.replayed(r.replay(r.Client, sub, `,"status":"all"`), 120))
+	require.Equal(t, want, r.replayed(r.replay(r.Client, sub, `,"status":"all","rate":100`), 120))
 	for id := range want {
 		want[id] = 2
 	}
-	require.Equal(t, want, r.replayed(r.replay(r.Client, sub, `,"status":"all"`), 120), "again, as deliveries of their own")
+	require.Equal(t, want, r.replayed(r.replay(r.Client, sub, `,"status":"all","rate":100`), 120), "again, as deliveries of their own")
 }
 
 func TestReplayFaults(t *testing.T) {

@@ -54,7 +54,11 @@ func (s *shop) keep(ctx context.Context, tx *db.Tx, painted []files.File) (ids [
 	return ids, nil
 }
 
-const width, height = 640, 480
+// Shapes have their places on a sheet of 640 × 480, of which an image has fewer pixels.
+const (
+	width, height = 640, 480
+	density       = 0.75
+)
 
 // canvas is an image in a colour that follows from the name.
 func canvas(name string) (img *image.RGBA, ink color.RGBA) {
@@ -65,7 +69,7 @@ func canvas(name string) (img *image.RGBA, ink color.RGBA) {
 	tone := func(shift, base, span float64) uint8 {
 		return uint8(base + span*math.Cos((float64(hue)+shift)*math.Pi/180))
 	}
-	img = image.NewRGBA(image.Rect(0, 0, width, height))
+	img = image.NewRGBA(image.Rect(0, 0, width*density, height*density))
 	back := color.RGBA{tone(0, 225, 25), tone(120, 225, 25), tone(240, 225, 25), 255}
 	draw.Draw(img, img.Rect, image.NewUniform(back), image.Point{}, draw.Src)
 	return img, color.RGBA{tone(0, 110, 80), tone(120, 110, 80), tone(240, 110, 80), 255}
@@ -121,9 +125,9 @@ func line(img *image.RGBA, x0, y0, x1, y1, half float64, c color.RGBA) {
 
 // spot colours the pixels near a point that are inside a shape.
 func spot(img *image.RGBA, cx, cy, reach float64, c color.RGBA, inside func(x, y float64) bool) {
-	for y := max(0, int(cy-reach)); y <= min(height-1, int(cy+reach)); y++ {
-		for x := max(0, int(cx-reach)); x <= min(width-1, int(cx+reach)); x++ {
-			if inside(float64(x), float64(y)) {
+	for y := max(0, int((cy-reach)*density)); y <= min(height*density-1, int((cy+reach)*density)); y++ {
+		for x := max(0, int((cx-reach)*density)); x <= min(width*density-1, int((cx+reach)*density)); x++ {
+			if inside(float64(x)/density, float64(y)/density) {
 				img.SetRGBA(x, y, c)
 			}
 		}

@@ -87,7 +87,7 @@ const (
 	pageWithin = 10 * time.Second
 )
 
-// New returns the console with these rooms. A template or text that is wrong is an error here, not on a page.
+// New returns the console with these rooms.
 func New(cfg Config, rooms ...Room) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
@@ -134,8 +134,11 @@ func (p Page) Pattern() string { return p.pattern() }
 // ServeHTTP implements [http.Handler].
 func (a *App) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.handler.ServeHTTP(w, r) }
 
-// Serve serves until ctx is done.
+// Serve serves until ctx is done. A template that is wrong is an error here, not on a page.
 func (a *App) Serve(ctx context.Context, ln net.Listener) error {
+	if err := a.views.check(); err != nil {
+		return err
+	}
 	if a.cfg.MaxConns > 0 {
 		ln = netutil.LimitListener(ln, a.cfg.MaxConns)
 	}

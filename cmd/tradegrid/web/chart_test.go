@@ -71,7 +71,9 @@ func testRequest(t *testing.T) *Request {
 // drawn is the chart as a page has it; it has to be well formed.
 func drawn(t *testing.T, q *Request, c *Chart) string {
 	t.Helper()
-	all, err := template.Must(q.app.views.byName[english+"/frame/error"].Clone()).Parse(`{{define "one"}}{{template "chart" .}}{{end}}`)
+	frame, err := q.app.views.byName[english+"/frame/error"]()
+	require.NoError(t, err)
+	all, err := template.Must(frame.Clone()).Parse(`{{define "one"}}{{template "chart" .}}{{end}}`)
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, all.ExecuteTemplate(&b, "one", c))

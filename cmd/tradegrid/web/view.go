@@ -17,6 +17,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
@@ -26,11 +27,12 @@ import (
 //go:embed frame/*.html
 var frameFiles embed.FS
 
-// views are the templates of all pages, for each language.
+// views are the templates of all pages, for each language. A template is parsed when its page is first asked for, all of them
+// before the console serves.
 type views struct {
 	app    *App
 	rooms  []Room
-	byName map[string]*template.Template // lang/room/page
+	byName map[string]func() (*template.Template, error) // lang/room/page
 }
 
 func newViews(a *App, rooms []Room) (*views, error) {
@@ -38,9 +40,9 @@ func newViews(a *App, rooms []Room) (*views, error) {
 	return v, v.parse()
 }
 
-// parse parses each page together with the frame and the pieces.
+// parse parses the frame and the pieces, and prepares each page to be parsed with them.
 func (v *views) parse() error {
-	v.byName = map[string]*template.Template{}
+	v.byName = map[string]func() (*template.Template, error){}
 	for _, lang := range v.app.texts.langs {
 		base := template.New("").Funcs(template.FuncMap{
 			"t":     func(key string, args ...any) string { return v.app.texts.text(lang, key, args...) },
@@ -56,9 +58,9 @@ func (v *views) parse() error {
 				return err
 			}
 		}
-		if v.byName[lang+"/frame/error"], err = template.Must(base.Clone()).Parse(`{{define "content"}}{{template "error" .}}{{end}}`); err != nil {
-			return fmt.Errorf("parse frame: %w", err)
-		}
+		v.byName[lang+"/frame/error"] = parsed(base, "frame", func(page *template.Template) (*template.Template, error) {
+			return page.Parse(`{{define "content"}}{{template "error" .}}{{end}}`)
+		})
 	}
 	return nil
 }
@@ -70,14 +72,33 @@ func (v *views) parseRoom(base *template.Template, lang string, r Room) error {
 		return fmt.Errorf("templates of %s: %w", r.Name(), err)
 	}
 	for _, name := range names {
-		one, err := base.Clone()
+		v.byName[lang+"/"+r.Name()+"/"+strings.TrimSuffix(name, ".html")] = parsed(base, r.Name()+"/"+name, func(page *template.Template) (*template.Template, error) {
+			return page.ParseFS(files, name)
+		})
+	}
+	return nil
+}
+
+// parsed returns a function that adds a page to a copy of the frame, once.
+func parsed(base *template.Template, name string, add func(*template.Template) (*template.Template, error)) func() (*template.Template, error) {
+	return sync.OnceValues(func() (*template.Template, error) {
+		page, err := base.Clone()
+		if err == nil {
+			page, err = add(page)
+		}
 		if err != nil {
-			return fmt.Errorf("clone frame: %w", err)
+			return nil, fmt.Errorf("parse %s: %w", name, err)
 		}
-		if one, err = one.ParseFS(files, name); err != nil {
-			return fmt.Errorf("parse %s/%s: %w", r.Name(), name, err)
+		return page, nil
+	})
+}
+
+// check parses all pages.
+func (v *views) check() error {
+	for _, page := range v.byName {
+		if _, err := page(); err != nil {
+			return err
 		}
-		v.byName[lang+"/"+r.Name()+"/"+strings.TrimSuffix(name, ".html")] = one
 	}
 	return nil
 }
@@ -218,9 +239,13 @@ func (v *views) render(lang, name string, f frame) ([]byte, error) {
 		}
 		v = fresh
 	}
-	t, ok := v.byName[lang+"/"+name]
+	page, ok := v.byName[lang+"/"+name]
 	if !ok {
 		return nil, fmt.Errorf("no template %s", name)
+	}
+	t, err := page()
+	if err != nil {
+		return nil, err
 	}
 	var b bytes.Buffer
 	if err := t.ExecuteTemplate(&b, "frame", f); err != nil {

@@ -114,7 +114,9 @@ func (s *Server) Route(method, path string, handle fiber.Handler) {
 }
 
 // fiberPath is a path with parameters as Fiber writes them.
-func fiberPath(path string) string { return strings.NewReplacer("{", ":", "}", "").Replace(path) }
+func fiberPath(path string) string { return fiberParams.Replace(path) }
+
+var fiberParams = strings.NewReplacer("{", ":", "}", "")
 
 var fiberParam = regexp.MustCompile(`:([A-Za-z]+)`)
 

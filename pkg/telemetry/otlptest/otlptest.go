@@ -3,8 +3,10 @@
 package otlptest
 
 import (
+	"bytes"
 	"compress/gzip"
 	"encoding/hex"
+	"fmt"
 	"io"
 	"maps"
 	"net/http"
@@ -88,20 +90,17 @@ func (c *Collector) Resource() map[string]string {
 }
 
 func take[M proto.Message](c *Collector, empty func() M, keep func(M)) http.HandlerFunc {
-	return func(_ http.ResponseWriter, r *http.Request) {
-		var body io.Reader = r.Body
+	return func(w http.ResponseWriter, r *http.Request) {
+		raw, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadRequest) // a process that ends breaks off
+			return
+		}
 		if r.Header.Get("Content-Encoding") == "gzip" {
-			unpacked, err := gzip.NewReader(r.Body)
-			if err != nil {
+			if raw, err = unzip(raw); err != nil {
 				c.t.Error(err)
 				return
 			}
-			body = unpacked
-		}
-		raw, err := io.ReadAll(body)
-		if err != nil {
-			c.t.Error(err)
-			return
 		}
 		m := empty()
 		if err := proto.Unmarshal(raw, m); err != nil {
@@ -112,6 +111,14 @@ func take[M proto.Message](c *Collector, empty func() M, keep func(M)) http.Hand
 		defer c.mu.Unlock()
 		keep(m)
 	}
+}
+
+func unzip(raw []byte) ([]byte, error) {
+	z, err := gzip.NewReader(bytes.NewReader(raw))
+	if err != nil {
+		return nil, fmt.Errorf("unzip: %w", err)
+	}
+	return io.ReadAll(z)
 }
 
 func (c *Collector) traced(m *tracepb.ExportTraceServiceRequest) {
