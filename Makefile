@@ -16,7 +16,7 @@ PACKAGES    ?= ./...
 # Tests allocate much and keep little, so the collector runs less often; the limit keeps a process small where memory is.
 FEW_COLLECTIONS := GOGC=400 GOMEMLIMIT=1GiB
 # Packages that take longest begin first: none of them is left over at the end.
-LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/httpapi ./pkg/outbox
+LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/httpapi ./pkg/outbox ./services/webhooks ./services/company
 # Tests of a new clone wait for the compiler and the linker half of the time. Without inlining and debug information, this module is
 # compiled in two thirds of the time, also the binary that tests/e2e builds; without symbols, binaries are linked in half of it.
 QUICK_BUILD  := GOFLAGS="$(GOFLAGS) '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
