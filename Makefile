@@ -19,7 +19,7 @@ FEW_COLLECTIONS := GOGC=400 GOMEMLIMIT=1GiB
 LONGEST      := ./cmd/tradegrid ./tests/e2e ./pkg/httpapi ./pkg/outbox ./services/webhooks ./services/company
 # Tests of a new clone wait for the compiler and the linker half of the time. Without inlining and debug information, this module is
 # compiled in two thirds of the time, also the binary that tests/e2e builds; without symbols, binaries are linked in half of it.
-QUICK_BUILD  := GOFLAGS="$(GOFLAGS) '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
+QUICK_BUILD  := GOFLAGS="$$($(GO) env GOFLAGS) '-gcflags=github.com/tradegrid/tradegrid/...=-l -dwarf=false'"
 QUICK_LINK   := -ldflags=-s
 SIDE_BY_SIDE := -vet=off $(QUICK_LINK) -p $(shell echo $$(( $$(nproc 2>/dev/null || echo 4) + 2 )))
 SQL_LOG     := bin/sql.log

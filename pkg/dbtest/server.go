@@ -1,7 +1,6 @@
 package dbtest
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -114,13 +113,13 @@ func (s *server) startEmbedded(ctx context.Context, durable bool) (address strin
 	return s.postgres.URL("postgres"), nil
 }
 
-// inMemory returns a folder that is kept in memory, lets programs run and has enough space, or else the given one. Tests create and drop hundreds of
+// inMemory returns a folder that is kept in memory and has enough space, or else the given one. Tests create and drop hundreds of
 // databases of 700 files each, and ext4 spends a fifth of the processor time of all tests on finding inodes that were not freed
 // in the last minutes.
 func inMemory(otherwise string) string {
 	const folder, enough = "/dev/shm", 4 << 30
 	var fs unix.Statfs_t
-	if err := unix.Statfs(folder, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < enough || fs.Flags&unix.MS_NOEXEC != 0 {
+	if err := unix.Statfs(folder, &fs); err != nil || fs.Bavail*uint64(fs.Bsize) < enough {
 		return otherwise
 	}
 	return folder
@@ -256,13 +255,12 @@ func (s *server) stop(ctx context.Context) error {
 	return err
 }
 
-// Serve starts an embedded server for several test processes, with a migrated database that they copy, and returns the environment
-// to pass to them: its URL in TRADEGRID_TEST_DATABASE_URL, and a folder beside its data for the files of tests, some of which have
-// servers of their own; stop stops it. A durable server syncs to disk at each commit, as in production; others lose data if the
-// machine crashes. If the variable is already set, Serve uses its server.
-func Serve(ctx context.Context, durable bool) (env []string, stop func() error, err error) {
-	if os.Getenv(envURL) != "" {
-		return nil, func() error { return nil }, nil
+// Serve starts an embedded server for several test processes, with a migrated database that they copy, and returns the URL to
+// pass to them in TRADEGRID_TEST_DATABASE_URL; stop stops it. A durable server syncs to disk at each commit, as in production;
+// others lose data if the machine crashes. If the variable is already set, Serve uses its server.
+func Serve(ctx context.Context, durable bool) (address string, stop func() error, err error) {
+	if address = os.Getenv(envURL); address != "" {
+		return address, func() error { return nil }, nil
 	}
 	s := &server{}
 	stop = func() error { //nolint:contextcheck // ctx may be done when the tests have ended
@@ -270,21 +268,13 @@ func Serve(ctx context.Context, durable bool) (env []string, stop func() error, 
 		defer cancel()
 		return s.stop(ctx)
 	}
-	address, err := s.startEmbedded(ctx, durable)
-	if err == nil && s.postgres != nil {
+	if address, err = s.startEmbedded(ctx, durable); err == nil && s.postgres != nil {
 		err = s.share(ctx, address, sharedTemplate())
 	}
-	env = []string{envURL + "=" + address}
-	if err == nil && s.dir != "" && filepath.Dir(s.dir) != filepath.Clean(os.TempDir()) {
-		files := filepath.Join(s.dir, "t")
-		err = errors.Join(os.Mkdir(files, 0o700), os.Chmod(files, os.ModeSticky|0o777)) // servers of tests run as other users if the tests run as root
-		// What the compiler writes is too large for it.
-		env = append(env, "TMPDIR="+files, "GOTMPDIR="+cmp.Or(os.Getenv("GOTMPDIR"), os.TempDir()))
-	}
 	if err != nil {
-		return nil, nil, errors.Join(err, stop())
+		return "", nil, errors.Join(err, stop())
 	}
-	return env, stop, nil
+	return address, stop, nil
 }
 
 // share creates the template for the processes that use the server at the address.

@@ -1,9 +1,11 @@
 package web
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -125,6 +128,28 @@ func TestTextsAreComplete(t *testing.T) {
 	require.Equal(t, english, all.choose(""))
 	require.Equal(t, english, all.choose("tlh;q=1"))
 	require.Equal(t, english, all.choose(strings.Repeat("x", 10_000)))
+}
+
+// spoiled is a room with a template that cannot be parsed.
+type spoiled struct{}
+
+func (spoiled) Name() string  { return "spoiled" }
+func (spoiled) Pages() []Page { return nil }
+func (spoiled) Templates() fs.FS {
+	return fstest.MapFS{"one.html": {Data: []byte(`{{define "content"}}{{end`)}}
+}
+
+// A page whose template is wrong keeps the console from serving, not only the page.
+func TestNothingIsServedWithATemplateThatIsWrong(t *testing.T) {
+	t.Parallel()
+	a, err := New(Config{}, spoiled{})
+	require.NoError(t, err)
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer func() { require.NoError(t, ln.Close()) }()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	require.ErrorContains(t, a.Serve(ctx, ln), "parse spoiled/one.html: ")
 }
 
 func TestAssets(t *testing.T) {

@@ -38,7 +38,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, durable bool) (code int, err error) {
-	env, stop, err := dbtest.Serve(ctx, durable)
+	address, stop, err := dbtest.Serve(ctx, durable)
 	if err != nil {
 		return 1, err
 	}
@@ -47,5 +47,5 @@ func run(ctx context.Context, args []string, durable bool) (code int, err error)
 			code, err = max(code, 1), errors.Join(err, stopErr)
 		}
 	}()
-	return dbtest.RunCommand(ctx, args, env...)
+	return dbtest.RunCommand(ctx, args, "TRADEGRID_TEST_DATABASE_URL="+address)
 }
