@@ -256,7 +256,7 @@ func setUpTOTP(t *testing.T, b *browser, d dev) (secret string) {
 	b.submit("form.form button", "#f-confirm", password, "#f-code", "000000")
 	require.Contains(t, b.text(".fault"), "not the code of now")
 	require.Equal(t, secret, strings.TrimSpace(b.text("p .id")), "a wrong code keeps the secret")
-	code, err := totp.GenerateCode(secret, time.Now().Add(-30*time.Second)) // the one of now stays for the sign-in
+	code, err := totp.GenerateCode(secret, time.Now())
 	require.NoError(t, err)
 	b.submit("form.form button", "#f-confirm", password, "#f-code", code)
 	require.Contains(t, b.text("h1"), "Recovery codes")
@@ -273,7 +273,7 @@ func signInWithCode(t *testing.T, b *browser, d dev, secret string) {
 	require.Contains(t, b.text("h1"), "Second factor")
 	b.run(chromedp.Navigate(d.ConsoleURL + "/account"))
 	require.Contains(t, b.text("h1"), "Second factor", "the password alone opens no page")
-	code, err := totp.GenerateCode(secret, time.Now())
+	code, err := totp.GenerateCode(secret, time.Now().Add(30*time.Second)) // the next one: the set-up used that of now up
 	require.NoError(t, err)
 	b.submit("form.form button", "#f-code", code)
 	require.Contains(t, b.text("h1"), "account")
