@@ -186,9 +186,7 @@ func newLists(d *db.DB) *list.Node {
 	if d == nil {
 		return nil
 	}
-	n := list.NewNode(list.NodeConfig{Conns: int(d.Pool().Config().MaxConns)})
-	d.OnWritten(n.Wrote)
-	return n
+	return list.NewNode(list.NodeConfig{Writes: d.Writes(), Conns: int(d.Pool().Config().MaxConns)})
 }
 
 // Check validates the flags of the API.

@@ -67,7 +67,7 @@ type DB struct {
 	log      *slog.Logger
 	locks    *keyedMutex // see [Tx.LockInProcess]
 	listener *atomic.Pointer[func(key int32)]
-	written  *writeListeners
+	writes   *Writes // shared by the handles of [DB.WithClock]
 }
 
 // Open connects to the database and detects its dialect.
@@ -100,7 +100,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, written: &writeListeners{}}
+	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writes: &Writes{}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}
@@ -211,8 +211,8 @@ func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 	return d.pool.Exec(ctx, sql, args...)
 }
 
-// Write runs a write in its own transaction, without retries: use it only where a failure is acceptable. Listeners of
-// [DB.OnWritten] do not learn of it.
+// Write runs a write in its own transaction, without retries: use it only where a failure is acceptable. It is
+// missing in [DB.Writes].
 func (d *DB) Write(ctx context.Context, w Write, args ...any) (pgconn.CommandTag, error) {
 	if d.traced() {
 		ctx = declare(ctx, w.s.sql, w.s.declared())

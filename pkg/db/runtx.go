@@ -53,9 +53,8 @@ type txRun struct {
 	ends       []func() // see [Tx.OnEnd]
 	signals    []int32  // see [Tx.Signal]
 
-	listened bool // somebody wants to know the tables that were changed
-	changed  map[changedTable]struct{}
-	traced   bool // see [DeclaredFor]
+	changed map[changedTable]struct{}
+	traced  bool // see [DeclaredFor]
 }
 
 // Option changes how a transaction runs.
@@ -110,7 +109,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 	for _, opt := range opts {
 		opt(&o)
 	}
-	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == "", listened: d.written.any(), traced: d.traced()}
+	r := &txRun{name: name, now: d.Now(), compresses: d.compress.Load(), locks: d.locks, mayLower: o.iso == "", traced: d.traced()}
 	defer r.end(d)
 	fn = o.mark(fn)
 	showTx(name)
@@ -139,7 +138,7 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 var errTryAgain = errors.New("try the transaction again")
 
 func (r *txRun) end(d *DB) {
-	d.written.tell(r.changed)
+	d.writes.add(r.changed)
 	for _, fn := range r.ends {
 		fn()
 	}

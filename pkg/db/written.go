@@ -1,51 +1,74 @@
 package db
 
 import (
+	"maps"
 	"sync"
+	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// writeListeners are told what transactions changed.
-type writeListeners struct {
-	mu  sync.RWMutex
-	all []func(company tenant.ID, table Table)
+// WritesKept is how long [Writes] remembers a write.
+const WritesKept = 10 * time.Second
+
+// Writes remembers when this process last changed the tables of each company. The zero value is ready to use.
+type Writes struct {
+	mu    sync.Mutex
+	last  map[changedTable]time.Time // those older than WritesKept may be missing
+	swept time.Time
 }
 
-// OnWritten has fn called for each table that a transaction of this process may have changed, once [DB.RunTx] is done with
-// it, committed or not. The company is zero if a statement does not name it. Call it before the first transaction.
-func (d *DB) OnWritten(fn func(company tenant.ID, table Table)) {
-	d.written.mu.Lock()
-	defer d.written.mu.Unlock()
-	d.written.all = append(d.written.all, fn)
-}
-
-func (l *writeListeners) any() bool {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	return len(l.all) > 0
-}
-
-func (l *writeListeners) tell(changed map[changedTable]struct{}) {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	for c := range changed {
-		for _, fn := range l.all {
-			fn(c.company, c.table)
-		}
-	}
-}
-
+// changedTable is a table that was changed for a company; the zero company stands for any.
 type changedTable struct {
 	company tenant.ID
 	table   Table
 }
 
-// note remembers the tables that a write changes.
-func (r *txRun) note(w Write, args []any) {
-	if !r.listened {
+// Writes returns what the transactions of this process may have changed, committed or not. A transaction is added when
+// [DB.RunTx] is done with it, before its caller goes on.
+func (d *DB) Writes() *Writes { return d.writes }
+
+// Add says that a table may have changed just now; a zero company stands for any.
+func (w *Writes) Add(company tenant.ID, table Table) {
+	w.add(map[changedTable]struct{}{{company, table}: {}})
+}
+
+func (w *Writes) add(changed map[changedTable]struct{}) {
+	if len(changed) == 0 {
 		return
 	}
+	now := time.Now()
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.last == nil {
+		w.last, w.swept = map[changedTable]time.Time{}, now
+	}
+	for c := range changed {
+		w.last[c] = now
+	}
+	if now.Sub(w.swept) > WritesKept {
+		maps.DeleteFunc(w.last, func(_ changedTable, at time.Time) bool { return now.Sub(at) > WritesKept })
+		w.swept = now
+	}
+}
+
+// Last returns the time of the last change to one of the tables that may be the company's; zero if there was none within
+// [WritesKept]. A read that begins after it sees what this process has answered.
+func (w *Writes) Last(company tenant.ID, tables []Table) (last time.Time) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, t := range tables {
+		for _, c := range [2]tenant.ID{company, {}} {
+			if at := w.last[changedTable{c, t}]; at.After(last) {
+				last = at
+			}
+		}
+	}
+	return last
+}
+
+// note remembers the tables that a write changes.
+func (r *txRun) note(w Write, args []any) {
 	for _, table := range w.s.changes {
 		if r.changed == nil {
 			r.changed = map[changedTable]struct{}{}

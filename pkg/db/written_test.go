@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -11,16 +13,25 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Listeners learn of every table that a transaction may have changed, whichever way the statement was sent, and of no other.
-func TestListenersLearnWhatWasWritten(t *testing.T) {
+// Every table that a transaction may have changed is remembered, whichever way the statement was sent, and no other.
+func TestWritesAreRemembered(t *testing.T) {
 	t.Parallel()
-	d, company := watched(t, &statements{}, db.Config{}), tenant.NewID() // the listener is of this test only
+	d, company := watched(t, &statements{}, db.Config{}), tenant.NewID() // a pool of this test only, which others do not write with
 	type change struct {
 		company tenant.ID
 		table   db.Table
 	}
-	var seen []change
-	d.OnWritten(func(company tenant.ID, table db.Table) { seen = append(seen, change{company, table}) })
+	since := func(start time.Time) (seen []change) {
+		for _, table := range []db.Table{"counters", "order_lines", "orders", "tx_markers"} {
+			switch last := func(c tenant.ID) time.Time { return d.Writes().Last(c, []db.Table{table}) }; {
+			case !last(tenant.NewID()).Before(start):
+				seen = append(seen, change{tenant.ID{}, table})
+			case !last(company).Before(start):
+				seen = append(seen, change{company, table})
+			}
+		}
+		return seen
+	}
 	errStop := errors.New("stop")
 	for what, row := range map[string]struct {
 		run  func(ctx context.Context, tx *db.Tx) error
@@ -71,10 +82,25 @@ func TestListenersLearnWhatWasWritten(t *testing.T) {
 			return err
 		}, nil},
 	} {
-		seen = nil
+		start := time.Now()
 		if err := d.RunTx(t.Context(), "test", row.run, db.Repeatable()); !errors.Is(err, errStop) {
 			require.NoError(t, err, what)
 		}
-		require.ElementsMatch(t, row.want, seen, what)
+		require.ElementsMatch(t, row.want, since(start), what)
 	}
+}
+
+// What nobody can ask for any more is forgotten, so that memory does not grow with the companies that have ever written.
+func TestOldWritesAreForgotten(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		writes, old, company := &db.Writes{}, tenant.NewID(), tenant.NewID()
+		writes.Add(old, counters)
+		time.Sleep(db.WritesKept)
+		require.NotZero(t, writes.Last(old, []db.Table{"orders", counters}))
+		time.Sleep(1)
+		writes.Add(company, counters)
+		require.Zero(t, writes.Last(old, []db.Table{counters}))
+		require.Equal(t, time.Now(), writes.Last(company, []db.Table{counters}))
+	})
 }

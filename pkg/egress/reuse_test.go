@@ -67,7 +67,7 @@ func TestConnectionsAreReused(t *testing.T) {
 	c := New(Config{AllowInsecure: true, AllowPrivate: true})
 	t.Cleanup(c.Close)
 	s.post(t, c, 4, 50)
-	require.LessOrEqual(t, s.conns.Load(), int64(4), "one for each request under way")
+	require.Less(t, s.conns.Load(), int64(20), "of 200 requests: one for each under way, and few more, as the transport has one back a moment after its response")
 	require.EqualValues(t, 1, s.major.Load())
 }
 

@@ -20,7 +20,7 @@ type PostgresConfig struct {
 	Dir   string       // folder of data, password and log; created if missing
 	Port  int          // loopback TCP port; 0 picks a free one
 	Fresh bool         // delete existing data
-	Fast  bool         // tests only: no fsync, so a crash of the machine loses data
+	Fast  bool         // tests only: no fsync, so a crash of the machine loses data, and cheap authentication
 	Log   *slog.Logger // nil: no logging
 
 	relocateRoot string // where the data goes if the server's user cannot access Dir; set by tests

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
-	"maps"
 	"sync"
 	"time"
 
@@ -29,20 +28,23 @@ type Node struct {
 
 	mu      sync.Mutex
 	running map[key]*runningCount
-	wrote   map[written]time.Time // last changes; those older than TotalTTL may be missing
-	swept   time.Time
 
 	pages, counts *slots
 }
 
 // NodeConfig holds the limits of a node.
 type NodeConfig struct {
-	Conns    int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
-	TotalTTL time.Duration // how long a total is used after its count began; default 4 s
-	Limit    time.Duration // of one statement; default 1 s
-	Skip     int           // records that a page may skip by reading them, before its place is looked up; default 1000
-	Large    int64         // a total from which on it is kept in segments, if the list allows it; default 5000
+	Writes *db.Writes    // of the database that is read: after a change of this process, what was read before is not used
+	Conns  int           // connections of the pool: lists use at most half of them for pages and a quarter for counts; default 4
+	Limit  time.Duration // of one statement; default 1 s
+	Skip   int           // records that a page may skip by reading them, before its place is looked up; default 1000
+	Large  int64         // a total from which on it is kept in segments, if the list allows it; default 5000
 }
+
+// totalTTL is how long a total is used after its count began.
+const totalTTL = 4 * time.Second
+
+const _ = uint(db.WritesKept - totalTTL) // each write since a total began is known
 
 // TooExpensive is the code of a list that would take longer than the limit.
 const TooExpensive = "QUERY_TOO_EXPENSIVE"
@@ -73,12 +75,13 @@ const (
 
 // NewNode returns a node.
 func NewNode(cfg NodeConfig) *Node {
-	cfg.Conns, cfg.TotalTTL, cfg.Limit, cfg.Skip = max(cfg.Conns, 4), cmp.Or(cfg.TotalTTL, 4*time.Second), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000)
-	cfg.Large = cmp.Or(cfg.Large, 5000)
+	cfg.Conns, cfg.Limit, cfg.Skip, cfg.Large = max(cfg.Conns, 4), cmp.Or(cfg.Limit, time.Second), cmp.Or(cfg.Skip, 1000), cmp.Or(cfg.Large, 5000)
+	if cfg.Writes == nil {
+		cfg.Writes = &db.Writes{}
+	}
 	return &Node{
 		cfg: cfg, totals: cache[total](remembered), parted: cache[*segments](segmented), places: cache[[]place](remembered), slow: cache[time.Time](remembered),
-		running: map[key]*runningCount{}, wrote: map[written]time.Time{}, swept: time.Now(),
-		pages: newSlots(cfg.Conns / 2), counts: newSlots(cfg.Conns / 4),
+		running: map[key]*runningCount{}, pages: newSlots(cfg.Conns / 2), counts: newSlots(cfg.Conns / 4),
 	}
 }
 
@@ -90,39 +93,6 @@ func cache[V any](size int) *lru.Cache[key, V] {
 	return c
 }
 
-// written is a table of a company that was changed; the zero company stands for any.
-type written struct {
-	company tenant.ID
-	table   db.Table
-}
-
-// Wrote says that this process may have changed records of the company in the table; a zero company stands for any of them.
-// Call it after the commit and before the answer: what was read of the table before is not used for the company any more.
-func (n *Node) Wrote(company tenant.ID, table db.Table) {
-	now := time.Now()
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.wrote[written{company, table}] = now
-	if now.Sub(n.swept) > n.cfg.TotalTTL {
-		maps.DeleteFunc(n.wrote, func(_ written, at time.Time) bool { return now.Sub(at) > n.cfg.TotalTTL })
-		n.swept = now
-	}
-}
-
-// lastWrite is the time after which a read shows all changes of the company to the tables that this process has answered.
-func (n *Node) lastWrite(company tenant.ID, tables []db.Table) (last time.Time) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for _, t := range tables {
-		for _, c := range [2]tenant.ID{company, {}} {
-			if at := n.wrote[written{c, t}]; at.After(last) {
-				last = at
-			}
-		}
-	}
-	return last
-}
-
 // runningCount is a count that is waiting or under way.
 type runningCount struct {
 	done  chan struct{}
@@ -131,15 +101,15 @@ type runningCount struct {
 	err   error
 }
 
-// total returns a count that began at or after notBefore and is at most TotalTTL old. Equal counts are made once at a time and
+// total returns a count that began at or after notBefore and is at most totalTTL old. Equal counts are made once at a time and
 // shared. One that is in demand is renewed before it is too old, so that nobody has to wait for it.
 func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func(context.Context) (int64, error)) (int64, error) {
 	for {
 		n.mu.Lock()
 		t, ok := n.totals.Get(k)
 		age := time.Since(t.began)
-		if ok && age < n.cfg.TotalTTL && !t.began.Before(notBefore) {
-			if age > n.cfg.TotalTTL/2 && n.running[k] == nil {
+		if ok && age < totalTTL && !t.began.Before(notBefore) {
+			if age > totalTTL/2 && n.running[k] == nil {
 				n.startCount(ctx, k, count)
 			}
 			n.mu.Unlock()

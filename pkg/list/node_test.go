@@ -44,7 +44,7 @@ func keyFor(company tenant.ID, what string) key { return key{company, hashOf([]s
 
 func (n *Node) ask(t *testing.T, k key, c *counter) int64 {
 	t.Helper()
-	got, err := n.total(t.Context(), k, n.lastWrite(k.company, []db.Table{table}), c.count)
+	got, err := n.total(t.Context(), k, n.cfg.Writes.Last(k.company, []db.Table{table}), c.count)
 	require.NoError(t, err)
 	return got
 }
@@ -57,7 +57,7 @@ func TestTotalsShowOwnWritesAtOnceAndOthersSoon(t *testing.T) {
 		require.EqualValues(t, 0, n.ask(t, k, c))
 
 		c.n.Store(1)
-		n.Wrote(company, table)
+		n.cfg.Writes.Add(company, table)
 		require.EqualValues(t, 1, n.ask(t, k, c), "an own write")
 
 		c.n.Store(2) // on another node
@@ -74,17 +74,17 @@ func TestTotalsShowOwnWritesAtOnceAndOthersSoon(t *testing.T) {
 		time.Sleep(5 * time.Second) // nobody asks
 		require.EqualValues(t, 3, n.ask(t, k, c), "after 5 s")
 
-		n.Wrote(tenant.NewID(), table)
+		n.cfg.Writes.Add(tenant.NewID(), table)
 		runs := c.runs.Load()
 		n.ask(t, k, c)
 		require.Equal(t, runs, c.runs.Load(), "a write of another company changes nothing")
 
-		n.Wrote(company, "others")
+		n.cfg.Writes.Add(company, "others")
 		n.ask(t, k, c)
 		require.Equal(t, runs, c.runs.Load(), "nor a write of another table")
 
 		c.n.Store(4)
-		n.Wrote(tenant.ID{}, table)
+		n.cfg.Writes.Add(tenant.ID{}, table)
 		require.EqualValues(t, 4, n.ask(t, k, c), "a write that names no company may be one of any")
 	})
 }
@@ -99,7 +99,7 @@ func TestTotalsUnderWayDoNotAnswerLaterWriters(t *testing.T) {
 		wg.Go(func() { require.EqualValues(t, 0, n.ask(t, k, c)) })
 		time.Sleep(50 * time.Millisecond)
 		c.n.Store(1)
-		n.Wrote(company, table)
+		n.cfg.Writes.Add(company, table)
 		for range 10 {
 			wg.Go(func() { require.EqualValues(t, 1, n.ask(t, k, c)) })
 		}
@@ -171,7 +171,7 @@ func TestSlowCountsAreRefusedWithoutAnotherTry(t *testing.T) {
 		for range 3 {
 			_, err := n.total(t.Context(), k, time.Time{}, c.count)
 			require.True(t, apierr.Is(err, TooExpensive), "%v", err)
-			n.Wrote(company, table)
+			n.cfg.Writes.Add(company, table)
 		}
 		require.EqualValues(t, 1, c.runs.Load())
 		time.Sleep(cooldown)

@@ -101,7 +101,7 @@ func (q *Query) notBefore() time.Time {
 	if q.params.fresh {
 		return q.now
 	}
-	return q.params.node.lastWrite(q.company, q.reads)
+	return q.params.node.cfg.Writes.Last(q.company, q.reads)
 }
 
 func (q *Query) countSQL() string {

@@ -69,7 +69,7 @@ func (q *Query) placeSQL(s Sort) string {
 func (n *Node) nearest(k key, page int, notBefore time.Time) (best place, found bool) {
 	known, _ := n.places.Get(k)
 	for _, p := range known {
-		if p.page <= page && p.page > best.page && !p.began.Before(notBefore) && time.Since(p.began) < n.cfg.TotalTTL {
+		if p.page <= page && p.page > best.page && !p.began.Before(notBefore) && time.Since(p.began) < totalTTL {
 			best, found = p, true
 		}
 	}

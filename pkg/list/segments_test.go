@@ -26,7 +26,9 @@ type shelf struct {
 
 func newShelf(t *testing.T, cfg list.NodeConfig) shelf {
 	t.Helper()
-	s := shelf{setup(t), list.NewNode(cfg), tenant.NewID(), bookList}
+	s := shelf{setup(t), nil, tenant.NewID(), bookList}
+	cfg.Writes = s.db.Writes()
+	s.node = list.NewNode(cfg)
 	s.spec.Permanent = true
 	return s
 }
@@ -155,7 +157,6 @@ func TestFirstTotalOfALargeListIsAnswered(t *testing.T) {
 func TestOwnWritesAreInTheNextTotalInSegments(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t, list.NodeConfig{Large: 1})
-	s.db.OnWritten(s.node.Wrote)
 	s.addAt(t, 1000*time.Hour, "a")
 	s.addAt(t, 2000*time.Hour, "a")
 	for range 2 {

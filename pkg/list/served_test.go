@@ -75,7 +75,8 @@ func TestSoughtPagesAreTheSame(t *testing.T) {
 // What a process remembers of a deep page is not used after a write of the company.
 func TestSoughtPagesSeeOwnWrites(t *testing.T) {
 	t.Parallel()
-	f, node, company := setup(t), list.NewNode(list.NodeConfig{Skip: 3}), tenant.NewID()
+	f, company := setup(t), tenant.NewID()
+	node := list.NewNode(list.NodeConfig{Writes: f.db.Writes(), Skip: 3})
 	for i := range 30 {
 		f.add(t, company, book{Title: fmt.Sprintf("m%02d", i)})
 	}
@@ -91,7 +92,7 @@ func TestSoughtPagesSeeOwnWrites(t *testing.T) {
 	require.Equal(t, "m10", second()[0])
 	f.add(t, company, book{Title: "a"})
 	require.Equal(t, "m10", second()[0], "another process wrote it: the page still follows the one before")
-	node.Wrote(company, "books")
+	f.db.Writes().Add(company, "books")
 	require.Equal(t, "m09", second()[0])
 }
 
@@ -155,8 +156,7 @@ func TestTotalsOverTheAPI(t *testing.T) {
 			return b, nil
 		}, httpapi.NoURL)
 	}
-	node := list.NewNode(list.NodeConfig{})
-	f.db.OnWritten(node.Wrote)
+	node := list.NewNode(list.NodeConfig{Writes: f.db.Writes()})
 	s := apitest.NewWith(t, f.db, func(cfg *httpapi.Config) { cfg.Lists = node }, routes)
 	c, other := s.Company(), s.Company()
 	total := func(c *apitest.Client, headers ...apitest.Header) int {
