@@ -90,8 +90,8 @@ var plannedLists = map[string]planned{ //nolint:gochecknoglobals // a constant t
 		"stocks", `'product_id', md5('product' || k.company || g)::UUID, 'variant_id', '00000000-0000-0000-0000-000000000000', 'qty', g * 37 % 99991, 'reserved', 0, 'reorder_point', CASE WHEN g % 300 = 0 THEN 1000 ELSE 0 END`,
 		map[string][]string{"warehouseId": nil, "categoryId": {aRef}, "productId": {aRef}, "variantId": {aRef}},
 	},
-	// How many bookings of the demo company are pending follows from the time of day.
-	"/scheduling/bookings": {"bookings", external + `'status', (ARRAY['pending', 'confirmed', 'completed', 'no_show', 'cancelled'])[1 + abs(hashint4(g * 3)::BIGINT) % 5], 'number', 100000 + g, 'resource_id', ` + ref("g") + `, 'service_id', ` + ref("g * 7") + `, 'client_id', ` + ref("g * 11") +
+	// How many bookings of the demo company are pending follows from the time of day. Few of them are missed.
+	"/scheduling/bookings": {"bookings", external + `'status', CASE WHEN g % 97 = 0 THEN 'no_show' ELSE (ARRAY['pending', 'confirmed', 'completed', 'cancelled'])[1 + abs(hashint4(g * 3)::BIGINT) % 4] END, 'number', 100000 + g, 'resource_id', ` + ref("g") + `, 'service_id', ` + ref("g * 7") + `, 'client_id', ` + ref("g * 11") +
 		`, 'start_at', now() + (g * 7919 % 10000) * interval '7 minutes', 'end_at', now() + (g * 7919 % 10000) * interval '7 minutes' + interval '1 hour'`, byExternal(map[string][]string{
 		"resourceId": {aRef}, "serviceId": {aRef}, "clientId": {aRef}, "dateFrom": {"40"}, "dateTo": {"3"}, "number": {"100300"},
 	})},

@@ -55,6 +55,8 @@ func serverReason(pg *pgconn.PgError) apierr.Reason {
 		return apierr.DatabaseFull
 	case pg.Code == codeCancelled: // statement timeout
 		return ""
+	case pg.Code == codeLockTimeout: // such as a read of a table whose schema is being changed
+		return apierr.DatabaseTimeout
 	case class(pg) == "40": // a read that CockroachDB could not retry itself because part of the result was already sent
 		return apierr.Serialization
 	}

@@ -55,6 +55,7 @@ func TestUnavailable(t *testing.T) {
 		"asked to retry":       {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "40001"}), apierr.Serialization},
 		"without a code":       {&pgconn.PgError{}, ""},
 		"statement too long":   {&pgconn.PgError{Code: "57014"}, ""},
+		"locked for too long":  {fmt.Errorf("read page: %w", &pgconn.PgError{Code: "55P03"}), apierr.DatabaseTimeout},
 		"constraint":           {&pgconn.PgError{Code: "23505"}, ""},
 		"no such table":        {&pgconn.PgError{Code: "42P01"}, ""},
 		"no rows":              {pgx.ErrNoRows, ""},
