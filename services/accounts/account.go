@@ -14,6 +14,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/notice"
+	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -197,11 +199,16 @@ func (s *Service) NewPassword(ctx context.Context, field, password, email string
 	return s.hash(ctx, password)
 }
 
-// SetPassword stores a password.
-func (s *Service) SetPassword(_ context.Context, tx *db.Tx, o Owner, email string, p Password) error {
+// SetPassword stores a password, and tells the user by e-mail.
+func (s *Service) SetPassword(ctx context.Context, tx *db.Tx, o Owner, email string, p Password) error {
 	ensure(tx, o, email)
 	tx.Queue(sqlSetPassword, o.Company, o.User, p.hash, tx.Now()).Expect(1, ErrRefused)
-	return nil
+	return s.mail(ctx, tx, o, email, notice.Notice{
+		Kind: notice.Private + "password", Record: record.NewID(), Since: tx.Now(), Subject: "Your password was changed",
+		Text: fmt.Sprintf(`The password of your account was changed by somebody who was signed in to it.
+
+If that was not you, set another one by mail: %s/sign-in/forgot. Then remove what else signs in and is not yours: %[1]s/account`, s.cfg.URL),
+	})
 }
 
 // device is what a browser keeps of an account that it has signed in to, sealed.

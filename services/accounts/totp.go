@@ -19,6 +19,8 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/notice"
+	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
 const (
@@ -94,10 +96,15 @@ func (s *Service) ConfirmTOTP(_ context.Context, tx *db.Tx, o Owner, email, seal
 	return recovery, nil
 }
 
-// RemoveTOTP turns the second factor off.
-func (s *Service) RemoveTOTP(_ context.Context, tx *db.Tx, o Owner) error {
+// RemoveTOTP turns the second factor off, and tells the user by e-mail.
+func (s *Service) RemoveTOTP(ctx context.Context, tx *db.Tx, o Owner, email string) error {
 	tx.Queue(sqlSetTOTP, o.Company, o.User, nil, 0, []string{}, tx.Now())
-	return nil
+	return s.mail(ctx, tx, o, email, notice.Notice{
+		Kind: notice.Private + "totp", Record: record.NewID(), Since: tx.Now(), Subject: "The second factor of your account was turned off",
+		Text: fmt.Sprintf(`Your password alone signs in to your account from now on.
+
+If that was not you, set another password and turn the second factor on again: %s/account`, s.cfg.URL),
+	})
 }
 
 var errCode = apierr.InvalidField("code", apierr.Conflict, "is not the code of now: look at the clock of your phone, and use each code once")

@@ -244,7 +244,9 @@ func (r *Room) removeTOTP(ctx context.Context, q *web.Request) (web.Answer, erro
 		return a.Refuse(), err
 	}
 	if err == nil {
-		err = r.change(ctx, q, "turn_off_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) error { return r.Accounts.RemoveTOTP(ctx, tx, q.Session.Owner) })
+		err = r.change(ctx, q, "turn_off_totp", web.Changed{}, func(ctx context.Context, tx *db.Tx) error {
+			return r.Accounts.RemoveTOTP(ctx, tx, q.Session.Owner, q.Person.Email)
+		})
 	}
 	return web.Go("/account?done=totp_off"), err
 }
