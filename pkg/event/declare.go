@@ -57,11 +57,15 @@ func With[T, X any](name, description string, extra func(before, after *T) X) Ev
 // Carrying returns the event with these fields in addition to those of the record, for fields that do not follow from it. They
 // have the type that the event was declared with.
 func (e Event[T]) Carrying(extra any) Event[T] {
-	if reflect.TypeOf(extra) != e.extraType {
-		panic(fmt.Sprintf("event %s carries %v, not %T", e.Name, e.extraType, extra))
-	}
+	mustCarry(e.Name, e.extraType, extra)
 	e.extra = func(_, _ *T, _ []string) any { return extra }
 	return e
+}
+
+func mustCarry(event string, want reflect.Type, extra any) {
+	if reflect.TypeOf(extra) != want {
+		panic(fmt.Sprintf("event %s carries %v, not %T", event, want, extra))
+	}
 }
 
 // Data is the data of the event, apart from [Event.Extra].

@@ -200,6 +200,17 @@ type Reply[T any] struct {
 	status  int    // 0 = that of the operation
 }
 
+// reply is a [Reply] with a body of any type. What is done with all of them takes this one: generic code is compiled anew for each
+// type, of which there are hundreds.
+type reply struct {
+	body    any
+	headers map[string]string
+	raw     []byte
+	status  int
+}
+
+func (r *Reply[T]) plain() reply { return reply{r.Body, r.Headers, r.raw, r.status} }
+
 // OK returns a reply with a body.
 func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }
 
@@ -209,6 +220,17 @@ type None struct{}
 // Register adds an operation: its route, its checks, and its entry in the API description.
 // I is a struct that embeds [Call], declares parameters as fields tagged path, query or header, and holds the body in the field Body.
 func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[T], error)) {
+	a.register(op, reflect.TypeFor[I](), reflect.TypeFor[T](), func(ctx context.Context, in any) (reply, error) {
+		r, err := handle(ctx, in.(*I)) //nolint:errcheck,forcetypeassert // register makes it
+		if err != nil {
+			return reply{}, err
+		}
+		return r.plain(), nil
+	})
+}
+
+// register is [Register] for an input and a body of these types; handle gets a pointer to the input.
+func (a *API) register(op Op, input, body reflect.Type, handle func(context.Context, any) (reply, error)) {
 	if op.Status == 0 {
 		op.Status = http.StatusOK
 	}
@@ -220,7 +242,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 	if op.Component != "" && op.Scope == "" {
 		panic("operation " + op.ID + " has a component but no scope: set both, or neither")
 	}
-	o.binder = binding.New(a.desc.Components.Schemas, op.Path, reflect.TypeFor[I](), reflect.TypeFor[Call]())
+	o.binder = binding.New(a.desc.Components.Schemas, op.Path, input, reflect.TypeFor[Call]())
 	if op.body != nil {
 		o.binder.DescribeBody(op.body(a.desc.Components.Schemas))
 	}
@@ -230,18 +252,18 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		ho.RequestBody = &huma.RequestBody{Required: true, Description: "the file as it is", Content: fileContent(op.Uploads)}
 	}
 	run := func(ctx context.Context, r *request) (*response, error) {
-		in := new(I)
-		if err := r.bind(reflect.ValueOf(in).Elem()); err != nil {
+		in := reflect.New(input)
+		if err := r.bind(in.Elem()); err != nil {
 			return nil, err
 		}
-		reply, err := handle(ctx, in)
+		got, err := handle(ctx, in.Interface())
 		if err != nil {
 			stored, err := r.call.claim.Recover(ctx, err)
 			return replay(stored), err
 		}
-		return respond(ctx, r, reply)
+		return r.respond(ctx, got)
 	}
-	a.describeSuccess(&ho, reflect.TypeFor[T](), op)
+	a.describeSuccess(&ho, body, op)
 	a.desc.AddOperation(&ho)
 	jsontype.AllowMore(a.desc.Components.Schemas.Map())
 	a.server.Route(op.Method, op.Path, func(fc *fiber.Ctx) error {
@@ -249,7 +271,7 @@ func Register[I, T any](a *API, op Op, handle func(context.Context, *I) (*Reply[
 		return nil
 	})
 	a.ops = append(a.ops, op)
-	a.types[op.ID] = [2]reflect.Type{o.binder.Body(), reflect.TypeFor[T]()}
+	a.types[op.ID] = [2]reflect.Type{o.binder.Body(), body}
 	a.server.ShowRoute(op.Method, op.Path, op.Status)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"net/http"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
@@ -18,7 +17,8 @@ func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, chang
 		if err != nil {
 			return err
 		}
-		reply, err = storeResponse(tx, call, body, nil)
+		encoded, err := call.storeResponse(tx, body, nil)
+		reply = &Reply[T]{Body: body, raw: encoded, status: call.status}
 		return err
 	}, append(call.txOptions(), opts...)...)
 	if err != nil {
@@ -28,20 +28,17 @@ func Mutate[T any](ctx context.Context, d *db.DB, call *Call, name string, chang
 	return reply, nil
 }
 
-// storeResponse stores the response of call in the transaction of its change; raw is the body as JSON, if it is encoded already.
-func storeResponse[T any](tx *db.Tx, call *Call, body T, raw json.RawMessage) (*Reply[T], error) {
-	reply := &Reply[T]{Body: body, raw: raw, status: call.status}
-	resp, err := newResponse(call, reply)
+// storeResponse stores the response in the transaction of the change, and returns its body as JSON; raw is that, if body is encoded
+// already.
+func (c *Call) storeResponse(tx *db.Tx, body any, raw json.RawMessage) (json.RawMessage, error) {
+	resp, err := c.response(reply{body: body, raw: raw, status: c.status})
 	if err != nil {
 		return nil, err
 	}
-	if call.status != http.StatusNoContent {
-		reply.raw = resp.body
-	}
-	if err := call.req.audit(tx, any(body)); err != nil {
+	if err := c.req.audit(tx, body); err != nil {
 		return nil, fmt.Errorf("record change: %w", err)
 	}
-	return reply, call.claim.StoreIn(tx, resp.stored())
+	return resp.body, c.claim.StoreIn(tx, resp.stored())
 }
 
 // txOptions returns the options of the transaction that executes the call: how to find out whether a commit with an

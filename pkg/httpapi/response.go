@@ -60,16 +60,16 @@ type response struct {
 }
 
 // respond encodes the reply. It reserves the memory of a large response; one to a change is not refused any more.
-func respond[T any](ctx context.Context, r *request, reply *Reply[T]) (*response, error) {
-	if v, ok := any(reply.Body).(Sized); ok && !r.op.Mutating() {
+func (r *request) respond(ctx context.Context, got reply) (*response, error) {
+	if v, ok := got.body.(Sized); ok && !r.op.Mutating() {
 		if err := r.reserved.Reserve(ctx, v.Bytes(), true); err != nil {
 			return nil, err
 		}
 	}
-	if f, ok := any(reply.Body).(File); ok {
-		return r.fileResponse(ctx, &f, reply.Headers)
+	if f, ok := got.body.(File); ok {
+		return r.fileResponse(ctx, &f, got.headers)
 	}
-	resp, err := newResponse(&r.call, reply)
+	resp, err := r.call.response(got)
 	if err != nil || r.op.Mutating() {
 		return resp, err
 	}
@@ -103,22 +103,22 @@ func (r *request) has(resp *response) bool {
 	return !r.op.Mutating() && transport.Matches(r.header(fiber.HeaderIfNoneMatch), resp.headers[fiber.HeaderETag])
 }
 
-func newResponse[T any](call *Call, reply *Reply[T]) (*response, error) {
-	op := call.op
-	resp := &response{status: cmp.Or(reply.status, op.Status), headers: reply.Headers, body: reply.raw}
+// response encodes a reply, unless it is encoded already.
+func (c *Call) response(got reply) (*response, error) {
+	resp := &response{status: cmp.Or(got.status, c.op.Status), headers: got.headers, body: got.raw}
 	if resp.status == http.StatusNoContent {
 		return resp, nil
 	}
 	if resp.headers == nil {
 		resp.headers = map[string]string{}
 	}
-	call.recordHeaders(any(reply.Body), resp.status, resp.headers)
+	c.recordHeaders(got.body, resp.status, resp.headers)
 	if resp.body == nil {
-		if call.req != nil {
-			defer call.req.processing()()
+		if c.req != nil {
+			defer c.req.processing()()
 		}
 		var err error
-		if resp.body, err = encode(reply.Body); err != nil {
+		if resp.body, err = encode(got.body); err != nil {
 			return nil, fmt.Errorf("encode response: %w", err)
 		}
 	}

@@ -159,7 +159,8 @@ func ChangeTogether[I any, P input[I], T any](
 // together runs a change that begins its transaction itself, and has it store the response.
 func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage) error, opts ...db.Option) error) (reply *Reply[T], err error) {
 	err = run(func(tx *db.Tx, v T, raw json.RawMessage) (err error) {
-		reply, err = storeResponse(tx, call, v, raw)
+		encoded, err := call.storeResponse(tx, v, raw)
+		reply = &Reply[T]{Body: v, raw: encoded, status: call.status}
 		return err
 	}, call.txOptions()...)
 	if err != nil {

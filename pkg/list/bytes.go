@@ -38,34 +38,43 @@ func (p *Page[T]) ReadChildren(ctx context.Context, d db.Querier, children ...Ch
 	for i := range p.ends {
 		parents[i] = p.ends[i].id
 	}
+	return p.query.readChildren(ctx, d, parents, children, func(sizes map[uuid.UUID]int) (left, bytes int) {
+		p.fit(sizes)
+		return len(p.Items), p.Bytes()
+	})
+}
+
+// readChildren reads the children of the parents that are left when fit knows how many bytes the children of each take. fit tells how
+// many bytes the page takes with them, too.
+func (q *Query) readChildren(ctx context.Context, d db.Querier, parents []uuid.UUID, children []Children, fit func(sizes map[uuid.UUID]int) (left, bytes int)) error {
 	sizes, totals, read := make(map[uuid.UUID]int, len(parents)), make([]int, len(children)), make([]*int, len(children))
 	b := &pgx.Batch{}
 	for i, c := range children {
-		c.QueueSizes(b, p.query.company, parents, func(parent uuid.UUID, bytes int) {
+		c.QueueSizes(b, q.company, parents, func(parent uuid.UUID, bytes int) {
 			sizes[parent] += bytes
 			totals[i] += bytes
 		})
-		read[i] = c.QueueRead(b, p.query.company, parents, smallChildren)
+		read[i] = c.QueueRead(b, q.company, parents, smallChildren)
 	}
-	if err := p.query.run(ctx, d, b); err != nil {
+	if err := q.run(ctx, d, b); err != nil {
 		return fmt.Errorf("read children or their sizes: %w", err)
 	}
-	p.fit(sizes)
-	if p.query.params.reserve != nil {
-		if err := p.query.params.reserve(ctx, p.Bytes()); err != nil {
+	left, bytes := fit(sizes)
+	if q.params.reserve != nil {
+		if err := q.params.reserve(ctx, bytes); err != nil {
 			return err
 		}
 	}
 	b = &pgx.Batch{}
 	for i, c := range children {
 		if totals[i] > 0 && *read[i] == 0 {
-			c.QueueRead(b, p.query.company, parents[:len(p.Items)], 0)
+			c.QueueRead(b, q.company, parents[:left], 0)
 		}
 	}
 	if b.Len() == 0 {
 		return nil
 	}
-	if err := p.query.run(ctx, d, b); err != nil {
+	if err := q.run(ctx, d, b); err != nil {
 		return fmt.Errorf("read children: %w", err)
 	}
 	return nil

@@ -424,7 +424,7 @@ func (p *Page[T]) Encodable() (any, error) {
 	items := make([]map[string]json.RawMessage, len(p.Items))
 	for i := range p.Items {
 		var err error
-		if items[i], err = p.selected(i); err != nil {
+		if items[i], err = selected(&p.Items[i], p.fields); err != nil {
 			return nil, err
 		}
 	}
@@ -438,9 +438,9 @@ func (p *Page[T]) Encodable() (any, error) {
 	}{items, p.Total, p.Page, p.PageSize, p.NextCursor, p.HasMore}, nil
 }
 
-// selected returns the fields of item i that the client selected.
-func (p *Page[T]) selected(i int) (map[string]json.RawMessage, error) {
-	raw, err := json.Marshal(&p.Items[i])
+// selected returns the fields of an item that the client selected.
+func selected(item any, fields []string) (map[string]json.RawMessage, error) {
+	raw, err := json.Marshal(item)
 	if err != nil {
 		return nil, fmt.Errorf("encode list item: %w", err)
 	}
@@ -449,7 +449,7 @@ func (p *Page[T]) selected(i int) (map[string]json.RawMessage, error) {
 		return nil, fmt.Errorf("select fields of list item: %w", err)
 	}
 	some := map[string]json.RawMessage{"id": all["id"]}
-	for _, name := range p.fields {
+	for _, name := range fields {
 		if v, ok := all[name]; ok {
 			some[name] = v
 		}
@@ -462,7 +462,7 @@ func (p *Page[T]) Encode(to *json.Encoder, i int) error {
 	if len(p.fields) == 0 {
 		return to.Encode(&p.Items[i])
 	}
-	some, err := p.selected(i)
+	some, err := selected(&p.Items[i], p.fields)
 	if err != nil {
 		return err
 	}

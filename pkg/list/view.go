@@ -22,10 +22,14 @@ import (
 // View is the list of a table with items T, filtered and sorted by F. F embeds [Params] and has a field Sort whose enum
 // names fields of T. Its other fields are filters: one tagged where:"kind = ANY(?::TEXT[])" adds the condition unless it
 // is zero; without a ? it is the condition of a switch. In a pair of bounds, such as dateFrom and dateTo or priceMin and priceMax, the lower must not exceed the upper.
-type View[T, F any] struct {
+type View[T, F any] struct{ *view }
+
+// view is what a [View] does whatever the types of its items and of its filter. Generic code is compiled anew for each type.
+type view struct {
 	spec     Spec
-	plan     *record.Plan
-	params   []int // index of Params in F
+	plan     *record.Plan // of the items
+	item     reflect.Type
+	params   []int // index of Params in the filter
 	sort     []int
 	searched bool
 	filters  []filter
@@ -46,13 +50,16 @@ type bound struct {
 // Of returns the view of a table. It panics if a sort of F is not a field of T or a tag is invalid. spec may override
 // the default columns; the sorts come from F.
 func Of[T, F any](table db.Table, spec ...Spec) *View[T, F] {
-	v := &View[T, F]{plan: record.PlanOf[T]()}
+	return &View[T, F]{newView(table, record.PlanOf[T](), reflect.TypeFor[T](), reflect.TypeFor[F](), spec)}
+}
+
+func newView(table db.Table, plan *record.Plan, item, t reflect.Type, spec []Spec) *view {
+	v := &view{plan: plan, item: item}
 	if len(spec) > 0 {
 		v.spec = spec[0]
 	}
 	v.spec.From, v.spec.Reads, v.spec.Columns = string(table), []db.Table{table}, v.plan.SelectList("")
 	v.searched = v.plan.Searched()
-	t := reflect.TypeFor[F]()
 	record.CheckTags(t)
 	v.scan(t, nil)
 	if v.params == nil || v.sort == nil {
@@ -62,7 +69,7 @@ func Of[T, F any](table db.Table, spec ...Spec) *View[T, F] {
 	return v
 }
 
-func (v *View[T, F]) scan(t reflect.Type, at []int) {
+func (v *view) scan(t reflect.Type, at []int) {
 	for i := range t.NumField() {
 		f := t.Field(i)
 		index := append(append([]int{}, at...), i)
@@ -80,7 +87,7 @@ func (v *View[T, F]) scan(t reflect.Type, at []int) {
 	}
 }
 
-func (v *View[T, F]) sortsOf(names []string) map[string]Sort {
+func (v *view) sortsOf(names []string) map[string]Sort {
 	sorts := map[string]Sort{}
 	for _, name := range append(names, "createdAt") {
 		column, t, tag, ok := v.plan.Field(name)
@@ -88,7 +95,7 @@ func (v *View[T, F]) sortsOf(names []string) map[string]Sort {
 			if name == "createdAt" {
 				continue
 			}
-			panic(fmt.Sprintf("the list of %s cannot be sorted by %s: %s has no such column", v.spec.From, name, reflect.TypeFor[T]()))
+			panic(fmt.Sprintf("the list of %s cannot be sorted by %s: %s has no such column", v.spec.From, name, v.item))
 		}
 		sorts[name] = sortBy(column, t, tag)
 	}
@@ -129,7 +136,7 @@ func sortBy(column string, t reflect.Type, tag reflect.StructTag) Sort {
 	return s
 }
 
-func (v *View[T, F]) pairBounds(t reflect.Type) {
+func (v *view) pairBounds(t reflect.Type) {
 	byName := map[string][]int{}
 	for _, f := range v.filters {
 		byName[t.FieldByIndex(f.index).Tag.Get("query")] = f.index
@@ -146,7 +153,10 @@ func (v *View[T, F]) pairBounds(t reflect.Type) {
 
 // Query returns the query of a company's list with all conditions of f, for lists that add more.
 func (v *View[T, F]) Query(company tenant.ID, f F) (*Query, error) {
-	at := reflect.ValueOf(&f).Elem()
+	return v.query(company, reflect.ValueOf(&f).Elem())
+}
+
+func (v *view) query(company tenant.ID, at reflect.Value) (*Query, error) {
 	q, err := New(v.spec, company, *at.FieldByIndex(v.params).Addr().Interface().(*Params), at.FieldByIndex(v.sort).String()) //nolint:errcheck,forcetypeassert // the field was found by its type
 	if err != nil {
 		return nil, err
@@ -236,7 +246,7 @@ func (v *View[T, F]) Fetch(ctx context.Context, d db.Querier, q *Query) (*Page[T
 }
 
 // Statements returns the statements that the list may run: one per filter and part, and those of each sort.
-func (v *View[T, F]) Statements() []string {
+func (v *view) Statements() []string {
 	var all []string
 	for _, f := range v.filters {
 		q := v.sample("")
@@ -251,7 +261,7 @@ func (v *View[T, F]) Statements() []string {
 	return slices.Compact(all)
 }
 
-func (v *View[T, F]) sample(sort string) *Query {
+func (v *view) sample(sort string) *Query {
 	q, err := New(v.spec, tenant.ID{}, Params{PageSize: 1}, sort)
 	if err != nil {
 		panic(err) // contains no client input
