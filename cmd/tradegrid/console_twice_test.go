@@ -109,6 +109,12 @@ func TestSecondFactorIsNotReplaced(t *testing.T) {
 	require.Equal(t, "/account", v.ask(http.MethodGet, "/account/totp", nil).location)
 	require.Contains(t, v.get("/account"), "Turn off")
 	require.Equal(t, http.StatusUnprocessableEntity, v.ask(http.MethodPost, "/account/totp/off", nil).status)
+	require.Contains(t, v.get("/account"), "Turn off", "without the password it stays")
+	for range 2 {
+		require.Equal(t, "/account?done=totp_off", v.ask(http.MethodPost, "/account/totp/off", url.Values{"off": {consolePassword}}).location)
+		require.NotContains(t, v.get("/account"), "Turn off")
+	}
+	require.Equal(t, http.StatusOK, v.ask(http.MethodGet, "/account/totp", nil).status, "another one can be set up")
 }
 
 // A new password ends the sessions of other browsers, and so does blocking, for good.

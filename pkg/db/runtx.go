@@ -138,7 +138,9 @@ func (d *DB) RunTx(ctx context.Context, name string, fn func(ctx context.Context
 var errTryAgain = errors.New("try the transaction again")
 
 func (r *txRun) end(d *DB) {
-	d.writes.add(r.changed)
+	for c := range r.changed {
+		d.writes.Add(c.company, c.table)
+	}
 	for _, fn := range r.ends {
 		fn()
 	}

@@ -30,22 +30,13 @@ func (d *DB) Writes() *Writes { return d.writes }
 
 // Add says that a table may have changed just now; a zero company stands for any.
 func (w *Writes) Add(company tenant.ID, table Table) {
-	w.add(map[changedTable]struct{}{{company, table}: {}})
-}
-
-func (w *Writes) add(changed map[changedTable]struct{}) {
-	if len(changed) == 0 {
-		return
-	}
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.last == nil {
 		w.last, w.swept = map[changedTable]time.Time{}, now
 	}
-	for c := range changed {
-		w.last[c] = now
-	}
+	w.last[changedTable{company, table}] = now
 	if now.Sub(w.swept) > WritesKept {
 		maps.DeleteFunc(w.last, func(_ changedTable, at time.Time) bool { return now.Sub(at) > WritesKept })
 		w.swept = now

@@ -83,7 +83,7 @@ func TestWritesAreRemembered(t *testing.T) {
 		}, nil},
 	} {
 		start := time.Now()
-		if err := d.RunTx(t.Context(), "test", row.run, db.Repeatable()); !errors.Is(err, errStop) {
+		if err := d.WithClock(time.Now).RunTx(t.Context(), "test", row.run, db.Repeatable()); !errors.Is(err, errStop) {
 			require.NoError(t, err, what)
 		}
 		require.ElementsMatch(t, row.want, since(start), what)

@@ -52,6 +52,7 @@ var (
 ON CONFLICT (company_id, user_id) DO NOTHING`)
 	sqlSetPassword  = accounts.Update(`SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`)
 	sqlSetTOTP      = accounts.Update(`SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND (totp_secret IS NULL OR totp_secret = $3)`)
+	sqlRemoveTOTP   = accounts.Update(`SET totp_secret = NULL, totp_step = 0, recovery = '{}', updated_at = $3 WHERE company_id = $1 AND user_id = $2`)
 	sqlTakeStep     = accounts.Update(`SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3`)
 	sqlTakeRecovery = accounts.Update(`SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`)
 )

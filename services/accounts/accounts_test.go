@@ -12,7 +12,6 @@ import (
 
 	"github.com/alexedwards/argon2id"
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apitest"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
-	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -475,29 +473,4 @@ func TestSecondFactorsMoveToTheFirstKey(t *testing.T) {
 	require.NoError(t, err)
 	_, err = o.EnterCode(t.Context(), half.Session, code, v)
 	require.NoError(t, err, "the new key alone opens it")
-}
-
-// Whoever has got into an account leaves a trace in the mailbox of its owner.
-func TestWeakerSignInsAreMailed(t *testing.T) {
-	t.Parallel()
-	o := setup(t)
-	owner, email, _ := o.person()
-	mailed := func(kind string) (texts []string) {
-		rows, err := o.cfg.DB.Query(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND kind = $2 AND recipient = $3`, owner.Company, kind, email)
-		require.NoError(t, err)
-		texts, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(t, err)
-		return texts
-	}
-	require.Empty(t, mailed(notice.Private+"password"))
-	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
-		return o.SetPassword(ctx, tx, owner, email, hashedWord.Password)
-	}))
-	texts := mailed(notice.Private + "password")
-	require.Len(t, texts, 1)
-	require.Contains(t, texts[0], o.cfg.URL+"/sign-in/forgot. ")
-	require.Contains(t, texts[0], o.cfg.URL+"/account")
-	require.Empty(t, mailed(notice.Private+"totp"))
-	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error { return o.RemoveTOTP(ctx, tx, owner, email) }))
-	require.Len(t, mailed(notice.Private+"totp"), 1)
 }

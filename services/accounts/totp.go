@@ -96,9 +96,14 @@ func (s *Service) ConfirmTOTP(_ context.Context, tx *db.Tx, o Owner, email, seal
 	return recovery, nil
 }
 
-// RemoveTOTP turns the second factor off, and tells the user by e-mail.
+// RemoveTOTP turns the second factor off, if one is on, and tells the user by e-mail.
 func (s *Service) RemoveTOTP(ctx context.Context, tx *db.Tx, o Owner, email string) error {
-	tx.Queue(sqlSetTOTP, o.Company, o.User, nil, 0, []string{}, tx.Now())
+	ensure(tx, o, email)
+	a, err := s.one(ctx, tx, sqlLockAccount, o.Company, o.User)
+	if err != nil || a.totp == nil {
+		return err
+	}
+	tx.Queue(sqlRemoveTOTP, o.Company, o.User, tx.Now())
 	return s.mail(ctx, tx, o, email, notice.Notice{
 		Kind: notice.Private + "totp", Record: record.NewID(), Since: tx.Now(), Subject: "The second factor of your account was turned off",
 		Text: fmt.Sprintf(`Your password alone signs in to your account from now on.

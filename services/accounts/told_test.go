@@ -1,0 +1,64 @@
+package accounts
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+	"github.com/pquerna/otp/totp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/notice"
+)
+
+// Whoever has got into an account leaves a trace in the mailbox of its owner, for each change once.
+func TestWeakerSignInsAreMailed(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	owner, email, v := o.person()
+	mailed := func(kind string) (texts []string) {
+		rows, err := o.cfg.DB.Query(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND kind = $2 AND recipient = $3`, owner.Company, notice.Private+kind, email)
+		require.NoError(t, err)
+		texts, err = pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		return texts
+	}
+	require.Empty(t, mailed("password"))
+	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
+		return o.SetPassword(ctx, tx, owner, email, hashedWord.Password)
+	}))
+	texts := mailed("password")
+	require.Len(t, texts, 1)
+	require.Contains(t, texts[0], o.cfg.URL+"/sign-in/forgot. ")
+	require.Contains(t, texts[0], o.cfg.URL+"/account")
+
+	remove := func() {
+		require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error { return o.RemoveTOTP(ctx, tx, owner, email) }))
+	}
+	remove()
+	require.Empty(t, mailed("totp"), "none was on")
+	stranger := Owner{owner.Company, uuid.New()}
+	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error { return o.RemoveTOTP(ctx, tx, stranger, "by.link@"+email) }), "an account without credentials")
+	factor, err := o.StartTOTP(owner, email)
+	require.NoError(t, err)
+	code, err := totp.GenerateCode(factor.Secret, o.now())
+	require.NoError(t, err)
+	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := o.ConfirmTOTP(ctx, tx, owner, email, factor.Sealed, code)
+		return err
+	}))
+	e, err := o.SignIn(t.Context(), Credentials{email, word}, v)
+	require.NoError(t, err)
+	require.True(t, e.NeedsCode())
+	remove()
+	remove()
+	require.Len(t, mailed("totp"), 1)
+	security, err := o.Security(t.Context(), owner)
+	require.NoError(t, err)
+	require.Equal(t, Security{Email: email, HasPassword: true}, security)
+	e, err = o.SignIn(t.Context(), Credentials{email, word}, v)
+	require.NoError(t, err)
+	require.False(t, e.NeedsCode(), "the password alone signs in")
+}
