@@ -98,7 +98,7 @@ func newStabilizer() *stabilizer { return &stabilizer{now: time.Now(), ids: map[
 var (
 	exampleTime   = time.Date(2026, 11, 20, 9, 30, 0, 0, time.UTC) //nolint:gochecknoglobals // constants
 	anID          = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-	aTime         = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	aTime         = regexp.MustCompile(`\b\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d))?`)
 	aSignature    = regexp.MustCompile(`expires=\d+&signature=[A-Za-z0-9._-]+`)
 	aTokenText    = regexp.MustCompile(`svc_(test|live)_[A-Za-z0-9_-]+`)
 	aTraceID      = regexp.MustCompile(`^[0-9a-f]{32}$`)
@@ -166,8 +166,17 @@ func (s *stabilizer) text(v string) string {
 	})
 }
 
-// time keeps a time to the minute, which a request has set, and moves any other by whole days, so that those of today are the same.
+// time keeps a time to the minute, which a request has set, and moves any other by whole days, so that those of today are the same;
+// it moves a date that is at most two days from today.
 func (s *stabilizer) time(v string) string {
+	if t, err := time.Parse(time.DateOnly, v); err == nil {
+		today := time.Date(s.now.Year(), s.now.Month(), s.now.Day(), 0, 0, 0, 0, time.UTC)
+		days := int(t.Sub(today) / (24 * time.Hour))
+		if max(days, -days) > 2 {
+			return v
+		}
+		return exampleTime.AddDate(0, 0, days).Format(time.DateOnly)
+	}
 	t, err := time.Parse(time.RFC3339, v)
 	if err != nil || t.Equal(t.Truncate(time.Minute)) {
 		return v
