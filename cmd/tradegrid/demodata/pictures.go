@@ -29,9 +29,10 @@ func (s *shop) paint(ctx context.Context, number int, p product) ([]files.File, 
 		drawings = []*image.RGBA{drawBike(p.name, false), drawBike(p.name, true)}
 	}
 	var all []files.File
+	encoder := png.Encoder{CompressionLevel: png.BestSpeed} // `make demo` waits for it
 	for i, d := range drawings {
 		var b bytes.Buffer
-		if err := png.Encode(&b, d); err != nil {
+		if err := encoder.Encode(&b, d); err != nil {
 			return nil, fmt.Errorf("draw %s: %w", p.name, err)
 		}
 		f, err := s.setup.Files.Prepare(ctx, s.cfg.Office.Company, files.NewImage(fmt.Sprintf("%s %d.png", p.name, i+1), b.Bytes()))
