@@ -139,10 +139,25 @@ func (s *Service) Attribute(ctx context.Context, by access.Caller, id uuid.UUID)
 	return readAttribute(ctx, s.cfg.DB, by.Company, id)
 }
 
-// CreateAttribute creates an attribute without options. A code in use is 409 ATTRIBUTE_CODE_TAKEN.
+// Attributes are read and answered together with their options, also with each product that has a value of them.
+const (
+	maxAttributes = 1000
+	maxOptions    = 2000   // of an attribute
+	maxAllOptions = 20_000 // of all attributes of a company
+)
+
+// CreateAttribute creates an attribute without options. A code in use is 409 ATTRIBUTE_CODE_TAKEN, the company's 1 001st attribute
+// 409 ATTRIBUTE_LIMIT_REACHED.
 func (s *Service) CreateAttribute(ctx context.Context, tx *db.Tx, by access.Caller, in AttributeFields) (AttributeDefinition, error) {
 	if err := in.check(ctx, tx, by.Company, nil); err != nil {
 		return AttributeDefinition{}, err
+	}
+	var n int
+	if err := tx.QueryRow(ctx, sqlCountAttributes, by.Company).Scan(&n); err != nil {
+		return AttributeDefinition{}, fmt.Errorf("count attributes: %w", err)
+	}
+	if n >= maxAttributes {
+		return AttributeDefinition{}, apierr.StateConflict("ATTRIBUTE_LIMIT_REACHED", "a company has at most %d attributes: change or delete one that is no longer used", maxAttributes)
 	}
 	return attributes.Create(ctx, tx, by, AttributeDefinition{AttributeFields: in, Options: []AttributeOption{}})
 }
@@ -224,7 +239,8 @@ func (s *Service) AttributeOption(ctx context.Context, by access.Caller, attribu
 	return o, nil
 }
 
-// CreateAttributeOption adds an option to an attribute; one of another type than select and multiselect is a 400.
+// CreateAttributeOption adds an option to an attribute; one of another type than select and multiselect is a 400, and one more than
+// the attribute or the company may have is 409 ATTRIBUTE_OPTION_LIMIT_REACHED.
 func (s *Service) CreateAttributeOption(ctx context.Context, tx *db.Tx, by access.Caller, attribute uuid.UUID, in AttributeOptionFields) (AttributeOption, error) {
 	d, err := attributes.Get(ctx, tx, by.Company, attribute)
 	if err != nil {
@@ -232,6 +248,14 @@ func (s *Service) CreateAttributeOption(ctx context.Context, tx *db.Tx, by acces
 	}
 	if err := in.check(d); err != nil {
 		return AttributeOption{}, err
+	}
+	var all, own int
+	if err := tx.QueryRow(ctx, sqlCountOptions, by.Company, attribute).Scan(&all, &own); err != nil {
+		return AttributeOption{}, fmt.Errorf("count options: %w", err)
+	}
+	if own >= maxOptions || all >= maxAllOptions {
+		return AttributeOption{}, apierr.StateConflict("ATTRIBUTE_OPTION_LIMIT_REACHED", "an attribute has at most %d options, and all attributes of a company %d: "+
+			"delete one that no product or variant has, or use an attribute of type text", maxOptions, maxAllOptions)
 	}
 	return attributeOptions.Create(ctx, tx, by, AttributeOption{AttributeID: attribute, AttributeOptionFields: in})
 }
@@ -284,6 +308,8 @@ func (s *Service) DeleteAttributeOption(ctx context.Context, tx *db.Tx, by acces
 var (
 	attributePlan       = record.PlanOf[AttributeDefinition]()
 	optionPlan          = record.PlanOf[AttributeOption]()
+	sqlCountAttributes  = `SELECT count(*) FROM attributes WHERE company_id = $1`
+	sqlCountOptions     = `SELECT count(*), count(*) FILTER (WHERE attribute_id = $2) FROM attribute_options WHERE company_id = $1`
 	sqlSelectAttributes = "SELECT " + attributePlan.SelectList("") + " FROM attributes WHERE company_id = $1 AND ($2::UUID[] IS NULL OR id = ANY($2::UUID[]))"
 	sqlSelectOptions    = "SELECT " + optionPlan.SelectList("") + ` FROM attribute_options
 WHERE company_id = $1 AND ($2::UUID[] IS NULL OR attribute_id = ANY($2::UUID[])) ORDER BY attribute_id, sort_order, id`

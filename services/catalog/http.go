@@ -37,7 +37,7 @@ func (s *Service) registerTraits(r *httpapi.Routes) {
 			"Fails with `VALIDATION_ERROR` if `categoryId` is neither an id nor `null`."))
 	httpapi.Create(r, "/catalog/attributes", "createAttribute", "Create an attribute", s.CreateAttribute,
 		httpapi.Doc("The `type` decides which kind of value products can have and never changes; options are added by requests of their own. "+
-			"Fails with `ATTRIBUTE_CODE_TAKEN`, and with `CATEGORY_NOT_FOUND` for an id in `categoryIds`."))
+			"Fails with `ATTRIBUTE_CODE_TAKEN`, with `ATTRIBUTE_LIMIT_REACHED` above 1 000 attributes, and with `CATEGORY_NOT_FOUND` for an id in `categoryIds`."))
 	httpapi.Get(r, "/catalog/attributes/{id}", "getAttribute", "Read an attribute with its options", s.Attribute,
 		httpapi.Doc("Options come in their order, with the colours and translations that were set. "+
 			"Fails with `ATTRIBUTE_NOT_FOUND`."))
@@ -49,7 +49,7 @@ func (s *Service) registerTraits(r *httpapi.Routes) {
 			"Fails with `ATTRIBUTE_NOT_FOUND`, and with `ATTRIBUTE_IN_USE` while a product or variant, hidden ones included, has a value of it."))
 	httpapi.CreateIn(r, "/catalog/attributes/{id}/options", "createAttributeOption", "Add an option to an attribute", s.CreateAttributeOption,
 		httpapi.Doc("Only attributes of the types `select` and `multiselect` have options; `sortOrder` decides about their order. "+
-			"Fails with `ATTRIBUTE_NOT_FOUND`, and with `VALIDATION_ERROR` on `label` if the attribute has another type."))
+			"Fails with `ATTRIBUTE_NOT_FOUND`, with `ATTRIBUTE_OPTION_LIMIT_REACHED` above 2 000 options, and with `VALIDATION_ERROR` on `label` if the attribute has another type."))
 	httpapi.GetIn(r, "/catalog/attributes/{id}/options/{optionId}", "getAttributeOption", "Read an option", s.AttributeOption,
 		httpapi.Doc("One choice of an attribute with its label, translations and colour. "+
 			"Fails with `ATTRIBUTE_NOT_FOUND` or `ATTRIBUTE_OPTION_NOT_FOUND`."))
@@ -64,7 +64,7 @@ func (s *Service) registerTraits(r *httpapi.Routes) {
 			"Fails with `PRODUCT_NOT_FOUND`."))
 	httpapi.CreateIn(r, "/catalog/products/{id}/variants", "createProductVariant", "Add a variant to a product", s.CreateProductVariant,
 		httpapi.Doc("From its first active variant on, a product is ordered and stocked by variant; without `sku` a free one is generated. "+
-			"Fails with `PRODUCT_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, `PRODUCT_VARIANT_EXISTS`, `SKU_TAKEN`, `BARCODE_TAKEN` or `PRODUCT_VARIANT_EXTERNAL_ID_TAKEN`."))
+			"Fails with `PRODUCT_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, `PRODUCT_VARIANT_EXISTS`, `SKU_TAKEN`, `BARCODE_TAKEN`, `PRODUCT_VARIANT_EXTERNAL_ID_TAKEN`, and `PRODUCT_VARIANT_LIMIT_REACHED` above 1 000 variants."))
 	httpapi.GetIn(r, "/catalog/products/{id}/variants/{variantId}", "getProductVariant", "Read a variant", s.ProductVariant,
 		httpapi.Doc("One variant with its attribute values by name; hidden ones are found, too. "+
 			"Fails with `PRODUCT_NOT_FOUND` or `PRODUCT_VARIANT_NOT_FOUND`."))
@@ -138,7 +138,7 @@ func (s *Service) Register(api *httpapi.API) {
 	httpapi.UpsertIn(r, "/catalog/products/{id}/variants", "upsertProductVariant", "Create or update a variant of a product by its external id",
 		httpapi.UpsertsIn[VariantInput, VariantInput, ProductVariant]{Find: findVariant, Create: s.CreateProductVariant, Update: s.UpdateProductVariant},
 		httpapi.Doc("Creates the variant (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
-			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_EXISTS`, `SKU_TAKEN`, `BARCODE_TAKEN`, or `PRODUCT_VARIANT_EXTERNAL_ID_TAKEN` if a variant of another product has the external id."))
+			"Fails with `PRODUCT_NOT_FOUND`, `PRODUCT_VARIANT_EXISTS`, `PRODUCT_VARIANT_LIMIT_REACHED`, `SKU_TAKEN`, `BARCODE_TAKEN`, or `PRODUCT_VARIANT_EXTERNAL_ID_TAKEN` if a variant of another product has the external id."))
 	httpapi.Batch(r, "/catalog/variants/batch", "batchVariants", "Create, update and hide up to 1 000 variants",
 		httpapi.Writes[BatchVariantInput, ProductVariant]{
 			Create: s.CreateVariant, Update: s.UpdateVariant, Find: variantBySKU, FindExternal: variants.FindExternal, Delete: s.HideVariant,
@@ -147,7 +147,7 @@ func (s *Service) Register(api *httpapi.API) {
 			"The whole request fails with `VALIDATION_ERROR` if the list itself is wrong, and with `JOB_LIMIT_REACHED`; items fail alone, for example with `PRODUCT_VARIANT_EXISTS` or `PRODUCT_NOT_FOUND`."))
 	httpapi.CommandWith(r, "/catalog/products/{id}/variants/matrix", "createVariantMatrix", "Create a variant of a product for each combination of options", s.CreateVariantMatrix,
 		httpapi.Doc("Makes the missing variants of up to 100 combinations in one transaction and one change of the product; combinations that exist are counted and stay, so that it can be repeated. "+
-			"Fails with `PRODUCT_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, `ATTRIBUTE_OPTION_NOT_FOUND`, and `VALIDATION_ERROR` for more combinations or an attribute that does not distinguish variants."))
+			"Fails with `PRODUCT_NOT_FOUND`, `ATTRIBUTE_NOT_FOUND`, `ATTRIBUTE_OPTION_NOT_FOUND`, `PRODUCT_VARIANT_LIMIT_REACHED`, and `VALIDATION_ERROR` for more combinations or an attribute that does not distinguish variants."))
 	httpapi.Read(r, "/catalog/units", "listUnits", "List units", s.Units,
 		httpapi.Doc("An array of the built-in units and those of the company; products name a unit by its `code`. "+
 			"It has no errors of its own."))

@@ -94,6 +94,9 @@ func readVariants(ctx context.Context, q db.Querier, company tenant.ID, product 
 	return all, nil
 }
 
+// maxVariants is how many variants a product may have, hidden ones included: they are read and answered together.
+const maxVariants = 1000
+
 // VariantFilter filters the variants of a product.
 type VariantFilter struct {
 	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
@@ -215,7 +218,8 @@ func labels(values []attributeValue, defs map[uuid.UUID]AttributeDefinition) map
 
 // CreateProductVariant adds a variant to a product. Without a SKU it gets the next one with that of the product as its prefix.
 //
-// Errors: 404 for the product or a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN, 409 PRODUCT_VARIANT_EXISTS.
+// Errors: 404 for the product or a reference, 409 SKU_TAKEN, 409 BARCODE_TAKEN, 409 PRODUCT_VARIANT_EXISTS,
+// 409 PRODUCT_VARIANT_LIMIT_REACHED.
 func (s *Service) CreateProductVariant(ctx context.Context, tx *db.Tx, by access.Caller, product uuid.UUID, in VariantInput) (ProductVariant, error) {
 	p, err := lockOwner(ctx, tx, by, product)
 	if err != nil {
@@ -342,7 +346,8 @@ func (s *Service) storeOwner(ctx context.Context, tx *db.Tx, by access.Caller, s
 	return products.Store(ctx, tx, by, snapshot, &p, productUpdated)
 }
 
-// settleVariant checks the values, and that no other active variant of the product has the same, the SKU and the barcode.
+// settleVariant checks the values, that no other active variant of the product has the same, the SKU and the barcode, and that there
+// is room for a new one.
 func settleVariant(ctx context.Context, tx *db.Tx, p Product, before ProductVariant, v *ProductVariant, in VariantInput) error {
 	ids := make([]uuid.UUID, len(in.Attributes))
 	for i, a := range in.Attributes {
@@ -380,6 +385,10 @@ func settleVariant(ctx context.Context, tx *db.Tx, p Product, before ProductVari
 	if twin >= 0 && len(v.Values) > 0 && v.Status == StatusActive {
 		return apierr.StateConflict("PRODUCT_VARIANT_EXISTS", "attributes: another active variant of the product has the same values; change them, or hide that variant").
 			With("id", others[twin].ID)
+	}
+	if before.ID == uuid.Nil && len(others) >= maxVariants {
+		return apierr.StateConflict("PRODUCT_VARIANT_LIMIT_REACHED", "a product has at most %d variants, hidden ones included: "+
+			"change a hidden one that no document needs, or make another product", maxVariants)
 	}
 	return nil
 }

@@ -1,0 +1,57 @@
+package catalog_test
+
+import (
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/services/catalog"
+)
+
+// copyRows adds n rows to a table of package catalog, like the one with the id, but with ids, SKUs and labels of their own.
+func copyRows(t *testing.T, table string, c any, id any, n int) {
+	t.Helper()
+	_, err := dbtest.Open(t).Exec(t.Context(), `INSERT INTO `+table+`
+SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'sku', 'copy-' || g, 'label', 'copy ' || g, 'code', NULL))).*
+FROM `+table+` AS r, generate_series(1, $3::INT4) AS g WHERE r.company_id = $1 AND r.id = $2`, c, id, n)
+	require.NoError(t, err)
+}
+
+// What is read as a whole has a bound.
+func TestCollectionsOfTheCatalogAreBounded(t *testing.T) {
+	t.Parallel()
+	c, a := setupConsole(t)
+	company := c.Principal.Company
+	axis := a.attribute(catalog.AttributeFields{Name: "Size", Type: "select", IsVariant: true})
+	large, small := a.option(axis.ID, "L", 1), a.option(axis.ID, "S", 2)
+	product := create(t, c, object{"name": "Shirt", "price": 1000}).OK(201)["id"]
+	path := "/catalog/products/" + product.(string) + "/variants"
+	add := func() object { return object{"metadata": object{}} }
+
+	first := c.Do(t, "POST", path, object{"attributes": []object{{"attributeId": axis.ID, "optionId": large}}}).OK(201)
+	copyRows(t, "product_variants", company, first["id"], 998)
+	last := c.Do(t, "POST", path, add()).OK(201)
+	got := c.Do(t, "POST", path, add()).Fault(409, "PRODUCT_VARIANT_LIMIT_REACHED")
+	require.Contains(t, got["message"], "at most 1000 variants")
+	matrix := func(options ...uuid.UUID) object { return object{"axes": []object{{"attributeId": axis.ID, "optionIds": options}}} }
+	c.Do(t, "POST", path+"/matrix", matrix(large, small)).Fault(409, "PRODUCT_VARIANT_LIMIT_REACHED")
+	require.EqualValues(t, 1, c.Do(t, "POST", path+"/matrix", matrix(large)).OK(200)["existing"], "what exists needs no room")
+	c.Do(t, "PATCH", path+"/"+last["id"].(string), object{"name": "renamed"}).OK(200)
+	require.Len(t, listVariants(t, c, product, ""), 1000)
+
+	options := "/catalog/attributes/" + axis.ID.String() + "/options"
+	copyRows(t, "attribute_options", company, small, 1997)
+	c.Do(t, "POST", options, object{"label": "the last one"}).OK(201)
+	got = c.Do(t, "POST", options, object{"label": "one too many"}).Fault(409, "ATTRIBUTE_OPTION_LIMIT_REACHED")
+	require.Contains(t, got["message"], "at most 2000 options")
+	other := a.attribute(catalog.AttributeFields{Name: "Colour", Type: "select"})
+	red := a.option(other.ID, "red", 1)
+	copyRows(t, "attribute_options", company, red, 17_999)
+	c.Do(t, "POST", "/catalog/attributes/"+a.attribute(catalog.AttributeFields{Name: "Fit", Type: "select"}).ID.String()+"/options", object{"label": "slim"}).
+		Fault(409, "ATTRIBUTE_OPTION_LIMIT_REACHED")
+
+	copyRows(t, "attributes", company, other.ID, 997)
+	c.Do(t, "POST", "/catalog/attributes", object{"name": "one too many", "type": "text"}).Fault(409, "ATTRIBUTE_LIMIT_REACHED")
+}
