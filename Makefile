@@ -65,12 +65,12 @@ test: ## run all tests against an embedded database and broker
 
 .PHONY: test-chaos
 test-chaos: ## run the tests of the API with failing transactions: retries asked for, commits without an answer
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/job/... ./pkg/numbering/..." -- $(QUICK_LINK) -count=1
-	TRADEGRID_TEST_CHAOS=$(CHAOS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./cmd/tradegrid -- $(QUICK_LINK) -count=1 -run '^TestEveryResourceLives$$'
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./services/... ./pkg/httpapi/... ./pkg/job/... ./pkg/numbering/..." -- $(SIDE_BY_SIDE) -count=1
+	TRADEGRID_TEST_CHAOS=$(CHAOS) $(FEW_COLLECTIONS) $(QUICK_BUILD) $(WITHDB) $(GOTESTSUM) $(AGAIN) --packages ./cmd/tradegrid -- $(SIDE_BY_SIDE) -count=1 -run '^TestEveryResourceLives$$'
 
 .PHONY: test-race
 test-race: ## run the tests of the concurrent parts under the race detector
-	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/db/... ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/..." -- $(QUICK_LINK) -race -count=1
+	$(WITHDB) $(GOTESTSUM) $(AGAIN) --packages "./pkg/db/... ./pkg/kafka/... ./pkg/outbox/... ./pkg/numbering/... ./pkg/ratelimit/... ./services/dispatch/... ./services/receiver/..." -- -vet=off $(QUICK_LINK) -race -count=1
 
 .PHONY: test-kill
 test-kill: ## kill and freeze relays at their weakest points, from inside
@@ -90,9 +90,9 @@ test-kafka: AGAIN := --rerun-fails=2 --rerun-fails-max-failures=3
 .PHONY: test-kafka
 test-kafka: ## run the Kafka-facing tests on three real Apache Kafka brokers: needs Java 17 and Maven
 	@mkdir -p bin/kafka && rm -f bin/kafka/report.txt
-	$(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch/..." -- -tags kafka -count=1 -timeout 10m && \
-	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
+	$(QUICK_BUILD) $(WITHDB) $(GO) run ./tests/kafka/withkafka sh -c '\
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/kafka ./pkg/kafka ./pkg/outbox ./services/dispatch/..." -- -vet=off $(QUICK_LINK) -tags kafka -count=1 -timeout 10m && \
+	  $(GOTESTSUM) $(AGAIN) --packages "./tests/e2e ./cmd/tradegrid ./services/company ./pkg/loadshed ./pkg/dbtest" -- -vet=off $(QUICK_LINK) -count=1 -timeout 10m -run "^Test(AllTopics|Relay|Rebalance|Dispatcher|Order|Receivers?|Nodes|OneTrace|Invalidations|KafkaProbe|Broker)"'
 	@cat bin/kafka/report.txt
 
 .PHONY: dialect
@@ -160,7 +160,7 @@ metrics: build ## write the list of metrics into docs/
 
 .PHONY: resource
 resource: ## follow "Add a resource" of CONTRIBUTING.md in a copy of the tree
-	$(WITHDB) tests/resource/run
+	$(QUICK_BUILD) $(WITHDB) tests/resource/run
 
 .PHONY: lint
 lint: ## static checks

@@ -36,6 +36,7 @@ func recognise(b *browser, id webauthn.AuthenticatorID, known bool) {
 
 // TestPasskey adds a passkey to an account with a second factor, signs out, and signs in with the passkey alone.
 func TestPasskey(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	b := open(t)
 	b.run(chromedp.Navigate(d.ConsoleSignIn))

@@ -46,6 +46,7 @@ func (d dev) first(t *testing.T, path, field string) string {
 
 // TestBoards is a day in the shop: a deal is moved, a booking made and cancelled, goods sold and refunded, a shift closed.
 func TestBoards(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	b := open(t)
 	b.run(chromedp.Navigate(d.ConsoleSignIn))

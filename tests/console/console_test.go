@@ -45,7 +45,7 @@ func start(t *testing.T) (d dev) {
 	state := t.TempDir()
 	cmd := exec.Command(needed(t, "TRADEGRID_BINARY", "the binary to test"), "dev", "--state="+state, "--listen=127.0.0.1:0", "--admin-listen=127.0.0.1:0",
 		"--console-listen=127.0.0.1:0", "--receiver-listen=127.0.0.1:0", "--ops-listen=127.0.0.1:0")
-	out, err := os.Create(filepath.Join(needed(t, "SHOTS", "the folder for screenshots"), "dev.log"))
+	out, err := os.Create(filepath.Join(needed(t, "SHOTS", "the folder for screenshots"), t.Name()+".log"))
 	require.NoError(t, err)
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(t, cmd.Start())
@@ -174,38 +174,47 @@ const layoutShift = `new Promise(done => {
   requestAnimationFrame(() => setTimeout(() => done(sum), 50));
 })`
 
-// look opens a page in each form, photographs it, and lets axe-core look at it.
+// look opens a page wide and narrow, photographs it in light and dark, and lets axe-core look at each.
 func (b *browser) look(name, address string) {
 	b.t.Helper()
-	for _, form := range []struct {
-		name          string
-		width, height int64
-		scheme        string
-	}{{"light-1280", 1280, 900, "light"}, {"dark-1280", 1280, 900, "dark"}, {"light-390", 390, 844, "light"}, {"dark-390", 390, 844, "dark"}} {
-		b.run(
-			chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
-				_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
-					Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: form.scheme}},
-				})
-				return err
-			}),
-			chromedp.EmulateViewport(form.width, form.height), chromedp.Navigate(address))
-		wide := get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`))
-		moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise))
+	for _, form := range []struct{ width, height int64 }{{1280, 900}, {390, 844}} {
+		b.scheme("light")
+		b.run(chromedp.EmulateViewport(form.width, form.height), chromedp.Navigate(address))
+		title := fmt.Sprintf("%s-%d", name, form.width)
+		if get(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth > innerWidth`)) {
+			b.t.Errorf("%s scrolls sideways", title)
+		}
+		if moved := get(b, chromedp.Evaluate[float64](layoutShift, chromedp.EvalAwaitPromise)); moved > 0.01 {
+			b.t.Errorf("%s moves while it loads: layout shift %.3f", title, moved)
+		}
 		get(b, chromedp.Evaluate[bool](b.axe+`;true`))
-		found := get(b, chromedp.Evaluate[[]violation](`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => r.violations)`, chromedp.EvalAwaitPromise))
-		b.keep(name+"-"+form.name, get(b, chromedp.FullScreenshot(90)))
-		for _, v := range found {
-			b.t.Errorf("%s %s: %s: %s", name, form.name, v.ID, v.Help)
-			for _, n := range v.Nodes {
-				b.t.Logf("  %s", n.HTML)
-			}
+		for _, scheme := range []string{"light", "dark"} {
+			b.scheme(scheme)
+			b.inspect(fmt.Sprintf("%s-%s-%d", name, scheme, form.width))
 		}
-		if wide {
-			b.t.Errorf("%s %s scrolls sideways", name, form.name)
-		}
-		if moved > 0.01 {
-			b.t.Errorf("%s %s moves while it loads: layout shift %.3f", name, form.name, moved)
+	}
+}
+
+// scheme sets what the page is told of the person's preference: light or dark.
+func (b *browser) scheme(name string) {
+	b.t.Helper()
+	b.run(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
+		_, err := cdp.Call(ctx, t, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
+		})
+		return err
+	}))
+}
+
+// inspect lets axe-core look at the page as it is now, and photographs it.
+func (b *browser) inspect(name string) {
+	b.t.Helper()
+	found := get(b, chromedp.Evaluate[[]violation](`axe.run({runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]}).then(r => r.violations)`, chromedp.EvalAwaitPromise))
+	b.keep(name, get(b, chromedp.FullScreenshot(90)))
+	for _, v := range found {
+		b.t.Errorf("%s: %s: %s", name, v.ID, v.Help)
+		for _, n := range v.Nodes {
+			b.t.Logf("  %s", n.HTML)
 		}
 	}
 }
@@ -220,6 +229,7 @@ const password = "four small words here"
 
 // TestConsole is a day with the console.
 func TestConsole(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	b := open(t)
 	b.look("sign-in", d.ConsoleURL+"/sign-in")

@@ -14,6 +14,7 @@ import (
 
 // TestDevelopers is the way of an integrator: a token, its requests, the explorer, the catalog of events, the quick start.
 func TestDevelopers(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	b := open(t)
 	b.run(chromedp.Navigate(d.ConsoleSignIn))

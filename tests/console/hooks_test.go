@@ -25,6 +25,7 @@ const receiver = "second"
 
 // TestWebhooks makes a subscription, breaks its receiver, sees why, mends it, and sends again.
 func TestWebhooks(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	h := &hooks{browser: open(t), d: d, root: d.ConsoleURL + "/c/" + d.CompanyID}
 	h.run(chromedp.Navigate(d.ConsoleSignIn))

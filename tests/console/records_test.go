@@ -9,6 +9,7 @@ import (
 
 // TestRecords looks at lists and pages of records, saves a view, exports a list, and refunds a sale by its form.
 func TestRecords(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	b := open(t)
 	b.run(chromedp.Navigate(d.ConsoleSignIn))

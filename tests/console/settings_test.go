@@ -14,6 +14,7 @@ import (
 // TestSettings sets up what a company chooses from, with the keyboard where that is the question, and looks after the platform as an
 // operator.
 func TestSettings(t *testing.T) {
+	t.Parallel()
 	d := start(t)
 	b := open(t)
 	b.run(chromedp.Navigate(d.ConsoleSignIn))
