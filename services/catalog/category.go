@@ -90,7 +90,7 @@ func (s *Service) Category(ctx context.Context, by access.Caller, id uuid.UUID) 
 	return c, err
 }
 
-// CreateCategory creates a category. An unknown parent is 404; exceeding the maximum depth is 409.
+// CreateCategory creates a category. An unknown parent is 404; exceeding the maximum depth or number is 409.
 func (s *Service) CreateCategory(ctx context.Context, tx *db.Tx, by access.Caller, in CategoryFields) (Category, error) {
 	if err := lockTree(ctx, tx, by.Company); err != nil {
 		return Category{}, err

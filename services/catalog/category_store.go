@@ -47,7 +47,7 @@ type treeWriter struct {
 // StoreCategoryTree creates and changes the categories of a tree, all or none. A node with an externalId is the category that has it,
 // wherever it is: it is moved. Another one is the category of this name below the same parent. What there is none of is created.
 //
-// Errors: 404 for the parent, 409 CATEGORY_CYCLE, 409 CATEGORY_DEPTH_EXCEEDED, 409 CATEGORY_NAME_AMBIGUOUS.
+// Errors: 404 for the parent, 409 CATEGORY_CYCLE, 409 CATEGORY_DEPTH_EXCEEDED, 409 CATEGORY_LIMIT_REACHED, 409 CATEGORY_NAME_AMBIGUOUS.
 func (s *Service) StoreCategoryTree(ctx context.Context, tx *db.Tx, by access.Caller, in TreeInput) (TreeChange, error) {
 	if err := in.check(); err != nil {
 		return TreeChange{}, err
@@ -219,6 +219,9 @@ func (w *treeWriter) put(ctx context.Context, path string, id, parent *uuid.UUID
 
 // place puts a category below its parent, in the tree of this change too.
 func (w *treeWriter) place(c *Category) error {
+	if err := w.tree.checkRoom(c.ID); err != nil {
+		return err
+	}
 	var above []uuid.UUID
 	if c.ParentID != nil {
 		above, _ = w.tree.path(*c.ParentID)

@@ -16,12 +16,15 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// maxCategoryDepth is the maximum number of category levels.
-const maxCategoryDepth = 10
+const (
+	maxCategoryDepth = 10     // levels
+	maxCategories    = 10_000 // of a company: the tree is read as a whole
+)
 
 var (
 	errCycle = apierr.StateConflict("CATEGORY_CYCLE", "a category cannot be moved below itself; choose another parent")
 	errDepth = apierr.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories can be nested at most %d levels deep; choose a parent closer to the root", maxCategoryDepth)
+	errMany  = apierr.StateConflict("CATEGORY_LIMIT_REACHED", "a company has at most %d categories: change or delete one that is no longer used", maxCategories)
 )
 
 var (
@@ -135,14 +138,26 @@ func (t tree) height(id uuid.UUID) int {
 	return height
 }
 
+// checkRoom returns an error if the category is not in the tree and the tree is full.
+func (t tree) checkRoom(id uuid.UUID) error {
+	if _, stored := t[id]; !stored && len(t) >= maxCategories {
+		return errMany
+	}
+	return nil
+}
+
 // locate sets the path and depth of a stored category.
 func (c *Category) locate(t tree) {
 	c.Path, _ = t.path(c.ID)
 	c.Depth = len(c.Path)
 }
 
-// place inserts the category below its parent. It returns an error for cycles and for trees that are too deep.
+// place inserts the category below its parent. It returns an error for cycles, for trees that are too deep, and for a new category
+// without room in the tree.
 func (c *Category) place(t tree) error {
+	if err := t.checkRoom(c.ID); err != nil {
+		return err
+	}
 	c.Path = nil
 	if c.ParentID != nil {
 		above, ok := t.path(*c.ParentID)

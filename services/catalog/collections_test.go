@@ -35,7 +35,9 @@ func TestCollectionsOfTheCatalogAreBounded(t *testing.T) {
 	last := c.Do(t, "POST", path, add()).OK(201)
 	got := c.Do(t, "POST", path, add()).Fault(409, "PRODUCT_VARIANT_LIMIT_REACHED")
 	require.Contains(t, got["message"], "at most 1000 variants")
-	matrix := func(options ...uuid.UUID) object { return object{"axes": []object{{"attributeId": axis.ID, "optionIds": options}}} }
+	matrix := func(options ...uuid.UUID) object {
+		return object{"axes": []object{{"attributeId": axis.ID, "optionIds": options}}}
+	}
 	c.Do(t, "POST", path+"/matrix", matrix(large, small)).Fault(409, "PRODUCT_VARIANT_LIMIT_REACHED")
 	require.EqualValues(t, 1, c.Do(t, "POST", path+"/matrix", matrix(large)).OK(200)["existing"], "what exists needs no room")
 	c.Do(t, "PATCH", path+"/"+last["id"].(string), object{"name": "renamed"}).OK(200)
@@ -54,4 +56,11 @@ func TestCollectionsOfTheCatalogAreBounded(t *testing.T) {
 
 	copyRows(t, "attributes", company, other.ID, 997)
 	c.Do(t, "POST", "/catalog/attributes", object{"name": "one too many", "type": "text"}).Fault(409, "ATTRIBUTE_LIMIT_REACHED")
+
+	root := c.Do(t, "POST", "/catalog/categories", object{"name": "root"}).OK(201)
+	copyRows(t, "categories", company, root["id"], 9_998)
+	c.Do(t, "PUT", "/catalog/categories/tree", object{"categories": []object{{"name": "a"}, {"name": "b"}}}).Fault(409, "CATEGORY_LIMIT_REACHED")
+	c.Do(t, "POST", "/catalog/categories", object{"name": "the last one"}).OK(201)
+	c.Do(t, "POST", "/catalog/categories", object{"name": "one too many"}).Fault(409, "CATEGORY_LIMIT_REACHED")
+	c.Do(t, "PATCH", "/catalog/categories/"+root["id"].(string), object{"name": "renamed"}).OK(200)
 }

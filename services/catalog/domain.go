@@ -26,6 +26,7 @@ func Domain() domain.Domain {
 			{Status: 409, Code: "CATEGORY_IN_USE", Advice: "The category has child categories or active products or services. Move them first, or set reassignTo."},
 			{Status: 409, Code: "CATEGORY_CYCLE", Advice: "A category cannot be moved below itself. Choose another parent."},
 			{Status: 409, Code: "CATEGORY_DEPTH_EXCEEDED", Advice: "Categories can be nested at most ten levels deep. Choose a parent closer to the root."},
+			{Status: 409, Code: "CATEGORY_LIMIT_REACHED", Advice: "A company has at most 10 000 categories. Change or delete one that is no longer used."},
 			{Status: 409, Code: "CATEGORY_NAME_AMBIGUOUS", Advice: "Several categories of one parent, in meta.ids, have the name of the node in meta.field. Name the category by externalId."},
 			{Status: 409, Code: "CATEGORY_TREE_TOO_LARGE", Advice: "The tree has more than 5 000 categories, or takes more than 4 MiB. Read parts of it with rootId, or the list of categories."},
 			{Status: 409, Code: "UNIT_CODE_TAKEN", Advice: "Another unit has this code. Choose another code."},

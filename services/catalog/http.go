@@ -84,11 +84,11 @@ func (s *Service) Register(api *httpapi.API) {
 			"Fails with `VALIDATION_ERROR` for a filter that does not fit."))
 	httpapi.Create(r, "/catalog/categories", "createCategory", "Create a category", s.CreateCategory,
 		httpapi.Doc("Without `parentId` it is a root; `prefix` begins the SKUs that are generated for its products. "+
-			"Fails with `CATEGORY_NOT_FOUND` for the parent, `CATEGORY_DEPTH_EXCEEDED` below the tenth level, and `CATEGORY_EXTERNAL_ID_TAKEN`."))
+			"Fails with `CATEGORY_NOT_FOUND` for the parent, `CATEGORY_DEPTH_EXCEEDED` below the tenth level, `CATEGORY_LIMIT_REACHED` above 10 000 categories, and `CATEGORY_EXTERNAL_ID_TAKEN`."))
 	httpapi.Upsert(r, "/catalog/categories", "upsertCategory", "Create or update a category by its external id",
 		httpapi.Upserts[CategoryFields, CategoryFields, Category]{Find: categories.FindExternal, Create: s.CreateCategory, Update: s.UpdateCategory},
 		httpapi.Doc("Creates the category (201), or changes the fields of the body that differ (200); if none differs, there is no new version and no event. "+
-			"Fails with `CATEGORY_NOT_FOUND` for the parent, `CATEGORY_CYCLE` or `CATEGORY_DEPTH_EXCEEDED`."))
+			"Fails with `CATEGORY_NOT_FOUND` for the parent, `CATEGORY_CYCLE`, `CATEGORY_DEPTH_EXCEEDED` or `CATEGORY_LIMIT_REACHED`."))
 	httpapi.Batch(r, "/catalog/categories/batch", "batchCategories", "Create, update and delete up to 1 000 categories",
 		httpapi.Writes[CategoryFields, Category]{Create: s.CreateCategory, Update: s.UpdateCategory, FindExternal: categories.FindExternal, Delete: s.deleteUnused},
 		httpapi.Doc("Items are carried out in their order, and one that fails does not affect the others, so parents come before children; the answer is 200 with a result for each item, or for more than 200 items 202 with a job. "+
@@ -98,7 +98,7 @@ func (s *Service) Register(api *httpapi.API) {
 			"Fails with `CATEGORY_NOT_FOUND` for `rootId`, and with `CATEGORY_TREE_TOO_LARGE` for a tree that has to be read in parts."))
 	httpapi.Create(r, "PUT /catalog/categories/tree", "storeCategoryTree", "Create or update a tree of categories", s.StoreCategoryTree, httpapi.Answers(http.StatusOK),
 		httpapi.Doc("Creates and changes up to 1 000 nested categories, named by `externalId`, or by name below their parent, in one transaction: all or none; fields and categories that are not sent stay. "+
-			"Fails with `CATEGORY_NOT_FOUND` for `parentId`, and with `CATEGORY_CYCLE`, `CATEGORY_DEPTH_EXCEEDED` or `CATEGORY_NAME_AMBIGUOUS`, whose `meta.field` names the node."))
+			"Fails with `CATEGORY_NOT_FOUND` for `parentId`, and with `CATEGORY_CYCLE`, `CATEGORY_DEPTH_EXCEEDED`, `CATEGORY_LIMIT_REACHED` or `CATEGORY_NAME_AMBIGUOUS`, whose `meta.field` names the node."))
 	httpapi.Get(r, "/catalog/categories/{id}", "getCategory", "Read a category", s.Category,
 		httpapi.Doc("One category with its `path` from the root and the count of its own active products. "+
 			"Fails with `CATEGORY_NOT_FOUND`."))
