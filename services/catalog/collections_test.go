@@ -11,12 +11,12 @@ import (
 	"github.com/tradegrid/tradegrid/services/catalog"
 )
 
-// copyRows adds n rows to a table of package catalog, like the one with the id, but with ids, SKUs and labels of their own.
-func copyRows(t *testing.T, table string, company tenant.ID, id any, n int) {
+// copyRows adds n rows to a table, like the one with the id, but with ids of their own, and with own = a text and a number.
+func copyRows(t *testing.T, company tenant.ID, table string, id any, n int, own, others string) {
 	t.Helper()
-	_, err := dbtest.Open(t).Exec(t.Context(), `INSERT INTO `+table+`
-SELECT (jsonb_populate_record(r, jsonb_build_object('id', gen_random_uuid(), 'sku', 'copy-' || g, 'label', 'copy ' || g, 'code', NULL))).*
-FROM `+table+` AS r, generate_series(1, $3::INT4) AS g WHERE r.company_id = $1 AND r.id = $2`, company, id, n)
+	_, err := dbtest.Open(t).Exec(t.Context(), `INSERT INTO `+table+` (company_id, id, version, ev_pos, created_at, updated_at, sort_order, `+own+`, `+others+`)
+SELECT company_id, gen_random_uuid(), version, ev_pos, created_at, updated_at, sort_order, 'copy ' || g, `+others+`
+FROM `+table+`, generate_series(1, $3::INT4) AS g WHERE company_id = $1 AND id = $2`, company, id, n)
 	require.NoError(t, err)
 }
 
@@ -30,7 +30,7 @@ func TestCollectionsOfTheCatalogAreBounded(t *testing.T) {
 	product := create(t, c, object{"name": "Shirt", "price": 1000}).OK(201)["id"]
 	path := "/catalog/products/" + product.(string) + "/variants"
 	first := c.Do(t, "POST", path, object{"attributes": []object{{"attributeId": axis.ID, "optionId": large}}}).OK(201)
-	copyRows(t, "product_variants", company, first["id"], 998)
+	copyRows(t, company, "product_variants", first["id"], 998, "sku", "product_id, attribute_values, status, metadata")
 	last := c.Do(t, "POST", path, object{}).OK(201)
 	got := c.Do(t, "POST", path, object{}).Fault(409, "PRODUCT_VARIANT_LIMIT_REACHED")
 	require.Contains(t, got["message"], "at most 1000 variants")
@@ -43,21 +43,21 @@ func TestCollectionsOfTheCatalogAreBounded(t *testing.T) {
 	require.Len(t, listVariants(t, c, product, ""), 1000)
 
 	options := "/catalog/attributes/" + axis.ID.String() + "/options"
-	copyRows(t, "attribute_options", company, small, 1997)
+	copyRows(t, company, "attribute_options", small, 1997, "label", "attribute_id, label_i18n")
 	c.Do(t, "POST", options, object{"label": "the last one"}).OK(201)
 	got = c.Do(t, "POST", options, object{"label": "one too many"}).Fault(409, "ATTRIBUTE_OPTION_LIMIT_REACHED")
 	require.Contains(t, got["message"], "at most 2000 options")
 	other := a.attribute(catalog.AttributeFields{Name: "Colour", Type: "select"})
 	red := a.option(other.ID, "red", 1)
-	copyRows(t, "attribute_options", company, red, 17_999)
+	copyRows(t, company, "attribute_options", red, 17_999, "label", "attribute_id, label_i18n")
 	c.Do(t, "POST", "/catalog/attributes/"+a.attribute(catalog.AttributeFields{Name: "Fit", Type: "select"}).ID.String()+"/options", object{"label": "slim"}).
 		Fault(409, "ATTRIBUTE_OPTION_LIMIT_REACHED")
 
-	copyRows(t, "attributes", company, other.ID, 997)
+	copyRows(t, company, "attributes", other.ID, 997, "name", "name_i18n, type, category_ids, is_primary, is_required, is_filterable, is_variant")
 	c.Do(t, "POST", "/catalog/attributes", object{"name": "one too many", "type": "text"}).Fault(409, "ATTRIBUTE_LIMIT_REACHED")
 
 	root := c.Do(t, "POST", "/catalog/categories", object{"name": "root"}).OK(201)
-	copyRows(t, "categories", company, root["id"], 9_998)
+	copyRows(t, company, "categories", root["id"], 9_998, "name", "icon, metadata")
 	c.Do(t, "PUT", "/catalog/categories/tree", object{"categories": []object{{"name": "a"}, {"name": "b"}}}).Fault(409, "CATEGORY_LIMIT_REACHED")
 	c.Do(t, "POST", "/catalog/categories", object{"name": "the last one"}).OK(201)
 	c.Do(t, "POST", "/catalog/categories", object{"name": "one too many"}).Fault(409, "CATEGORY_LIMIT_REACHED")
