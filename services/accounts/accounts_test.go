@@ -92,6 +92,20 @@ var hashedWord struct { //nolint:gochecknoglobals // the tests of the process sh
 	Password
 }
 
+// turnOnTOTP turns the second factor of a person on, with the code of now.
+func (o *office) turnOnTOTP(owner Owner, email string) Setup {
+	o.t.Helper()
+	factor, err := o.StartTOTP(owner, email)
+	require.NoError(o.t, err)
+	code, err := totp.GenerateCode(factor.Secret, o.now())
+	require.NoError(o.t, err)
+	require.NoError(o.t, o.tx(func(ctx context.Context, tx *db.Tx) error {
+		_, err := o.ConfirmTOTP(ctx, tx, owner, email, factor.Sealed, code)
+		return err
+	}))
+	return factor
+}
+
 // visit is from an address that no other test uses.
 func (o *office) visit() Visit {
 	var b [16]byte
@@ -450,14 +464,7 @@ func TestSecondFactorsMoveToTheFirstKey(t *testing.T) {
 	before, err := secret.ParseKeys(old)
 	require.NoError(t, err)
 	o.cfg.Keys = before
-	factor, err := o.StartTOTP(owner, email)
-	require.NoError(t, err)
-	code, err := totp.GenerateCode(factor.Secret, o.now())
-	require.NoError(t, err)
-	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := o.ConfirmTOTP(ctx, tx, owner, email, factor.Sealed, code)
-		return err
-	}))
+	factor := o.turnOnTOTP(owner, email)
 	next := secret.NewKey("next")
 	o.cfg.Keys, err = secret.ParseKeys(next + "\n" + old)
 	require.NoError(t, err)
@@ -469,7 +476,7 @@ func TestSecondFactorsMoveToTheFirstKey(t *testing.T) {
 	o.wait(period * time.Second)
 	half, err := o.SignIn(t.Context(), Credentials{email, word}, v)
 	require.NoError(t, err)
-	code, err = totp.GenerateCode(factor.Secret, o.now())
+	code, err := totp.GenerateCode(factor.Secret, o.now())
 	require.NoError(t, err)
 	_, err = o.EnterCode(t.Context(), half.Session, code, v)
 	require.NoError(t, err, "the new key alone opens it")

@@ -235,14 +235,7 @@ func TestSecondFactorAfterTheProvider(t *testing.T) {
 	t.Parallel()
 	o, m := provided(t)
 	owner, email, v := o.person()
-	factor, err := o.StartTOTP(owner, email)
-	require.NoError(t, err)
-	code, err := totp.GenerateCode(factor.Secret, o.now())
-	require.NoError(t, err)
-	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := o.ConfirmTOTP(ctx, tx, owner, email, factor.Sealed, code)
-		return err
-	}))
+	factor := o.turnOnTOTP(owner, email)
 	enter := func(amr ...string) Entered {
 		i, err := o.identify(m, somebody{subject: "s-" + email, email: email, verified: true, amr: amr}, v)
 		require.NoError(t, err)
@@ -258,7 +251,7 @@ func TestSecondFactorAfterTheProvider(t *testing.T) {
 	require.False(t, enter("pwd", "mfa").NeedsCode(), "the provider asked for several factors")
 	half := enter()
 	o.wait(period * time.Second)
-	code, err = totp.GenerateCode(factor.Secret, o.now())
+	code, err := totp.GenerateCode(factor.Secret, o.now())
 	require.NoError(t, err)
 	full, err := o.EnterCode(t.Context(), half.Session, code, v)
 	require.NoError(t, err)

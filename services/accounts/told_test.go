@@ -6,7 +6,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
-	"github.com/pquerna/otp/totp"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -41,14 +40,7 @@ func TestWeakerSignInsAreMailed(t *testing.T) {
 	require.Empty(t, mailed("totp"), "none was on")
 	stranger := Owner{owner.Company, uuid.New()}
 	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error { return o.RemoveTOTP(ctx, tx, stranger, "by.link@"+email) }), "an account without credentials")
-	factor, err := o.StartTOTP(owner, email)
-	require.NoError(t, err)
-	code, err := totp.GenerateCode(factor.Secret, o.now())
-	require.NoError(t, err)
-	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
-		_, err := o.ConfirmTOTP(ctx, tx, owner, email, factor.Sealed, code)
-		return err
-	}))
+	o.turnOnTOTP(owner, email)
 	e, err := o.SignIn(t.Context(), Credentials{email, word}, v)
 	require.NoError(t, err)
 	require.True(t, e.NeedsCode())

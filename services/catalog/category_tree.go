@@ -24,7 +24,7 @@ const (
 var (
 	errCycle = apierr.StateConflict("CATEGORY_CYCLE", "a category cannot be moved below itself; choose another parent")
 	errDepth = apierr.StateConflict("CATEGORY_DEPTH_EXCEEDED", "categories can be nested at most %d levels deep; choose a parent closer to the root", maxCategoryDepth)
-	errMany  = apierr.StateConflict("CATEGORY_LIMIT_REACHED", "a company has at most %d categories: change or delete one that is no longer used", maxCategories)
+	errFull  = apierr.StateConflict("CATEGORY_LIMIT_REACHED", "a company has at most %d categories: change or delete one that is no longer used", maxCategories)
 )
 
 var (
@@ -141,7 +141,7 @@ func (t tree) height(id uuid.UUID) int {
 // checkRoom returns an error if the category is not in the tree and the tree is full.
 func (t tree) checkRoom(id uuid.UUID) error {
 	if _, stored := t[id]; !stored && len(t) >= maxCategories {
-		return errMany
+		return errFull
 	}
 	return nil
 }
