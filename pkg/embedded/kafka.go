@@ -36,6 +36,7 @@ func StartKafka(cfg KafkaConfig) (*Kafka, error) {
 	opts := []kfake.Opt{
 		kfake.NumBrokers(1),
 		kfake.Ports(cfg.Port),
+		kfake.ListenFn(listen),
 		// Consumers of killed processes must not keep their partitions for long.
 		kfake.GroupMinSessionTimeout(time.Second),
 		kfake.BrokerConfigs(map[string]string{
