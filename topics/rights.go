@@ -17,12 +17,6 @@ const (
 	RoleTopics     = "topics"
 )
 
-// Groups is the name prefix of all consumer groups.
-const Groups = "tradegrid-"
-
-// Routers is the consumer group of the routers.
-const Routers = Groups + "router"
-
 const (
 	cluster  = "kafka-cluster"
 	describe = "DESCRIBE"

@@ -137,8 +137,6 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 	if err := t.Register(d.PoolMetrics()); err != nil {
 		return err
 	}
-	epochs := outbox.NewEpochWatch(d, log)
-	t.Note("restored", epochs.Notes)
 	broker := kafka.Config{
 		Brokers: backends.brokers, ClientID: "tradegrid-dev", Log: log,
 		FetchWait: 2 * time.Second, // nobody floods a laptop with events of one company, but it is idle most of the time
@@ -147,11 +145,11 @@ func (c *DevCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) (err 
 		if err := prepare(ctx, d, broker, log); err != nil {
 			return err
 		}
-		return announced(ctx, d, "dev", log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, epochs) })
+		return announced(ctx, d, "dev", log, func(ctx context.Context) error { return c.runRoles(ctx, log, out, ls, backends, broker, d, t) })
 	})
 }
 
-func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, broker kafka.Config, d *db.DB, epochs *outbox.EpochWatch) error {
+func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, ls devServers, b *backends, broker kafka.Config, d *db.DB, t *export.Telemetry) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	g, ctx := errgroup.WithContext(ctx)
@@ -176,6 +174,8 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 	shedder := newShedder(d, client, nil, devLimits, log)
 	g.Go(func() error { return shedder.Run(ctx) })
 	g.Go(func() error { return db.NewClock(d, time.Now).Run(ctx) })
+	epochs := outbox.NewEpochWatch(d, log)
+	t.Note("restored", epochs.Notes)
 	g.Go(func() error { return epochs.Run(ctx) })
 	info := devInfo{
 		BaseURL: "http://" + ls.api.Addr().String() + httpapi.BasePath, MetricsURL: "http://" + ls.ops.Addr().String() + "/metrics",
@@ -195,7 +195,7 @@ func (c *DevCmd) runRoles(ctx context.Context, log *slog.Logger, out io.Writer, 
 		stop()
 		return errors.Join(err, g.Wait())
 	}
-	if err := startDelivery(ctx, g, d, broker, all, notice.Folder(info.MailDir), log); err != nil {
+	if err := startDelivery(ctx, g, d, broker, all, notice.Folder(info.MailDir), t, log); err != nil {
 		stop()
 		return errors.Join(err, g.Wait())
 	}
@@ -257,7 +257,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 }
 
 // startDelivery runs relay and dispatcher in the group.
-func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, mails notice.Transport, log *slog.Logger) error {
+func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafka.Config, all *domains, mails notice.Transport, t *export.Telemetry, log *slog.Logger) error {
 	client, err := outbox.NewClient(broker)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func startDelivery(ctx context.Context, g *errgroup.Group, d *db.DB, broker kafk
 		return relay.Run(ctx)
 	})
 	g.Go(func() error { return all.company.ConsumeInvalidations(ctx, broker) })
-	parts, err := dispatcherParts(d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true}, log)
+	parts, err := dispatcherParts(d, broker, all, dispatcherOptions{AllowInsecure: true, PropagateTrace: true, note: t.Note}, log)
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ type dispatcherOptions struct {
 	EgressProxy    *url.URL // nil = none
 	PropagateTrace bool
 	LogSuccess     int
-	live           *watcher // nil = the limits stay as they are
+	live           *watcher                                 // nil = the limits stay as they are
+	note           func(name string, notes func() []string) // adds notes to /readyz; nil = there is none
 }
 
 // Check validates the flags.
@@ -178,6 +179,7 @@ func (c *DispatcherCmd) run(ctx context.Context, log *slog.Logger, r *role, opts
 	defer probe.Close()
 	r.tel.Ready("kafka", func(ctx context.Context) error { return kafka.Explain(probe.Ping(ctx)) })
 	all := newDomains(r.db, domainConfig{AllowInsecure: c.AllowInsecure, Keys: keys, Log: log})
+	opts.note = r.tel.Note
 	parts, err := dispatcherParts(r.db, r.broker, all, opts, log)
 	if err != nil {
 		return err
@@ -275,12 +277,15 @@ func (o dispatcherOptions) delay(broker kafka.Config, log *slog.Logger) (func(co
 
 func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
 	s, err := sweeper.New(d, sweeper.Config{
-		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts,
+		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts, Lines: o.Lines,
 		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
 		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Modules: modulesOf(all), Log: log}, Log: log,
 	})
 	if err != nil {
 		return nil, err
+	}
+	if o.note != nil {
+		o.note("partitions", s.Notes)
 	}
 	return s.Run, nil
 }

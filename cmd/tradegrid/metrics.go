@@ -76,7 +76,7 @@ func roleMetrics(role string) []prometheus.Collector {
 	case "relay":
 		return slices.Concat(outbox.Metrics(), kafka.TopicMetrics(), cleanup.Metrics(cleanupJobs()), warehouse.Metrics(), notice.Metrics())
 	case "dispatcher":
-		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics(), kafka.TopicMetrics())
+		return slices.Concat(dispatch.Metrics(), egress.Metrics(), kafka.ConsumerMetrics(), kafka.TopicMetrics(), kafka.GroupMetrics())
 	}
 	panic("no role " + role)
 }

@@ -33,7 +33,7 @@ var promised = []string{
 	"tradegrid_tx_retries_total", "tradegrid_tx_attempts", "tradegrid_tx_ambiguous_total", "tradegrid_group_commit_size", "tradegrid_idempotency_total",
 	"tradegrid_outbox_rows", "tradegrid_outbox_oldest_age_seconds", "tradegrid_outbox_publish_latency_seconds",
 	"tradegrid_relay_leases", "tradegrid_relay_leases_owned", "tradegrid_relay_takeovers_total",
-	"tradegrid_kafka_consumer_lag", "tradegrid_consumer_window", "tradegrid_consumer_oldest_unacked_seconds", "tradegrid_rebalances_total",
+	"tradegrid_kafka_consumer_lag", "tradegrid_kafka_group_lag", "tradegrid_kafka_partitions_stalled", "tradegrid_consumer_window", "tradegrid_consumer_oldest_unacked_seconds", "tradegrid_rebalances_total",
 	"tradegrid_delivery_total", "tradegrid_delivery_latency_seconds", "tradegrid_delivery_oldest_undelivered_seconds", "tradegrid_delivery_inflight",
 	"tradegrid_lane_parked", "tradegrid_breaker_state", "tradegrid_breaker_transitions_total",
 	"tradegrid_delay_depth", "tradegrid_delay_late_seconds", "tradegrid_dlq_total", "tradegrid_duplicates_dropped_total", "tradegrid_sweeper_reinjected_total",

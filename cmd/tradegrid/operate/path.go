@@ -32,6 +32,19 @@ type GroupLag struct {
 	State   string `json:"state"`
 	Members int    `json:"members"`
 	Lag     int64  `json:"lag"`
+	Unowned int    `json:"unowned"` // partitions with lag that no member owns
+}
+
+// unowned counts partitions with records that no member is to read.
+func unowned(lag kadm.GroupLag) (n int) {
+	for _, partitions := range lag {
+		for _, p := range partitions {
+			if p.Member == nil && p.Lag > 0 {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 const sqlSelectOutboxState = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
@@ -81,7 +94,7 @@ func groupLags(ctx context.Context, brokers *kadm.Client) ([]GroupLag, error) {
 		return nil, fmt.Errorf("measure lag of consumer groups: %w", err)
 	}
 	for _, l := range found.Sorted() {
-		lags = append(lags, GroupLag{l.Group, l.State, len(l.Members), l.Lag.Total()})
+		lags = append(lags, GroupLag{l.Group, l.State, len(l.Members), l.Lag.Total(), unowned(l.Lag)})
 	}
 	return lags, nil
 }

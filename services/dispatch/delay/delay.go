@@ -24,7 +24,7 @@ import (
 // Config configures a [Forwarder]. Zero values take the defaults named beside the fields.
 type Config struct {
 	Kafka       kafka.Config
-	Group       string        // consumer group of all topics; tradegrid-delay
+	Group       string        // consumer group of all topics; topics.Delays
 	InstanceID  string        // static membership in the group; empty = none
 	Lines       []topics.Line // topics.Lines()
 	Window      int           // records per partition held in memory before they are due; 5 000
@@ -34,7 +34,7 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	c.Group = cmp.Or(c.Group, "tradegrid-delay")
+	c.Group = cmp.Or(c.Group, topics.Delays)
 	if len(c.Lines) == 0 {
 		c.Lines = topics.Lines()
 	}

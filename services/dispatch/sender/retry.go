@@ -18,7 +18,7 @@ type RetryConfig struct {
 	MaxAttempts int             // 7
 	Delays      []time.Duration // after failed attempt 1, 2, …; 5 s, 20 s, 80 s, 320 s, 1 280 s, 5 120 s
 	MaxWait     time.Duration   // longest wait that a Retry-After can ask for; that of the last delay topic
-	Jitter      float64         // largest random part that is added to a delay; 0.1, negative = none
+	Jitter      float64         // largest random part that is added to a delay; topics.Jitter, negative = none
 	Lines       []topics.Line   // delay topics, shortest first; topics.Lines()
 	MaxParks    int             // times in a row that a delivery is parked in Kafka; 4
 
@@ -39,7 +39,7 @@ func (c *RetryConfig) setDefaults() {
 	}
 	c.MaxWait = cmp.Or(c.MaxWait, c.Lines[len(c.Lines)-1].Delay)
 	if c.Jitter == 0 {
-		c.Jitter = 0.1
+		c.Jitter = topics.Jitter
 	}
 	c.MaxParks = cmp.Or(c.MaxParks, 4)
 	c.LastChance = cmp.Or(c.LastChance, 30*time.Minute)
@@ -184,10 +184,5 @@ func parseRetryAfter(s string, now time.Time) time.Duration {
 
 // line is the shortest delay topic for the wait, which may exceed its delay by the jitter.
 func (c *RetryConfig) line(wait time.Duration) string {
-	for _, l := range c.Lines {
-		if wait <= l.Delay+time.Duration(max(c.Jitter, 0)*float64(l.Delay)) {
-			return l.Topic
-		}
-	}
-	return c.Lines[len(c.Lines)-1].Topic
+	return topics.LineOf(c.Lines, wait).Topic
 }

@@ -24,13 +24,10 @@ import (
 	"github.com/tradegrid/tradegrid/topics"
 )
 
-// group is the consumer group of the senders.
-const group = "tradegrid-sender"
-
 // Config configures a [Sender]. Zero values take the defaults of the parts.
 type Config struct {
 	Client     kafka.Config
-	Group      string // tradegrid-sender
+	Group      string // topics.Senders
 	InstanceID string // static membership in the group; empty = none
 	Opts       []kgo.Opt
 
@@ -48,7 +45,7 @@ type Config struct {
 }
 
 func (c *Config) setDefaults() {
-	c.Group = cmp.Or(c.Group, group)
+	c.Group = cmp.Or(c.Group, topics.Senders)
 	c.Seen = cmp.Or(c.Seen, 100_000)
 	c.Lanes.setDefaults()
 	c.Breaker.setDefaults()

@@ -38,6 +38,7 @@ type Config struct {
 	Burst       int           // maximum number of deliveries per receiver and pass; 500
 	Probe       int           // the same while its breaker is open, or when deliveries of the last pass have returned; 3
 	MaxAttempts int           // 7
+	Lines       []topics.Line // topics.Lines()
 
 	DisableAfter  time.Duration // disable after this time without a success; 5 days
 	DisableFailed int           // minimum number of failed deliveries in that time; 20
@@ -63,6 +64,9 @@ func (c *Config) setDefaults() {
 	c.Burst = cmp.Or(c.Burst, 500)
 	c.Probe = cmp.Or(c.Probe, 3)
 	c.MaxAttempts = cmp.Or(c.MaxAttempts, 7)
+	if len(c.Lines) == 0 {
+		c.Lines = topics.Lines()
+	}
 	c.DisableAfter = cmp.Or(c.DisableAfter, 5*24*time.Hour)
 	c.DisableFailed = cmp.Or(c.DisableFailed, 20)
 }
@@ -114,6 +118,9 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 		redelivered: map[webhook.SubscriptionKey]uuid.UUID{},
 	}, nil
 }
+
+// Notes say, for /readyz, which partitions no consumer group reads.
+func (s *Sweeper) Notes() []string { return s.monitor.groups.Notes() }
 
 // Run sweeps until ctx is done, while this process holds the lease.
 func (s *Sweeper) Run(ctx context.Context) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/pkg/kafka"
 	"github.com/tradegrid/tradegrid/pkg/lease"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -339,7 +340,7 @@ func TestOnlyTheOwnerOfTheLeaseTellsAges(t *testing.T) {
 		return oldest
 	}
 	sweeper := func(owner string) *Sweeper {
-		return &Sweeper{db: d, now: time.Now, lease: lease.New(lease.Config{DB: d, Name: "sweeper", Node: owner, TTL: time.Minute})}
+		return &Sweeper{db: d, now: time.Now, monitor: monitor{groups: kafka.NewGroupWatch(nil, nil, nil)}, lease: lease.New(lease.Config{DB: d, Name: "sweeper", Node: owner, TTL: time.Minute})}
 	}
 	a, b := sweeper("a"), sweeper("b")
 	old := func() error {

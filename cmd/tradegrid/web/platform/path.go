@@ -137,7 +137,7 @@ func figures(q *web.Request, s operate.Path) []web.Figure {
 func groups(q *web.Request, s operate.Path, brokers error) web.Table {
 	t := web.Table{
 		Label:   q.T("platform.hops"),
-		Columns: []web.Column{{Text: q.T("platform.group")}, {Text: q.T("people.status")}, {Text: q.T("platform.members"), Num: true}, {Text: q.T("platform.lag"), Num: true}},
+		Columns: []web.Column{{Text: q.T("platform.group")}, {Text: q.T("people.status")}, {Text: q.T("platform.members"), Num: true}, {Text: q.T("platform.lag"), Num: true}, {Text: q.T("platform.unowned"), Num: true}},
 		Empty:   web.Empty{Title: q.T("platform.hops.none"), Text: q.T("platform.hops.none.text")},
 	}
 	if brokers != nil {
@@ -145,10 +145,10 @@ func groups(q *web.Request, s operate.Path, brokers error) web.Table {
 	}
 	for _, g := range s.Groups {
 		state := web.State(web.Good, g.State)
-		if g.Members == 0 {
+		if g.Members == 0 || g.Unowned > 0 {
 			state = web.State(web.Bad, g.State)
 		}
-		t.Rows = append(t.Rows, []web.Cell{web.Code(g.Group, ""), state, web.Number(strconv.Itoa(g.Members)), web.Number(number(g.Lag))})
+		t.Rows = append(t.Rows, []web.Cell{web.Code(g.Group, ""), state, web.Number(strconv.Itoa(g.Members)), web.Number(number(g.Lag)), web.Number(number(int64(g.Unowned)))})
 	}
 	return t
 }

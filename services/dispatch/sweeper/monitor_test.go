@@ -1,0 +1,42 @@
+package sweeper
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"github.com/twmb/franz-go/pkg/kgo"
+
+	"github.com/tradegrid/tradegrid/pkg/dbtest"
+	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
+	"github.com/tradegrid/tradegrid/topics"
+)
+
+// Who holds the lease says which partitions no group reads, until it loses the lease.
+func TestTheOwnerOfTheLeaseNamesStalledPartitions(t *testing.T) {
+	t.Parallel()
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
+	a, b := newSweeper(k, "a", nil), newSweeper(k, "b", nil)
+	now := time.Now()
+	a.now = func() time.Time { return now }
+	pass := func(s *Sweeper) {
+		require.NoError(t, s.ifHeld(t.Context(), func() error {
+			_, err := s.pass(t.Context())
+			return err
+		}))
+	}
+	pass(a)
+	require.Empty(t, a.Notes())
+	k.Produce(&kgo.Record{Topic: topics.Lines()[0].Topic, Key: []byte("k"), Value: []byte("v")}, &kgo.Record{Topic: topics.Events, Key: []byte("k"), Value: []byte("v")})
+	for range 2 {
+		now = now.Add(3 * time.Minute)
+		pass(a)
+	}
+	require.Len(t, a.Notes(), 2)
+	require.Contains(t, a.Notes()[0], topics.Delays+" commits nothing in partition ")
+	require.Contains(t, a.Notes()[1], topics.Routers+" commits nothing in partition ")
+	require.NoError(t, a.lease.Release(t.Context()))
+	pass(b)
+	pass(a)
+	require.Empty(t, a.Notes(), "the other measures now")
+}
