@@ -15,10 +15,11 @@ import (
 // closedAttempt is above every attempt: the delivery is over.
 const closedAttempt = 1 << 14
 
-// seen remembers the last attempt of recent deliveries.
+// seen remembers the last attempt of recent deliveries, and the attempts under way.
 type seen struct {
 	mu   sync.Mutex
 	last *lru.Cache[uuid.UUID, seenAttempt]
+	open map[uuid.UUID]*claim
 }
 
 // seenAttempt is an attempt and the assignment in which it was made. Another process may have made more since that ended.
@@ -27,35 +28,91 @@ type seenAttempt struct {
 	from    *assignment
 }
 
+// claim is an attempt under way: it is settled once its result is stored, or released if nothing of it is.
+type claim struct {
+	job     *job
+	repeats []*job // the same attempt, read again in a later assignment: they wait for the end of the claim
+}
+
 func newSeen(size int) *seen {
 	last, err := lru.New[uuid.UUID, seenAttempt](size)
 	if err != nil {
 		panic(err) // the size is above zero
 	}
-	return &seen{last: last}
+	return &seen{last: last, open: map[uuid.UUID]*claim{}}
 }
 
-// claim reserves an attempt; ok is false when it was made before. The first result is for release.
-func (s *seen) claim(j *job) (before seenAttempt, ok bool) {
+// verdict is whether a job may make its attempt.
+type verdict int
+
+const (
+	claimed   verdict = iota // it makes the attempt, and settles or releases the claim
+	repeated                 // the attempt was made before, or the record that makes it is in front of this one in its partition
+	undecided                // a job of an earlier assignment makes it: its end hands out a copy of the job
+)
+
+// claim reserves an attempt.
+func (s *seen) claim(j *job) verdict {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	before, _ = s.last.Get(j.msg.DeliveryID)
-	if before.attempt >= j.msg.Attempt {
-		return before, false
+	id := j.msg.DeliveryID
+	before, running := s.open[id]
+	if running && before.job.msg.Attempt >= j.msg.Attempt {
+		if before.job.from == j.from {
+			return repeated
+		}
+		before.repeats = append(before.repeats, &job{rec: j.rec, msg: j.msg, from: j.from})
+		return undecided
 	}
-	s.last.Add(j.msg.DeliveryID, seenAttempt{j.msg.Attempt, j.from})
-	return before, true
+	if last, _ := s.last.Get(id); last.attempt >= j.msg.Attempt {
+		return repeated
+	}
+	next := &claim{job: j}
+	if running { // its retry is here before its result is stored
+		next.repeats = before.repeats
+		s.note(before.job)
+	}
+	s.open[id] = next
+	return claimed
 }
 
-// release undoes a claim.
-func (s *seen) release(id uuid.UUID, before seenAttempt) {
+// settle ends the claim of a job whose result is stored. The repeats are over, too.
+func (s *seen) settle(j *job) (repeats []*job) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if before.attempt == 0 {
-		s.last.Remove(id)
-		return
+	c := s.end(j)
+	if c == nil {
+		return nil
 	}
-	s.last.Add(id, before)
+	s.note(j)
+	return c.repeats
+}
+
+// release ends the claim of a job of which nothing is stored. The repeats have to be tried again.
+func (s *seen) release(j *job) (repeats []*job) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.end(j)
+	if c == nil {
+		return nil
+	}
+	return c.repeats
+}
+
+// end removes the claim of a job; nil if it has none.
+func (s *seen) end(j *job) *claim {
+	c, ok := s.open[j.msg.DeliveryID]
+	if !ok || c.job != j {
+		return nil
+	}
+	delete(s.open, j.msg.DeliveryID)
+	return c
+}
+
+func (s *seen) note(j *job) {
+	if last, _ := s.last.Get(j.msg.DeliveryID); last.attempt < j.msg.Attempt {
+		s.last.Add(j.msg.DeliveryID, seenAttempt{j.msg.Attempt, j.from})
+	}
 }
 
 // close marks a delivery as over.
@@ -70,8 +127,43 @@ func (s *seen) close(j *job) {
 func (s *seen) follows(j *job) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if c, ok := s.open[j.msg.DeliveryID]; ok && c.job.from == j.from {
+		return true
+	}
 	v, ok := s.last.Get(j.msg.DeliveryID)
 	return ok && v.from == j.from
+}
+
+// stored ends a job whose result is in the database.
+func (s *Sender) stored(j *job) {
+	for _, again := range s.seen.settle(j) {
+		s.repeat(again)
+	}
+	j.rec.Done()
+}
+
+// repeat ends a job whose attempt was made before.
+func (s *Sender) repeat(j *job) {
+	store.CountDuplicate(store.HopSender)
+	j.rec.Done()
+}
+
+// drop ends a job of which nothing is stored, because its partition stops: the next owner, which may be this process again,
+// makes the attempt.
+func (s *Sender) drop(j *job) {
+	s.unclaim(j)
+	j.rec.Drop()
+}
+
+// unclaim gives back the attempt that a job has not made, or of which nothing is stored.
+func (s *Sender) unclaim(j *job) {
+	for _, again := range s.seen.release(j) {
+		if again.from.stopped() {
+			s.drop(again)
+			continue
+		}
+		s.admit(again)
+	}
 }
 
 // assignment is a period in which a partition is assigned to this process.
@@ -122,10 +214,9 @@ func (s *Sender) checkLoop(ctx context.Context) {
 			p, stored := found[j.msg.DeliveryID]
 			switch {
 			case !ok || j.from.stopped():
-				j.rec.Drop()
+				s.drop(j)
 			case stored && (!p.State.Open() || int(p.Attempt) >= j.msg.Attempt):
-				store.CountDuplicate(store.HopSender)
-				j.rec.Done()
+				s.repeat(j)
 			default:
 				s.admit(j)
 			}

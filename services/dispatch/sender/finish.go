@@ -62,7 +62,7 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 // result is what a decision stores.
 func (s *Sender) result(j *job, a *attempted, d decision, in retryInput) *result {
 	n := int16(j.msg.Attempt)
-	res := &result{stored: j.rec.Done, Result: store.Result{
+	res := &result{stored: func() { s.stored(j) }, Result: store.Result{
 		DeliveryKey: store.DeliveryKey{Subscription: j.key(), ID: j.msg.DeliveryID},
 		State:       webhook.StatePending, Attempt: n - 1, Most: n - 1,
 	}}
@@ -138,7 +138,7 @@ func (s *Sender) produce(j *job, rec *kgo.Record, then func()) {
 		again := *rec
 		time.AfterFunc(time.Second, func() {
 			if j.from.stopped() {
-				j.rec.Drop()
+				s.drop(j)
 				return
 			}
 			s.produce(j, &kgo.Record{Topic: again.Topic, Key: again.Key, Value: again.Value, Headers: again.Headers}, then)
@@ -170,7 +170,7 @@ func (s *Sender) deadLetter(j *job, why cause, res *result) {
 		s.log.WarnContext(s.work, "dead letter not written", "delivery_id", j.msg.DeliveryID, "error", err)
 		select {
 		case <-j.from.stopping:
-			j.rec.Drop()
+			s.drop(j)
 			return
 		case <-time.After(time.Second):
 		}

@@ -23,7 +23,7 @@ func (s *Sender) hasTurn(j *job, r *receiver) bool {
 	}
 	turn, ok := s.turn(j)
 	if !ok {
-		j.rec.Drop()
+		s.drop(j)
 		return false
 	}
 	switch {

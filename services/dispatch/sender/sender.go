@@ -151,7 +151,7 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 		select {
 		case <-unblocked:
 		case <-rec.Stopping():
-			rec.Drop()
+			s.drop(j)
 			return
 		}
 	}
@@ -161,7 +161,7 @@ func (s *Sender) handle(ctx context.Context, rec *kafka.Record) {
 		case s.checks <- check{j, needed}:
 		case <-rec.Stopping():
 			j.from.checking.Add(-1)
-			rec.Drop()
+			s.drop(j)
 		}
 		return
 	}
@@ -217,7 +217,7 @@ func (s *Sender) release(a *assignment) {
 	delete(s.assignments, a.stopping)
 	s.mu.Unlock()
 	for _, j := range s.sched.take(func(j *job) bool { return j.from == a }) {
-		j.rec.Drop()
+		s.drop(j)
 	}
 	for _, l := range s.sched.disown(a) {
 		l.breaker.forget()
@@ -295,12 +295,12 @@ func (s *Sender) runJobs(j *job) {
 // process processes a job that has a slot.
 func (s *Sender) process(j *job) {
 	if j.from.stopped() {
-		j.rec.Drop()
+		s.drop(j)
 		return
 	}
 	r, err := s.receiver(j.lane.key, j.from.stopping)
 	if err != nil {
-		j.rec.Drop()
+		s.drop(j)
 		return
 	}
 	if blocked, why := inspect(j.msg, r, s.now()); blocked {
@@ -315,23 +315,24 @@ func (s *Sender) process(j *job) {
 		s.finish(j, r, nil, retryInput{cause: receiverDown})
 		return
 	}
-	before, ok := s.seen.claim(j)
-	if !ok {
-		store.CountDuplicate(store.HopSender)
-		j.rec.Done()
+	switch s.seen.claim(j) {
+	case claimed:
+	case repeated:
+		s.repeat(j)
+		return
+	case undecided:
 		return
 	}
 	report, until, ok := j.lane.breaker.allow()
 	if !ok {
-		s.seen.release(j.msg.DeliveryID, before)
+		s.unclaim(j)
 		s.finish(j, r, nil, retryInput{cause: breakerOpen, cooldownEnds: until})
 		return
 	}
 	a := s.attempt(s.work, j, r)
 	report(a.breakerResult())
 	if a.aborted {
-		s.seen.release(j.msg.DeliveryID, before)
-		j.rec.Drop()
+		s.drop(j)
 		return
 	}
 	failpoint.Pass("sender.after_2xx")
