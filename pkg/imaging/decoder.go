@@ -59,7 +59,7 @@ type Thumbnail struct {
 // measure is called before the processor is used, and what it returns thereafter. An image that cannot be decoded is a 400; one that
 // gets no turn in time, a 503.
 func (d *Decoder) Thumbnails(ctx context.Context, company tenant.ID, raw io.ReadSeeker, info Info, sizes []int, measure func() func()) ([]Thumbnail, error) {
-	done, err := d.wait(ctx, company, info.memory)
+	done, err := d.wait(ctx, company, info.Memory)
 	if err != nil {
 		return nil, err
 	}
@@ -99,6 +99,8 @@ func (i Info) decoded(ctx context.Context, raw io.ReadSeeker) (img image.Image, 
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, broken(i.Media, err)
+	case img.Bounds().Empty(): // the first image of an animation may be smaller than its canvas
+		return nil, errNoPixels
 	}
 	return img, nil
 }

@@ -1,5 +1,6 @@
 // Package imaging checks images that strangers have sent and makes thumbnails of them. What an image takes is bounded before it is
-// decoded: pixels, memory, scans. See docs/reference/files.md#images.
+// decoded: sides, pixels, memory, scans. The decoders are those of Go, which allocate what the header of an image says; this package
+// reads the same header before. See docs/reference/files.md#images.
 package imaging
 
 import (
@@ -28,7 +29,8 @@ const (
 // Limits of an image; see docs/reference/files.md#images.
 const (
 	MaxPixels = 40_000_000
-	maxMemory = 192 << 20 // bytes that decoding may take
+	MaxSide   = 65_535    // pixels: rows are held as a whole, and JPEG and GIF have no longer ones
+	maxMemory = 192 << 20 // bytes that decoding and scaling may take
 	maxScans  = 100       // of a progressive JPEG: each goes over all pixels
 )
 
@@ -36,9 +38,9 @@ const (
 type Info struct {
 	Media         string
 	Width, Height int
+	Memory        int64 // bytes that decoding and scaling take at most
 
 	turn   orientation
-	memory int64 // bytes that decoding takes at most
 	decode func(io.Reader) (image.Image, error)
 }
 
@@ -48,8 +50,22 @@ type format struct {
 	is     func(head []byte) bool
 	config func(io.Reader) (image.Config, error)
 	decode func(io.Reader) (image.Image, error)
-	// scan finds what the configuration does not tell: the orientation, and how many bytes decoding takes for each pixel.
-	scan func(raw io.ReadSeeker) (turn orientation, perPixel float64, err error)
+	// scan walks the structure of the image: whatever is said twice is refused, because one part of a program may believe the first
+	// and another the last.
+	scan func(raw io.ReadSeeker) (header, error)
+}
+
+// header is what the structure of an image says.
+type header struct {
+	width, height int
+	turn          orientation
+	bytes         int64 // that the decoder allocates for it
+}
+
+// memory is how many bytes decoding and scaling take.
+func (h header) memory() int64 {
+	const thumbnails = 12 << 20
+	return h.bytes + scaling*int64(h.width) + thumbnails
 }
 
 var formats = []format{ //nolint:gochecknoglobals // a constant
@@ -92,28 +108,47 @@ func (f format) inspect(raw io.ReadSeeker) (Info, error) {
 	}); err != nil {
 		return info, broken(f.media, err)
 	}
-	pixels := int64(size.Width) * int64(size.Height)
-	switch {
-	case size.Width <= 0 || size.Height <= 0:
-		return info, apierr.InvalidField(Field, apierr.Min, "the image must have at least one pixel")
-	case pixels > MaxPixels:
-		return info, apierr.InvalidField(Field, apierr.Max, "the image has %d × %d pixels; it may have at most %d; scale it down", size.Width, size.Height, MaxPixels)
+	if err := bounded(size.Width, size.Height); err != nil {
+		return info, err
 	}
-	var perPixel float64
+	var h header
 	if err := rewound(raw, func() (err error) {
-		info.turn, perPixel, err = f.scan(raw)
+		h, err = f.scan(raw)
 		return err
 	}); err != nil {
 		return info, broken(f.media, err)
 	}
-	if info.memory = int64(perPixel * float64(pixels)); info.memory > maxMemory {
-		return info, apierr.InvalidField(Field, apierr.Max,
-			"an image of this kind (progressive, or with 16 bits per colour) may have at most %d pixels, not %d × %d; scale it down, or store it as a usual JPEG",
-			int64(maxMemory/perPixel), size.Width, size.Height)
+	if h.width != size.Width || h.height != size.Height { // the decoder believes another header than is estimated from
+		return info, broken(f.media, errTwice)
 	}
-	info.Width, info.Height = info.turn.size(size.Width, size.Height)
+	if info.Memory = h.memory(); info.Memory > maxMemory {
+		pixels := float64(h.width) * float64(h.height)
+		return info, apierr.InvalidField(Field, apierr.Max,
+			"an image of this kind (progressive, lossless, interlaced, or with 16 bits per color) may have about %d pixels, not %d × %d; scale it down, or store it as a usual JPEG",
+			int64(pixels*maxMemory/float64(info.Memory)), h.width, h.height)
+	}
+	info.turn = h.turn
+	info.Width, info.Height = h.turn.size(h.width, h.height)
 	return info, nil
 }
+
+// bounded refuses an image of too many pixels, or with too long a side.
+func bounded(width, height int) error {
+	switch {
+	case width <= 0 || height <= 0:
+		return errNoPixels
+	case max(width, height) > MaxSide:
+		return apierr.InvalidField(Field, apierr.Max, "the image has %d × %d pixels; neither side may have more than %d; scale it down", width, height, MaxSide)
+	case int64(width)*int64(height) > MaxPixels:
+		return apierr.InvalidField(Field, apierr.Max, "the image has %d × %d pixels; it may have at most %d; scale it down", width, height, MaxPixels)
+	}
+	return nil
+}
+
+var (
+	errNoPixels = apierr.InvalidField(Field, apierr.Min, "the image must have at least one pixel")
+	errTwice    = errors.New("it says twice what it may say once, such as its size; store it again with another program")
+)
 
 func rewound(raw io.Seeker, read func() error) error {
 	if _, err := raw.Seek(0, io.SeekStart); err != nil {

@@ -9,6 +9,9 @@ import (
 // strip is how many rows are converted at a time.
 const strip = 16
 
+// scaling is how many bytes [shrink] takes for each pixel of a row: those of a strip and of its columns.
+const scaling = 4*strip + 16
+
 // shrink scales an image down, so that its longer side has at most longest pixels: each pixel is the mean of the area that it
 // covers. An image that is small enough keeps its size. It takes memory for the result and a few rows.
 func shrink(src image.Image, longest int) *image.RGBA {
