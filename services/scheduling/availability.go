@@ -1,7 +1,6 @@
 package scheduling
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -103,9 +102,13 @@ func (s *Service) Availability(ctx context.Context, by access.Caller, in Search)
 	out := Availability{Resources: make([]ResourceAvailability, len(found))}
 	now := s.cfg.DB.Now()
 	for i, r := range found {
+		if err := ctx.Err(); err != nil {
+			return Availability{}, fmt.Errorf("compute availability: %w", err)
+		}
+		taken := occupancyOf(uses[r.ID])
 		of := ResourceAvailability{ResourceID: r.ID, ResourceName: r.Name, TimeZone: r.TimeZone, Days: make([]DayAvailability, len(days))}
 		for j, day := range days {
-			slots := r.slots(grids[i][j], uses[r.ID].during(grids[i][j]), now)
+			slots := r.slots(grids[i][j], taken, now)
 			if in.FreeOnly {
 				slots = slices.DeleteFunc(slots, func(s Slot) bool { return !s.Free })
 			}
@@ -198,41 +201,24 @@ func (s *Service) searched(ctx context.Context, company tenant.ID, in Search) (f
 	return found, service, nil
 }
 
-// schedule are the uses of a resource: bookings by the time at which they start, and deals, which may last longer.
-type schedule struct{ bookings, deals []use }
-
-// during returns the uses that may overlap the intervals of a day.
-func (s *schedule) during(grid []interval) []use {
-	if s == nil || len(grid) == 0 {
-		return nil
-	}
-	startsAt := func(u use, at time.Time) int { return u.start.Compare(at) }
-	low, _ := slices.BinarySearchFunc(s.bookings, grid[0].start.Add(-maxDuration), startsAt)
-	high, _ := slices.BinarySearchFunc(s.bookings, lastEnd(grid), startsAt)
-	return slices.Concat(s.bookings[low:high], s.deals)
-}
-
 // searchedUses reads what takes the resources on the days, wherever on Earth these begin and end.
-func (s *Service) searchedUses(ctx context.Context, company tenant.ID, found []Resource, days []jsontype.Date) (map[uuid.UUID]*schedule, error) {
+func (s *Service) searchedUses(ctx context.Context, company tenant.ID, found []Resource, days []jsontype.Date) (map[uuid.UUID][]use, error) {
 	ids := make([]uuid.UUID, len(found))
-	all := make(map[uuid.UUID]*schedule, len(found))
 	for i, r := range found {
-		ids[i], all[r.ID] = r.ID, &schedule{}
+		ids[i] = r.ID
 	}
 	first, behind := time.Time(days[0]).Add(-oneDay), time.Time(days[len(days)-1]).Add(3*oneDay)
 	rows, err := s.cfg.DB.Query(ctx, sqlSelectUsesOfMany, company, ids, first.Add(-maxDuration-time.Second), behind, maxSearchUses+1)
 	if err != nil {
 		return nil, fmt.Errorf("select uses of resources: %w", err)
 	}
+	all := map[uuid.UUID][]use{}
 	n := 0
 	var id uuid.UUID
 	var u use
 	_, err = pgx.ForEachRow(rows, []any{&id, &u.start, &u.end, &u.whole}, func() error {
-		if n++; u.whole {
-			all[id].deals = append(all[id].deals, u)
-		} else {
-			all[id].bookings = append(all[id].bookings, u)
-		}
+		n++
+		all[id] = append(all[id], u)
 		return nil
 	})
 	if err != nil {
@@ -240,9 +226,6 @@ func (s *Service) searchedUses(ctx context.Context, company tenant.ID, found []R
 	}
 	if n > maxSearchUses {
 		return nil, apierr.InvalidField("dateTo", apierr.Max, "the number of bookings in these days exceeds %d; ask for fewer days or resources", maxSearchUses)
-	}
-	for _, s := range all {
-		slices.SortFunc(s.bookings, func(a, b use) int { return cmp.Or(a.start.Compare(b.start), a.end.Compare(b.end)) })
 	}
 	return all, nil
 }

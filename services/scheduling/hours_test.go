@@ -203,7 +203,7 @@ func TestTaken(t *testing.T) {
 		{"a deal takes all", []use{{at(59, 70), true}}, at(0, 60), 3},
 		{"a deal at another time takes nothing", []use{{at(60, 70), true}}, at(0, 60), 0},
 	} {
-		require.Equal(t, row.want, taken(row.uses, row.during, 3), row.name)
+		require.Equal(t, row.want, occupancyOf(row.uses).most(row.during, 3), row.name)
 	}
 }
 
@@ -236,7 +236,7 @@ func TestTakenAgainstModel(t *testing.T) {
 		for m := from; m < to; m++ {
 			want = max(want, min(counts[m], places))
 		}
-		require.Equal(rt, want, taken(uses, interval{minute(from), minute(to)}, places))
+		require.Equal(rt, want, occupancyOf(uses).most(interval{minute(from), minute(to)}, places))
 	})
 }
 

@@ -24,32 +24,52 @@ type use struct {
 	whole bool
 }
 
-// taken returns the largest number of places, out of all, that are taken at the same instant of the interval.
-func taken(uses []use, during interval, places int32) int32 {
-	overlapping := make([]use, 0, len(uses))
+// occupancy is how many places are taken from each instant at which that changes until the next one.
+type occupancy []level
+
+type level struct {
+	from   time.Time
+	places int64
+}
+
+// occupancyOf adds up uses. One that takes the whole resource counts as all places that there can be.
+func occupancyOf(uses []use) occupancy {
+	changes := make(occupancy, 0, 2*len(uses))
 	for _, u := range uses {
-		if u.overlaps(during) {
-			overlapping = append(overlapping, u)
+		if !u.start.Before(u.end) {
+			continue
+		}
+		n := int64(1)
+		if u.whole {
+			n = math.MaxInt32
+		}
+		changes = append(changes, level{u.start, n}, level{u.end, -n})
+	}
+	slices.SortFunc(changes, func(a, b level) int { return a.from.Compare(b.from) })
+	levels := changes[:0]
+	var places int64
+	for i, c := range changes {
+		places += c.places
+		if i+1 == len(changes) || changes[i+1].from.After(c.from) {
+			levels = append(levels, level{c.from, places})
 		}
 	}
-	var most int32
-	for _, at := range overlapping { // the number grows only where a use begins
-		instant := at.start
-		if instant.Before(during.start) {
-			instant = during.start
+	return levels
+}
+
+// most returns the largest number of places, out of all, that are taken at the same instant of the interval.
+func (o occupancy) most(during interval, all int32) int32 {
+	next, _ := slices.BinarySearchFunc(o, during.start, func(l level, at time.Time) int {
+		if l.from.After(at) {
+			return 1
 		}
-		var n int32
-		for _, u := range overlapping {
-			if !instant.Before(u.start) && instant.Before(u.end) {
-				if u.whole {
-					return places
-				}
-				n++
-			}
-		}
-		most = max(most, n)
+		return -1
+	})
+	var most int64
+	for i := max(next-1, 0); i < len(o) && o[i].from.Before(during.end); i++ {
+		most = max(most, o[i].places)
 	}
-	return min(most, places)
+	return int32(min(most, int64(all))) //nolint:gosec // not above all
 }
 
 const sqlSelectUses = `SELECT start_at, end_at, FALSE FROM bookings
@@ -70,7 +90,7 @@ func selectUses(ctx context.Context, q db.Querier, company tenant.ID, resource u
 
 // checkPlace returns a 409 unless the interval has a place that the uses leave free.
 func (r Resource) checkPlace(uses []use, during interval) error {
-	if taken(uses, during, r.ParallelBookings) < r.ParallelBookings {
+	if occupancyOf(uses).most(during, r.ParallelBookings) < r.ParallelBookings {
 		return nil
 	}
 	return r.slotTaken(during)
@@ -97,11 +117,11 @@ func (r Resource) checkFewerPlaces(ctx context.Context, q db.Querier, now time.T
 	if err != nil {
 		return fmt.Errorf("read later bookings: %w", err)
 	}
-	if len(uses) == 0 {
+	taken := occupancyOf(uses)
+	if len(taken) == 0 {
 		return nil
 	}
-	last := slices.MaxFunc(uses, func(a, b use) int { return a.end.Compare(b.end) })
-	if most := taken(uses, interval{now, last.end}, math.MaxInt32); most > r.ParallelBookings {
+	if most := taken.most(interval{now, taken[len(taken)-1].from}, math.MaxInt32); most > r.ParallelBookings {
 		return apierr.StateConflict("BOOKING_SLOT_TAKEN", "parallelBookings: %d bookings overlap already; cancel or reschedule them first, or keep at least %d", most, most).
 			With("resourceId", r.ID)
 	}

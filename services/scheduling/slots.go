@@ -56,7 +56,7 @@ func (s *Service) Slots(ctx context.Context, by access.Caller, day Day) ([]Slot,
 	if err != nil {
 		return nil, err
 	}
-	return r.slots(grid, uses, s.cfg.DB.Now()), nil
+	return r.slots(grid, occupancyOf(uses), s.cfg.DB.Now()), nil
 }
 
 // serviceOf reads the service that slots are for; an unknown one is 404.
@@ -99,10 +99,10 @@ func lastEnd(grid []interval) time.Time {
 	return slices.MaxFunc(grid, func(a, b interval) int { return a.end.Compare(b.end) }).end
 }
 
-func (r Resource) slots(grid []interval, uses []use, now time.Time) []Slot {
+func (r Resource) slots(grid []interval, taken occupancy, now time.Time) []Slot {
 	slots := make([]Slot, len(grid))
 	for i, at := range grid {
-		remaining := r.ParallelBookings - taken(uses, at, r.ParallelBookings)
+		remaining := r.ParallelBookings - taken.most(at, r.ParallelBookings)
 		slots[i] = Slot{
 			StartAt: jsontype.At(at.start), EndAt: jsontype.At(at.end), ResourceID: r.ID,
 			Remaining: remaining, Free: remaining > 0 && !at.start.Before(now),
