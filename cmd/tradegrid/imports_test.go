@@ -112,9 +112,11 @@ func TestExportsCanBeImported(t *testing.T) {
 	s := demoShop(t, n)
 	for _, resource := range []string{"products", "clients", "stocks", "suppliers", "services"} {
 		for _, options := range []string{`"format":"csv"`, `"format":"csv","bom":true,"delimiter":";","decimalSeparator":","`, `"format":"xlsx"`} {
-			format := "csv"
+			format, separator := "csv", "&decimalSeparator=."
 			if strings.Contains(options, "xlsx") {
-				format = "xlsx"
+				format, separator = "xlsx", ""
+			} else if strings.Contains(options, "decimalSeparator") {
+				separator = "&decimalSeparator=,"
 			}
 			filters := `{}`
 			if resource == "products" || resource == "services" {
@@ -123,7 +125,7 @@ func TestExportsCanBeImported(t *testing.T) {
 			file := s.export(fmt.Sprintf(`{"resource":%q,"filters":%s,%s}`, resource, filters, options))
 			before := s.events()
 			for _, dry := range []string{"&dryRun=true", ""} {
-				summary, lines := s.imported("resource="+resource+dry, medias[format], file)
+				summary, lines := s.imported("resource="+resource+dry+separator, medias[format], file)
 				require.NotEmpty(t, lines, resource)
 				for _, l := range lines {
 					require.Equal(t, "unchanged", l["outcome"], "%s %s %v", resource, options, l)

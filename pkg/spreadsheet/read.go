@@ -105,14 +105,6 @@ func ReadCSV(raw []byte, charset string, limits Limits) (Rows, error) {
 	return &csvRows{rest: text, delimiter: delimiterOf(text), limits: limits}, nil
 }
 
-// Delimiter tells which character separates the cells of a file of [ReadCSV]; 0 for other files.
-func Delimiter(rows Rows) byte {
-	if r, ok := rows.(*csvRows); ok {
-		return r.delimiter
-	}
-	return 0
-}
-
 func delimiterOf(text string) byte {
 	header := text
 	if i := strings.IndexAny(text, "\r\n"); i >= 0 {

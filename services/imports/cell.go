@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -47,9 +46,9 @@ func (t *table) value(c column, v spreadsheet.Value) ([]byte, *apierr.Field) {
 	}
 	switch f.kind {
 	case reflect.TypeFor[money.Amount]():
-		return t.amount(text)
+		return t.numbers.amount(v)
 	case reflect.TypeFor[money.Qty](), reflect.TypeFor[money.Percent]():
-		return t.number(text)
+		return t.numbers.number(v)
 	case reflect.TypeFor[jsontype.Date]():
 		return t.date(v, text)
 	case reflect.TypeFor[jsontype.Time]():
@@ -62,8 +61,10 @@ func (t *table) value(c column, v spreadsheet.Value) ([]byte, *apierr.Field) {
 		return quoted(text)
 	case reflect.Bool:
 		return boolean(text)
-	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
-		return t.number(text)
+	case reflect.Int, reflect.Int32, reflect.Int64:
+		return t.numbers.integer(v)
+	case reflect.Float64:
+		return t.numbers.number(v)
 	}
 	return nested(f.kind, text)
 }
@@ -102,53 +103,6 @@ func nested(kind reflect.Type, text string) ([]byte, *apierr.Field) {
 		return nil, fault(apierr.Format, "must be JSON, as in the API; a longer text than a cell of a workbook can have was cut")
 	}
 	return []byte(text), nil
-}
-
-var decimal = regexp.MustCompile(`^([+-]?)0*([0-9]+)(?:\.([0-9]*))?$`)
-
-// parse splits a number into its sign, whole part and decimal places without zeros at their end.
-func (t *table) parse(text string) (sign, whole, places string, wrong *apierr.Field) {
-	example := "1234.5"
-	if t.comma {
-		example = "1234,5"
-		text = strings.Replace(text, ",", ".", 1)
-	}
-	m := decimal.FindStringSubmatch(text)
-	if m == nil {
-		return "", "", "", fault(apierr.Type, "must be a number such as %s, without spaces and separators of thousands", example)
-	}
-	if sign = m[1]; sign == "+" {
-		sign = ""
-	}
-	return sign, m[2], strings.TrimRight(m[3], "0"), nil
-}
-
-func (t *table) number(text string) ([]byte, *apierr.Field) {
-	sign, whole, places, wrong := t.parse(text)
-	if wrong != nil {
-		return nil, wrong
-	}
-	if places != "" {
-		places = "." + places
-	}
-	return []byte(sign + whole + places), nil
-}
-
-// amount makes a decimal a number of minor units, without rounding.
-func (t *table) amount(text string) ([]byte, *apierr.Field) {
-	sign, whole, places, wrong := t.parse(text)
-	if wrong != nil {
-		return nil, wrong
-	}
-	digits := t.digits()
-	if len(places) > digits {
-		return nil, fault(apierr.Step, "must have at most %d decimal places, those of %s", digits, t.currency)
-	}
-	minor := strings.TrimLeft(whole+places+strings.Repeat("0", digits-len(places)), "0")
-	if minor == "" {
-		return []byte("0"), nil
-	}
-	return []byte(sign + minor), nil
 }
 
 func (t *table) date(v spreadsheet.Value, text string) ([]byte, *apierr.Field) {

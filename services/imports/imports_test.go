@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"github.com/xuri/excelize/v2"
 	"pgregory.net/rapid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
@@ -111,11 +112,12 @@ func TestImportOfProducts(t *testing.T) {
 		"A-5;Exact;1,005;;;;JPY;;\r\n" +
 		";No key;7;;;;;;\r\n" +
 		"A-6;;1;;;;;;\r\n"
-	want := "[2 update 3 unchanged 4 create 5 error sku:CONFLICT 6 error price:TYPE hasStock:TYPE 7 error currency:CONFLICT price:STEP 8 create 9 error name:REQUIRED]"
+	want := "[2 update 3 unchanged 4 create 5 error sku:CONFLICT 6 error price:TYPE hasStock:TYPE 7 error currency:CONFLICT price:TYPE 8 create 9 error name:REQUIRED]"
 	dry, lines := k.imported(t, "resource=products&dryRun=true", csv, file)
 	require.Equal(t, want, fmt.Sprint(lines))
 	require.Equal(t, "sku: is that of row 4, too; leave one of the rows out", lines[3].Message)
-	require.Equal(t, "price: must be a number such as 1234,5, without spaces and separators of thousands; hasStock: must be true or false", lines[4].Message)
+	require.Equal(t, "price: must be a number such as 1234.5; for separators of thousands add the parameter decimalSeparator, the character before the decimal places in this file; "+
+		"hasStock: must be true or false", lines[4].Message)
 	require.Nil(t, lines[2].ID)
 	require.EqualValues(t, 2, k.Do(t, "GET", "/catalog/products", nil).OK(200)["total"], "nothing has changed")
 
@@ -134,6 +136,55 @@ func TestImportOfProducts(t *testing.T) {
 	tea := k.Do(t, "GET", "/catalog/products?sku=a-1", nil).OK(200)["items"].([]any)[0].(map[string]any)
 	require.Equal(t, "a-1", tea["sku"])
 	require.Nil(t, tea["brand"])
+}
+
+// A number that may mean two things is none: not in a CSV, nor in a text of a workbook.
+func TestNumbersThatPeopleWrite(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	rows := [][]string{
+		{"sku", "name", "price", "packQty"}, {"A", "Pump", "1.500", ""}, {"B", "Pump", "2.990", ""}, {"C", "Pump", "1,250", ""}, {"D", "Pump", "10.000", "1.125"}, {"E", "Pump", "1,50", "0.125"},
+	}
+	workbook := excelize.NewFile()
+	var file strings.Builder
+	for i, row := range rows {
+		require.NoError(t, workbook.SetSheetRow("Sheet1", fmt.Sprint("A", i+1), &row))
+		file.WriteString(strings.Join(row, ";") + "\n")
+	}
+	raw, err := workbook.WriteToBuffer()
+	require.NoError(t, err)
+	for media, body := range map[string]string{csv: file.String(), spreadsheet.MediaXLSX: raw.String()} {
+		_, lines := k.imported(t, "resource=products&dryRun=true", media, body)
+		require.Equal(t, "[2 error price:TYPE 3 error price:TYPE 4 error price:TYPE 5 error price:TYPE packQty:TYPE 6 create]", fmt.Sprint(lines), media)
+		require.Equal(t, "price: may mean 1500 or 1.500; add the parameter decimalSeparator, the character before the decimal places in this file", lines[0].Message)
+		_, lines = k.imported(t, "resource=products&dryRun=true&decimalSeparator=,", media, body)
+		require.Equal(t, "[2 create 3 create 4 error price:STEP 5 create 6 error packQty:TYPE]", fmt.Sprint(lines), media)
+		_, lines = k.imported(t, "resource=products&dryRun=true&decimalSeparator=.", media, body)
+		require.Equal(t, "[2 error price:STEP 3 error price:STEP 4 create 5 error price:STEP 6 error price:TYPE]", fmt.Sprint(lines), media)
+	}
+	_, lines := k.imported(t, "resource=products&decimalSeparator=,", csv, "sku;name;price\nA;Pump;1.500\nB;Pump;2 990,5\n")
+	require.Equal(t, "[2 create 3 create]", fmt.Sprint(lines))
+	require.EqualValues(t, 150_000, k.Do(t, "GET", "/catalog/products/"+*lines[0].ID, nil).OK(200)["price"])
+	require.EqualValues(t, 299_050, k.Do(t, "GET", "/catalog/products/"+*lines[1].ID, nil).OK(200)["price"])
+	_, lines = k.imported(t, "resource=stocks&dryRun=true", csv, "productSku;warehouseName;qty\nA;Main;1.000\nB;Main;1,5\n")
+	require.Equal(t, "[2 error qty:TYPE 3 error qty:STEP]", fmt.Sprint(lines))
+	require.Equal(t, map[string]string{"decimalSeparator": "FORMAT"}, k.send("resource=products&decimalSeparator=;", csv, "sku,name\nA,x\n").Fields())
+}
+
+// Cells that are in no column are not dropped: a separator in the cells before them was meant as text.
+func TestCellsBeyondTheHeader(t *testing.T) {
+	t.Parallel()
+	k := setup(t)
+	_, lines := k.imported(t, "resource=products&dryRun=true", csv, "sku,name,price,cost,\nCASE-1,Lamp,12,50,3,20\nCASE-2,Lamp,12.50,3.20\nCASE-3,Lamp,1,1,, ,\nCASE-4,Lamp,1,1,x\n")
+	require.Equal(t, "[2 error column 5:UNKNOWN 3 create 4 create 5 error column 5:UNKNOWN]", fmt.Sprint(lines))
+	require.Equal(t, "column 5: has a value, but no name in the first row; name it, or put a cell with a separator before it into quotation marks", lines[0].Message)
+	workbook := excelize.NewFile()
+	require.NoError(t, workbook.SetSheetRow("Sheet1", "A1", &[]any{"sku", "name", "price"}))
+	require.NoError(t, workbook.SetSheetRow("Sheet1", "A2", &[]any{"CASE-1", "Lamp", 12, nil, "note"}))
+	raw, err := workbook.WriteToBuffer()
+	require.NoError(t, err)
+	_, lines = k.imported(t, "resource=products&dryRun=true", spreadsheet.MediaXLSX, raw.String())
+	require.Equal(t, "[2 error column 5:UNKNOWN]", fmt.Sprint(lines))
 }
 
 func TestKeysOfImports(t *testing.T) {

@@ -29,10 +29,11 @@ const maxParsing = 2
 // Input are the parameters of an import. The file is the body.
 type Input struct {
 	httpapi.Call
-	Resource string `query:"resource" required:"true" enum:"products,services,clients,suppliers,stocks" doc:"the records, by the name of their list"`
-	Key      string `query:"key" enum:"id,sku,externalId" doc:"columns that decide whether a row changes a record or creates one; default the first of them that the file has. externalId stands for source and externalId"`
-	DryRun   bool   `query:"dryRun" doc:"change nothing, and report what would happen"`
-	Reason   string `query:"reason" maxLength:"500" default:"Import" doc:"of stock movements"`
+	Resource         string `query:"resource" required:"true" enum:"products,services,clients,suppliers,stocks" doc:"the records, by the name of their list"`
+	Key              string `query:"key" enum:"id,sku,externalId" doc:"columns that decide whether a row changes a record or creates one; default the first of them that the file has. externalId stands for source and externalId"`
+	DryRun           bool   `query:"dryRun" doc:"change nothing, and report what would happen"`
+	DecimalSeparator string `query:"decimalSeparator" pattern:"^[.,]$" patternDescription:"a point or a comma" doc:"character before the decimal places of numbers; with it, numbers may have separators of thousands. Without it they have none, and a number with three decimal places such as 1.250 is an error of its row"`
+	Reason           string `query:"reason" maxLength:"500" default:"Import" doc:"of stock movements"`
 }
 
 // Config holds the dependencies of the service.
@@ -115,8 +116,8 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 		return err
 	}
 	t := &table{
-		source: p.source, list: s.api.Lists()[in.Resource].Whole(), currency: in.Currency, zone: zoneOf(in.Settings.TimeZone),
-		comma: spreadsheet.Delimiter(rows) != ',' && spreadsheet.Delimiter(rows) != 0, is1904: spreadsheet.Is1904(rows), warehouses: warehouses, reason: in.Reason,
+		source: p.source, list: s.api.Lists()[in.Resource].Whole(), numbers: numbers{in.DecimalSeparator, in.Currency}, zone: zoneOf(in.Settings.TimeZone),
+		is1904: spreadsheet.Is1904(rows), warehouses: warehouses, reason: in.Reason,
 	}
 	if err := t.plan(header.Cells, in.Key); err != nil {
 		return err

@@ -13,7 +13,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
-	"github.com/tradegrid/tradegrid/pkg/money"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
@@ -31,9 +30,8 @@ const currencyColumn = "currency"
 type table struct {
 	source     *httpapi.BatchSource
 	list       *httpapi.ListSource
-	currency   string // of the company
+	numbers    numbers
 	zone       *time.Location
-	comma      bool // numbers may have a decimal comma
 	is1904     bool
 	warehouses map[string]uuid.UUID // by name; only for stock
 	reason     string               // of stock movements
@@ -176,9 +174,10 @@ func (t *table) row(r spreadsheet.Row) planned {
 	} else {
 		t.claimAll(r, &faults)
 	}
-	if own := t.text(r.Cells, currencyColumn); own != "" && own != t.currency {
-		faults.Add(currencyColumn, apierr.Conflict, "must be %s, that of the company; convert the amounts", t.currency)
+	if own := t.text(r.Cells, currencyColumn); own != "" && own != t.numbers.currency {
+		faults.Add(currencyColumn, apierr.Conflict, "must be %s, that of the company; convert the amounts", t.numbers.currency)
 	}
+	t.beyond(r.Cells, &faults)
 	t.body.Reset()
 	t.body.WriteByte('{')
 	for i, c := range t.columns {
@@ -203,6 +202,16 @@ func (t *table) row(r spreadsheet.Row) planned {
 	t.body.WriteByte('}')
 	p.Item.Body, p.Faults = bytes.Clone(t.body.Bytes()), faults
 	return p
+}
+
+// beyond adds a fault for the first cell that is in no column of the header. Often a separator in the cells before it was meant as text.
+func (t *table) beyond(cells []spreadsheet.Value, faults *apierr.Fields) {
+	for i, cell := range cells {
+		if (i >= len(t.columns) || t.columns[i].name == "") && strings.TrimSpace(cell.Text) != "" {
+			faults.Add(fmt.Sprint("column ", i+1), apierr.Unknown, "has a value, but no name in the first row; name it, or put a cell with a separator before it into quotation marks")
+			return
+		}
+	}
 }
 
 // claim is a value that one record has alone.
@@ -345,6 +354,3 @@ func zoneOf(name string) *time.Location {
 	}
 	return zone
 }
-
-// digits are the decimal places of amounts.
-func (t *table) digits() int { return money.Digits(t.currency) }
