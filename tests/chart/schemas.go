@@ -68,29 +68,38 @@ func (k kind) file(dir string) string {
 	return filepath.Join(dir, strings.ToLower(name+"-"+k.Version)+".json")
 }
 
-func writeBuiltin(dir, version string) error {
+// definitions are the types of the API of Kubernetes of a version, which refuse fields that they do not know.
+func definitions(version string) (map[string]map[string]any, error) {
 	root, err := module("k8s.io/kubernetes@" + version)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	data, err := os.ReadFile(filepath.Join(root, "api/openapi-spec/swagger.json"))
 	if err != nil {
-		return fmt.Errorf("read the description of the Kubernetes API: %w", err)
+		return nil, fmt.Errorf("read the description of the Kubernetes API: %w", err)
 	}
 	var api struct {
 		Definitions map[string]map[string]any `json:"definitions"`
 	}
 	if err := json.Unmarshal(data, &api); err != nil {
-		return fmt.Errorf("read the description of the Kubernetes API: %w", err)
+		return nil, fmt.Errorf("read the description of the Kubernetes API: %w", err)
 	}
 	for name, definition := range api.Definitions {
 		definition = relax(name, definition)
 		strict(definition)
 		api.Definitions[name] = definition
 	}
-	for name, definition := range api.Definitions {
+	return api.Definitions, nil
+}
+
+func writeBuiltin(dir, version string) error {
+	all, err := definitions(version)
+	if err != nil {
+		return err
+	}
+	for name, definition := range all {
 		for _, k := range kindsOf(definition) {
-			schema := map[string]any{"$ref": "#/definitions/" + name, "definitions": closure(api.Definitions, name)}
+			schema := map[string]any{"$ref": "#/definitions/" + name, "definitions": closure(all, name)}
 			if err := writeJSON(k.file(dir), schema); err != nil {
 				return err
 			}

@@ -36,9 +36,11 @@ postgres://root@{{ include "tradegrid.fullname" .root }}-cockroach:26257/default
 {{- end -}}
 {{- $pairs := list -}}
 {{- range $key, $value := $query -}}
-{{- $pairs = append $pairs (printf "%s=%s" (urlquery $key) (toString $value | urlquery)) -}}
+{{- $pairs = append $pairs (printf "%s=%s" (urlquery $key) (include "tradegrid.text" $value | urlquery)) -}}
 {{- end -}}
-postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db.port }}/{{ urlquery $db.name | replace "+" "%20" }}?{{ join "&" $pairs }}
+{{- $host := default "" $db.host -}}
+{{- if and (contains ":" $host) (not (hasPrefix "[" $host)) -}}{{- $host = printf "[%s]" $host -}}{{- end -}}
+postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $host }}:{{ int $db.port }}/{{ urlquery $db.name | replace "+" "%20" }}?{{ join "&" $pairs }}
 {{- end -}}
 {{- end -}}
 
@@ -81,7 +83,7 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 {{- end }}
 {{- if .clientSecret.name }}
 - secret:
-    name: {{ .clientSecret.name }}
+    name: {{ .clientSecret.name | quote }}
     items:
       - {key: {{ .clientSecret.certKey | quote }}, path: tls.crt}
       - {key: {{ .clientSecret.keyKey | quote }}, path: tls.key}
@@ -90,7 +92,7 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 
 {{- define "tradegrid.secretItem" -}}
 - secret:
-    name: {{ .name }}
+    name: {{ .name | quote }}
     items:
       - {key: {{ .key | quote }}, path: {{ .path }}}
 {{- end -}}
@@ -127,7 +129,7 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 {{- end }}
 {{- if $kafka.sasl.mechanism }}
 - name: TRADEGRID_KAFKA_SASL
-  value: {{ $kafka.sasl.mechanism | quote }}
+  value: {{ $kafka.sasl.mechanism | lower | quote }}
 - name: TRADEGRID_KAFKA_USERNAME
   value: {{ $kafka.sasl.username | quote }}
 - name: TRADEGRID_KAFKA_PASSWORD_FILE
@@ -174,7 +176,7 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $db.host }}:{{ int $db
 {{- define "tradegrid.s3Files" -}}
 {{- with .Values.files.s3.keysSecret -}}
 - secret:
-    name: {{ .name }}
+    name: {{ .name | quote }}
     items:
       - {key: {{ .accessKey | quote }}, path: access-key}
       - {key: {{ .secretKey | quote }}, path: secret-key}

@@ -3,7 +3,8 @@ What the schema cannot express, or not in a clear sentence. The error lists all 
 so that it accepts the chart without values.
 */}}
 {{- define "tradegrid.check" -}}
-{{- $faults := concat (include "tradegrid.checkNames" . | fromYamlArray) (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
+{{- $faults := concat (include "tradegrid.checkNames" . | fromYamlArray) (include "tradegrid.checkFormats" . | fromYamlArray)
+  (include "tradegrid.checkImage" . | fromYamlArray) (include "tradegrid.checkBackends" . | fromYamlArray) (include "tradegrid.checkJobs" . | fromYamlArray)
   (include "tradegrid.checkRoles" . | fromYamlArray) (include "tradegrid.checkEnv" . | fromYamlArray)
   (include "tradegrid.checkNetworks" . | fromYamlArray) (include "tradegrid.checkCluster" . | fromYamlArray) -}}
 {{- if $faults -}}
@@ -22,6 +23,25 @@ so that it accepts the chart without values.
 {{- else -}}
 {{- $faults = append $faults (printf "release name %q: %s; choose another release name, or set fullnameOverride" .Release.Name $fault) -}}
 {{- end -}}
+{{- end -}}
+{{- toYaml $faults -}}
+{{- end -}}
+
+{{/* A tag or digest in the repository would come twice. */}}
+{{- define "tradegrid.checkImage" -}}
+{{- $faults := list -}}
+{{- $repository := default "" .Values.image.repository -}}
+{{- $image := regexReplaceAll "^https?://" $repository "" | splitList "@" | first -}}
+{{- $tag := regexFind ":[^:/]*$" $image -}}
+{{- $name := trimSuffix $tag $image -}}
+{{- if not $repository -}}
+{{- $faults = append $faults "image.repository: name the image that you built and pushed, such as registry.example.com/tradegrid" -}}
+{{- else if contains "@" $repository -}}
+{{- $faults = append $faults (printf "image.repository: %q has a digest; write image.repository: %s and image.digest: %q" $repository $name (splitList "@" $repository | last)) -}}
+{{- else if $tag -}}
+{{- $faults = append $faults (printf "image.repository: %q has a tag; write image.repository: %s and image.tag: %q" $repository $name (trimPrefix ":" $tag)) -}}
+{{- else if not (regexMatch "^[A-Za-z0-9.-]+(:[0-9]+)?(/[a-z0-9._-]+)*$" $repository) -}}
+{{- $faults = append $faults (printf "image.repository: %q is not a repository: write host and path in lowercase without a scheme, such as registry.example.com/tradegrid" $repository) -}}
 {{- end -}}
 {{- toYaml $faults -}}
 {{- end -}}
@@ -45,10 +65,27 @@ so that it accepts the chart without values.
 
 {{- define "tradegrid.checkNetworks" -}}
 {{- $faults := list -}}
-{{- range $key := list "cidrs" "except" -}}
-{{- range $i, $cidr := get $.Values.networkPolicy.receivers $key -}}
-{{- if not (include "tradegrid.isCIDR" $cidr) -}}
-{{- $faults = append $faults (printf "networkPolicy.receivers.%s[%d]: %q is not a network; use CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32" $key $i $cidr) -}}
+{{- range $path, $addresses := dict "networkPolicy.receivers.cidrs[]" false "networkPolicy.receivers.except[]" false "api.service.loadBalancerSourceRanges[]" false
+  "api.trustedProxies[]" true "console.trustedProxies[]" true -}}
+{{- range include "tradegrid.at" (dict "values" $.Values "path" $path) | fromJsonArray -}}
+{{- $text := .value -}}
+{{- if and $addresses (not (contains "/" $text)) -}}{{- $text = printf "%s/%d" $text (ternary 128 32 (contains ":" $text)) -}}{{- end -}}
+{{- if not (include "tradegrid.isCIDR" $text) -}}
+{{- $faults = append $faults (printf "%s: %q is not a network; use CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32" .at .value) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $path := list "networkPolicy.extraEgress[]" -}}
+{{- range include "tradegrid.at" (dict "values" $.Values "path" $path) | fromJsonArray -}}
+{{- if not (or .value.to .value.ports) -}}
+{{- $faults = append $faults (printf "%s: a rule without to and ports opens everything; name peers or ports, or set networkPolicy.enabled to false" .at) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- range $path := list "*.from[]" "*.to[]" "extraEgress[].to[]" -}}
+{{- range include "tradegrid.at" (dict "values" $.Values.networkPolicy "path" $path) | fromJsonArray -}}
+{{- if not .value -}}
+{{- $faults = append $faults (printf "networkPolicy.%s: a peer needs podSelector, namespaceSelector or ipBlock" .at) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -58,9 +95,6 @@ so that it accepts the chart without values.
 {{- define "tradegrid.checkBackends" -}}
 {{- $faults := list -}}
 {{- $v := .Values -}}
-{{- if not $v.image.repository -}}
-{{- $faults = append $faults "image.repository: name the image that you built and pushed, such as registry.example.com/tradegrid" -}}
-{{- end -}}
 {{- if $v.evaluation.enabled -}}
 {{- if or $v.database.host $v.database.urlSecret.name -}}
 {{- $faults = append $faults "evaluation.enabled brings its own database: leave database.host and database.urlSecret.name empty, or set evaluation.enabled to false" -}}
@@ -103,6 +137,15 @@ so that it accepts the chart without values.
 {{- if and (not $v.kafka.sasl.mechanism) (or $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name $v.jobs.topics.kafka.username $v.jobs.topics.kafka.passwordSecret.name) -}}
 {{- $faults = append $faults "kafka.sasl.mechanism: set it, for example to scram-sha-512, when username or password is set" -}}
 {{- end -}}
+{{- if and $v.kafka.sasl.mechanism (not (and $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name)) -}}
+{{- $faults = append $faults "kafka.sasl: with mechanism, give username and passwordSecret.name, too" -}}
+{{- end -}}
+{{- if and $v.api.ingress.enabled (not $v.api.ingress.hosts) -}}
+{{- $faults = append $faults "api.ingress.hosts: give at least one host name, such as api.example.com" -}}
+{{- end -}}
+{{- if and $v.api.httpRoute.enabled (not $v.api.httpRoute.parentRefs) -}}
+{{- $faults = append $faults "api.httpRoute.parentRefs: name at least one Gateway, as {name: public, namespace: gateways}" -}}
+{{- end -}}
 {{- toYaml $faults -}}
 {{- end -}}
 
@@ -130,6 +173,9 @@ so that it accepts the chart without values.
 {{- range $set, $values := $sets -}}
 {{- $key := ternary (printf "dispatcher.sets.%s" $set) "dispatcher" (ne $set "") -}}
 {{- $done = concat $done $values.roles -}}
+{{- if not (or (eq $set "") (regexMatch "^[a-z][a-z0-9]{0,9}$" $set)) -}}
+{{- $faults = append $faults (printf "%s: %q is not the name of a set: write up to 10 lowercase letters and digits, a letter first" $key $set) -}}
+{{- end -}}
 {{- if and $values.autoscaling.enabled $values.keda.enabled -}}
 {{- $faults = append $faults (printf "%s: enable autoscaling or keda, not both: they would work against each other" $key) -}}
 {{- end -}}

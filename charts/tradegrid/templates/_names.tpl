@@ -33,11 +33,11 @@ them unique. Shorter ones never change: a StatefulSet cannot be renamed. Takes t
 
 {{/* Labels of selectors, which can never change. Takes root and component, and set for one of several sets of pods. */}}
 {{- define "tradegrid.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "tradegrid.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "tradegrid.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- with .set }}
-tradegrid.io/set: {{ . }}
+tradegrid.io/set: {{ . | quote }}
 {{- end }}
 {{- end -}}
 

@@ -167,8 +167,8 @@ spec:
     - from:
         - podSelector:
             matchLabels:
-              app.kubernetes.io/name: {{ include "tradegrid.name" $root }}
-              app.kubernetes.io/instance: {{ $root.Release.Name }}
+              app.kubernetes.io/name: {{ include "tradegrid.name" $root | quote }}
+              app.kubernetes.io/instance: {{ $root.Release.Name | quote }}
       ports:
         {{- range $ports }}
         - {protocol: TCP, port: {{ . }}}

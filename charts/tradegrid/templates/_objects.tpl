@@ -70,7 +70,7 @@ spec:
     {{- if ($hpa.lag).enabled }}
     - type: Pods
       pods:
-        metric: {name: {{ $hpa.lag.metric }}}
+        metric: {name: {{ $hpa.lag.metric | quote }}}
         target: {type: AverageValue, averageValue: {{ $hpa.lag.averageValue | quote }}}
     {{- end }}
   {{- with $hpa.behavior }}

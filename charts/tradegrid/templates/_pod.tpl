@@ -35,14 +35,12 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
 spec:
-  serviceAccountName: {{ default (ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job)) .account }}
+  serviceAccountName: {{ default (ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job)) .account | quote }}
   automountServiceAccountToken: false
   enableServiceLinks: false # their variables could start with TRADEGRID_ and be read as flags
   {{- with $v.imagePullSecrets }}
   imagePullSecrets:
-    {{- range . }}
-    - name: {{ . }}
-    {{- end }}
+    {{- include "tradegrid.pullSecrets" . | nindent 4 }}
   {{- end }}
   {{- if .job }}
   restartPolicy: Never
@@ -52,7 +50,7 @@ spec:
   securityContext:
     {{- toYaml $v.podSecurityContext | nindent 4 }}
   {{- with default $v.priorityClassName $own.priorityClassName }}
-  priorityClassName: {{ . }}
+  priorityClassName: {{ . | quote }}
   {{- end }}
   {{- with default $v.nodeSelector $own.nodeSelector }}
   nodeSelector:
@@ -185,7 +183,7 @@ volumeMounts:
 {{- with .Values.telemetry.headersSecret }}
 {{- if .name }}
 - name: OTEL_EXPORTER_OTLP_HEADERS
-  valueFrom: {secretKeyRef: {name: {{ .name }}, key: {{ .key }}}}
+  valueFrom: {secretKeyRef: {name: {{ .name | quote }}, key: {{ .key | quote }}}}
 {{- end }}
 {{- end }}
 - name: OTEL_RESOURCE_ATTRIBUTES
@@ -196,9 +194,21 @@ volumeMounts:
 {{- $all := dict "k8s.namespace.name" .Release.Namespace "k8s.pod.name" "$(K8S_POD_NAME)" "k8s.pod.uid" "$(K8S_POD_UID)" "k8s.node.name" "$(K8S_NODE_NAME)" "k8s.container.name" "tradegrid" "tradegrid.cell" .Values.cell -}}
 {{- $pairs := list -}}
 {{- range $key, $value := mergeOverwrite $all .Values.telemetry.resourceAttributes -}}
-{{- $pairs = append $pairs (printf "%s=%s" $key (toString $value)) -}}
+{{- $pairs = append $pairs (printf "%s=%s" $key (include "tradegrid.text" $value)) -}}
 {{- end -}}
 {{- join "," $pairs -}}
+{{- end -}}
+
+{{/* A value as text. Whole numbers are floats in templates: 20261126 is not 2.0261126e+07. */}}
+{{- define "tradegrid.text" -}}
+{{- if and (kindIs "float64" .) (eq . (floor .)) (lt . 1e15) (gt . -1e15) -}}{{ printf "%.0f" . }}{{- else -}}{{ toString . }}{{- end -}}
+{{- end -}}
+
+{{/* Each is a name, or an object with the name, as in a pod. */}}
+{{- define "tradegrid.pullSecrets" -}}
+{{- range . }}
+- name: {{ ternary . (get (ternary . dict (kindIs "map" .)) "name") (kindIs "string" .) | quote }}
+{{- end }}
 {{- end -}}
 
 {{- define "tradegrid.topicsArgs" -}}
