@@ -5,10 +5,15 @@ package hostile
 import (
 	"archive/zip"
 	"bytes"
+	"compress/flate"
 	"compress/zlib"
+	"encoding/base64"
 	"encoding/binary"
 	"hash/crc32"
+	"io"
+	"math/rand/v2"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -19,7 +24,7 @@ type File struct {
 	Name  string
 	Media string
 	Body  []byte
-	Fine  bool // it is within all limits; otherwise it is refused
+	Fine  bool // it can be read within all limits; otherwise it is refused
 }
 
 // chunk is a chunk of a PNG.
@@ -231,57 +236,71 @@ func Images(t testing.TB) []File {
 	}
 }
 
-// Workbooks are XLSX files.
+// Workbooks are XLSX files. Most have random bytes besides, so that their compression is not what they are refused for.
 func Workbooks(t testing.TB) []File {
 	t.Helper()
-	const header = `<row><c t="inlineStr"><is><t>sku</t></is></c><c t="inlineStr"><is><t>name</t></is></c></row>`
-	const text = `<row><c t="inlineStr"><is><t>A</t></is></c></row>`
-	row := func(s string) string { return header + s }
-	many := func(s string, bytes int) string { return strings.Repeat(s, bytes/len(s)) }
-	const size = 63 << 20
-	shared := func(body string) map[string]string {
-		return map[string]string{"xl/sharedStrings.xml": "<sst>" + body + "</sst>"}
+	const header = `<row><c t="inlineStr"><is><t>sku</t></is></c></row>`
+	const size = 8 << 20
+	many := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	var all []File
+	for _, w := range []struct {
+		name, rows, shared string
+		fine               bool
+	}{
+		{"attributes of a row", header + "<row " + many(`a="" `) + "/>", "", false},
+		{"attributes with angle brackets", header + "<row " + many(`a=">" `) + "/>", "", false},
+		{"attributes of a text", header, "<si " + many(`a="" `) + "/>", false},
+		{"a long name", header + "<" + many("a") + "/>", "", false},
+		{"a long comment", header + "<!--->" + many("<a>") + "-->", "", false},
+		{"a long instruction", header + "<?a " + many("a") + "?>", "", false},
+		{"a long CDATA section", header + "<![CDATA[" + many("a") + "]]>", "", false},
+		{"a long text", header + many("a"), "", false},
+		{"a document type", "<!DOCTYPE a [" + many(`<!ENTITY a "a">`) + "]>" + header, "", false},
+		{"empty texts", header, many("<si/>"), false},
+		{"long texts", header, many("<si><t>" + strings.Repeat("a", 10_000) + "</t></si>"), true},
+		{"a text of many runs", header, "<si>" + many("<r><t>"+strings.Repeat("a", 10_000)+"</t></r>") + "</si>", false},
+		{"empty rows", header + many("<row/>"), "", false},
+		{"empty cells", header + "<row>" + many("<c/>") + "</row>", "", true},
+		{"elements in elements", header + many("<a>"), "", true},
+	} {
+		all = append(all, File{w.name, xlsx, workbook(t, w.rows, w.shared, true), w.fine})
 	}
-	return []File{
-		{"16 million attributes of a row", xlsx, workbook(t, row("<row "+many(`a="" `, size)+"/>"), nil), false},
-		{"4 million attributes of a row", xlsx, workbook(t, row("<row "+many(`a="" `, size/4)+"/>"), nil), false},
-		{"attributes with angle brackets", xlsx, workbook(t, row("<row "+many(`a=">" `, size)+"/>"), nil), false},
-		{"attributes of a text", xlsx, workbook(t, header, shared("<si "+many(`a="" `, size)+"/>")), false},
-		{"a name of 63 MiB", xlsx, workbook(t, row("<"+many("a", size)+"/>"), nil), false},
-		{"a comment of 63 MiB", xlsx, workbook(t, row("<!--"+many("a", size)+"-->"), nil), false},
-		{"an instruction of 63 MiB", xlsx, workbook(t, row("<?a "+many("a", size)+"?>"), nil), false},
-		{"a CDATA section of 63 MiB", xlsx, workbook(t, row("<![CDATA["+many("a", size)+"]]>"), nil), false},
-		{"a text of 63 MiB", xlsx, workbook(t, row(many("a", size)), nil), false},
-		{"a document type", xlsx, workbook(t, "<!DOCTYPE a ["+many(`<!ENTITY a "a">`, size)+"]>"+header, nil), false},
-		{"13 million empty texts", xlsx, workbook(t, header, shared(many("<si/>", size))), false},
-		{"63 MiB of texts", xlsx, workbook(t, header, shared(many("<si><t>"+many("a", 1000)+"</t></si>", size))), false},
-		{"9 million empty rows", xlsx, workbook(t, row(many("<row/>", size)), nil), false},
-		{"cells of a row", xlsx, workbook(t, row("<row>"+many("<c/>", size)+"</row>"), nil), false},
-		{"nothing but elements", xlsx, workbook(t, row(many("<a>", size)), nil), false},
-		{"no end", xlsx, workbook(t, row(many(text, 1<<10)+"<row>"), nil), false},
-		{"a directory of 100 000 parts", xlsx, parts(t, 100_000), false},
-	}
+	all = append(all, File{"a small file of attributes", xlsx, workbook(t, header+"<row "+strings.Repeat(`a="" `, 12<<20)+"/>", "", false), false})
+	return append(all, File{"a directory of 100 000 parts", xlsx, parts(t, 100_000), false})
 }
 
 const xlsx = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
 
-// workbook is a file with a sheet of these rows, and other parts.
-func workbook(t testing.TB, rows string, others map[string]string) []byte {
-	t.Helper()
-	all := map[string]string{
-		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="a" sheetId="1" r:id="x"/></sheets></workbook>`,
-		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="x" Target="worksheets/sheet1.xml"/></Relationships>`,
-		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData>` + rows + `</sheetData></worksheet>`,
+// noise are comments that cannot be compressed.
+var noise = sync.OnceValue(func() string { //nolint:gochecknoglobals // made once
+	var b strings.Builder
+	random := rand.NewChaCha8([32]byte{1})
+	raw := make([]byte, 4<<10)
+	for range 25 {
+		_, _ = random.Read(raw)
+		b.WriteString("<!--" + base64.StdEncoding.EncodeToString(raw) + "-->")
 	}
-	for name, body := range others {
-		all[name] = body
+	return b.String()
+})
+
+// workbook is a file with a sheet of these rows, and these texts.
+func workbook(t testing.TB, rows, shared string, dense bool) []byte {
+	t.Helper()
+	if dense {
+		rows, shared = noise()+rows, noise()+shared
 	}
 	var out bytes.Buffer
 	z := zip.NewWriter(&out)
-	for name, body := range all {
+	z.RegisterCompressor(zip.Deflate, func(w io.Writer) (io.WriteCloser, error) { return flate.NewWriter(w, flate.BestSpeed) })
+	for name, body := range map[string]string{
+		"xl/workbook.xml":            `<workbook xmlns:r="r"><sheets><sheet name="a" sheetId="1" r:id="x"/></sheets></workbook>`,
+		"xl/_rels/workbook.xml.rels": `<Relationships><Relationship Id="x" Target="worksheets/sheet1.xml"/></Relationships>`,
+		"xl/worksheets/sheet1.xml":   `<worksheet><sheetData>` + rows + `</sheetData></worksheet>`,
+		"xl/sharedStrings.xml":       `<sst>` + shared + `</sst>`,
+	} {
 		f, err := z.Create(name)
 		require.NoError(t, err)
-		_, err = f.Write([]byte(body))
+		_, err = io.WriteString(f, body)
 		require.NoError(t, err)
 	}
 	require.NoError(t, z.Close())

@@ -174,7 +174,7 @@ func partsOf(items []BatchItem) ([][]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("encode items of a batch: %w", err)
 		}
-		parts, items = append(parts, part), items[n:]
+		parts, items = append(parts, job.PackPart(part)), items[n:]
 	}
 	return parts, nil
 }

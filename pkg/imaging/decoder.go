@@ -10,13 +10,13 @@ import (
 	"image/png"
 	"io"
 	"runtime"
-	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/turn"
 )
 
 const (
@@ -31,21 +31,13 @@ const (
 type Decoder struct {
 	memory *semaphore.Weighted
 	slot   int64 // what an image takes at least, which bounds their number
-
-	mu    sync.Mutex
-	turns map[tenant.ID]*turn
-}
-
-// turn makes the images of a company wait for each other.
-type turn struct {
-	free  chan struct{} // holds a value while nobody has the turn
-	users int
+	turns  turn.Turns
 }
 
 // NewDecoder returns a decoder; a process has one.
 func NewDecoder() *Decoder {
 	parallel := max(1, runtime.GOMAXPROCS(0)/2)
-	return &Decoder{memory: semaphore.NewWeighted(totalMemory), slot: int64(totalMemory / parallel), turns: map[tenant.ID]*turn{}}
+	return &Decoder{memory: semaphore.NewWeighted(totalMemory), slot: int64(totalMemory / parallel)}
 }
 
 // Thumbnail is an image without metadata, turned as the original says, in its own size or scaled down.
@@ -137,7 +129,7 @@ var errBusy = apierr.Unavailable(apierr.Overloaded, 2, "too many images are bein
 func (d *Decoder) wait(ctx context.Context, company tenant.ID, bytes int64) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	leave, err := d.enter(waiting, company)
+	leave, err := d.turns.Enter(waiting, company)
 	bytes = min(max(bytes, d.slot), totalMemory)
 	if err == nil {
 		if err = d.memory.Acquire(waiting, bytes); err != nil {
@@ -151,31 +143,4 @@ func (d *Decoder) wait(ctx context.Context, company tenant.ID, bytes int64) (don
 		return nil, errBusy
 	}
 	return func() { d.memory.Release(bytes); leave() }, nil
-}
-
-// enter waits until no other image of the company is decoded.
-func (d *Decoder) enter(ctx context.Context, company tenant.ID) (leave func(), err error) {
-	d.mu.Lock()
-	t := d.turns[company]
-	if t == nil {
-		t = &turn{free: make(chan struct{}, 1)}
-		t.free <- struct{}{}
-		d.turns[company] = t
-	}
-	t.users++
-	d.mu.Unlock()
-	forget := func() {
-		d.mu.Lock()
-		defer d.mu.Unlock()
-		if t.users--; t.users == 0 {
-			delete(d.turns, company)
-		}
-	}
-	select {
-	case <-t.free:
-		return func() { t.free <- struct{}{}; forget() }, nil
-	case <-ctx.Done():
-		forget()
-		return nil, ctx.Err()
-	}
 }

@@ -190,7 +190,7 @@ type Options struct {
 	State     any      // where the first step starts; nil = {}
 	Total     int64    // records to process; 0 = not known
 	Resources []string // scopes that reading the job needs, besides those of its type
-	Parts     [][]byte // input that is too large for Input, for [Task.Part]; deleted at the end of the job
+	Parts     [][]byte // input that is too large for Input, by [PackPart], for [Task.Part]; deleted at the end of the job
 }
 
 const (

@@ -16,10 +16,13 @@ var (
 	sqlDeleteParts = jobInputs.Delete(`WHERE company_id = $1 AND job_id = $2`)
 )
 
+// PackPart makes bytes a part of [Options.Parts]. It is compressed as soon as it is made, because a request may hold many of them.
+func PackPart(body []byte) []byte { return compress.Pack(body) }
+
 // addParts stores the parts of the input of a new job.
 func addParts(tx *db.Tx, r Record, parts [][]byte, expires time.Time) {
 	for n, part := range parts {
-		tx.Queue(sqlInsertPart, r.CompanyID, r.ID, n, compress.Pack(part), expires)
+		tx.Queue(sqlInsertPart, r.CompanyID, r.ID, n, part, expires)
 	}
 }
 

@@ -1,6 +1,7 @@
 package spreadsheet
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"strings"
@@ -15,7 +16,7 @@ type Limits struct {
 	Rows    int // of records, without the header
 	Columns int
 	Cell    int // bytes of a cell
-	Expand  int // bytes of a sheet of an XLSX file, and of its texts
+	Expand  int // bytes of a sheet of an XLSX file; its texts may take half of that
 }
 
 // Row is a row of a file.
@@ -88,6 +89,7 @@ func decodeText(raw []byte, charset string) (string, error) {
 
 // csvRows parses a CSV file. Unlike encoding/csv it keeps carriage returns within cells.
 type csvRows struct {
+	ctx       context.Context //nolint:containedctx // that of the request; the rows are read within it
 	rest      string
 	delimiter byte
 	limits    Limits
@@ -97,12 +99,13 @@ type csvRows struct {
 }
 
 // ReadCSV reads a CSV file with commas, semicolons or tabs, whichever the first row has most of. charset is that of its media type.
-func ReadCSV(raw []byte, charset string, limits Limits) (Rows, error) {
+// The rows end with ctx.
+func ReadCSV(ctx context.Context, raw []byte, charset string, limits Limits) (Rows, error) {
 	text, err := decodeText(raw, charset)
 	if err != nil {
 		return nil, err
 	}
-	return &csvRows{rest: text, delimiter: delimiterOf(text), limits: limits}, nil
+	return &csvRows{ctx: ctx, rest: text, delimiter: delimiterOf(text), limits: limits}, nil
 }
 
 func delimiterOf(text string) byte {
@@ -119,10 +122,20 @@ func delimiterOf(text string) byte {
 	return best
 }
 
+var errEmptyRows = wrongFile("has more than %d rows; delete those that are empty", maxSheetRows)
+
+// checkEvery is how many rows are read before the context is looked at.
+const checkEvery = 1024
+
 // Next implements [Rows].
 func (r *csvRows) Next() (Row, error) {
 	for r.rest != "" {
-		r.row++
+		if r.row++; r.row%checkEvery == 0 && r.ctx.Err() != nil {
+			return Row{}, r.ctx.Err()
+		}
+		if r.row > maxSheetRows {
+			return Row{}, errEmptyRows
+		}
 		r.cells = r.cells[:0]
 		empty := true
 		for more := true; more; {
@@ -164,7 +177,7 @@ func (r *csvRows) cell() (text string, more bool, err error) {
 		}
 	}
 	if len(text) > r.limits.Cell {
-		return "", false, &FileError{r.row, fmt.Sprintf("has a cell of more than %d bytes; shorten it", r.limits.Cell)}
+		return "", false, r.tooLong()
 	}
 	switch {
 	case r.rest == "":
@@ -182,6 +195,10 @@ func (r *csvRows) cell() (text string, more bool, err error) {
 	return "", false, &FileError{r.row, "has characters after the closing quotation mark of a cell; double quotation marks within a cell"}
 }
 
+func (r *csvRows) tooLong() error {
+	return &FileError{r.row, fmt.Sprintf("has a cell of more than %d bytes; shorten it", r.limits.Cell)}
+}
+
 func (r *csvRows) quoted() (string, error) {
 	rest := r.rest[1:]
 	var text strings.Builder
@@ -190,7 +207,9 @@ func (r *csvRows) quoted() (string, error) {
 		if end < 0 {
 			return "", &FileError{r.row, "has a cell whose closing quotation mark is missing; add it"}
 		}
-		text.WriteString(rest[:end])
+		if text.WriteString(rest[:end]); text.Len() > r.limits.Cell {
+			return "", r.tooLong()
+		}
 		if rest = rest[end+1:]; !strings.HasPrefix(rest, `"`) {
 			r.rest = rest
 			return text.String(), nil

@@ -2,11 +2,12 @@ package spreadsheet
 
 import (
 	"archive/zip"
-	"bytes"
+	"context"
 	"encoding/xml"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math"
 	"path"
 	"strconv"
@@ -14,31 +15,41 @@ import (
 	"time"
 )
 
-// maxEntries is how many files a workbook may consist of.
-const maxEntries = 1000
+const (
+	// maxEntries is how many parts a workbook may consist of, and maxDirectory how many bytes the list of them may have.
+	maxEntries   = 1000
+	maxDirectory = 1 << 20
+	// maxRatio is how much larger a part may be than its compressed form, if it is not smaller than anyRatio.
+	maxRatio = 200
+	anyRatio = 4 << 20
+)
 
 // xlsxRows reads the first sheet of a workbook. Memory is bounded by the limits: a file may expand to a thousand times its size.
 type xlsxRows struct {
-	sheet   *xml.Decoder
-	shared  []string
-	limits  Limits
-	row     int
-	seen    int
-	cells   []Value
-	is1904  bool
-	expands *io.LimitedReader
+	ctx    context.Context //nolint:containedctx // that of the request; the rows are read within it
+	sheet  *xml.Decoder
+	shared []string
+	limits Limits
+	row    int
+	begun  int // rows, also those that are empty
+	seen   int
+	cells  []Value
+	is1904 bool
 }
 
-// ReadXLSX reads the first sheet of an XLSX file. Cells with formulas have the values that were stored with them.
-func ReadXLSX(raw []byte, limits Limits) (Rows, error) {
-	z, err := zip.NewReader(bytes.NewReader(raw), int64(len(raw)))
-	if err != nil {
+// ReadXLSX reads the first sheet of an XLSX file of size bytes. Cells with formulas have the values that were stored with them. The
+// rows end with ctx.
+func ReadXLSX(ctx context.Context, raw io.ReaderAt, size int64, limits Limits) (Rows, error) {
+	directory := &opening{ReaderAt: raw, left: maxDirectory}
+	z, err := zip.NewReader(directory, size)
+	switch {
+	case directory.left < 0 || err == nil && len(z.File) > maxEntries:
+		return nil, wrongFile("has more than %d parts; save it anew", maxEntries)
+	case err != nil:
 		return nil, wrongFile("is not an XLSX file; save it as an Excel workbook (.xlsx)")
 	}
-	if len(z.File) > maxEntries {
-		return nil, wrongFile("has more than %d parts; save it anew", maxEntries)
-	}
-	r := &xlsxRows{limits: limits}
+	directory.done = true
+	r := &xlsxRows{ctx: ctx, limits: limits}
 	sheet, err := r.firstSheet(z)
 	if err != nil {
 		return nil, err
@@ -46,10 +57,29 @@ func ReadXLSX(raw []byte, limits Limits) (Rows, error) {
 	if err := r.readShared(z); err != nil {
 		return nil, err
 	}
-	if r.sheet, r.expands, err = r.open(z, sheet); err != nil {
+	if r.sheet, err = r.open(z, sheet); err != nil {
 		return nil, err
 	}
 	return r, nil
+}
+
+// opening bounds what is read of a file to learn its parts: a short file can have a long list of them.
+type opening struct {
+	io.ReaderAt
+	left int64
+	done bool
+}
+
+var errDirectory = errors.New("the list of parts is too long")
+
+// ReadAt implements [io.ReaderAt].
+func (o *opening) ReadAt(p []byte, at int64) (int, error) {
+	if !o.done {
+		if o.left -= int64(len(p)); o.left < 0 {
+			return 0, errDirectory
+		}
+	}
+	return o.ReaderAt.ReadAt(p, at) //nolint:wrapcheck // a reader
 }
 
 // Is1904 reports whether dates of a file count from 1904, as some programs of Apple have it.
@@ -58,23 +88,38 @@ func Is1904(rows Rows) bool {
 	return ok && r.is1904
 }
 
-// open begins to read a part of the file, up to the limit.
-func (r *xlsxRows) open(z *zip.Reader, name string) (*xml.Decoder, *io.LimitedReader, error) {
+// open begins to read a part of the file. The archive refuses one that is larger than it says.
+func (r *xlsxRows) open(z *zip.Reader, name string) (*xml.Decoder, error) {
 	f, err := z.Open(strings.TrimPrefix(name, "/"))
 	if err != nil {
-		return nil, nil, wrongFile("has no part %s; save it anew as an Excel workbook (.xlsx)", name)
+		return nil, wrongFile("has no part %s; save it anew as an Excel workbook (.xlsx)", name)
 	}
-	limited := &io.LimitedReader{R: f, N: int64(r.limits.Expand) + 1}
-	return xml.NewDecoder(limited), limited, nil
+	size, packed := sizeOf(f)
+	switch {
+	case size > uint64(r.limits.Expand): //nolint:gosec // positive
+		return nil, wrongFile("has a sheet of more than %d MiB without compression; split it", r.limits.Expand>>20)
+	case size > anyRatio && size/maxRatio > packed:
+		return nil, wrongFile("has a part that is more than %d times as large without compression; save it anew, without empty rows and columns", maxRatio)
+	}
+	return xml.NewDecoder(newLimitedXML(r.ctx, f, r.limits)), nil
+}
+
+// sizeOf is the size of a part, and that of its compressed form.
+func sizeOf(f fs.File) (size, packed uint64) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, 0
+	}
+	if h, ok := info.Sys().(*zip.FileHeader); ok {
+		return h.UncompressedSize64, h.CompressedSize64
+	}
+	return 0, 0 // a folder
 }
 
 // failed turns an error of a part into one that says what is wrong.
-func (r *xlsxRows) failed(err error, part *io.LimitedReader) error {
+func (r *xlsxRows) failed(err error) error {
 	var known *FileError
-	switch {
-	case part.N <= 0:
-		return wrongFile("has a sheet of more than %d MiB without compression; split it", r.limits.Expand>>20)
-	case errors.As(err, &known):
+	if errors.As(err, &known) || r.ctx.Err() != nil {
 		return err
 	}
 	return wrongFile("is damaged: %s; save it anew", err)
@@ -82,20 +127,20 @@ func (r *xlsxRows) failed(err error, part *io.LimitedReader) error {
 
 // tokens calls do with the tokens of a part until its end.
 func (r *xlsxRows) tokens(z *zip.Reader, name string, do func(xml.Token) error) error {
-	part, limited, err := r.open(z, name)
+	part, err := r.open(z, name)
 	if err != nil {
 		return err
 	}
 	for {
 		t, err := part.RawToken()
-		if errors.Is(err, io.EOF) && limited.N > 0 {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err == nil {
 			err = do(t)
 		}
 		if err != nil {
-			return r.failed(err, limited)
+			return r.failed(err)
 		}
 	}
 }
@@ -155,6 +200,9 @@ func (r *xlsxRows) firstSheet(z *zip.Reader) (string, error) {
 	return path.Join("xl", target), err
 }
 
+// perText is what a text takes beside its bytes, while the list of all of them grows.
+const perText = 48
+
 // readShared reads the texts that cells refer to.
 func (r *xlsxRows) readShared(z *zip.Reader) error {
 	const name = "xl/sharedStrings.xml"
@@ -163,14 +211,15 @@ func (r *xlsxRows) readShared(z *zip.Reader) error {
 		return nil //nolint:nilerr // a file without texts has none
 	}
 	_ = f.Close()
-	var text strings.Builder
+	var text []byte
+	free := r.limits.Expand / 2
 	inText, phonetic := false, false
 	return r.tokens(z, name, func(t xml.Token) error {
 		switch t := t.(type) {
 		case xml.StartElement:
 			switch t.Name.Local {
 			case "si":
-				text.Reset()
+				text = text[:0]
 			case "t":
 				inText = !phonetic
 			case "rPh":
@@ -179,7 +228,10 @@ func (r *xlsxRows) readShared(z *zip.Reader) error {
 		case xml.EndElement:
 			switch t.Name.Local {
 			case "si":
-				r.shared = append(r.shared, unescape(text.String()))
+				if free -= len(text) + perText; free < 0 {
+					return wrongFile("has more than %d MiB of texts; split it", r.limits.Expand>>21)
+				}
+				r.shared = append(r.shared, unescape(string(text)))
 			case "t":
 				inText = false
 			case "rPh":
@@ -187,7 +239,9 @@ func (r *xlsxRows) readShared(z *zip.Reader) error {
 			}
 		case xml.CharData:
 			if inText {
-				text.Write(t)
+				if text = append(text, t...); len(text) > r.limits.Cell {
+					return wrongFile("has a text of more than %d bytes; shorten it", r.limits.Cell)
+				}
 			}
 		}
 		return nil
@@ -198,15 +252,18 @@ func (r *xlsxRows) readShared(z *zip.Reader) error {
 func (r *xlsxRows) Next() (Row, error) {
 	for {
 		t, err := r.sheet.RawToken()
-		if errors.Is(err, io.EOF) && r.expands.N > 0 {
+		if errors.Is(err, io.EOF) {
 			return Row{}, io.EOF
 		}
 		if err != nil {
-			return Row{}, r.failed(err, r.expands)
+			return Row{}, r.failed(err)
 		}
 		e, ok := t.(xml.StartElement)
 		if !ok || e.Name.Local != "row" {
 			continue
+		}
+		if r.begun++; r.begun > maxSheetRows {
+			return Row{}, errEmptyRows
 		}
 		r.row++
 		if n, err := strconv.Atoi(attr(e, "r")); err == nil && n > 0 && n <= maxSheetRows {
@@ -214,7 +271,7 @@ func (r *xlsxRows) Next() (Row, error) {
 		}
 		empty, err := r.readRow()
 		if err != nil {
-			return Row{}, r.failed(err, r.expands)
+			return Row{}, r.failed(err)
 		}
 		if empty {
 			continue

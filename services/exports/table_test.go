@@ -1,6 +1,7 @@
 package exports
 
 import (
+	"bytes"
 	"encoding/json"
 	"math"
 	"reflect"
@@ -92,9 +93,9 @@ func written(t *testing.T, in order, all items) [][]string {
 	raw, err := f.close(true, &state{})
 	require.NoError(t, err)
 	limits := spreadsheet.Limits{Rows: 100, Columns: 20, Cell: 1000, Expand: 1 << 20}
-	rows, err := spreadsheet.ReadCSV(raw, "", limits)
+	rows, err := spreadsheet.ReadCSV(t.Context(), raw, "", limits)
 	if in.Format == xlsx {
-		rows, err = spreadsheet.ReadXLSX(raw, limits)
+		rows, err = spreadsheet.ReadXLSX(t.Context(), bytes.NewReader(raw), int64(len(raw)), limits)
 	}
 	require.NoError(t, err)
 	var got [][]string

@@ -9,8 +9,10 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -18,13 +20,17 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/job"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/pkg/turn"
 )
 
 // bounds of a file; see docs/reference/limits.md#imports.
 var bounds = spreadsheet.Limits{Rows: 50_000, Columns: 200, Cell: 256 << 10, Expand: 64 << 20}
 
-// maxParsing is how many files a process parses at a time: one takes memory of several times its size.
-const maxParsing = 2
+const (
+	// maxParsing is how many files a process parses at a time, one of each company: one takes memory of several times its size.
+	maxParsing = 2
+	patience   = 10 * time.Second // how long a file waits for its turn
+)
 
 // Input are the parameters of an import. The file is the body.
 type Input struct {
@@ -47,11 +53,12 @@ type Config struct {
 type Service struct {
 	cfg     Config
 	api     *httpapi.API // see [Service.Register]
-	parsing chan struct{}
+	parsing *semaphore.Weighted
+	turns   turn.Turns
 }
 
 // New returns a service.
-func New(cfg Config) *Service { return &Service{cfg: cfg, parsing: make(chan struct{}, maxParsing)} }
+func New(cfg Config) *Service { return &Service{cfg: cfg, parsing: semaphore.NewWeighted(maxParsing)} }
 
 // prepared is a file that was read.
 type prepared struct {
@@ -75,12 +82,11 @@ func (s *Service) prepare(ctx context.Context, in *Input) (*prepared, error) {
 	if err != nil {
 		return nil, err
 	}
-	select {
-	case s.parsing <- struct{}{}:
-		defer func() { <-s.parsing }()
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	done, err := s.wait(ctx, in.Company)
+	if err != nil {
+		return nil, err
 	}
+	defer done()
 	defer in.Processing()()
 	err = s.read(ctx, in, p, warehouses)
 	var file *spreadsheet.FileError
@@ -88,6 +94,27 @@ func (s *Service) prepare(ctx context.Context, in *Input) (*prepared, error) {
 		return nil, apierr.InvalidField("body", apierr.Format, "%s", file.Error())
 	}
 	return p, err
+}
+
+var errBusy = apierr.Unavailable(apierr.Overloaded, 2, "too many files are being read; send them one after the other, or repeat the request after the time in Retry-After; nothing was stored")
+
+// wait waits for the turn of a file of the company.
+func (s *Service) wait(ctx context.Context, company tenant.ID) (done func(), err error) {
+	waiting, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	leave, err := s.turns.Enter(waiting, company)
+	if err == nil {
+		if err = s.parsing.Acquire(waiting, 1); err != nil {
+			leave()
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, errors.Join(ctx.Err(), err)
+	case err != nil:
+		return nil, errBusy
+	}
+	return func() { s.parsing.Release(1); leave() }, nil
 }
 
 // warehouses are the names of warehouses, for stock.
@@ -100,11 +127,7 @@ func (s *Service) warehouses(ctx context.Context, in *Input) (map[string]uuid.UU
 
 // read parses the file of a request.
 func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses map[string]uuid.UUID) error {
-	raw, err := io.ReadAll(in.Upload().Reader())
-	if err != nil {
-		return fmt.Errorf("read upload: %w", err)
-	}
-	rows, err := open(raw, in.Upload().Media, in.Charset())
+	rows, err := open(ctx, in.Upload(), in.Charset())
 	if err != nil {
 		return err
 	}
@@ -143,11 +166,15 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 	}
 }
 
-func open(raw []byte, media, charset string) (spreadsheet.Rows, error) {
-	if media == spreadsheet.MediaXLSX {
-		return spreadsheet.ReadXLSX(raw, bounds)
+func open(ctx context.Context, file *httpapi.Upload, charset string) (spreadsheet.Rows, error) {
+	if file.Media == spreadsheet.MediaXLSX {
+		return spreadsheet.ReadXLSX(ctx, file, file.Size, bounds)
 	}
-	return spreadsheet.ReadCSV(raw, charset, bounds)
+	raw := make([]byte, file.Size)
+	if _, err := io.ReadFull(file.Reader(), raw); err != nil {
+		return nil, fmt.Errorf("read upload: %w", err)
+	}
+	return spreadsheet.ReadCSV(ctx, raw, charset, bounds)
 }
 
 // start starts the job.

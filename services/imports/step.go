@@ -67,7 +67,11 @@ func (p *parts) add(row planned) error {
 
 func (p *parts) close() {
 	p.open.WriteByte(']')
-	p.all = append(p.all, bytes.Clone(p.open.Bytes()))
+	part := job.PackPart(p.open.Bytes())
+	if len(part) == p.open.Len() { // it may be the buffer itself
+		part = bytes.Clone(part)
+	}
+	p.all = append(p.all, part)
 	p.open.Reset()
 	p.held = 0
 }

@@ -2,6 +2,7 @@ package imports
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"reflect"
 	"regexp"
@@ -214,18 +215,22 @@ func (t *table) beyond(cells []spreadsheet.Value, faults *apierr.Fields) {
 	}
 }
 
-// claim is a value that one record has alone.
-type claim struct{ column, value string }
+// claim is a value that one record has alone, by its hash: values may be long.
+type claim struct {
+	column string
+	sum    [sha256.Size]byte
+}
 
 // claim returns the first row that has the value: this one, or an earlier one. Any number of rows may have none.
 func (t *table) claim(column, value string, row int) (first int) {
 	if value == "" {
 		return row
 	}
-	if before, twice := t.seen[claim{column, value}]; twice {
+	c := claim{column, sha256.Sum256([]byte(value))}
+	if before, twice := t.seen[c]; twice {
 		return before
 	}
-	t.seen[claim{column, value}] = row
+	t.seen[c] = row
 	return row
 }
 
@@ -235,12 +240,13 @@ func (t *table) claimAll(r spreadsheet.Row, faults *apierr.Fields) {
 	if t.source.Resource == stocks {
 		return
 	}
-	own := []claim{{keySKU, strings.ToLower(t.text(r.Cells, keySKU))}}
+	type value struct{ column, value string }
+	own := []value{{keySKU, strings.ToLower(t.text(r.Cells, keySKU))}}
 	if t.text(r.Cells, "status") != "hidden" {
-		own = append(own, claim{"barcode", t.text(r.Cells, "barcode")})
+		own = append(own, value{"barcode", t.text(r.Cells, "barcode")})
 	}
 	if source, id := t.text(r.Cells, "source"), t.text(r.Cells, keyExternal); source != "" && id != "" {
-		own = append(own, claim{keyExternal, source + "\x00" + id})
+		own = append(own, value{keyExternal, source + "\x00" + id})
 	}
 	for _, c := range own {
 		if i, ok := t.at[c.column]; c.column == t.key || !ok || t.columns[i].field == nil {
