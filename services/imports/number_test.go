@@ -1,6 +1,7 @@
 package imports
 
 import (
+	"bytes"
 	"fmt"
 	"math/big"
 	"strings"
@@ -203,14 +204,14 @@ func written(t *rapid.T, columns []spreadsheet.Column, row []spreadsheet.Cell, f
 		require.NoError(t, w.Row(row))
 		_, err = w.End()
 		require.NoError(t, err)
-		rows, err = spreadsheet.ReadXLSX(w.Bytes(), limits)
+		rows, err = spreadsheet.ReadXLSX(t.Context(), bytes.NewReader(w.Bytes()), int64(len(w.Bytes())), limits)
 		require.NoError(t, err)
 	} else {
 		w := spreadsheet.NewCSV(spreadsheet.CSVOptions{Delimiter: ';', Decimal: form[0]})
 		w.Header(columns)
 		w.Row(row)
 		var err error
-		rows, err = spreadsheet.ReadCSV(w.Bytes(), "", limits)
+		rows, err = spreadsheet.ReadCSV(t.Context(), w.Bytes(), "", limits)
 		require.NoError(t, err)
 	}
 	_, err := rows.Next()
