@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,8 +20,8 @@ import (
 
 // MigrateCmd migrates the database to the schema of this release. Several processes may run it at once.
 type MigrateCmd struct {
-	DryRun    bool `help:"List the pending steps and change nothing."`
-	OnlyCheck bool `name:"check" help:"List the pending steps, change nothing, and exit with code 3 if there are any."`
+	Plan      bool `help:"Show the pending steps, what each does, what requests notice of it, and about how long it takes. Changes nothing."`
+	OnlyCheck bool `name:"check" help:"The same as --plan, and exit with code 3 if steps are pending."`
 	Contract  bool `help:"Also remove what only the previous release uses. Refused while a process of that release runs."`
 	Force     bool `help:"With --contract: remove it although processes of the previous release run; they fail then."`
 	Regions   bool `help:"On a multi-region CockroachDB: keep the rows of each company in its home region. Rewrites tables."`
@@ -56,7 +57,7 @@ func (c *MigrateCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) e
 		return err
 	}
 	defer d.Close()
-	if c.DryRun || c.OnlyCheck {
+	if c.Plan || c.OnlyCheck {
 		phase := migrate.Expand
 		if c.Contract {
 			phase = migrate.Contract
@@ -119,18 +120,18 @@ func (e inUseError) names() string {
 
 // list writes the pending steps and, with --regions, the pending statements. With --check it fails if there are any.
 func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, out io.Writer) error {
-	steps, err := migrate.Pending(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
+	steps, err := migrate.Plan(ctx, d.Pool(), sql.Files, d.Dialect(), phase)
 	if err != nil {
 		return err
-	}
-	for _, s := range steps {
-		if _, err := fmt.Fprintf(out, "%s\n", s); err != nil {
-			return err
-		}
 	}
 	stmts, err := c.pendingRegions(ctx, d)
 	if err != nil {
 		return err
+	}
+	if len(steps) > 0 {
+		if err := writePlan(out, steps); err != nil {
+			return err
+		}
 	}
 	for _, stmt := range stmts {
 		if _, err := fmt.Fprintf(out, "%s;\n", stmt); err != nil {
@@ -141,6 +142,22 @@ func (c *MigrateCmd) list(ctx context.Context, d *db.DB, phase migrate.Phase, ou
 		return pendingError{n}
 	}
 	return nil
+}
+
+// writePlan writes a row for each step. Rows and durations are rough: the database estimates how many rows a table has.
+func writePlan(out io.Writer, steps []migrate.Planned) error {
+	rows := make([][]any, len(steps))
+	for i, s := range steps {
+		size, takes := "-", "-"
+		if s.Rows >= 0 {
+			size = strconv.FormatInt(s.Rows, 10)
+		}
+		if s.Takes > 0 {
+			takes = s.Takes.String()
+		}
+		rows[i] = []any{s.String(), s.Does, cmp.Or(s.Table, "-"), size, takes, s.Writers}
+	}
+	return table(out, "STEP DOES TABLE ROWS TAKES WRITERS", rows)
 }
 
 // homing makes the tables global that are read before the company is known.

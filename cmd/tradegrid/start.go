@@ -120,8 +120,12 @@ func (r *role) run(ctx context.Context, log *slog.Logger, started func(ops strin
 	})
 }
 
-// announced does the work of this process, which is announced in the database meanwhile.
+// announced does the work of this process, which is announced in the database meanwhile. A process does not begin on a schema
+// that was contracted for a later release: it would misread what that release writes.
 func announced(ctx context.Context, d *db.DB, role string, log *slog.Logger, work func(context.Context) error) error {
+	if err := migrate.Usable(ctx, d.Pool(), sql.Files, d.Dialect()); err != nil {
+		return err
+	}
 	contracts, err := migrate.Contracts(sql.Files, d.Dialect())
 	if err != nil {
 		return err

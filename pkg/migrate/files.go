@@ -21,7 +21,10 @@ type Step struct {
 	SQL      string
 	Checksum string // SHA-256 of SQL, hexadecimal
 	Contract bool   // removes something that binaries of the previous release use
+	Batches  bool   // an UPDATE that runs in batches of rows
 }
+
+func isContract(version string) bool { return strings.Contains(version, ".contract") }
 
 // String returns a human-readable name of the step.
 func (s Step) String() string { return fmt.Sprintf("%s, step %d", s.File, s.Number) }
@@ -83,13 +86,20 @@ func appendFile(steps []Step, files fs.FS, version, name string) ([]Step, error)
 	if err != nil {
 		return nil, fmt.Errorf("read migration: %w", err)
 	}
-	stmts, err := split(string(src))
+	stmts, batches, err := split(string(src))
 	if err != nil {
 		return nil, fmt.Errorf("migration %s: %w", name, err)
 	}
 	for i, stmt := range stmts {
 		sum := sha256.Sum256([]byte(stmt))
-		steps = append(steps, Step{Version: version, Number: i + 1, File: name, SQL: stmt, Checksum: hex.EncodeToString(sum[:]), Contract: strings.Contains(version, ".contract")})
+		step := Step{
+			Version: version, Number: i + 1, File: name, SQL: stmt, Checksum: hex.EncodeToString(sum[:]),
+			Contract: isContract(version), Batches: batches[i],
+		}
+		if _, ok := parseUpdate(stmt); step.Batches && !ok {
+			return nil, fmt.Errorf("migration %s: only UPDATE table [AS alias] SET … WHERE … runs in batches; split it, or leave out \"-- batches\"", step)
+		}
+		steps = append(steps, step)
 	}
 	return steps, nil
 }

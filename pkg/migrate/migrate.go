@@ -1,6 +1,11 @@
-// Package migrate applies a set of SQL files to a database.
+// Package migrate applies a set of SQL files to a database that is in use.
 // Each statement is a separate, repeatable step with its own commit, because CockroachDB supports schema changes within
 // transactions poorly. Several processes may migrate at once.
+//
+// Steps do not hold up writers: on PostgreSQL, indexes of tables with rows are built concurrently, an UPDATE that the comment
+// "-- batches" stands before runs in batches of rows, and a step that needs a lock for itself gives up after [lockTimeout] and
+// tries again. CockroachDB changes schemas online by itself. [Plan] says what each step does.
+//
 // The files themselves are in schemas/sql.
 package migrate
 
@@ -22,6 +27,9 @@ import (
 
 // ErrChanged is wrapped by the error for a step whose text was changed after it was applied.
 var ErrChanged = errors.New("an applied migration was changed")
+
+// ErrContracted is wrapped by the error for a database from which a later release has removed what this one needs.
+var ErrContracted = errors.New("the schema was contracted for a later release")
 
 const schemaSteps = db.Table("schema_steps")
 
@@ -56,12 +64,13 @@ func (p Phase) in(steps []Step) []Step {
 	if p == Contract {
 		return steps
 	}
-	return slices.DeleteFunc(steps, func(s Step) bool { return s.Contract })
+	return slices.DeleteFunc(slices.Clone(steps), func(s Step) bool { return s.Contract })
 }
 
 // Up applies the pending steps of the phase and returns their number. Concurrent processes wait for each other. If it
 // fails or is killed, the next run continues where it stopped. If the text of an applied step has changed, the error
-// wraps [ErrChanged]; applied steps that only a newer binary knows are ignored.
+// wraps [ErrChanged]; applied steps that only a newer binary knows are ignored, unless they contract the schema: then the
+// error wraps [ErrContracted].
 // The pool must allow at least two connections.
 func Up(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect, phase Phase, log *slog.Logger) (applied int, err error) {
 	return newRunner(pool, log).up(ctx, files, dialect, phase)
@@ -73,7 +82,16 @@ func Pending(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Di
 	if err != nil {
 		return nil, err
 	}
-	return pending(ctx, pool, phase.in(steps))
+	return pending(ctx, pool, steps, phase)
+}
+
+// Usable returns an error that wraps [ErrContracted] if a later release has removed from the database what this one needs.
+func Usable(ctx context.Context, pool *pgxpool.Pool, files fs.FS, dialect db.Dialect) error {
+	_, err := Pending(ctx, pool, files, dialect, Expand)
+	if errors.Is(err, ErrContracted) {
+		return err
+	}
+	return nil // whatever else is wrong, the readiness of the process says so until it is mended
 }
 
 // Contracts lists the versions of the contract migrations, which binaries of this release can live with.
@@ -108,8 +126,7 @@ func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase 
 	if err != nil {
 		return 0, err
 	}
-	steps := phase.in(all)
-	if todo, err := pending(ctx, r.pool, steps); err != nil || len(todo) == 0 {
+	if todo, err := pending(ctx, r.pool, all, phase); err != nil || len(todo) == 0 {
 		return 0, err
 	}
 	if err := r.bootstrap(ctx); err != nil {
@@ -121,17 +138,17 @@ func (r *runner) up(ctx context.Context, files fs.FS, dialect db.Dialect, phase 
 	}
 	defer lock.release(ctx)
 	// The previous holder of the lock may have applied all steps.
-	todo, err := pending(ctx, r.pool, steps)
+	todo, err := pending(ctx, r.pool, all, phase)
 	if err != nil || len(todo) == 0 {
 		return 0, err
 	}
-	return r.apply(lock.ctx, todo, lock.epoch) //nolint:contextcheck // ends with the lock, too
+	return r.apply(lock.ctx, dialect, todo, lock.epoch) //nolint:contextcheck // ends with the lock, too
 }
 
-// bootstrap creates the two tables of this package. It retries, because concurrent creation of a table may fail.
+// bootstrap creates the tables of this package. It retries, because concurrent creation of a table may fail.
 func (r *runner) bootstrap(ctx context.Context) error {
-	for _, stmt := range []string{sqlCreateSteps, sqlCreateLock, sqlInsertLock.SQL()} {
-		if err := retry(ctx, func() error { return exec(ctx, r.pool, stmt) }); err != nil {
+	for _, stmt := range []string{sqlCreateSteps, sqlCreateProgress, sqlCreateLock, sqlInsertLock.SQL()} {
+		if err := r.retry(ctx, func() error { return exec(ctx, r.pool, stmt) }); err != nil {
 			return fmt.Errorf("prepare migrations: %w", err)
 		}
 	}
@@ -146,7 +163,7 @@ func exec(ctx context.Context, q interface {
 	return err
 }
 
-func (r *runner) apply(ctx context.Context, todo []Step, epoch int64) (applied int, err error) {
+func (r *runner) apply(ctx context.Context, dialect db.Dialect, todo []Step, epoch int64) (applied int, err error) {
 	conn, err := r.connection(ctx)
 	if err != nil {
 		return 0, err
@@ -154,16 +171,27 @@ func (r *runner) apply(ctx context.Context, todo []Step, epoch int64) (applied i
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, step := range todo {
 		began := time.Now()
-		if err := retry(ctx, func() error { return exec(ctx, conn, step.SQL) }); err != nil {
+		if err := r.execute(ctx, conn, dialect, step, epoch); err != nil {
 			return applied, fmt.Errorf("migration %s (%s): %w", step, head(step.SQL), errors.Join(err, context.Cause(ctx)))
 		}
-		if err := retry(ctx, func() error { return r.record(ctx, step, epoch) }); err != nil {
+		if err := r.retry(ctx, func() error { return r.record(ctx, step, epoch) }); err != nil {
 			return applied, fmt.Errorf("record migration %s: %w", step, err)
 		}
 		applied++
 		r.log.InfoContext(ctx, "migration step applied", "file", step.File, "step", step.Number, "duration", time.Since(began))
 	}
 	return applied, nil
+}
+
+// execute runs a step in the way that holds up writers least.
+func (r *runner) execute(ctx context.Context, conn *pgx.Conn, dialect db.Dialect, step Step, epoch int64) error {
+	if step.Batches {
+		return r.backfill(ctx, conn, step, epoch)
+	}
+	if ix, ok := parseIndex(step.SQL); ok && dialect == db.PostgreSQL {
+		return r.createIndex(ctx, conn, ix)
+	}
+	return r.retry(ctx, func() error { return exec(ctx, conn, step.SQL) })
 }
 
 func (r *runner) record(ctx context.Context, step Step, epoch int64) error {
@@ -182,23 +210,26 @@ func (r *runner) connection(ctx context.Context) (*pgx.Conn, error) {
 	}
 	conn := pooled.Hijack()
 	for _, setting := range []string{
-		"SET statement_timeout = 0",
-		// Other statements queue behind a schema change that waits for a lock, so give up early and retry.
-		"SET lock_timeout = '5s'",
+		"SET statement_timeout = 0", setLockTimeout(lockTimeout), sqlUnlockTables, sqlNoticeDeadClient,
 	} {
-		if _, err := conn.Exec(ctx, setting); err != nil {
+		if _, err := conn.Exec(ctx, setting); err != nil && !unknownSetting(err) {
 			return nil, errors.Join(fmt.Errorf("prepare connection for migrations: %w", err), conn.Close(ctx))
 		}
-	}
-	if _, err := conn.Exec(ctx, sqlUnlockTables); err != nil && !unknownSetting(err) {
-		return nil, errors.Join(fmt.Errorf("prepare connection for migrations: %w", err), conn.Close(ctx))
 	}
 	return conn, nil
 }
 
-// sqlUnlockTables is for CockroachDB v25.3 and later, which locks the schema of new tables by default, so that later
-// steps and migrations could not change them.
-const sqlUnlockTables = `SET create_table_with_schema_locked = off`
+const (
+	// sqlUnlockTables is for CockroachDB v25.3 and later, which locks the schema of new tables by default, so that later
+	// steps and migrations could not change them.
+	sqlUnlockTables = `SET create_table_with_schema_locked = off`
+	// sqlNoticeDeadClient ends the building of an index whose process was killed; CockroachDB does not have it.
+	sqlNoticeDeadClient = `SET client_connection_check_interval = '5s'`
+)
+
+func setLockTimeout(d time.Duration) string {
+	return fmt.Sprintf("SET lock_timeout = '%dms'", d.Milliseconds())
+}
 
 // unknownSetting reports whether the server does not have the setting, like PostgreSQL and CockroachDB before v25.
 func unknownSetting(err error) bool {
@@ -206,12 +237,16 @@ func unknownSetting(err error) bool {
 	return errors.As(err, &pe) && pe.Code == "42704"
 }
 
-// pending returns the steps that are not recorded as applied.
-func pending(ctx context.Context, pool *pgxpool.Pool, steps []Step) ([]Step, error) {
+// pending returns the steps of the phase that are not recorded as applied.
+func pending(ctx context.Context, pool *pgxpool.Pool, all []Step, phase Phase) ([]Step, error) {
 	recorded, err := readRecorded(ctx, pool)
 	if err != nil {
 		return nil, fmt.Errorf("read applied migrations: %w", err)
 	}
+	if err := contracted(all, recorded); err != nil {
+		return nil, err
+	}
+	steps := phase.in(all)
 	var todo []Step
 	for _, step := range steps {
 		switch sum, ok := recorded[stepKey{step.Version, step.Number}]; {
@@ -223,6 +258,21 @@ func pending(ctx context.Context, pool *pgxpool.Pool, steps []Step) ([]Step, err
 		}
 	}
 	return todo, missing(steps, recorded)
+}
+
+// contracted returns an error if a step that this release does not know has removed something.
+func contracted(all []Step, recorded map[stepKey]string) error {
+	known := map[string]bool{}
+	for _, step := range all {
+		known[step.Version] = true
+	}
+	for key := range recorded {
+		if isContract(key.version) && !known[key.version] {
+			return fmt.Errorf("%w: migration %s has removed what this release may need; run that release or a later one, or restore a backup from before",
+				ErrContracted, key.version)
+		}
+	}
+	return nil
 }
 
 // missing returns an error if an applied step is missing from its file. Unknown files belong to a newer binary.
@@ -264,11 +314,25 @@ func readRecorded(ctx context.Context, pool *pgxpool.Pool) (map[stepKey]string, 
 	return recorded, err
 }
 
-// retry calls f until it succeeds or fails with a permanent error. Every step can be repeated.
-func retry(ctx context.Context, f func() error) error {
-	for try := 1; ; try++ {
+// retry calls f until it succeeds or fails with a permanent error. Every step can be repeated. A lock that others hold is
+// waited for as long as [lockPatience], with pauses in which they work on.
+func (r *runner) retry(ctx context.Context, f func() error) error {
+	began := time.Now()
+	for try := 1; ; {
 		err := f()
-		if err == nil || try == tries || !transient(err) || !wait(ctx, time.Duration(try)*50*time.Millisecond) {
+		pause := time.Duration(try) * 50 * time.Millisecond
+		switch {
+		case err == nil:
+			return nil
+		case lockHeld(err) && time.Since(began) < lockPatience:
+			r.log.WarnContext(ctx, "a migration step waits for a lock", "oldest_transaction", r.oldestTransaction(ctx))
+			pause = time.Second
+		case !transient(err) || try == tries:
+			return err
+		default:
+			try++
+		}
+		if !wait(ctx, pause) {
 			return err
 		}
 	}
@@ -281,7 +345,7 @@ func transient(err error) bool {
 		return false
 	}
 	switch pe.Code {
-	case "40001", "40P01", "55P03", "55006": // serialization, deadlock, lock timeout, object in use
+	case "40001", "40P01", codeLockTimeout, "55006": // serialization, deadlock, lock timeout, object in use
 		return true
 	case "40003", "58C00", "XXA00": // CockroachDB: unknown result, range without quorum, schema change undone after its commit
 		return true

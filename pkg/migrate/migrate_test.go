@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -223,6 +224,15 @@ func TestStepsOfNewerBinaryAreLeftAlone(t *testing.T) {
 	applied, err := Up(t.Context(), pool, older, db.PostgreSQL, Expand, nil)
 	require.NoError(t, err)
 	require.Zero(t, applied)
+
+	_, err = pool.Exec(t.Context(), "INSERT INTO schema_steps (version, step, checksum, applied_at) VALUES ('003.contract', 1, 'x', now())")
+	require.NoError(t, err)
+	_, err = Up(t.Context(), pool, older, db.PostgreSQL, Expand, nil)
+	require.ErrorIs(t, err, ErrContracted, "a step that takes something away is not left alone")
+	require.ErrorIs(t, Usable(t.Context(), pool, older, db.PostgreSQL), ErrContracted)
+	newer := maps.Clone(sample)
+	newer["003_less.contract.sql"] = "SELECT 1;"
+	require.NoError(t, Usable(t.Context(), pool, files(newer), db.PostgreSQL))
 }
 
 // What older binaries need goes only when it is asked for, and after what is new.
@@ -304,25 +314,26 @@ func TestLoadRefusesBadSets(t *testing.T) {
 
 func TestSplit(t *testing.T) {
 	t.Parallel()
-	got, err := split(strings.Join([]string{
-		"-- head; of file", "CREATE TABLE a (", "  x TEXT DEFAULT 'it''s; -- here', -- note; here", `  "odd;name" INT4`, ");",
+	got, inBatches, err := split(strings.Join([]string{
+		"-- head; of file", "  -- batches ", "CREATE TABLE a (", "  x TEXT DEFAULT 'it''s; -- here', -- note; here", `  "odd;name" INT4`, ");",
 		`INSERT INTO a VALUES (E'\';', 'a\'); SELECT 1 ;`, ";",
 	}, "\n"))
 	require.NoError(t, err)
 	require.Equal(t, []string{
 		`CREATE TABLE a ( x TEXT DEFAULT 'it''s; -- here', "odd;name" INT4 )`, `INSERT INTO a VALUES (E'\';', 'a\')`, "SELECT 1",
 	}, got)
+	require.Equal(t, map[int]bool{0: true}, inBatches)
 }
 
 func FuzzSplit(f *testing.F) {
 	f.Add("SELECT 'a;b'; -- c\nSELECT 2;")
 	f.Fuzz(func(t *testing.T, src string) {
-		stmts, err := split(src)
+		stmts, _, err := split(src)
 		if err != nil {
 			return
 		}
 		// Splitting what was split changes nothing.
-		again, err := split(strings.Join(stmts, ";\n") + ";")
+		again, _, err := split(strings.Join(stmts, ";\n") + ";")
 		require.NoError(t, err)
 		require.Equal(t, stmts, again)
 	})

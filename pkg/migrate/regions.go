@@ -75,7 +75,7 @@ func (r *runner) run(ctx context.Context, statements []string) error {
 	defer conn.Close(context.WithoutCancel(ctx))
 	for _, stmt := range statements {
 		began := time.Now()
-		if err := retry(ctx, func() error { return exec(ctx, conn, stmt) }); err != nil {
+		if err := r.retry(ctx, func() error { return exec(ctx, conn, stmt) }); err != nil {
 			return fmt.Errorf("%s: %w", head(stmt), errors.Join(err, context.Cause(ctx)))
 		}
 		r.log.InfoContext(ctx, "region statement applied", "statement", head(stmt), "duration", time.Since(began))

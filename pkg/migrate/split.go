@@ -6,18 +6,19 @@ import (
 )
 
 // split splits a migration into statements. It removes comments and collapses white space outside quotes,
-// so that neither affects the checksum. Each statement must end with a semicolon.
-func split(src string) ([]string, error) {
-	s := splitter{src: src, line: 1}
+// so that neither affects the checksum. Each statement must end with a semicolon. batches has the numbers of the statements,
+// from 0, that have the comment "-- batches" on a line of its own before them.
+func split(src string) (statements []string, batches map[int]bool, err error) {
+	s := splitter{src: src, line: 1, batches: map[int]bool{}}
 	for s.pos < len(s.src) {
 		if err := s.next(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if rest := strings.TrimSpace(s.out.String()); rest != "" {
-		return nil, fmt.Errorf("line %d: the last statement must end with a semicolon: %s", s.line, head(rest))
+		return nil, nil, fmt.Errorf("line %d: the last statement must end with a semicolon: %s", s.line, head(rest))
 	}
-	return s.statements, nil
+	return s.statements, s.batches, nil
 }
 
 type splitter struct {
@@ -25,6 +26,7 @@ type splitter struct {
 	pos, line  int
 	out        strings.Builder
 	statements []string
+	batches    map[int]bool
 }
 
 // next consumes one quoted string, one comment or one character.
@@ -35,6 +37,9 @@ func (s *splitter) next() error {
 		end := strings.IndexByte(rest, '\n')
 		if end < 0 {
 			end = len(rest)
+		}
+		if strings.TrimSpace(rest[:end]) == "-- batches" {
+			s.batches[len(s.statements)] = true
 		}
 		s.skip(end)
 		s.space()

@@ -32,6 +32,7 @@ ALTER TABLE order_payments ADD COLUMN IF NOT EXISTS ev_pos BIGINT NOT NULL DEFAU
 ALTER TABLE order_payments ADD COLUMN IF NOT EXISTS updated_at TIMESTAMPTZ NOT NULL DEFAULT now();
 
 -- Rows with ev_pos 0 are those that the release before has written: their payments were made when they were recorded.
+-- batches
 UPDATE order_payments SET paid_at = created_at, updated_at = created_at WHERE ev_pos = 0 AND paid_at <> created_at;
 
 CREATE UNIQUE INDEX IF NOT EXISTS order_payments_id_key ON order_payments (company_id, id);

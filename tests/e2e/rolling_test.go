@@ -205,6 +205,9 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	roll(f.next, "api-1", "dispatcher-1", "relay-1")
 	f.run(f.next, "migrate", "--contract")
+	for _, command := range [][]string{{"migrate"}, {"relay", "--ops-listen=127.0.0.1:0"}} {
+		require.Contains(t, f.refused(binary, command...), "contracted for a later release", "there is no way back")
+	}
 	more(20)
 	stop()
 	require.NoError(t, g.Wait())
