@@ -23,7 +23,7 @@ func testJobs(t *testing.T, r *Rendered) (schema, topics Object) {
 func TestHelmTest(t *testing.T) {
 	t.Parallel()
 	schema, topics := testJobs(t, render(t, "certificates"))
-	require.Equal(t, []any{"migrate", "--check", "--log-format=json"}, containers(schema)[0]["args"], "--dry-run ends with 0 when steps are pending")
+	require.Equal(t, []any{"migrate", "--check", "--log-format=json"}, containers(schema)[0]["args"], "--plan ends with 0 when steps are pending")
 	require.Equal(t, []any{"topics", "diff", "--log-format=json", "--replication=3"}, containers(topics)[0]["args"])
 	for _, o := range []Object{schema, topics} {
 		require.Equal(t, "test", At(o.Doc, "metadata", "annotations", "helm.sh/hook"))
