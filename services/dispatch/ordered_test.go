@@ -67,10 +67,16 @@ func change(t *testing.T, k *dispatchtest.Kit, record uuid.UUID, version int) *k
 	rec := e.Record(t)
 	dispatchtest.SetHeader(rec, "agg_id", record.String())
 	dispatchtest.SetHeader(rec, "version", strconv.Itoa(version))
+	keep(k, e, rec.Value, record, version)
+	return rec
+}
+
+// keep writes an event to the event log, from which the sweeper takes the bodies of what it injects.
+func keep(k *dispatchtest.Kit, e dispatchtest.Event, body []byte, record uuid.UUID, version int) {
+	k.T.Helper()
 	k.Exec(`INSERT INTO events (company_id, seq, id, event, agg_type, agg_id, agg_version, body, occurred_at, expires_at)
 SELECT $1, COALESCE(max(seq), 0) + 1, $2, $3, 'order', $4, $5, $6, now(), now() + INTERVAL '1 day' FROM events WHERE company_id = $1`,
-		k.Company, e.ID, e.Name, record, version, rec.Value)
-	return rec
+		k.Company, e.ID, e.Name, record, version, body)
 }
 
 // changed is the record that a request is about, and its version.

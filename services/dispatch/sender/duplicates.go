@@ -215,6 +215,9 @@ func (s *Sender) checkLoop(ctx context.Context) {
 			switch {
 			case !ok || j.from.stopped():
 				s.drop(j)
+			case stored && !p.State.Open() && p.Ordered:
+				// The process that ended it may have died before it passed the turn on.
+				s.passed.add(pass{j.deliveryKey(), 1, func() { s.repeat(j) }})
 			case stored && (!p.State.Open() || int(p.Attempt) >= j.msg.Attempt):
 				s.repeat(j)
 			default:

@@ -33,8 +33,8 @@ func (s *Sender) finish(j *job, r *receiver, a *attempted, in retryInput) {
 		laneParked.WithLabelValues(in.cause.String()).Inc()
 	}
 	res := s.result(j, a, d, in)
-	if r != nil && r.Ordered && (d.outcome == success || d.outcome == deadLetter) {
-		j.notifyStored(res)
+	if r != nil && r.Ordered && (!res.State.Open() || in.cause == blocked) {
+		s.passTurn(j, res)
 	}
 	switch d.outcome {
 	case success:

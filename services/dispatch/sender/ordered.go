@@ -2,9 +2,13 @@ package sender
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
@@ -29,7 +33,7 @@ func (s *Sender) hasTurn(j *job, r *receiver) bool {
 	switch {
 	case turn.Over:
 		s.seen.close(j)
-		j.rec.Done()
+		s.passed.add(pass{j.deliveryKey(), 1, j.rec.Done})
 		return false
 	case turn.Blocked:
 		s.finish(j, r, nil, retryInput{cause: blocked})
@@ -56,19 +60,28 @@ func (s *Sender) turn(j *job) (store.Turn, bool) {
 	}
 }
 
-// notifyStored has a job notice when its result is stored.
-func (j *job) notifyStored(res *result) {
-	j.stored = make(chan struct{})
+// passTurn has the turn of a record passed on once a result is stored: the end of a delivery to an ordered subscription, or
+// that it waits for others. Whichever is stored last finds the other, in whatever processes that happens. The consumed record
+// is done after that, so that a process that dies before is followed by one that does it.
+func (s *Sender) passTurn(j *job, res *result) {
+	most := 1
+	if res.Succeeded() {
+		most = min(max(int(maxQueued/2/max(res.Took, 1)), 1), maxPassed)
+	}
 	done := res.stored
+	stored := make(chan struct{})
+	if j.msg.Entity != uuid.Nil && !res.State.Open() {
+		j.stored = stored
+	}
 	res.stored = func() {
-		done()
-		close(j.stored)
+		close(stored)
+		s.passed.add(pass{j.deliveryKey(), most, done})
 	}
 }
 
-// passTurn waits until the end of a delivery to an ordered subscription is stored, so that the next of its record finds it, and
-// sends the one that waits for it. If it cannot, the sweeper does.
-func (s *Sender) passTurn(j *job) {
+// awaitStored waits until the end of a delivery to an ordered subscription is stored, so that the next of its record, which
+// may be in the same queue, finds it.
+func (s *Sender) awaitStored(j *job) {
 	if j.stored == nil {
 		return
 	}
@@ -76,32 +89,133 @@ func (s *Sender) passTurn(j *job) {
 	select {
 	case <-j.stored:
 	case <-j.from.stopping:
-		return
 	case <-s.work.Done():
-		return
-	}
-	failpoint.Pass("sender.turn_over")
-	if err := s.sendNext(s.work, j.deliveryKey()); err != nil {
-		s.log.WarnContext(s.work, "next delivery of the record left to the sweeper", "delivery_id", j.msg.DeliveryID, "error", err)
 	}
 }
 
-// sendNext gives up after a few seconds, because the job that calls it keeps its slot.
-func (s *Sender) sendNext(ctx context.Context, ended store.DeliveryKey) error {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
-	defer cancel()
-	next, err := store.SelectNextHeld(ctx, s.db, ended)
-	if err != nil || next == nil {
-		return err
+// maxPassed is how many deliveries of a record are sent together after one that has arrived, if the receiver takes them within half
+// of the longest wait: in a partition with a backlog, each on its own would wait for all of it. They still go one after the
+// other, and when one fails, the rest is held again.
+const maxPassed = 16
+
+// pass is a turn to be passed on.
+type pass struct {
+	key  store.DeliveryKey // of a delivery of the record
+	most int
+	done func()
+}
+
+// passes are the turns to be passed on.
+type passes struct {
+	mu    sync.Mutex
+	queue []pass
+	wake  chan struct{}
+}
+
+// add does not block, because those who write results call it.
+func (p *passes) add(next pass) {
+	p.mu.Lock()
+	p.queue = append(p.queue, next)
+	p.mu.Unlock()
+	signal(p.wake)
+}
+
+// take waits for turns; it returns none when ctx is done.
+func (p *passes) take(ctx context.Context, limit int) []pass {
+	for {
+		p.mu.Lock()
+		n := min(len(p.queue), limit)
+		batch := p.queue[:n:n]
+		if p.queue = p.queue[n:]; len(p.queue) > 0 {
+			signal(p.wake)
+		}
+		p.mu.Unlock()
+		if n > 0 {
+			return batch
+		}
+		select {
+		case <-p.wake:
+		case <-ctx.Done():
+			return nil
+		}
 	}
-	held := []*store.OpenDelivery{next}
+}
+
+// maxBodies limits the memory for bodies, of up to 256 KiB each.
+const maxBodies = 100
+
+// passLoop passes turns on. Those that come meanwhile form the next batch.
+func (s *Sender) passLoop(ctx context.Context) {
+	for {
+		batch := s.passed.take(ctx, maxBodies)
+		if batch == nil {
+			return
+		}
+		failpoint.Pass("sender.turn_over")
+		if !s.retryPass(ctx, batch) {
+			return // the records are not committed: the next owner passes the turns on
+		}
+		for _, p := range batch {
+			p.done()
+		}
+	}
+}
+
+// retryPass retries until the turns are passed on; it reports false when ctx ends first.
+func (s *Sender) retryPass(ctx context.Context, batch []pass) bool {
+	pause := 50 * time.Millisecond
+	for {
+		err := s.sendNext(ctx, batch)
+		if err == nil {
+			return true
+		}
+		if ctx.Err() == nil {
+			s.log.WarnContext(ctx, "next deliveries of records not sent", "records", len(batch), "error", err)
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-time.After(pause):
+			pause = min(pause*2, 2*time.Second)
+		}
+	}
+}
+
+// sendNext sends the deliveries whose turn it is.
+func (s *Sender) sendNext(ctx context.Context, batch []pass) error {
+	by := map[int][]store.DeliveryKey{}
+	for _, p := range batch {
+		by[p.most] = append(by[p.most], p.key)
+	}
+	for most, keys := range by {
+		next, err := store.SelectNextHeld(ctx, s.db, keys, most)
+		if err != nil {
+			return err
+		}
+		for held := range slices.Chunk(next, maxBodies) {
+			if err := s.sendHeld(ctx, held); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sendHeld leaves those without a body to the sweeper, which knows what to do.
+func (s *Sender) sendHeld(ctx context.Context, held []*store.OpenDelivery) error {
 	bodies, err := store.SelectBodies(ctx, s.db, held)
-	body, ok := bodies[next.ID]
-	if err != nil || !ok || body.Err != nil {
-		return err // the sweeper knows what to do without a body
-	}
-	if err := s.client.ProduceSync(ctx, next.Message(body.Text).Record(topics.Deliveries)).FirstErr(); err != nil {
+	if err != nil {
 		return err
 	}
-	return store.MarkInjected(ctx, s.db, held, s.now().UTC().Truncate(time.Microsecond))
+	var records []*kgo.Record
+	var sent []*store.OpenDelivery
+	for _, v := range held {
+		if body, ok := bodies[v.ID]; ok && body.Err == nil {
+			sent, records = append(sent, v), append(records, v.Message(body.Text).Record(topics.Deliveries))
+		}
+	}
+	if err := s.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
+		return fmt.Errorf("send %d deliveries whose turn it is: %w", len(records), err)
+	}
+	return store.MarkInjected(ctx, s.db, sent, s.now().UTC().Truncate(time.Microsecond))
 }

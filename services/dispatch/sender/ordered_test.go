@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -14,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 	"github.com/tradegrid/tradegrid/services/dispatch/dispatchtest"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
+	"github.com/tradegrid/tradegrid/topics"
 )
 
 // orderedMessages are deliveries of changes of one record to an ordered subscription, with their rows.
@@ -91,4 +93,123 @@ func TestSkippedDeliveryIsNotSent(t *testing.T) {
 		require.NotEqual(t, m.DeliveryID.String(), r.ID)
 	}
 	require.Equal(t, webhook.StateFailed, k.Row(m.DeliveryID).State)
+}
+
+// heldKit is a kit with an ordered subscription whose receiver does not answer the first deliveries of a record until it is told to.
+// All but the first are held.
+type heldKit struct {
+	*outageKit
+	messages []*webhook.Message
+	answers  []func() // let the receiver answer one
+}
+
+func newHeldKit(t *testing.T, n, unanswered int) *heldKit {
+	k := &heldKit{outageKit: newOutageKit(t, func(*Config) {})}
+	k.ForwardDelayed()
+	wait := map[string]chan struct{}{}
+	receiver := dispatchtest.NewReceiver(t, func(_ http.ResponseWriter, r *http.Request) {
+		if ch, ok := wait[r.Header.Get(webhook.HeaderDeliveryID)]; ok {
+			<-ch
+		}
+	})
+	sub, _ := k.Subscribe(receiver.URL)
+	k.messages = orderedMessages(k.kit, sub, n)
+	for _, m := range k.messages[:unanswered] {
+		ch := make(chan struct{})
+		wait[m.DeliveryID.String()] = ch
+		k.answers = append(k.answers, sync.OnceFunc(func() { close(ch) }))
+		t.Cleanup(k.answers[len(k.answers)-1]) // before the receiver closes
+	}
+	for _, m := range k.messages[1:] {
+		k.hold(m)
+	}
+	k.Send(k.messages[0])
+	k.Eventually(func() bool { return len(receiver.Requests()) == 1 }, "the first is under way")
+	return k
+}
+
+// hold stores a delivery as one that waits for its turn.
+func (k *outageKit) hold(m *webhook.Message) {
+	k.Exec(`UPDATE deliveries SET next_attempt_at = NULL, waiting_for = 'record' WHERE company_id = $1 AND id = $2`, k.Company, m.DeliveryID)
+}
+
+func (k *heldKit) allArrive() {
+	k.Eventually(func() bool { return k.InState(k.messages[0].SubscriptionID, webhook.StateSuccess) == len(k.messages) }, "all arrive, without a sweeper")
+}
+
+// Brokers that are away for longer than a try are no reason to leave a record to the sweeper.
+func TestATurnIsPassedOnOnceBrokersAreBack(t *testing.T) {
+	t.Parallel()
+	k := newHeldKit(t, 2, 1)
+	k.out.cut()
+	k.answers[0]()
+	k.Eventually(func() bool { return k.sender.client.BufferedProduceRecords() > 0 }, "the next is to be produced")
+	k.Eventually(func() bool { return k.sender.client.BufferedProduceRecords() == 0 }, "and fails")
+	k.out.mend()
+	k.allArrive()
+}
+
+// A partition that leaves while a delivery is under way does not keep the turn.
+func TestATurnIsPassedOnAlthoughItsPartitionStops(t *testing.T) {
+	t.Parallel()
+	k := newHeldKit(t, 2, 1)
+	k.in.cut()
+	k.Eventually(func() bool {
+		k.sender.mu.Lock()
+		defer k.sender.mu.Unlock()
+		return len(k.sender.assignments) == 0
+	}, "the partitions are lost")
+	k.answers[0]()
+	k.AwaitState(k.messages[0].DeliveryID, webhook.StateSuccess)
+	k.in.mend()
+	k.allArrive()
+}
+
+// A process that dies after it has stored the end of a delivery leaves the turn to the one that reads the record again.
+func TestATurnIsPassedOnByWhoReadsTheRecordAgain(t *testing.T) {
+	t.Parallel()
+	k := newOutageKit(t, func(*Config) {})
+	receiver := dispatchtest.NewReceiver(t, dispatchtest.Status(http.StatusOK))
+	sub, _ := k.Subscribe(receiver.URL)
+	messages := orderedMessages(k.kit, sub, 2)
+	k.Exec(`UPDATE deliveries SET state = 2, attempt = 1, next_attempt_at = NULL, completed_at = now() WHERE company_id = $1 AND id = $2`, k.Company, messages[0].DeliveryID)
+	k.hold(messages[1])
+	k.Send(messages[0])
+	k.AwaitState(messages[1].DeliveryID, webhook.StateSuccess)
+}
+
+// A delivery finds out itself when the one that it is about to wait for ends before that is stored.
+func TestATurnThatComesBeforeADeliveryIsHeldIsNotLost(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, dbtest.OpenNew(t), func(c *Config) { c.Results.Linger = time.Hour })
+	receiver := dispatchtest.NewReceiver(t, dispatchtest.Status(http.StatusOK))
+	sub, _ := k.Subscribe(receiver.URL)
+	messages := orderedMessages(k, sub, 2)
+	k.Send(messages[1])
+	k.Eventually(func() bool {
+		k.sender.results.mu.Lock()
+		defer k.sender.results.mu.Unlock()
+		return len(k.sender.results.queue) == 1
+	}, "it is about to be held")
+	k.Exec(`UPDATE deliveries SET state = 2, attempt = 1, next_attempt_at = NULL, completed_at = now() WHERE company_id = $1 AND id = $2`, k.Company, messages[0].DeliveryID)
+	k.Eventually(func() bool {
+		signal(k.sender.results.full)
+		return k.Row(messages[1].DeliveryID).State == webhook.StateSuccess
+	}, "sent, without a sweeper")
+}
+
+// What waits for a delivery that has arrived is sent together: behind a backlog, one after the other would wait for all of it each time.
+func TestWhatARecordHoldsIsSentTogether(t *testing.T) {
+	t.Parallel()
+	const n = maxPassed + 3
+	k := newHeldKit(t, n, 2)
+	sent := k.Collect(topics.Deliveries)
+	k.answers[0]()
+	k.Await(sent, 1+maxPassed)
+	require.Equal(t, 1, k.InState(k.messages[0].SubscriptionID, webhook.StateSuccess))
+	k.answers[1]()
+	k.allArrive()
+	for i, r := range sent() {
+		require.Equal(t, k.messages[i].DeliveryID, k.Decode(r).DeliveryID)
+	}
 }

@@ -78,6 +78,7 @@ type Sender struct {
 	sched     *scheduler
 	results   *results
 	seen      *seen
+	passed    passes
 	checks    chan check
 	tracer    trace.Tracer
 	log       *slog.Logger
@@ -94,7 +95,7 @@ func New(cfg Config, d *db.DB, client *kgo.Client, receivers *ReceiverCache) *Se
 	s := &Sender{
 		cfg: cfg, db: d, client: client, receivers: receivers, dead: deadletter.New(client), egress: egress.New(cfg.Egress),
 		sched: newScheduler(cfg.Lanes, time.Now), results: newResults(cfg.Results, d, cfg.Log, time.Now),
-		seen: newSeen(cfg.Seen), checks: make(chan check, 1000), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"),
+		seen: newSeen(cfg.Seen), checks: make(chan check, 1000), passed: passes{wake: make(chan struct{}, 1)}, tracer: cfg.Tracer.Tracer("tradegrid/dispatch"),
 		log: cfg.Log, now: time.Now, assignments: map[<-chan struct{}]*assignment{},
 	}
 	s.sched.later = func(l *lane, wait time.Duration) {
@@ -118,6 +119,7 @@ func (s *Sender) Run(ctx context.Context) error {
 	var background sync.WaitGroup
 	background.Go(func() { s.results.run(work) })
 	background.Go(func() { s.checkLoop(work) })
+	background.Go(func() { s.passLoop(work) })
 	background.Go(func() { s.tickLoop(work) })
 	err := kafka.Consume(ctx, kafka.ConsumerConfig{
 		Client: s.cfg.Client, Group: s.cfg.Group, Topics: []string{topics.Deliveries}, InstanceID: s.cfg.InstanceID,
@@ -283,7 +285,7 @@ func (s *Sender) start(run []*job) {
 func (s *Sender) runJobs(j *job) {
 	for j != nil {
 		s.process(j)
-		s.passTurn(j)
+		s.awaitStored(j)
 		run := s.sched.finish(j)
 		if j = nil; len(run) > 0 {
 			j = run[0]

@@ -16,7 +16,7 @@ import (
 // sqlSelectOpen reads the open deliveries of all companies that need the sweeper, oldest first within a subscription.
 //
 // One that waits for others of its record needs the sweeper only once these are over.
-const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id
+const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, updated_at, ` + held + `
 FROM deliveries AS d
 WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
  AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6
@@ -38,11 +38,11 @@ FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
 JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i
 LEFT JOIN events AS e ON e.company_id = d.company_id AND e.id = d.event_id`
 
-// Why "state + 0": see sqlUpdateDeliveries.
+// sqlReopen leaves alone what its sender has changed since: it may be parked again. Why "state + 0": see sqlUpdateDeliveries.
 var sqlReopen = deliveries.Update(`SET next_attempt_at = $5, waiting_for = NULL, updated_at = $5
-FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[]) AS u(c, s, i, a)
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::TIMESTAMPTZ[]) AS u(c, s, i, at)
 WHERE deliveries.company_id = u.c AND deliveries.subscription_id = u.s AND deliveries.id = u.i
- AND deliveries.state + 0 = 0 AND deliveries.attempt = u.a`)
+ AND deliveries.state + 0 = 0 AND deliveries.updated_at = u.at`)
 
 var sqlCloseFailed = deliveries.Update(`SET state = 3, error = u.err, next_attempt_at = NULL, waiting_for = NULL, completed_at = $6, updated_at = $6
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[], $4::INT2[], $5::TEXT[]) AS u(c, s, i, a, err)
@@ -69,12 +69,20 @@ type OpenDelivery struct {
 	IsTest    bool
 	CreatedAt time.Time
 	Entity    *uuid.UUID // its record, if its subscription is ordered
+	Updated   time.Time
+	Held      bool // it waits, or has waited, for its turn
 }
 
 func scanOpen(r pgx.CollectableRow) (*OpenDelivery, error) {
 	v := &OpenDelivery{}
-	return v, r.Scan(&v.Subscription.Company, &v.Subscription.ID, &v.ID, &v.EventID, &v.Event, &v.State, &v.Attempt, &v.Next,
-		&v.Expires, &v.IsTest, &v.CreatedAt, &v.Entity)
+	return v, r.Scan(v.fields()...)
+}
+
+func (v *OpenDelivery) fields() []any {
+	return []any{
+		&v.Subscription.Company, &v.Subscription.ID, &v.ID, &v.EventID, &v.Event, &v.State, &v.Attempt, &v.Next,
+		&v.Expires, &v.IsTest, &v.CreatedAt, &v.Entity, &v.Updated, &v.Held,
+	}
 }
 
 // Message asks for the next attempt now, in a trace of its own.
@@ -206,14 +214,19 @@ func ReleaseAbandoned(ctx context.Context, d *db.DB, since time.Time) (n int64, 
 	return n, nil
 }
 
-// MarkInjected notes that the deliveries have records in Kafka, due now.
+// MarkInjected notes that the deliveries have records in Kafka, due now. A delivery that its sender has dealt with meanwhile
+// stays as it left it.
 func MarkInjected(ctx context.Context, d *db.DB, rows []*OpenDelivery, now time.Time) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	companies, subs, ids, attempts := openColumns(rows)
+	companies, subs, ids, _ := openColumns(rows)
+	read := make([]time.Time, len(rows))
+	for i, v := range rows {
+		read[i] = v.Updated
+	}
 	err := d.RunTx(ctx, "sweeper.reopen", func(_ context.Context, tx *db.Tx) error {
-		tx.Queue(sqlReopen, companies, subs, ids, attempts, now)
+		tx.Queue(sqlReopen, companies, subs, ids, read, now)
 		return nil
 	}, db.ReadCommitted(), db.Repeatable())
 	if err != nil {

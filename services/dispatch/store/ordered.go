@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -40,28 +39,48 @@ func SelectTurn(ctx context.Context, q db.Querier, key DeliveryKey) (t Turn, err
 	return t, nil
 }
 
-// sqlSelectNextHeld reads the first open delivery of a record, if it waits for its turn in the database.
-const sqlSelectNextHeld = `SELECT n.company_id, n.subscription_id, n.id, n.event_id, n.event, n.state, n.attempt, n.next_attempt_at, n.expires_at, n.is_test, n.created_at, n.entity_id
-FROM deliveries AS d CROSS JOIN LATERAL (
- SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, waiting_for FROM deliveries AS b
+// sqlSelectNextHeld reads the first open deliveries of the record of each delivery.
+const sqlSelectNextHeld = `SELECT u.i, n.company_id, n.subscription_id, n.id, n.event_id, n.event, n.state, n.attempt, n.next_attempt_at, n.expires_at, n.is_test, n.created_at, n.entity_id, n.updated_at, n.held
+FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
+JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i
+CROSS JOIN LATERAL (
+ SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, updated_at, ` + held + ` AS held, entity_version FROM deliveries AS b
  WHERE b.company_id = d.company_id AND b.subscription_id = d.subscription_id AND b.entity_id = d.entity_id AND b.entity_id IS NOT NULL AND b.completed_at IS NULL
- ORDER BY b.entity_version NULLS LAST, b.event_id LIMIT 1) AS n
-WHERE d.company_id = $1 AND d.subscription_id = $2 AND d.id = $3 AND n.state = 0 AND n.next_attempt_at IS NULL AND n.waiting_for = 'record'`
+ ORDER BY b.entity_version NULLS LAST, b.event_id LIMIT $4) AS n
+ORDER BY u.i, n.entity_version NULLS LAST, n.event_id`
 
-// SelectNextHeld reads the delivery whose turn it is after one of the same record has ended; nil if none waits for that.
-func SelectNextHeld(ctx context.Context, q db.Querier, ended DeliveryKey) (*OpenDelivery, error) {
-	rows, err := q.Query(ctx, sqlSelectNextHeld, ended.Subscription.Company, ended.Subscription.ID, ended.ID)
+// held is whether a delivery waits, without a record in Kafka, for earlier ones of its record.
+const held = `COALESCE(state = 0 AND next_attempt_at IS NULL AND waiting_for = 'record', false)`
+
+// SelectNextHeld reads the deliveries whose turn it is at the records of those given, one that has ended or waits itself: of each
+// record its first open ones, at most so many and each once, as far as they wait for their turn in the database.
+func SelectNextHeld(ctx context.Context, q db.Querier, keys []DeliveryKey, most int) ([]*OpenDelivery, error) {
+	companies, subscriptions, ids := columns(keys)
+	rows, err := q.Query(ctx, sqlSelectNextHeld, companies, subscriptions, ids, most)
 	if err != nil {
-		return nil, fmt.Errorf("read next delivery of a record: %w", err)
+		return nil, fmt.Errorf("read next deliveries of records: %w", err)
 	}
-	found, err := pgx.CollectRows(rows, scanOpen)
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("read next delivery of a record: %w", err)
-	case len(found) == 0:
-		return nil, nil //nolint:nilnil // none waits
+	defer rows.Close()
+	var next []*OpenDelivery
+	var of, before uuid.UUID
+	waits, found := false, map[uuid.UUID]bool{}
+	for rows.Next() {
+		v := &OpenDelivery{}
+		if err := rows.Scan(append([]any{&of}, v.fields()...)...); err != nil {
+			return nil, fmt.Errorf("read next deliveries of records: %w", err)
+		}
+		if of != before {
+			before, waits = of, true
+		}
+		if waits = waits && v.Held; waits && !found[v.ID] {
+			found[v.ID] = true
+			next = append(next, v)
+		}
 	}
-	return found[0], nil
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("read next deliveries of records: %w", err)
+	}
+	return next, nil
 }
 
 var sqlUnhold = deliveries.Update(`SET entity_id = NULL, waiting_for = NULL

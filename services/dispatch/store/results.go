@@ -263,7 +263,7 @@ func nullTime(t time.Time) *time.Time {
 	return &t
 }
 
-const sqlSelectProgress = `SELECT d.id, d.state, d.attempt
+const sqlSelectProgress = `SELECT d.id, d.state, d.attempt, d.entity_id IS NOT NULL
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
 JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i`
 
@@ -271,6 +271,7 @@ JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id 
 type Progress struct {
 	State   webhook.State
 	Attempt int16
+	Ordered bool // others may wait for it
 }
 
 // SelectProgress reads deliveries by their ids; those that are not there are left out.
@@ -285,7 +286,7 @@ func SelectProgress(ctx context.Context, q db.Querier, keys []DeliveryKey) (map[
 		id uuid.UUID
 		p  Progress
 	)
-	_, err = pgx.ForEachRow(rows, []any{&id, &p.State, &p.Attempt}, func() error {
+	_, err = pgx.ForEachRow(rows, []any{&id, &p.State, &p.Attempt, &p.Ordered}, func() error {
 		found[id] = p
 		return nil
 	})

@@ -302,7 +302,7 @@ func (s *Sweeper) quotaFor(v *store.OpenDelivery, receiver store.ReceiverState) 
 		return quota{limit: s.cfg.Probe}
 	case !ok:
 		return quota{limit: s.cfg.Burst}
-	case bytes.Compare(v.ID[:], last.through[:]) <= 0:
+	case bytes.Compare(v.ID[:], last.through[:]) <= 0 && !v.Held: // what was held has not been sent before
 		return quota{limit: s.cfg.Probe, returned: true}
 	}
 	return quota{limit: min(2*last.limit, s.cfg.Burst)}
