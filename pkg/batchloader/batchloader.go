@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
@@ -32,15 +33,17 @@ func Load(ctx context.Context, q db.Querier, reads ...Read) error {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	l := &loader{on: q, events: make(chan *request, len(reads))}
+	l := &loader{on: q, events: make(chan *request, len(reads)), meter: cputime.Current()}
 	errs := make([]error, len(reads))
 	var wg sync.WaitGroup
 	for i, read := range reads {
 		wg.Go(func() {
 			defer func() { l.events <- nil }()
+			defer l.meter.Measure()()
 			errs[i] = read(ctx, l)
 		})
 	}
+	defer cputime.Wait()()
 	l.serve(ctx, len(reads))
 	wg.Wait()
 	return first(errs)
@@ -60,9 +63,11 @@ func (l *loader) join(ctx context.Context, reads []Read) error {
 					l.events <- nil
 				}
 			}()
+			defer l.meter.Measure()()
 			errs[i] = read(ctx, l)
 		})
 	}
+	defer cputime.Wait()()
 	wg.Wait()
 	return first(errs)
 }
@@ -81,6 +86,7 @@ func first(errs []error) error {
 type loader struct {
 	on     db.Querier
 	events chan *request // the queries of a read, the start of more reads, or nil when a read ends
+	meter  *cputime.Meter
 }
 
 // request holds the queries of one read that wait for a round trip, or announces more reads.
@@ -117,7 +123,9 @@ func (l *loader) send(ctx context.Context, all []*request) {
 			b.Queue(q.SQL, q.Arguments...)
 		}
 	}
+	stop := l.meter.Measure()
 	res := l.on.SendBatch(ctx, b)
+	stop()
 	for _, r := range all {
 		r.results <- res
 		<-r.done
@@ -129,6 +137,7 @@ func (l *loader) send(ctx context.Context, all []*request) {
 func (l *loader) ask(queries ...*pgx.QueuedQuery) (pgx.BatchResults, chan struct{}) {
 	r := &request{queries: queries, results: make(chan pgx.BatchResults), done: make(chan struct{})}
 	l.events <- r
+	defer cputime.Wait()()
 	return <-r.results, r.done
 }
 

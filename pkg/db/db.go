@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -133,6 +134,11 @@ func configurePool(pc *pgxpool.Config, cfg Config, dialect Dialect) {
 		params["jit"] = "off"
 		// One request takes one processor of the database; others belong to other companies.
 		params["max_parallel_workers_per_gather"] = "0"
+	}
+	dial := pc.ConnConfig.DialFunc
+	pc.ConnConfig.DialFunc = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		c, err := dial(ctx, network, addr)
+		return waitingConn{c}, err
 	}
 	m := newMeasure(dialect)
 	switch {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"sync"
+
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 )
 
 // keyedMutex is a mutex for each key, which exists only while it is held. Callers wait in the order in which they came, and
@@ -34,6 +36,7 @@ func (m *keyedMutex) Lock(ctx context.Context, key string) (unlock func(), err e
 	turn := make(chan struct{})
 	l.waiting = append(l.waiting, turn)
 	m.mu.Unlock()
+	defer cputime.Wait()()
 	select {
 	case <-turn:
 		return func() { m.unlock(key) }, nil

@@ -20,6 +20,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 )
 
 const (
@@ -340,6 +341,7 @@ func pause(ctx context.Context, try int, longest time.Duration) bool {
 	limit := min(longest, backoffBase<<min(try, 10))
 	t := time.NewTimer(rand.N(limit) + time.Millisecond)
 	defer t.Stop()
+	defer cputime.Wait()()
 	select {
 	case <-ctx.Done():
 		return false

@@ -21,6 +21,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
@@ -162,9 +163,6 @@ func New(cfg Config) *API {
 	cfg.KeyTTL = cmp.Or(cfg.KeyTTL, 7*24*time.Hour)
 	cfg.KeyLease = cmp.Or(cfg.KeyLease, time.Minute)
 	cfg.UploadBytes = cmp.Or(cfg.UploadBytes, 64<<20)
-	if cfg.ThreadTime == nil {
-		cfg.ThreadTime = threadTime
-	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
@@ -300,10 +298,11 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	}
 	ctx, cancel := context.WithTimeout(fc.UserContext(), a.cfg.Timeout)
 	defer cancel()
-	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc), insider: insiderOf(fc)}
+	r := &request{api: a, fc: fc, op: o, unread: transport.BodyOf(fc), insider: insiderOf(fc), meter: cputime.New(a.cfg.ThreadTime)}
 	fc.Locals(requestKey{}, r)
 	defer r.close()
-	defer r.chargeProcessing()
+	defer r.meter.Measure()()
+	defer r.chargeProcessor()
 	defer r.releaseKey(ctx)
 	resp, err := r.checks(ctx)
 	if err == nil && resp == nil {

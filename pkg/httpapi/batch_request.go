@@ -27,9 +27,7 @@ func (s *BatchSource) answer(ctx context.Context, call *Call, items []BatchItem)
 	if err := b.readDone(ctx, len(items)); err != nil {
 		return nil, err
 	}
-	stop := call.req.processing()
 	b.all = s.prepare(call.Caller, items, 0, call.req.handling() == binding.Strict, b.fault)
-	stop()
 	call.req.showIgnored(b.all.ignored())
 	if err := b.run(ctx); err != nil {
 		return nil, err

@@ -54,9 +54,7 @@ func (r *request) fingerprint() []byte {
 	if r.upload != nil {
 		body = r.upload.SHA256[:]
 	} else if len(body) > 0 {
-		tree, err := r.bodyTree()
-		defer r.processing()()
-		if err == nil {
+		if tree, err := r.body.Tree(); err == nil {
 			if canonical, err := json.Marshal(tree); err == nil {
 				body = canonical
 			}

@@ -1,36 +1,54 @@
 package httpapi
 
 import (
+	"io"
 	"math"
-	"runtime"
 	"time"
 )
 
 // processorUnit is the processor time that a unit of the rate limit pays for; see docs/reference/limits.md#rate-limits.
 const processorUnit = 10 * time.Millisecond
 
-// processing measures the processor time of one part of a request until stop is called: parsing, validation or encoding. It
-// is that of the thread, so that neither waiting for the database nor other requests on a busy machine are charged. Parts
-// must not overlap.
-func (r *request) processing() (stop func()) {
-	runtime.LockOSThread()
-	start := r.api.cfg.ThreadTime()
-	return func() {
-		r.used.Add(int64(r.api.cfg.ThreadTime() - start))
-		runtime.UnlockOSThread()
+// units is a processor time in units of the rate limit.
+func units(used time.Duration) float64 { return float64(used) / float64(processorUnit) }
+
+// cost is what the request costs, in whole units.
+func (r *request) cost() int { return max(r.paid, int(math.Ceil(units(r.meter.Used())))) }
+
+// owes returns what the request has used beyond what it has paid for, once. A request that was not admitted costs nothing.
+func (r *request) owes() (more float64) {
+	if r.release == nil {
+		return 0
+	}
+	more = max(units(r.meter.Read())-float64(r.paid)-r.charged, 0)
+	r.charged += more
+	return more
+}
+
+// chargeProcessor charges the processor time that the request has used beyond what it has paid for. The bucket may become negative:
+// the next requests wait.
+func (r *request) chargeProcessor() {
+	if more := r.owes(); more > 0 {
+		r.rateHeaders(r.api.cfg.Limiter.Charge(r.call.Principal, more))
 	}
 }
 
-// units is the processor time of the request in units of the rate limit.
-func (r *request) units() float64 { return float64(r.used.Load()) / float64(processorUnit) }
+// paidFile is a file that is read after the request has been answered; that is charged when it is closed.
+type paidFile struct {
+	io.ReadCloser
+	r *request
+}
 
-// cost is what the request costs, in whole units.
-func (r *request) cost() int { return max(r.paid, int(math.Ceil(r.units()))) }
+// Read implements [io.Reader].
+func (f paidFile) Read(p []byte) (int, error) {
+	defer f.r.meter.Measure()()
+	return f.ReadCloser.Read(p) //nolint:wrapcheck // the server inspects it
+}
 
-// chargeProcessing charges the processor time that the request has used beyond what it has paid for. The bucket may become negative:
-// the next requests wait.
-func (r *request) chargeProcessing() {
-	if more := r.units() - float64(r.paid); r.call.Principal != nil && more > 0 {
-		r.rateHeaders(r.api.cfg.Limiter.Charge(r.call.Principal, more))
+// Close implements [io.Closer].
+func (f paidFile) Close() error {
+	if more := f.r.owes(); more > 0 {
+		f.r.api.cfg.Limiter.Charge(f.r.call.Principal, more)
 	}
+	return f.ReadCloser.Close() //nolint:wrapcheck // the server inspects it
 }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/gofiber/fiber/v2"
@@ -22,6 +21,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
@@ -55,7 +55,8 @@ type request struct {
 	reserved *loadshed.Reservation // of the response
 	ignored  []string              // unknown fields and parameters
 	paid     int                   // units of the rate limit
-	used     atomic.Int64          // processor time in nanoseconds; a group commit encodes in another goroutine
+	meter    *cputime.Meter        // of its processor time
+	charged  float64               // units for processor time, beyond those that are paid
 }
 
 func (r *request) close() {
@@ -346,20 +347,8 @@ func (r *request) QueryArgs() []binding.QueryArg {
 // QueryNames implements [binding.Source].
 func (r *request) QueryNames() map[string]string { return r.fc.Queries() }
 
-// bodyTree parses the body once, for the fingerprint and for validation.
-func (r *request) bodyTree() (any, error) {
-	if !r.body.Parsed() {
-		defer r.processing()()
-	}
-	return r.body.Tree()
-}
-
 // bind validates the request and fills the input of its operation.
 func (r *request) bind(in reflect.Value) error {
-	if len(r.body.Raw) > 0 {
-		_, _ = r.bodyTree() // Bind reports the error
-		defer r.processing()()
-	}
 	ignored, err := r.op.binder.Bind(r, &r.body, r.handling(), in)
 	r.showIgnored(ignored)
 	r.op.binder.Caller(in).Set(reflect.ValueOf(r.call))

@@ -114,9 +114,6 @@ func (c *Call) response(got reply) (*response, error) {
 	}
 	c.recordHeaders(got.body, resp.status, resp.headers)
 	if resp.body == nil {
-		if c.req != nil {
-			defer c.req.processing()()
-		}
 		var err error
 		if resp.body, err = encode(got.body); err != nil {
 			return nil, fmt.Errorf("encode response: %w", err)
@@ -200,14 +197,11 @@ func (r *request) write(resp *response) {
 	}
 	if resp.file != nil {
 		f := resp.file
-		transport.SendFile(r.fc, f.Media, transport.Disposition(f.Inline, f.Name), f.Size, f.Body, r.reserved)
+		transport.SendFile(r.fc, f.Media, transport.Disposition(f.Inline, f.Name), f.Size, paidFile{f.Body, r}, r.reserved)
 		r.reserved = nil // released when the file is sent
 		return
 	}
 	r.fc.Set(fiber.HeaderContentType, fiber.MIMEApplicationJSON)
-	if len(resp.body) > transport.MinCompressed {
-		defer r.processing()()
-	}
 	transport.Send(r.fc, resp.body, r.reserved)
 	r.reserved = nil // released when the body is sent
 }

@@ -5,13 +5,18 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,6 +25,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/batchloader"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 )
@@ -170,69 +179,122 @@ func TestRateHeaders(t *testing.T) {
 	require.Equal(t, `"default";q=1200;w=60`, bad.Header.Get("RateLimit-Policy"))
 }
 
-// slowProcessor is a processor on which each part of the work of a request takes this long.
-func slowProcessor(part *time.Duration) func(*httpapi.Config) {
-	var now time.Duration
-	var mu sync.Mutex
-	ended := true
-	return func(c *httpapi.Config) {
-		at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
-		c.Limiter = ratelimit.New(ratelimit.Config{Now: func() time.Time { return at }})
-		c.ThreadTime = func() time.Duration {
-			mu.Lock()
-			defer mu.Unlock()
-			if ended = !ended; ended {
-				now += *part
-			}
-			return now
-		}
-	}
+// processor is a clock of processor time that the handlers of tests move.
+type processor struct{ now atomic.Int64 }
+
+func (p *processor) work(d time.Duration) { p.now.Add(int64(d)) }
+
+func (p *processor) config(c *httpapi.Config) {
+	at := time.Date(2026, 11, 20, 0, 0, 0, 0, time.UTC)
+	c.Limiter = ratelimit.New(ratelimit.Config{Now: func() time.Time { return at }})
+	c.ThreadTime = func() time.Duration { return time.Duration(p.now.Load()) }
 }
+
+type workload struct {
+	httpapi.Call
+	Ms     int64 `query:"ms"`
+	Beside int64 `query:"beside"`
+	Waits  int64 `query:"waits"`
+	Fails  bool  `query:"fails"`
+	After  int64 `query:"after"`
+}
+
+func (p *processor) handle(ctx context.Context, in *workload) (*httpapi.Reply[string], error) {
+	p.work(time.Duration(in.Ms) * time.Millisecond)
+	resume := cputime.Wait()
+	p.work(time.Duration(in.Waits) * time.Millisecond) // by others
+	resume()
+	nothing := func(context.Context, db.Querier) error { return nil }
+	err := batchloader.Load(ctx, nil, nothing, func(context.Context, db.Querier) error {
+		p.work(time.Duration(in.Beside) * time.Millisecond)
+		return nil
+	})
+	if in.Fails {
+		err = apierr.StateConflict("NAME_TAKEN", "the name is taken")
+	}
+	return httpapi.OK("done"), err
+}
+
+// read is a file that takes processor time when it is read.
+func (p *processor) read(_ context.Context, in *workload) (*httpapi.Reply[httpapi.File], error) {
+	body := busyReader{strings.NewReader("x"), func() { p.work(time.Duration(in.After) * time.Millisecond) }}
+	return httpapi.OK(httpapi.File{Media: "text/csv", Name: "a.csv", Size: 1, Body: body}), nil
+}
+
+type busyReader struct {
+	*strings.Reader
+	work func()
+}
+
+func (b busyReader) Read(p []byte) (int, error) {
+	if b.Len() > 0 {
+		b.work()
+	}
+	return b.Reader.Read(p)
+}
+
+func (b busyReader) WriteTo(io.Writer) (int64, error) { return 0, errors.ErrUnsupported }
+
+func (busyReader) Close() error { return nil }
 
 func TestATokenPaysForProcessorTime(t *testing.T) {
 	t.Parallel()
-	part := 25 * time.Millisecond
-	f := setup(t, slowProcessor(&part))
+	p := &processor{}
+	f := setup(t, p.config)
 	f.token("standard", func(p *access.Principal) { p.Rate = access.Rate{Limit: 120, RefillPerSecond: 20, InFlight: 1} })
-	tell := func(got response) [3]string {
-		return [3]string{got.Header.Get("X-RateLimit-Cost"), got.Header.Get("X-RateLimit-Remaining"), got.Header.Get("RateLimit")}
+	group := httpapi.Group{Tag: "Things", Scope: "orders", Component: "orders"}
+	httpapi.Register(f.api, group.Op("GET", "/work", "readWork", "Read", 200), p.handle)
+	httpapi.Register(f.api, group.Op("POST", "/work", "work", "Work", 200), p.handle)
+	httpapi.Register(f.api, group.Op("GET", "/file", "readFile", "Read", 200), p.read)
+	ask := func(method, path string, headers ...string) response {
+		return f.do(request{method: method, path: path, token: "standard", headers: pairs(headers)})
 	}
-	echo := func(body string, headers ...string) response {
-		return f.do(request{method: "POST", path: "/things/echo", token: "standard", body: body, headers: pairs(headers)})
+	costs := func(got response, status int, cost, remaining, why string) {
+		t.Helper()
+		require.Equal(t, status, got.StatusCode, "%s", got.raw)
+		require.Equal(t, []string{cost, remaining}, []string{got.Header.Get("X-RateLimit-Cost"), got.Header.Get("X-RateLimit-Remaining")}, why)
+		require.Contains(t, got.Header.Get("RateLimit"), `"default";r=`+remaining+`;t=`)
 	}
-	read := f.do(request{method: "GET", path: "/things/" + uuid.NewString(), token: "standard"})
-	read.is(t, 404, "THING_NOT_FOUND")
-	require.Equal(t, [3]string{"1", "119", `"default";r=119;t=1`}, tell(read), "no part was measured")
-
-	short := 3 * time.Millisecond
-	part, short = short, part
-	got := echo(`{"count":1}`)
-	got.is(t, 200, "")
-	require.Equal(t, [3]string{"1", "118", `"default";r=118;t=1`}, tell(got), "a request pays for 10 ms")
-
-	part = short
-	got = echo(`{"count":1}`)
-	got.is(t, 200, "")
-	require.Equal(t, [3]string{"8", "110", `"default";r=110;t=1`}, tell(got), "75 ms: parsing, validation and encoding; 110.5 remain")
-	got = echo(`{"count":"x"}`)
-	got.is(t, 400, "VALIDATION_ERROR")
-	require.Equal(t, [3]string{"5", "105", `"default";r=105;t=1`}, tell(got), "50 ms, although it failed")
+	costs(ask("GET", "/things/"+uuid.NewString()), 404, "1", "119", "no processor time")
+	costs(ask("GET", "/work?ms=9"), 200, "1", "118", "a request pays for 10 ms")
+	costs(ask("GET", "/work?ms=75"), 200, "8", "110", "110.5 remain")
+	costs(ask("GET", "/work?ms=50&fails=true"), 409, "5", "105", "although it failed")
+	costs(ask("GET", "/work?ms=5&waits=1000"), 200, "1", "104", "waiting costs nothing")
+	costs(ask("GET", "/work?beside=50"), 200, "5", "99", "work in other goroutines costs")
 	key := uuid.NewString()
-	got = echo(`{"count":1}`, keyHeader, key)
-	require.Equal(t, [3]string{"10", "95", `"default";r=95;t=2`}, tell(got), "the fingerprint of the request costs, too")
-	got = echo(`{"count":1}`, keyHeader, key)
-	require.Equal(t, "true", got.Header.Get("X-Idempotent-Replayed"))
-	require.Equal(t, [3]string{"5", "90", `"default";r=90;t=2`}, tell(got))
+	costs(ask("POST", "/work?ms=50", keyHeader, key), 200, "5", "94", "a change")
+	costs(ask("POST", "/work?ms=50", keyHeader, key), 200, "1", "93", "a replay does no work")
+	costs(ask("GET", "/file?after=100"), 200, "1", "92", "a file is read after its headers are sent")
+	costs(ask("GET", "/work"), 200, "1", "82", "and has cost 9 units more")
 
-	part = 10 * time.Second
-	got = echo(`{"count":1}`)
-	got.is(t, 200, "")
+	got := ask("GET", "/work?ms=30000")
 	require.Equal(t, "3000", got.Header.Get("X-RateLimit-Cost"))
 	require.Equal(t, "0", got.Header.Get("X-RateLimit-Remaining"))
-	got = echo(`{"count":1}`)
+	got = ask("GET", "/work?ms=30000")
 	got.is(t, 429, "RATE_LIMIT_EXCEEDED")
-	require.Equal(t, "146", got.Header.Get("Retry-After"), "2909.5 units below zero, at 20 units a second")
 	require.Equal(t, "0", got.Header.Get("X-RateLimit-Cost"))
+	require.Equal(t, "146", got.Header.Get("Retry-After"), "2 918 units below zero, at 20 units a second")
+}
+
+func TestProcessorTimeIsThatOfTheSystem(t *testing.T) {
+	t.Parallel()
+	f := setup(t, func(c *httpapi.Config) { c.ThreadTime = nil })
+	f.token("standard", func(p *access.Principal) { p.Rate = access.Rate{Limit: 120, RefillPerSecond: 20, InFlight: 1} })
+	op := httpapi.Group{Tag: "Things", Scope: "orders", Component: "orders"}.Op("GET", "/hash", "readHash", "Read", 200)
+	httpapi.Register(f.api, op, func(context.Context, *struct{ httpapi.Call }) (*httpapi.Reply[string], error) {
+		h := sha256.New()
+		for range 256 {
+			h.Write(make([]byte, 1<<20))
+		}
+		return httpapi.OK(hex.EncodeToString(h.Sum(nil))), nil
+	})
+	costs := func(path string) int {
+		got := f.do(request{method: "GET", path: path, token: "standard"})
+		cost, err := strconv.Atoi(got.Header.Get("X-RateLimit-Cost"))
+		require.NoError(t, err)
+		return cost
+	}
+	require.Greater(t, costs("/hash"), costs("/open"))
 }
 
 func TestCallersWithoutALimitGetNoRateHeaders(t *testing.T) {

@@ -185,7 +185,6 @@ func (u *upsert[C, F, T]) update(ctx context.Context, id uuid.UUID) (*Reply[T], 
 }
 
 func (u *upsert[C, F, T]) bindPatch(body []byte, into *record.Patch[F]) error {
-	defer u.in.req.processing()()
 	tree, err := binding.Parse(body)
 	if err != nil {
 		return fmt.Errorf("parse validated body: %w", err)

@@ -162,7 +162,7 @@ func (r *request) audit(tx *db.Tx, body any) error {
 		At: tx.Now(), Operator: r.call.TokenName, Operation: r.op.ID, Company: r.call.Company, RequestID: transport.RequestID(r.fc), Entity: r.entity(body),
 	}
 	if len(r.body.Raw) > 0 {
-		tree, err := r.bodyTree()
+		tree, err := r.body.Tree()
 		if err != nil {
 			return err
 		}

@@ -38,10 +38,6 @@ const uploadPiece = 256 << 10
 // Upload is the file in the body of the call; nil without one.
 func (c *Call) Upload() *Upload { return c.req.upload }
 
-// Processing has the processor time until stop charged to the caller; see docs/reference/limits.md#rate-limits. It must not be
-// nested, and stop be called by the same goroutine.
-func (c *Call) Processing() (stop func()) { return c.req.processing() }
-
 // takes checks the media type of an upload.
 func (o *operation) takes(media string) error {
 	if slices.Contains(o.Uploads, media) {

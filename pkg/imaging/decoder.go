@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/turn"
 )
@@ -48,15 +49,13 @@ type Thumbnail struct {
 }
 
 // Thumbnails decodes an image and makes one thumbnail for each size, the longest sides of which are given in descending order.
-// measure is called before the processor is used, and what it returns thereafter. An image that cannot be decoded is a 400; one that
-// gets no turn in time, a 503.
-func (d *Decoder) Thumbnails(ctx context.Context, company tenant.ID, raw io.ReadSeeker, info Info, sizes []int, measure func() func()) ([]Thumbnail, error) {
+// An image that cannot be decoded is a 400; one that gets no turn in time, a 503.
+func (d *Decoder) Thumbnails(ctx context.Context, company tenant.ID, raw io.ReadSeeker, info Info, sizes []int) ([]Thumbnail, error) {
 	done, err := d.wait(ctx, company, info.Memory)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	defer measure()()
 	img, err := info.decoded(ctx, raw)
 	if err != nil {
 		return nil, err
@@ -129,6 +128,7 @@ var errBusy = apierr.Unavailable(apierr.Overloaded, 2, "too many images are bein
 func (d *Decoder) wait(ctx context.Context, company tenant.ID, bytes int64) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	defer cputime.Wait()()
 	leave, err := d.turns.Enter(waiting, company)
 	bytes = min(max(bytes, d.slot), totalMemory)
 	if err == nil {

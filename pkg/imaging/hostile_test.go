@@ -32,7 +32,7 @@ func TestMemoryIsEstimated(t *testing.T) { //nolint:paralleltest // counts what 
 		require.Less(t, inspecting, int64(256<<10), f.Name)
 		if err == nil {
 			decoding := allocated(func() {
-				_, err = imaging.NewDecoder().Thumbnails(t.Context(), tenant.NewID(), bytes.NewReader(f.Body), info, []int{1200, 480, 160}, free)
+				_, err = imaging.NewDecoder().Thumbnails(t.Context(), tenant.NewID(), bytes.NewReader(f.Body), info, []int{1200, 480, 160})
 			})
 			t.Logf("%s: %d MiB, estimated %d", f.Name, decoding>>20, info.Memory>>20)
 			require.LessOrEqual(t, decoding, info.Memory*3/2, f.Name)

@@ -13,6 +13,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"io"
 	"math/rand/v2"
 	"runtime"
 	"strings"
@@ -29,8 +30,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/imaging"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
-
-func free() func() { return func() {} }
 
 // quadrants is an image with a colour in each corner.
 func quadrants(w, h int) *image.NRGBA {
@@ -134,7 +133,7 @@ func thumbnails(t testing.TB, raw []byte, sizes ...int) (imaging.Info, []imaging
 	if err != nil {
 		return info, nil, err
 	}
-	all, err := imaging.NewDecoder().Thumbnails(t.Context(), tenant.NewID(), bytes.NewReader(raw), info, sizes, free)
+	all, err := imaging.NewDecoder().Thumbnails(t.Context(), tenant.NewID(), bytes.NewReader(raw), info, sizes)
 	return info, all, err
 }
 
@@ -300,7 +299,7 @@ func TestMeansAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		all, err := imaging.NewDecoder().Thumbnails(context.Background(), tenant.NewID(), bytes.NewReader(raw), info, []int{to}, free)
+		all, err := imaging.NewDecoder().Thumbnails(context.Background(), tenant.NewID(), bytes.NewReader(raw), info, []int{to})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -352,14 +351,13 @@ func TestFewAtATime(t *testing.T) {
 			if i%2 == 0 {
 				company = tenant.NewID()
 			}
-			_, err := d.Thumbnails(t.Context(), company, bytes.NewReader(raw), info, []int{100}, func() func() {
-				leave := count(&running, &most)
-				if company != own {
-					return leave
+			leave, leaveOwn := func() {}, func() {}
+			from := &watched{ReadSeeker: bytes.NewReader(raw), left: len(raw), begin: func() {
+				if leave = count(&running, &most); company == own {
+					leaveOwn = count(&ofOwn, &mostOfOwn)
 				}
-				leaveOwn := count(&ofOwn, &mostOfOwn)
-				return func() { leaveOwn(); leave() }
-			})
+			}, end: func() { leaveOwn(); leave() }}
+			_, err := d.Thumbnails(t.Context(), company, from, info, []int{100})
 			if err != nil {
 				t.Error(err)
 			}
@@ -370,6 +368,26 @@ func TestFewAtATime(t *testing.T) {
 	require.EqualValues(t, 1, mostOfOwn.Load())
 }
 
+// watched is a file that tells when it begins and ends to be read.
+type watched struct {
+	io.ReadSeeker
+	left       int
+	begun      bool
+	begin, end func()
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	if !w.begun {
+		w.begun = true
+		w.begin()
+	}
+	n, err := w.ReadSeeker.Read(p)
+	if w.left -= n; n > 0 && w.left == 0 {
+		w.end()
+	}
+	return n, err
+}
+
 // Who gets no turn in time is told so, and does not keep the others waiting.
 func TestWaitingEnds(t *testing.T) {
 	t.Parallel()
@@ -378,24 +396,26 @@ func TestWaitingEnds(t *testing.T) {
 	require.NoError(t, err)
 	synctest.Test(t, func(t *testing.T) {
 		d, company := imaging.NewDecoder(), tenant.NewID()
-		decode := func(ctx context.Context, measure func() func()) error {
-			_, err := d.Thumbnails(ctx, company, bytes.NewReader(raw), info, []int{2}, measure)
+		decode := func(ctx context.Context, from io.ReadSeeker) error {
+			_, err := d.Thumbnails(ctx, company, from, info, []int{2})
 			return err
 		}
 		begun, end := make(chan struct{}), make(chan struct{})
 		first := make(chan error, 1)
-		go func() { first <- decode(context.Background(), func() func() { close(begun); <-end; return func() {} }) }()
+		go func() {
+			first <- decode(context.Background(), &watched{ReadSeeker: bytes.NewReader(raw), begin: func() { close(begun); <-end }})
+		}()
 		<-begun
 		start := time.Now()
-		err := decode(context.Background(), free)
+		err := decode(context.Background(), bytes.NewReader(raw))
 		require.True(t, apierr.Is(err, "SERVICE_UNAVAILABLE"), "%v", err)
 		require.Equal(t, 10*time.Second, time.Since(start))
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, decode(ctx, free), context.DeadlineExceeded)
+		require.ErrorIs(t, decode(ctx, bytes.NewReader(raw)), context.DeadlineExceeded)
 		close(end)
 		require.NoError(t, <-first)
-		require.NoError(t, decode(context.Background(), free))
+		require.NoError(t, decode(context.Background(), bytes.NewReader(raw)))
 	})
 }
 
@@ -436,7 +456,7 @@ func BenchmarkThumbnails(b *testing.B) {
 	require.NoError(b, err)
 	d := imaging.NewDecoder()
 	for b.Loop() {
-		_, err := d.Thumbnails(b.Context(), tenant.ID{}, bytes.NewReader(raw), info, []int{1200, 480, 160}, free)
+		_, err := d.Thumbnails(b.Context(), tenant.ID{}, bytes.NewReader(raw), info, []int{1200, 480, 160})
 		require.NoError(b, err)
 	}
 }

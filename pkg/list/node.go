@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -120,9 +121,12 @@ func (n *Node) total(ctx context.Context, k key, notBefore time.Time, count func
 			f = n.startCount(ctx, k, count)
 		}
 		n.mu.Unlock()
+		resume := cputime.Wait()
 		select {
 		case <-f.done:
+			resume()
 		case <-ctx.Done():
+			resume()
 			return 0, ctx.Err()
 		}
 		if f.err != nil || !f.began.Before(notBefore) {
@@ -228,6 +232,7 @@ func (s *slots) enter(ctx context.Context, company tenant.ID, patience time.Dura
 	}
 	timeout := time.NewTimer(patience)
 	defer timeout.Stop()
+	defer cputime.Wait()()
 	for i, slot := range []chan struct{}{own.free, s.all} {
 		select {
 		case slot <- struct{}{}:

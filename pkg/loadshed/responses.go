@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -96,14 +97,17 @@ func (v *Reservation) Reserve(ctx context.Context, bytes int, read bool) error {
 				return err
 			}
 		}
+		resume := cputime.Wait()
 		select {
 		case <-freed:
+			resume()
 			continue
 		case <-ctx.Done():
 			err = ctx.Err()
 		case <-timeout.C:
 			shedTotal.WithLabelValues(ResponseBytes).Inc()
 		}
+		resume()
 		return err
 	}
 }

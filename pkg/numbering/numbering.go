@@ -22,6 +22,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -87,6 +88,7 @@ type entry struct {
 	reads  bool // the member reads
 	opts   []db.Option
 	done   chan error // of capacity 1
+	meter  *cputime.Meter
 }
 
 // New makes a committer.
@@ -118,16 +120,17 @@ var errFull = apierr.Unavailable(apierr.QueueFull, 1, "too many documents of thi
 // failed; errors of other members do not affect it. A caller whose ctx ends while it waits leaves the queue; one whose
 // transaction is running waits for the outcome. The commit check in opts is used if the document is committed alone.
 func (c *Committer) Do(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
-	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts, done: make(chan error, 1)}) //nolint:contextcheck // a batch takes its context from its members
+	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, opts: opts}) //nolint:contextcheck // a batch takes its context from its members
 }
 
 // DoReading is [Committer.Do] for a kind whose members cannot do without reads. Each is a round trip for all documents of the
 // transaction, so these share it with others of their company only.
 func (c *Committer) DoReading(ctx context.Context, company tenant.ID, kind string, member Member, opts []db.Option) error {
-	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, reads: true, opts: opts, done: make(chan error, 1)}) //nolint:contextcheck // a batch takes its context from its members
+	return c.do(&entry{ctx: ctx, key: key{company, kind}, member: member, reads: true, opts: opts}) //nolint:contextcheck // a batch takes its context from its members
 }
 
 func (c *Committer) do(e *entry) error {
+	e.done, e.meter = make(chan error, 1), cputime.Current()
 	if err := e.ctx.Err(); err != nil {
 		return fmt.Errorf("take a %s number: %w", e.key.kind, err)
 	}
@@ -280,6 +283,7 @@ func groups(batch []*entry) iter.Seq[[]*entry] {
 }
 
 func (c *Committer) wait(e *entry) error {
+	defer cputime.Wait()()
 	select {
 	case err := <-e.done:
 		return err
@@ -315,7 +319,13 @@ func (c *Committer) leave(e *entry) bool {
 // again in halves, until the failing member is alone and gets its error. If a company keeps the others waiting, all wait
 // again, for transactions of their own.
 func (c *Committer) store(batch []*entry) {
+	shared := cputime.New(nil)
+	stop := shared.Measure()
 	memberFailed, err := c.commit(batch)
+	stop()
+	for _, e := range batch {
+		e.meter.Add(shared.Used() / time.Duration(len(batch)))
+	}
 	switch {
 	case errors.Is(err, db.ErrLocked):
 		c.putBack(batch)
@@ -457,6 +467,7 @@ func (e *entry) store(ctx context.Context, tx *db.Tx, number int64) (err error) 
 			err = fmt.Errorf("store document: panic: %v", p)
 		}
 	}()
+	defer e.meter.Measure()()
 	return e.member(memberContext{Context: ctx, values: e.ctx}, tx, number) //nolint:contextcheck // it is made of both
 }
 

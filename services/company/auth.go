@@ -12,6 +12,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
@@ -117,6 +118,7 @@ func (s *Service) load(ctx context.Context, hash tokenHash) (*known, error) {
 		s.cache.put(hash, k, version, now)
 		return k, nil
 	})
+	defer cputime.Wait()()
 	select {
 	case <-ctx.Done():
 		return nil, ctx.Err()

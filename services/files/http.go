@@ -49,7 +49,7 @@ func (s *Service) Register(api *httpapi.API) {
 
 func (s *Service) upload(ctx context.Context, in *uploadInput) (File, error) {
 	u := in.Upload()
-	return s.Prepare(ctx, in.Company, Image{Name: in.Name, Media: u.Media, Size: u.Size, Body: u.Reader(), Hash: u.SHA256, measure: in.Processing})
+	return s.Prepare(ctx, in.Company, Image{Name: in.Name, Media: u.Media, Size: u.Size, Body: u.Reader(), Hash: u.SHA256})
 }
 
 func (s *Service) add(ctx context.Context, tx *db.Tx, in *uploadInput, f File) (File, error) {

@@ -86,13 +86,11 @@ type Image struct {
 	Size  int64
 	Body  io.ReadSeeker
 	Hash  [sha256.Size]byte // of Body
-
-	measure func() func() // is called before the processor is used
 }
 
 // NewImage returns an image in memory.
 func NewImage(name string, body []byte) Image {
-	return Image{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Hash: sha256.Sum256(body), measure: func() func() { return func() {} }}
+	return Image{Name: name, Size: int64(len(body)), Body: bytes.NewReader(body), Hash: sha256.Sum256(body)}
 }
 
 const fileBlobs = db.Table("file_blobs")
@@ -123,7 +121,7 @@ func (s *Service) Prepare(ctx context.Context, company tenant.ID, in Image) (Fil
 	for i, size := range sizes {
 		longest[i] = size.longest
 	}
-	thumbs, err := s.decoder.Thumbnails(ctx, company, in.Body, info, longest, in.measure)
+	thumbs, err := s.decoder.Thumbnails(ctx, company, in.Body, info, longest)
 	if err != nil {
 		return File{}, err
 	}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/job"
@@ -87,7 +88,6 @@ func (s *Service) prepare(ctx context.Context, in *Input) (*prepared, error) {
 		return nil, err
 	}
 	defer done()
-	defer in.Processing()()
 	err = s.read(ctx, in, p, warehouses)
 	var file *spreadsheet.FileError
 	if errors.As(err, &file) {
@@ -102,6 +102,7 @@ var errBusy = apierr.Unavailable(apierr.Overloaded, 2, "too many files are being
 func (s *Service) wait(ctx context.Context, company tenant.ID) (done func(), err error) {
 	waiting, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	defer cputime.Wait()()
 	leave, err := s.turns.Enter(waiting, company)
 	if err == nil {
 		if err = s.parsing.Acquire(waiting, 1); err != nil {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 )
 
 const lingerTime = 500 * time.Millisecond
@@ -141,7 +142,9 @@ type conn struct {
 
 // Read implements [io.Reader].
 func (c *conn) Read(p []byte) (int, error) {
+	resume := cputime.Wait() // for the client
 	n, err := c.Conn.Read(p)
+	resume()
 	c.ended = c.ended || errors.Is(err, io.EOF)
 	return n, err //nolint:wrapcheck // the server inspects its type
 }

@@ -1,10 +1,14 @@
-package httpapi
+package cputime
 
 import (
 	"time"
 
 	"golang.org/x/sys/unix"
 )
+
+const measures = true
+
+func threadID() int { return unix.Gettid() }
 
 // threadTime is the processor time that the current thread has used.
 func threadTime() time.Duration {
