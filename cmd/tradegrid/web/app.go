@@ -184,7 +184,7 @@ func (a *App) serve(p Page) http.Handler {
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		answer, err := a.answer(ctx, p, q)
 		if err != nil {
-			answer = a.refuse(ctx, w, q, err)
+			answer = a.refuse(ctx, q, err)
 		}
 		a.write(ctx, w, q, p, answer)
 		observe(p, answer, began)

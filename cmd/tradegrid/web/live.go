@@ -203,7 +203,7 @@ func (a *App) stream(p Page) http.Handler {
 		thing, err := a.watched(ctx, p, q)
 		cancel()
 		if err != nil {
-			answer := a.refuse(r.Context(), w, q, err) // no event stream: a browser does not come again
+			answer := a.refuse(r.Context(), q, err) // no event stream: a browser does not come again
 			a.write(r.Context(), w, q, p, answer)
 			observe(p, answer, began)
 			return

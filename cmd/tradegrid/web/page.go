@@ -188,6 +188,7 @@ type Answer struct {
 	location string
 	data     json.RawMessage // for a script
 	cookies  []*http.Cookie
+	retry    time.Duration // when to try again; 0 = it does not say
 	file     *httpapi.File
 }
 
@@ -211,6 +212,12 @@ func (a Answer) Refuse() Answer {
 // Status sets the status of the answer.
 func (a Answer) Status(code int) Answer {
 	a.status = code
+	return a
+}
+
+// Later is the page again for somebody who has to wait, with 429 or 503.
+func (a Answer) Later(code int, wait time.Duration) Answer {
+	a.status, a.retry = code, wait
 	return a
 }
 

@@ -10,6 +10,7 @@ import (
 	"html/template"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -21,6 +22,7 @@ import (
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/services/accounts"
 )
 
@@ -188,6 +190,9 @@ func (a *App) write(ctx context.Context, w http.ResponseWriter, q *Request, p Pa
 	}
 	h := w.Header()
 	h.Set("Cache-Control", "no-store")
+	if answer.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(answer.retry.Seconds()))))
+	}
 	if answer.location != "" {
 		h.Set("Location", answer.location)
 		w.WriteHeader(answer.status)
@@ -262,11 +267,30 @@ type fault struct {
 	Request string // id, of what operators have to look at
 }
 
+// databaseRetry is when to try again what the database could not answer.
+const databaseRetry = 2 * time.Second
+
+// outage is the text of an error that means that the database is not there, or does not get round to it; "" = it means something else.
+func outage(err error) string {
+	reason, _ := db.Unavailable(err)
+	if known, ok := apierr.As(err); ok {
+		reason = known.Reason()
+	}
+	switch reason {
+	case apierr.DatabaseUnavailable, apierr.DatabaseFull, apierr.ShuttingDown:
+		return "error.database"
+	case apierr.DatabaseTimeout, apierr.Serialization:
+		return "error.slow"
+	}
+	return ""
+}
+
 // refuse turns an error into an answer: the one place that does.
-func (a *App) refuse(ctx context.Context, w http.ResponseWriter, q *Request, err error) Answer {
+func (a *App) refuse(ctx context.Context, q *Request, err error) Answer {
 	var r refusal
 	var limited *accounts.LimitedError
 	var known *apierr.Error
+	var retry time.Duration
 	page := fault{Status: http.StatusInternalServerError, Text: q.T("error.internal", q.ID), Request: q.ID}
 	switch {
 	case errors.Is(err, errAnonymous):
@@ -276,14 +300,20 @@ func (a *App) refuse(ctx context.Context, w http.ResponseWriter, q *Request, err
 	case errors.As(err, &r):
 		page = fault{Status: r.status, Text: q.T(r.text)}
 	case errors.As(err, &limited):
-		w.Header().Set("Retry-After", strconv.Itoa(int(limited.Wait/time.Second)+1))
+		retry = limited.Wait
 		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.limited", limited.Wait.Round(time.Second))}
+	case outage(err) != "":
+		retry = databaseRetry
+		page = fault{Status: http.StatusServiceUnavailable, Text: q.T(outage(err))}
+		a.cfg.Log.WarnContext(ctx, "console page refused", "error", err, "request_id", q.ID)
 	case errors.As(err, &known):
+		retry = time.Duration(known.RetryAfter) * time.Second
 		page = fault{Status: known.Status, Text: known.Message}
 		if known.Status >= http.StatusInternalServerError {
 			a.cfg.Log.WarnContext(ctx, "console page refused", "error", err, "request_id", q.ID)
 		}
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
+		retry = databaseRetry
 		page = fault{Status: http.StatusServiceUnavailable, Text: q.T("error.slow")}
 	default:
 		a.cfg.Log.ErrorContext(ctx, "console page failed", "error", err, "path", q.HTTP.URL.Path, "request_id", q.ID)
@@ -292,5 +322,5 @@ func (a *App) refuse(ctx context.Context, w http.ResponseWriter, q *Request, err
 	if !a.texts.has("error.title." + strconv.Itoa(page.Status)) {
 		page.Title = http.StatusText(page.Status)
 	}
-	return Show("frame/error", page.Title, page).Status(page.Status)
+	return Show("frame/error", page.Title, page).Later(page.Status, retry)
 }
