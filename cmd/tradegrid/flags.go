@@ -102,11 +102,12 @@ func (f SecretKeysFlags) check() error {
 
 // MailFlags configure the e-mail by which owners of companies are told what needs their attention.
 type MailFlags struct {
-	SMTPURL  string `name:"smtp-url" help:"Mail server for notices to the owners of companies: smtp://user:password@host:587 (STARTTLS), smtps://host:465 (TLS), or smtp://host:25?tls=none. Empty = notices are kept, but not sent." placeholder:"URL" secret:"url"`
-	MailFrom string `help:"Address that notices come from. Required with --smtp-url." placeholder:"ADDRESS"`
+	SMTPURL     string `name:"smtp-url" help:"Mail server for notices to the owners of companies: smtp://user:password@host:587 (STARTTLS), smtps://host:465 (TLS), or smtp://host:25?tls=none. Empty = notices are kept, but not sent." placeholder:"URL" secret:"url"`
+	SMTPURLFile string `name:"smtp-url-file" help:"File with the URL of the mail server, instead of --smtp-url; read for each mail." type:"path" placeholder:"FILE"`
+	MailFrom    string `help:"Address that notices come from. Required with --smtp-url and --smtp-url-file." placeholder:"ADDRESS"`
 }
 
-// Check validates the URL and the address.
+// Check validates the URL and the address, and reads the file.
 func (f MailFlags) Check() error {
 	_, err := f.transport()
 	return err
@@ -114,18 +115,37 @@ func (f MailFlags) Check() error {
 
 // transport connects to nothing yet; nil = none is configured.
 func (f MailFlags) transport() (notice.Transport, error) {
-	if f.SMTPURL == "" {
+	if f.SMTPURL == "" && f.SMTPURLFile == "" {
 		return nil, nil //nolint:nilnil // without a server, notices are not sent
 	}
-	var errs []error
-	smtp, err := notice.NewSMTP(f.SMTPURL)
-	if err != nil {
-		errs = append(errs, fmt.Errorf("--smtp-url: %w", err))
-	}
+	smtp, err := f.smtp()
+	errs := []error{err}
 	if a, err := mail.ParseAddress(f.MailFrom); err != nil || a.Address == "" {
 		errs = append(errs, fmt.Errorf("--mail-from %q: must be an address such as tradegrid@example.com", f.MailFrom))
 	}
 	return smtp, errors.Join(errs...)
+}
+
+func (f MailFlags) smtp() (*notice.SMTP, error) {
+	switch {
+	case f.SMTPURLFile == "":
+		s, err := notice.NewSMTP(f.SMTPURL)
+		if err != nil {
+			return nil, fmt.Errorf("--smtp-url: %w", err)
+		}
+		return s, nil
+	case f.SMTPURL != "":
+		return nil, errors.New("--smtp-url and --smtp-url-file are mutually exclusive: set one of them")
+	}
+	const flag = "--smtp-url-file"
+	if _, err := secret.File(flag, f.SMTPURLFile); err != nil {
+		return nil, err
+	}
+	s, err := notice.NewSMTPFrom(func() (string, error) { return secret.File(flag, f.SMTPURLFile) })
+	if err != nil {
+		return nil, fmt.Errorf(flag+": %w", err)
+	}
+	return s, nil
 }
 
 // FileFlags say where the contents of files are.

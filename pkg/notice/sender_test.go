@@ -2,6 +2,7 @@ package notice
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
+	"github.com/wneessen/go-mail"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
@@ -495,6 +497,27 @@ func TestNoFallBackToPlainText(t *testing.T) {
 			require.Empty(t, c.server.mails())
 		})
 	}
+}
+
+// A URL from a file is read for each mail, so that a password may change.
+func TestURLIsReadForEachMail(t *testing.T) {
+	t.Parallel()
+	s := serve(t, nil, false)
+	s.set(func() { s.open = true })
+	address, failure := "smtp://127.0.0.1:1?tls=none", error(nil)
+	smtp, err := NewSMTPFrom(func() (string, error) { return address, failure })
+	require.NoError(t, err)
+	m := mail.NewMsg()
+	require.NoError(t, errors.Join(m.From("tradegrid@example.com"), m.To("anna@example.com")))
+	m.SetBodyString(mail.TypeTextPlain, "It failed.")
+	failure = errors.New("no such file")
+	require.ErrorIs(t, smtp.Send(t.Context(), m), failure)
+	require.ErrorIs(t, smtp.Send(t.Context(), m), errUnavailable)
+	address, failure = "smtp://"+s.address+"?tls=none", nil
+	require.NoError(t, smtp.Send(t.Context(), m))
+	require.Len(t, s.mails(), 1)
+	_, err = NewSMTPFrom(func() (string, error) { return "http://host", nil })
+	require.ErrorContains(t, err, "scheme")
 }
 
 func TestServerNextDoorNeedsNoTLS(t *testing.T) {

@@ -23,7 +23,7 @@ var errUnavailable = errors.New("the server takes no mail")
 
 // SMTP sends through a server.
 type SMTP struct {
-	client *mail.Client
+	client func() (*mail.Client, error) // for one message
 }
 
 // smtpTimeout bounds connecting, and then the transfer of a message. Twice that must fit into the time that a process has to stop.
@@ -34,6 +34,27 @@ const smtpTimeout = 10 * time.Second
 func NewSMTP(address string) (*SMTP, error) { return newSMTP(address, nil) }
 
 func newSMTP(address string, trust *tls.Config) (*SMTP, error) {
+	client, err := smtpClient(address, trust)
+	if err != nil {
+		return nil, err
+	}
+	return &SMTP{func() (*mail.Client, error) { return client, nil }}, nil
+}
+
+// NewSMTPFrom is [NewSMTP] with a URL that is read for each message: its password may change.
+func NewSMTPFrom(address func() (string, error)) (*SMTP, error) {
+	s := &SMTP{func() (*mail.Client, error) {
+		text, err := address()
+		if err != nil {
+			return nil, err
+		}
+		return smtpClient(text, nil)
+	}}
+	_, err := s.client()
+	return s, err
+}
+
+func smtpClient(address string, trust *tls.Config) (*mail.Client, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Hostname() == "" || u.Path != "" && u.Path != "/" {
 		return nil, errors.New("must be a URL such as smtp://user:password@mail.example.com:587") // err would show the password
@@ -69,17 +90,21 @@ func newSMTP(address string, trust *tls.Config) (*SMTP, error) {
 	if err != nil {
 		return nil, fmt.Errorf("set up SMTP: %w", err)
 	}
-	return &SMTP{client}, nil
+	return client, nil
 }
 
 // Send sends a message. What it has begun it finishes, also when ctx ends: a message that is cut off may have arrived.
 func (s *SMTP) Send(ctx context.Context, m *mail.Msg) error {
-	conn, err := s.client.DialToSMTPClientWithContext(ctx)
+	client, err := s.client()
 	if err != nil {
 		return fmt.Errorf("%w: %w", errUnavailable, err)
 	}
-	defer func() { _ = s.client.CloseWithSMTPClient(conn) }() // what counts is the answer to the message
-	err = s.client.SendWithSMTPClient(conn, m)
+	conn, err := client.DialToSMTPClientWithContext(ctx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", errUnavailable, err)
+	}
+	defer func() { _ = client.CloseWithSMTPClient(conn) }() // what counts is the answer to the message
+	err = client.SendWithSMTPClient(conn, m)
 	if err == nil || m.IsDelivered() {
 		return nil
 	}
