@@ -73,7 +73,7 @@ func mounted(t *testing.T, r *Rendered, o Object) string {
 		for _, s := range sources {
 			for _, item := range At(s, "secret", "items").([]any) {
 				path := At(item, "path").(string)
-				write(volume+"/"+path, secret(t, path))
+				write(volume+"/"+path, secret(t, volume+"/"+path))
 			}
 		}
 	}
@@ -84,18 +84,20 @@ func mounted(t *testing.T, r *Rendered, o Object) string {
 func secret(t *testing.T, name string) []byte {
 	t.Helper()
 	switch name {
-	case "url":
+	case "mail/url":
+		return []byte("smtp://user:word@mail.example.com:587\n")
+	case "database/url":
 		return []byte("postgres://user:word@host:26257/name?sslmode=verify-full\n")
-	case "password":
+	case "database/password", "kafka/password":
 		return []byte("word\n")
-	case "tokens":
+	case "operators/tokens":
 		return []byte("somebody:write:" + strings.Repeat("0", 64) + "\n")
-	case "keys":
+	case "webhooks/keys":
 		return []byte("2026-11:" + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\n")
 	}
 	files, err := pair()
 	require.NoError(t, err)
-	if name == "tls.key" {
+	if strings.HasSuffix(name, "/tls.key") {
 		return files.key
 	}
 	return files.certificate

@@ -161,6 +161,28 @@ func TestPortsFollowTheValues(t *testing.T) {
 	require.Equal(t, []string{"26257", "53", "80", "9092"}, ports("minimal", "tg-tradegrid-api", "telemetry.otlpEndpoint=http://otlp.example.com"))
 }
 
+// The way to each server that is named by a URL is open at its port, for the role that needs it alone.
+func TestServersAreReached(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full", "files.s3.endpoint=http://minio.storage:9000", "console.pages.url=https://console.example.com", "console.pages.oidc.issuer=https://login.example.com:8444/realms/a",
+		"console.pages.oidc.clientId=tradegrid", "mail.urlSecret.name=mail", "mail.from=a@example.com", "dispatcher.config.egress-proxy=http://proxy.example.com:3128")
+	for port, role := range map[float64]string{9000: "tg-grid-api", 8444: "tg-grid-console", 587: "tg-grid-relay", 465: "tg-grid-relay", 3128: "tg-grid-dispatcher-sender"} {
+		for _, o := range roles(r) {
+			rules := slices.DeleteFunc(egress(r, labelsOf(o)), func(rule any) bool { return At(rule, "to") != nil })
+			require.Equal(t, o.Name() == role, reaches(rules, "10.9.9.9", port), "%s to port %v", o.Name(), port)
+		}
+	}
+	narrow := render(t, "full", "files.s3.endpoint=https://s3.example.com:9000", "networkPolicy.s3.ports={9443}", "networkPolicy.extraEgress=null")
+	api := egress(narrow, labelsOf(find(t, narrow, "Deployment", "tg-grid-api")))
+	require.True(t, reaches(api, "10.9.9.9", 9443))
+	require.False(t, reaches(api, "10.9.9.9", 9000), "what the values name is in place of what the URL says")
+	secure := render(t, "full", "dispatcher.sets.sender.config.egress-proxy=https://proxy.example.com", "telemetry.otlpEndpoint=http://otlp:4318", "telemetry.headersSecret.name=")
+	sender := find(t, secure, "StatefulSet", "tg-grid-dispatcher-sender")
+	require.True(t, everybody(egress(secure, labelsOf(sender)), 443))
+	flow := find(t, secure, "StatefulSet", "tg-grid-dispatcher-flow")
+	require.False(t, everybody(egress(secure, labelsOf(flow)), 443))
+}
+
 // Who may come in: callers to the API's port, Prometheus to the ops port, nobody to a Job.
 func TestWhoMayComeIn(t *testing.T) {
 	t.Parallel()

@@ -81,6 +81,10 @@ func TestWrongValuesAreRefused(t *testing.T) {
 			`image.repository: "registry.example.com:5000/tradegrid:1.2.3" has a tag; write image.repository: registry.example.com:5000/tradegrid and image.tag: "1.2.3"`,
 		}},
 		{"minimal", []string{"image.repository=r.example.com/t:1@sha256:abc"}, []string{`has a digest; write image.repository: r.example.com/t and image.digest: "sha256:abc"`}},
+		{"minimal", []string{"relay.config.smtp-url=smtp://a:b@mail", "relay.config.mail-from=a@example.com", "mail.urlSecret.name=mail"}, []string{
+			"relay.config.smtp-url: the chart sets it; use mail.urlSecret: it may hold a password, which would stand in a ConfigMap", "relay.config.mail-from: the chart sets it; use mail.from", "mail.from: give the address",
+		}},
+		{"minimal", []string{"mail.from=a@example.com"}, []string{"mail.urlSecret.name: name the Secret with the URL of the mail server"}},
 		{"minimal", []string{"image.repository=https://r.example.com/t"}, []string{`image.repository: "https://r.example.com/t" is not a repository: write host and path in lowercase without a scheme`}},
 	} {
 		values, err := Values(c.file, c.settings...)

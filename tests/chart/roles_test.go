@@ -243,6 +243,21 @@ func TestConsoleProvider(t *testing.T) {
 	require.False(t, open(without))
 }
 
+// The relay alone has the URL of the mail server, in a file: a password never stands in a ConfigMap or in the environment.
+func TestMail(t *testing.T) {
+	t.Parallel()
+	r := render(t, "minimal", "mail.urlSecret.name=mail", "mail.from=Tradegrid <tradegrid@example.com>")
+	for _, o := range r.Objects {
+		require.Equal(t, o.Name() == "tg-tradegrid-relay" && o.Kind() == "Deployment", slices.Contains(secrets(o), "mail"), "%s %s", o.Kind(), o.Name())
+	}
+	c := config(t, r, "tg-tradegrid-relay")
+	require.Equal(t, "Tradegrid <tradegrid@example.com>", c["mail-from"])
+	relay := find(t, r, "Deployment", "tg-tradegrid-relay")
+	require.Equal(t, "/etc/tradegrid/mail/url", env(containers(relay)[0])["TRADEGRID_SMTP_URL_FILE"])
+	require.Equal(t, "Tradegrid <tradegrid@example.com>", printConfig(t, mounted(t, r, relay), containers(relay)[0])["mail-from"])
+	require.NotContains(t, config(t, render(t, "minimal"), "tg-tradegrid-relay"), "mail-from")
+}
+
 func firstContainer(o Object) map[string]any {
 	if all := containers(o); len(all) > 0 {
 		return all[0]

@@ -137,6 +137,12 @@ so that it accepts the chart without values.
 {{- if and (not $v.kafka.sasl.mechanism) (or $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name $v.jobs.topics.kafka.username $v.jobs.topics.kafka.passwordSecret.name) -}}
 {{- $faults = append $faults "kafka.sasl.mechanism: set it, for example to scram-sha-512, when username or password is set" -}}
 {{- end -}}
+{{- if and $v.mail.urlSecret.name (not $v.mail.from) -}}
+{{- $faults = append $faults "mail.from: give the address that mails come from, such as Tradegrid <tradegrid@example.com>" -}}
+{{- end -}}
+{{- if and $v.mail.from (not $v.mail.urlSecret.name) -}}
+{{- $faults = append $faults "mail.urlSecret.name: name the Secret with the URL of the mail server; without it mail.from has no effect" -}}
+{{- end -}}
 {{- if and $v.kafka.sasl.mechanism (not (and $v.kafka.sasl.username $v.kafka.sasl.passwordSecret.name)) -}}
 {{- $faults = append $faults "kafka.sasl: with mechanism, give username and passwordSecret.name, too" -}}
 {{- end -}}
@@ -229,6 +235,11 @@ so that it accepts the chart without values.
 {{- range $flag, $value := dict "s3-endpoint" "endpoint" "s3-bucket" "bucket" "s3-region" "region" "s3-path-style" "pathStyle" "s3-access-key-file" "keysSecret" "s3-secret-key-file" "keysSecret" -}}
 {{- $_ := set $taken $flag (printf "files.s3.%s" $value) -}}
 {{- end -}}
+{{- end -}}
+{{- if eq .component "relay" -}}
+{{- $_ := set $taken "smtp-url" "mail.urlSecret: it may hold a password, which would stand in a ConfigMap" -}}
+{{- $_ := set $taken "smtp-url-file" "mail.urlSecret" -}}
+{{- $_ := set $taken "mail-from" "mail.from" -}}
 {{- end -}}
 {{- if eq .component "console" -}}
 {{- $_ := set $taken "trusted-proxies" "console.trustedProxies" -}}

@@ -35,6 +35,9 @@
 {{- with $oidc.emailDomains -}}{{- $_ := set $config "oidc-email-domains" . -}}{{- end -}}
 {{- if $oidc.clientSecret.name -}}{{- $_ := set $config "oidc-client-secret-file" "/etc/tradegrid/operators/client-secret" -}}{{- end -}}
 {{- end -}}
+{{- if eq .component "relay" -}}
+{{- with $values.mail.from -}}{{- $_ := set $config "mail-from" . -}}{{- end -}}
+{{- end -}}
 {{- if eq .component "dispatcher" -}}
 {{- $_ := set $config "roles" .values.roles -}}
 {{- $_ := set $config "static-membership" .values.staticMembership -}}

@@ -24,6 +24,7 @@ pass, except with `required`.
     - kafka.sasl.passwordSecret.name
     - webhooks.keysSecret.name
     - files.s3.keysSecret.name
+    - mail.urlSecret.name
     - telemetry.headersSecret.name
     - console.tokensSecret.name
     - console.pages.oidc.clientSecret.name
@@ -50,6 +51,7 @@ pass, except with `required`.
     - webhooks.keysSecret.key
     - files.s3.keysSecret.accessKey
     - files.s3.keysSecret.secretKey
+    - mail.urlSecret.key
     - telemetry.headersSecret.key
     - console.tokensSecret.key
     - console.pages.oidc.clientSecret.key

@@ -41,13 +41,16 @@ spec:
     - {{ include "tradegrid.backendPeers" (dict "root" .root "part" "kafka") | nindent 6 | trim }}
     {{- end }}
     {{- if and (eq .component "api") (eq .root.Values.files.store "s3") }}
-    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.s3.to "ports" $policy.s3.ports) | nindent 6 | trim }}
+    - {{ include "tradegrid.urlPeers" (dict "policy" $policy.s3 "url" .root.Values.files.s3.endpoint) | nindent 6 | trim }}
     {{- end }}
     {{- if and (eq .component "console") .root.Values.console.pages.oidc.issuer }}
-    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.oidc.to "ports" $policy.oidc.ports) | nindent 6 | trim }}
+    - {{ include "tradegrid.urlPeers" (dict "policy" $policy.oidc "url" .root.Values.console.pages.oidc.issuer) | nindent 6 | trim }}
+    {{- end }}
+    {{- if and (eq .component "relay") .root.Values.mail.urlSecret.name }}
+    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.smtp.to "ports" $policy.smtp.ports) | nindent 6 | trim }}
     {{- end }}
     {{- if and .root.Values.telemetry.otlpEndpoint (not .job) }}
-    - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.otlp.to "ports" (include "tradegrid.otlpPorts" .root | fromYamlArray)) | nindent 6 | trim }}
+    - {{ include "tradegrid.urlPeers" (dict "policy" $policy.otlp "url" .root.Values.telemetry.otlpEndpoint) | nindent 6 | trim }}
     {{- end }}
     {{- with $policy.extraEgress }}
     {{- toYaml . | nindent 4 }}
@@ -95,14 +98,11 @@ ports:
 {{- $ports | uniq | toYaml -}}
 {{- end -}}
 
-{{- define "tradegrid.otlpPorts" -}}
-{{- $ports := .Values.networkPolicy.otlp.ports -}}
-{{- if not $ports -}}
-{{- $url := urlParse .Values.telemetry.otlpEndpoint -}}
-{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" -}}
-{{- $ports = list (default (ternary 443 80 (eq $url.scheme "https")) $port | int) -}}
-{{- end -}}
-{{- toYaml $ports -}}
+{{/* The rule for the server of a URL: its port, unless the values name others. Takes policy and url. */}}
+{{- define "tradegrid.urlPeers" -}}
+{{- $url := urlParse .url -}}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary 443 80 (eq $url.scheme "https")) -}}
+{{- include "tradegrid.peers" (dict "key" "to" "peers" .policy.to "ports" (default (list $port) .policy.ports)) -}}
 {{- end -}}
 
 {{/* Webhooks go to the internet, never to private networks. Kubernetes refuses an exception that is not inside its network. */}}
@@ -145,6 +145,19 @@ spec:
         - {protocol: TCP, port: 8090}
         {{- end }}
       {{- end }}
+    {{- range include "tradegrid.egressProxies" . | fromYamlArray }}
+    - {{ include "tradegrid.urlPeers" (dict "policy" $.Values.networkPolicy.egressProxy "url" .) | nindent 6 | trim }}
+    {{- end }}
+{{- end -}}
+
+{{/* The proxies between senders and receivers, as YAML. */}}
+{{- define "tradegrid.egressProxies" -}}
+{{- $proxies := list -}}
+{{- range include "tradegrid.dispatcherSets" . | fromYaml -}}
+{{- $proxy := get .config "egress-proxy" -}}
+{{- if and $proxy (has "sender" .roles) -}}{{- $proxies = append $proxies $proxy -}}{{- end -}}
+{{- end -}}
+{{- uniq $proxies | toYaml -}}
 {{- end -}}
 
 {{/* Only pods of the release reach the database and the broker of an evaluation. */}}

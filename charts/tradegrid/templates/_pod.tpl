@@ -5,6 +5,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   kafka      settings of Kafka, if the pod uses it
   webhooks   true if the pod handles webhook secrets
   s3         true if the pod reaches the bucket of files
+  mail       true if the pod sends mails
   operators  true if the pod checks tokens of operators, and lets people in
   job        true for a Job: no ports, probes, configuration file
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
@@ -147,6 +148,9 @@ env:
   {{- if .s3 }}
   {{- include "tradegrid.s3Env" .root | nindent 2 }}
   {{- end }}
+  {{- if and .mail (not .job) }}
+  - {name: TRADEGRID_SMTP_URL_FILE, value: /etc/tradegrid/mail/url}
+  {{- end }}
   {{- if and .operators (not .job) }}
   - {name: TRADEGRID_ADMIN_TOKENS_FILE, value: /etc/tradegrid/operators/tokens}
   {{- end }}
@@ -238,6 +242,9 @@ volumeMounts:
 {{- if .s3 }}
 - {name: s3, mountPath: /etc/tradegrid/s3, readOnly: true}
 {{- end }}
+{{- if and .mail (not .job) }}
+- {name: mail, mountPath: /etc/tradegrid/mail, readOnly: true}
+{{- end }}
 {{- if and .operators (not .job) }}
 - {name: operators, mountPath: /etc/tradegrid/operators, readOnly: true}
 {{- end }}
@@ -253,7 +260,7 @@ volumeMounts:
   configMap:
     name: {{ .name }}
 {{- end }}
-{{- range $part := list "database" "kafka" "webhooks" "s3" "operators" }}
+{{- range $part := list "database" "kafka" "webhooks" "s3" "mail" "operators" }}
 {{- with include "tradegrid.files" (dict "part" $part "pod" $) }}
 - name: {{ $part }}
   projected:
@@ -282,6 +289,10 @@ volumeMounts:
 {{- end -}}
 {{- else if and $settings (eq .part "s3") -}}
 {{- include "tradegrid.s3Files" .pod.root | trim -}}
+{{- else if and $settings (eq .part "mail") -}}
+{{- with .pod.root.Values.mail.urlSecret -}}
+{{- include "tradegrid.secretItem" (dict "name" .name "key" .key "path" "url") -}}
+{{- end -}}
 {{- else if and $settings (eq .part "webhooks") -}}
 {{- include "tradegrid.webhookKeysFiles" (dict "root" .pod.root) | trim -}}
 {{- else if $settings -}}
