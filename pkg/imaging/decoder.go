@@ -56,6 +56,7 @@ func (d *Decoder) Thumbnails(ctx context.Context, company tenant.ID, raw io.Read
 		return nil, err
 	}
 	defer done()
+	makeRoom(info.Memory)
 	img, err := info.decoded(ctx, raw)
 	if err != nil {
 		return nil, err
