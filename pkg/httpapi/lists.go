@@ -115,8 +115,10 @@ func listSource[F, T any](a *API, op Op, read func(context.Context, access.Calle
 		if p, ok := any(&in.Filter).(interface {
 			On(node *list.Node, fresh bool)
 			Read(size int)
+			ReadPhonesOf(callingCode string)
 		}); ok {
 			p.On(node, false)
+			p.ReadPhonesOf(by.CountryPrefix)
 			p.Read(size)
 		}
 		page, err := read(ctx, by, in.Filter)

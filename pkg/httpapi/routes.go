@@ -190,7 +190,9 @@ func serveList(call *Call, filter any) {
 	if p, ok := filter.(interface {
 		On(n *list.Node, fresh bool)
 		ReserveBy(reserve func(ctx context.Context, bytes int) error)
+		ReadPhonesOf(callingCode string)
 	}); ok {
+		p.ReadPhonesOf(call.CountryPrefix)
 		p.ReserveBy(func(ctx context.Context, bytes int) error { return call.req.reserved.Reserve(ctx, bytes, false) })
 		p.On(call.req.api.cfg.Lists, strings.Contains(strings.ToLower(call.req.header(fiber.HeaderCacheControl)), "no-cache"))
 	}

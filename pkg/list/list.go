@@ -41,6 +41,8 @@ type Params struct {
 	node  *Node // of the process that serves the list; nil = none
 	fresh bool  // nothing that the node remembers is used
 
+	callingCode string // of the company, by which a search reads phone numbers; "" = they need a country code
+
 	reserve func(ctx context.Context, bytes int) error // reserves the memory of a page; nil = not bounded
 }
 
@@ -55,6 +57,9 @@ func (l PageLimit) Records() int { return cmp.Or(l.PageSize, l.Limit) }
 
 // On has the node serve the list. With fresh, nothing that it remembers is used: total is counted anew.
 func (p *Params) On(n *Node, fresh bool) { p.node, p.fresh = n, fresh }
+
+// ReadPhonesOf has a search read phone numbers as in the country of a calling code, such as +49.
+func (p *Params) ReadPhonesOf(callingCode string) { p.callingCode = callingCode }
 
 // ReserveBy has the page reserve its memory before what is listed with its records is read.
 func (p *Params) ReserveBy(reserve func(ctx context.Context, bytes int) error) { p.reserve = reserve }
@@ -214,7 +219,7 @@ func (q *Query) SearchBy(condition string, args func(pattern string) []any) {
 	if q.params.Search == "" {
 		return
 	}
-	patterns := likePatterns(q.params.Search)
+	patterns := likePatterns(q.params.Search, q.params.callingCode)
 	if len(patterns) == 1 {
 		q.Where(condition, args(patterns[0])...)
 		return

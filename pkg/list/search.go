@@ -8,6 +8,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/tradegrid/tradegrid/pkg/phone"
 )
 
 // SearchText returns the normalized text of a record that search= matches, one line per field.
@@ -20,18 +22,26 @@ func SearchText(fields []string, phones ...string) string {
 		}
 	}
 	for _, p := range phones {
-		if d := Digits(p); d != "" && d != p {
+		if d := phone.Digits(p); d != "" && d != p {
 			lines = append(lines, d)
 		}
 	}
 	return strings.Join(lines, "\n")
 }
 
-// likePatterns returns the LIKE patterns of a search: the text, and its digits if it may be a phone number.
-func likePatterns(search string) []string {
+// likePatterns returns the LIKE patterns of a search: the text, and the digits that the spellings of a phone number have in common, if
+// it may be one. callingCode is that of the company.
+func likePatterns(search, callingCode string) []string {
 	text := normalise(strings.TrimSpace(search))
 	patterns := []string{likeEscape(text)}
-	if digits := Digits(text); digits != text && len(digits) >= 3 && strings.Trim(text, "+()-. 0123456789") == "" {
+	if strings.TrimFunc(text, func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune("+()-./ ", r) }) != "" {
+		return patterns
+	}
+	digits := phone.Digits(text)
+	if national := phone.National(text, callingCode); national != "" {
+		digits = national
+	}
+	if digits != text && len(digits) >= 3 {
 		patterns = append(patterns, likeEscape(digits))
 	}
 	return patterns
@@ -43,16 +53,6 @@ func likeEscape(text string) string {
 
 func normalise(s string) string {
 	return strings.ReplaceAll(strings.ToLower(norm.NFKC.String(s)), "ё", "е")
-}
-
-// Digits returns the digits of a phone number.
-func Digits(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsDigit(r) {
-			return r
-		}
-		return -1
-	}, s)
 }
 
 // From is the inclusive lower bound of an interval filter: a time, or a date that means its start.

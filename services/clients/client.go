@@ -102,7 +102,7 @@ type Filter struct {
 	Status       []string   `query:"status" enum:"active,archived" where:"status = ANY(?::TEXT[])" doc:"comma-separated; default both"`
 	AssignedToID *uuid.UUID `query:"assignedToId" format:"uuid" where:"assigned_to_id = ?"`
 	list.ByExternal
-	Phone string `query:"phone" maxLength:"32" doc:"any spelling of the number, with the country prefix of the company or without"`
+	Phone string `query:"phone" maxLength:"32" doc:"any spelling of the number; without a country code it is one of the country of the company"`
 	Email string `query:"email" maxLength:"254" doc:"exact, ignoring case"`
 	Tag   string `query:"tag" maxLength:"64" where:"tags @> ARRAY[?::TEXT]" doc:"clients that have this tag"`
 }

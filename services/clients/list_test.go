@@ -46,6 +46,10 @@ func TestSearch(t *testing.T) {
 		"7701":          {"firm"},
 		"müLLER":        {"dots", "firm", "mail", "name", "plain"},
 		"nobody":        nil,
+
+		"030 1234567":       {"dots"}, // however it is written
+		"0049 30/123 45 67": {"dots"},
+		"٠٣٠ ١٢٣٤٥٦٧":       {"dots"},
 	} {
 		page := f.Do(t, "GET", "/clients?sort=displayName&search="+url.QueryEscape(search), nil).OK(200)
 		require.Len(t, page["items"], len(want), search)
@@ -242,4 +246,33 @@ func TestListParameters(t *testing.T) {
 	other := f.server.Company()
 	require.Empty(t, other.Do(t, "GET", "/clients?ids="+id, nil).OK(200)["items"])
 	require.Equal(t, map[string]string{"foo": "UNKNOWN"}, f.Do(t, "GET", "/clients?foo=1", nil, apitest.Header{"Prefer", "handling=strict"}).Fields())
+}
+
+// A client is found by any spelling of its number, and by no number that has the same digits only.
+func TestFilterByPhone(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	ids := map[string]string{}
+	for _, phone := range []string{"+49 171 5551234", "0171/5551234", "+49 30 1234567 ext. 5", "+49 30 12345675", "0", "123"} {
+		ids[f.create(t, map[string]any{"displayName": phone, "phone": phone})["id"].(string)] = phone
+	}
+	for phone, want := range map[string][]string{
+		"0049 171 5551234":      {"+49 171 5551234", "0171/5551234"},
+		"+49 (0)171 5551234":    {"+49 171 5551234", "0171/5551234"},
+		"1715551234":            {"+49 171 5551234", "0171/5551234"},
+		"030 1234567 x5":        {"+49 30 1234567 ext. 5"},
+		"030 12345675":          {"+49 30 12345675"},
+		"030 1234567":           nil,
+		"0":                     nil,
+		"123":                   nil,
+		"+33 1 71 55 51 23":     nil,
+		"no number":             nil,
+		"+49 171 5551234 ext 7": nil,
+	} {
+		page := f.Do(t, "GET", "/clients?sort=createdAt&phone="+url.QueryEscape(phone), nil).OK(200)
+		require.Len(t, page["items"], len(want), phone)
+		for i, item := range page["items"].([]any) {
+			require.Equal(t, want[i], ids[item.(map[string]any)["id"].(string)], phone)
+		}
+	}
 }

@@ -1,15 +1,20 @@
 package clients
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/phone"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 	"github.com/tradegrid/tradegrid/pkg/trade"
 )
@@ -18,83 +23,83 @@ import (
 const phoneDigits = `regexp_replace(phone, '[^0-9]', '', 'g')`
 
 const (
-	sqlMatchPhone = `SELECT id FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[]) AND phone IS NOT NULL AND status = 'active'
-ORDER BY created_at, id LIMIT 1`
+	sqlMatchPhone = `SELECT DISTINCT ON (phone) phone, id, created_at FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[])
+  AND phone IS NOT NULL AND status = 'active' ORDER BY phone, created_at, id`
 	sqlMatchEmail = `SELECT id FROM clients WHERE company_id = $1 AND lower(email) = $2 AND email IS NOT NULL AND status = 'active'
 ORDER BY created_at, id LIMIT 1`
+	sqlSelectSpellings = `SELECT DISTINCT phone FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[]) AND phone IS NOT NULL`
 )
 
 // MatchClient returns the active client with the phone number, otherwise the one with the e-mail address; the oldest if there
-// are several. Phone numbers are compared as docs/reference/rules.md#client-matching says; countryPrefix is the company's, such
-// as +49.
+// are several. Phone numbers are compared as docs/reference/rules.md#phone-numbers says; countryPrefix is the company's, such as +49.
 func (s *Service) MatchClient(
-	ctx context.Context, q db.Querier, company tenant.ID, countryPrefix string, phone, email *string,
+	ctx context.Context, q db.Querier, company tenant.ID, countryPrefix string, number, email *string,
 ) (id uuid.UUID, found bool, err error) {
-	if phone != nil {
-		if spellings := phoneSpellings(*phone, countryPrefix); len(spellings) > 0 {
-			if id, found, err = match(ctx, q, sqlMatchPhone, company, spellings); err != nil || found {
-				return id, found, err
-			}
+	if number != nil {
+		if id, found, err = matchPhone(ctx, q, company, countryPrefix, *number); err != nil || found {
+			return id, found, err
 		}
 	}
-	if email != nil {
-		return match(ctx, q, sqlMatchEmail, company, strings.ToLower(*email))
+	if email == nil {
+		return id, false, nil
 	}
-	return id, false, nil
-}
-
-func match(ctx context.Context, q db.Querier, sql string, args ...any) (id uuid.UUID, found bool, err error) {
-	err = q.QueryRow(ctx, sql, args...).Scan(&id)
+	err = q.QueryRow(ctx, sqlMatchEmail, company, strings.ToLower(*email)).Scan(&id)
 	if db.IsNoRows(err) {
 		return id, false, nil
 	}
 	if err != nil {
-		return id, false, fmt.Errorf("match client: %w", err)
+		return id, false, fmt.Errorf("match client by e-mail: %w", err)
 	}
 	return id, true, nil
 }
 
-// Lengths of phone numbers without and with the country prefix, in digits.
-const (
-	localDigits  = 10
-	russianTrunk = 11 // 8 in place of 7
-)
-
-// normalPhone returns the digits of a phone number with its country prefix.
-func normalPhone(phone, countryPrefix string) string {
-	digits := digitsOf(phone)
-	switch {
-	case len(digits) == russianTrunk && digits[0] == '8':
-		return "7" + digits[1:]
-	case len(digits) == localDigits:
-		return digitsOf(countryPrefix) + digits
-	}
-	return digits
+// holder is the oldest active client with a spelling of a number.
+type holder struct {
+	phone string
+	id    uuid.UUID
+	since time.Time
 }
 
-// phoneSpellings returns all digit strings that mean the same phone number.
-func phoneSpellings(phone, countryPrefix string) []string {
-	normal := normalPhone(phone, countryPrefix)
-	if normal == "" {
-		return nil
+// matchPhone returns the oldest active client with a number. The index finds those with the digits of a spelling; whether they mean
+// the number depends on the country and the extension.
+func matchPhone(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix, number string) (id uuid.UUID, found bool, err error) {
+	digits := phone.Spellings(number, countryPrefix)
+	if len(digits) == 0 {
+		return id, false, nil
 	}
-	candidates := []string{normal}
-	if len(normal) == russianTrunk && normal[0] == '7' {
-		candidates = append(candidates, "8"+normal[1:])
+	rows, err := q.Query(ctx, sqlMatchPhone, company, digits)
+	if err != nil {
+		return id, false, fmt.Errorf("match client by phone: %w", err)
 	}
-	if local, ok := strings.CutPrefix(normal, digitsOf(countryPrefix)); ok {
-		candidates = append(candidates, local)
+	holders, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (h holder, err error) {
+		return h, row.Scan(&h.phone, &h.id, &h.since)
+	})
+	if err != nil {
+		return id, false, fmt.Errorf("match client by phone: %w", err)
 	}
-	return slices.DeleteFunc(candidates, func(c string) bool { return normalPhone(c, countryPrefix) != normal })
+	key := phone.Key(number, countryPrefix)
+	holders = slices.DeleteFunc(holders, func(h holder) bool { return phone.Key(h.phone, countryPrefix) != key })
+	if len(holders) == 0 {
+		return id, false, nil
+	}
+	oldest := slices.MinFunc(holders, func(a, b holder) int { return cmp.Or(a.since.Compare(b.since), bytes.Compare(a.id[:], b.id[:])) })
+	return oldest.id, true, nil
 }
 
-func digitsOf(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r >= '0' && r <= '9' {
-			return r
-		}
-		return -1
-	}, s)
+// spellings returns the digits of a number and those texts with them, among the phones of clients, that mean it.
+func spellings(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix, number string) (digits, texts []string, err error) {
+	if digits = phone.Spellings(number, countryPrefix); len(digits) == 0 {
+		return nil, nil, nil
+	}
+	rows, err := q.Query(ctx, sqlSelectSpellings, company, digits)
+	if err != nil {
+		return nil, nil, fmt.Errorf("select spellings of a phone number: %w", err)
+	}
+	if texts, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
+		return nil, nil, fmt.Errorf("read spellings of a phone number: %w", err)
+	}
+	key := phone.Key(number, countryPrefix)
+	return digits, slices.DeleteFunc(texts, func(text string) bool { return phone.Key(text, countryPrefix) != key }), nil
 }
 
 // CreateFromLead creates an individual client with the contact data of a lead.

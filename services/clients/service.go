@@ -44,7 +44,9 @@ func (s *Service) List(ctx context.Context, by access.Caller, f Filter) (*list.P
 	if err != nil {
 		return nil, err
 	}
-	f.narrow(q, by)
+	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
+		return nil, err
+	}
 	page, err := items.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
@@ -58,7 +60,9 @@ func (s *Service) whole(ctx context.Context, by access.Caller, f Filter) (*list.
 	if err != nil {
 		return nil, err
 	}
-	f.narrow(q, by)
+	if err := f.narrow(ctx, s.cfg.DB, q, by); err != nil {
+		return nil, err
+	}
 	page, err := files.Fetch(ctx, s.cfg.DB, q)
 	if err != nil {
 		return nil, err
@@ -67,15 +71,20 @@ func (s *Service) whole(ctx context.Context, by access.Caller, f Filter) (*list.
 }
 
 // narrow adds the conditions that tags cannot express.
-func (f *Filter) narrow(q *list.Query, by access.Caller) {
+func (f *Filter) narrow(ctx context.Context, d db.Querier, q *list.Query, by access.Caller) error {
 	if f.Phone != "" {
+		digits, texts, err := spellings(ctx, d, by.Company, by.CountryPrefix, f.Phone)
+		if err != nil {
+			return err
+		}
 		// Few have the number. As a condition of the list, PostgreSQL takes them for many, and looks for them along its order (BenchmarkFind).
-		q.Reading(clients).Where("id = ANY(ARRAY(SELECT c.id FROM clients AS c WHERE c.company_id = ? AND "+phoneDigits+" = ANY(?::TEXT[]) AND c.phone IS NOT NULL))",
-			by.Company, phoneSpellings(f.Phone, by.CountryPrefix))
+		q.Reading(clients).Where("id = ANY(ARRAY(SELECT c.id FROM clients AS c WHERE c.company_id = ? AND "+phoneDigits+" = ANY(?::TEXT[]) AND c.phone = ANY(?::TEXT[]) AND c.phone IS NOT NULL))",
+			by.Company, digits, texts)
 	}
 	if f.Email != "" {
 		q.Where("lower(email) = ? AND email IS NOT NULL", strings.ToLower(strings.TrimSpace(f.Email)))
 	}
+	return nil
 }
 
 // Get reads one client.

@@ -53,7 +53,7 @@ type Settings struct {
 	Plan           string        `json:"plan" maxLength:"32" default:"standard" doc:"name of a plan, see GET /plans"`
 	HomeRegion     string        `json:"homeRegion" maxLength:"64"`
 	Currency       string        `json:"currency" pattern:"^[A-Z]{3}$" patternDescription:"three capital letters such as USD" default:"USD" doc:"ISO 4217"`
-	CountryPrefix  string        `json:"countryPrefix" pattern:"^\\+[1-9][0-9]{0,3}$" patternDescription:"+ and 1 to 4 digits such as +1" default:"+1" doc:"calling code that phone numbers without one have"`
+	CountryPrefix  string        `json:"countryPrefix" pattern:"^\\+[1-9][0-9]{0,3}$" patternDescription:"+ and 1 to 4 digits such as +1" default:"+1" doc:"calling code of the country that phone numbers without one belong to"`
 	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" default:"allow_negative" doc:"whether orders and sales may take more than is available"`
 	AccrualPercent money.Percent `json:"accrualPercent" db:"accrual_percent_bp" default:"0" doc:"loyalty points earned, in percent of a sale"`
 	TimeZone       string        `json:"timeZone" maxLength:"64" default:"UTC" doc:"IANA name"`

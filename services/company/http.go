@@ -39,7 +39,7 @@ type OwnCompany struct {
 	CurrencyDigits int           `json:"currencyDigits" doc:"decimal places of the currency: amounts are whole numbers of its smallest unit, 2 = hundredths"`
 	TimeZone       string        `json:"timeZone" doc:"IANA name of the zone that the company works in; days in the filters of lists are UTC"`
 	Locale         string        `json:"locale" doc:"language and region in which the company addresses its clients, a BCP 47 tag such as de-DE"`
-	CountryPrefix  string        `json:"countryPrefix" doc:"calling code that phone numbers without one have"`
+	CountryPrefix  string        `json:"countryPrefix" doc:"calling code of the country that phone numbers without one belong to"`
 	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" doc:"whether orders and sales may take more than is available"`
 	AccrualPercent money.Percent `json:"accrualPercent" doc:"loyalty points earned, in percent of a sale"`
 	Plan           string        `json:"plan"`

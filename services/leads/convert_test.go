@@ -98,18 +98,28 @@ func TestConvertMatchesAClient(t *testing.T) {
 	}{
 		{"the same digits", "+49", []object{{"phone": "+49 30 123-45"}}, object{"phone": "4930(12345)"}, 0},
 		{"eight in place of seven", "+7", []object{{"phone": "8 (912) 345-67-89"}}, object{"phone": "+79123456789"}, 0},
-		{"seven in place of eight", "+49", []object{{"phone": "+7 912 345 67 89"}}, object{"phone": "89123456789"}, 0},
+		{"an eight elsewhere", "+49", []object{{"phone": "+7 912 345 67 89"}}, object{"phone": "89123456789"}, -1},
 		{"the country prefix is missing", "+49", []object{{"phone": "+49 3012345678"}}, object{"phone": "3012345678"}, 0},
 		{"the country prefix is missing at the client", "+7", []object{{"phone": "912 345 67 89"}}, object{"phone": "8 912 345 67 89"}, 0},
 		{"another country", "+1", []object{{"phone": "+49 3012345678"}}, object{"phone": "3012345678"}, -1},
-		{"nine digits have no prefix", "+49", []object{{"phone": "+49 301234567"}}, object{"phone": "301234567"}, -1},
+		{"a zero that was lost", "+49", []object{{"phone": "+49 301234567"}}, object{"phone": "301234567"}, 0},
+		{"the prefix of national calls", "+33", []object{{"phone": "+33 6 12 34 56 78"}}, object{"phone": "06 12 34 56 78"}, 0},
+		{"the prefix of national calls at the client", "+44", []object{{"phone": "07911 123456"}}, object{"phone": "+44 7911 123456"}, 0},
+		{"the prefix of international calls", "+49", []object{{"phone": "0171 5551234"}}, object{"phone": "0049 171 5551234"}, 0},
+		{"a zero in parentheses", "+49", []object{{"phone": "0171/5551234"}}, object{"phone": "+49 (0)171 5551234"}, 0},
+		{"Japan", "+81", []object{{"phone": "+81 90-1234-5678"}}, object{"phone": "090-1234-5678"}, 0},
+		{"an extension", "+49", []object{{"phone": "+49 30 1234567 ext. 5"}}, object{"phone": "+49 30 12345675"}, -1},
+		{"the same extension", "+49", []object{{"phone": "+49 30 12345675"}, {"phone": "030 1234567 x5"}}, object{"phone": "+49 30 1234567 ext. 5"}, 1},
+		{"nobody's number", "+49", []object{{"phone": "0"}}, object{"phone": "0"}, -1},
+		{"nobody's longer number", "+49", []object{{"phone": "000000000"}, {"phone": "123"}}, object{"phone": "000000000"}, -1},
+		{"the oldest of several spellings", "+33", []object{{"phone": "0612345678"}, {"phone": "+33 612345678"}}, object{"phone": "06 12 34 56 78"}, 0},
 		{"part of a number", "+49", []object{{"phone": "+49 30 12345"}}, object{"phone": "3012345"}, -1},
 		{"e-mail in another case", "+49", []object{{"email": "Ada@Example.com"}}, object{"email": "aDA@example.COM"}, 0},
-		{"phone before e-mail", "+49", []object{{"email": "a@example.com"}, {"phone": "77"}}, object{"phone": "77", "email": "a@example.com"}, 1},
-		{"e-mail after an unknown phone", "+49", []object{{"phone": "78"}, {"email": "a@example.com"}}, object{"phone": "77", "email": "a@example.com"}, 1},
-		{"the oldest", "+49", []object{{"phone": "77"}, {"phone": "7 7"}}, object{"phone": "77"}, 0},
-		{"active only", "+49", []object{{"phone": "77", "archived": true}, {"phone": "77"}}, object{"phone": "77"}, 1},
-		{"no active one", "+49", []object{{"phone": "77", "archived": true}}, object{"phone": "77"}, -1},
+		{"phone before e-mail", "+49", []object{{"email": "a@example.com"}, {"phone": "555 0177"}}, object{"phone": "555 0177", "email": "a@example.com"}, 1},
+		{"e-mail after an unknown phone", "+49", []object{{"phone": "555 0178"}, {"email": "a@example.com"}}, object{"phone": "555 0177", "email": "a@example.com"}, 1},
+		{"the oldest", "+49", []object{{"phone": "555 0177"}, {"phone": "55-50-177"}}, object{"phone": "555 0177"}, 0},
+		{"active only", "+49", []object{{"phone": "555 0177", "archived": true}, {"phone": "555 0177"}}, object{"phone": "555 0177"}, 1},
+		{"no active one", "+49", []object{{"phone": "555 0177", "archived": true}}, object{"phone": "555 0177"}, -1},
 		{"a phone without digits", "+49", []object{{"phone": "n/a"}}, object{"phone": "none"}, -1},
 		{"nothing to match by", "+49", []object{{}}, object{"name": "Client"}, -1},
 	}
@@ -145,14 +155,14 @@ func TestConvertToADeal(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
 	k.pipelines()
-	lead := k.post(object{"name": "Ada", "phone": "77", "email": "a@example.com", "message": "hi", "source": "public_form"})
+	lead := k.post(object{"name": "Ada", "phone": "555 0177", "email": "a@example.com", "message": "hi", "source": "public_form"})
 	k.Do(t, "POST", "/leads/"+lead["id"].(string)+"/assign", object{"assigneeId": bert}).OK(200)
 	before := len(k.names())
 	got := k.convertDeal(lead, nil)
 	d := k.Do(t, "GET", "/deals/"+got["dealId"].(string), nil).OK(200)
 	types, sources := k.array("/deals/types"), k.array("/deals/sources")
 	require.Equal(t, []any{
-		types[0]["id"], types[0]["stages"].([]any)[0].(object)["id"], nil, got["clientId"], "Ada", "77", "a@example.com", "public_form", sources[1]["id"], "hi", bert.String(), 1.0,
+		types[0]["id"], types[0]["stages"].([]any)[0].(object)["id"], nil, got["clientId"], "Ada", "555 0177", "a@example.com", "public_form", sources[1]["id"], "hi", bert.String(), 1.0,
 	}, []any{
 		d["typeId"], d["stageId"], d["outcome"], d["clientId"], d["customerName"], d["customerPhone"], d["customerEmail"], d["source"], d["sourceId"], d["note"], d["assignedToId"], d["number"],
 	})
@@ -172,21 +182,21 @@ func TestConvertToADeal(t *testing.T) {
 	require.Equal(t, "spam", k.Do(t, "GET", "/leads/"+lead["id"].(string), nil).OK(200)["status"])
 
 	// After a conversion to a client, only the deal is made.
-	second := k.post(object{"phone": "7 7", "source": "unknown"})
+	second := k.post(object{"phone": "55-50-177", "source": "unknown"})
 	require.Equal(t, got["clientId"], k.convert(second)["clientId"])
 	count = len(k.names())
 	more := k.convertDeal(second, object{"typeId": types[1]["id"]})
 	require.Equal(t, got["clientId"], more["clientId"])
 	require.ElementsMatch(t, []string{"deal.created", "lead.converted"}, k.names()[count:])
 	d = k.Do(t, "GET", "/deals/"+more["dealId"].(string), nil).OK(200)
-	require.Equal(t, []any{types[1]["id"], "unknown", nil, "Ada", "7 7", 2.0}, []any{d["typeId"], d["source"], d["sourceId"], d["customerName"], d["customerPhone"], d["number"]})
+	require.Equal(t, []any{types[1]["id"], "unknown", nil, "Ada", "55-50-177", 2.0}, []any{d["typeId"], d["source"], d["sourceId"], d["customerName"], d["customerPhone"], d["number"]})
 	require.Nil(t, k.Do(t, "POST", "/deals", object{"typeId": types[0]["id"], "branchId": home}).OK(201)["branchId"], "only of converted leads")
 }
 
 func TestConversionsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	k := setup(t)
-	lead := k.post(object{"phone": "77"})
+	lead := k.post(object{"phone": "555 0177"})
 	path := "/leads/" + lead["id"].(string)
 	refuse := func(body any, status int, code string) object {
 		t.Helper()
@@ -236,7 +246,7 @@ func TestParallelConversions(t *testing.T) {
 	k.pipelines()
 	peer := setup(t) // another process: it shares only the database
 	same := kit{peer.server.Caller(k.Principal.Company), t, peer.db, peer.server, peer.deals}
-	lead := k.post(object{"phone": "77"})
+	lead := k.post(object{"phone": "555 0177"})
 	const n = 12
 	clients, made := make([]any, n), make([]any, n)
 	var wg sync.WaitGroup
@@ -270,7 +280,7 @@ func TestParallelConversions(t *testing.T) {
 	// Different leads of one person become one client, and their deals have numbers without gaps.
 	var leads []object
 	for i := range n {
-		leads = append(leads, k.post(object{"phone": fmt.Sprintf("+49 55%*s", i%3, "")}))
+		leads = append(leads, k.post(object{"phone": fmt.Sprintf("+49 55 501 770%*s", i%3, "")}))
 	}
 	results := make([]object, n)
 	for i, l := range leads {

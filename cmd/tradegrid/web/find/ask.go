@@ -1,6 +1,7 @@
 package find
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"regexp"
@@ -14,6 +15,7 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web"
 	eventpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/events"
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/phone"
 )
 
 // Bounds of what is asked and shown.
@@ -73,7 +75,7 @@ func exact(q *web.Request, text string) (all []question) {
 		add(k.phone && isPhone(text), "phone", text, "phone")
 		add(k.email && isEmail(text), "email", text, "email")
 		if k.contacts && (isPhone(text) || isEmail(text)) {
-			all = append(all, k.ask(url.Values{"search": {contactOf(text)}}, contact(text), func(r record) bool { return r.hasContact(text) }))
+			all = append(all, k.ask(url.Values{"search": {contactOf(text, q.Company.CountryPrefix)}}, contact(text), func(r record) bool { return r.hasContact(text, q.Company.CountryPrefix) }))
 		}
 	}
 	if isID {
@@ -285,11 +287,11 @@ func contact(text string) string {
 }
 
 // contactOf is a phone number or an address as searches find it.
-func contactOf(text string) string {
+func contactOf(text, callingCode string) string {
 	if isEmail(text) {
 		return text
 	}
-	return phoneOf(text)
+	return phoneOf(cmp.Or(phone.National(text, callingCode), text))
 }
 
 // phoneOf are the digits of a phone number without those of the trunk, which other spellings do not have: 030 1234 and

@@ -26,18 +26,20 @@ func TestPhoneNumbersInAnySpelling(t *testing.T) {
 	kept := record{"phone": json.RawMessage(`"+49 30 23125 707"`)}
 	for _, text := range []string{"+493023125707", "0049 30 23125707", "030/23125-707", "+49 (0)30 23125 707", "(030) 231 257 07", "23125707"} {
 		require.True(t, isPhone(text), text)
-		require.True(t, kept.hasContact(text), text)
+		require.True(t, kept.hasContact(text, "+49"), text)
 	}
 	for _, text := range []string{"+49 30 23125 708", "25707", "+49 31 23125 707"} {
-		require.False(t, kept.hasContact(text), text)
+		require.False(t, kept.hasContact(text, "+49"), text)
 	}
 	for _, text := range []string{"1234", "12a345", "anna@example.com", "AC-0004"} {
 		require.False(t, isPhone(text), text)
 	}
-	require.False(t, record{}.hasContact("+493023125707"))
+	require.False(t, record{}.hasContact("+493023125707", "+49"))
+	london := record{"phone": json.RawMessage(`"07911 123456"`)}
+	require.True(t, london.hasContact("+44 7911 123456", "+44"))
 	mail := record{"email": json.RawMessage(`"Anna@Example.com"`)}
-	require.True(t, mail.hasContact("anna@example.com"))
-	require.False(t, mail.hasContact("ann@example.com"))
+	require.True(t, mail.hasContact("anna@example.com", "+49"))
+	require.False(t, mail.hasContact("ann@example.com", "+49"))
 }
 
 func TestOneCertainRecordLeadsToItsPage(t *testing.T) {

@@ -3,6 +3,8 @@ package find
 import (
 	"encoding/json"
 	"strings"
+
+	"github.com/tradegrid/tradegrid/pkg/phone"
 )
 
 // record is a record as the API returns it.
@@ -21,10 +23,14 @@ func (r record) text(name string) string {
 	return raw
 }
 
-// hasContact reports whether the phone number or the address of the record is the one that was typed.
-func (r record) hasContact(text string) bool {
+// hasContact reports whether the phone number or the address of the record is the one that was typed, or ends in it. callingCode is
+// that of the company.
+func (r record) hasContact(text, callingCode string) bool {
 	if isEmail(text) {
 		return strings.EqualFold(r.text("email"), text)
+	}
+	if key := phone.Key(text, callingCode); key != "" && key == phone.Key(r.text("phone"), callingCode) {
+		return true
 	}
 	own, typed := phoneOf(r.text("phone")), phoneOf(text)
 	return len(own) >= sureDigits && len(typed) >= sureDigits && (strings.HasSuffix(own, typed) || strings.HasSuffix(typed, own))
