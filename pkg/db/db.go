@@ -62,6 +62,7 @@ type Querier interface {
 // DB is a pool of connections to one database.
 type DB struct {
 	pool     *pgxpool.Pool
+	shares   *shares // of the pool; shared by the handles of [DB.WithClock]
 	dialect  Dialect
 	compress *atomic.Bool // see [Tx.Compresses]; shared by the handles of [DB.WithClock]
 	cfg      Config
@@ -101,7 +102,7 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open database pool: %w", err)
 	}
-	d := &DB{pool: pool, dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writes: &Writes{}}
+	d := &DB{pool: pool, shares: newShares(pool.Config().MaxConns), dialect: dialect, compress: &atomic.Bool{}, cfg: cfg, log: cfg.Log, locks: &keyedMutex{}, listener: &atomic.Pointer[func(key int32)]{}, writes: &Writes{}}
 	if err := d.ReadFeatures(ctx); err != nil {
 		cfg.Log.WarnContext(ctx, "features of the schema not read", "error", err) // none is used, which is always safe
 	}
@@ -201,35 +202,6 @@ func (d *DB) Pool() *pgxpool.Pool { return d.pool }
 
 // Close closes all connections.
 func (d *DB) Close() { d.pool.Close() }
-
-// Query runs one reading statement outside a transaction.
-func (d *DB) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error) {
-	return d.pool.Query(ctx, sql, args...)
-}
-
-// QueryRow runs one reading statement of at most one row outside a transaction.
-func (d *DB) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
-	return d.pool.QueryRow(ctx, sql, args...)
-}
-
-// Exec runs one statement without rows that changes no table.
-func (d *DB) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
-	return d.pool.Exec(ctx, sql, args...)
-}
-
-// Write runs a write in its own transaction, without retries: use it only where a failure is acceptable. It is
-// missing in [DB.Writes].
-func (d *DB) Write(ctx context.Context, w Write, args ...any) (pgconn.CommandTag, error) {
-	if d.traced() {
-		ctx = declare(ctx, w.s.sql, w.s.declared())
-	}
-	return d.pool.Exec(ctx, w.s.sql, args...)
-}
-
-// SendBatch runs several reading statements in one round trip, in one implicit transaction.
-func (d *DB) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
-	return d.pool.SendBatch(ctx, b)
-}
 
 // ErrStale is the error of a conditional write to a record that was changed concurrently. [DB.RunTx] retries.
 var ErrStale = errors.New("the record was changed concurrently")

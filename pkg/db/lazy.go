@@ -8,23 +8,25 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // lazyTx is a transaction that takes a connection at its first statement and sends BEGIN along with it. That saves a
 // round trip, and a transaction that waits for [Tx.LockInProcess] holds no connection.
 // At the end the connection returns to the pool, which closes it if the transaction is still open.
 type lazyTx struct {
-	pool  *pgxpool.Pool
-	iso   pgx.TxIsoLevel
-	async bool
-	wait  time.Duration // for a lock; 0 = the limit of the pool
-	conn  *pgxpool.Conn // nil until the first statement
-	ended bool          // by a COMMIT among the writes
+	db      *DB
+	company tenant.ID // whose share of the pool it takes a connection of
+	iso     pgx.TxIsoLevel
+	async   bool
+	wait    time.Duration // for a lock; 0 = the limit of the pool
+	conn    *conn         // nil until the first statement
+	ended   bool          // by a COMMIT among the writes
 }
 
-func (d *DB) newTx(o txOptions) *lazyTx {
-	t := &lazyTx{pool: d.pool, iso: cmp.Or(o.iso, pgx.Serializable)}
+func (d *DB) newTx(ctx context.Context, o txOptions) *lazyTx {
+	t := &lazyTx{db: d, company: tenant.Of(ctx), iso: cmp.Or(o.iso, pgx.Serializable)}
 	if d.dialect == PostgreSQL {
 		t.async, t.wait = o.async, o.lockWithin
 	}
@@ -51,7 +53,7 @@ func (t *lazyTx) SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults {
 	if t.begun() {
 		return t.conn.SendBatch(ctx, b)
 	}
-	conn, err := t.pool.Acquire(ctx)
+	conn, err := t.db.acquire(ctx, t.company)
 	if err != nil {
 		return failedBatch{fmt.Errorf("begin: %w", err)}
 	}
@@ -78,7 +80,7 @@ func (t *lazyTx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 	b.Queue(sql, args...)
 	res := t.SendBatch(ctx, b)
 	rows, err := res.Query()
-	r := &firstRows{Rows: rows, res: res}
+	r := &endingRows{Rows: rows, end: res.Close}
 	if err != nil {
 		r.Close()
 	}
@@ -91,7 +93,7 @@ func (t *lazyTx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row 
 		return t.conn.QueryRow(ctx, sql, args...)
 	}
 	rows, err := t.Query(ctx, sql, args...)
-	return firstRow{rows, err}
+	return onlyRow{rows, err}
 }
 
 // Exec implements [Querier].
@@ -157,63 +159,4 @@ func (t *lazyTx) close(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()
 	_ = t.conn.Conn().Close(ctx) // the error of the server says more
-}
-
-// firstRows are the rows of a statement that was sent with BEGIN; closing them closes the batch.
-type firstRows struct {
-	pgx.Rows
-	res    pgx.BatchResults
-	closed bool
-	err    error
-}
-
-// Next implements [pgx.Rows].
-func (r *firstRows) Next() bool {
-	if r.Rows.Next() {
-		return true
-	}
-	r.Close()
-	return false
-}
-
-// Close implements [pgx.Rows].
-func (r *firstRows) Close() {
-	r.Rows.Close()
-	if !r.closed {
-		r.closed = true
-		r.err = r.res.Close()
-	}
-}
-
-// Err implements [pgx.Rows].
-func (r *firstRows) Err() error {
-	if err := r.Rows.Err(); err != nil {
-		return err
-	}
-	return r.err
-}
-
-// firstRow is the row of a statement that was sent with BEGIN.
-type firstRow struct {
-	rows pgx.Rows
-	err  error
-}
-
-// Scan implements [pgx.Row].
-func (r firstRow) Scan(dest ...any) error {
-	if r.err != nil {
-		return r.err
-	}
-	defer r.rows.Close()
-	if !r.rows.Next() {
-		if err := r.rows.Err(); err != nil {
-			return err
-		}
-		return pgx.ErrNoRows
-	}
-	if err := r.rows.Scan(dest...); err != nil {
-		return err
-	}
-	r.rows.Close()
-	return r.rows.Err()
 }

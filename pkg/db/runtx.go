@@ -21,6 +21,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/cputime"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 const (
@@ -243,7 +244,7 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 	if err := d.cfg.Inject.AtTry(ctx, AtBegin, r.name, try); err != nil {
 		return err
 	}
-	lazy := d.newTx(o)
+	lazy := d.newTx(ctx, o)
 	ended := false
 	defer func() {
 		switch {
@@ -271,8 +272,10 @@ func (d *DB) runOnce(ctx context.Context, try int, o txOptions, r *txRun, fn fun
 	return d.commit(ctx, lazy, r.name, try)
 }
 
+// runFn runs fn as work of the platform: what it reads besides the transaction must not wait for the company's share of the pool,
+// which the transaction may have taken the last of.
 func runFn(ctx context.Context, tx *Tx, fn func(context.Context, *Tx) error) error {
-	err := fn(ctx, tx)
+	err := fn(tenant.With(ctx, tenant.ID{}), tx)
 	if tx.failed != nil {
 		return tx.failed
 	}
@@ -295,7 +298,12 @@ func (d *DB) commit(ctx context.Context, lazy *lazyTx, name string, try int) err
 // runSavepoint uses the retry protocol of CockroachDB's client library. It must never run on PostgreSQL, where
 // releasing the savepoint commits nothing and the library drops the error of the real COMMIT.
 func (d *DB) runSavepoint(ctx context.Context, try int, o txOptions, r *txRun, fn func(context.Context, *Tx) error) error {
-	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), d.pool, pgx.TxOptions{IsoLevel: cmp.Or(o.iso, pgx.Serializable)}, func(ptx pgx.Tx) error {
+	conn, err := d.acquire(ctx, tenant.Of(ctx))
+	if err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	defer conn.Release()
+	err = crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxTries), conn, pgx.TxOptions{IsoLevel: cmp.Or(o.iso, pgx.Serializable)}, func(ptx pgx.Tx) error {
 		tx := &Tx{tx: ptx, run: r, inject: d.cfg.Inject, try: try}
 		if err := runFn(ctx, tx, fn); err != nil {
 			return err

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // snapshotTries is how often [DB.ReadSnapshot] begins again when the database asks for it.
@@ -37,7 +39,12 @@ func (d *DB) snapshotSettings(limit time.Duration) (set string) {
 
 func (d *DB) readSnapshot(ctx context.Context, limit time.Duration, read func(q Querier) error) error {
 	// The isolation is that of statements outside RunTx, which has one snapshot on either database.
-	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
+	conn, err := d.acquire(ctx, tenant.Of(ctx))
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{AccessMode: pgx.ReadOnly})
 	if err != nil {
 		return err
 	}

@@ -304,7 +304,7 @@ func (a *API) serve(fc *fiber.Ctx, o *operation, run func(context.Context, *requ
 	defer r.meter.Measure()()
 	defer r.chargeProcessor()
 	defer r.releaseKey(ctx)
-	resp, err := r.checks(ctx)
+	ctx, resp, err := r.checks(ctx)
 	if err == nil && resp == nil {
 		resp, err = run(ctx, r)
 	}

@@ -27,6 +27,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/loadshed"
 	"github.com/tradegrid/tradegrid/pkg/ratelimit"
+	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
 // Call is embedded in every input: the caller and its precondition.
@@ -67,15 +68,23 @@ func (r *request) close() {
 	}
 }
 
-// checks runs everything that precedes validation. It returns a response if the request is a replay.
-func (r *request) checks(ctx context.Context) (*response, error) {
+// checks runs everything that precedes validation. It returns the context of the company that calls, and a response if the request is
+// a replay.
+func (r *request) checks(ctx context.Context) (context.Context, *response, error) {
 	r.call.status, r.call.op, r.call.req = r.op.Status, &r.op.Op, r
-	for _, check := range []func(context.Context) error{r.size, r.authenticate, r.limit, r.plan, r.scope, r.component, r.enter, r.memory, r.receive, r.condition} {
+	for _, check := range []func(context.Context) error{r.size, r.authenticate} {
 		if err := check(ctx); err != nil {
-			return nil, err
+			return ctx, nil, err
 		}
 	}
-	return r.claimKey(ctx)
+	ctx = tenant.With(ctx, r.call.Company)
+	for _, check := range []func(context.Context) error{r.limit, r.plan, r.scope, r.component, r.enter, r.memory, r.receive, r.condition} {
+		if err := check(ctx); err != nil {
+			return ctx, nil, err
+		}
+	}
+	replayed, err := r.claimKey(ctx)
+	return ctx, replayed, err
 }
 
 // size checks the declared length before any of the body is read.

@@ -307,7 +307,7 @@ WHERE company_id = $1 AND id = $2 AND lease_epoch = $3 AND ended_at IS NULL`)
 
 // step runs and stores one step. It ends within half of the lease, so the lease holds until it is stored.
 func (w *Worker) step(ctx context.Context, h *held) (ended bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, w.cfg.Lease/2)
+	ctx, cancel := context.WithTimeout(tenant.With(ctx, h.Company), w.cfg.Lease/2)
 	defer cancel()
 	began := time.Now()
 	store, err := h.handler.Step(ctx, h.Task)

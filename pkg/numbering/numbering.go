@@ -450,6 +450,9 @@ func (c *Committer) begin(batch []*entry) (context.Context, func()) {
 		about = append(about, attribute.String("app.company.id", k.company.String()))
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), c.cfg.Timeout)
+	if !several(batch) {
+		ctx = tenant.With(ctx, batch[0].key.company)
+	}
 	ctx, span := otel.Tracer("tradegrid/numbering").Start(ctx, "group commit "+batch[0].key.kind, trace.WithLinks(links...), trace.WithAttributes(about...))
 	for _, e := range batch {
 		trace.SpanFromContext(e.ctx).AddLink(trace.Link{SpanContext: span.SpanContext()})

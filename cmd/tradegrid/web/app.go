@@ -210,6 +210,9 @@ func (a *App) answer(ctx context.Context, p Page, q *Request) (Answer, error) {
 		}
 		q.Form = q.HTTP.PostForm
 	}
+	if !q.Person.Operator() { // who looks after a company that uses up its share must not wait with it
+		ctx = tenant.With(ctx, q.Company.ID)
+	}
 	return p.Handle(ctx, q)
 }
 
