@@ -157,7 +157,7 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 		}
 		defer operated.Close()
 		external, run := all.apiOfConsole(httpapi.Config{Release: release, PublicURL: c.url(), Log: log})
-		parts = append(parts, run...)
+		parts = append(append(parts, run...), all.accounts.Run)
 		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, TraceURL: c.ConsoleTraceURL, Platform: operated, Log: log}, external, api)
 		if err != nil {
 			return err

@@ -240,6 +240,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	g.Go(func() error { return served.Run(ctx) })
 	g.Go(func() error { return admin.Serve(ctx, ls.admin) })
 	g.Go(func() error { return all.company.Run(ctx) })
+	g.Go(func() error { return all.accounts.Run(ctx) })
 	g.Go(func() error { return all.files.Run(ctx, nodeName()) })
 	g.Go(func() error { return all.newWorker(2, log).Run(ctx) })
 	g.Go(func() error {

@@ -110,7 +110,7 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
 	}))
 	all.accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{
-		DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider,
+		DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider, Log: cfg.Log,
 	}))
 	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
 		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},

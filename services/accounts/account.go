@@ -53,7 +53,7 @@ ON CONFLICT (company_id, user_id) DO NOTHING`)
 	sqlSetPassword  = accounts.Update(`SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`)
 	sqlSetTOTP      = accounts.Update(`SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND (totp_secret IS NULL OR totp_secret = $3)`)
 	sqlRemoveTOTP   = accounts.Update(`SET totp_secret = NULL, totp_step = 0, recovery = '{}', updated_at = $3 WHERE company_id = $1 AND user_id = $2`)
-	sqlTakeStep     = accounts.Update(`SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3`)
+	sqlTakeStep     = accounts.Update(`SET totp_step = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND totp_step < $3 AND totp_secret = $5`)
 	sqlTakeRecovery = accounts.Update(`SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`)
 )
 
@@ -122,20 +122,26 @@ func (s *Service) Ways(ctx context.Context, company tenant.ID) (map[uuid.UUID]Wa
 type Credentials struct{ Email, Password string }
 
 // SignIn checks a password and begins a session, which lacks the second factor if the account has one. It takes as long for an
-// unknown address as for a wrong password; both are [ErrRefused]. Too many attempts are a [LimitedError].
+// unknown address as for a wrong password; both are [ErrRefused]. Too many attempts are a [LimitedError], or [ErrBusy].
 func (s *Service) SignIn(ctx context.Context, in Credentials, v Visit) (e Entered, err error) {
 	defer func() { count(byPassword, err) }()
-	email := normalise(in.Email)
+	email, known := normalise(in.Email), s.openDevice(v.Device)
+	strangers := []limited{byAccount.of(email), ofAddress(v.Address)}
+	if known.ID == uuid.Nil {
+		if err := s.limits.check(s.cfg.DB.Now(), strangers...); err != nil {
+			return e, err
+		}
+	}
+	leave, err := s.turn(ctx, v, known)
+	if err != nil {
+		return e, err
+	}
+	defer leave()
 	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, email)
-	known := err == nil
 	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
 		return e, err
 	}
-	limits := []limited{byAccount.of(email), ofAddress(v.Address)}
-	if device := s.deviceOf(a.Owner, v.Device); known && device != "" {
-		limits = []limited{byDevice.of(device)}
-	}
-	if err := s.allow(ctx, limits...); err != nil {
+	if err := s.take(ctx, limitsOf(a, known, strangers)...); err != nil {
 		return e, err
 	}
 	ok, err := s.matches(ctx, in.Password, a.password)
@@ -155,17 +161,35 @@ func (s *Service) SignIn(ctx context.Context, in Credentials, v Visit) (e Entere
 	if a.totp != nil {
 		stage = stageCode
 	}
-	err = s.run(ctx, "accounts.sign_in", func(tx *db.Tx) {
-		limits[0].refill(tx)
-		for _, l := range limits[1:] {
-			l.giveBack(tx)
-		}
-		e = begin(tx, a.Owner, stage, "", v)
-	})
+	err = s.run(ctx, "accounts.sign_in", func(tx *db.Tx) { e = begin(tx, a.Owner, stage, "", v) })
 	if err != nil || stage == stageCode {
 		return e, err
 	}
-	return s.withDevice(e, v)
+	s.good(a, known, v)
+	return s.withDevice(e, known)
+}
+
+// limitsOf are the buckets of an attempt at an account with a password. One with what a browser keeps of another account counts as an
+// attempt of that browser, too.
+func limitsOf(a account, known device, strangers []limited) []limited {
+	switch {
+	case known.ID == uuid.Nil:
+		return strangers
+	case known.Owner == a.Owner:
+		return []limited{byDevice.of(known.ID.String())}
+	}
+	return append(strangers, byDevice.of(known.ID.String()))
+}
+
+// good gives back what the attempts of a full sign-in have taken. Half of one gives nothing back: the password alone must not be
+// enough for any number of attempts.
+func (s *Service) good(a account, known device, v Visit) {
+	if known.ID != uuid.Nil && known.Owner == a.Owner {
+		s.limits.refill(byDevice.of(known.ID.String()))
+		return
+	}
+	s.limits.refill(byAccount.of(a.email))
+	s.limits.giveBack(ofAddress(v.Address))
 }
 
 // ConfirmPassword checks the password of somebody who is signed in, before a change of credentials. A wrong one is a fault of
@@ -178,8 +202,13 @@ func (s *Service) ConfirmPassword(ctx context.Context, o Owner, field, password 
 	case a.password == nil:
 		return nil
 	}
+	leave, err := s.turnOf(ctx, o.context(""))
+	if err != nil {
+		return err
+	}
+	defer leave()
 	limit := byAccount.of("confirm " + o.context(""))
-	if err := s.allow(ctx, limit); err != nil {
+	if err := s.take(ctx, limit); err != nil {
 		return err
 	}
 	ok, err := s.matches(ctx, password, a.password)
@@ -189,7 +218,8 @@ func (s *Service) ConfirmPassword(ctx context.Context, o Owner, field, password 
 	if !ok {
 		return apierr.InvalidField(field, apierr.Conflict, "is not the password of this account")
 	}
-	return s.run(ctx, "accounts.confirm", limit.refill)
+	s.limits.refill(limit)
+	return nil
 }
 
 // NewPassword checks and hashes a password, outside of a transaction, because that takes long.
@@ -197,6 +227,11 @@ func (s *Service) NewPassword(ctx context.Context, field, password, email string
 	if err := checkPassword(field, password, normalise(email)); err != nil {
 		return Password{}, err
 	}
+	leave, err := s.turnOf(ctx, email)
+	if err != nil {
+		return Password{}, err
+	}
+	defer leave()
 	return s.hash(ctx, password)
 }
 
@@ -214,35 +249,34 @@ If that was not you, set another one by mail: %s/sign-in/forgot. Then remove wha
 
 // device is what a browser keeps of an account that it has signed in to, sealed.
 type device struct {
-	ID uuid.UUID `json:"id"`
-	At time.Time `json:"at"`
+	Owner
+	ID uuid.UUID
+	At time.Time
 }
 
 // withDevice adds what the browser keeps, unless it has it already.
-func (s *Service) withDevice(e Entered, v Visit) (Entered, error) {
-	if s.deviceOf(e.Owner, v.Device) != "" {
+func (s *Service) withDevice(e Entered, known device) (Entered, error) {
+	if known.Owner == e.Owner {
 		return e, nil
 	}
-	text, err := json.Marshal(device{uuid.New(), e.CreatedAt})
+	text, err := json.Marshal(device{e.Owner, uuid.New(), e.CreatedAt})
 	if err != nil {
 		return e, fmt.Errorf("encode device: %w", err)
 	}
-	e.Device, err = s.cfg.Keys.Seal(text, e.context("device"))
+	e.Device, err = s.cfg.Keys.Seal(text, sealedDevice)
 	return e, err
 }
 
-// deviceOf returns the id of a browser that has signed in to the account before; "" if it has not.
-func (s *Service) deviceOf(o Owner, sealed string) string {
-	if sealed == "" || o.User == uuid.Nil {
-		return ""
+const sealedDevice = "account/device"
+
+// openDevice returns what a browser keeps of the account that it has signed in to last; the zero device if it keeps nothing.
+func (s *Service) openDevice(sealed string) (d device) {
+	if sealed == "" {
+		return d
 	}
-	text, err := s.cfg.Keys.Open(sealed, o.context("device"))
-	if err != nil {
-		return ""
+	text, err := s.cfg.Keys.Open(sealed, sealedDevice)
+	if err != nil || json.Unmarshal(text, &d) != nil {
+		return device{}
 	}
-	var d device
-	if json.Unmarshal(text, &d) != nil || d.ID == uuid.Nil {
-		return ""
-	}
-	return d.ID.String()
+	return d
 }

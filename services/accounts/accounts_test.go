@@ -389,10 +389,10 @@ func TestLinks(t *testing.T) {
 		return l, e, err
 	}
 	old, token := link(Invitation), link(Invitation)
-	_, err := o.Link(t.Context(), old)
+	_, err := o.Link(t.Context(), old, o.visit())
 	require.ErrorIs(t, err, ErrLink, "the next link ends the one before")
 	for range 2 {
-		l, err := o.Link(t.Context(), token)
+		l, err := o.Link(t.Context(), token, o.visit())
 		require.NoError(t, err, "looking does not use it")
 		require.Equal(t, email, l.Email)
 	}

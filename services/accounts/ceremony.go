@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/tradegrid/tradegrid/pkg/db"
 )
 
 // A ceremony is a sign-in that takes two requests: with a passkey, or by way of a provider. What the second one is checked
@@ -22,8 +24,25 @@ const CeremonyWithin = 10 * time.Minute
 // ErrCeremony means that the browser did not begin this, that it took too long, or that it was ended before.
 var ErrCeremony = errors.New("the sign-in took too long, or was used before")
 
-// once is the bucket by which a ceremony is ended once: it is full after one attempt for as long as the ceremony could last.
+// once is the bucket by which a ceremony is ended once: it is empty after one attempt for as long as the ceremony could last.
 var once = bucket{"once", 1, CeremonyWithin}
+
+// useUp ends a ceremony, or returns [ErrCeremony] if it was ended before. Only the first attempt of a process gets to the row, so that
+// those who wait for it are no more than the processes.
+func (s *Service) useUp(ctx context.Context, id string) error {
+	one := once.of(id)
+	if !s.limits.first(one, s.cfg.DB.Now()) {
+		return ErrCeremony
+	}
+	err := s.cfg.DB.RunTx(ctx, "accounts.ceremony", func(_ context.Context, tx *db.Tx) error {
+		tx.Queue(sqlOnce, one.key, tx.Now().Add(CeremonyWithin)).Expect(1, ErrCeremony)
+		return nil
+	}, db.ReadCommitted(), db.LockWithin(time.Second))
+	if errors.Is(err, db.ErrLocked) {
+		return ErrCeremony
+	}
+	return err
+}
 
 // begin seals data for the browser.
 func (s *Service) beginCeremony(kind string, data any) (sealed string, err error) {
@@ -54,11 +73,7 @@ func (s *Service) endCeremony(ctx context.Context, kind, sealed string, data any
 	if age := s.cfg.DB.Now().Sub(c.At); age > CeremonyWithin || age < -time.Minute {
 		return ErrCeremony
 	}
-	err = s.allow(ctx, once.of(c.ID))
-	if _, used := errors.AsType[*LimitedError](err); used {
-		return ErrCeremony
-	}
-	if err != nil {
+	if err := s.useUp(ctx, c.ID); err != nil {
 		return err
 	}
 	if err := json.Unmarshal(c.Data, data); err != nil {

@@ -56,18 +56,15 @@ func (s *Service) Provider() string {
 }
 
 // Identify finds the user whom the provider vouches for: by the subject that was bound at the first sign-in, or else by an address
-// that the provider has verified. It makes no users. Errors are [ErrCeremony], [IdentityError], [ProviderError] and [LimitedError].
+// that the provider has verified. It makes no users. Errors are [ErrCeremony], [IdentityError], [ProviderError], [LimitedError]
+// and [ErrBusy].
 func (s *Service) Identify(ctx context.Context, kept string, answer url.Values, v Visit) (i Identity, err error) {
 	defer func() {
 		if err != nil { // a good one is counted when the person is in
 			count(byProvider, err)
 		}
 	}()
-	limit := ofAddress(v.Address)
-	if err := s.allow(ctx, limit); err != nil {
-		return i, err
-	}
-	who, err := s.answered(ctx, kept, answer)
+	who, err := s.answered(ctx, kept, answer, v)
 	if err != nil {
 		return i, err
 	}
@@ -81,10 +78,12 @@ func (s *Service) Identify(ctx context.Context, kept string, answer url.Values, 
 	i = Identity{
 		Email: email, Next: who.next, issuer: s.cfg.Provider.cfg.Issuer, subject: who.Subject, strong: slices.Contains(who.Methods, severalFactors),
 	}
-	if err := s.find(ctx, &i); err != nil {
+	leave, err := s.turn(ctx, v, s.openDevice(v.Device))
+	if err != nil {
 		return i, err
 	}
-	return i, s.run(ctx, "accounts.identify", limit.giveBack)
+	defer leave()
+	return i, s.find(ctx, &i)
 }
 
 // find sets whose identity it is.
@@ -132,7 +131,8 @@ func (s *Service) Known(e Entered, v Visit) (Entered, error) {
 	if e.NeedsCode() {
 		return e, nil
 	}
-	return s.withDevice(e, v)
+	s.limits.giveBack(ofAddress(v.Address))
+	return s.withDevice(e, s.openDevice(v.Device))
 }
 
 // Linked says by which identity of the provider a user signs in; nil = by none.

@@ -70,11 +70,13 @@ It works once, for 7 days. If you did not expect this mail, ignore it.`, company
 
 // Forgot mails a link to set another password. It says nothing of whether there is such an account.
 func (s *Service) Forgot(ctx context.Context, email string, v Visit) error {
-	email = normalise(email)
-	if err := s.allow(ctx, ofAddress(v.Address)); err != nil {
+	leave, err := s.begin(ctx, v)
+	if err != nil {
 		return err
 	}
 	defer evenly(ctx, time.Now())
+	defer leave()
+	email = normalise(email)
 	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, email)
 	if errors.Is(err, pgx.ErrNoRows) {
 		return nil
@@ -86,7 +88,7 @@ func (s *Service) Forgot(ctx context.Context, email string, v Visit) error {
 	if err != nil || !active {
 		return err
 	}
-	if err := s.allow(ctx, byReset.of(email)); err != nil {
+	if err := s.take(ctx, byReset.of(email)); err != nil {
 		if _, many := errors.AsType[*LimitedError](err); many {
 			return nil // it has mails already
 		}
@@ -123,7 +125,12 @@ func (s *Service) mail(ctx context.Context, tx *db.Tx, o Owner, email string, n 
 }
 
 // Link returns what a link is for, without using it: programs that look into mails open links, too.
-func (s *Service) Link(ctx context.Context, token string) (Link, error) {
+func (s *Service) Link(ctx context.Context, token string, v Visit) (Link, error) {
+	leave, err := s.turn(ctx, v, s.openDevice(v.Device))
+	if err != nil {
+		return Link{}, err
+	}
+	defer leave()
 	return s.findLink(ctx, s.cfg.DB, token)
 }
 
@@ -146,7 +153,7 @@ func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Passwo
 		return l, e, err
 	}
 	tx.Queue(sqlUseLink, l.Company, l.ID).Expect(1, ErrLink)
-	byAccount.of(l.Email).refill(tx) // who reads the mails of the address is no guesser
+	tx.OnEnd(func() { s.limits.refill(byAccount.of(l.Email)) }) // who reads the mails of the address is no guesser
 	if l.Kind == SignInLink {
 		return l, begin(tx, l.Owner, stageFull, "", v), nil
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 var signIns = prometheus.NewCounterVec(prometheus.CounterOpts{
-	Name: "tradegrid_sign_ins_total", Help: "Attempts to sign in to the console, by way and result: ok, refused, limited, or error. A code follows a password, or a provider that asked for no second factor.",
+	Name: "tradegrid_sign_ins_total", Help: "Attempts to sign in to the console, by way and result: ok, refused, limited, busy, or error. A code follows a password, or a provider that asked for no second factor.",
 }, []string{"way", "result"})
 
 // Ways to sign in.
@@ -22,7 +22,7 @@ const (
 // Metrics are the collectors of this package, with all known labels.
 func Metrics() []prometheus.Collector {
 	for _, way := range []string{byPassword, byTOTP, byPasskey, byProvider, byToken} {
-		for _, result := range []string{"ok", "refused", "limited", "error"} {
+		for _, result := range []string{"ok", "refused", "limited", "busy", "error"} {
 			signIns.WithLabelValues(way, result)
 		}
 	}
@@ -39,6 +39,8 @@ func count(way string, err error) {
 		result = "ok"
 	case errors.As(err, &limited):
 		result = "limited"
+	case errors.Is(err, ErrBusy):
+		result = "busy"
 	case errors.Is(err, ErrRefused), errors.Is(err, errCode), errors.Is(err, ErrCopied), errors.Is(err, ErrCeremony), errors.As(err, &stranger):
 		result = "refused"
 	}

@@ -297,13 +297,15 @@ func (s *Service) StartPasskeySignIn() (options json.RawMessage, kept string, er
 }
 
 // SignInByPasskey begins a session of whoever the authenticator says it is. It has checked the person, by a finger or a PIN, so
-// that no other factor is asked for. Errors are [ErrCeremony], [ErrRefused], [ErrCopied] and [LimitedError].
+// that no other factor is asked for. Errors are [ErrCeremony], [ErrRefused], [ErrCopied], [LimitedError] and
+// [ErrBusy].
 func (s *Service) SignInByPasskey(ctx context.Context, kept, answer string, v Visit) (e Entered, err error) {
 	defer func() { count(byPasskey, err) }()
-	limit := ofAddress(v.Address)
-	if err := s.allow(ctx, limit); err != nil {
+	leave, err := s.begin(ctx, v)
+	if err != nil {
 		return e, err
 	}
+	defer leave()
 	var party webauthn.SessionData
 	if err := s.endCeremony(ctx, kindEnter, kept, &party); err != nil {
 		return e, err
@@ -324,12 +326,12 @@ func (s *Service) SignInByPasskey(ctx context.Context, kept, answer string, v Vi
 	}
 	if err := s.run(ctx, "accounts.passkey", func(tx *db.Tx) {
 		tx.Queue(sqlUsePasskey, p.Company, p.ID, int64(c.Authenticator.SignCount), tx.Now(), p.counter).Expect(1, ErrRefused)
-		limit.giveBack(tx)
 		e = begin(tx, p.Owner, stageFull, "", v)
 	}); err != nil {
 		return e, err
 	}
-	return s.withDevice(e, v)
+	s.limits.giveBack(ofAddress(v.Address))
+	return s.withDevice(e, s.openDevice(v.Device))
 }
 
 // asserted finds the passkey that signed an answer, and checks the signature.

@@ -15,7 +15,8 @@ const (
 	minPassword = 12   // characters
 	maxPassword = 1024 // bytes
 
-	// maxHashing is how many passwords are hashed at a time, each of which takes 19 MiB. Others wait.
+	// maxHashing is how many passwords are hashed at a time, each of which takes 19 MiB, and at most half of the processors. Others wait
+	// within their turn.
 	maxHashing = 4
 )
 
@@ -45,10 +46,10 @@ func checkPassword(field, password, email string) error {
 
 // hash hashes a new password. It is done before a transaction begins, because it takes long.
 func (s *Service) hash(ctx context.Context, password string) (p Password, err error) {
-	if err := s.take(ctx); err != nil {
+	if err := s.startHash(ctx); err != nil {
 		return p, err
 	}
-	defer s.release()
+	defer s.endHash()
 	if p.hash, err = argon2id.CreateHash(password, hashParams); err != nil {
 		return p, fmt.Errorf("hash password: %w", err)
 	}
@@ -60,10 +61,10 @@ func (s *Service) matches(ctx context.Context, password string, hash *string) (b
 	if len(password) > maxPassword {
 		password = ""
 	}
-	if err := s.take(ctx); err != nil {
+	if err := s.startHash(ctx); err != nil {
 		return false, err
 	}
-	defer s.release()
+	defer s.endHash()
 	against := unknownHash
 	if hash != nil {
 		against = *hash
@@ -75,7 +76,7 @@ func (s *Service) matches(ctx context.Context, password string, hash *string) (b
 	return ok && hash != nil, nil
 }
 
-func (s *Service) take(ctx context.Context) error {
+func (s *Service) startHash(ctx context.Context) error {
 	select {
 	case s.hashing <- struct{}{}:
 		return nil
@@ -84,4 +85,4 @@ func (s *Service) take(ctx context.Context) error {
 	}
 }
 
-func (s *Service) release() { <-s.hashing }
+func (s *Service) endHash() { <-s.hashing }

@@ -143,11 +143,16 @@ type asking struct {
 
 // StartProvider returns the address at the provider to which the browser goes, and what it keeps until [Service.Identify]. next is
 // where the person wants to go afterwards.
-func (s *Service) StartProvider(ctx context.Context, next string) (address, kept string, err error) {
+func (s *Service) StartProvider(ctx context.Context, next string, v Visit) (address, kept string, err error) {
 	p := s.cfg.Provider
 	if p == nil {
 		return "", "", ErrRefused
 	}
+	leave, err := enter(ctx, s.asking, networkOf(v.Address), false)
+	if err != nil {
+		return "", "", err
+	}
+	defer leave()
 	known, err := p.discovered(ctx, s.cfg.DB.Now())
 	if err != nil {
 		return "", "", err
@@ -185,13 +190,19 @@ type vouched struct {
 }
 
 // answered checks what the provider sent the browser back with, and asks it who that is.
-func (s *Service) answered(ctx context.Context, kept string, answer url.Values) (v vouched, err error) {
+func (s *Service) answered(ctx context.Context, kept string, answer url.Values, from Visit) (v vouched, err error) {
 	var a asking
 	p := s.cfg.Provider
 	if p == nil {
 		return v, ErrRefused
 	}
-	if err := s.endCeremony(ctx, kindProvider, kept, &a); err != nil {
+	leave, err := s.begin(ctx, from)
+	if err != nil {
+		return v, err
+	}
+	err = s.endCeremony(ctx, kindProvider, kept, &a)
+	leave() // the provider may take seconds
+	if err != nil {
 		return v, err
 	}
 	v.next = a.Next
@@ -204,6 +215,10 @@ func (s *Service) answered(ctx context.Context, kept string, answer url.Values) 
 	if answer.Get("error") != "" {
 		return v, &IdentityError{Reason: Denied}
 	}
+	if leave, err = enter(ctx, s.asking, networkOf(from.Address), false); err != nil {
+		return v, err
+	}
+	defer leave()
 	known, err := p.discovered(ctx, s.cfg.DB.Now())
 	if err != nil {
 		return v, err

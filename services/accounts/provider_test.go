@@ -81,7 +81,7 @@ func visitProvider(t *testing.T, address string) url.Values {
 func (o *office) identify(m *mockoidc.MockOIDC, who somebody, v Visit) (Identity, error) {
 	o.t.Helper()
 	m.QueueUser(who)
-	address, kept, err := o.StartProvider(o.t.Context(), "/next")
+	address, kept, err := o.StartProvider(o.t.Context(), "/next", v)
 	require.NoError(o.t, err)
 	return o.Identify(o.t.Context(), kept, visitProvider(o.t, address), v)
 }
@@ -151,7 +151,7 @@ func TestWhomTheProviderDoesNotLetIn(t *testing.T) {
 		require.ErrorAs(t, err, &refused, name)
 		require.Equal(t, c.reason, refused.Reason, name)
 	}
-	address, kept, err := o.StartProvider(t.Context(), "/")
+	address, kept, err := o.StartProvider(t.Context(), "/", o.visit())
 	require.NoError(t, err)
 	sent, err := url.Parse(address)
 	require.NoError(t, err)
@@ -186,7 +186,7 @@ func TestProviderAnswersAreBoundAndUsedOnce(t *testing.T) {
 	_, email, v := o.person()
 	who := somebody{subject: uuid.NewString(), email: email, verified: true}
 	start := func() (*url.URL, string) {
-		address, kept, err := o.StartProvider(t.Context(), "/")
+		address, kept, err := o.StartProvider(t.Context(), "/", o.visit())
 		require.NoError(t, err)
 		u, err := url.Parse(address)
 		require.NoError(t, err)
@@ -263,7 +263,7 @@ func TestProviderThatIsDown(t *testing.T) {
 	o, m := provided(t)
 	_, email, v := o.person()
 	var down *ProviderError
-	address, kept, err := o.StartProvider(t.Context(), "/")
+	address, kept, err := o.StartProvider(t.Context(), "/", o.visit())
 	require.NoError(t, err)
 	m.QueueUser(somebody{subject: "1", email: email, verified: true})
 	answer := visitProvider(t, address)
@@ -273,10 +273,10 @@ func TestProviderThatIsDown(t *testing.T) {
 	require.ErrorAs(t, err, &down)
 
 	require.NoError(t, m.Shutdown())
-	_, _, err = o.StartProvider(t.Context(), "/")
+	_, _, err = o.StartProvider(t.Context(), "/", o.visit())
 	require.NoError(t, err, "what it can do is known for a while")
 	o.cfg.Provider = NewProvider(o.cfg.Provider.cfg)
-	_, _, err = o.StartProvider(t.Context(), "/")
+	_, _, err = o.StartProvider(t.Context(), "/", o.visit())
 	require.ErrorAs(t, err, &down)
 
 	again, err := mockoidc.Run() // another issuer at another port: what it says must be what is configured
@@ -285,14 +285,14 @@ func TestProviderThatIsDown(t *testing.T) {
 	cfg := o.cfg.Provider.cfg
 	cfg.Issuer = again.Issuer() + "/"
 	o.cfg.Provider = NewProvider(cfg)
-	_, _, err = o.StartProvider(t.Context(), "/")
+	_, _, err = o.StartProvider(t.Context(), "/", o.visit())
 	require.ErrorAs(t, err, &down)
 	cfg.Issuer = again.Issuer()
 	o.cfg.Provider.cfg = cfg
-	_, _, err = o.StartProvider(t.Context(), "/")
+	_, _, err = o.StartProvider(t.Context(), "/", o.visit())
 	require.ErrorAs(t, err, &down, "it is spared for a moment")
 	o.wait(spareProvider + time.Second)
-	_, _, err = o.StartProvider(t.Context(), "/")
+	_, _, err = o.StartProvider(t.Context(), "/", o.visit())
 	require.NoError(t, err, "and asked again")
 }
 
@@ -311,6 +311,6 @@ func TestProviderEndsLinks(t *testing.T) {
 	require.Equal(t, owner, i.Owner)
 	_, err = o.byProvider(i, o.visit())
 	require.NoError(t, err)
-	_, err = o.Link(t.Context(), token)
+	_, err = o.Link(t.Context(), token, o.visit())
 	require.ErrorIs(t, err, ErrLink)
 }

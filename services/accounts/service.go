@@ -6,13 +6,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/netip"
+	"runtime"
 	"time"
 
 	"github.com/go-webauthn/webauthn/webauthn"
 	"github.com/google/uuid"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
@@ -28,6 +32,8 @@ type Config struct {
 	// URL is where people reach the console, without a slash at the end, for links in mails; "" sends no mails.
 	URL string
 
+	Log *slog.Logger // nil = nothing is logged
+
 	// Provider is the OpenID Connect provider that people sign in by; nil = there is none.
 	Provider *Provider
 }
@@ -35,13 +41,24 @@ type Config struct {
 // Service lets people in. It is safe for concurrent use.
 type Service struct {
 	cfg     Config
-	hashing chan struct{}      // a place for each password that is hashed
-	party   *webauthn.WebAuthn // of passkeys; nil = there are none
+	limits  *limits
+	seen    *lru.Cache[string, struct{}] // hashes of sessions that were there when they were last looked up
+	turns   *ratelimit.FairQueue // of attempts
+	asking  *ratelimit.FairQueue // of requests to the provider, which may take seconds
+	hashing chan struct{}        // a place for each password that is hashed
+	party   *webauthn.WebAuthn   // of passkeys; nil = there are none
 }
 
-// New returns a service.
+// New returns a service. [Service.Run] must run in the background where people sign in.
 func New(cfg Config) *Service {
-	return &Service{cfg: cfg, hashing: make(chan struct{}, maxHashing), party: newRelyingParty(cfg.URL)}
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	seen, _ := lru.New[string, struct{}](maxSeen) // fails only on a size below 1
+	return &Service{
+		cfg: cfg, seen: seen, limits: newLimits(), turns: newTurns(cfg.DB), asking: ratelimit.NewFairQueue(ratelimit.FairLimits{Running: 8, Waiting: 32, PerKey: 8, Longest: longestTurn}),
+		hashing: make(chan struct{}, max(1, min(maxHashing, runtime.GOMAXPROCS(0)/2))), party: newRelyingParty(cfg.URL),
+	}
 }
 
 // Owner is whose credentials are meant.
@@ -71,6 +88,8 @@ var (
 	ErrLink = errors.New("the link was used before or has expired")
 	// ErrSession means that there is no such session any more.
 	ErrSession = errors.New("the session is over")
+	// ErrBusy means that too many people try to get in right now.
+	ErrBusy = errors.New("too many attempts at the same time")
 )
 
 // LimitedError means that there were too many attempts.

@@ -1,7 +1,6 @@
 package accounts
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -27,7 +26,8 @@ const (
 
 	codeWithin  = 10 * time.Minute // the second factor has to follow the password
 	touchEvery  = time.Minute      // the time of use is no more exact than this
-	maxSessions = 50               // that are shown, and that a user has: the oldest end
+	maxSessions = 50               // that are shown, and that a user has: the oldest end when another full one begins
+	maxSeen     = 20_000           // sessions that a process knows to exist
 )
 
 // Stages of a session.
@@ -88,7 +88,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`)
 	sqlEndSession     = sessions.Delete(`WHERE company_id = $1 AND id = $2 AND user_id = $3`)
 	sqlEndOthers      = sessions.Delete(`WHERE company_id = $1 AND user_id = $2 AND id <> $3`)
 	sqlEndOldSessions = sessions.Delete(`WHERE company_id = $1 AND user_id = $2 AND operator = '' AND id IN
- (SELECT id FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' ORDER BY id DESC LIMIT 1000 OFFSET 49)`)
+ (SELECT id FROM sessions WHERE company_id = $1 AND user_id = $2 AND operator = '' AND stage = 'full' ORDER BY id DESC LIMIT 1000 OFFSET 49)`)
 	sqlEndByHash = sessions.Delete(`WHERE company_id = $1 AND id = $2`)
 )
 
@@ -102,7 +102,7 @@ func begin(tx *db.Tx, o Owner, stage, operator string, v Visit) Entered {
 	if stage == stageCode {
 		e.ExpiresAt = now.Add(codeWithin)
 	}
-	if operator == "" {
+	if operator == "" && stage == stageFull {
 		tx.Queue(sqlEndOldSessions, o.Company, o.User)
 	}
 	tx.Queue(sqlInsertSession, e.Company, e.User, e.ID, e.Operator, e.Stage, e.Address, e.Agent, e.CreatedAt, e.SeenAt, e.ExpiresAt, hashOf(e.Token))
@@ -120,7 +120,7 @@ func cut(text string) string {
 
 // Session returns the session of a cookie, which it keeps alive. One that is over, or was revoked, is [ErrSession].
 func (s *Service) Session(ctx context.Context, token string, v Visit) (Session, error) {
-	one, err := s.Peek(ctx, token)
+	one, err := s.Peek(ctx, token, v)
 	now := s.cfg.DB.Now()
 	if err != nil || one.NeedsCode() || now.Sub(one.SeenAt) < touchEvery {
 		return one, err
@@ -135,18 +135,29 @@ func (s *Service) Session(ctx context.Context, token string, v Visit) (Session, 
 	})
 }
 
-// Peek is [Service.Session] without counting as use of the session, for what a browser asks by itself.
-func (s *Service) Peek(ctx context.Context, token string) (Session, error) {
+// Peek is [Service.Session] without counting as use of the session, for what a browser asks by itself. Sessions that this process has
+// not seen yet are looked up in turn, as attempts to sign in are: whoever invents them holds few connections.
+func (s *Service) Peek(ctx context.Context, token string, v Visit) (Session, error) {
 	if len(token) != base64.RawURLEncoding.EncodedLen(32) {
 		return Session{}, ErrSession
 	}
-	found, err := s.sessions(ctx, sqlFindSession, hashOf(token), s.cfg.DB.Now())
+	hash := hashOf(token)
+	if !s.seen.Contains(string(hash)) {
+		leave, err := s.turn(ctx, v, s.openDevice(v.Device))
+		if err != nil {
+			return Session{}, err
+		}
+		defer leave()
+	}
+	found, err := s.sessions(ctx, sqlFindSession, hash, s.cfg.DB.Now())
 	if err != nil {
 		return Session{}, err
 	}
 	if len(found) == 0 {
+		s.seen.Remove(string(hash))
 		return Session{}, ErrSession
 	}
+	s.seen.Add(string(hash), struct{}{})
 	return found[0], nil
 }
 
@@ -194,11 +205,16 @@ func (s *Service) EnterOperator(ctx context.Context, fingerprint string, v Visit
 	return e, err
 }
 
-// RefuseOperator counts an attempt with a token that is not one of an operator. Too many of them are a [LimitedError].
-func (s *Service) RefuseOperator(ctx context.Context, v Visit) error {
-	err := s.allow(ctx, ofAddress(v.Address))
-	count(byToken, cmp.Or(err, ErrRefused))
-	return err
+// RefuseOperator counts an attempt with a token that is not one of an operator, and returns why it is refused: [ErrRefused], for too
+// many of them a [LimitedError], or [ErrBusy].
+func (s *Service) RefuseOperator(ctx context.Context, v Visit) (err error) {
+	defer func() { count(byToken, err) }()
+	leave, err := s.begin(ctx, v)
+	if err != nil {
+		return err
+	}
+	leave()
+	return ErrRefused
 }
 
 // run makes a small change that may be made twice.

@@ -27,6 +27,8 @@ const (
 	issuer        = "Tradegrid"
 	period        = 30 // seconds
 	recoveryCodes = 10
+
+	recoveryLength = 16 // characters, of 80 bits
 )
 
 // Setup is a second factor that a user may confirm with a code.
@@ -117,27 +119,50 @@ var errCode = apierr.InvalidField("code", apierr.Conflict, "is not the code of n
 // EnterCode ends a sign-in with the second factor, or with a recovery code, which it uses up. A wrong one is a fault of the field code.
 func (s *Service) EnterCode(ctx context.Context, half Session, code string, v Visit) (e Entered, err error) {
 	defer func() { count(byTOTP, err) }()
-	limit := byCode.of(half.context("code"))
-	if err := s.allow(ctx, limit); err != nil {
+	leave, err := s.turnOf(ctx, half.context("code"))
+	if err != nil {
 		return e, err
 	}
-	err = s.cfg.DB.RunTx(ctx, "accounts.code", func(ctx context.Context, tx *db.Tx) error {
-		a, err := s.one(ctx, tx, sqlLockAccount, half.Company, half.User)
-		if err != nil {
+	defer leave()
+	known := s.openDevice(v.Device)
+	limit := codeLimit(half.Owner, known, code, v)
+	if err := s.take(ctx, limit); err != nil {
+		return e, err
+	}
+	var a account
+	err = s.cfg.DB.RunTx(ctx, "accounts.code", func(ctx context.Context, tx *db.Tx) (err error) {
+		if a, err = s.one(ctx, tx, sqlSelectAccount, half.Company, half.User); err != nil {
 			return err
 		}
 		if err := s.takeCode(tx, a, code); err != nil {
 			return err
 		}
 		tx.Queue(sqlEndSession, half.Company, half.ID, half.User).Expect(1, ErrSession)
-		limit.refill(tx)
 		e = begin(tx, a.Owner, stageFull, "", v)
 		return nil
-	})
+	}, db.ReadCommitted()) // takeCode writes only what is still as it was read
 	if err != nil {
 		return e, err
 	}
-	return s.withDevice(e, v)
+	if limit.bucket == byAddress {
+		s.limits.giveBack(limit)
+	} else {
+		s.limits.refill(limit)
+	}
+	s.good(a, known, v)
+	return s.withDevice(e, known)
+}
+
+// codeLimit is the bucket of an attempt with a code. Whoever knows the password can use up that of the account: a browser that has
+// signed in to it before has one of its own, and nobody guesses a recovery code, so that those count for the address alone.
+func codeLimit(o Owner, known device, code string, v Visit) limited {
+	switch {
+	case len(plainCode(code)) == recoveryLength:
+		return ofAddress(v.Address)
+	case known.Owner == o:
+		return byCode.of("device " + known.ID.String())
+	}
+	return byCode.of(o.context("code"))
 }
 
 // takeCode uses up a code of the account.
@@ -150,7 +175,7 @@ func (s *Service) takeCode(tx *db.Tx, a account, code string) error {
 		return fmt.Errorf("open second factor: %w", err)
 	}
 	if step, ok := stepOf(string(secret), code, tx.Now()); ok && step > a.step {
-		tx.Queue(sqlTakeStep, a.Company, a.User, step, tx.Now()).Expect(1, errCode)
+		tx.Queue(sqlTakeStep, a.Company, a.User, step, tx.Now(), *a.totp).Expect(1, errCode)
 		return nil
 	}
 	hash := recoveryHash(code)
@@ -163,14 +188,19 @@ func (s *Service) takeCode(tx *db.Tx, a account, code string) error {
 	return errCode
 }
 
-// stepOf finds the time step of a code: that of now, or a neighbour, for clocks that differ.
-func stepOf(secret, code string, now time.Time) (step int64, ok bool) {
-	code = strings.Map(func(r rune) rune {
+// plainCode is a code as people do not type it, in groups.
+func plainCode(code string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
 		if r == ' ' || r == '-' {
 			return -1
 		}
 		return r
-	}, code)
+	}, code))
+}
+
+// stepOf finds the time step of a code: that of now, or a neighbour, for clocks that differ.
+func stepOf(secret, code string, now time.Time) (step int64, ok bool) {
+	code = plainCode(code)
 	for _, near := range []int64{0, -1, 1} {
 		at := now.Unix()/period + near
 		want, err := totp.GenerateCode(secret, time.Unix(at*period, 0))
@@ -194,6 +224,6 @@ func newRecovery() (codes, hashes []string) {
 }
 
 func recoveryHash(code string) string {
-	sum := sha256.Sum256([]byte(strings.ToLower(strings.Join(strings.FieldsFunc(code, func(r rune) bool { return r == '-' || r == ' ' }), ""))))
+	sum := sha256.Sum256([]byte(plainCode(code)))
 	return hex.EncodeToString(sum[:])
 }

@@ -91,7 +91,7 @@ func (a *App) identify(ctx context.Context, q *Request) error {
 		return errAnonymous
 	}
 	if q.unasked() {
-		q.Session, err = a.cfg.Sessions.Peek(ctx, c.Value)
+		q.Session, err = a.cfg.Sessions.Peek(ctx, c.Value, q.Visit)
 	} else {
 		q.Session, err = a.cfg.Sessions.Session(ctx, c.Value, q.Visit)
 	}

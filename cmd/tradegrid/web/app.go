@@ -36,7 +36,7 @@ import (
 // Sessions finds out who asks.
 type Sessions interface {
 	Session(ctx context.Context, token string, v accounts.Visit) (accounts.Session, error)
-	Peek(ctx context.Context, token string) (accounts.Session, error)
+	Peek(ctx context.Context, token string, v accounts.Visit) (accounts.Session, error)
 	SignOut(ctx context.Context, one accounts.Session) error
 }
 

@@ -302,6 +302,9 @@ func (a *App) refuse(ctx context.Context, q *Request, err error) Answer {
 	case errors.As(err, &limited):
 		retry = limited.Wait
 		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.limited", limited.Wait.Round(time.Second))}
+	case errors.Is(err, accounts.ErrBusy):
+		retry = accounts.RetryBusy
+		page = fault{Status: http.StatusServiceUnavailable, Text: q.T("error.busy")}
 	case outage(err) != "":
 		retry = databaseRetry
 		page = fault{Status: http.StatusServiceUnavailable, Text: q.T(outage(err))}

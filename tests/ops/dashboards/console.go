@@ -19,7 +19,7 @@ func consoleNow() []*Panel {
 			warn(.001).bad(.02).runbook("TradegridConsolePagesFail"),
 		stat("Pages p99", seconds, "99 % of the pages are there faster.", quantile(.99, consolePages, "")).warn(.25).bad(1).runbook("TradegridConsoleSlow"),
 		stat("Refused sign-ins", perSecond, "Wrong passwords and codes, and attempts above a limit.",
-			query{"refused", `sum (rate(tradegrid_sign_ins_total{ALL,result=~"refused|limited"}[$__rate_interval]))`}).warn(.1).bad(.5).runbook("TradegridSignInsRefused"),
+			query{"refused", `sum (rate(tradegrid_sign_ins_total{ALL,result=~"refused|limited|busy"}[$__rate_interval]))`}).warn(.1).bad(.5).runbook("TradegridSignInsRefused"),
 	}
 }
 
@@ -36,7 +36,7 @@ func consolePagesRow() []*Panel {
 
 func consoleSignIns() []*Panel {
 	return []*Panel{
-		graph("Attempts by result", perSecond, "ok, refused (wrong password or code), limited (too many for the account or the address), error.", rate("tradegrid_sign_ins_total", "result")).stacked().
+		graph("Attempts by result", perSecond, "ok, refused (wrong password or code), limited (too many for the account or the address), busy (too many at the same time), error.", rate("tradegrid_sign_ins_total", "result")).stacked().
 			runbook("TradegridSignInsRefused"),
 	}
 }

@@ -20,7 +20,7 @@ func (r *Room) linkForm(ctx context.Context, q *web.Request) (web.Answer, error)
 // link shows what a link is for. Opening it changes nothing.
 func (r *Room) link(ctx context.Context, q *web.Request, fault string) (web.Answer, error) {
 	token := q.HTTP.PathValue("token")
-	l, err := r.Accounts.Link(ctx, token)
+	l, err := r.Accounts.Link(ctx, token, q.Visit)
 	if errors.Is(err, accounts.ErrLink) {
 		return r.deadLink(q), nil
 	}
@@ -45,7 +45,7 @@ func (r *Room) deadLink(q *web.Request) web.Answer {
 
 func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) {
 	token := q.HTTP.PathValue("token")
-	l, err := r.Accounts.Link(ctx, token)
+	l, err := r.Accounts.Link(ctx, token, q.Visit)
 	if errors.Is(err, accounts.ErrLink) {
 		return r.deadLink(q), nil
 	}

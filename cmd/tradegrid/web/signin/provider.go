@@ -12,7 +12,7 @@ import (
 
 // toProvider sends the browser to the provider. It is a link and no form, because the policy lets forms lead nowhere else.
 func (r *Room) toProvider(ctx context.Context, q *web.Request) (web.Answer, error) {
-	address, kept, err := r.Accounts.StartProvider(ctx, web.Next(q.Form.Get("next")))
+	address, kept, err := r.Accounts.StartProvider(ctx, web.Next(q.Form.Get("next")), q.Visit)
 	if err != nil {
 		return r.notIdentified(ctx, q, err)
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -119,8 +120,11 @@ func (r *Room) entered(q *web.Request, a attempt, e accounts.Entered, err error)
 		a.fault = q.T("signin.refused")
 		return r.signIn(q, a).Refuse(), nil
 	case errors.As(err, &limited):
-		a.fault = q.T("error.limited", limited.Wait.String())
-		return r.signIn(q, a).Status(http.StatusTooManyRequests), nil
+		a.fault = q.T("error.limited", limited.Wait.Round(time.Second))
+		return r.signIn(q, a).Later(http.StatusTooManyRequests, limited.Wait), nil
+	case errors.Is(err, accounts.ErrBusy):
+		a.fault = q.T("error.busy")
+		return r.signIn(q, a).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
 	case err != nil:
 		return web.Answer{}, err
 	case e.NeedsCode():
@@ -153,7 +157,9 @@ func (r *Room) enterCode(ctx context.Context, q *web.Request) (web.Answer, error
 	var limited *accounts.LimitedError
 	switch {
 	case errors.As(err, &limited):
-		return r.code(q, next, q.T("error.limited", limited.Wait.String())).Status(http.StatusTooManyRequests), nil
+		return r.code(q, next, q.T("error.limited", limited.Wait.Round(time.Second))).Later(http.StatusTooManyRequests, limited.Wait), nil
+	case errors.Is(err, accounts.ErrBusy):
+		return r.code(q, next, q.T("error.busy")).Later(http.StatusServiceUnavailable, accounts.RetryBusy), nil
 	case web.FaultOf(err, "code") != "":
 		return r.code(q, next, q.T("signin.code.wrong")).Refuse(), nil
 	case errors.Is(err, accounts.ErrSession), errors.Is(err, accounts.ErrRefused):
@@ -203,7 +209,7 @@ func (r *Room) enterOperator(ctx context.Context, q *web.Request) (web.Answer, e
 	}
 	found, ok := r.Operators.Find(q.Form.Get("token"))
 	if !ok {
-		if err := r.Accounts.RefuseOperator(ctx, q.Visit); err != nil {
+		if err := r.Accounts.RefuseOperator(ctx, q.Visit); !errors.Is(err, accounts.ErrRefused) {
 			return web.Answer{}, err
 		}
 		return r.operator(q, q.T("operator.refused")).Refuse(), nil
