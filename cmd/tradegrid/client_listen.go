@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ type ListenCmd struct {
 	ClientFlags
 	feedFlags
 	ForwardTo string `help:"Where to POST them, such as http://localhost:3000/hook." required:"" placeholder:"URL"`
+	Insecure  bool   `help:"Do not verify the certificate of --forward-to, as for a receiver on this machine with one that it signed itself."`
 	Secret    string `help:"Secret of the signatures, whsec_…; by default that of the profile, or a new one. It is shown at the start." secret:"true"`
 }
 
@@ -53,9 +55,7 @@ func (c *ListenCmd) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	to := &forwarder{url: c.ForwardTo, signer: signer, id: uuid.New(), out: out, http: &http.Client{
-		Timeout: forwardTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	to := &forwarder{url: c.ForwardTo, signer: signer, id: uuid.New(), out: out, http: c.receiver()}
 	if _, err := f.page(ctx, to.forward); err != nil { // finds the place in the log, or tells why not
 		return err
 	}
@@ -65,6 +65,20 @@ func (c *ListenCmd) Run(ctx context.Context, out io.Writer) error {
 		fmt.Fprintf(out, "forwarded %d events, %d of them were refused; go on with --from %s\n", to.sent, to.refused, f.cursor)
 	}
 	return err
+}
+
+// receiver is a client for --forward-to.
+func (c *ListenCmd) receiver() *http.Client {
+	client := &http.Client{
+		Timeout: forwardTime, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	if c.Insecure {
+		client.Transport = &http.Transport{
+			Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true,
+			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // asked for
+		}
+	}
+	return client
 }
 
 // forwarder sends events to one receiver, one after the other.
@@ -119,6 +133,9 @@ func (f *forwarder) post(ctx context.Context, e *logged, try int) (status int, e
 	if err != nil {
 		if failure, ok := errors.AsType[net.Error](err); ok && failure.Timeout() {
 			return 0, fmt.Errorf("no answer within %s", forwardTime)
+		}
+		if _, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
+			return 0, fmt.Errorf("%w; --insecure takes any certificate", err)
 		}
 		return 0, err
 	}

@@ -173,6 +173,17 @@ func TestListenForwardsEvents(t *testing.T) {
 	stop()
 	require.Equal(t, append(want, "product.created "+third), arrived())
 
+	signedItself := httptest.NewTLSServer(receiver.Config.Handler)
+	t.Cleanup(signedItself.Close)
+	last := []string{"listen", "--forward-to", signedItself.URL, "--events", "product.*", "--from", strings.TrimSpace(cursor), "--every", "20ms"}
+	out, stop = l.start(last...)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "--insecure takes any certificate") }, time.Minute, 20*time.Millisecond, "%s", out)
+	stop()
+	out, stop = l.start(append(last, "--insecure")...)
+	require.Eventually(t, func() bool { return strings.Contains(out.String(), "→ 200 in ") }, time.Minute, 20*time.Millisecond, "%s", out)
+	stop()
+	require.Equal(t, append(want, "product.created "+third, "product.created "+third), arrived())
+
 	for args, why := range map[string]string{
 		"--forward-to=localhost":                            "must be a URL such as http://localhost:3000/hook",
 		"--forward-to=" + receiver.URL + " --filter={":      "--filter:",
