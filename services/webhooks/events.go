@@ -21,7 +21,7 @@ type testData struct {
 // tested goes to its one receiver only, not to the event log.
 var tested = event.New[testData]("webhook.test", "A test message that a person asked for.")
 
-var disabled = event.As("webhook.disabled", "A subscription was disabled, because its receiver failed for days.", disabledData)
+var disabled = event.As("webhook.disabled", "A subscription was disabled, because its receiver failed for days or is gone.", disabledData)
 
 // DisabledData is the payload of webhook.disabled: nothing that the receiver's signatures depend on.
 type DisabledData struct {

@@ -211,7 +211,7 @@ func (q *question) decide(v subscriptionVersion) (answer, error) {
 		return answer{}, err
 	}
 	if v.Status == statusDisabled {
-		return answer{outcomeSkipped, statusDisabled, "The subscription was disabled because its receiver failed for days; it collects no events until it is enabled.", nil}, nil
+		return answer{outcomeSkipped, statusDisabled, "The subscription was disabled because its receiver failed for days or is gone; it collects no events until it is enabled.", nil}, nil
 	}
 	switch verdict := terms.Decide(q.candidate, q.components); verdict {
 	case webhook.NotSubscribed:

@@ -101,7 +101,7 @@ func (s *Service) tellFailing(ctx context.Context, f failing) error {
 			Subject: "Webhook failing: " + sub.label(),
 			Text: fmt.Sprintf(`The receiver of the webhook subscription %s has failed since %s.
 
-Deliveries are tried again. If the receiver fails for days, the subscription is disabled.
+Deliveries are tried again. If the receiver fails for days, or answers 410 to everything for one, the subscription is disabled.
 
 GET /webhooks/subscriptions/%s shows the last error in health.
 

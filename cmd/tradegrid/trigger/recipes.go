@@ -136,7 +136,7 @@ var recipes = map[string][]string{
 // impossible are the events that no request of an integration causes, with what does.
 var impossible = map[string]string{
 	"token.expiring":   "the platform raises it 30, 7 and 1 days before a token expires",
-	"webhook.disabled": "the platform raises it when it disables a subscription whose receiver has failed for days",
+	"webhook.disabled": "the platform raises it when it disables a subscription whose receiver has failed for days or is gone",
 	"user.invited":     "operators invite users, over the admin API or with `tradegrid admin user invite`",
 	"user.activated":   "operators activate users, over the admin API or with `tradegrid admin user activate`",
 	"user.updated":     "operators change users, over the admin API or with `tradegrid admin user update`",

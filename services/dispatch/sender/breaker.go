@@ -34,6 +34,9 @@ var errAborted = errors.New("attempt aborted by the sender")
 
 var errFailed = errors.New("attempt failed")
 
+// errGone is the result of an attempt that was answered 410.
+var errGone = errors.New("attempt answered 410")
+
 // breaker is the circuit breaker of one receiver: it opens after consecutive failures and lets single attempts through
 // after a cooldown. The timeout of the library is fixed per instance, so each longer cooldown is a new instance that starts open.
 type breaker struct {
@@ -49,6 +52,9 @@ type breaker struct {
 
 	failingSince  time.Time // first failed attempt since the last success; zero after a success
 	failingStored bool      // failingSince is, or is about to be, in the database
+
+	goneSince  time.Time // first attempt answered 410 since one that ended otherwise; zero after that
+	goneStored bool      // the same of goneSince
 }
 
 // newBreaker continues the breaker of an earlier owner: with Opens > 0 it starts open until the time given, or half-open when
@@ -57,6 +63,7 @@ func newBreaker(cfg BreakerConfig, from store.Breaker, now time.Time, changed fu
 	b := &breaker{
 		cfg: cfg, changed: changed, opens: from.Opens, until: from.Until,
 		failingSince: from.FailingSince, failingStored: !from.FailingSince.IsZero(),
+		goneSince: from.GoneSince, goneStored: !from.GoneSince.IsZero(),
 	}
 	if b.opens > 0 {
 		b.state = gobreaker.StateOpen
@@ -86,7 +93,7 @@ func (b *breaker) instance(cooldown time.Duration, open bool) *gobreaker.TwoStep
 }
 
 // allow asks to make one attempt. If it may not be made, until is the end of the cooldown, or zero while a probe is under
-// way. Otherwise done must be called once with nil, errFailed or errAborted.
+// way. Otherwise done must be called once with nil, errFailed, errGone or errAborted.
 func (b *breaker) allow() (done func(error), until time.Time, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +141,22 @@ func (b *breaker) track(result error) (recovered time.Time, changed bool) {
 	case !b.failingStored && now.Sub(b.failingSince) >= min(storeFailingAfter, b.cfg.DownAfter):
 		b.failingStored, changed = true, true
 	}
-	return recovered, changed
+	return recovered, b.trackGone(result, now) || changed
+}
+
+// trackGone notes since when all attempts are answered 410, and reports whether what is stored of that has changed.
+func (b *breaker) trackGone(result error, now time.Time) (changed bool) {
+	switch {
+	case errors.Is(result, errAborted):
+	case !errors.Is(result, errGone):
+		changed = b.goneStored
+		b.goneSince, b.goneStored = time.Time{}, false
+	case b.goneSince.IsZero():
+		b.goneSince = now
+	case !b.goneStored && now.Sub(b.goneSince) >= min(storeFailingAfter, b.cfg.DownAfter):
+		b.goneStored, changed = true, true
+	}
+	return changed
 }
 
 // down reports whether all attempts have failed for [BreakerConfig.DownAfter].
@@ -156,6 +178,9 @@ func (b *breaker) report(recovered time.Time) {
 	}
 	if b.failingStored {
 		s.FailingSince = b.failingSince
+	}
+	if b.goneStored {
+		s.GoneSince = b.goneSince
 	}
 	b.changed(s)
 }

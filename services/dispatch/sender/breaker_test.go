@@ -120,6 +120,35 @@ func TestBreakerIsTakenOver(t *testing.T) {
 	})
 }
 
+// A receiver is gone for as long as nothing but 410 comes, over restarts of the platform.
+func TestBreakerNotesSinceWhenAReceiverIsGone(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := newBreakerKit(t, store.Breaker{})
+		r.attempt(errFailed)
+		<-time.After(time.Minute)
+		began := time.Now()
+		r.attempt(errGone)
+		r.attempt(errAborted) // says nothing
+		<-time.After(time.Minute)
+		r.attempt(errGone)
+		last := func() store.Breaker { return r.changes[len(r.changes)-1] }
+		require.Equal(t, store.Breaker{FailingSince: began.Add(-time.Minute), GoneSince: began}, last())
+
+		r = newBreakerKit(t, last()) // another process goes on
+		r.attempt(errGone)
+		require.Empty(t, r.changes, "known")
+		r.attempt(errFailed)
+		require.Equal(t, store.Breaker{FailingSince: began.Add(-time.Minute)}, last(), "it failed otherwise")
+		r.attempt(errGone)
+		<-time.After(time.Minute)
+		r.attempt(errGone)
+		require.Equal(t, began.Add(time.Minute), last().GoneSince)
+		r.attempt(nil)
+		require.Zero(t, last().GoneSince)
+	})
+}
+
 func TestTierOfADelivery(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -263,3 +263,23 @@ func TestTheLastAttemptWaitsForAReceiverThatIsDown(t *testing.T) {
 	k.AwaitState(m[0].DeliveryID, webhook.StateSuccess)
 	require.Equal(t, 7, h.Requests()[7].Attempt)
 }
+
+// A receiver that says that it is gone is believed only after a day: until then each delivery is retried as ever.
+func TestWhatIsSentToAReceiverThatIsGoneIsRetried(t *testing.T) {
+	t.Parallel()
+	k := newKit(t, dbtest.Open(t), func(c *Config) { c.Breaker.DownAfter = time.Millisecond })
+	k.ForwardDelayed()
+	h := dispatchtest.NewReceiver(t, dispatchtest.Status(http.StatusGone))
+	sub, _ := k.Subscribe(h.URL)
+	m := k.Messages(sub, 2)
+	gone := func(condition string) bool {
+		return k.Query(`SELECT count(*) FROM webhook_subscriptions WHERE company_id = $1 AND id = $2 AND gone_since `+condition, k.Company, sub) == 1
+	}
+	k.Send(m[0])
+	k.Eventually(func() bool { return k.Row(m[0].DeliveryID).Attempt == 6 }, "all but the last attempt, which is kept")
+	k.Eventually(func() bool { return gone(">= failing_since") }, "noted")
+	h.Answer(dispatchtest.Status(http.StatusOK))
+	k.Send(m[1])
+	k.AwaitState(m[1].DeliveryID, webhook.StateSuccess)
+	k.Eventually(func() bool { return gone("IS NULL") }, "it is back")
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"sync"
 	"time"
 
@@ -347,6 +348,8 @@ func (a *attempted) breakerResult() error {
 	switch {
 	case a.aborted:
 		return errAborted
+	case a.status == http.StatusGone:
+		return errGone
 	case a.err != "":
 		return errFailed
 	}

@@ -21,6 +21,37 @@ WHERE w.is_active AND w.status = 'active' AND w.last_failure_at >= $1 AND COALES
   WHERE d.company_id = w.company_id AND d.subscription_id = w.id AND d.id >= $2 AND d.state = 3 AND d.completed_at >= $1 AND NOT d.is_test) >= $3
 ORDER BY w.company_id, w.id LIMIT 1000`
 
+// sqlSelectGone finds, over all companies, receivers that have answered all attempts with 410 for a day, from the first to the last. One
+// that was enabled by hand begins anew. An older release leaves gone_since as it is, so it counts within an outage only.
+const sqlSelectGone = `SELECT company_id, id, gone_since FROM webhook_subscriptions
+WHERE failing_since IS NOT NULL AND failing_since <= $1 AND is_active AND status = 'active' AND gone_since >= failing_since
+ AND last_failure_at >= GREATEST(gone_since, COALESCE(enabled_at, created_at)) + INTERVAL '24 hours'
+ORDER BY company_id, id LIMIT 1000`
+
+// GoneAfter is how long a receiver answers everything with 410 before it is disabled; see docs/reference/limits.md#webhooks.
+const GoneAfter = 24 * time.Hour
+
+// Gone is a receiver that answers everything with 410.
+type Gone struct {
+	Key   webhook.SubscriptionKey
+	Since time.Time
+}
+
+// SelectGone finds active subscriptions, at most 1 000, whose receivers have answered all attempts with 410 for [GoneAfter].
+func SelectGone(ctx context.Context, q db.Querier, now time.Time) ([]Gone, error) {
+	rows, err := q.Query(ctx, sqlSelectGone, now.Add(-GoneAfter))
+	if err != nil {
+		return nil, fmt.Errorf("read gone receivers: %w", err)
+	}
+	found, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (g Gone, err error) {
+		return g, row.Scan(&g.Key.Company, &g.Key.ID, &g.Since)
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read gone receivers: %w", err)
+	}
+	return found, nil
+}
+
 // maxAge is above the time between the creation of a delivery and its failure.
 const maxAge = 48 * time.Hour
 

@@ -73,7 +73,7 @@ SELECT $1, md5('s' || s)::UUID, g, g, gen_random_uuid(), 1, 1, now() FROM genera
 		"attempts":       {sqlUpsertAttempts.SQL(), []any{companies, subs, small, seqs, keys, small, numbers, texts, numbers, times}},
 		"ends":           {sqlSelectSeqs, []any{companies[:20], subs[:20]}},
 		"last times":     {sqlUpdateLastTimes.SQL(), []any{companies[:20], subs[:20], times[:20], times[:20]}},
-		"breaker":        {sqlUpdateBreaker.SQL(), []any{company, sub, now, 1, now, now}},
+		"breaker":        {sqlUpdateBreaker.SQL(), []any{company, sub, now, 1, now, now, now}},
 		"bodies":         {sqlSelectBodies, []any{companies, subs, keys}},
 		"reopen":         {sqlReopen.SQL(), []any{companies, subs, keys, times, now}},
 		"close":          {sqlCloseFailed.SQL(), []any{companies, subs, keys, small, texts, now}},

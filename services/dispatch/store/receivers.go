@@ -11,7 +11,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
-const sqlSelectReceivers = `SELECT w.company_id, w.id, w.url, w.is_active, w.status, w.secret, w.previous_secret, w.previous_until, w.breaker_open_until, w.breaker_opens, w.failing_since, w.ordered, w.headers, w.max_per_second, w.client_certificate, w.client_key
+const sqlSelectReceivers = `SELECT w.company_id, w.id, w.url, w.is_active, w.status, w.secret, w.previous_secret, w.previous_until, w.breaker_open_until, w.breaker_opens, w.failing_since, w.gone_since, w.ordered, w.headers, w.max_per_second, w.client_certificate, w.client_key
 FROM unnest($1::UUID[], $2::UUID[]) AS u(c, i)
 JOIN webhook_subscriptions AS w ON w.company_id = u.c AND w.id = u.i`
 
@@ -40,14 +40,17 @@ func SelectReceivers(ctx context.Context, q db.Querier, keys []webhook.Subscript
 	}
 	receivers, err := pgx.CollectRows(rows, func(row pgx.CollectableRow) (r Receiver, err error) {
 		var status string
-		var until, failing *time.Time
-		err = row.Scan(&r.Key.Company, &r.Key.ID, &r.URL, &r.Active, &status, &r.Secret, &r.PreviousSecret, &r.PreviousUntil, &until, &r.Breaker.Opens, &failing, &r.Ordered, &r.Headers, &r.MaxPerSecond, &r.Certificate, &r.ClientKey)
+		var until, failing, gone *time.Time
+		err = row.Scan(&r.Key.Company, &r.Key.ID, &r.URL, &r.Active, &status, &r.Secret, &r.PreviousSecret, &r.PreviousUntil, &until, &r.Breaker.Opens, &failing, &gone, &r.Ordered, &r.Headers, &r.MaxPerSecond, &r.Certificate, &r.ClientKey)
 		r.Active = r.Active && status == "active"
 		if until != nil {
 			r.Breaker.Until = *until
 		}
 		if failing != nil {
 			r.Breaker.FailingSince = *failing
+		}
+		if gone != nil {
+			r.Breaker.GoneSince = *gone
 		}
 		return r, err
 	})

@@ -240,17 +240,18 @@ type Breaker struct {
 	Opens         int       // cooldowns in a row; 0 = closed
 	Until         time.Time // end of the cooldown; zero = closed
 	FailingSince  time.Time // first failed attempt since the last success; zero when that is short ago
+	GoneSince     time.Time // first attempt answered 410 since one that ended otherwise; zero when that is short ago
 	RecoveredFrom time.Time // after the first success of a receiver that was down: when that began
 }
 
 // sqlUpdateBreaker keeps the beginning of an earlier outage that the sweeper has not dealt with.
 var sqlUpdateBreaker = webhookSubscriptions.Update(`SET breaker_open_until = $3, breaker_opens = $4, failing_since = $5,
- recovered_from = COALESCE(recovered_from, $6) WHERE company_id = $1 AND id = $2`)
+ recovered_from = COALESCE(recovered_from, $6), gone_since = $7 WHERE company_id = $1 AND id = $2`)
 
 // UpdateBreakers stores breakers that have changed.
 func UpdateBreakers(tx *db.Tx, changes map[webhook.SubscriptionKey]Breaker) {
 	for key, c := range changes {
-		tx.Queue(sqlUpdateBreaker, key.Company, key.ID, nullTime(c.Until), c.Opens, nullTime(c.FailingSince), nullTime(c.RecoveredFrom))
+		tx.Queue(sqlUpdateBreaker, key.Company, key.ID, nullTime(c.Until), c.Opens, nullTime(c.FailingSince), nullTime(c.RecoveredFrom), nullTime(c.GoneSince))
 	}
 }
 

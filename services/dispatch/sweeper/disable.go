@@ -25,7 +25,8 @@ type Subscriptions interface {
 // disableEvery is the interval between searches for subscriptions to disable.
 const disableEvery = 10 * time.Minute
 
-// disableFailing disables subscriptions whose receivers have failed for days. Their events stay in the event log.
+// disableFailing disables subscriptions whose receivers have failed for days, or have said for a day that they are gone. Their
+// events stay in the event log.
 func (s *Sweeper) disableFailing(ctx context.Context) error {
 	now := s.now().UTC().Truncate(time.Microsecond)
 	since := now.Add(-s.cfg.DisableAfter)
@@ -33,16 +34,26 @@ func (s *Sweeper) disableFailing(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	reason := fmt.Sprintf("no success and at least %d failed deliveries since %s", s.cfg.DisableFailed, since.Format(time.RFC3339))
 	for _, key := range keys {
-		if err := s.disable(ctx, key, since); err != nil {
+		if err := s.disable(ctx, key, reason, since); err != nil {
+			return err
+		}
+	}
+	gone, err := store.SelectGone(ctx, s.db, now)
+	if err != nil {
+		return err
+	}
+	for _, g := range gone {
+		reason := "it has answered 410 Gone to every attempt since " + g.Since.UTC().Format(time.RFC3339)
+		if err := s.disable(ctx, g.Key, reason, now.Add(-store.GoneAfter)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (s *Sweeper) disable(ctx context.Context, key webhook.SubscriptionKey, since time.Time) error {
-	reason := fmt.Sprintf("no success and at least %d failed deliveries since %s", s.cfg.DisableFailed, since.Format(time.RFC3339))
+func (s *Sweeper) disable(ctx context.Context, key webhook.SubscriptionKey, reason string, since time.Time) error {
 	disabled, err := s.cfg.Subscriptions.Disable(ctx, key.Company, key.ID, reason, since)
 	if err != nil || !disabled {
 		return err

@@ -26,7 +26,7 @@ var (
 		Name: "tradegrid_delivery_oldest_undelivered_seconds", Help: "Age of the oldest open delivery at the last pass of the sweeper, by tier (healthy, blocked) of its receiver.",
 	}, []string{"tier"})
 	subscriptionsDisabled = prometheus.NewCounter(prometheus.CounterOpts{
-		Name: "tradegrid_subscriptions_disabled_total", Help: "Subscriptions that were disabled because their receiver failed for days.",
+		Name: "tradegrid_subscriptions_disabled_total", Help: "Subscriptions that were disabled because their receiver failed for days or is gone.",
 	})
 )
 

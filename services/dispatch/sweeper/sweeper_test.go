@@ -303,6 +303,33 @@ VALUES ($1, $2, $3, $3, 'order.created', 3, 7, $4, $5, $4, $4, $4)`, k.Company, 
 	require.Contains(t, owner.reasons[0], "at least 20 failed deliveries")
 }
 
+// A receiver that says for a day that it is gone is believed. What it was asked before it was enabled again does not count.
+func TestSweeperDisablesWhatIsGone(t *testing.T) {
+	t.Parallel()
+	k := dispatchtest.New(t, dbtest.OpenNew(t))
+	now := time.Now().UTC()
+	receiver := func(failing, gone, last, enabled time.Duration) uuid.UUID {
+		sub := k.Subscription()
+		k.Set(sub, "created_at = $3, failing_since = $4, gone_since = $5, last_failure_at = $6, enabled_at = $7",
+			now.Add(-100*time.Hour), now.Add(-failing), now.Add(-gone), now.Add(-last), now.Add(-enabled))
+		return sub
+	}
+	const day = 24 * time.Hour
+	gone := receiver(day+time.Hour, day+time.Minute, 0, 99*time.Hour)
+	receiver(day+time.Hour, day-time.Minute, 0, 99*time.Hour)           // it failed otherwise before
+	receiver(2*day, 2*day, day+time.Minute, 99*time.Hour)               // it was asked for less than a day
+	receiver(2*day, 2*day, 0, day-time.Minute)                          // enabled since
+	receiver(day+time.Minute, 2*day, 0, 99*time.Hour)                   // there was a success in between, which an older release saw
+	k.Set(receiver(2*day, 2*day, 0, 99*time.Hour), "status = 'paused'") // not asked now
+	k.Set(receiver(2*day, 2*day, 0, 99*time.Hour), "gone_since = NULL")
+
+	owner := &disabler{}
+	s := newSweeper(k, "a", func(c *Config) { c.Subscriptions = owner })
+	require.NoError(t, s.disableFailing(t.Context()))
+	require.Equal(t, []uuid.UUID{gone}, owner.disabled)
+	require.Contains(t, owner.reasons[0], "410 Gone to every attempt since")
+}
+
 // disabler notes what is to be disabled.
 type disabler struct {
 	disabled []uuid.UUID

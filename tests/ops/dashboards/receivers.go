@@ -44,7 +44,7 @@ func receiversLanes() []*Panel {
 		graph("Put off without an attempt", perSecond, "breaker_open: the receiver rests; lane_full, lane_waited: it takes too little; paused: by its owner; no_key: its secret cannot be decrypted; receiver_down: the last attempt waits for its return.",
 			rate("tradegrid_lane_parked", "reason")).runbook("TradegridLanesOverflow"),
 		graph("Requests in flight", number, "By process.", query{"{{instance}}", `sum by (instance) (tradegrid_delivery_inflight{ALL})`}).stacked(),
-		graph("Subscriptions disabled", number, "Within a day, because their receiver failed for days.", query{"disabled", `sum(increase(tradegrid_subscriptions_disabled_total{ALL}[1d]))`}),
+		graph("Subscriptions disabled", number, "Within a day, because their receiver failed for days or is gone.", query{"disabled", `sum(increase(tradegrid_subscriptions_disabled_total{ALL}[1d]))`}),
 		note("Which receivers?", "Metrics carry no receivers. The database does:\n\n"+
 			"```sql\nSELECT company_id, id, url, breaker_opens, breaker_open_until, last_success_at\nFROM webhook_subscriptions WHERE breaker_opens > 0\nORDER BY breaker_opens DESC LIMIT 50;\n```\n\n"+
 			"Log lines `delivery attempted` carry `subscription_id`, `host`, `http_code` and `error`."),
