@@ -16,13 +16,29 @@ import (
 const (
 	maxDepth  = 24   // nesting levels of objects and arrays
 	maxFields = 1000 // fields of an object
+	maxKey    = 1024 // bytes of a key: errors repeat the keys above a value
+)
+
+// What a body takes when it is parsed: a short object takes fifty times its bytes. The sum is bounded by the size of the body, at which
+// twice as much is left as bodies of usual records take.
+const (
+	costText   = 16 // and its bytes, those of a key too
+	costNumber = 32 // and its digits
+	costArray  = 64
+	costItem   = 32
+	costObject = 64
+	costField  = 48
+	costFields = 256 // of an object that has any
+
+	spare   = 8 << 20
+	perByte = 16
 )
 
 // Parse reads one JSON value: objects as map[string]any, arrays as []any, numbers as [json.Number]. What it rejects is
 // a 400 with the fields: a key that occurs twice, because JSON parsers differ in which of the values they use; text that is no
 // Unicode, such as half of a surrogate pair; and values beyond the limits. It stops when there are more faults than a response lists.
 func Parse(raw []byte) (any, error) {
-	p := &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))}
+	p := &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)), left: spare + perByte*len(raw)}
 	v, err := p.value(1)
 	if err == nil {
 		err = p.end()
@@ -35,6 +51,7 @@ func Parse(raw []byte) (any, error) {
 
 type parser struct {
 	dec    *jsontext.Decoder
+	left   int // bytes that values may take
 	faults apierr.Fields
 }
 
@@ -56,9 +73,11 @@ func (p *parser) value(depth int) (any, error) {
 		}
 		return p.array(depth)
 	case '"':
-		return token.String(), nil
+		text := token.String()
+		return text, p.spend(costText + len(text))
 	case '0':
-		return json.Number(token.String()), nil
+		number := json.Number(token.String())
+		return number, p.spend(costNumber + len(number))
 	case 't', 'f':
 		return token.Bool(), nil
 	default:
@@ -67,13 +86,23 @@ func (p *parser) value(depth int) (any, error) {
 }
 
 func (p *parser) object(depth int) (any, error) {
-	obj := map[string]any{}
+	obj, first := map[string]any{}, costFields
+	if err := p.spend(costObject); err != nil {
+		return nil, err
+	}
 	for p.dec.PeekKind() != '}' {
 		token, err := p.dec.ReadToken()
 		if err != nil {
 			return nil, err //nolint:wrapcheck // Parse inspects its type
 		}
 		name := token.String()
+		if len(name) > maxKey {
+			return nil, p.stop(p.dec.StackPointer().Parent(), apierr.Max, "has a key of more than %d bytes; shorten it", maxKey)
+		}
+		if err := p.spend(costField + first + len(name)); err != nil {
+			return nil, err
+		}
+		first = 0
 		if _, twice := obj[name]; twice {
 			if p.faults.Add(p.path(p.dec.StackPointer()), apierr.Conflict, "is a duplicate key; send it once"); p.faults.Full() {
 				return nil, errStopped
@@ -92,8 +121,14 @@ func (p *parser) object(depth int) (any, error) {
 
 func (p *parser) array(depth int) (any, error) {
 	items := []any{}
+	if err := p.spend(costArray); err != nil {
+		return nil, err
+	}
 	for p.dec.PeekKind() != ']' {
 		item, err := p.value(depth + 1)
+		if err == nil {
+			err = p.spend(costItem)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -101,6 +136,15 @@ func (p *parser) array(depth int) (any, error) {
 	}
 	_, err := p.dec.ReadToken()
 	return items, err //nolint:wrapcheck // Parse inspects its type
+}
+
+// spend takes what a value takes from what is left.
+func (p *parser) spend(n int) error {
+	if p.left -= n; p.left >= 0 {
+		return nil
+	}
+	p.faults.Add(bodyField, apierr.Max, "has too many small values for its size; send it in several requests")
+	return errStopped
 }
 
 // end checks that nothing follows the value.
