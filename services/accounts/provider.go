@@ -5,7 +5,6 @@ import (
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -44,7 +43,6 @@ const (
 	providerWithin = 4 * time.Second // a request to the provider
 	askProvider    = time.Hour       // how often it is asked again what it can do
 	spareProvider  = 2 * time.Second // it is not asked again so soon after it failed
-	maxProvider    = 1 << 20         // bytes of an answer
 	maxSubject     = 255             // characters, by OpenID Connect Core
 	severalFactors = "mfa"           // of the claim amr, by RFC 8176
 
@@ -56,7 +54,7 @@ func NewProvider(cfg ProviderConfig) *Provider {
 	for i, d := range cfg.Domains {
 		cfg.Domains[i] = strings.ToLower(strings.TrimPrefix(strings.TrimSpace(d), "@"))
 	}
-	return &Provider{cfg: cfg, client: &http.Client{Timeout: providerWithin, Transport: bounded{http.DefaultTransport}}}
+	return &Provider{cfg: cfg, client: newProviderClient()}
 }
 
 // Host names the provider to people.
@@ -65,21 +63,6 @@ func (p *Provider) Host() string {
 		return u.Host
 	}
 	return p.cfg.Issuer
-}
-
-// bounded cuts off answers that are too long.
-type bounded struct{ next http.RoundTripper }
-
-// RoundTrip implements [http.RoundTripper].
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.next.RoundTrip(r)
-	if err == nil {
-		res.Body = struct {
-			io.Reader
-			io.Closer
-		}{io.LimitReader(res.Body, maxProvider), res.Body}
-	}
-	return res, err
 }
 
 // ProviderError means that the provider could not be asked, or answered what it should not. Whoever signs in cannot help it.
