@@ -30,6 +30,10 @@ const (
 	maxPasskeyName = 64      // characters
 	maxCredential  = 4 << 10 // bytes, before it is sealed: the id has at most 1023, the keys that are asked for less than 600
 
+	// maxAnswer is how many bytes an authenticator may answer: usual are two thousand. Keys and certificates in it may be of any size,
+	// and their use takes time with its square.
+	maxAnswer = 16 << 10
+
 	kindAdd   = "passkey/add"
 	kindEnter = "passkey/enter"
 )
@@ -234,7 +238,7 @@ func (s *Service) FinishPasskey(ctx context.Context, session Session, email, nam
 		return p, ErrCeremony
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes([]byte(answer))
-	if err != nil {
+	if err != nil || len(answer) > maxAnswer {
 		return p, errNotMade()
 	}
 	c, err := s.party.CreateCredential(holder{owner: session.Owner, email: email}, a.Party, parsed)
@@ -340,7 +344,7 @@ func (s *Service) asserted(ctx context.Context, party webauthn.SessionData, answ
 		return p, nil, ErrRefused
 	}
 	parsed, err := protocol.ParseCredentialRequestResponseBytes([]byte(answer))
-	if err != nil {
+	if err != nil || len(answer) > maxAnswer {
 		return p, nil, ErrRefused
 	}
 	found, err := s.passkeys(ctx, sqlFindPasskey, hashOf(string(parsed.RawID)))

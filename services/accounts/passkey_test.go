@@ -346,3 +346,20 @@ func TestWhereThereAreNoPasskeys(t *testing.T) {
 		require.Equal(t, want, New(Config{URL: address}).Passkeyed(), address)
 	}
 }
+
+// An answer may have keys and certificates of any size, whose use takes seconds. A long one is not looked at.
+func TestLongAnswersOfAuthenticators(t *testing.T) {
+	t.Parallel()
+	o := setup(t)
+	s, email, v := o.signedIn()
+	p := newPhone()
+	options, kept, err := o.StartPasskey(t.Context(), s, email)
+	require.NoError(t, err)
+	long := strings.Repeat(" ", maxAnswer)
+	require.True(t, apierr.Is(o.finish(s, email, "Phone", kept, p.make(t, options, site)+long), "VALIDATION_ERROR"))
+	require.NoError(t, o.add(s, email, "Phone", p))
+	options, kept, err = o.StartPasskeySignIn()
+	require.NoError(t, err)
+	_, err = o.SignInByPasskey(t.Context(), kept, p.use(t, options, site)+long, v)
+	require.ErrorIs(t, err, ErrRefused)
+}
