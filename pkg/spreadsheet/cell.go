@@ -19,9 +19,10 @@ const (
 	Text        // Cell.Text, whatever characters it has
 	Number      // Cell.Num · 10^-Cell.Scale, or Cell.Text as a decimal number
 	Bool        // Cell.Num is 0 or 1
-	Time        // Cell.Time, an instant
+	Time        // Cell.Time, an instant; in a file that is read a number that is shown as a date, a time or both
 	Date        // Cell.Time, a day in UTC
 	JSON        // Cell.Text, an object or an array
+	Broken      // only in files that are read: Value.Text is the error of a formula, such as #N/A
 )
 
 // Cell is the value of a cell.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -27,11 +28,11 @@ type Row struct {
 
 // Value is what a cell of a file has.
 type Value struct {
-	Kind Kind // Empty, Text, Number or Bool; cells of a CSV are Text
+	Kind Kind // Empty, Text, Number, Bool, Time or Broken; cells of a CSV are Text
 	Text string
 }
 
-// Rows reads the rows of a file, one after the other; [io.EOF] after the last. Rows whose cells are all empty are left out. The
+// Rows reads the rows of a file, one after the other; [io.EOF] after the last. Rows whose cells are all empty, or of spaces, are left out. The
 // cells are valid until the next row. An error that a user can mend is a [*FileError].
 type Rows interface {
 	Next() (Row, error)
@@ -99,14 +100,23 @@ type csvRows struct {
 }
 
 // ReadCSV reads a CSV file with commas, semicolons or tabs, whichever the first row has most of. charset is that of its media type.
-// The rows end with ctx.
+// A first line such as sep=; tells it, as Excel has it. The rows end with ctx.
 func ReadCSV(ctx context.Context, raw []byte, charset string, limits Limits) (Rows, error) {
 	text, err := decodeText(raw, charset)
 	if err != nil {
 		return nil, err
 	}
-	return &csvRows{ctx: ctx, rest: text, delimiter: delimiterOf(text), limits: limits}, nil
+	r := &csvRows{ctx: ctx, rest: text, limits: limits}
+	if told := separatorLine.FindStringSubmatch(text); told != nil {
+		r.row, r.rest, r.delimiter = 1, text[len(told[0]):], told[1][0]
+		return r, nil
+	}
+	r.delimiter = delimiterOf(text)
+	return r, nil
 }
+
+// separatorLine is what programs write before the header, for Excel.
+var separatorLine = regexp.MustCompile(`^"?sep=([,;|\t])"?(?:\r\n|\r|\n|$)`)
 
 func delimiterOf(text string) byte {
 	header := text
@@ -147,7 +157,7 @@ func (r *csvRows) Next() (Row, error) {
 				return Row{}, &FileError{r.row, fmt.Sprintf("has more than %d cells; leave out columns", r.limits.Columns)}
 			}
 			r.cells, more = append(r.cells, Value{Text, unguard(text)}), next
-			empty = empty && text == ""
+			empty = empty && strings.TrimSpace(text) == ""
 		}
 		if empty {
 			continue
@@ -172,8 +182,8 @@ func (r *csvRows) cell() (text string, more bool, err error) {
 			end = len(r.rest)
 		}
 		text, r.rest = r.rest[:end], r.rest[end:]
-		if strings.Contains(text, `"`) {
-			return "", false, &FileError{r.row, "has a quotation mark within a cell that does not begin with one; put the cell into quotation marks, and double those in it"}
+		if strings.HasPrefix(strings.TrimLeft(text, " \u00a0"), `"`) {
+			return "", false, r.wrongCell("has a space before the quotation mark that it begins with; leave the space out")
 		}
 	}
 	if len(text) > r.limits.Cell {
@@ -192,7 +202,12 @@ func (r *csvRows) cell() (text string, more bool, err error) {
 		r.rest = r.rest[1:]
 		return text, false, nil
 	}
-	return "", false, &FileError{r.row, "has characters after the closing quotation mark of a cell; double quotation marks within a cell"}
+	return "", false, r.wrongCell("has characters behind its closing quotation mark; double the quotation marks within it")
+}
+
+// wrongCell says what is wrong with the cell that is being read.
+func (r *csvRows) wrongCell(rule string) error {
+	return &FileError{r.row, fmt.Sprintf("has a cell that cannot be read: cell %d %s", len(r.cells)+1, rule)}
 }
 
 func (r *csvRows) tooLong() error {
@@ -205,7 +220,7 @@ func (r *csvRows) quoted() (string, error) {
 	for {
 		end := strings.IndexByte(rest, '"')
 		if end < 0 {
-			return "", &FileError{r.row, "has a cell whose closing quotation mark is missing; add it"}
+			return "", r.wrongCell("has no closing quotation mark; add it")
 		}
 		if text.WriteString(rest[:end]); text.Len() > r.limits.Cell {
 			return "", r.tooLong()

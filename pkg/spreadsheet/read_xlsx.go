@@ -35,6 +35,7 @@ type xlsxRows struct {
 	seen   int
 	cells  []Value
 	is1904 bool
+	dates  []bool // by style: numbers are shown as dates
 }
 
 // ReadXLSX reads the first sheet of an XLSX file of size bytes. Cells with formulas have the values that were stored with them. The
@@ -55,6 +56,9 @@ func ReadXLSX(ctx context.Context, raw io.ReaderAt, size int64, limits Limits) (
 		return nil, err
 	}
 	if err := r.readShared(z); err != nil {
+		return nil, err
+	}
+	if err := r.readStyles(z); err != nil {
 		return nil, err
 	}
 	if r.sheet, err = r.open(z, sheet); err != nil {
@@ -164,15 +168,17 @@ func relID(e xml.StartElement) string {
 	return ""
 }
 
-// firstSheet returns the path of the first sheet.
+// firstSheet returns the path of the first sheet that is not hidden.
 func (r *xlsxRows) firstSheet(z *zip.Reader) (string, error) {
 	var first string
+	hidden := true // what first names
 	err := r.tokens(z, "xl/workbook.xml", func(t xml.Token) error {
 		if e, ok := t.(xml.StartElement); ok {
 			switch e.Name.Local {
 			case "sheet":
-				if first == "" {
-					first = relID(e)
+				shown := attr(e, "state") == "" || attr(e, "state") == "visible"
+				if first == "" || hidden && shown {
+					first, hidden = relID(e), !shown
 				}
 			case "workbookPr":
 				v := attr(e, "date1904")
@@ -303,7 +309,7 @@ func (r *xlsxRows) readRow() (empty bool, err error) {
 			if ref := attr(t, "r"); ref != "" {
 				next = columnOf(ref)
 			}
-			v, err := r.readCell(attr(t, "t"))
+			v, err := r.readCell(attr(t, "t"), attr(t, "s"))
 			if err != nil {
 				return false, err
 			}
@@ -317,7 +323,7 @@ func (r *xlsxRows) readRow() (empty bool, err error) {
 			for len(r.cells) <= next {
 				r.cells = append(r.cells, Value{})
 			}
-			r.cells[next], empty = v, false
+			r.cells[next], empty = v, empty && strings.TrimSpace(v.Text) == ""
 			next++
 		}
 	}
@@ -336,8 +342,8 @@ func columnOf(ref string) int {
 	return n - 1
 }
 
-// readCell reads a cell of a type up to its end.
-func (r *xlsxRows) readCell(kind string) (Value, error) {
+// readCell reads a cell of a type and style up to its end.
+func (r *xlsxRows) readCell(kind, style string) (Value, error) {
 	var text []byte
 	take, phonetic, found := false, false, false
 	for {
@@ -371,14 +377,14 @@ func (r *xlsxRows) readCell(kind string) (Value, error) {
 				if !found {
 					return Value{}, nil
 				}
-				return r.value(kind, string(text))
+				return r.value(kind, style, string(text))
 			}
 		}
 	}
 }
 
 // value makes the value of a cell of what its XML has.
-func (r *xlsxRows) value(kind, text string) (Value, error) {
+func (r *xlsxRows) value(kind, style, text string) (Value, error) {
 	switch kind {
 	case "s":
 		i, err := strconv.Atoi(text)
@@ -394,9 +400,12 @@ func (r *xlsxRows) value(kind, text string) (Value, error) {
 	case "b":
 		return Value{Bool, map[bool]string{true: "true", false: "false"}[text == "1" || text == "true"]}, nil
 	case "e":
-		return Value{}, &FileError{r.row, fmt.Sprintf("has the error %s in a cell; correct its formula or empty it", text)}
+		return Value{Broken, text}, nil
 	case "d":
 		return Value{Text, text}, nil
+	}
+	if i, err := strconv.Atoi(style); err == nil && i >= 0 && i < len(r.dates) && r.dates[i] {
+		return Value{Time, text}, nil
 	}
 	return Value{Number, text}, nil
 }

@@ -55,7 +55,7 @@ func readAll(t require.TestingT, rows spreadsheet.Rows, err error) [][]spreadshe
 	}
 }
 
-// table draws columns and rows of texts; the first cell of a row is never empty, so that the row is read back.
+// table draws columns and rows of texts; the first cell of a row is never blank, so that the row is read back.
 func table(t *rapid.T) ([]spreadsheet.Column, [][]spreadsheet.Cell, [][]string) {
 	columns := make([]spreadsheet.Column, rapid.IntRange(1, 4).Draw(t, "columns"))
 	for i := range columns {
@@ -68,10 +68,10 @@ func table(t *rapid.T) ([]spreadsheet.Column, [][]spreadsheet.Cell, [][]string) 
 		var text []string
 		for i := range columns {
 			s := texts().Draw(t, "text")
-			if i == 0 && s == "" {
+			s = strings.ToValidUTF8(s, "\ufffd")
+			if i == 0 && strings.TrimSpace(s) == "" {
 				s = "x"
 			}
-			s = strings.ToValidUTF8(s, "\ufffd")
 			row, text = append(row, spreadsheet.Cell{Kind: spreadsheet.Text, Text: s}), append(text, s)
 		}
 		cells, want = append(cells, row), append(want, text)
@@ -279,9 +279,9 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"a,b\n1,2,3\n":    "row 2 has more than 2 cells; leave out columns",
 		"a\n1\n2\n3\n":    "has more than 2 rows; split it",
 		"a\n123456\n":     "row 2 has a cell of more than 5 bytes; shorten it",
-		"a\n\"1\n":        "row 2 has a cell whose closing quotation mark is missing; add it",
-		"a\n1\"\n":        "row 2 has a quotation mark within a cell that does not begin with one; put the cell into quotation marks, and double those in it",
-		"a\n\"1\"2\n":     "row 2 has characters after the closing quotation mark of a cell; double quotation marks within a cell",
+		"a\n\"1\n":        "row 2 has a cell that cannot be read: cell 1 has no closing quotation mark; add it",
+		"a,b\n1, \"2\"\n": "row 2 has a cell that cannot be read: cell 2 has a space before the quotation mark that it begins with; leave the space out",
+		"a\n\"1\"2\n":     "row 2 has a cell that cannot be read: cell 1 has characters behind its closing quotation mark; double the quotation marks within it",
 		"a\n1\n\xe4\n":    "row 3 is not UTF-8; save the file as CSV UTF-8, or name its encoding, such as Content-Type: text/csv; charset=windows-1251",
 		"\xff\xfea\x00\n": "is UTF-16; save it as CSV UTF-8",
 	} {
@@ -291,7 +291,6 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	require.EqualError(t, all(readXLSX([]byte("PK"), small)), "is not an XLSX file; save it as an Excel workbook (.xlsx)")
 	for rows, want := range map[string]string{
 		`<row r="1"><c r="C1"><v>1</v></c></row>`:                                      "row 1 has more than 2 cells; leave out columns",
-		`<row><c><v>1</v></c></row><row><c t="e"><v>#REF!</v></c></row>`:               "row 2 has the error #REF! in a cell; correct its formula or empty it",
 		`<row><c><v>123456</v></c></row>`:                                              "row 1 has a cell of more than 5 bytes; shorten it",
 		`<row><c t="s"><v>7</v></c></row>`:                                             `is damaged: row 1 refers to the text "7", which does not exist; save it anew`,
 		`<row><c><v>1</v></c>`:                                                         "is damaged: XML syntax error on line 1: unexpected EOF; save it anew",
@@ -348,6 +347,68 @@ func TestFilesOfOthers(t *testing.T) {
 
 	csv, err := readCSV([]byte("name;price\r\n\xd7\xe0\xe9;1,5\r\n\r\n;\r\n"), "Windows-1251", limits)
 	require.Equal(t, [][]string{{"name", "price"}, {"Чай", "1,5"}}, textsOf(readAll(t, csv, err), 2))
+}
+
+// What other programs write in CSV files is taken where it can mean one thing only.
+func TestTablesOfOthers(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string][][]string{
+		"sep=;\r\na;b\r\n1,5;2\r\n":            {{"a", "b"}, {"1,5", "2"}},
+		"\ufeff\"sep=|\"\na|b\n1|2\n":          {{"a", "b"}, {"1", "2"}},
+		"sep=\t\na\tb;c;d\n":                   {{"a", "b;c;d"}},
+		"a,b\n5\" pipe,2\"\n":                  {{"a", "b"}, {`5" pipe`, `2"`}},
+		"a,b\n , \u00a0\n\n\t\n\"  \",\n1,2\n": {{"a", "b"}, {"1", "2"}},
+	} {
+		rows, err := readCSV([]byte(text), "", limits)
+		require.Equal(t, want, textsOf(readAll(t, rows, err), 2), "%q", text)
+	}
+	rows, err := readCSV([]byte("sep=;\na;b\n\n1;\"2\n"), "", limits)
+	require.NoError(t, err)
+	_, err = rows.Next()
+	require.NoError(t, err)
+	_, err = rows.Next()
+	require.EqualError(t, err, "row 4 has a cell that cannot be read: cell 2 has no closing quotation mark; add it", "as an editor counts")
+}
+
+// The first sheet that people see is read; numbers are dates if they are shown as such; errors of formulas are cells.
+func TestWorkbooksOfOthers(t *testing.T) {
+	t.Parallel()
+	f := excelize.NewFile()
+	_, err := f.NewSheet("Shown")
+	require.NoError(t, err)
+	_, err = f.NewSheet("Third")
+	require.NoError(t, err)
+	for i, code := range []string{"", "0.00", "yyyy-mm-dd", `[$-407]d. mmm yyyy;@`, `#,##0 "days"`, "[h]:mm", `0\d`, "_-* #,##0.00\\ _€_-", "[Red]0.00", "General", "0.00E+00", "mm:ss.0"} {
+		cell, err := excelize.CoordinatesToCellName(1+i, 1)
+		require.NoError(t, err)
+		require.NoError(t, f.SetCellValue("Shown", cell, 1990))
+		if code != "" {
+			style, err := f.NewStyle(&excelize.Style{CustomNumFmt: &code})
+			require.NoError(t, err)
+			require.NoError(t, f.SetCellStyle("Shown", cell, cell, style))
+		}
+	}
+	builtIn, err := f.NewStyle(&excelize.Style{NumFmt: 14})
+	require.NoError(t, err)
+	require.NoError(t, f.SetCellValue("Shown", "M1", 1990))
+	require.NoError(t, f.SetCellStyle("Shown", "M1", "M1", builtIn))
+	require.NoError(t, f.SetSheetVisible("Sheet1", false))
+	var out bytes.Buffer
+	f.SetActiveSheet(1)
+	require.NoError(t, f.SetSheetVisible("Sheet1", false))
+	require.NoError(t, f.Write(&out))
+	rows, err := readXLSX(out.Bytes(), limits)
+	var dates []int
+	for i, v := range readAll(t, rows, err)[0] {
+		require.Equal(t, "1990", v.Text)
+		if v.Kind == spreadsheet.Time {
+			dates = append(dates, i)
+		}
+	}
+	require.Equal(t, []int{2, 3, 5, 11, 12}, dates)
+
+	rows, err = readXLSX(workbook(t, `<row><c t="inlineStr"><is><t> </t></is></c></row><row><c t="e"><v>#N/A</v></c><c><v>1</v></c></row>`), limits)
+	require.Equal(t, [][]spreadsheet.Value{{{Kind: spreadsheet.Broken, Text: "#N/A"}, {Kind: spreadsheet.Number, Text: "1"}}}, readAll(t, rows, err))
 }
 
 func TestNumbersOfSheets(t *testing.T) {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -18,11 +20,43 @@ import (
 
 // textOf is a cell as text: numbers as a user sees them.
 func textOf(v spreadsheet.Value) string {
-	if v.Kind == spreadsheet.Number {
+	if v.Kind == spreadsheet.Number || v.Kind == spreadsheet.Time {
 		text, _ := spreadsheet.Decimal(v.Text)
 		return text
 	}
 	return v.Text
+}
+
+// codes are columns of texts that often consist of digits. Nobody names a record 4E+12 or #N/A.
+var codes = []string{"sku", "productSku", "variantSku", "barcode", keyExternal, "phone", "whatsappPhone", "inn", "kpp", "contractNumber", "telegramChatId"}
+
+var (
+	shortened = regexp.MustCompile(`^[+-]?[0-9](?:[.,][0-9]+)?[eE]\+[0-9]{2,3}$`)
+	broken    = regexp.MustCompile(`^#(?:N/A|REF!|VALUE!|DIV/0!|NAME\?|NULL!|NUM!)$`)
+)
+
+// exactDigits is how many digits of a number spreadsheets keep.
+const exactDigits = 15
+
+// damaged is what a spreadsheet has lost of a cell before it was saved; nil = nothing.
+func damaged(c column, v spreadsheet.Value) *apierr.Field {
+	text := textOf(v)
+	isCode := slices.Contains(codes, c.name)
+	switch isText := isCode || c.field != nil && c.field.kind.Kind() == reflect.String; {
+	case v.Kind == spreadsheet.Broken, isCode && broken.MatchString(text):
+		return fault(apierr.Format, "is the error %s of a formula; correct it, or empty the cell", text)
+	case isText && v.Kind == spreadsheet.Time:
+		return fault(apierr.Format, "is a date in this file; format the column as text, and enter the value again")
+	case isCode && shortened.MatchString(text), isText && v.Kind == spreadsheet.Number && wholeDigits(text) > exactDigits:
+		return fault(apierr.Format, "is %s, a number that has lost digits; format the column as text, and enter the value again", v.Text)
+	}
+	return nil
+}
+
+// wholeDigits counts the digits of a decimal before its point.
+func wholeDigits(text string) int {
+	whole, _, _ := strings.Cut(strings.TrimPrefix(text, "-"), ".")
+	return len(whole)
 }
 
 func fault(code, message string, args ...any) *apierr.Field {
@@ -105,20 +139,37 @@ func nested(kind reflect.Type, text string) ([]byte, *apierr.Field) {
 	return []byte(text), nil
 }
 
+// days are forms of a day that programs write with a time.
+var days = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", time.RFC3339, "2006-01-02 15:04:05Z07:00"}
+
 func (t *table) date(v spreadsheet.Value, text string) ([]byte, *apierr.Field) {
-	if v.Kind == spreadsheet.Number {
+	switch v.Kind { //nolint:exhaustive // the others are texts
+	case spreadsheet.Number:
+		return nil, fault(apierr.Format, "is the number %s; format the cell as a date", text)
+	case spreadsheet.Time:
 		day, ok := spreadsheet.Day(text, t.is1904)
 		if !ok {
 			return nil, fault(apierr.Format, "must be a date")
 		}
-		text = day.Format(time.DateOnly)
+		return quoted(day.Format(time.DateOnly))
+	}
+	for _, layout := range days {
+		if at, err := time.Parse(layout, text); err == nil {
+			if at.Hour()+at.Minute()+at.Second()+at.Nanosecond() > 0 {
+				return nil, fault(apierr.Format, "must be a date without a time of day, such as 2026-11-20")
+			}
+			return quoted(at.Format(time.DateOnly))
+		}
 	}
 	return quoted(text)
 }
 
 // time makes a cell an instant. Times without an offset are of the zone of the column, or of the company.
 func (t *table) time(c column, v spreadsheet.Value, text string) ([]byte, *apierr.Field) {
-	if v.Kind == spreadsheet.Number {
+	switch v.Kind { //nolint:exhaustive // the others are texts
+	case spreadsheet.Number:
+		return nil, fault(apierr.Format, "is the number %s; format the cell as a date and time", text)
+	case spreadsheet.Time:
 		day, ok := spreadsheet.Day(text, t.is1904)
 		serial, err := strconv.ParseFloat(text, 64)
 		if !ok || err != nil {
@@ -128,7 +179,7 @@ func (t *table) time(c column, v spreadsheet.Value, text string) ([]byte, *apier
 		local := day.Add(ofDay)
 		return quoted(inZone(local, c.zone).UTC().Format(jsontype.Layout))
 	}
-	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05"} {
+	for _, layout := range []string{"2006-01-02 15:04:05", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05Z07:00"} {
 		if at, err := time.ParseInLocation(layout, text, c.zone); err == nil {
 			return quoted(at.UTC().Format(jsontype.Layout))
 		}

@@ -46,6 +46,9 @@ func alternatives(separator string) string {
 
 // parse reads the number of a cell: that which its writer meant, or none.
 func (n numbers) parse(v spreadsheet.Value) (decimal, *apierr.Field) {
+	if v.Kind == spreadsheet.Time {
+		return decimal{}, fault(apierr.Type, "is a date in this file; format the column as a number, and enter the value again")
+	}
 	text := strings.TrimSpace(textOf(v))
 	form := plain
 	if v.Kind != spreadsheet.Number && n.decimal != "" {

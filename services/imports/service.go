@@ -152,7 +152,7 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 		row, err := rows.Next()
 		if errors.Is(err, io.EOF) {
 			p.parts, err = out.end()
-			p.rows = out.rows
+			p.rows, p.summary.RowsWithoutKey = out.rows, t.unkeyed
 			return err
 		}
 		if err == nil {

@@ -104,6 +104,7 @@ type summary struct {
 	Updated        int             `json:"updated"`
 	Unchanged      int             `json:"unchanged"`
 	Failed         int             `json:"failed"`
+	RowsWithoutKey int             `json:"rowsWithoutKey"` // each creates a record whenever the file is imported
 	Columns        []string        `json:"columns"`
 	IgnoredColumns []string        `json:"ignoredColumns"`
 	UnknownColumns []UnknownColumn `json:"unknownColumns"`

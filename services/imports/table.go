@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -15,7 +14,6 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
-	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
 
 // Keys of an import, as the parameter names them.
@@ -43,110 +41,8 @@ type table struct {
 	ignored []string        // columns that the platform maintains
 	unknown []UnknownColumn // columns that the records do not have
 	seen    map[claim]int   // first row with it
+	unkeyed int             // rows without a value in the columns of the key
 	body    bytes.Buffer
-}
-
-// column is a column of the file.
-type column struct {
-	name  string         // as the records have it
-	field *field         // nil = it is not stored
-	zone  *time.Location // of its times
-}
-
-// UnknownColumn is a column that records do not have.
-type UnknownColumn struct {
-	Column     string `json:"column"`
-	DidYouMean string `json:"didYouMean,omitempty"`
-}
-
-// withZone is a header that names the zone of its times, as exports write it.
-var withZone = regexp.MustCompile(`^(\w+) \(([\w/+-]+)\)$`)
-
-// plan matches the header of the file with the fields of the records.
-func (t *table) plan(header []spreadsheet.Value, key string) error {
-	t.at, t.seen = map[string]int{}, map[claim]int{}
-	fields := fieldsOf(t.source.Input)
-	own := []string{currencyColumn}
-	for _, f := range t.list.Fields {
-		own = append(own, f.Name)
-	}
-	t.columns = make([]column, len(header))
-	var faults apierr.Fields
-	for i, cell := range header {
-		c := column{name: strings.TrimSpace(cell.Text), zone: t.zone}
-		if m := withZone.FindStringSubmatch(c.name); m != nil {
-			c.name, c.zone = m[1], zoneOf(m[2])
-		}
-		if c.name == "" {
-			continue
-		}
-		if _, twice := t.at[c.name]; twice {
-			faults.Add("body", apierr.Conflict, "has the column %s twice; leave one out", c.name)
-		}
-		c.field = fields[t.fieldName(c.name)]
-		t.at[c.name], t.columns[i] = i, c
-		switch {
-		case c.field != nil || t.consumes(c.name):
-		case slices.Contains(own, c.name):
-			t.ignored = append(t.ignored, c.name)
-		default:
-			t.unknown = append(t.unknown, UnknownColumn{c.name, suggest.Nearest(c.name, append(namesOf(fields), own...))})
-		}
-	}
-	t.chooseKey(key, &faults)
-	if !slices.ContainsFunc(t.columns, func(c column) bool { return c.field != nil }) {
-		faults.Add("body", apierr.Required, "has no column that is a field of %s; the first row must name fields, such as %s", t.source.Resource, namesOf(fields)[0])
-	}
-	return faults.Err()
-}
-
-func namesOf(fields map[string]*field) []string {
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
-func (t *table) has(name string) bool { _, ok := t.at[name]; return ok }
-
-// chooseKey decides by which columns records are found.
-func (t *table) chooseKey(key string, faults *apierr.Fields) {
-	var can []string
-	var columns [][]string
-	add := func(ok bool, name string, needs ...string) {
-		if ok {
-			can, columns = append(can, name), append(columns, needs)
-		}
-	}
-	if t.source.Resource == stocks {
-		add(true, keyID, "productId")
-		add(true, keySKU, t.skuColumn())
-	} else {
-		add(true, keyID, "id")
-		add(t.source.BySKU, keySKU, "sku")
-		add(t.source.External, keyExternal, "source", "externalId")
-	}
-	complete := func(needs []string) bool {
-		return !slices.ContainsFunc(needs, func(name string) bool { return !t.has(name) })
-	}
-	if key == "" {
-		if i := slices.IndexFunc(columns, complete); i >= 0 {
-			t.key = can[i]
-			return
-		}
-		faults.Add("key", apierr.Required, "cannot be found: the file has none of the columns %s", strings.Join(slices.Concat(columns...), ", "))
-		return
-	}
-	i := slices.Index(can, key)
-	switch {
-	case i < 0:
-		faults.Add("key", apierr.Enum, "must be one of %s for %s", strings.Join(can, ", "), t.source.Resource)
-	case !complete(columns[i]):
-		faults.Add("key", apierr.Required, "needs the columns %s in the file", strings.Join(columns[i], ", "))
-	}
-	t.key = key
 }
 
 // consumes reports whether a column is used without being a field.
@@ -169,11 +65,9 @@ func (t *table) text(cells []spreadsheet.Value, column string) string {
 // row makes the item of a row.
 func (t *table) row(r spreadsheet.Row) planned {
 	p := planned{Row: r.Number}
-	var faults apierr.Fields
-	if first := t.claim(t.key, t.identify(r.Cells, &p.Item, &faults), r.Number); first != r.Number {
-		faults.Add(t.key, apierr.Conflict, "is that of row %d, too; leave one of the rows out", first)
-	} else {
-		t.claimAll(r, &faults)
+	faults := t.damages(r.Cells)
+	if len(faults) == 0 {
+		t.find(r, &p.Item, &faults)
 	}
 	if own := t.text(r.Cells, currencyColumn); own != "" && own != t.numbers.currency {
 		faults.Add(currencyColumn, apierr.Conflict, "must be %s, that of the company; convert the amounts", t.numbers.currency)
@@ -182,12 +76,9 @@ func (t *table) row(r spreadsheet.Row) planned {
 	t.body.Reset()
 	t.body.WriteByte('{')
 	for i, c := range t.columns {
-		if c.field == nil || t.names(p.Item, c.name) {
+		cell := cellOf(r.Cells, i)
+		if c.field == nil || t.names(p.Item, c.name) || damaged(c, cell) != nil {
 			continue
-		}
-		var cell spreadsheet.Value
-		if i < len(r.Cells) {
-			cell = r.Cells[i]
 		}
 		raw, fault := t.value(c, cell)
 		if fault != nil {
@@ -203,6 +94,40 @@ func (t *table) row(r spreadsheet.Row) planned {
 	t.body.WriteByte('}')
 	p.Item.Body, p.Faults = bytes.Clone(t.body.Bytes()), faults
 	return p
+}
+
+func cellOf(cells []spreadsheet.Value, i int) (cell spreadsheet.Value) {
+	if i < len(cells) {
+		cell = cells[i]
+	}
+	return cell
+}
+
+// damages are the faults of cells that are used, and have not what was entered.
+func (t *table) damages(cells []spreadsheet.Value) (faults apierr.Fields) {
+	for i, c := range t.columns {
+		if c.field == nil && !t.consumes(c.name) {
+			continue
+		}
+		if wrong := damaged(c, cellOf(cells, i)); wrong != nil {
+			wrong.Field, wrong.Message = c.name, c.name+": "+wrong.Message
+			faults = append(faults, *wrong)
+		}
+	}
+	return faults
+}
+
+// find names the record of a row in its item, which no other row may have.
+func (t *table) find(r spreadsheet.Row, item *httpapi.BatchItem, faults *apierr.Fields) {
+	own := t.identify(r.Cells, item, faults)
+	if item.Op == "create" && t.source.Resource != stocks {
+		t.unkeyed++
+	}
+	if first := t.claim(t.key, own, r.Number); first != r.Number {
+		faults.Add(t.key, apierr.Conflict, "is that of row %d, too; leave one of the rows out", first)
+		return
+	}
+	t.claimAll(r, faults)
 }
 
 // beyond adds a fault for the first cell that is in no column of the header. Often a separator in the cells before it was meant as text.
