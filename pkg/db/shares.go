@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
@@ -49,6 +50,7 @@ func (s *shares) enter(ctx context.Context, company tenant.ID) error {
 	turn := make(chan struct{})
 	own.waiting, s.waiting = append(own.waiting, turn), s.waiting+1
 	s.mu.Unlock()
+	defer cputime.Wait()()
 	select {
 	case <-turn:
 		return nil
