@@ -8,6 +8,7 @@ package notice
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
@@ -28,9 +29,13 @@ type Notice struct {
 	Text    string // paragraphs
 }
 
-// Private begins the kinds of notices that hold a link which lets somebody in. Their text is removed as soon as they are sent, and
-// they have a limit a day of their own.
-const Private = "account."
+const (
+	// Private begins the kinds of notices about one person's account, some of which hold a link that lets somebody in. Their text is
+	// removed as soon as they are sent, and they do not count among the mails of the company.
+	Private = "account."
+	// Invitation is the kind of those that go to somebody who is not a user yet. Whoever adds them bounds their number.
+	Invitation = Private + "invitation"
+)
 
 const (
 	keep      = 40 * 24 * time.Hour // above the time in which an occasion can be found again
@@ -73,7 +78,7 @@ func Add(ctx context.Context, tx *db.Tx, company tenant.ID, n Notice) (first boo
 	if len(recipients) == 0 {
 		recipients = append(recipients, "") // remembers the occasion
 	}
-	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), line(name), company)
+	text := fmt.Sprintf("%s\n\nCompany: %s (%s)\n", strings.TrimSpace(n.Text), Name(name), company)
 	tx.Queue(sqlInsert, company, n.Kind, n.Record, n.Since, recipients, line(n.Subject), text, tx.Now(), tx.Now().Add(keep))
 	return true, nil
 }
@@ -89,6 +94,24 @@ func wrap(n Notice, err error) error {
 		return fmt.Errorf("add notice %s: %w", n.Kind, err)
 	}
 	return nil
+}
+
+var (
+	scheme = regexp.MustCompile(`(?i)\b[a-z][a-z0-9+.-]*://|\bwww\.`)
+	domain = regexp.MustCompile(`([\p{L}\p{N}-])\.(\p{L}{2,})`)
+)
+
+// maxNameRunes is how much of a name a mail shows.
+const maxNameRunes = 80
+
+// Name makes a name that somebody has chosen fit for a mail to somebody else: one line, not too long, and nothing that mail programs
+// make a link of.
+func Name(name string) string {
+	text := domain.ReplaceAllString(scheme.ReplaceAllString(line(name), ""), "$1. $2")
+	if r := []rune(text); len(r) > maxNameRunes {
+		return strings.TrimSpace(string(r[:maxNameRunes])) + "…"
+	}
+	return text
 }
 
 // line puts a text on one line.

@@ -36,7 +36,7 @@ type Config struct {
 	From      string        // address of the sender; required with Transport
 	Every     time.Duration // interval between passes; 10 s
 	FindEvery time.Duration // interval between searches; 5 min
-	PerDay    int           // mails that a company gets in 24 hours; 50
+	PerDay    int           // mails in 24 hours to the owners of a company, and to one address about an account; 50
 	Log       *slog.Logger
 }
 
@@ -190,6 +190,8 @@ func (s *Sender) handle(ctx context.Context, d *draft) error {
 		return err
 	case d.Recipient == "":
 		return s.end(ctx, d, unaddressed, errors.New("the company has no active user with the role owner and an e-mail address"))
+	case over && d.private(): // what somebody must know of their account comes late at worst
+		return s.postpone(ctx, d, fmt.Errorf("the address got %d mails in 24 hours", s.cfg.PerDay))
 	case over:
 		return s.end(ctx, d, suppressed, fmt.Errorf("the company got %d mails in 24 hours", s.cfg.PerDay))
 	}
@@ -212,16 +214,25 @@ func (s *Sender) handle(ctx context.Context, d *draft) error {
 	return nil
 }
 
-const sqlCountSent = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND (kind LIKE 'account.%') = $3`
+const (
+	sqlCountSent       = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind NOT LIKE 'account.%'`
+	sqlCountSentToUser = `SELECT count(*) FROM notices WHERE company_id = $1 AND status = 'sent' AND ended_at > $2 AND kind LIKE 'account.%' AND recipient = $3`
+)
 
-// many reports whether the company got as many mails of the sort as it may in a day.
+// many reports whether as many mails as may be were sent in 24 hours: to the owners of the company, or about the account of one person.
 func (s *Sender) many(ctx context.Context, d *draft) (bool, error) {
+	query, args := sqlCountSent, []any{d.Company, s.cfg.DB.Now().Add(-24 * time.Hour)}
+	if d.private() {
+		query, args = sqlCountSentToUser, append(args, d.Recipient)
+	}
 	var n int
-	if err := s.cfg.DB.QueryRow(ctx, sqlCountSent, d.Company, s.cfg.DB.Now().Add(-24*time.Hour), strings.HasPrefix(d.Kind, Private)).Scan(&n); err != nil {
+	if err := s.cfg.DB.QueryRow(ctx, query, args...).Scan(&n); err != nil {
 		return false, fmt.Errorf("count notices: %w", err)
 	}
 	return n >= s.cfg.PerDay, nil
 }
+
+func (d *draft) private() bool { return strings.HasPrefix(d.Kind, Private) }
 
 // message makes the mail of a notice. Repeats of it are equal, also in their Message-ID.
 func (s *Sender) message(d *draft) (*mail.Msg, error) {

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -50,6 +49,10 @@ const (
 var (
 	sqlEnsureAccount = accounts.Insert(`(company_id, user_id, email, totp_step, recovery, created_at, updated_at) VALUES ($1, $2, $3, 0, '{}', $4, $4)
 ON CONFLICT (company_id, user_id) DO NOTHING`)
+	// Who has credentials keeps the account.
+	sqlDeleteUnused = accounts.Delete(`WHERE company_id = $1 AND user_id = $2 AND password_hash IS NULL AND totp_secret IS NULL
+AND NOT EXISTS (SELECT 1 FROM passkeys AS p WHERE p.company_id = accounts.company_id AND p.user_id = accounts.user_id)
+AND NOT EXISTS (SELECT 1 FROM account_identities AS i WHERE i.company_id = accounts.company_id AND i.user_id = accounts.user_id)`).Reading("passkeys", "account_identities")
 	sqlSetPassword  = accounts.Update(`SET password_hash = $3, updated_at = $4 WHERE company_id = $1 AND user_id = $2`)
 	sqlSetTOTP      = accounts.Update(`SET totp_secret = $3, totp_step = $4, recovery = $5, updated_at = $6 WHERE company_id = $1 AND user_id = $2 AND (totp_secret IS NULL OR totp_secret = $3)`)
 	sqlRemoveTOTP   = accounts.Update(`SET totp_secret = NULL, totp_step = 0, recovery = '{}', updated_at = $3 WHERE company_id = $1 AND user_id = $2`)
@@ -57,10 +60,8 @@ ON CONFLICT (company_id, user_id) DO NOTHING`)
 	sqlTakeRecovery = accounts.Update(`SET recovery = array_remove(recovery, $3), updated_at = $4 WHERE company_id = $1 AND user_id = $2 AND $3 = ANY(recovery)`)
 )
 
-// errAddressTaken is 409: an address signs in to one company.
-func errAddressTaken() error {
-	return apierr.New(http.StatusConflict, "USER_EMAIL_TAKEN", "this address signs in to another company already: invite the person with another address")
-}
+// ErrAddressTaken means that an address signs in to another company. Only who reads the mails of the address learns it.
+var ErrAddressTaken = errors.New("the address signs in to another company")
 
 func (s *Service) one(ctx context.Context, q db.Querier, sql string, args ...any) (a account, err error) {
 	err = q.QueryRow(ctx, sql, args...).Scan(&a.Company, &a.User, &a.email, &a.password, &a.totp, &a.step, &a.recovery)
@@ -70,9 +71,26 @@ func (s *Service) one(ctx context.Context, q db.Querier, sql string, args ...any
 	return a, err
 }
 
-// ensure makes the account of a user, without credentials, unless there is one.
+// ensure makes the account of a user, without credentials, unless there is one. The address is claimed by that.
 func ensure(tx *db.Tx, o Owner, email string) {
-	tx.Queue(sqlEnsureAccount, o.Company, o.User, normalise(email), tx.Now()).OnConstraint(constraintAddress, errAddressTaken())
+	tx.Queue(sqlEnsureAccount, o.Company, o.User, normalise(email), tx.Now()).OnConstraint(constraintAddress, ErrAddressTaken)
+}
+
+// claim makes the account of a user who has shown that they read the mails of the address, and returns it. An account of another
+// company that never signed in gives the address up: it was made by an invitation that nobody accepted.
+func (s *Service) claim(ctx context.Context, tx *db.Tx, o Owner, email string) (a account, err error) {
+	a, err = s.one(ctx, tx, sqlFindAccount, normalise(email))
+	switch {
+	case errors.Is(err, pgx.ErrNoRows):
+	case err != nil:
+		return a, err
+	case a.Owner == o:
+		return a, nil
+	default:
+		tx.Queue(sqlDeleteUnused, a.Company, a.User).Expect(1, ErrAddressTaken)
+	}
+	ensure(tx, o, email)
+	return account{Owner: o, email: normalise(email)}, nil
 }
 
 func normalise(email string) string { return strings.ToLower(strings.TrimSpace(email)) }
@@ -94,12 +112,15 @@ type Ways struct {
 	Provider bool // linked to one
 }
 
+// Any reports whether the user has signed in, or could.
+func (w Ways) Any() bool { return w.Password || w.Passkeys > 0 || w.Provider }
+
 const sqlSelectWays = `SELECT a.user_id, a.password_hash IS NOT NULL, a.totp_secret IS NOT NULL,
  (SELECT count(*) FROM passkeys AS p WHERE p.company_id = a.company_id AND p.user_id = a.user_id AND p.copied_at IS NULL),
  EXISTS (SELECT 1 FROM account_identities AS i WHERE i.company_id = a.company_id AND i.user_id = a.user_id AND i.issuer = $2)
 FROM accounts AS a WHERE a.company_id = $1`
 
-// Ways returns how the users of a company can sign in. Who was never invited is left out.
+// Ways returns how the users of a company can sign in. Who has not accepted an invitation is left out.
 func (s *Service) Ways(ctx context.Context, company tenant.ID) (map[uuid.UUID]Ways, error) {
 	issuer := ""
 	if s.cfg.Provider != nil {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-
 )
 
 // another is a further process of the console.
@@ -132,4 +131,3 @@ func TestCeremoniesAreEndedOnce(t *testing.T) {
 	o.lockLimits(once.of(id).key)
 	require.ErrorIs(t, o.useUp(t.Context(), id), ErrCeremony)
 }
-

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/notice"
 	"github.com/tradegrid/tradegrid/pkg/record"
 )
 
@@ -97,7 +98,7 @@ func (s *Service) find(ctx context.Context, i *Identity) error {
 	}
 	a, err := s.one(ctx, s.cfg.DB, sqlFindAccount, i.Email)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return &IdentityError{Unknown, i.Email}
+		return s.findInvitation(ctx, i)
 	}
 	if err != nil {
 		return err
@@ -110,19 +111,57 @@ func (s *Service) find(ctx context.Context, i *Identity) error {
 	return err
 }
 
+// sqlFindInvited reads by whom an address is invited.
+const sqlFindInvited = `SELECT DISTINCT company_id, user_id FROM account_links WHERE email = $1 AND kind = 'invitation' AND expires_at > $2 LIMIT 2`
+
+// findInvitation sets who it is that has an invitation, and no account yet. Of several invitations, the person chooses by a link.
+func (s *Service) findInvitation(ctx context.Context, i *Identity) error {
+	rows, err := s.cfg.DB.Query(ctx, sqlFindInvited, i.Email, s.cfg.DB.Now())
+	if err != nil {
+		return fmt.Errorf("select invitations: %w", err)
+	}
+	invited, err := pgx.CollectRows(rows, pgx.RowToStructByPos[Owner])
+	switch {
+	case err != nil:
+		return fmt.Errorf("select invitations: %w", err)
+	case len(invited) == 0:
+		return &IdentityError{Unknown, i.Email}
+	case len(invited) > 1:
+		return &IdentityError{Several, i.Email}
+	}
+	i.Owner, i.New = invited[0], true
+	return nil
+}
+
 // EnterByProvider begins a session of a user whom the provider vouches for, and who may come in. The first time, it binds the subject,
-// and ends the links that the user was mailed. The second factor of the account is asked for, unless the provider did.
-func (s *Service) EnterByProvider(_ context.Context, tx *db.Tx, i Identity, v Visit) (Entered, error) {
+// ends the links that the user was mailed, and tells the user by e-mail. The second factor of the account is asked for, unless the
+// provider did.
+func (s *Service) EnterByProvider(ctx context.Context, tx *db.Tx, i Identity, v Visit) (Entered, error) {
 	if i.New {
+		if _, err := s.claim(ctx, tx, i.Owner, i.Email); err != nil {
+			return Entered{}, err
+		}
 		tx.Queue(sqlInsertIdentity, i.Company, record.NewID(), i.User, i.issuer, i.subject, i.Email, tx.Now()).
 			OnConstraint(constraintSubject, &IdentityError{Another, i.Email}).OnConstraint(constraintIdentity, &IdentityError{Another, i.Email})
 		tx.Queue(sqlDeleteLinks, i.Company, i.User)
+		if err := s.tellLinked(ctx, tx, i); err != nil {
+			return Entered{}, err
+		}
 	}
 	stage := stageFull
 	if i.totp && !i.strong {
 		stage = stageCode
 	}
 	return begin(tx, i.Owner, stage, "", v), nil
+}
+
+func (s *Service) tellLinked(ctx context.Context, tx *db.Tx, i Identity) error {
+	return s.mail(ctx, tx, i.Owner, i.Email, notice.Notice{
+		Kind: notice.Private + "provider", Record: record.NewID(), Since: tx.Now(), Subject: "Your account signs in by " + s.Provider(),
+		Text: fmt.Sprintf(`The identity %s at %s was linked to your account, and signs in to it from now on.
+
+If that was not you, unlink it and set another password: %s/account. Then secure your account at %[2]s.`, i.Email, s.Provider(), s.cfg.URL),
+	})
 }
 
 // Known returns what the browser keeps of a session that [Service.EnterByProvider] began and that was stored.

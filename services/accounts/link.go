@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/cleanup"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/notice"
@@ -37,11 +38,11 @@ type Link struct {
 
 const accountLinks = db.Table("account_links")
 
-const sqlFindLink = `SELECT l.company_id, l.user_id, l.id, l.kind, a.email, l.expires_at FROM account_links AS l
-JOIN accounts AS a ON a.company_id = l.company_id AND a.user_id = l.user_id WHERE l.hash = $1 AND l.expires_at > $2`
+const sqlFindLink = `SELECT l.company_id, l.user_id, l.id, l.kind, COALESCE(NULLIF(l.email, ''), a.email, ''), l.expires_at FROM account_links AS l
+LEFT JOIN accounts AS a ON a.company_id = l.company_id AND a.user_id = l.user_id WHERE l.hash = $1 AND l.expires_at > $2`
 
 var (
-	sqlInsertLink  = accountLinks.Insert(`(company_id, id, user_id, kind, hash, created_at, expires_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`)
+	sqlInsertLink  = accountLinks.Insert(`(company_id, id, user_id, kind, hash, created_at, expires_at, email) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`)
 	sqlDeleteLinks = accountLinks.Delete(`WHERE company_id = $1 AND user_id = $2`)
 	sqlUseLink     = accountLinks.Delete(`WHERE company_id = $1 AND id = $2`)
 )
@@ -49,22 +50,35 @@ var (
 // NewLink makes a link and returns the text that its address ends with. Those that the user had end.
 func (s *Service) NewLink(_ context.Context, tx *db.Tx, o Owner, email, kind string) (token string, id uuid.UUID) {
 	token, id = newToken(), record.NewID()
-	ensure(tx, o, email)
 	tx.Queue(sqlDeleteLinks, o.Company, o.User)
-	tx.Queue(sqlInsertLink, o.Company, id, o.User, kind, hashOf(token), tx.Now(), tx.Now().Add(linkLasts[kind]))
+	tx.Queue(sqlInsertLink, o.Company, id, o.User, kind, hashOf(token), tx.Now(), tx.Now().Add(linkLasts[kind]), normalise(email))
 	return token, id
 }
 
-// Invite mails a link by which a user sets a password and is let in.
+// maxInvitations is how many invitations a company sends in 24 hours, to addresses of strangers.
+const maxInvitations = 50
+
+const sqlCountInvitations = `SELECT count(*) FROM notices WHERE company_id = $1 AND kind = $2 AND created_at > $3`
+
+// Invite mails a link by which a user sets a password and is let in. It says nothing of whether the address signs in to
+// another company: the user learns that from the link.
 func (s *Service) Invite(ctx context.Context, tx *db.Tx, o Owner, email, company string) error {
+	var n int
+	if err := tx.QueryRow(ctx, sqlCountInvitations, o.Company, notice.Invitation, tx.Now().Add(-24*time.Hour)).Scan(&n); err != nil {
+		return fmt.Errorf("count invitations: %w", err)
+	}
+	if n >= maxInvitations {
+		return apierr.StateConflict("INVITATION_LIMIT_REACHED", "a company sends at most %d invitations in 24 hours, and this one has: invite the person tomorrow", maxInvitations)
+	}
 	token, id := s.NewLink(ctx, tx, o, email, Invitation)
+	name := notice.Name(company)
 	return s.mail(ctx, tx, o, email, notice.Notice{
-		Kind: notice.Private + "invitation", Record: id, Since: tx.Now(), Subject: "Invitation to " + company,
+		Kind: notice.Invitation, Record: id, Since: tx.Now(), Subject: "Invitation to " + name,
 		Text: fmt.Sprintf(`You were invited to the console of %s. Open this link, and set a password:
 
 %s/link/%s
 
-It works once, for 7 days. If you did not expect this mail, ignore it.`, company, s.cfg.URL, token),
+It works once, for 7 days. If you did not expect this mail, ignore it.`, name, s.cfg.URL, token),
 	})
 }
 
@@ -145,11 +159,16 @@ func (s *Service) findLink(ctx context.Context, q db.Querier, token string) (l L
 	return l, nil
 }
 
-// UseLink uses a link up. Of an invitation and a reset, it sets the password, and all sessions of the user end; after a reset, the
-// user is told what else signs in. Passkeys, the link to a provider and the second factor stay: a link proves no more than that
-// somebody reads the mails of the address. Who opens a link of dev is signed in.
+// UseLink uses a link up, and claims the address for the company: if it signs in to another one, that is [ErrAddressTaken]. Of an
+// invitation and a reset, it sets the password, and all sessions of the user end; who had one before is told what else signs
+// in. Passkeys, the link to a provider and the second factor stay: a link proves no more than that somebody reads the mails of the
+// address. Who opens a link of dev is signed in.
 func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Password, v Visit) (l Link, e Entered, err error) {
 	if l, err = s.findLink(ctx, tx, token); err != nil {
+		return l, e, err
+	}
+	before, err := s.claim(ctx, tx, l.Owner, l.Email)
+	if err != nil {
 		return l, e, err
 	}
 	tx.Queue(sqlUseLink, l.Company, l.ID).Expect(1, ErrLink)
@@ -159,7 +178,7 @@ func (s *Service) UseLink(ctx context.Context, tx *db.Tx, token string, p Passwo
 	}
 	tx.Queue(sqlSetPassword, l.Company, l.User, p.hash, tx.Now()).Expect(1, ErrLink)
 	tx.Queue(sqlEndOthers, l.Company, l.User, uuid.Nil)
-	if l.Kind == Reset {
+	if l.Kind == Reset || before.password != nil {
 		err = s.tellReset(ctx, tx, l)
 	}
 	return l, e, err

@@ -78,6 +78,7 @@ const (
 	Unverified  = "unverified" // the provider does not vouch for the address
 	OtherDomain = "domain"     // the address is of a domain that may not sign in by the provider
 	Unknown     = "unknown"    // nobody with the address was invited, or the user may not sign in
+	Several     = "several"    // several companies have invited the address, and none is accepted
 	Another     = "another"    // the user signs in with another identity of the provider
 	Denied      = "denied"     // the provider, or the person there, refused
 )

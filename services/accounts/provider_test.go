@@ -167,7 +167,7 @@ func TestSubjectIsBoundOnce(t *testing.T) {
 	t.Parallel()
 	o, m := provided(t)
 	_, email, v := o.person()
-	other, _, _ := o.person()
+	other, otherEmail, _ := o.person()
 	i, err := o.identify(m, somebody{subject: "s-" + email, email: email, verified: true}, v)
 	require.NoError(t, err)
 	_, err = o.byProvider(i, v)
@@ -176,6 +176,9 @@ func TestSubjectIsBoundOnce(t *testing.T) {
 	_, err = o.byProvider(i, v)
 	require.ErrorAs(t, err, &refused, "a second request that was under way")
 	i.Owner = other
+	_, err = o.byProvider(i, v)
+	require.ErrorIs(t, err, ErrAddressTaken)
+	i.Email = otherEmail
 	_, err = o.byProvider(i, v)
 	require.ErrorAs(t, err, &refused)
 }

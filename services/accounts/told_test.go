@@ -12,18 +12,22 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/notice"
 )
 
+// mails are the texts of the mails of a kind to a user.
+func (o *office) mails(owner Owner, kind string) []string {
+	o.t.Helper()
+	rows, err := o.cfg.DB.Query(o.t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND kind = $2 ORDER BY created_at`, owner.Company, kind)
+	require.NoError(o.t, err)
+	texts, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(o.t, err)
+	return texts
+}
+
 // Whoever has got into an account leaves a trace in the mailbox of its owner, for each change once.
 func TestWeakerSignInsAreMailed(t *testing.T) {
 	t.Parallel()
 	o := setup(t)
 	owner, email, v := o.person()
-	mailed := func(kind string) (texts []string) {
-		rows, err := o.cfg.DB.Query(t.Context(), `SELECT body FROM notices WHERE company_id = $1 AND kind = $2 AND recipient = $3`, owner.Company, notice.Private+kind, email)
-		require.NoError(t, err)
-		texts, err = pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(t, err)
-		return texts
-	}
+	mailed := func(kind string) []string { return o.mails(owner, notice.Private+kind) }
 	require.Empty(t, mailed("password"))
 	require.NoError(t, o.tx(func(ctx context.Context, tx *db.Tx) error {
 		return o.SetPassword(ctx, tx, owner, email, hashedWord.Password)

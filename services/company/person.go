@@ -95,6 +95,13 @@ func (s *Service) InvitePerson(ctx context.Context, tx *db.Tx, by access.Caller,
 	return s.InviteUser(ctx, tx, by, in)
 }
 
+// InvitePersonAgain returns a user whose invitation is to be sent anew, by the rules for people.
+func (s *Service) InvitePersonAgain(ctx context.Context, tx *db.Tx, by access.Caller, who Editor, id uuid.UUID) (User, error) {
+	return changePerson(ctx, tx, by, who, id, func(ctx context.Context, tx *db.Tx, by access.Caller, id uuid.UUID) (User, error) {
+		return users.Get(ctx, tx, by.Company, id)
+	})
+}
+
 // UpdatePerson changes the name or the role of a user, by the rules for people: a new role is one of [Roles], and one's own name
 // may be changed, but not one's own role.
 func (s *Service) UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who Editor, id uuid.UUID, in record.Patch[UserFields]) (User, error) {

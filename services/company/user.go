@@ -3,7 +3,6 @@ package company
 import (
 	"context"
 	"fmt"
-	"net/mail"
 	"strings"
 	"unicode/utf8"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/event"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/resource"
 	"github.com/tradegrid/tradegrid/pkg/tenant"
@@ -59,7 +59,7 @@ func (in *Invitation) check() error {
 	in.Email, in.Name, in.Role = strings.ToLower(strings.TrimSpace(in.Email)), strings.TrimSpace(in.Name), strings.TrimSpace(in.Role)
 	var faults apierr.Fields
 	checkText(&faults, "email", in.Email, 254)
-	if a, err := mail.ParseAddress(in.Email); len(faults) == 0 && (err != nil || a.Address != in.Email) {
+	if len(faults) == 0 && !binding.IsEmail(in.Email) {
 		faults.Add("email", apierr.Format, "%q is not an address: use one such as anna@example.com", in.Email)
 	}
 	if utf8.RuneCountInString(in.Name) > maxName {

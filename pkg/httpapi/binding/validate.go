@@ -179,8 +179,7 @@ func BrokenRule(format, text string) string {
 		_, err := time.Parse(time.DateOnly, text)
 		ok, rule = err == nil, "must be a date, YYYY-MM-DD"
 	case "email":
-		a, err := mail.ParseAddress(text)
-		ok, rule = err == nil && a.Address == text, "must be an e-mail address such as name@example.com"
+		ok, rule = IsEmail(text), "must be an e-mail address such as name@example.com"
 	case "uri":
 		u, err := url.Parse(text)
 		ok, rule = err == nil && u.Scheme != "" && u.Host != "", "must be an absolute URL such as https://example.com/hook"
@@ -189,6 +188,12 @@ func BrokenRule(format, text string) string {
 		return ""
 	}
 	return rule
+}
+
+// IsEmail reports whether a text is an e-mail address alone, at a name: mail to [127.0.0.1] would reach whatever listens there.
+func IsEmail(text string) bool {
+	a, err := mail.ParseAddress(text)
+	return err == nil && a.Address == text && !strings.HasSuffix(text, "]")
 }
 
 func (c *checker) number(path string, s *huma.Schema, v any) any {

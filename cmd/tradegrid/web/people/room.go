@@ -33,6 +33,7 @@ type Users interface {
 	Users(ctx context.Context, by access.Caller, withTechnical bool) ([]company.User, error)
 	User(ctx context.Context, by access.Caller, id uuid.UUID) (company.User, error)
 	InvitePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, in company.Invitation) (company.User, error)
+	InvitePersonAgain(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID) (company.User, error)
 	UpdatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID, in record.Patch[company.UserFields]) (company.User, error)
 	BlockPerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID) (company.User, error)
 	ActivatePerson(ctx context.Context, tx *db.Tx, by access.Caller, who company.Editor, id uuid.UUID) (company.User, error)
@@ -108,7 +109,7 @@ func row(q *web.Request, u company.User, ways map[uuid.UUID]accounts.Ways) []web
 	cells := []web.Cell{
 		web.LinkTo(nameOf(u), q.Path("/people/"+u.ID.String())), web.Text(text(u.Email)), roleOf(q, u), factor(q, u, ways), web.State(kinds[u.Status], q.T("user."+u.Status)), web.When(q.At(u.CreatedAt.Std())),
 	}
-	for _, act := range actions(q, u) {
+	for _, act := range actions(q, u, ways[u.ID].Any()) {
 		if act == nil {
 			cells = append(cells, web.Text(""))
 			continue
@@ -120,12 +121,12 @@ func row(q *web.Request, u company.User, ways map[uuid.UUID]accounts.Ways) []web
 }
 
 // actions are the two that may be done with a user: to invite again, and to block or activate; nil = not now, or not by the person.
-func actions(q *web.Request, u company.User) (both [2]*web.Action) {
+func actions(q *web.Request, u company.User, signsIn bool) (both [2]*web.Action) {
 	if !q.Allows(scope, true) || u.ID == q.Session.User || u.IsTechnical {
 		return both
 	}
 	at := q.Path("/people/" + u.ID.String())
-	if u.Status != company.UserBlocked && u.MaySignIn() {
+	if u.Status != company.UserBlocked && u.MaySignIn() && !signsIn {
 		both[0] = &web.Action{Text: q.T("people.invite.again"), Post: at + "/invite"}
 	}
 	both[1] = &web.Action{Text: q.T("people.activate"), Post: at + "/activate"}
@@ -241,12 +242,23 @@ func (r *Room) mail(ctx context.Context, tx *db.Tx, q *web.Request, u company.Us
 	return r.Accounts.Invite(ctx, tx, accounts.Owner{Company: q.Caller.Company, User: u.ID}, *u.Email, q.Company.Name)
 }
 
+// inviteAgain is for who has not accepted yet. Who signs in asks for a new password, which is mailed, and works for an hour only.
 func (r *Room) inviteAgain(ctx context.Context, q *web.Request) (web.Answer, error) {
+	ways, err := r.Accounts.Ways(ctx, q.Caller.Company)
+	if err != nil {
+		return web.Answer{}, err
+	}
 	return r.change(ctx, q, "invite_again", "invited", func(ctx context.Context, tx *db.Tx, before company.User) (company.User, error) {
-		if before.Status == company.UserBlocked || !before.MaySignIn() {
-			return before, web.Refusal(http.StatusConflict, "error.invite")
+		u, err := r.Users.InvitePersonAgain(ctx, tx, q.Caller, editor(q), before.ID)
+		switch {
+		case err != nil:
+			return u, err
+		case u.Status == company.UserBlocked || !u.MaySignIn():
+			return u, web.Refusal(http.StatusConflict, "error.invite")
+		case ways[u.ID].Any():
+			return u, web.Refusal(http.StatusConflict, "error.invite.signs_in")
 		}
-		return before, r.mail(ctx, tx, q, before)
+		return u, r.mail(ctx, tx, q, u)
 	})
 }
 

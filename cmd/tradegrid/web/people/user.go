@@ -46,7 +46,7 @@ func (r *Room) userPage(ctx context.Context, q *web.Request, u company.User, in 
 		},
 		Roles: roles(q),
 	}
-	for _, act := range actions(q, u) {
+	for _, act := range actions(q, u, ways[u.ID].Any()) {
 		if act != nil {
 			p.Header.Actions = append(p.Header.Actions, *act)
 		}

@@ -43,6 +43,13 @@ func (r *Room) deadLink(q *web.Request) web.Answer {
 	}).Status(http.StatusGone)
 }
 
+// taken says what becomes of an invitation to an address that signs in to another company. The link goes on working.
+func (r *Room) taken(q *web.Request, email string) web.Answer {
+	return web.Show("signin/page", q.T("signin.title"), page{
+		Note: &web.Note{Kind: web.Warn, Text: q.T("link.taken", email)}, Links: []web.Link{{Text: q.T("signin.back"), Href: "/sign-in"}},
+	}).Status(http.StatusConflict)
+}
+
 func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) {
 	token := q.HTTP.PathValue("token")
 	l, err := r.Accounts.Link(ctx, token, q.Visit)
@@ -74,6 +81,8 @@ func (r *Room) useLink(ctx context.Context, q *web.Request) (web.Answer, error) 
 	switch {
 	case errors.Is(err, accounts.ErrLink):
 		return r.deadLink(q), nil
+	case errors.Is(err, accounts.ErrAddressTaken):
+		return r.taken(q, l.Email), nil
 	case err != nil:
 		return web.Answer{}, err
 	case l.Kind == accounts.SignInLink:

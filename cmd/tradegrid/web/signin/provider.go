@@ -40,6 +40,9 @@ func (r *Room) fromProvider(ctx context.Context, q *web.Request) (web.Answer, er
 	} else {
 		err = q.Tx(ctx, "sign_in", enter)
 	}
+	if errors.Is(err, accounts.ErrAddressTaken) {
+		return r.taken(q, i.Email), nil
+	}
 	if err != nil {
 		return r.notIdentified(ctx, q, err)
 	}
