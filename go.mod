@@ -3,6 +3,7 @@ module github.com/tradegrid/tradegrid
 go 1.26.0
 
 require (
+	code.dny.dev/ssrf v0.3.0
 	github.com/agnivade/levenshtein v1.2.2
 	github.com/alecthomas/kong v1.17.0
 	github.com/alexedwards/argon2id v1.0.0

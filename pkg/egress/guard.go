@@ -5,36 +5,29 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
+
+	"code.dny.dev/ssrf"
 )
 
 // MaxURL is the maximum length of a receiver's URL in bytes.
 const MaxURL = 2048
 
-// refused4 are the IPv4 ranges that are not public: private networks, and addresses that
-// do not identify a single host on the internet.
-var refused4 = prefixes(
-	"0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12",
-	"192.0.0.0/24", "192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15",
-	"198.51.100.0/24", "203.0.113.0/24", "224.0.0.0/4", "240.0.0.0/4",
-)
-
-// Of IPv6, only global unicast is allowed, except its ranges for tunnels and documentation.
+// The lists of the registries of special-purpose addresses, which a module keeps. Of IPv6, only global unicast is allowed,
+// except the ranges that are refused.
 var (
-	global6  = netip.MustParsePrefix("2000::/3")
-	refused6 = prefixes("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20")
-	nat64    = prefixes("64:ff9b::/96")
+	refused4 = append(slices.Clone(ssrf.IPv4DeniedPrefixes), azure)
+	global6  = ssrf.IPv6GlobalUnicast
+	refused6 = ssrf.IPv6DeniedPrefixes
+	nat64    = []netip.Prefix{ssrf.IPv6NAT64Prefix}
 )
 
-func prefixes(texts ...string) []netip.Prefix {
-	out := make([]netip.Prefix, len(texts))
-	for i, s := range texts {
-		out[i] = netip.MustParsePrefix(s)
-	}
-	return out
-}
+// azure is an address of a public range at which each machine of that cloud reaches its host, with its configuration. What other
+// clouds have is in ranges that are refused.
+var azure = netip.MustParsePrefix("168.63.129.16/32")
 
 // Public reports whether an address identifies a single host on the public internet. For an IPv4 address embedded in
 // an IPv6 one (mapped, NAT64), the IPv4 address decides.

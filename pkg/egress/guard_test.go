@@ -27,6 +27,47 @@ func TestPublic(t *testing.T) {
 	require.False(t, Public(netip.Addr{}))
 }
 
+// The first and the last address of each special-purpose range of IANA's registries, of multicast, and of what clouds use for
+// themselves are refused; those on both sides of a range are not, where they are public.
+func TestSpecialPurposeRanges(t *testing.T) {
+	t.Parallel()
+	for prefix, beside := range map[string][]string{
+		// https://www.iana.org/assignments/iana-ipv4-special-registry
+		"0.0.0.0/8": {"1.0.0.0"}, "10.0.0.0/8": {"9.255.255.255", "11.0.0.0"}, "100.64.0.0/10": {"100.63.255.255", "100.128.0.0"},
+		"127.0.0.0/8": {"126.255.255.255", "128.0.0.0"}, "169.254.0.0/16": {"169.253.255.255", "169.255.0.0"},
+		"172.16.0.0/12": {"172.15.255.255", "172.32.0.0"}, "192.0.0.0/24": {"191.255.255.255", "192.0.1.0"},
+		"192.0.2.0/24": {"192.0.1.255", "192.0.3.0"}, "192.31.196.0/24": {"192.31.195.255", "192.31.197.0"},
+		"192.52.193.0/24": {"192.52.192.255", "192.52.194.0"}, "192.88.99.0/24": {"192.88.98.255", "192.88.100.0"},
+		"192.168.0.0/16": {"192.167.255.255", "192.169.0.0"}, "192.175.48.0/24": {"192.175.47.255", "192.175.49.0"},
+		"198.18.0.0/15": {"198.17.255.255", "198.20.0.0"}, "198.51.100.0/24": {"198.51.99.255", "198.51.101.0"},
+		"203.0.113.0/24": {"203.0.112.255", "203.0.114.0"}, "224.0.0.0/4": {"223.255.255.255"}, "240.0.0.0/4": nil,
+		// https://www.iana.org/assignments/iana-ipv6-special-registry
+		"::/128": nil, "::1/128": nil, "64:ff9b:1::/48": nil, "100::/64": nil, "100:0:0:1::/64": nil,
+		"2001::/23": {"2000:ffff::", "2001:200::"}, "2001:db8::/32": {"2001:db7:ffff::", "2001:db9::"}, "2002::/16": {"2001:ffff::", "2003::"},
+		"2620:4f:8000::/48": {"2620:4f:7fff::", "2620:4f:8001::"}, "3fff::/20": {"3ffe:ffff::", "3fff:1000::"}, "5f00::/16": nil,
+		"fc00::/7": nil, "fe80::/10": nil, "fec0::/10": nil, "ff00::/8": nil,
+		// Metadata and hosts of clouds: Azure, Amazon, Google, Oracle, Alibaba.
+		"168.63.129.16/32": {"168.63.129.15", "168.63.129.17"}, "169.254.169.254/32": nil, "fd00:ec2::254/128": nil, "fd20:ce::254/128": nil,
+		"192.0.0.192/32": nil, "100.100.100.200/32": nil,
+	} {
+		p := netip.MustParsePrefix(prefix)
+		for _, addr := range []netip.Addr{p.Addr(), last(p)} {
+			require.False(t, Public(addr), "%s of %s", addr, prefix)
+			if addr.Is4() {
+				mapped := netip.AddrFrom16(addr.As16())
+				require.False(t, Public(mapped), mapped)
+				b := netip.MustParseAddr("64:ff9b::").As16()
+				copy(b[12:], addr.AsSlice())
+				require.False(t, Public(netip.AddrFrom16(b)), "%s behind NAT64", addr)
+			}
+		}
+		for _, addr := range beside {
+			require.True(t, Public(netip.MustParseAddr(addr)), "%s beside %s", addr, prefix)
+		}
+	}
+	require.True(t, Public(netip.MustParseAddr("64:ff9b::8.8.8.8")))
+}
+
 func TestCheckURL(t *testing.T) {
 	t.Parallel()
 	for raw, want := range map[string]string{
@@ -70,3 +111,13 @@ func TestCheckURL(t *testing.T) {
 }
 
 func long(n int) string { return strings.Repeat("a", n) }
+
+// last is the last address of a range.
+func last(p netip.Prefix) netip.Addr {
+	b := p.Addr().AsSlice()
+	for i := p.Bits(); i < len(b)*8; i++ {
+		b[i/8] |= 0x80 >> (i % 8)
+	}
+	addr, _ := netip.AddrFromSlice(b)
+	return addr
+}
