@@ -10,6 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -113,7 +114,7 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	req := (&http.Request{
-		Method: http.MethodPost, URL: target, Host: target.Host, Header: header,
+		Method: http.MethodPost, URL: withEncodedQuery(target), Host: target.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),
 		Body:    io.NopCloser(bytes.NewReader(body)),
 		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
@@ -130,6 +131,27 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 	}
 	return answer, nil
 }
+
+// withEncodedQuery is the URL with a query as browsers send it. Unlike the host and the path, net/http sends what was typed.
+func withEncodedQuery(u *url.URL) *url.URL {
+	if !strings.ContainsFunc(u.RawQuery, mustEncode) {
+		return u
+	}
+	var query strings.Builder
+	for i := range len(u.RawQuery) {
+		if c := u.RawQuery[i]; mustEncode(rune(c)) {
+			fmt.Fprintf(&query, "%%%02X", c)
+		} else {
+			query.WriteByte(c)
+		}
+	}
+	encoded := *u
+	encoded.RawQuery = query.String()
+	return &encoded
+}
+
+// mustEncode is the set of https://url.spec.whatwg.org/#special-query-percent-encode-set.
+func mustEncode(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune(`"#<>'`, r) }
 
 var buffers = sync.Pool{New: func() any { return new([MaxBody + 1]byte) }}
 

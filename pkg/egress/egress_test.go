@@ -50,6 +50,24 @@ func requireKind(t *testing.T, err error, kind Kind, text string) {
 	require.Contains(t, e.Message, text)
 }
 
+// A request is what a browser would send, whatever characters the URL was typed with.
+func TestPostEncodesTheURL(t *testing.T) {
+	t.Parallel()
+	var got string
+	u := serve(t, func(_ http.ResponseWriter, r *http.Request) { got = r.RequestURI })
+	for typed, want := range map[string]string{
+		"/?я=ж":                    "/?%D1%8F=%D0%B6",
+		"/хук?a=%d0%b6&b[]=1+2#":   "/%D1%85%D1%83%D0%BA?a=%d0%b6&b[]=1+2",
+		`/?a="<b>"&c='&d=%&e=?/:@`: "/?a=%22%3Cb%3E%22&c=%27&d=%&e=?/:@",
+		"/a%2Fb?":                  "/a%2Fb?",
+		"/":                        "/",
+	} {
+		_, err := post(t, open(), mustParse(t, u.String()+typed))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
 func TestPostSendsAndReads(t *testing.T) {
 	t.Parallel()
 	var got string
