@@ -84,6 +84,8 @@ func TestHeaderFaults(t *testing.T) {
 		"colon":      {map[string]string{"X-A:": "s3cr3t"}, map[string]string{"headers.X-A:": "FORMAT"}},
 		"comma":      {map[string]string{"X,A": "s3cr3t"}, map[string]string{"headers.X,A": "FORMAT"}},
 		"space":      {map[string]string{"X A": "s3cr3t"}, map[string]string{"headers.X A": "FORMAT"}},
+		"underscore": {map[string]string{"X_Svc_Signature": "s3cr3t"}, map[string]string{"headers.X_Svc_Signature": "FORMAT"}},
+		"dot":        {map[string]string{"X.Svc.Signature": "s3cr3t"}, map[string]string{"headers.X.Svc.Signature": "FORMAT"}},
 		"twice":      {map[string]string{"x-a": "s3cr3t", "X-A": "2"}, map[string]string{"headers.x-a": "CONFLICT"}},
 	}
 	for _, name := range []string{
