@@ -69,10 +69,7 @@ func TestWholePathUnderRestarts(t *testing.T) {
 	for round := range rounds {
 		stop := roles(t, k)
 		for range events / rounds {
-			e := k.Event("order.created")
-			rec := e.Record(t)
-			keep(k, e, rec.Value, uuid.New(), 1) // on a busy machine the queue of a receiver may be full several times in a row
-			k.Produce(rec)
+			k.Produce(change(t, k, uuid.New(), 1)) // with a body in the log: a slow machine parks deliveries in the database
 		}
 		if round < rounds-1 {
 			require.Eventually(t, func() bool { return done() > 0 }, time.Minute, time.Millisecond)
