@@ -45,7 +45,7 @@ type DispatcherCmd struct {
 	BreakerOpen      time.Duration   `help:"How long the circuit breaker stays open at first; doubles each time it opens again." default:"30s"`
 	BreakerMaxOpen   time.Duration   `help:"Longest time that the circuit breaker stays open." default:"10m"`
 	SweepEvery       time.Duration   `help:"Interval between sweeps for stuck deliveries." default:"5s"`
-	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much." default:"10m"`
+	SweepGrace       time.Duration   `help:"Inject a delivery again when its Kafka message is overdue by this much and does not wait unread." default:"10m"`
 	DisableAfter     time.Duration   `help:"Disable a subscription after this time without a success, if --disable-failed is reached too; 0 = never." default:"120h"`
 	DisableFailed    int             `help:"Minimum number of failed deliveries before a subscription is disabled." default:"20"`
 	LogSuccess       int             `help:"Log one of this many successful attempts; 1 = all, which is also what log level debug does. Failed attempts are always logged." default:"100"`
@@ -75,7 +75,7 @@ type dispatcherOptions struct {
 	PropagateTrace bool
 	LogSuccess     int
 	live           *watcher                                 // nil = the limits stay as they are
-	note           func(name string, notes func() []string) // adds notes to /readyz; nil = there is none
+	note           func(name string, notes func() []string) // adds notes to /readyz
 }
 
 // Check validates the flags.
@@ -284,8 +284,6 @@ func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, 
 	if err != nil {
 		return nil, err
 	}
-	if o.note != nil {
-		o.note("partitions", s.Notes)
-	}
+	o.note("partitions", s.Notes)
 	return s.Run, nil
 }

@@ -110,8 +110,11 @@ func startDispatcher(t *testing.T, n *node, brokers []string, propagate bool) {
 	for i := range o.Lines {
 		o.Lines[i].Delay = time.Duration(i+1) * 50 * time.Millisecond
 	}
+	notes := map[string]func() []string{}
+	o.note = func(name string, current func() []string) { notes[name] = current }
 	parts, err := dispatcherParts(n.db, kafka.Config{Brokers: brokers, ClientID: "dispatcher"}, n.domains, o, slog.New(slog.DiscardHandler))
 	require.NoError(t, err)
+	require.Empty(t, notes["partitions"](), "/readyz tells which partitions nobody reads")
 	for _, part := range parts {
 		background(t, part)
 	}

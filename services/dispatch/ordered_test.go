@@ -48,7 +48,7 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 	delayed, err := delay.New(delay.Config{Kafka: k.Kafka, Lines: lines})
 	require.NoError(t, err)
 	open, err := sweeper.New(k.DB, sweeper.Config{
-		Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, ParkGrace: 50 * time.Millisecond, Grace: 3 * time.Second, Lease: time.Second, DisableNever: true,
+		Kafka: k.Kafka, Owner: uuid.NewString(), Every: 100 * time.Millisecond, ParkGrace: 50 * time.Millisecond, Grace: 3 * time.Second, Lease: time.Second, Lines: lines, DisableNever: true,
 	})
 	require.NoError(t, err)
 	stops := []func(){k.Run(events.Run), k.Run(attempts.Run), k.Run(delayed.Run), k.Run(open.Run)}

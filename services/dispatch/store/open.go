@@ -16,7 +16,7 @@ import (
 // sqlSelectOpen reads the open deliveries of all companies that need the sweeper, oldest first within a subscription.
 //
 // One that waits for others of its record needs the sweeper only once these are over.
-const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, updated_at, ` + held + `
+const sqlSelectOpen = `SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, updated_at, COALESCE(waiting_for, '')
 FROM deliveries AS d
 WHERE state < 2 AND (company_id, subscription_id, id) > ($1, $2, $3)
  AND (expires_at <= $4 OR next_attempt_at < $5 OR (next_attempt_at IS NULL AND state = 0 AND updated_at <= $6
@@ -69,8 +69,18 @@ type OpenDelivery struct {
 	IsTest    bool
 	CreatedAt time.Time
 	Entity    *uuid.UUID // its record, if its subscription is ordered
-	Updated   time.Time
-	Held      bool // it waits, or has waited, for its turn
+	UpdatedAt time.Time
+	Waiting   webhook.Waiting // empty unless something keeps it
+}
+
+// OverdueAt reports whether the delivery has had a record in Kafka that was due at the time given.
+func (v *OpenDelivery) OverdueAt(at time.Time) bool {
+	return v.State == webhook.StatePending && v.Next != nil && v.Next.Before(at)
+}
+
+// Held reports whether the delivery waits, without a record in Kafka, for earlier ones of its record.
+func (v *OpenDelivery) Held() bool {
+	return v.State == webhook.StatePending && v.Next == nil && v.Waiting == webhook.WaitsForTurn
 }
 
 func scanOpen(r pgx.CollectableRow) (*OpenDelivery, error) {
@@ -81,7 +91,7 @@ func scanOpen(r pgx.CollectableRow) (*OpenDelivery, error) {
 func (v *OpenDelivery) fields() []any {
 	return []any{
 		&v.Subscription.Company, &v.Subscription.ID, &v.ID, &v.EventID, &v.Event, &v.State, &v.Attempt, &v.Next,
-		&v.Expires, &v.IsTest, &v.CreatedAt, &v.Entity, &v.Updated, &v.Held,
+		&v.Expires, &v.IsTest, &v.CreatedAt, &v.Entity, &v.UpdatedAt, &v.Waiting,
 	}
 }
 
@@ -223,7 +233,7 @@ func MarkInjected(ctx context.Context, d *db.DB, rows []*OpenDelivery, now time.
 	companies, subs, ids, _ := openColumns(rows)
 	read := make([]time.Time, len(rows))
 	for i, v := range rows {
-		read[i] = v.Updated
+		read[i] = v.UpdatedAt
 	}
 	err := d.RunTx(ctx, "sweeper.reopen", func(_ context.Context, tx *db.Tx) error {
 		tx.Queue(sqlReopen, companies, subs, ids, read, now)

@@ -40,17 +40,14 @@ func SelectTurn(ctx context.Context, q db.Querier, key DeliveryKey) (t Turn, err
 }
 
 // sqlSelectNextHeld reads the first open deliveries of the record of each delivery.
-const sqlSelectNextHeld = `SELECT u.i, n.company_id, n.subscription_id, n.id, n.event_id, n.event, n.state, n.attempt, n.next_attempt_at, n.expires_at, n.is_test, n.created_at, n.entity_id, n.updated_at, n.held
+const sqlSelectNextHeld = `SELECT u.i, n.company_id, n.subscription_id, n.id, n.event_id, n.event, n.state, n.attempt, n.next_attempt_at, n.expires_at, n.is_test, n.created_at, n.entity_id, n.updated_at, COALESCE(n.waiting_for, '')
 FROM unnest($1::UUID[], $2::UUID[], $3::UUID[]) AS u(c, s, i)
 JOIN deliveries AS d ON d.company_id = u.c AND d.subscription_id = u.s AND d.id = u.i
 CROSS JOIN LATERAL (
- SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, updated_at, ` + held + ` AS held, entity_version FROM deliveries AS b
+ SELECT company_id, subscription_id, id, event_id, event, state, attempt, next_attempt_at, expires_at, is_test, created_at, entity_id, updated_at, waiting_for, entity_version FROM deliveries AS b
  WHERE b.company_id = d.company_id AND b.subscription_id = d.subscription_id AND b.entity_id = d.entity_id AND b.entity_id IS NOT NULL AND b.completed_at IS NULL
  ORDER BY b.entity_version NULLS LAST, b.event_id LIMIT $4) AS n
 ORDER BY u.i, n.entity_version NULLS LAST, n.event_id`
-
-// held is whether a delivery waits, without a record in Kafka, for earlier ones of its record.
-const held = `COALESCE(state = 0 AND next_attempt_at IS NULL AND waiting_for = 'record', false)`
 
 // SelectNextHeld reads the deliveries whose turn it is at the records of those given, one that has ended or waits itself: of each
 // record its first open ones, at most so many and each once, as far as they wait for their turn in the database.
@@ -72,7 +69,7 @@ func SelectNextHeld(ctx context.Context, q db.Querier, keys []DeliveryKey, most 
 		if of != before {
 			before, waits = of, true
 		}
-		if waits = waits && v.Held; waits && !found[v.ID] {
+		if waits = waits && v.Held(); waits && !found[v.ID] {
 			found[v.ID] = true
 			next = append(next, v)
 		}

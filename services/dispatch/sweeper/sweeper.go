@@ -91,6 +91,7 @@ type Sweeper struct {
 
 	quotas    map[webhook.SubscriptionKey]quota // of receivers with parked deliveries, in the last pass
 	expiredAt time.Time                         // when all open deliveries were last checked for expiry
+	held      int                               // overdue deliveries that the last pass left alone
 
 	recoveredUpTo webhook.SubscriptionKey               // where the next pass goes on with receivers that are back
 	redelivered   map[webhook.SubscriptionKey]uuid.UUID // of these receivers: the last failed delivery that was looked at
@@ -222,6 +223,7 @@ func (s *Sweeper) pass(ctx context.Context) (more bool, err error) {
 	if err != nil {
 		return w.more, err
 	}
+	s.reportHeld(ctx, w.held)
 	if err := s.recoverReceivers(ctx); err != nil {
 		return w.more, err
 	}
@@ -284,6 +286,8 @@ type scan struct {
 	given  int                               // deliveries of the current receiver that are injected
 	quota  quota                             // of the current receiver
 	quotas map[webhook.SubscriptionKey]quota // of this pass; nil = not recorded
+	unread *unread                           // nil while no delivery is overdue
+	held   int                               // overdue deliveries that were left alone
 	more   bool
 }
 
@@ -302,7 +306,7 @@ func (s *Sweeper) quotaFor(v *store.OpenDelivery, receiver store.ReceiverState) 
 		return quota{limit: s.cfg.Probe}
 	case !ok:
 		return quota{limit: s.cfg.Burst}
-	case bytes.Compare(v.ID[:], last.through[:]) <= 0 && !v.Held: // what was held has not been sent before
+	case bytes.Compare(v.ID[:], last.through[:]) <= 0 && !v.Held(): // what was held has not been sent before
 		return quota{limit: s.cfg.Probe, returned: true}
 	}
 	return quota{limit: min(2*last.limit, s.cfg.Burst)}
@@ -318,6 +322,7 @@ func (s *Sweeper) page(ctx context.Context, w *scan) (end bool, err error) {
 	if err != nil {
 		return true, err
 	}
+	s.findUnread(ctx, w, rows)
 	var todo actions
 	skip := webhook.SubscriptionKey{}
 	for _, v := range rows {
@@ -371,6 +376,12 @@ func (s *Sweeper) decide(v *store.OpenDelivery, receiver store.ReceiverState, ex
 	}
 	if !receiver.Active || receiver.OpenUntil.After(w.Now) {
 		return true
+	}
+	if v.OverdueAt(w.Overdue) {
+		if held, all := w.unread.holds(v, s.cfg.Lines); held {
+			w.held++
+			return all
+		}
 	}
 	if w.given == 0 {
 		w.quota = s.quotaFor(v, receiver)
