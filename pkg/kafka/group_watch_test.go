@@ -12,6 +12,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/stretchr/testify/require"
 	"github.com/twmb/franz-go/pkg/kadm"
+	"github.com/twmb/franz-go/pkg/kfake"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/kmsg"
 
@@ -192,4 +193,33 @@ func TestLagOfATopicThatWasMadeAnew(t *testing.T) {
 		}
 	}
 	require.Greater(t, len(lags), 1)
+}
+
+// The rights that a dispatcher has anyway are enough, on brokers that check them.
+func TestGroupWatchNeedsOnlyTheRightsOfADispatcher(t *testing.T) {
+	t.Parallel()
+	cluster, err := kfake.NewCluster(kfake.NumBrokers(1), kfake.EnableSASL(), kfake.EnableACLs(),
+		kfake.Superuser("PLAIN", "admin", "secret"), kfake.User("PLAIN", "dispatcher", "secret"))
+	require.NoError(t, err)
+	t.Cleanup(cluster.Close)
+	as := func(user string, opts ...kgo.Opt) *kgo.Client {
+		client, err := NewClient(Config{Brokers: cluster.ListenAddrs(), SASL: SASL{Mechanism: "plain", Username: user, Password: "secret"}}, opts...)
+		require.NoError(t, err)
+		t.Cleanup(client.Close)
+		return client
+	}
+	admin := kadm.NewClient(as("admin"))
+	_, err = Apply(t.Context(), admin, topics.Local(), 1)
+	require.NoError(t, err)
+	watch := NewGroupWatch(kadm.NewClient(as("dispatcher")), slog.New(slog.DiscardHandler), topics.Consumers(topics.Lines()))
+	require.Error(t, watch.Measure(t.Context(), time.Now()), "it has no right yet")
+	require.NoError(t, Grant(t.Context(), admin, "dispatcher", topics.Rights()[topics.RoleDispatcher]))
+	member := as("dispatcher", kgo.ConsumerGroup(topics.Senders), kgo.ConsumeTopics(topics.Deliveries), kgo.DisableAutoCommit())
+	require.NoError(t, member.ProduceSync(t.Context(), &kgo.Record{Topic: topics.Deliveries, Value: []byte("v")}).FirstErr())
+	require.NoError(t, member.PollFetches(t.Context()).Err())
+	require.NoError(t, watch.Measure(t.Context(), time.Now()))
+	require.NoError(t, watch.Measure(t.Context(), time.Now().Add(2*stalledAfter)))
+	require.Len(t, watch.Notes(), 1)
+	require.Contains(t, watch.Notes()[0], "assigned to ")
+	require.NotContains(t, watch.Notes()[0], "no member")
 }
