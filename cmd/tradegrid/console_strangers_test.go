@@ -65,8 +65,10 @@ func TestStrangersDoNotStopTheConsole(t *testing.T) {
 		form func() (string, url.Values)
 		want []int // status
 	}{
-		"one name":            {"/sign-in", func() (string, url.Values) { return proxy, url.Values{"email": {one}, "password": {"guess"}} }, []int{422, 429, 503}},
-		"ever new names":      {"/sign-in", func() (string, url.Values) { return everNew(), url.Values{"email": {uuid.NewString()}, "password": {"guess"}} }, []int{422, 503}},
+		"one name": {"/sign-in", func() (string, url.Values) { return proxy, url.Values{"email": {one}, "password": {"guess"}} }, []int{422, 429, 503}},
+		"ever new names": {"/sign-in", func() (string, url.Values) {
+			return everNew(), url.Values{"email": {uuid.NewString()}, "password": {"guess"}}
+		}, []int{422, 503}},
 		"a new password":      {"/link/guess", func() (string, url.Values) { return everNew(), url.Values{"password": {consolePassword}} }, []int{410, 503}},
 		"operators":           {"/sign-in/operator", func() (string, url.Values) { return everNew(), url.Values{"token": {"guess"}} }, []int{422, 503}},
 		"a passkey":           {"/sign-in/passkey", func() (string, url.Values) { return proxy, url.Values{"credential": {"{}"}} }, []int{422, 429, 503}},

@@ -284,6 +284,7 @@ func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, 
 	if err != nil {
 		return nil, err
 	}
-	o.note("partitions", s.Notes)
+	o.note("partitions", s.PartitionNotes)
+	o.note("deliveries_stuck", s.StuckNotes)
 	return s.Run, nil
 }

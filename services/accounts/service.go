@@ -43,10 +43,10 @@ type Service struct {
 	cfg     Config
 	limits  *limits
 	seen    *lru.Cache[string, struct{}] // hashes of sessions that were there when they were last looked up
-	turns   *ratelimit.FairQueue // of attempts
-	asking  *ratelimit.FairQueue // of requests to the provider, which may take seconds
-	hashing chan struct{}        // a place for each password that is hashed
-	party   *webauthn.WebAuthn   // of passkeys; nil = there are none
+	turns   *ratelimit.FairQueue         // of attempts
+	asking  *ratelimit.FairQueue         // of requests to the provider, which may take seconds
+	hashing chan struct{}                // a place for each password that is hashed
+	party   *webauthn.WebAuthn           // of passkeys; nil = there are none
 }
 
 // New returns a service. [Service.Run] must run in the background where people sign in.

@@ -67,6 +67,7 @@ func (s *Sweeper) inject(ctx context.Context, rows []*store.OpenDelivery, now ti
 		s.cfg.Log.ErrorContext(ctx, "deliveries with bodies of a later release left to it", "count", len(newer), "company_id", newer[0].Subscription.Company,
 			"subscription_id", newer[0].Subscription.ID, "delivery_id", newer[0].ID)
 	}
+	s.reportUnmoved(ctx, sent, now)
 	for _, v := range sent {
 		sweeperReinjected.WithLabelValues(cause(v)).Inc()
 	}

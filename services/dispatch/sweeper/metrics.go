@@ -10,6 +10,9 @@ var (
 	sweeperReinjected = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_sweeper_reinjected_total", Help: "Open deliveries that the sweeper injected again, by cause (parked, overdue).",
 	}, []string{"cause"})
+	sweeperIneffective = prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "tradegrid_sweeper_ineffective_total", Help: "Deliveries that the sweeper injected again because nothing became of an injection before.",
+	})
 	sweeperReleased = prometheus.NewCounter(prometheus.CounterOpts{
 		Name: "tradegrid_sweeper_released_total", Help: "Attempts that were released because their sender died.",
 	})
@@ -41,5 +44,5 @@ func Metrics() []prometheus.Collector {
 	for _, tier := range []string{store.TierHealthy, store.TierBlocked} {
 		oldestUndelivered.WithLabelValues(tier)
 	}
-	return []prometheus.Collector{sweeperReinjected, sweeperReleased, sweeperExpired, sweeperRecovered, sweeperSeconds, oldestUndelivered, subscriptionsDisabled}
+	return []prometheus.Collector{sweeperReinjected, sweeperIneffective, sweeperReleased, sweeperExpired, sweeperRecovered, sweeperSeconds, oldestUndelivered, subscriptionsDisabled}
 }

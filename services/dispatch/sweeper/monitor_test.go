@@ -29,17 +29,17 @@ func TestTheOwnerOfTheLeaseNamesStalledPartitions(t *testing.T) {
 		now = now.Add(groupsEvery)
 		return pass(a) == nil
 	}, "a new cluster makes its topic of offsets when it is asked for some")
-	require.Empty(t, a.Notes())
+	require.Empty(t, a.PartitionNotes())
 	k.Produce(&kgo.Record{Topic: topics.Lines()[0].Topic, Key: []byte("k"), Value: []byte("v")}, &kgo.Record{Topic: topics.Events, Key: []byte("k"), Value: []byte("v")})
 	for range 2 {
 		now = now.Add(3 * time.Minute)
 		require.NoError(t, pass(a))
 	}
-	require.Len(t, a.Notes(), 2)
-	require.Contains(t, a.Notes()[0], topics.Delays+" commits nothing in partition ")
-	require.Contains(t, a.Notes()[1], topics.Routers+" commits nothing in partition ")
+	require.Len(t, a.PartitionNotes(), 2)
+	require.Contains(t, a.PartitionNotes()[0], topics.Delays+" commits nothing in partition ")
+	require.Contains(t, a.PartitionNotes()[1], topics.Routers+" commits nothing in partition ")
 	require.NoError(t, a.lease.Release(t.Context()))
 	require.NoError(t, pass(b))
 	require.NoError(t, pass(a))
-	require.Empty(t, a.Notes(), "the other measures now")
+	require.Empty(t, a.PartitionNotes(), "the other measures now")
 }

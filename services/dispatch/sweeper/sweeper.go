@@ -97,6 +97,7 @@ type Sweeper struct {
 	redelivered   map[webhook.SubscriptionKey]uuid.UUID // of these receivers: the last failed delivery that was looked at
 
 	monitor monitor
+	stuck   stuck
 }
 
 // New connects to the brokers; Run does the rest.
@@ -120,8 +121,8 @@ func New(d *db.DB, cfg Config) (*Sweeper, error) {
 	}, nil
 }
 
-// Notes say, for /readyz, which partitions no consumer group reads.
-func (s *Sweeper) Notes() []string { return s.monitor.groups.Notes() }
+// PartitionNotes say, for /readyz, which partitions no consumer group reads.
+func (s *Sweeper) PartitionNotes() []string { return s.monitor.groups.Notes() }
 
 // Run sweeps until ctx is done, while this process holds the lease.
 func (s *Sweeper) Run(ctx context.Context) error {
