@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/tradegrid/tradegrid/pkg/egress"
 	"github.com/tradegrid/tradegrid/pkg/webhook"
 )
 
@@ -35,7 +36,8 @@ const (
 
 // Run forwards until it is interrupted.
 func (c *ListenCmd) Run(ctx context.Context, out io.Writer) error {
-	if u, err := url.Parse(c.ForwardTo); err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
+	u, err := url.Parse(c.ForwardTo)
+	if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" {
 		return fmt.Errorf("--forward-to %q: must be a URL such as http://localhost:3000/hook", c.ForwardTo)
 	}
 	p, err := c.read()
@@ -55,7 +57,7 @@ func (c *ListenCmd) Run(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	to := &forwarder{url: c.ForwardTo, signer: signer, id: uuid.New(), out: out, http: c.receiver()}
+	to := &forwarder{url: egress.WithEncodedQuery(u).String(), signer: signer, id: uuid.New(), out: out, http: c.receiver()}
 	if _, err := f.page(ctx, to.forward); err != nil { // finds the place in the log, or tells why not
 		return err
 	}

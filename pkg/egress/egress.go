@@ -114,7 +114,7 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 	limited, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
 	defer cancel()
 	req := (&http.Request{
-		Method: http.MethodPost, URL: withEncodedQuery(target), Host: target.Host, Header: header,
+		Method: http.MethodPost, URL: WithEncodedQuery(target), Host: target.Host, Header: header,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: int64(len(body)),
 		Body:    io.NopCloser(bytes.NewReader(body)),
 		GetBody: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
@@ -132,8 +132,8 @@ func (c *Client) post(ctx context.Context, target *url.URL, header http.Header, 
 	return answer, nil
 }
 
-// withEncodedQuery is the URL with a query as browsers send it. Unlike the host and the path, net/http sends what was typed.
-func withEncodedQuery(u *url.URL) *url.URL {
+// WithEncodedQuery is the URL with a query as browsers send it. Unlike the host and the path, net/http sends what was typed.
+func WithEncodedQuery(u *url.URL) *url.URL {
 	if !strings.ContainsFunc(u.RawQuery, mustEncode) {
 		return u
 	}

@@ -2,12 +2,14 @@ package sender
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/failpoint"
@@ -201,21 +203,30 @@ func (s *Sender) sendNext(ctx context.Context, batch []pass) error {
 	return nil
 }
 
-// sendHeld leaves those without a body to the sweeper, which knows what to do.
+// sendHeld leaves those without a body, or that brokers refuse, to the sweeper.
 func (s *Sender) sendHeld(ctx context.Context, held []*store.OpenDelivery) error {
 	bodies, err := store.SelectBodies(ctx, s.db, held)
 	if err != nil {
 		return err
 	}
 	var records []*kgo.Record
-	var sent []*store.OpenDelivery
+	of := map[*kgo.Record]*store.OpenDelivery{}
 	for _, v := range held {
 		if body, ok := bodies[v.ID]; ok && body.Err == nil {
-			sent, records = append(sent, v), append(records, v.Message(body.Text).Record(topics.Deliveries))
+			rec := v.Message(body.Text).Record(topics.Deliveries)
+			of[rec], records = v, append(records, rec)
 		}
 	}
-	if err := s.client.ProduceSync(ctx, records...).FirstErr(); err != nil {
-		return fmt.Errorf("send %d deliveries whose turn it is: %w", len(records), err)
+	var sent []*store.OpenDelivery
+	for _, res := range s.client.ProduceSync(ctx, records...) {
+		switch {
+		case res.Err == nil:
+			sent = append(sent, of[res.Record])
+		case errors.Is(res.Err, kerr.MessageTooLarge): // retrying does not help, and must not keep the others
+			s.log.ErrorContext(ctx, "delivery whose turn it is refused by the brokers", "delivery_id", of[res.Record].ID, "error", res.Err)
+		default:
+			return fmt.Errorf("send %d deliveries whose turn it is: %w", len(records), res.Err)
+		}
 	}
 	return store.MarkInjected(ctx, s.db, sent, s.now().UTC().Truncate(time.Microsecond))
 }
