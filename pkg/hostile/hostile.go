@@ -24,7 +24,7 @@ type File struct {
 	Name  string
 	Media string
 	Body  []byte
-	Fine  bool // it can be read within all limits; otherwise it is refused
+	Fine  bool // it can be read within all limits; an import refuses it for what it says
 }
 
 // chunk is a chunk of a PNG.
@@ -259,6 +259,7 @@ func Workbooks(t testing.TB) []File {
 		{"empty texts", header, many("<si/>"), false},
 		{"long texts", header, many("<si><t>" + strings.Repeat("a", 10_000) + "</t></si>"), true},
 		{"a text of many runs", header, "<si>" + many("<r><t>"+strings.Repeat("a", 10_000)+"</t></r>") + "</si>", false},
+		{"rows that repeat a long text", header + many("<row>"+strings.Repeat(`<c t="s"><v>0</v></c>`, 100)+"</row>"), "<si><t>" + strings.Repeat("a", 250_000) + "</t></si>", false},
 		{"empty rows", header + many("<row/>"), "", false},
 		{"empty cells", header + "<row>" + many("<c/>") + "</row>", "", true},
 		{"elements in elements", header + many("<a>"), "", true},
@@ -331,6 +332,7 @@ func Tables() []File {
 		{"a header of 9 million cells", csv, []byte(strings.Repeat(",", size)), false},
 		{"9 million empty rows", csv, []byte(header + strings.Repeat("\n", size)), false},
 		{"3 million rows", csv, []byte(header + strings.Repeat("A,\n", size/3)), false},
+		{"a column with a name of 200 KB", csv, []byte("sku,name," + strings.Repeat("a", 200_000) + "\nA,B,C\n"), true},
 		{"a header of 9 MiB", csv, []byte(strings.Repeat("a", size)), false},
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // usual are the limits of an import.
-var usual = spreadsheet.Limits{Rows: 50_000, Columns: 200, Cell: 256 << 10, Expand: 64 << 20}
+var usual = spreadsheet.Limits{Rows: 50_000, Columns: 200, Cell: 256 << 10, Row: 1 << 20, Expand: 64 << 20}
 
 // watch notes how much memory is in use whenever the file is read.
 type watch struct {

@@ -17,6 +17,7 @@ type Limits struct {
 	Rows    int // of records, without the header
 	Columns int
 	Cell    int // bytes of a cell
+	Row     int // bytes of the cells of a row
 	Expand  int // bytes of a sheet of an XLSX file; its texts may take half of that
 }
 
@@ -53,6 +54,10 @@ func (e *FileError) Error() string {
 }
 
 func wrongFile(rule string, args ...any) error { return &FileError{Rule: fmt.Sprintf(rule, args...)} }
+
+func longRow(row int, limits Limits) error {
+	return &FileError{row, fmt.Sprintf("has more than %d bytes; shorten its cells", limits.Row)}
+}
 
 // charsets are the encodings of texts that are read, beside UTF-8.
 var charsets = map[string]encoding.Encoding{"windows-1251": charmap.Windows1251, "windows-1252": charmap.Windows1252}
@@ -147,11 +152,14 @@ func (r *csvRows) Next() (Row, error) {
 			return Row{}, errEmptyRows
 		}
 		r.cells = r.cells[:0]
-		empty := true
+		empty, size := true, 0
 		for more := true; more; {
 			text, next, err := r.cell()
 			if err != nil {
 				return Row{}, err
+			}
+			if size += len(text); size > r.limits.Row {
+				return Row{}, longRow(r.row, r.limits)
 			}
 			if len(r.cells) >= r.limits.Columns {
 				return Row{}, &FileError{r.row, fmt.Sprintf("has more than %d cells; leave out columns", r.limits.Columns)}

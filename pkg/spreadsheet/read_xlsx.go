@@ -292,7 +292,7 @@ func (r *xlsxRows) Next() (Row, error) {
 // readRow reads the cells up to the end of the row.
 func (r *xlsxRows) readRow() (empty bool, err error) {
 	r.cells, empty = r.cells[:0], true
-	for next := 0; ; {
+	for next, size := 0, 0; ; {
 		t, err := r.sheet.RawToken()
 		if err != nil {
 			return false, err
@@ -319,6 +319,9 @@ func (r *xlsxRows) readRow() (empty bool, err error) {
 			}
 			if next < 0 || next >= r.limits.Columns {
 				return false, &FileError{r.row, fmt.Sprintf("has more than %d cells; leave out columns", r.limits.Columns)}
+			}
+			if size += len(v.Text); size > r.limits.Row {
+				return false, longRow(r.row, r.limits)
 			}
 			for len(r.cells) <= next {
 				r.cells = append(r.cells, Value{})

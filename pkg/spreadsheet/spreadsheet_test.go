@@ -19,7 +19,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
-var limits = spreadsheet.Limits{Rows: 1000, Columns: 20, Cell: 1 << 20, Expand: 64 << 20}
+var limits = spreadsheet.Limits{Rows: 1000, Columns: 20, Cell: 1 << 20, Row: 4 << 20, Expand: 64 << 20}
 
 // texts are of the kinds that files have mangled somewhere.
 func texts() *rapid.Generator[string] {
@@ -268,7 +268,7 @@ func TestLongCellsAreCut(t *testing.T) {
 
 func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
-	small := spreadsheet.Limits{Rows: 2, Columns: 2, Cell: 5, Expand: 1 << 20}
+	small := spreadsheet.Limits{Rows: 2, Columns: 2, Cell: 5, Row: 8, Expand: 1 << 20}
 	all := func(rows spreadsheet.Rows, err error) error {
 		for err == nil {
 			_, err = rows.Next()
@@ -279,6 +279,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"a,b\n1,2,3\n":    "row 2 has more than 2 cells; leave out columns",
 		"a\n1\n2\n3\n":    "has more than 2 rows; split it",
 		"a\n123456\n":     "row 2 has a cell of more than 5 bytes; shorten it",
+		"a\n12345,1234\n": "row 2 has more than 8 bytes; shorten its cells",
 		"a\n\"1\n":        "row 2 has a cell that cannot be read: cell 1 has no closing quotation mark; add it",
 		"a,b\n1, \"2\"\n": "row 2 has a cell that cannot be read: cell 2 has a space before the quotation mark that it begins with; leave the space out",
 		"a\n\"1\"2\n":     "row 2 has a cell that cannot be read: cell 1 has characters behind its closing quotation mark; double the quotation marks within it",
@@ -292,6 +293,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 	for rows, want := range map[string]string{
 		`<row r="1"><c r="C1"><v>1</v></c></row>`:                                      "row 1 has more than 2 cells; leave out columns",
 		`<row><c><v>123456</v></c></row>`:                                              "row 1 has a cell of more than 5 bytes; shorten it",
+		`<row><c><v>12345</v></c><c><v>1234</v></c></row>`:                             "row 1 has more than 8 bytes; shorten its cells",
 		`<row><c t="s"><v>7</v></c></row>`:                                             `is damaged: row 1 refers to the text "7", which does not exist; save it anew`,
 		`<row><c><v>1</v></c>`:                                                         "is damaged: XML syntax error on line 1: unexpected EOF; save it anew",
 		strings.Repeat(`<row><c><v>1</v></c></row>`, 4):                                "has more than 2 rows; split it",

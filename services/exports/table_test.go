@@ -92,7 +92,7 @@ func written(t *testing.T, in order, all items) [][]string {
 	require.NoError(t, f.add(httpapi.ListPage{Len: len(all), Items: all}))
 	raw, err := f.close(true, &state{})
 	require.NoError(t, err)
-	limits := spreadsheet.Limits{Rows: 100, Columns: 20, Cell: 1000, Expand: 1 << 20}
+	limits := spreadsheet.Limits{Rows: 100, Columns: 20, Cell: 1000, Row: 20_000, Expand: 1 << 20}
 	rows, err := spreadsheet.ReadCSV(t.Context(), raw, "", limits)
 	if in.Format == xlsx {
 		rows, err = spreadsheet.ReadXLSX(t.Context(), bytes.NewReader(raw), int64(len(raw)), limits)

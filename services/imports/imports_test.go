@@ -173,8 +173,9 @@ func TestFilesThatCannotBeImported(t *testing.T) {
 		"\n":                   "has no rows; the first row must name the columns",
 		"id,name,name\n,a,b\n": "has the column name twice; leave one out",
 		"id,planet\n,a\n":      `has no column that is a field of suppliers; the first row must name fields, such as address, and has \"id\", \"planet\" (did you mean phone?)`,
-		"id,name\n,\xe4\n":     "row 2 is not UTF-8; save the file as CSV UTF-8, or name its encoding, such as Content-Type: text/csv; charset=windows-1251",
-		"id,name\n,\"a\n":      "row 2 has a cell that cannot be read: cell 2 has no closing quotation mark; add it",
+		"id,name," + strings.Repeat("x", 257) + "\n,a,b\n": "has more than 256 bytes in column 3 of the first row, which must name the columns",
+		"id,name\n,\xe4\n": "row 2 is not UTF-8; save the file as CSV UTF-8, or name its encoding, such as Content-Type: text/csv; charset=windows-1251",
+		"id,name\n,\"a\n":  "row 2 has a cell that cannot be read: cell 2 has no closing quotation mark; add it",
 		"id,name\n" + strings.Repeat(",a\n", 50_001): "has more than 50000 rows; split it",
 	} {
 		got := k.send("resource=suppliers", csv, file)

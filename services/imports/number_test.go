@@ -196,7 +196,7 @@ func TestNumbersOfExportsAreReadBack(t *testing.T) {
 
 // written are the cells of a row in a file.
 func written(t *rapid.T, columns []spreadsheet.Column, row []spreadsheet.Cell, form string) []spreadsheet.Value {
-	limits := spreadsheet.Limits{Rows: 10, Columns: 10, Cell: 1000, Expand: 1 << 20}
+	limits := spreadsheet.Limits{Rows: 10, Columns: 10, Cell: 1000, Row: 10_000, Expand: 1 << 20}
 	var rows spreadsheet.Rows
 	if form == "xlsx" {
 		w, err := spreadsheet.NewXLSX(spreadsheet.XLSXOptions{Sheet: "s", Columns: columns}, spreadsheet.XLSXState{})

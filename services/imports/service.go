@@ -25,9 +25,10 @@ import (
 )
 
 // bounds of a file; see docs/reference/limits.md#imports.
-var bounds = spreadsheet.Limits{Rows: 50_000, Columns: 200, Cell: 256 << 10, Expand: 64 << 20}
+var bounds = spreadsheet.Limits{Rows: 50_000, Columns: 200, Cell: 256 << 10, Row: 1 << 20, Expand: 64 << 20}
 
 const (
+	maxColumn = 256 // bytes of the name of a column
 	// maxParsing is how many files a process parses at a time, one of each company: one takes memory of several times its size.
 	maxParsing = 2
 	patience   = 10 * time.Second // how long a file waits for its turn
@@ -139,6 +140,9 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 	if err != nil {
 		return err
 	}
+	if err := checkHeader(header.Cells); err != nil {
+		return err
+	}
 	t := &table{
 		source: p.source, list: s.api.Lists()[in.Resource].Whole(), numbers: numbers{in.DecimalSeparator, in.Currency}, zone: zoneOf(in.Settings.TimeZone),
 		is1904: spreadsheet.Is1904(rows), warehouses: warehouses, reason: in.Reason,
@@ -165,6 +169,16 @@ func (s *Service) read(ctx context.Context, in *Input, p *prepared, warehouses m
 			return err
 		}
 	}
+}
+
+// checkHeader refuses names of columns that no report could show.
+func checkHeader(names []spreadsheet.Value) error {
+	for i, name := range names {
+		if len(name.Text) > maxColumn {
+			return apierr.InvalidField("body", apierr.Length, "has more than %d bytes in column %d of the first row, which must name the columns", maxColumn, i+1)
+		}
+	}
+	return nil
 }
 
 func open(ctx context.Context, file *httpapi.Upload, charset string) (spreadsheet.Rows, error) {
