@@ -38,8 +38,8 @@ func memoryOfAPI(t *testing.T) int64 {
 	return memory << 20
 }
 
-// An API process with the memory of the chart survives files of all formats that were made to bring it down, sent by several companies
-// at a time, and serves the others meanwhile.
+// An API process with the memory of the chart survives files and requests of all kinds that were made to bring it down, the files sent
+// by several companies at a time, and serves the others meanwhile.
 func TestHostileFilesWithinTheMemoryOfThePod(t *testing.T) {
 	t.Parallel()
 	r := newKit(t)
@@ -68,6 +68,16 @@ func TestHostileFilesWithinTheMemoryOfThePod(t *testing.T) {
 	}
 	close(files)
 	wg.Wait()
+	for _, in := range hostile.Requests(t) {
+		header := http.Header{"Authorization": {"Bearer " + r.token}}
+		for name, value := range in.Header {
+			header.Set(name, value)
+		}
+		status, body, err := send(t.Context(), in.Method, p.URL+in.Path, header, in.Body)
+		require.NoError(t, err, in.Name)
+		require.Equal(t, in.Want, status, "%s: %s", in.Name, body[:min(len(body), 500)])
+		require.Less(t, len(body), 1<<20, in.Name)
+	}
 	status, body := p.Ask("/livez")
 	require.Equal(t, http.StatusOK, status, body)
 	api.order(product)
@@ -96,7 +106,7 @@ func upload(ctx context.Context, base, token string, f hostile.File) error {
 		path = "/files"
 	}
 	for {
-		status, body, err := post(ctx, base+path, token, f)
+		status, body, err := send(ctx, http.MethodPost, base+path, http.Header{"Authorization": {"Bearer " + token}, "Content-Type": {f.Media}}, f.Body)
 		switch {
 		case err != nil:
 			return err
@@ -110,13 +120,12 @@ func upload(ctx context.Context, base, token string, f hostile.File) error {
 	}
 }
 
-func post(ctx context.Context, url, token string, f hostile.File) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(f.Body))
+func send(ctx context.Context, method, url string, header http.Header, content []byte) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, url, bytes.NewReader(content))
 	if err != nil {
 		return 0, nil, err
 	}
-	req.Header.Set("Authorization", "Bearer "+token)
-	req.Header.Set("Content-Type", f.Media)
+	req.Header = header
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return 0, nil, err
