@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -17,10 +18,12 @@ const (
 // everything. It is safe for concurrent use.
 type Filter struct{ conditions []condition }
 
-// condition says that the value at path equals one of the values.
+// condition says that the value at path equals one of the values. A filter may list thousands, and is tried on each event: those that
+// are no arrays or objects are looked up.
 type condition struct {
-	path   []string
-	values []any
+	path    []string
+	scalars map[any]bool
+	nested  []any
 }
 
 // FilterFault is one error in a filter; Key is empty if it concerns the filter as a whole.
@@ -116,12 +119,12 @@ func (c *condition) match(root any) bool {
 	if !ok {
 		return false
 	}
-	for _, want := range c.values {
-		if equal(v, want) {
-			return true
-		}
+	switch v := v.(type) {
+	case []any, map[string]any:
+		return slices.ContainsFunc(c.nested, func(want any) bool { return equal(v, want) })
+	default:
+		return c.scalars[canonicalize(v)]
 	}
-	return false
 }
 
 type entry struct {
@@ -171,9 +174,14 @@ func compileCondition(e entry) (condition, string) {
 	if len(values) == 0 {
 		return condition{}, "an empty array never matches; list at least one value or omit the key"
 	}
-	canonical := make([]any, len(values))
-	for i, v := range values {
-		canonical[i] = canonicalize(v)
+	c := condition{path: path, scalars: map[any]bool{}}
+	for _, v := range values {
+		switch v := canonicalize(v).(type) {
+		case []any, map[string]any:
+			c.nested = append(c.nested, v)
+		default:
+			c.scalars[v] = true
+		}
 	}
-	return condition{path: path, values: canonical}, ""
+	return c, ""
 }

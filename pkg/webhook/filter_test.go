@@ -255,3 +255,15 @@ func BenchmarkFilterOnSharedDoc(b *testing.B) {
 		}
 	}
 }
+
+// What a filter costs does not grow with the values that it lists.
+func TestManyValues(t *testing.T) { //nolint:paralleltest // counts what the process allocates
+	doc := webhook.NewDoc([]byte(order))
+	allocated := func(values int) float64 {
+		f, faults := webhook.CompileFilter([]byte(`{"data.total":[` + strings.Repeat("1,", values) + `"x"]}`))
+		require.Empty(t, faults)
+		return testing.AllocsPerRun(100, func() { require.False(t, f.Match(doc)) })
+	}
+	few := allocated(1)
+	require.InDelta(t, few, allocated(8000), 2)
+}
