@@ -51,6 +51,7 @@ func LimitMemory(t testing.TB, limit int64) *Memory {
 }
 
 func (v version) make(limit int64) (string, error) {
+	_ = os.WriteFile(filepath.Join(v.root, "cgroup.subtree_control"), []byte("+memory"), 0o600) // of version 2, where it is not on
 	group := filepath.Join(v.root, fmt.Sprintf("tradegrid-test-%d", os.Getpid()))
 	if err := os.Mkdir(group, 0o750); err != nil {
 		return "", err

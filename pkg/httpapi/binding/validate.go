@@ -379,9 +379,10 @@ func (c *checker) propertyName(path string, rule *huma.Schema, name string) {
 	}
 }
 
-// free checks only the bounds of a value that has no schema.
+// free checks only the bounds of a value that has no schema. It names the places of what is beyond them and no others: to name each would
+// take more time than all else, where keys are long.
 func (c *checker) free(path string, v any) {
-	if c.faults.Full() {
+	if c.faults.Full() || within(v) {
 		return
 	}
 	switch v := v.(type) {
@@ -391,13 +392,32 @@ func (c *checker) free(path string, v any) {
 			return
 		}
 		for i, item := range v {
-			c.free(path+"["+strconv.Itoa(i)+"]", item)
+			if !within(item) {
+				c.free(path+"["+strconv.Itoa(i)+"]", item)
+			}
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			c.free(join(path, name), v[name])
+			if !within(v[name]) {
+				c.free(join(path, name), v[name])
+			}
 		}
 	}
+}
+
+// within reports whether a value without a schema is within its bounds.
+func within(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return len(v) <= defaultItems && !slices.ContainsFunc(v, func(item any) bool { return !within(item) })
+	case map[string]any:
+		for _, item := range v {
+			if !within(item) {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func join(path, name string) string {
