@@ -80,13 +80,14 @@ type ShedFlags struct {
 	ShedKafkaSize    int64         `help:"Reject writes when one broker holds this many bytes of topics. For brokers that do not report the size of their disks." default:"0" reload:"true"`
 	ShedPoolWait     time.Duration `help:"Reject writes when getting a database connection takes this long." default:"2s" reload:"true"`
 	MaxInFlight      int           `help:"Maximum number of concurrent requests of this process, reads included." default:"4000" reload:"true"`
+	MaxRequestBytes  int64         `help:"Maximum bytes that the large requests take that this process decodes at once, their bodies included. One company may hold a quarter." default:"134217728" reload:"true"`
 	MaxResponseBytes int64         `help:"Maximum bytes of the large responses that this process builds and sends at once. One company may hold a quarter." default:"67108864" reload:"true"`
 }
 
 func (f ShedFlags) limits() loadshed.Limits {
 	return loadshed.Limits{
 		OutboxRows: f.ShedOutboxRows, OutboxAge: f.ShedOutboxAge, Disk: f.ShedDisk, DatabaseSize: f.ShedDatabaseSize,
-		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight, ResponseBytes: f.MaxResponseBytes,
+		KafkaSize: f.ShedKafkaSize, PoolWait: f.ShedPoolWait, InFlight: f.MaxInFlight, ResponseBytes: f.MaxResponseBytes, RequestBytes: f.MaxRequestBytes,
 	}
 }
 
@@ -148,7 +149,7 @@ func (c *APICmd) run(ctx context.Context, log *slog.Logger, r *role, proxies []n
 	})
 	served := requests.NewLog(requests.LogConfig{DB: r.db, Quota: logged, Log: log})
 	cfg := httpapi.Config{
-		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
+		Limiter: limiter, Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Release: release, Proxies: proxies, KeyLease: c.KeyLease, KeyQuota: answers, Log: log,
 		PublicURL: c.url(), MaxConnections: c.MaxConnections, MaxPerAddress: c.MaxConnectionsPerAddress,
 		UploadBytes: c.UploadBytes,
 	}
@@ -233,6 +234,7 @@ func (f ShedFlags) Check() error {
 	for flag, v := range map[string]int64{
 		"--shed-outbox-rows": f.ShedOutboxRows, "--shed-outbox-age": int64(f.ShedOutboxAge), "--shed-database-size": f.ShedDatabaseSize,
 		"--shed-kafka-size": f.ShedKafkaSize, "--shed-pool-wait": int64(f.ShedPoolWait), "--max-in-flight": int64(f.MaxInFlight), "--max-response-bytes": f.MaxResponseBytes,
+		"--max-request-bytes": f.MaxRequestBytes,
 	} {
 		if v < 0 {
 			errs = append(errs, fmt.Errorf("%s: must not be below 0; 0 = no limit", flag))

@@ -66,7 +66,7 @@ func (c *DevCmd) Check() error {
 }
 
 // devLimits have no disk limit, because the disk of a developer's machine is often nearly full.
-var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000, ResponseBytes: 64 << 20} //nolint:gochecknoglobals // a constant
+var devLimits = loadshed.Limits{OutboxRows: 1_000_000, PoolWait: 2 * time.Second, InFlight: 4000, ResponseBytes: 64 << 20, RequestBytes: 128 << 20} //nolint:gochecknoglobals // a constant
 
 // devInfo is the content of <state>/dev.json, which scripts use to connect to a running `tradegrid dev`.
 type devInfo struct {
@@ -223,7 +223,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	if err != nil {
 		return err
 	}
-	cfg := httpapi.Config{Gate: shedder, Responses: shedder.Responses(), Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log}
+	cfg := httpapi.Config{Gate: shedder, Responses: shedder.Responses(), Bodies: shedder.Requests(), Limiter: ratelimit.New(ratelimit.Config{Log: log}), Release: release, Proxies: proxies, Log: log}
 	admin := all.newAdminAPI(cfg)
 	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: log})
 	cfg.Requests = served

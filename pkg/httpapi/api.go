@@ -63,14 +63,15 @@ type Config struct {
 	DB        *db.DB
 	Auth      Authenticator
 	Limiter   *ratelimit.Limiter
-	Gate      Gate                // nil accepts every request
-	Responses *loadshed.Responses // bounds the bytes of large responses; nil = no bound
-	Release   string              // shown in X-Api-Release
-	Timeout   time.Duration       // of one request; default 30 s
-	KeyTTL    time.Duration       // how long a stored response is kept; default 7 days
-	KeyLease  time.Duration       // how long an unfinished request blocks its key; default 60 s
-	Proxies   []netip.Prefix      // networks whose X-Forwarded-For is trusted
-	Keys      *secret.Keys        // encrypt the stored responses of operations that show a secret
+	Gate      Gate            // nil accepts every request
+	Responses *loadshed.Bytes // bounds the bytes of large responses; nil = no bound
+	Bodies    *loadshed.Bytes // bounds what large requests take; nil = no bound
+	Release   string          // shown in X-Api-Release
+	Timeout   time.Duration   // of one request; default 30 s
+	KeyTTL    time.Duration   // how long a stored response is kept; default 7 days
+	KeyLease  time.Duration   // how long an unfinished request blocks its key; default 60 s
+	Proxies   []netip.Prefix  // networks whose X-Forwarded-For is trusted
+	Keys      *secret.Keys    // encrypt the stored responses of operations that show a secret
 	Log       *slog.Logger
 	Errors    []apierr.Doc           // error codes of the domains, for the page of error codes
 	Entities  []string               // records that an <ENTITY>_NOT_FOUND can be about

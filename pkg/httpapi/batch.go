@@ -3,6 +3,7 @@ package httpapi
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"net/http"
 	"path"
 	"reflect"
@@ -49,6 +50,13 @@ type FindBySKU func(ctx context.Context, q db.Querier, company tenant.ID, sku st
 // batchBody is the body of a batch. Its schema is made by [Writes.schema], which knows the bodies of the items.
 type batchBody struct {
 	Items []BatchItem `json:"items"`
+}
+
+// SetBodies implements [binding.Items].
+func (b *batchBody) SetBodies(bodies []json.RawMessage) {
+	for i := range b.Items {
+		b.Items[i].Body = bodies[i]
+	}
 }
 
 // BatchResults is the response of a batch.

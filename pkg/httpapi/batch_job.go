@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"reflect"
 	"slices"
@@ -94,7 +95,7 @@ var errChecked = errors.New("the items were only checked")
 // items are tried in one transaction, which is rolled back: later ones do not find what earlier ones would have stored. An error is
 // one of the platform, which cannot tell now.
 func (s *BatchSource) Check(ctx context.Context, by access.Caller, items []BatchItem, first int) ([]BatchResult, error) {
-	all := s.prepare(by, items, first, false, func(err error) *apierr.Error { return s.fault(ctx, err) })
+	all := s.prepare(s.newSlice(by, items, first), false, func(err error) *apierr.Error { return s.fault(ctx, err) })
 	for i, size := 0, maxSlice; i < len(items); {
 		sl := all.part(i, min(i+size, len(items)))
 		err := s.db.RunTx(ctx, s.ID, func(ctx context.Context, tx *db.Tx) error {
@@ -150,33 +151,28 @@ const maxIgnored = 20
 
 // Start starts a job that makes the items, in the transaction of a request. The caller has called [BatchSource.Admits].
 func (s *BatchSource) Start(ctx context.Context, tx *db.Tx, by access.Caller, items []BatchItem, strict bool) (job.Record, error) {
-	parts, err := partsOf(items)
-	if err != nil {
-		return job.Record{}, err
-	}
 	t := BatchJob
 	t.Control = s.Scope
 	return job.Start(ctx, tx, by.Unconditional(), t, job.Options{
 		Input: batchOrder{s.Resource, strict}, State: batchState{Size: maxSlice, Summary: batchSummary{Resource: s.Resource, IgnoredFields: []string{}}},
-		Total: int64(len(items)), Resources: []string{s.Scope}, Parts: parts,
+		Total: int64(len(items)), Resources: []string{s.Scope}, Parts: partsOf(items),
 	})
 }
 
 // partsOf encodes items in parts of about [partBytes], each of which has as many items as a slice at most.
-func partsOf(items []BatchItem) ([][]byte, error) {
-	var parts [][]byte
-	for len(items) > 0 {
-		n := 0
-		for size := 0; n < len(items) && n < maxSlice && size < partBytes; n++ {
-			size += len(items[n].Body)
+func partsOf(items []BatchItem) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for first, n := 0, 0; first < len(items); first += n {
+			n = 0
+			for size := 0; first+n < len(items) && n < maxSlice && size < partBytes; n++ {
+				size += len(items[first+n].Body)
+			}
+			part, err := json.Marshal(items[first : first+n])
+			if !yield(job.PackPart(part), err) {
+				return
+			}
 		}
-		part, err := json.Marshal(items[:n])
-		if err != nil {
-			return nil, fmt.Errorf("encode items of a batch: %w", err)
-		}
-		parts, items = append(parts, job.PackPart(part)), items[n:]
 	}
-	return parts, nil
 }
 
 // accept starts the job of a large batch.
@@ -298,7 +294,7 @@ func (s *BatchSource) Store(
 ) job.Store {
 	ctx = context.WithoutCancel(ctx) // only for logs, after ctx may have ended
 	st := &batchStore{source: s, done: done, fault: func(err error) *apierr.Error { return s.fault(ctx, err) }}
-	return st.store(s.prepare(by.Unconditional(), items, first, strict, st.fault), false)
+	return st.store(s.prepare(s.newSlice(by.Unconditional(), items, first), strict, st.fault), false)
 }
 
 // batchStore makes the items of a step.

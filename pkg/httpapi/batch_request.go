@@ -16,20 +16,21 @@ import (
 
 // batchRequest makes the items of a batch within its request.
 type batchRequest struct {
-	source *BatchSource
-	call   *Call
-	all    *batchSlice
-	done   map[int]BatchResult // results of items that earlier requests with the same key have made
+	source   *BatchSource
+	call     *Call
+	all      *batchSlice
+	prepared int                 // items that are validated. Those that are made, too, hold nothing any more
+	done     map[int]BatchResult // results of items that earlier requests with the same key have made
 }
 
 func (s *BatchSource) answer(ctx context.Context, call *Call, items []BatchItem) (*Reply[BatchResults], error) {
-	b := &batchRequest{source: s, call: call}
+	b := &batchRequest{source: s, call: call, all: s.newSlice(call.Caller, items, 0)}
 	if err := b.readDone(ctx, len(items)); err != nil {
 		return nil, err
 	}
-	b.all = s.prepare(call.Caller, items, 0, call.req.handling() == binding.Strict, b.fault)
+	err := b.run(ctx)
 	call.req.showIgnored(b.all.ignored())
-	if err := b.run(ctx); err != nil {
+	if err != nil {
 		return nil, err
 	}
 	for _, r := range b.all.results {
@@ -61,6 +62,15 @@ func (b *batchRequest) readDone(ctx context.Context, count int) error {
 	return nil
 }
 
+// part validates the items from one to another, unless they are already, and returns their slice.
+func (b *batchRequest) part(from, to int) *batchSlice {
+	if first := max(from, b.prepared); first < to {
+		b.source.prepare(b.all.part(first, to), b.call.req.handling() == binding.Strict, b.fault)
+		b.prepared = to
+	}
+	return b.all.part(from, to)
+}
+
 // run makes the items in slices.
 func (b *batchRequest) run(ctx context.Context) error {
 	n, size, again := len(b.all.items), maxSlice, false
@@ -70,10 +80,11 @@ func (b *batchRequest) run(ctx context.Context) error {
 			i++
 			continue
 		}
-		sl := b.all.part(i, b.end(i, size))
+		sl := b.part(i, b.end(i, size))
 		err := b.store(ctx, sl)
 		switch {
 		case err == nil:
+			clear(sl.changes)
 			i, size, again = i+len(sl.items), sl.next(), false
 			continue
 		case errors.Is(err, idempotency.ErrItemDone):
@@ -95,6 +106,7 @@ func (b *batchRequest) run(ctx context.Context) error {
 				sl.fail(j, f)
 			}
 		}
+		clear(sl.changes)
 		i, size, again = i+len(sl.items), 1, false
 		if temporary(f) {
 			b.skip(i, f)
@@ -128,11 +140,15 @@ func (b *batchRequest) skip(from int, f *apierr.Error) {
 	for i := from; i < len(b.all.items); i++ {
 		if stored, ok := b.done[i]; ok {
 			b.all.results[i] = stored
-		} else if b.all.changes[i] != nil {
-			b.all.results[i] = BatchResult{
-				Index: i, Status: f.Status, ID: b.all.items[i].id(), Code: f.Code, Message: "the item was not attempted, because the one before failed; send it again",
+			continue
+		}
+		sl := b.part(i, i+1)
+		if sl.changes[0] != nil {
+			sl.results[0] = BatchResult{
+				Index: i, Status: f.Status, ID: sl.items[0].id(), Code: f.Code, Message: "the item was not attempted, because the one before failed; send it again",
 			}
 		}
+		clear(sl.changes)
 	}
 }
 

@@ -32,21 +32,28 @@ type batchSlice struct {
 	path    string
 }
 
-// prepare validates items. first is the index of the first one in the batch.
-func (s *BatchSource) prepare(by access.Caller, items []BatchItem, first int, strict bool, fault func(error) *apierr.Error) *batchSlice {
+// newSlice returns the slice of items that are not valid until they are prepared. first is the index of the first one in the batch.
+func (s *BatchSource) newSlice(by access.Caller, items []BatchItem, first int) *batchSlice {
 	sl := &batchSlice{
 		items: items, changes: make([]itemChange, len(items)), results: make([]BatchResult, len(items)), unknown: make([][]string, len(items)),
 		at: len(items), by: by, path: s.Path,
 	}
 	for i, item := range items {
 		sl.results[i] = BatchResult{Index: first + i, ID: item.id()}
-		change, ignored, err := s.parse(by, item, strict)
+	}
+	return sl
+}
+
+// prepare validates the items of a slice.
+func (s *BatchSource) prepare(sl *batchSlice, strict bool, fault func(error) *apierr.Error) *batchSlice {
+	for i, item := range sl.items {
+		change, ignored, err := s.parse(sl.by, item, strict)
 		if sl.changes[i] = change; err != nil {
 			sl.changes[i] = nil
 			sl.fail(i, fault(err))
 		}
 		for _, name := range ignored {
-			name = fmt.Sprintf("items[%d].%s", first+i, name)
+			name = fmt.Sprintf("items[%d].%s", sl.results[i].Index, name)
 			if !slices.Contains(sl.unknown[i], name) { // an upsert is parsed twice
 				sl.unknown[i] = append(sl.unknown[i], name)
 			}

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,17 +49,16 @@ func (r *request) fingerprint() []byte {
 	}
 	slices.Sort(query)
 	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))
-	body := r.body.Raw
-	if r.upload != nil {
-		body = r.upload.SHA256[:]
-	} else if len(body) > 0 {
-		if tree, err := r.body.Tree(); err == nil {
-			if canonical, err := json.Marshal(tree); err == nil {
-				body = canonical
-			}
+	switch {
+	case r.upload != nil:
+		h.Write(r.upload.SHA256[:])
+	case len(r.body.Raw) > 0:
+		if _, err := r.body.Tree(); err != nil {
+			h.Write(r.body.Raw)
+			break
 		}
+		_ = r.body.WriteCanonical(h) // what is valid can be encoded, and a hash takes everything
 	}
-	h.Write(body)
 	return h.Sum(nil)
 }
 

@@ -53,6 +53,7 @@ type request struct {
 	guest    bool // has no token
 	call     Call
 	release  func()
+	taken    *loadshed.Reservation // of the request
 	reserved *loadshed.Reservation // of the response
 	ignored  []string              // unknown fields and parameters
 	paid     int                   // units of the rate limit
@@ -61,6 +62,7 @@ type request struct {
 }
 
 func (r *request) close() {
+	r.taken.Release()
 	r.reserved.Release()
 	r.upload.release()
 	if r.release != nil {
@@ -115,10 +117,18 @@ func (r *request) media(length int) error {
 	return nil
 }
 
-// receive reads the body. Compressed bodies are not supported: a small one may expand to a huge one.
+// receive reads the body, within what its company and the process may spend on bodies. Compressed bodies are not supported: a small
+// one may expand to a huge one.
 func (r *request) receive(ctx context.Context) error {
 	if r.op.Uploads != nil {
 		return r.receiveUpload(ctx)
+	}
+	length := r.unread.Length()
+	if length < 0 {
+		length = r.op.MaxBody
+	}
+	if err := r.taken.Reserve(ctx, length, false); err != nil {
+		return err
 	}
 	raw, err := r.unread.Read(ctx, r.op.MaxBody)
 	if errors.Is(err, transport.ErrBodyTooLarge) {
@@ -127,9 +137,25 @@ func (r *request) receive(ctx context.Context) error {
 	if err != nil || !r.op.binder.HasBody() { // the operation ignores the body
 		return err
 	}
-	r.body.Raw = raw
-	return r.media(len(raw))
+	r.body.Raw, r.body.Items = raw, r.op.binder.Items()
+	if err := r.media(len(raw)); err != nil {
+		return err
+	}
+	return r.reserveDecoded(ctx)
 }
+
+// reserveDecoded reserves what the body takes together with what is decoded from it.
+func (r *request) reserveDecoded(ctx context.Context) error {
+	bytes := r.decodedBytes()
+	if err := r.taken.Reserve(ctx, bytes, true); err != nil {
+		return err
+	}
+	r.taken.Set(bytes) // of a body of unknown length more was reserved
+	return nil
+}
+
+// decodedBytes is what the body takes together with what is decoded from it.
+func (r *request) decodedBytes() int { return len(r.body.Raw) + r.body.DecodedBytes() }
 
 func (o *operation) tooLarge() error {
 	instead := "split the request"
@@ -298,8 +324,11 @@ func ComponentInactive(alias string) error {
 	return apierr.New(http.StatusForbidden, "MODULE_ACCESS_INACTIVE", "the component "+alias+" is not enabled for the company; enable it").With("alias", alias)
 }
 
-// memory opens the reservation of the response.
+// memory opens the reservations of the request and of the response.
 func (r *request) memory(context.Context) (err error) {
+	if r.taken, err = r.api.cfg.Bodies.Open(r.call.Company, false); err != nil {
+		return err
+	}
 	r.reserved, err = r.api.cfg.Responses.Open(r.call.Company, r.op.Mutating())
 	return err
 }

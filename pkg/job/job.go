@@ -11,6 +11,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"strconv"
 	"strings"
@@ -190,7 +191,9 @@ type Options struct {
 	State     any      // where the first step starts; nil = {}
 	Total     int64    // records to process; 0 = not known
 	Resources []string // scopes that reading the job needs, besides those of its type
-	Parts     [][]byte // input that is too large for Input, by [PackPart], for [Task.Part]; deleted at the end of the job
+	// Parts is input that is too large for Input, each by [PackPart], for [Task.Part]; it is deleted at the end of the job. It is
+	// made again when the transaction is.
+	Parts iter.Seq2[[]byte, error]
 }
 
 const (
@@ -264,7 +267,9 @@ func Start(ctx context.Context, tx *db.Tx, by access.Caller, t Type, o Options) 
 	}
 	tx.Queue(sqlInsertJob, by.Company, r.ID, t.stored(), resources, encoded[0], encoded[1], encoded[2], o.Total, now,
 		now.Add(cmp.Or(t.MaxAge, maxAge)+recordKept), control, t.Partial)
-	addParts(tx, r, o.Parts, now.Add(cmp.Or(t.MaxAge, maxAge)+time.Hour))
+	if err := addParts(ctx, tx, r, o, now.Add(cmp.Or(t.MaxAge, maxAge)+time.Hour)); err != nil {
+		return Record{}, err
+	}
 	started.WithLabelValues(t.Name).Inc()
 	return r, nil
 }

@@ -3,6 +3,7 @@ package job
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/compress"
@@ -19,11 +20,41 @@ var (
 // PackPart makes bytes a part of [Options.Parts]. It is compressed as soon as it is made, because a request may hold many of them.
 func PackPart(body []byte) []byte { return compress.Pack(body) }
 
-// addParts stores the parts of the input of a new job.
-func addParts(tx *db.Tx, r Record, parts [][]byte, expires time.Time) {
-	for n, part := range parts {
-		tx.Queue(sqlInsertPart, r.CompanyID, r.ID, n, part, expires)
+// Parts are parts that are in memory already.
+func Parts(all [][]byte) iter.Seq2[[]byte, error] {
+	return func(yield func([]byte, error) bool) {
+		for _, part := range all {
+			if !yield(part, nil) {
+				return
+			}
+		}
 	}
+}
+
+// sentBytes is how many bytes of parts are sent at a time: they are held twice until then.
+const sentBytes = 1 << 20
+
+// addParts stores the parts of the input of a new job.
+func addParts(ctx context.Context, tx *db.Tx, r Record, o Options, expires time.Time) error {
+	if o.Parts == nil {
+		return nil
+	}
+	n, queued := 0, 0
+	for part, err := range o.Parts {
+		if err != nil {
+			return fmt.Errorf("encode part %d of the input of a job: %w", n, err)
+		}
+		tx.Queue(sqlInsertPart, r.CompanyID, r.ID, n, part, expires)
+		n++
+		if queued += len(part); queued < sentBytes {
+			continue
+		}
+		if err := tx.Flush(ctx); err != nil {
+			return fmt.Errorf("store the input of a job: %w", err)
+		}
+		queued = 0
+	}
+	return nil
 }
 
 // Part reads a part of the input, from 0, of [Options.Parts].

@@ -50,7 +50,10 @@ func setup(t *testing.T) *kit {
 	return &kit{t: t, db: d}
 }
 
-func (k *kit) step(_ context.Context, t job.Task) (job.Store, error) {
+func (k *kit) step(ctx context.Context, t job.Task) (job.Store, error) {
+	if tenant.Of(ctx) != t.Company {
+		return nil, errors.New("a step must take the connections of its company's share")
+	}
 	k.mu.Lock()
 	k.order = append(k.order, t.Company)
 	before := k.before

@@ -31,6 +31,7 @@ type Limits struct {
 	InFlight     int           // requests in flight in this process, including reads
 
 	ResponseBytes int64 // bytes of large responses that this process builds and sends
+	RequestBytes  int64 // bytes that the large requests take that this process decodes
 }
 
 // Names of the limits in metrics and logs.
@@ -45,11 +46,12 @@ const (
 	InFlight     = "in_flight"
 
 	ResponseBytes = "response_bytes"
+	RequestBytes  = "request_bytes"
 )
 
 // Names lists all limits.
 func Names() []string {
-	return []string{OutboxRows, OutboxAge, DatabaseDisk, DatabaseSize, KafkaDisk, KafkaSize, PoolWait, InFlight, ResponseBytes}
+	return []string{OutboxRows, OutboxAge, DatabaseDisk, DatabaseSize, KafkaDisk, KafkaSize, PoolWait, InFlight, ResponseBytes, RequestBytes}
 }
 
 // byName returns each limit in the unit of its readings: rows, seconds, shares or bytes.
@@ -57,7 +59,7 @@ func (l Limits) byName() map[string]float64 {
 	return map[string]float64{
 		OutboxRows: float64(l.OutboxRows), OutboxAge: l.OutboxAge.Seconds(), DatabaseDisk: l.Disk, DatabaseSize: float64(l.DatabaseSize),
 		KafkaDisk: l.Disk, KafkaSize: float64(l.KafkaSize), PoolWait: l.PoolWait.Seconds(), InFlight: float64(l.InFlight),
-		ResponseBytes: float64(l.ResponseBytes),
+		ResponseBytes: float64(l.ResponseBytes), RequestBytes: float64(l.RequestBytes),
 	}
 }
 
@@ -84,7 +86,8 @@ type Shedder struct {
 	log      *slog.Logger
 	probes   []*probe
 	inFlight atomic.Int64
-	sending  *Responses
+	sending  *Bytes
+	decoding *Bytes
 
 	mu       sync.Mutex
 	limits   map[string]float64
@@ -113,7 +116,7 @@ func New(cfg Config) *Shedder {
 	s := &Shedder{
 		cfg: cfg, log: cfg.Log, limits: cfg.Limits.byName(),
 		readings: map[string]reading{}, active: map[string]bool{}, failing: map[string]bool{},
-		sending: newResponses(cfg.Limits.ResponseBytes),
+		sending: newResponses(cfg.Limits.ResponseBytes), decoding: newRequests(cfg.Limits.RequestBytes),
 	}
 	for _, p := range cfg.Probes {
 		s.probes = append(s.probes, s.newProbe(p))
@@ -127,15 +130,24 @@ func (s *Shedder) SetLimits(l Limits) {
 	s.limits = l.byName()
 	s.mu.Unlock()
 	s.sending.setLimit(l.ResponseBytes)
+	s.decoding.setLimit(l.RequestBytes)
 	s.evaluate(context.Background())
 }
 
 // Responses returns the bound of large responses, nil for a nil Shedder.
-func (s *Shedder) Responses() *Responses {
+func (s *Shedder) Responses() *Bytes {
 	if s == nil {
 		return nil
 	}
 	return s.sending
+}
+
+// Requests returns the bound of what large requests take, nil for a nil Shedder.
+func (s *Shedder) Requests() *Bytes {
+	if s == nil {
+		return nil
+	}
+	return s.decoding
 }
 
 // Run measures until ctx ends.
@@ -210,13 +222,14 @@ func (s *Shedder) set(name string, value float64, at time.Time) {
 	}
 }
 
-// evaluate compares all readings with their limits. Those of requests in flight and of large responses are enforced by
-// [Shedder.Enter] and [Responses].
+// evaluate compares all readings with their limits. Those of requests in flight and of bytes are enforced by [Shedder.Enter] and
+// [Bytes].
 func (s *Shedder) evaluate(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.readings[InFlight] = reading{float64(s.inFlight.Load()), time.Now()}
 	s.readings[ResponseBytes] = reading{float64(s.sending.usedBytes()), time.Now()}
+	s.readings[RequestBytes] = reading{float64(s.decoding.usedBytes()), time.Now()}
 	for _, name := range Names() {
 		most, r := s.limits[name], s.readings[name]
 		share := 0.0
@@ -224,7 +237,7 @@ func (s *Shedder) evaluate(ctx context.Context) {
 			share = r.value / most
 		}
 		limitUsage.WithLabelValues(name).Set(share)
-		if name == InFlight || name == ResponseBytes {
+		if name == InFlight || name == ResponseBytes || name == RequestBytes {
 			continue
 		}
 		switch was := s.active[name]; {

@@ -15,6 +15,9 @@ var (
 	responseBytes = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "tradegrid_response_bytes", Help: "Bytes of the large responses that the process builds and sends.",
 	})
+	requestBytes = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "tradegrid_request_bytes", Help: "Bytes that the large requests take that the process decodes.",
+	})
 	probeFailures = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "tradegrid_limit_probe_failures_total", Help: "Failed measurements; their limits reject nothing until they succeed.",
 	}, []string{"probe"})
@@ -31,5 +34,5 @@ func Metrics() []prometheus.Collector {
 	for _, probe := range []string{probeShared, probeOutbox, probeDatabase, probeKafka} {
 		probeFailures.WithLabelValues(probe)
 	}
-	return []prometheus.Collector{shedActive, shedTotal, limitUsage, responseBytes, probeFailures}
+	return []prometheus.Collector{shedActive, shedTotal, limitUsage, responseBytes, requestBytes, probeFailures}
 }

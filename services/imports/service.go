@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -198,6 +197,6 @@ func (s *Service) start(ctx context.Context, tx *db.Tx, in *Input, p *prepared) 
 	t.Control = p.source.Scope
 	return job.Start(ctx, tx, in.Unconditional(), t, job.Options{
 		Input: p.order, State: state{Size: stepOf(p.order), Summary: p.summary}, Total: int64(p.rows), Resources: []string{p.source.Scope},
-		Parts: slices.Clone(p.parts),
+		Parts: job.Parts(p.parts),
 	})
 }

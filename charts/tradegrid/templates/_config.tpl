@@ -9,6 +9,7 @@
 - host-in-flight
 - company-in-flight
 - max-in-flight
+- max-request-bytes
 - max-response-bytes
 - shed-outbox-rows
 - shed-outbox-age

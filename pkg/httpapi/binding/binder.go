@@ -53,6 +53,11 @@ func New(reg huma.Registry, path string, t, caller reflect.Type) *Binder {
 // HasBody reports whether the operation takes a body.
 func (b *Binder) HasBody() bool { return b.body != nil }
 
+// Items reports whether the body has items with bodies of their own; see [Items].
+func (b *Binder) Items() bool {
+	return b.body != nil && reflect.PointerTo(b.fields).Implements(reflect.TypeFor[Items]())
+}
+
 // Body is the type of the body, of a change the type of its fields; nil = the operation takes none.
 func (b *Binder) Body() reflect.Type { return b.fields }
 

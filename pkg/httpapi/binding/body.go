@@ -14,7 +14,8 @@ import (
 
 // Body is the JSON body of a request.
 type Body struct {
-	Raw []byte
+	Raw   []byte
+	Items bool // see [Binder.Items]
 
 	parsed bool
 	tree   any
@@ -27,7 +28,7 @@ func (b *Body) Parsed() bool { return b.parsed }
 // Tree returns the parsed body. The first call parses it.
 func (b *Body) Tree() (any, error) {
 	if !b.parsed {
-		b.tree, b.err = Parse(b.Raw)
+		b.tree, b.err = (&parser{raw: b.Raw, items: b.Items}).parse()
 		b.parsed = true
 	}
 	return b.tree, b.err
@@ -91,7 +92,12 @@ func (b *Binder) bindBody(body *Body, c *checker, in reflect.Value) error {
 		target.Set(reflect.New(target.Type().Elem()))
 		target = target.Elem()
 	}
-	return c.decode("", tree, target.Addr().Interface())
+	into := target.Addr().Interface()
+	if of, ok := into.(Items); ok {
+		bodies := takeBodies(tree)
+		defer func() { of.SetBodies(bodies) }()
+	}
+	return c.decode("", tree, into)
 }
 
 // BindPart validates a part of a body that has a schema of its own, such as an item of a batch, and decodes it. Its fields are named

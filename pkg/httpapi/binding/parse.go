@@ -34,11 +34,20 @@ const (
 	perByte = 16
 )
 
+// treeBytes is what the values of a body of so many bytes may take.
+func treeBytes(size int) int { return spare + perByte*size }
+
 // Parse reads one JSON value: objects as map[string]any, arrays as []any, numbers as [json.Number]. What it rejects is
 // a 400 with the fields: a key that occurs twice, because JSON parsers differ in which of the values they use; text that is no
 // Unicode, such as half of a surrogate pair; and values beyond the limits. It stops when there are more faults than a response lists.
-func Parse(raw []byte) (any, error) {
-	p := &parser{dec: jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true)), left: spare + perByte*len(raw)}
+func Parse(raw []byte) (any, error) { return (&parser{raw: raw}).parse() }
+
+func newDecoder(raw []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
+}
+
+func (p *parser) parse() (any, error) {
+	p.dec, p.left = newDecoder(p.raw), treeBytes(len(p.raw))
 	v, err := p.value(1)
 	if err == nil {
 		err = p.end()
@@ -50,9 +59,11 @@ func Parse(raw []byte) (any, error) {
 }
 
 type parser struct {
+	raw    []byte
 	dec    *jsontext.Decoder
 	left   int // bytes that values may take
 	faults apierr.Fields
+	items  bool // bodies of items are checked, and kept as they were sent; see [Items]
 }
 
 // errStopped ends parsing; the faults say why.
@@ -108,8 +119,13 @@ func (p *parser) object(depth int) (any, error) {
 				return nil, errStopped
 			}
 		}
+		start, left := p.dec.InputOffset(), p.left
 		if obj[name], err = p.value(depth + 1); err != nil {
 			return nil, err
+		}
+		if p.items && depth == itemDepth && name == itemBody {
+			obj[name] = json.RawMessage(bytes.TrimLeft(p.raw[start:p.dec.InputOffset()], ": \t\r\n"))
+			p.left = left // what was made of the body of one item is not held with that of the next
 		}
 		if len(obj) > maxFields {
 			return nil, p.stop(p.dec.StackPointer().Parent(), apierr.Max, "must have at most %d fields", maxFields)

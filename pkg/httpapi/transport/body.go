@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 const (
 	firstBuffer = 32 << 10              // bytes allocated for a body before any of it has arrived
+	growth      = 4                     // times as much is allocated when all of that has arrived
 	maxSkip     = 16 << 10              // bytes of an unread body to discard in order to keep the connection
 	skipTime    = 50 * time.Millisecond // time limit for discarding
 )
@@ -44,12 +44,39 @@ func (b *Body) Read(ctx context.Context, limit int) ([]byte, error) {
 	if b.done {
 		return nil, nil
 	}
-	var buf bytes.Buffer
-	buf.Grow(min(max(b.length, 0)+bytes.MinRead, firstBuffer))
-	if err := b.CopyTo(ctx, &buf, limit); err != nil {
+	buf := &growing{most: limit + 1}
+	if b.length >= 0 {
+		buf.most = b.length + 1 // and the end
+	}
+	if err := b.CopyTo(ctx, buf, limit); err != nil {
 		return nil, err
 	}
-	return buf.Bytes(), nil
+	return buf.bytes, nil
+}
+
+// growing is a buffer that never takes more than most, unlike one that doubles.
+type growing struct {
+	bytes []byte
+	most  int
+}
+
+// ReadFrom implements [io.ReaderFrom].
+func (g *growing) ReadFrom(src io.Reader) (n int64, err error) {
+	for {
+		if len(g.bytes) == cap(g.bytes) {
+			larger := make([]byte, len(g.bytes), max(len(g.bytes)+1, min(max(growth*cap(g.bytes), firstBuffer), g.most)))
+			copy(larger, g.bytes)
+			g.bytes = larger
+		}
+		read, err := src.Read(g.bytes[len(g.bytes):cap(g.bytes)])
+		g.bytes, n = g.bytes[:len(g.bytes)+read], n+int64(read)
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return n, err //nolint:wrapcheck // of the connection, as CopyTo tells it from others
+		}
+	}
 }
 
 // CopyTo is [Body.Read] into a buffer of the caller, whose errors it returns as they are.

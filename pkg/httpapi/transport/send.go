@@ -47,7 +47,7 @@ func Send(fc *fiber.Ctx, body []byte, reserved *loadshed.Reservation) {
 		}
 	}
 	reserved.Set(len(body))
-	if len(body) <= loadshed.LargeResponse {
+	if len(body) <= loadshed.Large {
 		fc.Response().SetBody(body)
 		return
 	}

@@ -15,11 +15,11 @@ import (
 
 const mib = 1 << 20
 
-func responses(limit int64) *loadshed.Responses {
+func responses(limit int64) *loadshed.Bytes {
 	return loadshed.New(loadshed.Config{Limits: loadshed.Limits{ResponseBytes: limit}}).Responses()
 }
 
-func open(t *testing.T, r *loadshed.Responses, company tenant.ID) *loadshed.Reservation {
+func open(t *testing.T, r *loadshed.Bytes, company tenant.ID) *loadshed.Reservation {
 	t.Helper()
 	v, err := r.Open(company, false)
 	require.NoError(t, err)
@@ -43,7 +43,7 @@ func TestOneCompanyHoldsAQuarterOfTheResponses(t *testing.T) {
 		first := open(t, r, loud)
 		require.NoError(t, first.Reserve(ctx, 3*mib, true))
 		requireOverloaded(t, open(t, r, loud).Reserve(ctx, 2*mib, true))
-		require.NoError(t, open(t, r, loud).Reserve(ctx, loadshed.LargeResponse, true), "small ones are always sent")
+		require.NoError(t, open(t, r, loud).Reserve(ctx, loadshed.Large, true), "small ones are always sent")
 		require.NoError(t, open(t, r, quiet).Reserve(ctx, 2*mib, true))
 		require.NoError(t, first.Reserve(ctx, 4*mib, true), "its own bytes count once")
 		require.NoError(t, open(t, r, tenant.NewID()).Reserve(ctx, 6*mib, true), "one response of any size is possible")
@@ -95,7 +95,7 @@ func TestResponsesOfAllCompaniesAreBounded(t *testing.T) {
 
 		held[0].Set(1 * mib)
 		require.NoError(t, open(t, r, tenant.NewID()).Reserve(ctx, 1*mib, true), "a response that is compressed takes less")
-		held[1].Set(loadshed.LargeResponse)
+		held[1].Set(loadshed.Large)
 		require.NoError(t, open(t, r, tenant.NewID()).Reserve(ctx, 2*mib, true), "a response that turns out small holds nothing")
 	})
 }
@@ -119,7 +119,7 @@ func TestChangesAreRefusedBeforeTheyAreMade(t *testing.T) {
 func TestNoBoundOfResponses(t *testing.T) {
 	t.Parallel()
 	var none *loadshed.Shedder
-	for _, r := range []*loadshed.Responses{none.Responses(), responses(0)} {
+	for _, r := range []*loadshed.Bytes{none.Responses(), responses(0)} {
 		for range 3 {
 			require.NoError(t, open(t, r, tenant.ID{}).Reserve(t.Context(), 1<<40, true))
 		}
