@@ -19,6 +19,17 @@ func TestEmptyParameters(t *testing.T) {
 	f.do(request{method: "GET", path: "/things/big?"}).is(t, 200, "")
 }
 
+// Of a parameter that is sent twice none is left out silently: lists join, others are refused.
+func TestRepeatedParameters(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	got := f.do(request{method: "GET", path: "/things/big?size=1&size=2"})
+	require.Equal(t, map[string]string{"size": "CONFLICT"}, got.faults(t))
+	require.Contains(t, jsonOf(got.body["message"]), "size: takes one value and is sent 2 times; send it once")
+	require.Equal(t, map[string]string{"size": "CONFLICT"}, f.do(request{method: "GET", path: "/things/big?size=1&%73ize=1"}).faults(t), "the same value, too")
+	require.Equal(t, map[string]string{"size": "FORMAT"}, f.do(request{method: "GET", path: "/things/big?size=1&size="}).faults(t))
+}
+
 func TestDuplicateKeys(t *testing.T) {
 	t.Parallel()
 	f := setup(t)

@@ -44,8 +44,8 @@ func (r *request) admit() error {
 func (r *request) fingerprint() []byte {
 	h := sha256.New()
 	query := make([]string, 0, 4)
-	for name, value := range r.QueryNames() {
-		query = append(query, name+"="+value)
+	for _, arg := range r.QueryArgs() {
+		query = append(query, arg.Name+"="+arg.Value)
 	}
 	slices.Sort(query)
 	fmt.Fprintf(h, "%s\n%s\n%s\n", r.fc.Method(), r.fc.Path(), strings.Join(query, "&"))

@@ -356,7 +356,7 @@ func (r *request) Param(in, name string) string {
 	case "header":
 		return r.fc.Get(name)
 	}
-	return r.fc.Query(name)
+	return r.fc.Query(name) // the first one; binding refuses a second
 }
 
 // unescaped decodes a segment of a path. One that cannot be decoded stays as it is.
@@ -368,11 +368,6 @@ func unescaped(segment string) string {
 	return text
 }
 
-// EmptyQuery implements [binding.Source].
-func (r *request) EmptyQuery(name string) bool {
-	return r.fc.Context().QueryArgs().Has(name) && strings.TrimSpace(r.fc.Query(name)) == ""
-}
-
 // QueryArgs implements [binding.Source].
 func (r *request) QueryArgs() []binding.QueryArg {
 	var all []binding.QueryArg
@@ -381,9 +376,6 @@ func (r *request) QueryArgs() []binding.QueryArg {
 	}
 	return all
 }
-
-// QueryNames implements [binding.Source].
-func (r *request) QueryNames() map[string]string { return r.fc.Queries() }
 
 // bind validates the request and fills the input of its operation.
 func (r *request) bind(in reflect.Value) error {

@@ -95,7 +95,7 @@ func checkAnswer(path string, v any, faults *apierr.Fields) {
 
 func checkAnswerText(path, text string, faults *apierr.Fields) {
 	if strings.ContainsRune(text, 0) {
-		faults.Add(path, apierr.Format, "must not contain the character U+0000")
+		faults.Add(path, apierr.Format, "must not contain the character U+0000; remove it")
 	}
 }
 

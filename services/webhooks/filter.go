@@ -52,7 +52,7 @@ func notStorable(v any) string {
 	switch v := v.(type) {
 	case string:
 		if strings.ContainsRune(v, 0) {
-			return "must not contain the character U+0000"
+			return "must not contain the character U+0000; remove it"
 		}
 	case json.Number:
 		return badNumber(string(v))

@@ -23,7 +23,7 @@ func (b *Binder) Describe(ho *huma.Operation) {
 	}
 }
 
-// explode documents that a list is sent as one comma-separated parameter.
+// explode documents that a list is sent as one comma-separated parameter, which is shorter than several; both are taken.
 func (b *Binder) explode(p param) *bool {
 	if p.in != "query" || p.schema.Type != huma.TypeArray {
 		return nil

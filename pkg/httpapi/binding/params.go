@@ -13,32 +13,37 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
 	"github.com/tradegrid/tradegrid/pkg/suggest"
 )
 
 // Source is where parameters come from: a request, or what stands for one.
 type Source interface {
-	Param(in, name string) string // in is path, query or header
-	// EmptyQuery reports whether a query parameter was sent without a value. Ignoring it would return unfiltered results.
-	EmptyQuery(name string) bool
-	QueryNames() map[string]string
-	QueryArgs() []QueryArg // in the order in which they were sent
+	Param(in, name string) string // in is path or header here
+	QueryArgs() []QueryArg        // in the order in which they were sent
 }
 
 // QueryArg is a parameter of a query.
 type QueryArg struct{ Name, Value string }
 
 func (b *Binder) bindParams(r Source, c *checker, in reflect.Value) {
+	args := r.QueryArgs()
+	sent := map[string][]string{}
+	for _, arg := range args {
+		sent[arg.Name] = append(sent[arg.Name], arg.Value)
+	}
 	for _, p := range b.params {
 		if p.in == "query" && p.schema.Type == huma.TypeObject {
-			b.bindKeyed(r, c, in.FieldByIndex(p.index), p)
+			b.bindKeyed(args, c, in.FieldByIndex(p.index), p)
 			continue
 		}
-		text := r.Param(p.in, p.name)
-		if p.in == "query" && r.EmptyQuery(p.name) {
-			c.faults.Add(p.name, apierr.Format, "must not be empty: set a value or omit the parameter")
-			continue
+		text := ""
+		if p.in != "query" {
+			text = r.Param(p.in, p.name)
+		} else if values := sent[p.name]; len(values) > 0 {
+			var ok bool
+			if text, ok = c.one(p, values); !ok {
+				continue
+			}
 		}
 		if text == "" {
 			text = p.def
@@ -58,11 +63,25 @@ func (b *Binder) bindParams(r Source, c *checker, in reflect.Value) {
 			c.faults.Add(p.name, apierr.Format, "%s", err.Error())
 		}
 	}
-	for name := range r.QueryNames() {
+	for name := range sent {
 		if !b.known[name] && !b.prefixed(name) {
 			c.unknown = few(c.unknown, name)
 		}
 	}
+}
+
+// one is the text of a query parameter. A list may be sent in several parts; ignoring one, or an empty value, would return other
+// records than were asked for.
+func (c *checker) one(p param, values []string) (text string, ok bool) {
+	switch {
+	case slices.ContainsFunc(values, func(v string) bool { return strings.TrimSpace(v) == "" }):
+		c.faults.Add(p.name, apierr.Format, "must not be empty: set a value or omit the parameter")
+	case len(values) > 1 && p.schema.Type != huma.TypeArray:
+		c.faults.Add(p.name, apierr.Conflict, "takes one value and is sent %d times; send it once", len(values))
+	default:
+		return strings.Join(values, ","), true
+	}
+	return "", false
 }
 
 // rejectParams makes faults of the unknown query parameters: who filters by one expects fewer records.
@@ -94,17 +113,17 @@ func (b *Binder) instead(name string) string {
 }
 
 // bindKeyed fills a map of strings from the query parameters name[key].
-func (b *Binder) bindKeyed(r Source, c *checker, into reflect.Value, p param) {
+func (b *Binder) bindKeyed(args []QueryArg, c *checker, into reflect.Value, p param) {
 	values := map[string]string{}
-	for _, arg := range r.QueryArgs() {
+	for _, arg := range args {
 		rest, ok := strings.CutPrefix(arg.Name, p.name)
 		if !ok || rest != "" && rest[0] != '[' {
 			continue
 		}
 		key, closed := strings.CutSuffix(strings.TrimPrefix(rest, "["), "]")
 		_, twice := values[key]
-		if rule, ok := p.schema.Extensions[jsontype.PropertyNames].(*huma.Schema); ok && closed && key != "" {
-			c.propertyName(arg.Name, rule, key)
+		if closed && key != "" {
+			c.key(arg.Name, p.schema, key)
 		}
 		switch text := strings.TrimSpace(arg.Value); {
 		case rest == "" || !closed || key == "":
@@ -194,19 +213,7 @@ func (b *Binder) BindQuery(params map[string]string, in reflect.Value) error {
 // query are the parameters of a query without a request.
 type query map[string]string
 
-func (q query) Param(in, name string) string {
-	if in != "query" {
-		return ""
-	}
-	return q[name]
-}
-
-func (q query) EmptyQuery(name string) bool {
-	text, sent := q[name]
-	return sent && strings.TrimSpace(text) == ""
-}
-
-func (q query) QueryNames() map[string]string { return q }
+func (query) Param(string, string) string { return "" }
 
 func (q query) QueryArgs() []QueryArg {
 	var all []QueryArg

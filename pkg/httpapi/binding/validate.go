@@ -78,7 +78,7 @@ func (c *checker) value(path string, s *huma.Schema, v any) any {
 	case huma.TypeObject:
 		return c.object(path, s, v)
 	default:
-		c.free(path, v)
+		c.free(path, v, len(s.AnyOf) == 0) // who knows which schema it is looks closer, as a batch does at its items
 	}
 	return v
 }
@@ -115,10 +115,7 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 	}
 	n := utf8.RuneCountInString(text)
 	switch {
-	case !utf8.ValidString(text):
-		c.faults.Add(path, apierr.Format, "must be UTF-8")
-	case strings.ContainsRune(text, 0):
-		c.faults.Add(path, apierr.Format, "must not contain the character U+0000")
+	case !c.storable(path, "", text):
 	case s.MinLength != nil && n < *s.MinLength:
 		c.faults.Add(path, apierr.Length, "must have at least %d non-blank character(s)", *s.MinLength)
 	case s.MaxLength != nil && n > *s.MaxLength:
@@ -133,6 +130,19 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 		}
 	}
 	return text
+}
+
+// storable checks that the database can store a text; what names it, if that is not path.
+func (c *checker) storable(path, what, text string) bool {
+	switch {
+	case !utf8.ValidString(text):
+		c.faults.Add(path, apierr.Format, "%smust be UTF-8", what)
+	case strings.ContainsRune(text, 0):
+		c.faults.Add(path, apierr.Format, "%smust not contain the character U+0000; remove it", what)
+	default:
+		return true
+	}
+	return false
 }
 
 func enumText(values []any) string {
@@ -352,12 +362,10 @@ func (c *checker) property(path string, s *huma.Schema, name string, v any) (nor
 		return c.value(path, p, v), true
 	}
 	if of, isMap := s.AdditionalProperties.(*huma.Schema); isMap {
-		if rule, ok := s.Extensions[jsontype.PropertyNames].(*huma.Schema); ok {
-			c.propertyName(path, rule, name)
-		}
+		c.key(path, s, name)
 		return c.value(path, of, v), true
 	}
-	c.free(path, v)
+	c.free(path, v, true)
 	if len(s.Properties) > 0 {
 		c.ignore(path)
 		return v, false
@@ -365,8 +373,15 @@ func (c *checker) property(path string, s *huma.Schema, name string, v any) (nor
 	return v, true
 }
 
-// propertyName checks the key of a map.
-func (c *checker) propertyName(path string, rule *huma.Schema, name string) {
+// key checks the key of a map.
+func (c *checker) key(path string, of *huma.Schema, name string) {
+	if !c.storable(path, "the key ", name) {
+		return
+	}
+	rule, ok := of.Extensions[jsontype.PropertyNames].(*huma.Schema)
+	if !ok {
+		return
+	}
 	n := utf8.RuneCountInString(name)
 	tooShort, tooLong := rule.MinLength != nil && n < *rule.MinLength, rule.MaxLength != nil && n > *rule.MaxLength
 	switch {
@@ -379,46 +394,56 @@ func (c *checker) propertyName(path string, rule *huma.Schema, name string) {
 	}
 }
 
-// free checks only the bounds of a value that has no schema. It names the places of what is beyond them and no others: to name each would
-// take more time than all else, where keys are long.
-func (c *checker) free(path string, v any) {
-	if c.faults.Full() || within(v) {
+// free checks the bounds of a value that has no schema, and that it can be stored if it will be as it is. It names the places of
+// what is wrong and no others: to name each would take more time than all else, where keys are long.
+func (c *checker) free(path string, v any, stored bool) {
+	if c.faults.Full() || within(v, stored) {
 		return
 	}
 	switch v := v.(type) {
+	case string:
+		c.storable(path, "", v)
 	case []any:
 		if len(v) > defaultItems {
 			c.faults.Add(path, apierr.Max, "must have at most %d entries, has %d", defaultItems, len(v))
 			return
 		}
 		for i, item := range v {
-			if !within(item) {
-				c.free(path+"["+strconv.Itoa(i)+"]", item)
+			if !within(item, stored) {
+				c.free(path+"["+strconv.Itoa(i)+"]", item, stored)
 			}
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			if !within(v[name]) {
-				c.free(join(path, name), v[name])
+			if stored && !plain(name) {
+				c.storable(join(path, name), "the key ", name)
+			}
+			if !within(v[name], stored) {
+				c.free(join(path, name), v[name], stored)
 			}
 		}
 	}
 }
 
-// within reports whether a value without a schema is within its bounds.
-func within(v any) bool {
+// within reports whether a value without a schema is within its bounds, and can be stored if it will be.
+func within(v any, stored bool) bool {
 	switch v := v.(type) {
+	case string:
+		return !stored || plain(v)
 	case []any:
-		return len(v) <= defaultItems && !slices.ContainsFunc(v, func(item any) bool { return !within(item) })
+		return len(v) <= defaultItems && !slices.ContainsFunc(v, func(item any) bool { return !within(item, stored) })
 	case map[string]any:
-		for _, item := range v {
-			if !within(item) {
+		for name, item := range v {
+			if stored && !plain(name) || !within(item, stored) {
 				return false
 			}
 		}
 	}
 	return true
 }
+
+// plain reports whether the database can store a text.
+func plain(text string) bool { return utf8.ValidString(text) && !strings.ContainsRune(text, 0) }
 
 func join(path, name string) string {
 	if path == "" {
