@@ -156,9 +156,13 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 			return err
 		}
 		defer operated.Close()
-		external, run := all.apiOfConsole(httpapi.Config{Release: release, PublicURL: c.url(), Log: log})
+		shared := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(all.db), Log: log})
+		external, run := all.apiOfConsole(httpapi.Config{Limiter: shared, Release: release, PublicURL: c.url(), Log: log})
 		parts = append(append(parts, run...), all.accounts.Run)
-		app, err := all.newWeb(webConfig{URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, TraceURL: c.ConsoleTraceURL, Platform: operated, Log: log}, external, api)
+		app, err := all.newWeb(webConfig{
+			URL: c.consoleURL(), API: apiURL(c.url()), Proxies: proxies, MaxConns: c.MaxConnections, MaxConnsOfAddress: c.MaxConnectionsPerAddress, Rate: shared,
+			TraceURL: c.ConsoleTraceURL, Platform: operated, Log: log,
+		}, external, api)
 		if err != nil {
 			return err
 		}
@@ -178,8 +182,7 @@ func (c *ConsoleCmd) run(ctx context.Context, log *slog.Logger, r *role, proxies
 // apiOfConsole is the external API behind the pages, with what has to run beside it. Requests that the explorer sends with a token of
 // a company count towards the rate of the token and are logged, as on an API node.
 func (all *domains) apiOfConsole(cfg httpapi.Config) (api *httpapi.API, run []func(context.Context) error) {
-	limiter := ratelimit.New(ratelimit.Config{Node: nodeName(), Leases: ratelimit.NewDBLeases(all.db), Log: cfg.Log})
 	served := requests.NewLog(requests.LogConfig{DB: all.db, Log: cfg.Log})
-	cfg.Limiter, cfg.Requests = limiter, served
-	return all.newAPI(cfg), []func(context.Context) error{limiter.Run, served.Run, all.company.Run}
+	cfg.Requests = served
+	return all.newAPI(cfg), []func(context.Context) error{cfg.Limiter.Run, served.Run, all.company.Run}
 }

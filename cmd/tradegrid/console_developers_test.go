@@ -23,6 +23,7 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/access"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/services/company"
 	"github.com/tradegrid/tradegrid/services/requests"
 	"github.com/tradegrid/tradegrid/services/webhooks"
@@ -44,7 +45,7 @@ func newWorkshop(t *testing.T, isTest bool) *workshop {
 	of := httpapi.Config{Limiter: w.node.limiter, Requests: w.node.served, Release: "test", Proxies: []netip.Prefix{netip.MustParsePrefix(inProcess)}}
 	w.node.api, w.node.admin = p.newAPI(of), p.newAdminAPI(of)
 	var err error
-	p.app, err = p.newWeb(webConfig{URL: "https://console.example.com", API: apiURL("https://api.example.com"), Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, w.node.api, w.node.admin)
+	p.app, err = p.newWeb(webConfig{Rate: ratelimit.New(ratelimit.Config{}), URL: "https://console.example.com", API: apiURL("https://api.example.com"), Proxies: []netip.Prefix{netip.MustParsePrefix("192.0.2.0/24")}}, w.node.api, w.node.admin)
 	require.NoError(t, err)
 	c, err := p.createCompany(t.Context(), company.NewCompany{Name: "Workshop " + uuid.NewString(), Plan: "business", IsTest: isTest})
 	require.NoError(t, err)

@@ -31,21 +31,24 @@ import (
 	"github.com/tradegrid/tradegrid/cmd/tradegrid/web/tokens"
 	webhookpages "github.com/tradegrid/tradegrid/cmd/tradegrid/web/webhooks"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/services/requests"
 )
 
 // webConfig is what the console is told by flags.
 type webConfig struct {
-	URL      string // where people reach the console
-	API      string // where clients reach the external API, with its path
-	Proxies  []netip.Prefix
-	Source   string
-	Gallery  bool
-	MaxConns int
-	Platform *operate.Platform // what operators look after; nil = one without brokers
-	MailDir  string            // folder of the mails that `tradegrid dev` sends; "" = there is none
-	TraceURL string            // address of a trace, with {traceId}; "" = traces are not linked
-	Log      *slog.Logger
+	URL               string // where people reach the console
+	API               string // where clients reach the external API, with its path
+	Proxies           []netip.Prefix
+	Source            string
+	Gallery           bool
+	MaxConns          int
+	MaxConnsOfAddress int
+	Rate              *ratelimit.Limiter // of the requests of people
+	Platform          *operate.Platform  // what operators look after; nil = one without brokers
+	MailDir           string             // folder of the mails that `tradegrid dev` sends; "" = there is none
+	TraceURL          string             // address of a trace, with {traceId}; "" = traces are not linked
+	Log               *slog.Logger
 }
 
 // newWeb makes the console. An area is one line here.
@@ -61,7 +64,7 @@ func (all *domains) newWeb(cfg webConfig, external, admin web.API) (*web.App, er
 	app, err := web.New(web.Config{
 		DB: all.db, Sessions: all.accounts, Companies: all.company, Changes: all.console, Operators: all.operators, URL: cfg.URL, Proxies: cfg.Proxies,
 		External: external, Admin: admin, APIURL: cfg.API,
-		Source: cfg.Source, Gallery: cfg.Gallery, Release: release, MaxConns: cfg.MaxConns, Log: cfg.Log,
+		Source: cfg.Source, Gallery: cfg.Gallery, Release: release, MaxConns: cfg.MaxConns, MaxConnsOfAddress: cfg.MaxConnsOfAddress, Rate: cfg.Rate, Log: cfg.Log,
 	},
 		&signin.Room{Accounts: all.accounts, Users: all.company, Operators: all.operators, Log: cfg.Log},
 		&account.Room{Accounts: all.accounts},

@@ -71,7 +71,10 @@ func newPagesOn(t *testing.T, d *db.DB, edit ...func(*domainConfig)) *pages {
 // newApp makes the console with both APIs.
 func (p *pages) newApp(cfg webConfig) *web.App {
 	p.t.Helper()
-	of := httpapi.Config{Limiter: ratelimit.New(ratelimit.Config{})}
+	if cfg.Rate == nil {
+		cfg.Rate = ratelimit.New(ratelimit.Config{})
+	}
+	of := httpapi.Config{Limiter: cfg.Rate}
 	p.external, p.admin = p.newAPI(of), p.newAdminAPI(of)
 	app, err := p.newWeb(cfg, p.external, p.admin)
 	require.NoError(p.t, err)

@@ -230,7 +230,7 @@ func (c *DevCmd) serve(ctx context.Context, g *errgroup.Group, ls devServers, ho
 	api := all.newAPI(cfg)
 	pages, err := all.newWeb(webConfig{
 		URL: ls.consoleURL(), API: apiURL("http://" + ls.api.Addr().String()), Proxies: proxies, Source: c.ConsoleSource, Gallery: true,
-		Platform: operated, MailDir: c.mailDir(), Log: log,
+		Rate: cfg.Limiter, Platform: operated, MailDir: c.mailDir(), Log: log,
 	}, api, admin)
 	if err != nil {
 		return err

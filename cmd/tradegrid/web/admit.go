@@ -104,6 +104,11 @@ func (a *App) identify(ctx context.Context, q *Request) error {
 	if q.Session.NeedsCode() {
 		return errHalf
 	}
+	if q.counted {
+		if q.ended, err = a.people.begin(q.Session); err != nil {
+			return err
+		}
+	}
 	if q.Session.Operator != "" {
 		return a.identifyOperator(q)
 	}

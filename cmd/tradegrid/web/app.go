@@ -10,20 +10,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/google/uuid"
-	"golang.org/x/net/netutil"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
+	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/db"
+	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
+	"github.com/tradegrid/tradegrid/pkg/ratelimit"
 	"github.com/tradegrid/tradegrid/pkg/record"
 	"github.com/tradegrid/tradegrid/pkg/secret"
 	"github.com/tradegrid/tradegrid/pkg/telemetry"
@@ -66,8 +70,12 @@ type Config struct {
 	Source    string            // folder web of the source: templates and style are read anew for each page; "" = those of the binary
 	Gallery   bool              // show the pieces at /gallery
 	Release   string
-	MaxConns  int // open connections; 0 = no limit
-	Log       *slog.Logger
+	Rate      *ratelimit.Limiter // of the requests of people
+
+	MaxConns          int // open connections; 0 = no limit
+	MaxConnsOfAddress int // open connections from one address outside Proxies; 0 = no limit
+
+	Log *slog.Logger
 }
 
 // App serves the console.
@@ -78,6 +86,7 @@ type App struct {
 	texts   texts
 	pages   []Page
 	live    *live
+	people  people
 	handler http.Handler
 }
 
@@ -92,7 +101,7 @@ func New(cfg Config, rooms ...Room) (*App, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	a := &App{cfg: cfg, live: newLive(cfg.MaxConns)}
+	a := &App{cfg: cfg, live: newLive(cfg.MaxConns), people: people{rate: cfg.Rate}}
 	var err error
 	if a.texts, err = readTexts(); err != nil {
 		return nil, err
@@ -139,9 +148,9 @@ func (a *App) Serve(ctx context.Context, ln net.Listener) error {
 	if err := a.views.check(); err != nil {
 		return err
 	}
-	if a.cfg.MaxConns > 0 {
-		ln = netutil.LimitListener(ln, a.cfg.MaxConns)
-	}
+	ln = transport.LimitConnections(ln, transport.ConnectionLimits{
+		Total: a.cfg.MaxConns, PerAddress: a.cfg.MaxConnsOfAddress, Exempt: a.trusts, Respond: refuseConnection, Log: a.cfg.Log,
+	})
 	srv := &http.Server{
 		Handler: a, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second, WriteTimeout: 30 * time.Second, IdleTimeout: 90 * time.Second,
 		MaxHeaderBytes: maxHeader, ErrorLog: slog.NewLogLogger(a.cfg.Log.Handler(), slog.LevelDebug),
@@ -164,6 +173,18 @@ func (a *App) Serve(ctx context.Context, ln net.Listener) error {
 	return fmt.Errorf("serve console: %w", err)
 }
 
+// refuseConnection is the response to a connection that is one too many, whose request is not read.
+func refuseConnection(f *apierr.Error) []byte {
+	text := f.Message + "\n"
+	res := http.Response{
+		StatusCode: f.Status, ProtoMajor: 1, ProtoMinor: 1, Close: true, ContentLength: int64(len(text)), Body: io.NopCloser(strings.NewReader(text)),
+		Header: http.Header{"Content-Type": {"text/plain; charset=utf-8"}, "Retry-After": {strconv.Itoa(f.RetryAfter)}},
+	}
+	var b bytes.Buffer
+	_ = res.Write(&b) // writes to a buffer do not fail
+	return b.Bytes()
+}
+
 // entrance leads to where a person works.
 func (a *App) entrance(w http.ResponseWriter, r *http.Request) {
 	a.serve(Page{Whom: SignedIn, Area: Account, Handle: func(_ context.Context, q *Request) (Answer, error) {
@@ -181,6 +202,8 @@ func (a *App) serve(p Page) http.Handler {
 		defer cancel()
 		began := time.Now()
 		q := a.request(r)
+		q.counted = true
+		defer q.end()
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		answer, err := a.answer(ctx, p, q)
 		if err != nil {

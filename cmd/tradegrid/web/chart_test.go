@@ -13,7 +13,11 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+
+	"github.com/tradegrid/tradegrid/pkg/tenant"
+	"github.com/tradegrid/tradegrid/services/accounts"
 )
 
 // Bars lie within the plot and upon each other, and what they show is also a table.
@@ -159,24 +163,38 @@ func TestWatchersOfAnExpensiveMark(t *testing.T) {
 
 func TestStreamsAreLimited(t *testing.T) {
 	t.Parallel()
-	l := newLive(16)
-	var leaves []func()
-	for range MaxStreamsPerSession {
-		leave, ok := l.enter("one")
-		require.True(t, ok)
-		leaves = append(leaves, leave)
+	company := tenant.NewID()
+	session := func(user uuid.UUID) accounts.Session {
+		return accounts.Session{Owner: accounts.Owner{Company: company, User: user}, ID: uuid.New()}
 	}
-	_, ok := l.enter("one")
-	require.False(t, ok, "a session has so many")
-	for range 2 {
-		_, ok = l.enter("two")
-		require.True(t, ok)
+	fill := func(l *live, s accounts.Session) (leaves []func()) {
+		for {
+			leave, ok := l.enter(s)
+			if !ok {
+				return leaves
+			}
+			leaves = append(leaves, leave)
+		}
 	}
-	_, ok = l.enter("three")
-	require.False(t, ok, "half of the connections stay for pages")
-	for _, leave := range leaves {
+	l := newLive(0)
+	one := uuid.New()
+	of := fill(l, session(one))
+	require.Len(t, of, MaxStreamsPerSession, "of a session")
+	require.Len(t, fill(l, session(one)), personStreams-MaxStreamsPerSession, "of all sessions of a person")
+	require.Empty(t, fill(l, session(one)))
+	all := personStreams
+	for all < companyStreams {
+		more := len(fill(l, session(uuid.New())))
+		require.Positive(t, more)
+		all += more
+	}
+	require.Equal(t, companyStreams, all, "of all people of a company")
+	for _, leave := range of {
 		leave()
 	}
-	_, ok = l.enter("three")
-	require.True(t, ok)
+	require.Len(t, fill(l, session(uuid.New())), MaxStreamsPerSession)
+	require.Len(t, fill(l, accounts.Session{Operator: "token", ID: uuid.New()}), MaxStreamsPerSession, "operators are of no company")
+
+	l = newLive(16)
+	require.Len(t, append(fill(l, session(one)), fill(l, session(uuid.New()))...), 8, "half of the connections stay for pages")
 }

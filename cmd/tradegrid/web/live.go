@@ -9,6 +9,10 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/tradegrid/tradegrid/services/accounts"
 )
 
 // Watched is what a page shows, as far as its changes concern somebody who looks at it.
@@ -53,9 +57,6 @@ func Sum(text string) string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// MaxStreamsPerSession is how many streams a session has at most. A page that gets none asks again every few seconds.
-const MaxStreamsPerSession = 6
-
 // Limits of streams.
 const (
 	maxStreams = 500 // in a process
@@ -67,13 +68,12 @@ const (
 
 // live holds the streams of the process.
 type live struct {
-	mu       sync.Mutex
-	watches  map[string]*watch
-	sessions map[string]int // streams by session
-	streams  int
-	most     int
-	closed   chan struct{}
-	once     sync.Once
+	mu      sync.Mutex
+	watches map[string]*watch
+	streams counts // by session, person and company
+	most    int
+	closed  chan struct{}
+	once    sync.Once
 }
 
 // watch looks at a thing for all streams that show it.
@@ -89,7 +89,7 @@ var errOver = errors.New("over")
 
 // newLive leaves half of the connections, if they are limited, to pages.
 func newLive(conns int) *live {
-	l := &live{watches: map[string]*watch{}, sessions: map[string]int{}, most: maxStreams, closed: make(chan struct{})}
+	l := &live{watches: map[string]*watch{}, most: maxStreams, closed: make(chan struct{})}
 	if conns > 0 {
 		l.most = min(l.most, conns/2)
 	}
@@ -99,24 +99,21 @@ func newLive(conns int) *live {
 // close ends all streams, before the process ends.
 func (l *live) close() { l.once.Do(func() { close(l.closed) }) }
 
-// enter counts a stream; ok is false if there are too many.
-func (l *live) enter(session string) (leave func(), ok bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.streams >= l.most || l.sessions[session] >= MaxStreamsPerSession {
+// enter counts a stream of a session; ok is false if there are too many.
+func (l *live) enter(session accounts.Session) (leave func(), ok bool) {
+	person, company := personOf(session)
+	shares := []share{{"", l.most}, {session.ID.String(), MaxStreamsPerSession}, {person.String(), personStreams}}
+	if company != uuid.Nil {
+		shares = append(shares, share{company.String(), companyStreams})
+	}
+	done, ok := l.streams.enter(shares...)
+	if !ok {
 		return nil, false
 	}
-	l.streams++
-	l.sessions[session]++
-	openStreams.Set(float64(l.streams))
+	openStreams.Inc()
 	return func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.streams--
-		openStreams.Set(float64(l.streams))
-		if l.sessions[session]--; l.sessions[session] == 0 {
-			delete(l.sessions, session)
-		}
+		done()
+		openStreams.Dec()
 	}, true
 }
 
@@ -199,8 +196,10 @@ func (a *App) stream(p Page) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		q := a.request(r)
+		q.counted = true
 		ctx, cancel := context.WithTimeout(r.Context(), pageWithin)
 		thing, err := a.watched(ctx, p, q)
+		q.end() // what follows is waiting
 		cancel()
 		if err != nil {
 			answer := a.refuse(r.Context(), q, err) // no event stream: a browser does not come again
@@ -209,7 +208,7 @@ func (a *App) stream(p Page) http.Handler {
 			return
 		}
 		session := sessionKey(q)
-		leave, ok := a.live.enter(session)
+		leave, ok := a.live.enter(q.Session)
 		if !ok {
 			w.Header().Set("Retry-After", "10")
 			http.Error(w, q.T("error.streams"), http.StatusServiceUnavailable)
@@ -217,7 +216,7 @@ func (a *App) stream(p Page) http.Handler {
 			return
 		}
 		defer leave()
-		observe(p, Answer{status: http.StatusOK}, began) // what follows is waiting
+		observe(p, Answer{status: http.StatusOK}, began)
 		a.tellChanges(w, r, thing, Watched{Key: session + " " + p.pattern() + " " + q.Company.ID.String(), Mark: a.stillAdmitted(p, r)})
 	})
 }

@@ -122,9 +122,18 @@ type Request struct {
 	Now     time.Time
 	Form    url.Values // of the body of a POST, else of the address
 
-	app   *App
-	grant grant
-	lang  string
+	app     *App
+	grant   grant
+	lang    string
+	counted bool   // as a request of the person
+	ended   func() // the end of the request of the person; nil = it has not begun
+}
+
+// end ends the request, for the limits of the person.
+func (q *Request) end() {
+	if q.ended != nil {
+		q.ended()
+	}
 }
 
 // Person is who is signed in.

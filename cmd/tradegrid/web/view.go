@@ -290,6 +290,7 @@ func (a *App) refuse(ctx context.Context, q *Request, err error) Answer {
 	var r refusal
 	var limited *accounts.LimitedError
 	var known *apierr.Error
+	var many tooMany
 	var retry time.Duration
 	page := fault{Status: http.StatusInternalServerError, Text: q.T("error.internal", q.ID), Request: q.ID}
 	switch {
@@ -302,6 +303,9 @@ func (a *App) refuse(ctx context.Context, q *Request, err error) Answer {
 	case errors.As(err, &limited):
 		retry = limited.Wait
 		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.limited", limited.Wait.Round(time.Second))}
+	case errors.As(err, &many):
+		retry = many.wait
+		page = fault{Status: http.StatusTooManyRequests, Text: q.T("error.requests", many.wait)}
 	case errors.Is(err, accounts.ErrBusy):
 		retry = accounts.RetryBusy
 		page = fault{Status: http.StatusServiceUnavailable, Text: q.T("error.busy")}

@@ -17,23 +17,35 @@ import (
 
 const lingerTime = 500 * time.Millisecond
 
-// listener caps the open connections, in total and per address. Connections above a cap get an error response and are closed.
-type listener struct {
+// ConnectionLimits are the limits of a [LimitedListener].
+type ConnectionLimits struct {
+	Total      int                        // 0 = no limit
+	PerAddress int                        // 0 = no limit
+	Exempt     func(netip.Addr) bool      // addresses that have no limit of their own
+	Respond    func(*apierr.Error) []byte // the HTTP response to a connection that is refused
+	Log        *slog.Logger
+}
+
+// LimitedListener caps the open connections, in total and per address. Connections above a cap get an error response and are closed.
+type LimitedListener struct {
 	net.Listener
-	maxTotal, maxPerAddress int
-	exempt                  func(netip.Addr) bool // not subject to the cap per address
-	respond                 func(*apierr.Error) []byte
-	log                     *slog.Logger
-	refusing                chan struct{} // bounds the goroutines that send refusals
-	warned                  time.Time
+
+	limits   ConnectionLimits
+	refusing chan struct{} // bounds the goroutines that send refusals
+	warned   time.Time
 
 	mu        sync.Mutex
 	total     int
 	byNetwork map[netip.Prefix]int
 }
 
+// LimitConnections returns ln with limits.
+func LimitConnections(ln net.Listener, limits ConnectionLimits) *LimitedListener {
+	return &LimitedListener{Listener: ln, limits: limits, refusing: make(chan struct{}, 64), byNetwork: map[netip.Prefix]int{}}
+}
+
 // Accept implements [net.Listener].
-func (l *listener) Accept() (net.Conn, error) {
+func (l *LimitedListener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -49,15 +61,15 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // take counts a connection, or returns the fault to refuse it with.
-func (l *listener) take(from netip.Addr) *apierr.Error {
+func (l *LimitedListener) take(from netip.Addr) *apierr.Error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	network := networkOf(from)
 	switch {
-	case l.maxTotal > 0 && l.total >= l.maxTotal:
+	case l.limits.Total > 0 && l.total >= l.limits.Total:
 		connectionsRefused.WithLabelValues(limitTotal).Inc()
 		return errConnections
-	case l.maxPerAddress > 0 && l.byNetwork[network] >= l.maxPerAddress && !l.exempt(from):
+	case l.limits.PerAddress > 0 && l.byNetwork[network] >= l.limits.PerAddress && !l.limits.Exempt(from):
 		connectionsRefused.WithLabelValues(limitAddress).Inc()
 		return errConnectionsOfAddress
 	}
@@ -75,7 +87,7 @@ var errConnectionsOfAddress = &apierr.Error{
 	Meta:    map[string]any{"retryAfter": 1},
 }
 
-func (l *listener) leave(from netip.Addr) {
+func (l *LimitedListener) leave(from netip.Addr) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	network := networkOf(from)
@@ -107,7 +119,7 @@ func networkOf(addr netip.Addr) netip.Prefix {
 }
 
 // refuse responds to a connection without reading its request. Under a flood, most are closed without a response.
-func (l *listener) refuse(c net.Conn, f *apierr.Error) {
+func (l *LimitedListener) refuse(c net.Conn, f *apierr.Error) {
 	l.warn(c, f)
 	select {
 	case l.refusing <- struct{}{}:
@@ -118,17 +130,17 @@ func (l *listener) refuse(c net.Conn, f *apierr.Error) {
 	go func() {
 		defer func() { <-l.refusing }()
 		if err := c.SetWriteDeadline(time.Now().Add(lingerTime)); err == nil {
-			_, _ = c.Write(l.respond(f)) // best effort
+			_, _ = c.Write(l.limits.Respond(f)) // best effort
 		}
 		_ = closeLater(c) // nothing left to do about an error
 	}()
 }
 
 // warn logs refused connections, at most once a minute.
-func (l *listener) warn(c net.Conn, f *apierr.Error) {
+func (l *LimitedListener) warn(c net.Conn, f *apierr.Error) {
 	if now := time.Now(); now.Sub(l.warned) > time.Minute {
 		l.warned = now
-		l.log.Warn("connection refused", "reason", f.Message, "address", c.RemoteAddr().String())
+		l.limits.Log.Warn("connection refused", "reason", f.Message, "address", c.RemoteAddr().String())
 	}
 }
 

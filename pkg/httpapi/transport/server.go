@@ -80,10 +80,9 @@ func (s *Server) App() *fiber.App { return s.app }
 
 // Serve accepts requests on the listener until ctx ends, then gives running requests up to 25 s to finish.
 func (s *Server) Serve(ctx context.Context, ln net.Listener) error {
-	capped := &listener{
-		Listener: ln, maxTotal: s.cfg.MaxConnections, maxPerAddress: s.cfg.MaxPerAddress, exempt: s.trusts, respond: s.rawResponse, log: s.cfg.Log,
-		refusing: make(chan struct{}, 64), byNetwork: map[netip.Prefix]int{},
-	}
+	capped := LimitConnections(ln, ConnectionLimits{
+		Total: s.cfg.MaxConnections, PerAddress: s.cfg.MaxPerAddress, Exempt: s.trusts, Respond: s.rawResponse, Log: s.cfg.Log,
+	})
 	done := make(chan error, 1)
 	go func() { done <- s.app.Listener(capped) }()
 	select {

@@ -85,10 +85,11 @@ if (live?.dataset.live) {
     due = false;
     try {
       const answer = await fetch(location.href, { headers: { "X-Renews": "1" } });
+      if (answer.status === 429 || answer.status === 503) throw answer.status;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById("live");
       if (answer.redirected || !fresh) return location.reload();
       show(fresh);
-    } catch { due = true; } // the network is away; the interval tries again
+    } catch { due = true; } // not now; the interval tries again
     reading = false;
     last = Date.now();
   };
