@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/twmb/franz-go/pkg/kadm"
@@ -35,7 +36,10 @@ type TopicsFlags struct {
 type TopicsApplyCmd struct{ TopicsFlags }
 
 // TopicsDiffCmd only compares.
-type TopicsDiffCmd struct{ TopicsFlags }
+type TopicsDiffCmd struct {
+	MorePartitions bool `help:"Accept topics that have more partitions than declared: somebody has added them, and partitions are never removed."`
+	TopicsFlags
+}
 
 // errTopicsDiffer makes `topics diff` usable as a check in pipelines.
 var errTopicsDiffer = errors.New("the cluster differs from the declaration; `tradegrid topics apply` applies the changes that are possible without data loss")
@@ -52,6 +56,9 @@ func (c *TopicsApplyCmd) Run(ctx context.Context, log *slog.Logger, out io.Write
 // Run writes the differences and fails if there are any.
 func (c *TopicsDiffCmd) Run(ctx context.Context, log *slog.Logger, out io.Writer) error {
 	changes, err := c.with(ctx, log, kafka.Diff)
+	if c.MorePartitions {
+		changes = slices.DeleteFunc(changes, func(c kafka.Change) bool { return c.Kind == kafka.Differs && c.Key == "partitions" })
+	}
 	if err == nil && len(changes) > 0 {
 		err = errTopicsDiffer
 	}

@@ -152,8 +152,8 @@ func Apply(ctx context.Context, adm *kadm.Client, want []topics.Topic, replicati
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) == 0 && firstApplicable(changes) != "" {
-		errs = append(errs, awaitApplied(ctx, adm, want, replication))
+	if first := firstApplicable(changes); len(errs) == 0 && first != "" {
+		errs = append(errs, awaitApplied(ctx, adm, want, replication, first))
 	}
 	return changes, errors.Join(errs...)
 }
@@ -174,15 +174,17 @@ const (
 )
 
 // awaitApplied waits until the brokers report the changes. They learn of them from the controller with a delay, and
-// processes that start after this one must find the topics.
-func awaitApplied(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16) error {
+// processes that start after this one must find the topics. The first change is named if they report nothing at all.
+func awaitApplied(ctx context.Context, adm *kadm.Client, want []topics.Topic, replication int16, first string) error {
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	for {
 		left, err := Diff(ctx, adm, want, replication)
-		first := firstApplicable(left)
-		if err == nil && first == "" {
-			return nil
+		if err == nil {
+			first = firstApplicable(left)
+			if first == "" {
+				return nil
+			}
 		}
 		if ctx.Err() != nil {
 			return fmt.Errorf("the brokers do not report all changes yet; the first missing one is %q: %w", first, errors.Join(ctx.Err(), err))

@@ -1,6 +1,7 @@
 package kafka
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -75,6 +76,17 @@ func TestApplyMendsWhatDiffers(t *testing.T) {
 	require.True(t, all.Has("stranger"), "apply never deletes")
 	require.Len(t, all["shrinks"].Partitions, 4)
 	require.Len(t, all["grows"].Partitions, 5)
+}
+
+// Brokers that stop answering while changes settle are told by what is missing, also if they have never named it.
+func TestUnansweredChangeIsNamed(t *testing.T) {
+	t.Parallel()
+	adm := adminOf(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	err := awaitApplied(ctx, adm, topics.Local(), 1, "+ events: create with 4 partitions, 1 replicas")
+	require.ErrorIs(t, err, context.Canceled)
+	require.ErrorContains(t, err, `the first missing one is "+ events: create with 4 partitions, 1 replicas"`)
 }
 
 func TestTopicConfigsOfProduction(t *testing.T) {
