@@ -108,8 +108,8 @@ chart: ## check the Helm chart: what it renders for Kubernetes, what it refuses
 	cd tests/chart && $(GOTESTSUM) -- -count=1 ./...
 
 .PHONY: chart-docs
-chart-docs: ## write the table of values into the chart's README, and the schema of values
-	cd tests/chart && $(GO) test -count=1 -run '^Test(Readme|Schema)IsUpToDate$$' . -update
+chart-docs: ## write the table of values into the chart's README, the schema of values and the flags of the roles
+	cd tests/chart && $(GO) test -count=1 -run '^Test(Readme|Schema|Flags)(Is|Are)UpToDate$$' . -update
 
 .PHONY: schemas
 schemas: build ## write the API description and the event schemas into schemas/

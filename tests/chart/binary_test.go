@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"testing"
@@ -44,8 +45,7 @@ func TestBinaryTakesWhatTheChartSays(t *testing.T) {
 				}
 				t.Run(strings.Join([]string{name, o.Kind(), o.Name(), At(c, "name").(string)}, "/"), func(t *testing.T) {
 					t.Parallel()
-					root := mounted(t, r, o)
-					inForce := printConfig(t, root, containers(o)[i])
+					inForce := printConfig(t, mounted(t, r, o, c), containers(o)[i])
 					if config, ok := r.Find("ConfigMap", o.Name()); ok && o.Kind() != "Job" && At(c, "name") == "tradegrid" {
 						fromFile(t, config, inForce)
 					}
@@ -55,25 +55,36 @@ func TestBinaryTakesWhatTheChartSays(t *testing.T) {
 	}
 }
 
-// mounted is a folder in place of /etc/tradegrid, with what a pod's volumes hold.
-func mounted(t *testing.T, r *Rendered, o Object) string {
+// mounted is a folder in place of /etc/tradegrid, with what a container's volumes hold.
+func mounted(t *testing.T, r *Rendered, o Object, c map[string]any) string {
 	t.Helper()
 	root := t.TempDir()
 	write := func(path string, data []byte) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(root, path)), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(root, path), data, 0o600))
 	}
-	volumes, _ := At(pod(o), "spec", "volumes").([]any)
-	for _, v := range volumes {
-		volume := At(v, "name").(string)
-		if name, ok := At(v, "configMap", "name").(string); ok {
-			write("config/config.yaml", []byte(At(find(t, r, "ConfigMap", name).Doc, "data", "config.yaml").(string)))
+	paths := map[string]string{}
+	for _, m := range asList(c["volumeMounts"]) {
+		if path, ok := strings.CutPrefix(At(m, "mountPath").(string), "/etc/tradegrid/"); ok {
+			paths[At(m, "name").(string)] = path
 		}
-		sources, _ := At(v, "projected", "sources").([]any)
-		for _, s := range sources {
-			for _, item := range At(s, "secret", "items").([]any) {
-				path := At(item, "path").(string)
-				write(volume+"/"+path, secret(t, volume+"/"+path))
+	}
+	for _, v := range asList(At(pod(o), "spec", "volumes")) {
+		folder, ok := paths[At(v, "name").(string)]
+		if !ok {
+			continue
+		}
+		if name, ok := At(v, "configMap", "name").(string); ok {
+			key := "config.yaml"
+			for _, item := range asList(At(v, "configMap", "items")) {
+				key = At(item, "key").(string)
+			}
+			write(folder+"/config.yaml", []byte(At(find(t, r, "ConfigMap", name).Doc, "data").(map[string]any)[key].(string)))
+		}
+		for _, s := range asList(At(v, "projected", "sources")) {
+			for _, item := range asList(At(s, "secret", "items")) {
+				path := folder + "/" + At(item, "path").(string)
+				write(path, secret(t, path))
 			}
 		}
 	}
@@ -128,25 +139,11 @@ func printConfig(t *testing.T, root string, c map[string]any) map[string]any {
 	t.Helper()
 	path, err := binary()
 	require.NoError(t, err)
-	inside := func(s string) string { return strings.ReplaceAll(s, "/etc/tradegrid/", root+"/") }
-	var args []string
-	list, _ := c["args"].([]any)
-	for _, a := range list {
-		args = append(args, inside(a.(string)))
-	}
-	cmd := exec.Command(path, append(args, "--print-config")...)
-	cmd.Env = []string{}
-	for name, value := range env(c) {
-		if strings.HasPrefix(name, "TRADEGRID_") {
-			value = inside(value)
-			value = strings.ReplaceAll(value, url.QueryEscape("/etc/tradegrid/"), url.QueryEscape(root+"/"))
-			cmd.Env = append(cmd.Env, name+"="+value)
-			requireFiles(t, root, value)
-		}
-	}
+	cmd := exec.Command(path, append(command(t, c, root), "--print-config")...)
+	cmd.Env = environment(t, c, root)
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	require.NoError(t, cmd.Run(), "tradegrid %s: %s", strings.Join(args, " "), stderr.String())
+	require.NoError(t, cmd.Run(), "%s: %s", cmd, stderr.String())
 	for name := range env(c) {
 		// The cell is for whoever runs admin in the pod; init containers have the environment of the role.
 		if strings.HasPrefix(name, "TRADEGRID_") && name != "TRADEGRID_CELL" && c["name"] == "tradegrid" {
@@ -156,6 +153,31 @@ func printConfig(t *testing.T, root string, c map[string]any) map[string]any {
 	var inForce map[string]any
 	require.NoError(t, yaml.Unmarshal(stdout.Bytes(), &inForce))
 	return inForce
+}
+
+// command is what a container runs, with a folder in place of /etc/tradegrid.
+func command(t *testing.T, c map[string]any, root string) []string {
+	t.Helper()
+	var args []string
+	for _, a := range asList(c["args"]) {
+		args = append(args, strings.ReplaceAll(a.(string), "/etc/tradegrid/", root+"/"))
+	}
+	return args
+}
+
+// environment is what the program reads of a container's, with a folder in place of /etc/tradegrid that has the files which it names.
+func environment(t *testing.T, c map[string]any, root string) []string {
+	t.Helper()
+	all := []string{}
+	for name, value := range env(c) {
+		if strings.HasPrefix(name, "TRADEGRID_") {
+			value = strings.ReplaceAll(value, "/etc/tradegrid/", root+"/")
+			value = strings.ReplaceAll(value, url.QueryEscape("/etc/tradegrid/"), url.QueryEscape(root+"/"))
+			all = append(all, name+"="+value)
+			requireFiles(t, root, value)
+		}
+	}
+	return all
 }
 
 // requireFiles looks for the files that a setting names, certificates in the database's URL included.
@@ -188,18 +210,30 @@ func fromFile(t *testing.T, config Object, inForce map[string]any) {
 	}
 }
 
-// A setting that the program does not know ends the process with the setting's name: a rollout stops there.
-func TestUnknownSettingIsNamed(t *testing.T) {
+// The chart knows the flags of each role, and so refuses those of others, and typing errors, before anything changes.
+func TestFlagsAreUpToDate(t *testing.T) {
 	t.Parallel()
-	r := render(t, "minimal", "api.config.databse-conns=3")
-	o := find(t, r, "Deployment", "tg-tradegrid-api")
 	path, err := binary()
 	require.NoError(t, err)
-	cmd := exec.Command(path, "api", "--print-config", "--config="+mounted(t, r, o)+"/config/config.yaml")
-	cmd.Env = []string{"TRADEGRID_DATABASE_URL=postgres://a@b/c", "TRADEGRID_KAFKA_BROKERS=k:9092"}
-	out, err := cmd.CombinedOutput()
-	require.Error(t, err)
-	require.Contains(t, string(out), "databse-conns is not a setting; did you mean database-conns?")
+	all := map[string][]string{}
+	for _, role := range []string{"api", "console", "dispatcher", "relay"} {
+		cmd := exec.Command(path, role, "--print-config")
+		cmd.Env = []string{}
+		out, _ := cmd.Output() // required flags are missing, which is no matter here
+		for _, key := range regexp.MustCompile(`(?m)^([a-z0-9-]+):`).FindAllStringSubmatch(string(out), -1) {
+			all[role] = append(all[role], key[1])
+		}
+		require.Contains(t, all[role], "log-level", role)
+	}
+	text, err := yaml.Marshal(all)
+	require.NoError(t, err)
+	want := "# The flags of each role. Written by `make chart-docs`.\n" + string(text)
+	file := filepath.Join(Folder, "flags.yaml")
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(want), 0o600))
+		return
+	}
+	require.Equal(t, want, read(t, file), "run make chart-docs")
 }
 
 // The database's URL says what the values say, whatever letters names have.
@@ -225,6 +259,6 @@ func TestAdminInAPod(t *testing.T) {
 		o := roles(r)[0]
 		c := containers(o)[len(containers(o))-1]
 		c["args"], c["name"] = []any{"admin", "company", "create", "--name=First"}, "admin"
-		require.Equal(t, "z9", printConfig(t, mounted(t, r, o), c)["cell"], name)
+		require.Equal(t, "z9", printConfig(t, mounted(t, r, o, c), c)["cell"], name)
 	}
 }

@@ -96,7 +96,7 @@ func TestDocumentedPrintConfig(t *testing.T) {
 		for _, a := range strings.Fields(command[3]) {
 			c["args"] = append(c["args"].([]any), a)
 		}
-		inForce := printConfig(t, mounted(t, r, o), c)
+		inForce := printConfig(t, mounted(t, r, o, c), c)
 		for _, p := range c["ports"].([]any) {
 			listener := map[string]string{"http": "listen", "ops": "ops-listen"}[At(p, "name").(string)]
 			require.Equal(t, fmt.Sprintf(":%v", At(p, "containerPort")), inForce[listener], "%s: %s", o.Name(), listener)
@@ -181,6 +181,10 @@ func TestRequestsInAll(t *testing.T) {
 	}
 	for _, job := range hookJobs(render(t, "minimal")) {
 		cpu, memory := podRequest(t, job, "cpu"), podRequest(t, job, "memory")
+		if strings.HasSuffix(job.Name(), "-check") {
+			require.Contains(t, page, fmt.Sprintf("that of the check %s and %s", cpu.String(), memory.String()))
+			continue
+		}
 		require.Contains(t, page, fmt.Sprintf("request %s and %s (`jobs.resources`)", cpu.String(), memory.String()))
 	}
 	full := sums(t, render(t, "minimal"))

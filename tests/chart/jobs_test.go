@@ -1,6 +1,7 @@
 package chart
 
 import (
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -25,6 +26,8 @@ func TestHelmTest(t *testing.T) {
 	schema, topics := testJobs(t, render(t, "certificates"))
 	require.Equal(t, []any{"migrate", "--check", "--log-format=json"}, containers(schema)[0]["args"], "--plan ends with 0 when steps are pending")
 	require.Equal(t, []any{"topics", "diff", "--log-format=json", "--replication=3"}, containers(topics)[0]["args"])
+	_, topics2 := testJobs(t, render(t, "certificates", "jobs.topics.morePartitions=true"))
+	require.Equal(t, []any{"topics", "diff", "--log-format=json", "--replication=3", "--more-partitions"}, containers(topics2)[0]["args"])
 	for _, o := range []Object{schema, topics} {
 		require.Equal(t, "test", At(o.Doc, "metadata", "annotations", "helm.sh/hook"))
 		require.Equal(t, "tg-tradegrid", At(pod(o), "spec", "serviceAccountName"))
@@ -73,6 +76,40 @@ func TestUninstallLeavesNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Before anything changes, the program itself checks what each role would start with, all side by side: what one of them
+// refuses ends the release there, and the log names it. It reaches nothing.
+func TestSettingsAreCheckedFirst(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full", "api.config.idempotency-lease=soon", "dispatcher.sets.flow.config.sweep-every=0s", "console.pages.url=https://console.example.com")
+	job := find(t, r, "Job", "tg-grid-check")
+	path, err := binary()
+	require.NoError(t, err)
+	refused := map[string]string{"api": "--idempotency-lease", "relay": "", "dispatcher-sender": "", "dispatcher-flow": "--sweep-every", "console": ""}
+	require.Len(t, containers(job), len(refused))
+	for _, c := range containers(job) {
+		name := c["name"].(string)
+		cmd := exec.Command(path, command(t, c, mounted(t, r, job, c))...)
+		cmd.Env = environment(t, c, mounted(t, r, job, c))
+		out, err := cmd.CombinedOutput()
+		if refused[name] == "" {
+			require.NoError(t, err, "%s: %s", name, out)
+			continue
+		}
+		var exit *exec.ExitError
+		require.ErrorAs(t, err, &exit, name)
+		require.Equal(t, 2, exit.ExitCode())
+		require.Contains(t, string(out), refused[name])
+	}
+	rule := At(job.Doc, "spec", "podFailurePolicy", "rules").([]any)[0]
+	require.Equal(t, []any{2.0}, At(rule, "onExitCodes", "values"), "another attempt is of no use")
+	require.NotContains(t, At(rule, "onExitCodes"), "containerName", "whichever it is")
+	policy := find(t, r, "NetworkPolicy", "tg-grid-check")
+	require.Empty(t, At(policy.Doc, "spec", "egress"))
+	require.Equal(t, []any{"Ingress", "Egress"}, At(policy.Doc, "spec", "policyTypes"))
+	_, found := render(t, "full", "jobs.check.enabled=false").Find("Job", "tg-grid-check")
+	require.False(t, found)
 }
 
 // contractGroup makes `helm template` render the Job for `migrate --contract`.

@@ -14,7 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-var update = flag.Bool("update", false, "write the table of values into the chart's README, and its schema") //nolint:gochecknoglobals // a flag
+var update = flag.Bool("update", false, "write the table of values into the chart's README, its schema and the flags of the roles") //nolint:gochecknoglobals // a flag
 
 // The README's table says what values.yaml says.
 func TestReadmeIsUpToDate(t *testing.T) {

@@ -84,6 +84,15 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"minimal", []string{"relay.config.smtp-url=smtp://a:b@mail", "relay.config.mail-from=a@example.com", "mail.urlSecret.name=mail"}, []string{
 			"relay.config.smtp-url: the chart sets it; use mail.urlSecret: it may hold a password, which would stand in a ConfigMap", "relay.config.mail-from: the chart sets it; use mail.from", "mail.from: give the address",
 		}},
+		{"minimal", []string{"api.config.databse-conns=3", "api.config.Database-Conns=3", "api.config.relay-parallel=3", "dispatcher.config.job-workers=1", "relay.config.speed=3"}, []string{
+			"api.config.databse-conns: tradegrid api has no such flag; did you mean database-conns?", "api.config.Database-Conns: tradegrid api has no such flag; did you mean database-conns?",
+			"api.config.relay-parallel: tradegrid api has no such flag; relay has it", "dispatcher.config.job-workers: tradegrid dispatcher has no such flag; api has it",
+			"relay.config.speed: tradegrid relay has no such flag; docs/configuration.md lists its flags",
+		}},
+		{"full", []string{"dispatcher.sets.flow.config.in-flght=3"}, []string{"dispatcher.sets.flow.config.in-flght: tradegrid dispatcher has no such flag; did you mean in-flight?"}},
+		{"minimal", []string{"api.autoscaling.enabled=true", "api.resources.requests.cpu=null", "dispatcher.autoscaling.enabled=true", "dispatcher.resources.requests=null"}, []string{
+			"api.autoscaling.cpu: a share of the request for CPU needs one; set api.resources.requests.cpu", "dispatcher.autoscaling.cpu: a share of the request for CPU needs one; set dispatcher.resources.requests.cpu",
+		}},
 		{"minimal", []string{"mail.from=a@example.com"}, []string{"mail.urlSecret.name: name the Secret with the URL of the mail server"}},
 		{"minimal", []string{"image.repository=https://r.example.com/t"}, []string{`image.repository: "https://r.example.com/t" is not a repository: write host and path in lowercase without a scheme`}},
 	} {

@@ -179,7 +179,7 @@ func TestConsole(t *testing.T) {
 	require.Equal(t, "ClusterIP", At(service.Doc, "spec", "type"))
 	require.InDelta(t, 8443, At(At(service.Doc, "spec", "ports").([]any)[0], "port"), 0)
 	for _, o := range r.Objects {
-		if o.Name() != console.Name() {
+		if o.Name() != console.Name() && o.Name() != "tg-grid-check" {
 			require.NotContains(t, env(firstContainer(o)), "TRADEGRID_ADMIN_TOKENS_FILE", o.Name())
 			require.NotContains(t, secrets(o), "operators", o.Name())
 		}
@@ -219,6 +219,27 @@ func TestConsoleWithKafka(t *testing.T) {
 	}
 }
 
+// In an evaluation topics have one replica, and the console compares them with that.
+func TestConsoleOfAnEvaluation(t *testing.T) {
+	t.Parallel()
+	r := render(t, "evaluation", "console.enabled=true", "console.kafka=true", "console.tokensSecret.name=operators")
+	console := find(t, r, "Deployment", "tg-tradegrid-console")
+	c := containers(console)[len(containers(console))-1]
+	require.Contains(t, c["args"], "--topics-local")
+	require.NotContains(t, c["args"], "--topics-replicas=3")
+	require.Equal(t, true, printConfig(t, mounted(t, r, console, c), c)["topics-local"])
+}
+
+// Through a tunnel, the console is at an address of the own machine.
+func TestConsoleThroughATunnel(t *testing.T) {
+	t.Parallel()
+	for _, url := range []string{"http://localhost:8084", "http://127.0.0.1:8084", "http://[::1]:8084"} {
+		r := render(t, "full", "console.pages.url="+url)
+		console := find(t, r, "Deployment", "tg-grid-console")
+		require.Equal(t, url, printConfig(t, mounted(t, r, console, containers(console)[0]), containers(console)[0])["console-url"])
+	}
+}
+
 // People sign in by a provider, too, when one is named: the console knows it, has its secret, and reaches it.
 func TestConsoleProvider(t *testing.T) {
 	t.Parallel()
@@ -248,13 +269,13 @@ func TestMail(t *testing.T) {
 	t.Parallel()
 	r := render(t, "minimal", "mail.urlSecret.name=mail", "mail.from=Tradegrid <tradegrid@example.com>")
 	for _, o := range r.Objects {
-		require.Equal(t, o.Name() == "tg-tradegrid-relay" && o.Kind() == "Deployment", slices.Contains(secrets(o), "mail"), "%s %s", o.Kind(), o.Name())
+		require.Equal(t, o.Kind() == "Deployment" && o.Name() == "tg-tradegrid-relay" || o.Kind() == "Job" && o.Name() == "tg-tradegrid-check", slices.Contains(secrets(o), "mail"), "%s %s", o.Kind(), o.Name())
 	}
 	c := config(t, r, "tg-tradegrid-relay")
 	require.Equal(t, "Tradegrid <tradegrid@example.com>", c["mail-from"])
 	relay := find(t, r, "Deployment", "tg-tradegrid-relay")
 	require.Equal(t, "/etc/tradegrid/mail/url", env(containers(relay)[0])["TRADEGRID_SMTP_URL_FILE"])
-	require.Equal(t, "Tradegrid <tradegrid@example.com>", printConfig(t, mounted(t, r, relay), containers(relay)[0])["mail-from"])
+	require.Equal(t, "Tradegrid <tradegrid@example.com>", printConfig(t, mounted(t, r, relay, containers(relay)[0]), containers(relay)[0])["mail-from"])
 	require.NotContains(t, config(t, render(t, "minimal"), "tg-tradegrid-relay"), "mail-from")
 }
 
@@ -281,6 +302,7 @@ func TestJobsRunFirst(t *testing.T) {
 	}
 	require.Equal(t, "-20", weight("ServiceAccount", "tg-tradegrid-jobs"), "pods of Jobs need it")
 	require.Equal(t, "-20", weight("NetworkPolicy", "tg-tradegrid-migrate"))
+	require.Equal(t, "-15", weight("Job", "tg-tradegrid-check"))
 	require.Equal(t, "-20", weight("NetworkPolicy", "tg-tradegrid-topics"))
 	require.Equal(t, "-10", weight("Job", "tg-tradegrid-migrate"))
 	require.Equal(t, "-5", weight("Job", "tg-tradegrid-topics"))
@@ -340,14 +362,16 @@ func TestJobsAsInitContainers(t *testing.T) {
 		r := render(t, name)
 		require.Empty(t, hookJobs(r), name)
 		for _, o := range roles(r) {
-			first, _ := At(pod(o), "spec", "initContainers").([]any)
-			require.Equal(t, "migrate", At(first[0], "args").([]any)[0])
-			if o.Name() == "orders-console" {
-				require.Len(t, first, 1, "it has no access to Kafka")
-				continue
+			var first []string
+			for _, c := range asList(At(pod(o), "spec", "initContainers")) {
+				first = append(first, At(c, "name").(string))
 			}
-			require.Len(t, first, 2, "%s: %s", name, o.Name())
-			require.Equal(t, "topics", At(first[1], "args").([]any)[0])
+			want := []string{"check", "migrate", "topics"}
+			if o.Name() == "orders-console" {
+				want = want[:2] // it has no access to Kafka
+			}
+			require.Equal(t, want, first, "%s: %s", name, o.Name())
+			require.Equal(t, append(slices.Clone(containers(o)[len(want)]["args"].([]any)), "--print-config"), containers(o)[0]["args"])
 		}
 	}
 	for _, o := range roles(render(t, "bare")) {
@@ -364,7 +388,9 @@ func TestEvaluation(t *testing.T) {
 		e := env(containers(o)[0])
 		require.Equal(t, "postgres://root@tg-tradegrid-cockroach:26257/defaultdb?sslmode=disable", e["TRADEGRID_DATABASE_URL"])
 		require.Equal(t, "tg-tradegrid-kafka:9092", e["TRADEGRID_KAFKA_BROKERS"])
-		require.Contains(t, At(containers(o)[1], "args"), "--local", "one replica on one broker")
+		topics := containers(o)[2]
+		require.Equal(t, "topics", topics["name"])
+		require.Contains(t, topics["args"], "--local", "one replica on one broker")
 	}
 	for _, name := range []string{"cockroach", "kafka"} {
 		o := find(t, r, "StatefulSet", "tg-tradegrid-"+name)

@@ -256,15 +256,31 @@ so that it accepts the chart without values.
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}
 {{- $_ := set $taken "static-membership" "dispatcher.staticMembership" -}}
 {{- end -}}
+{{- $flags := .root.Files.Get "flags.yaml" | fromYaml -}}
 {{- range $flag, $_ := .values.config -}}
-{{- with get $taken $flag -}}
-{{- $faults = append $faults (printf "%s.config.%s: the chart sets it; use %s" $key $flag .) -}}
+{{- $own := get $flags $.component -}}
+{{- if hasKey $taken $flag -}}
+{{- $faults = append $faults (printf "%s.config.%s: the chart sets it; use %s" $key $flag (get $taken $flag)) -}}
+{{- else if not (has $flag $own) -}}
+{{- $others := list -}}
+{{- range $role, $known := $flags -}}{{- if has $flag $known -}}{{- $others = append $others $role -}}{{- end -}}{{- end -}}
+{{- $hint := include "tradegrid.nearest" (dict "word" $flag "words" $own) -}}
+{{- if $others -}}{{- $hint = printf "%s has it" (join " or " $others) -}}
+{{- else if $hint -}}{{- $hint = printf "did you mean %s?" $hint -}}
+{{- else -}}{{- $hint = "docs/configuration.md lists its flags" -}}{{- end -}}
+{{- $faults = append $faults (printf "%s.config.%s: tradegrid %s has no such flag; %s" $key $flag $.component $hint) -}}
 {{- end -}}
 {{- end -}}
 {{- range $kind := list "autoscaling" "keda" -}}
 {{- $scale := get $.values $kind -}}
 {{- if and $scale $scale.enabled (gt (int $scale.minReplicas) (int $scale.maxReplicas)) -}}
 {{- $faults = append $faults (printf "%s.%s: minReplicas %d is above maxReplicas %d" $key $kind (int $scale.minReplicas) (int $scale.maxReplicas)) -}}
+{{- end -}}
+{{- end -}}
+{{- with .values.autoscaling -}}
+{{- $cpu := or (get (default dict $.values.resources.requests) "cpu") (get (default dict $.values.resources.limits) "cpu") -}}
+{{- if and .enabled (int .cpu) (not $cpu) -}}
+{{- $faults = append $faults (printf "%s.autoscaling.cpu: a share of the request for CPU needs one; set %s.resources.requests.cpu" $key $key) -}}
 {{- end -}}
 {{- end -}}
 {{- $needed := add (int .values.preStopSeconds) 35 -}}

@@ -116,7 +116,7 @@ pass, except with `required`.
 {{- $groups := dict
   "{role}" (list "api" "relay" "dispatcher" "dispatcher.sets.*" "console")
   "{dispatcher}" (list "dispatcher" "dispatcher.sets.*")
-  "{resources}" (list "api.resources" "relay.resources" "dispatcher.resources" "dispatcher.sets.*.resources" "console.resources" "jobs.resources"
+  "{resources}" (list "api.resources" "relay.resources" "dispatcher.resources" "dispatcher.sets.*.resources" "console.resources" "jobs.resources" "jobs.check.resources"
     "evaluation.resources" "evaluation.cockroach.resources" "evaluation.kafka.resources") -}}
 {{- $faults := list -}}
 {{- range $format := include "tradegrid.formats" . | fromYamlArray -}}

@@ -12,7 +12,7 @@ helm.sh/hook-delete-policy: before-hook-creation{{ if .job }},hook-succeeded{{ e
 {{/*
 Takes root, component, suffix (of its name), args, database or kafka, and
   annotations  as YAML
-  account      as the pod does
+  account, containers, volumes  as the pod does
   attempts     settings in place of backoffLimit and activeDeadlineSeconds of the values
   final        exit codes after which another attempt is of no use
 */}}
@@ -38,8 +38,52 @@ spec:
   podFailurePolicy:
     rules:
       - action: FailJob
-        onExitCodes: {containerName: tradegrid, operator: In, values: {{ toJson . }}}
+        onExitCodes: {operator: In, values: {{ toJson . }}{{ if not $.containers }}, containerName: tradegrid{{ end }}}
   {{- end }}
   template:
     {{- include "tradegrid.podTemplate" (merge (dict "name" $name "values" $jobs "job" true) .) | nindent 4 }}
+{{- end -}}
+
+{{/* What a role would start with, without starting it: the program prints its settings, or names all that are wrong and exits with 2. */}}
+{{- define "tradegrid.checkContainer" -}}
+args:
+  {{- append .args "--print-config" | toYaml | nindent 2 }}
+{{ include "tradegrid.container" (merge (dict "values" (merge (dict "resources" .root.Values.jobs.check.resources) .values)) .) }}
+{{- end -}}
+
+{{/*
+Checks the settings of all roles before anything changes: a container for each, side by side, so that one run names all
+faults. Their volumes have the same names, so a prefix keeps them apart.
+*/}}
+{{- define "tradegrid.checkJob" -}}
+{{- $name := printf "%s-check" (include "tradegrid.fullname" .) -}}
+{{- $annotations := include "tradegrid.hook" (dict "weight" -20 "job" true) -}}
+{{- $containers := list -}}
+{{- $volumes := list -}}
+{{- $data := dict -}}
+{{- range $i, $pod := include "tradegrid.pods" . | fromYamlArray -}}
+{{- $_ := set $pod "root" $ -}}
+{{- $file := printf "%s.yaml" (list $pod.component (default "" $pod.set) | compact | join "-") -}}
+{{- $_ := set $data $file (include "tradegrid.config" $pod) -}}
+{{- $container := include "tradegrid.checkContainer" $pod | fromYaml -}}
+{{- range $container.volumeMounts -}}{{- $_ := set . "name" (printf "c%d-%s" $i .name) -}}{{- end -}}
+{{- $containers = append $containers (merge (dict "name" (trimSuffix ".yaml" $file)) $container) -}}
+{{- range include "tradegrid.volumes" $pod | fromYamlArray -}}
+{{- if eq .name "config" -}}{{- $_ := set . "configMap" (dict "name" $name "items" (list (dict "key" $file "path" "config.yaml"))) -}}{{- end -}}
+{{- $volumes = append $volumes (merge (dict "name" (printf "c%d-%s" $i .name)) .) -}}
+{{- end -}}
+{{- end }}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ $name }}
+  labels:
+    {{- include "tradegrid.labels" (dict "root" . "component" "check") | nindent 4 }}
+  annotations:
+    {{- $annotations | nindent 4 }}
+data:
+  {{- toYaml $data | nindent 2 }}
+{{- include "tradegrid.job" (dict "root" . "component" "check" "suffix" "check" "annotations" (include "tradegrid.hook" (dict "weight" -15 "job" true))
+    "containers" (toYaml $containers) "volumes" (toYaml $volumes) "final" (list 2)) }}
 {{- end -}}

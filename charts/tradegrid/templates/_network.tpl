@@ -32,6 +32,9 @@ spec:
     {{- end }}
     - {{ include "tradegrid.peers" (dict "key" "from" "peers" $policy.ops.from "ports" (list 9090)) | nindent 6 | trim }}
   {{- end }}
+  {{- if eq .component "check" }}
+  egress: [] # it only reads
+  {{- else }}
   egress:
     - {{ include "tradegrid.peers" (dict "key" "to" "peers" $policy.dns.to "ports" $policy.dns.ports "udp" true) | nindent 6 | trim }}
     {{- if .database }}
@@ -55,6 +58,7 @@ spec:
     {{- with $policy.extraEgress }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+  {{- end }}
 {{- end -}}
 
 {{/* One rule. Takes key (from or to), peers, ports, and udp to open the ports for UDP as well. */}}

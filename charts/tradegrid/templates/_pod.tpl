@@ -8,8 +8,8 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   mail       true if the pod sends mails
   operators  true if the pod checks tokens of operators, and lets people in
   job        true for a Job: no ports, probes, configuration file
+  containers  YAML of the containers in place of the one of the role, with volumes, the YAML of theirs
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
-A new role is a template with one call of this.
 */}}
 {{- define "tradegrid.podTemplate" -}}
 {{- $v := .root.Values -}}
@@ -76,6 +76,10 @@ spec:
   {{- end }}
   {{- if and (not .job) (eq (include "tradegrid.jobsMode" .root) "init") }}
   initContainers:
+    {{- if $v.jobs.check.enabled }}
+    - name: check
+      {{- include "tradegrid.checkContainer" . | nindent 6 }}
+    {{- end }}
     {{- if $v.jobs.migrate.enabled }}
     - name: migrate
       args: [migrate, --log-format={{ $v.logging.format }}]
@@ -89,6 +93,9 @@ spec:
     {{- end }}
   {{- end }}
   containers:
+    {{- if .containers }}
+    {{- .containers | nindent 4 }}
+    {{- else }}
     - name: tradegrid
       args:
         {{- toYaml .args | nindent 8 }}
@@ -124,8 +131,9 @@ spec:
           sleep: {seconds: {{ . }}}
       {{- end }}
       {{- end }}
+    {{- end }}
   volumes:
-    {{- include "tradegrid.volumes" . | trim | default "[]" | nindent 4 }}
+    {{- default (include "tradegrid.volumes" . | trim | default "[]") .volumes | nindent 4 }}
 {{- end -}}
 
 {{/* Image, environment, mounts, resources and security context of a container or init container. */}}
