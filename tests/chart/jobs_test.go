@@ -127,6 +127,8 @@ func TestContractJob(t *testing.T) {
 		job, ok := contractJob(r)
 		require.True(t, ok, name)
 		require.False(t, job.Hook, "%s: kubectl creates it", name)
+		require.Empty(t, job.Name(), "%s: a second run within a day is another Job", name)
+		require.InDelta(t, 0, At(job.Doc, "spec", "backoffLimit"), 0, "what it refuses, it refuses again")
 		for _, version := range Kubernetes {
 			conforms(t, conformance(t, version), job)
 		}
@@ -136,7 +138,7 @@ func TestContractJob(t *testing.T) {
 		if _, made := r.Find("ServiceAccount", account); !made {
 			require.Equal(t, "bare", name, "%s: there is no ServiceAccount %s", name, account)
 		}
-		migrate, ok := r.Find("Job", strings.TrimSuffix(job.Name(), "contract")+"migrate")
+		migrate, ok := r.Find("Job", strings.TrimSuffix(job.text("metadata", "generateName"), "contract-")+"migrate")
 		if !ok {
 			continue // jobs.mode is not hook
 		}
@@ -152,7 +154,7 @@ func TestContractJob(t *testing.T) {
 
 func contractJob(r *Rendered) (Object, bool) {
 	for _, o := range r.Kind("Job") {
-		if strings.HasSuffix(o.Name(), "-contract") {
+		if strings.HasSuffix(o.text("metadata", "generateName"), "-contract-") {
 			return o, true
 		}
 	}
@@ -173,5 +175,7 @@ func TestNoReleaseContracts(t *testing.T) {
 	docs := documentation(t)
 	require.Contains(t, docs, "--api-versions "+contractGroup+" --show-only templates/contract.yaml")
 	require.FileExists(t, Folder+"/templates/contract.yaml")
+	require.Contains(t, docs, "kubectl -n grid create -o name -f -", "its name is made by the API server")
+	require.Contains(t, docs, "grep -E 'Complete|Failed'", "kubectl wait for completion hangs when it fails")
 	require.NotContains(t, docs, "kubectl -n grid debug", "a restricted namespace refuses its pod")
 }

@@ -142,6 +142,19 @@ func TestExtras(t *testing.T) {
 	require.Equal(t, "Always", c["imagePullPolicy"])
 }
 
+// A variable of a role takes the place of the one for all, also of GOMEMLIMIT; none is there twice.
+func TestVariablesComeOnce(t *testing.T) {
+	t.Parallel()
+	r := render(t, "full", "extraEnv[0].name=A", "extraEnv[0].value=all", "extraEnv[1].name=GOGC", "extraEnv[1].value=all", "relay.extraEnv[0].name=A", "relay.extraEnv[0].value=relay",
+		"console.extraEnv[0].name=GOMEMLIMIT", "console.extraEnv[0].value=off")
+	for name, want := range map[string][3]string{"api": {"all", "200", "691MiB"}, "relay": {"relay", "all", "230MiB"}, "console": {"all", "all", "off"}} {
+		c := containers(find(t, r, "Deployment", "tg-grid-"+name))[0]
+		e := env(c)
+		require.Equal(t, want, [3]string{e["A"], e["GOGC"], e["GOMEMLIMIT"]}, name)
+		require.Len(t, e, len(c["env"].([]any)), "%s: a name is there twice", name)
+	}
+}
+
 // A digest wins over a tag; without either, the chart's release is taken.
 func TestImage(t *testing.T) {
 	t.Parallel()

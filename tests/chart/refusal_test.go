@@ -93,6 +93,16 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"minimal", []string{"api.autoscaling.enabled=true", "api.resources.requests.cpu=null", "dispatcher.autoscaling.enabled=true", "dispatcher.resources.requests=null"}, []string{
 			"api.autoscaling.cpu: a share of the request for CPU needs one; set api.resources.requests.cpu", "dispatcher.autoscaling.cpu: a share of the request for CPU needs one; set dispatcher.resources.requests.cpu",
 		}},
+		{"minimal", []string{"extraEnv[0].name=A", "extraEnv[1].name=A", "extraEnv[2].name=TRADEGRID_DATABASE_URL", "api.extraEnv[0].name=TRADEGRID_CELL", "relay.extraEnv[0].name=TRADEGRID_SMTP_URL", "dispatcher.sets.a.extraEnv[0].name=TRADEGRID_ROLES"}, []string{
+			"extraEnv[1]: A is there twice; keep one of them", "extraEnv[2]: the chart sets TRADEGRID_DATABASE_URL; use database", "api.extraEnv[0]: the chart sets TRADEGRID_CELL; use cell",
+			"relay.extraEnv[0]: the chart sets TRADEGRID_SMTP_URL; use mail.urlSecret", "dispatcher.sets.a.extraEnv[0]: the chart sets TRADEGRID_ROLES; use dispatcher.roles",
+		}},
+		{"minimal", []string{"serviceAccount.name=tg", "serviceAccount.jobsName=tg"}, []string{`serviceAccount.jobsName: "tg" is that of the roles, too`}},
+		{"minimal", []string{"console.pages.url=https://console.example.com"}, []string{"console.pages.url: has no effect without console.enabled"}},
+		{"minimal", []string{"files.s3.bucket=files"}, []string{"files.s3: has no effect with files.store database; set files.store to s3"}},
+		{"minimal", []string{"metrics.rules.disabled={TradegridOutboxStaled,Nothing}"}, []string{
+			`metrics.rules.disabled[0]: there is no alert "TradegridOutboxStaled"; did you mean TradegridOutboxStalled?`, `metrics.rules.disabled[1]: there is no alert "Nothing"; docs/runbooks/README.md lists them`,
+		}},
 		{"minimal", []string{"mail.from=a@example.com"}, []string{"mail.urlSecret.name: name the Secret with the URL of the mail server"}},
 		{"minimal", []string{"image.repository=https://r.example.com/t"}, []string{`image.repository: "https://r.example.com/t" is not a repository: write host and path in lowercase without a scheme`}},
 	} {

@@ -431,4 +431,12 @@ func TestNotes(t *testing.T) {
 		require.NotContains(t, notes, "<no value>", file)
 	}
 	require.NotContains(t, render(t, "certificates").Notes, "WARNING")
+	for url, want := range map[string][]string{
+		"": {"is not served: console.pages.url is empty"}, "https://console.example.com": {"at https://console.example.com", "Service tg-grid-console-pages, port 80", "networkPolicy.pages.from is empty"},
+		"http://localhost:8084": {"port-forward service/tg-grid-console-pages 8084:80"},
+	} {
+		for _, text := range want {
+			require.Contains(t, render(t, "full", "console.pages.url="+url).Notes, text)
+		}
+	}
 }

@@ -14,6 +14,7 @@ Takes root, component, suffix (of its name), args, database or kafka, and
   annotations  as YAML
   account, containers, volumes  as the pod does
   attempts     settings in place of backoffLimit and activeDeadlineSeconds of the values
+  generated    true for a name that the API server completes, so that each run is a Job of its own
   final        exit codes after which another attempt is of no use
 */}}
 {{- define "tradegrid.job" }}
@@ -23,7 +24,11 @@ Takes root, component, suffix (of its name), args, database or kafka, and
 apiVersion: batch/v1
 kind: Job
 metadata:
+  {{- if .generated }}
+  generateName: {{ $name }}-
+  {{- else }}
   name: {{ $name }}
+  {{- end }}
   labels:
     {{- include "tradegrid.labels" . | nindent 4 }}
   {{- with .annotations }}

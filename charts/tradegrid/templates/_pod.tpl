@@ -163,14 +163,17 @@ env:
   - {name: TRADEGRID_ADMIN_TOKENS_FILE, value: /etc/tradegrid/operators/tokens}
   {{- end }}
   - {name: TRADEGRID_CELL, value: {{ $v.cell | quote }}}
+  {{- $extra := include "tradegrid.extraEnv" (dict "all" $v.extraEnv "own" $own.extraEnv) }}
   {{- with (($resources).limits).memory }}
+  {{- if not (regexMatch "(?m)^(- |  )name: GOMEMLIMIT$" $extra) }}
   - {name: GOMEMLIMIT, value: {{ include "tradegrid.memoryLimit" . }}}
+  {{- end }}
   {{- end }}
   {{- if not .job }}
   {{- include "tradegrid.telemetryEnv" .root | nindent 2 }}
   {{- end }}
-  {{- with concat $v.extraEnv (default list $own.extraEnv) }}
-  {{- toYaml . | nindent 2 }}
+  {{- with $extra }}
+  {{- . | nindent 2 }}
   {{- end }}
 {{- with concat $v.extraEnvFrom (default list $own.extraEnvFrom) }}
 envFrom:
@@ -182,6 +185,15 @@ securityContext:
   {{- toYaml $v.securityContext | nindent 2 }}
 volumeMounts:
   {{- include "tradegrid.mounts" . | trim | default "[]" | nindent 2 }}
+{{- end -}}
+
+{{/* Further variables: those for all, unless the role has its own of that name. Takes all and own. */}}
+{{- define "tradegrid.extraEnv" -}}
+{{- $names := list -}}
+{{- range .own -}}{{- $names = append $names .name -}}{{- end -}}
+{{- $variables := list -}}
+{{- range .all -}}{{- if not (has .name $names) -}}{{- $variables = append $variables . -}}{{- end -}}{{- end -}}
+{{- with concat $variables (default list .own) -}}{{- toYaml . -}}{{- end -}}
 {{- end -}}
 
 {{/* The pod that telemetry comes from. Kubernetes expands $(NAME) from the variables above it. */}}
