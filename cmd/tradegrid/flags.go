@@ -151,11 +151,12 @@ func (f MailFlags) smtp() (*notice.SMTP, error) {
 // FileFlags say where the contents of files are.
 type FileFlags struct {
 	FileStore       string `help:"Where the contents of files are: database, or s3 for a bucket of an S3-compatible service. Contents are not moved from one to the other." enum:"database,s3" default:"database"`
-	S3Endpoint      string `name:"s3-endpoint" env:"TRADEGRID_S3_ENDPOINT" help:"Service with the bucket, such as https://s3.eu-central-1.amazonaws.com. Required with --file-store=s3, as the bucket and both files are." placeholder:"URL"`
+	S3Endpoint      string `name:"s3-endpoint" env:"TRADEGRID_S3_ENDPOINT" help:"Service with the bucket, such as https://s3.eu-central-1.amazonaws.com. Required with --file-store=s3, as are the bucket, and both files or --s3-role." placeholder:"URL"`
 	S3Bucket        string `name:"s3-bucket" env:"TRADEGRID_S3_BUCKET" help:"Bucket, which must exist and be private." placeholder:"NAME"`
 	S3Region        string `name:"s3-region" env:"TRADEGRID_S3_REGION" help:"Region of the bucket." default:"us-east-1"`
 	S3AccessKeyFile string `name:"s3-access-key-file" env:"TRADEGRID_S3_ACCESS_KEY_FILE" help:"File with the id of the access key; read again when it changes." type:"path" placeholder:"FILE"`
 	S3SecretKeyFile string `name:"s3-secret-key-file" env:"TRADEGRID_S3_SECRET_KEY_FILE" help:"File with the secret of the access key; read again when it changes." type:"path" placeholder:"FILE"`
+	S3Role          bool   `name:"s3-role" env:"TRADEGRID_S3_ROLE" help:"Use the role that AWS gives this process, by IRSA, EKS Pod Identity, ECS or its machine, in place of an access key."`
 	S3PathStyle     bool   `name:"s3-path-style" env:"TRADEGRID_S3_PATH_STYLE" help:"Name the bucket in the path and not in the host, as most services other than Amazon's want it."`
 }
 
@@ -163,7 +164,7 @@ const storeS3 = "s3"
 
 func (f FileFlags) s3() blob.S3Config {
 	return blob.S3Config{
-		Endpoint: f.S3Endpoint, Bucket: f.S3Bucket, Region: f.S3Region, AccessKeyFile: f.S3AccessKeyFile, SecretKeyFile: f.S3SecretKeyFile, PathStyle: f.S3PathStyle,
+		Endpoint: f.S3Endpoint, Bucket: f.S3Bucket, Region: f.S3Region, AccessKeyFile: f.S3AccessKeyFile, SecretKeyFile: f.S3SecretKeyFile, Role: f.S3Role, PathStyle: f.S3PathStyle,
 	}
 }
 

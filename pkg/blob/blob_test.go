@@ -4,13 +4,17 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
@@ -203,10 +207,36 @@ func TestS3Settings(t *testing.T) {
 		"--s3-bucket":          func(c *blob.S3Config) { c.Bucket = "" },
 		"--s3-access-key-file": func(c *blob.S3Config) { c.AccessKeyFile += ".missing" },
 		"--s3-secret-key-file": func(c *blob.S3Config) { c.SecretKeyFile = "" },
+		"--s3-role and":        func(c *blob.S3Config) { c.Role = true },
 	} {
 		c := good
 		edit(&c)
 		require.ErrorContains(t, c.Validate(), want)
 	}
 	require.True(t, strings.HasSuffix(aKey().String(), "/original"))
+}
+
+// With a role, the bucket is asked with what AWS hands to the pod, here as EKS Pod Identity does.
+func TestS3WithARole(t *testing.T) {
+	agent := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Authorization") != "pod" {
+			w.WriteHeader(http.StatusForbidden)
+			return
+		}
+		_, _ = fmt.Fprintf(w, `{"Code":"Success","AccessKeyId":"OFTHEROLE","SecretAccessKey":"s","Token":"session","Expiration":%q}`, time.Now().Add(time.Hour).Format(time.RFC3339))
+	}))
+	t.Cleanup(agent.Close)
+	asked := make(chan http.Header, 1)
+	bucket := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { asked <- r.Header.Clone() }))
+	t.Cleanup(bucket.Close)
+	token := t.TempDir() + "/token"
+	require.NoError(t, os.WriteFile(token, []byte("pod"), 0o600))
+	t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", agent.URL)
+	t.Setenv("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", token)
+	s, err := blob.NewS3(blob.S3Config{Endpoint: bucket.URL, Bucket: "files", Region: "eu-central-1", PathStyle: true, Role: true})
+	require.NoError(t, err)
+	require.NoError(t, s.Check(t.Context()))
+	got := <-asked
+	require.Contains(t, got.Get("Authorization"), "Credential=OFTHEROLE/")
+	require.Equal(t, "session", got.Get("X-Amz-Security-Token"))
 }

@@ -23,6 +23,7 @@ type S3Config struct {
 	Region        string
 	AccessKeyFile string // file with the id of the access key; read again when it changes
 	SecretKeyFile string // file with the secret of the access key; read again when it changes
+	Role          bool   // use the role that AWS gives this process, in place of an access key
 	PathStyle     bool   // the bucket is the first part of the path, not of the host name
 }
 
@@ -41,9 +42,14 @@ type S3 struct {
 // Validate checks the settings and reads the files. Errors name the flags.
 func (c S3Config) Validate() error {
 	var errs []error
-	for _, v := range [][2]string{
-		{"--s3-endpoint", c.Endpoint}, {"--s3-bucket", c.Bucket}, {"--s3-access-key-file", c.AccessKeyFile}, {"--s3-secret-key-file", c.SecretKeyFile},
-	} {
+	required := [][2]string{{"--s3-endpoint", c.Endpoint}, {"--s3-bucket", c.Bucket}}
+	switch {
+	case !c.Role:
+		required = append(required, [2]string{"--s3-access-key-file", c.AccessKeyFile}, [2]string{"--s3-secret-key-file", c.SecretKeyFile})
+	case c.AccessKeyFile != "" || c.SecretKeyFile != "":
+		errs = append(errs, errors.New("--s3-role and --s3-access-key-file are mutually exclusive: give a role or an access key"))
+	}
+	for _, v := range required {
 		if v[1] == "" {
 			errs = append(errs, fmt.Errorf("%s is required with --file-store=s3", v[0]))
 		}
@@ -51,7 +57,7 @@ func (c S3Config) Validate() error {
 	if u, err := url.Parse(c.Endpoint); c.Endpoint != "" && (err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || strings.Trim(u.Path, "/") != "" || u.User != nil || u.RawQuery != "") {
 		errs = append(errs, fmt.Errorf("--s3-endpoint %q: must be a scheme and a host, such as https://s3.example.com", c.Endpoint))
 	}
-	if len(errs) == 0 {
+	if len(errs) == 0 && !c.Role {
 		_, err := c.keys()
 		errs = append(errs, err)
 	}
@@ -86,12 +92,21 @@ func NewS3(c S3Config) (*S3, error) {
 	}
 	transport.ResponseHeaderTimeout = 10 * time.Second // the default of a minute is longer than a request of the API lasts
 	client, err := minio.NewCore(u.Host, &minio.Options{
-		Creds: credentials.New(&keyFiles{from: c}), Secure: u.Scheme == "https", Region: c.Region, BucketLookup: lookup, MaxRetries: s3Tries, Transport: transport,
+		Creds: c.credentials(), Secure: u.Scheme == "https", Region: c.Region, BucketLookup: lookup, MaxRetries: s3Tries, Transport: transport,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make client of the bucket: %w", err)
 	}
 	return &S3{client: client, bucket: c.Bucket}, nil
+}
+
+// credentials are those of the files, or those of the role: of a web identity (IRSA), of the agent of EKS Pod Identity, of ECS or of
+// the machine.
+func (c S3Config) credentials() *credentials.Credentials {
+	if c.Role {
+		return credentials.NewIAM("")
+	}
+	return credentials.New(&keyFiles{from: c})
 }
 
 // keyFiles provides the access key in the files.
