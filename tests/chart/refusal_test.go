@@ -103,6 +103,12 @@ func TestWrongValuesAreRefused(t *testing.T) {
 		{"minimal", []string{"metrics.rules.disabled={TradegridOutboxStaled,Nothing}"}, []string{
 			`metrics.rules.disabled[0]: there is no alert "TradegridOutboxStaled"; did you mean TradegridOutboxStalled?`, `metrics.rules.disabled[1]: there is no alert "Nothing"; docs/runbooks/README.md lists them`,
 		}},
+		{"minimal", []string{"files.store=s3"}, []string{"files.s3.endpoint: is required", "files.s3.bucket: is required", "files.s3: give keysSecret.name, or set role to true"}},
+		{"full", []string{"files.s3.role=true"}, []string{"files.s3: give keysSecret.name, or set role to true for the role of the pod; one of them, not both"}},
+		{"full", []string{"console.pages.ingress.enabled=true"}, []string{"console.pages.ingress: give console.pages.url with https://"}},
+		{"minimal", []string{"api.service.externalTrafficPolicy=Local"}, []string{"api.service.externalTrafficPolicy: has no effect with type ClusterIP"}},
+		{"minimal", []string{"networkPolicy.relay.extraEgress[0].port=587"}, []string{"at '/networkPolicy/relay/extraEgress/0': additional properties 'port' not allowed"}},
+		{"minimal", []string{"readinessProbe.period=3"}, []string{"at '/readinessProbe': additional properties 'period' not allowed"}},
 		{"minimal", []string{"mail.from=a@example.com"}, []string{"mail.urlSecret.name: name the Secret with the URL of the mail server"}},
 		{"minimal", []string{"image.repository=https://r.example.com/t"}, []string{`image.repository: "https://r.example.com/t" is not a repository: write host and path in lowercase without a scheme`}},
 	} {

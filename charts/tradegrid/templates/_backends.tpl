@@ -169,8 +169,12 @@ postgres://{{ urlquery $db.user | replace "+" "%20" }}@{{ $host }}:{{ int $db.po
 - {name: TRADEGRID_S3_BUCKET, value: {{ $s3.bucket | quote }}}
 - {name: TRADEGRID_S3_REGION, value: {{ $s3.region | quote }}}
 - {name: TRADEGRID_S3_PATH_STYLE, value: {{ $s3.pathStyle | quote }}}
+{{- if $s3.role }}
+- {name: TRADEGRID_S3_ROLE, value: "true"}
+{{- else }}
 - {name: TRADEGRID_S3_ACCESS_KEY_FILE, value: /etc/tradegrid/s3/access-key}
 - {name: TRADEGRID_S3_SECRET_KEY_FILE, value: /etc/tradegrid/s3/secret-key}
+{{- end }}
 {{- end -}}
 
 {{- define "tradegrid.s3Files" -}}

@@ -58,14 +58,14 @@ so that it accepts the chart without values.
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $path := list "networkPolicy.extraEgress[]" -}}
+{{- range $path := list "networkPolicy.extraEgress[]" "networkPolicy.*.extraEgress[]" -}}
 {{- range include "tradegrid.at" (dict "values" $.Values "path" $path) | fromJsonArray -}}
 {{- if not (or .value.to .value.ports) -}}
 {{- $faults = append $faults (printf "%s: a rule without to and ports opens everything; name peers or ports, or set networkPolicy.enabled to false" .at) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
-{{- range $path := list "*.from[]" "*.to[]" "extraEgress[].to[]" -}}
+{{- range $path := list "*.from[]" "*.to[]" "extraEgress[].to[]" "*.extraEgress[].to[]" -}}
 {{- range include "tradegrid.at" (dict "values" $.Values.networkPolicy "path" $path) | fromJsonArray -}}
 {{- if not .value -}}
 {{- $faults = append $faults (printf "networkPolicy.%s: a peer needs podSelector, namespaceSelector or ipBlock" .at) -}}
@@ -108,13 +108,16 @@ so that it accepts the chart without values.
 {{- end -}}
 {{- end -}}
 {{- if eq $v.files.store "s3" -}}
-{{- range $key, $value := dict "endpoint" $v.files.s3.endpoint "bucket" $v.files.s3.bucket "keysSecret.name" $v.files.s3.keysSecret.name -}}
+{{- range $key, $value := dict "endpoint" $v.files.s3.endpoint "bucket" $v.files.s3.bucket -}}
 {{- if not $value -}}
 {{- $faults = append $faults (printf "files.s3.%s: is required with files.store s3" $key) -}}
 {{- end -}}
 {{- end -}}
+{{- if eq (empty $v.files.s3.keysSecret.name) (not $v.files.s3.role) -}}
+{{- $faults = append $faults "files.s3: give keysSecret.name, or set role to true for the role of the pod; one of them, not both" -}}
 {{- end -}}
-{{- if and (ne $v.files.store "s3") (or $v.files.s3.endpoint $v.files.s3.bucket $v.files.s3.keysSecret.name) -}}
+{{- end -}}
+{{- if and (ne $v.files.store "s3") (or $v.files.s3.endpoint $v.files.s3.bucket $v.files.s3.keysSecret.name $v.files.s3.role) -}}
 {{- $faults = append $faults "files.s3: has no effect with files.store database; set files.store to s3, or leave endpoint, bucket and keysSecret empty" -}}
 {{- end -}}
 {{- if and (not $v.kafka.tls.enabled) (or $v.kafka.tls.caSecret.name $v.kafka.tls.clientSecret.name $v.jobs.topics.kafka.clientSecret.name) -}}
@@ -134,6 +137,12 @@ so that it accepts the chart without values.
 {{- end -}}
 {{- if and $v.api.ingress.enabled (not $v.api.ingress.hosts) -}}
 {{- $faults = append $faults "api.ingress.hosts: give at least one host name, such as api.example.com" -}}
+{{- end -}}
+{{- if and $v.console.pages.ingress.enabled (not (hasPrefix "https://" (default "" $v.console.pages.url))) -}}
+{{- $faults = append $faults "console.pages.ingress: give console.pages.url with https://, whose host the Ingress leads to the console" -}}
+{{- end -}}
+{{- if and $v.api.service.externalTrafficPolicy (eq $v.api.service.type "ClusterIP") -}}
+{{- $faults = append $faults "api.service.externalTrafficPolicy: has no effect with type ClusterIP; set type to LoadBalancer or NodePort, or leave it empty" -}}
 {{- end -}}
 {{- if and $v.api.httpRoute.enabled (not $v.api.httpRoute.parentRefs) -}}
 {{- $faults = append $faults "api.httpRoute.parentRefs: name at least one Gateway, as {name: public, namespace: gateways}" -}}

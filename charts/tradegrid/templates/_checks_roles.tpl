@@ -105,7 +105,7 @@
 {{- if eq .component "api" -}}
 {{- $_ := set $taken "trusted-proxies" "api.trustedProxies" -}}
 {{- $_ := set $taken "file-store" "files.store" -}}
-{{- range $flag, $value := dict "s3-endpoint" "endpoint" "s3-bucket" "bucket" "s3-region" "region" "s3-path-style" "pathStyle" "s3-access-key-file" "keysSecret" "s3-secret-key-file" "keysSecret" -}}
+{{- range $flag, $value := dict "s3-endpoint" "endpoint" "s3-bucket" "bucket" "s3-region" "region" "s3-path-style" "pathStyle" "s3-role" "role" "s3-access-key-file" "keysSecret" "s3-secret-key-file" "keysSecret" -}}
 {{- $_ := set $taken $flag (printf "files.s3.%s" $value) -}}
 {{- end -}}
 {{- end -}}

@@ -33,6 +33,8 @@ pass, except with `required`.
     - serviceAccount.name
     - serviceAccount.jobsName
     - api.ingress.className
+    - console.pages.ingress.className
+    - console.pages.ingress.tls[].secretName
     - api.ingress.tls[].secretName
     - evaluation.*.storageClassName
 - want: "a key of a Secret: write letters, digits, ., _ and -"

@@ -31,9 +31,9 @@ metadata:
   {{- end }}
   labels:
     {{- include "tradegrid.labels" . | nindent 4 }}
-  {{- with .annotations }}
+  {{- with merge (default "" .annotations | fromYaml) $jobs.annotations }}
   annotations:
-    {{- . | nindent 4 }}
+    {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
   backoffLimit: {{ int $jobs.backoffLimit }}

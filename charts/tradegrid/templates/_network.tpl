@@ -55,7 +55,7 @@ spec:
     {{- if and .root.Values.telemetry.otlpEndpoint (not .job) }}
     - {{ include "tradegrid.urlPeers" (dict "policy" $policy.otlp "url" .root.Values.telemetry.otlpEndpoint) | nindent 6 | trim }}
     {{- end }}
-    {{- with $policy.extraEgress }}
+    {{- with concat (default list $policy.extraEgress) (get $policy (ternary "jobs" .component (default false .job))).extraEgress }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
   {{- end }}

@@ -12,6 +12,49 @@ data:
     {{- include "tradegrid.config" . | nindent 4 }}
 {{- end -}}
 
+{{/* How a workload replaces its pods. Takes field, the name that its kind has for that. */}}
+{{- define "tradegrid.rollout" -}}
+revisionHistoryLimit: {{ int .root.Values.revisionHistoryLimit }}
+{{ .field }}:
+  {{- ternary .values.strategy (omit .values.strategy "rollingUpdate") (eq .values.strategy.type "RollingUpdate") | toYaml | nindent 2 }}
+{{- end -}}
+
+{{/* Takes hosts and ingress, and service and port of the pods that all paths lead to. */}}
+{{- define "tradegrid.ingress" }}
+---
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  name: {{ .service }}
+  labels:
+    {{- include "tradegrid.labels" . | nindent 4 }}
+  {{- $annotations := deepCopy (default dict .ingress.annotations) }}
+  {{- if contains "nginx" (default "" .ingress.className) }}{{/* its default refuses bodies above 1 MiB, which is what the program can do itself */}}
+  {{- $annotations = merge $annotations (dict "nginx.ingress.kubernetes.io/proxy-body-size" "16m" "nginx.org/client-max-body-size" "16m") }}
+  {{- end }}
+  {{- with $annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- with .ingress.className }}
+  ingressClassName: {{ . | quote }}
+  {{- end }}
+  {{- with .ingress.tls }}
+  tls:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  rules:
+    {{- range .hosts }}
+    - host: {{ . | quote }}
+      http:
+        paths:
+          - path: /
+            pathType: Prefix
+            backend: {service: {name: {{ $.service }}, port: {name: http}}}
+    {{- end }}
+{{- end -}}
+
 {{/* None for a single pod: it would block every drain, or guarantee nothing. */}}
 {{- define "tradegrid.disruption" -}}
 {{- $budget := .values.podDisruptionBudget -}}

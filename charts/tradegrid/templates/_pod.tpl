@@ -39,6 +39,10 @@ spec:
   serviceAccountName: {{ default (ternary (include "tradegrid.jobsServiceAccountName" .root) (include "tradegrid.serviceAccountName" .root) (default false .job)) .account | quote }}
   automountServiceAccountToken: false
   enableServiceLinks: false # their variables could start with TRADEGRID_ and be read as flags
+  {{- with $v.dnsConfig }}
+  dnsConfig:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   {{- with $v.imagePullSecrets }}
   imagePullSecrets:
     {{- include "tradegrid.pullSecrets" . | nindent 4 }}
@@ -83,13 +87,13 @@ spec:
     {{- if $v.jobs.migrate.enabled }}
     - name: migrate
       args: [migrate, --log-format={{ $v.logging.format }}]
-      {{- include "tradegrid.container" (merge (dict "values" $v.jobs "job" true) .) | nindent 6 }}
+      {{- include "tradegrid.container" (merge (dict "values" (merge (dict "resources" $v.jobs.resources) $own) "job" true) .) | nindent 6 }}
     {{- end }}
     {{- if and $v.jobs.topics.enabled .kafka }}
     - name: topics
       args:
         {{- include "tradegrid.topicsArgs" .root | nindent 8 }}
-      {{- include "tradegrid.container" (merge (dict "values" $v.jobs "job" true) .) | nindent 6 }}
+      {{- include "tradegrid.container" (merge (dict "values" (merge (dict "resources" $v.jobs.resources) $own) "job" true) .) | nindent 6 }}
     {{- end }}
   {{- end }}
   containers:
@@ -111,26 +115,18 @@ spec:
         {{- end }}
         {{- end }}
         - {name: ops, containerPort: 9090, protocol: TCP}
-      startupProbe: # a process that cannot reach the database exits and is restarted
-        httpGet: {path: /livez, port: ops}
-        periodSeconds: 2
-        failureThreshold: 60
-      livenessProbe:
-        httpGet: {path: /livez, port: ops}
-        periodSeconds: 10
-        timeoutSeconds: 5
-        failureThreshold: 6
-      readinessProbe:
-        httpGet: {path: /readyz, port: ops}
-        periodSeconds: 5
-        timeoutSeconds: 5
-        failureThreshold: 2
+      {{- range $probe, $path := dict "startupProbe" "/livez" "livenessProbe" "/livez" "readinessProbe" "/readyz" }}
+      {{ $probe }}: {{ merge (dict "httpGet" (dict "path" $path "port" "ops")) (default dict (get $own $probe)) (get $v $probe) | toJson }}
+      {{- end }}
       {{- with int $own.preStopSeconds }}
       lifecycle:
         preStop:
           sleep: {seconds: {{ . }}}
       {{- end }}
       {{- end }}
+    {{- with $own.extraContainers }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
     {{- end }}
   volumes:
     {{- default (include "tradegrid.volumes" . | trim | default "[]") .volumes | nindent 4 }}
@@ -259,7 +255,7 @@ volumeMounts:
 {{- if and .webhooks (not .job) }}
 - {name: webhooks, mountPath: /etc/tradegrid/webhooks, readOnly: true}
 {{- end }}
-{{- if .s3 }}
+{{- if include "tradegrid.files" (dict "part" "s3" "pod" .) }}
 - {name: s3, mountPath: /etc/tradegrid/s3, readOnly: true}
 {{- end }}
 {{- if and .mail (not .job) }}
@@ -308,7 +304,7 @@ volumeMounts:
 {{- end -}}
 {{- end -}}
 {{- else if and $settings (eq .part "s3") -}}
-{{- include "tradegrid.s3Files" .pod.root | trim -}}
+{{- if not .pod.root.Values.files.s3.role -}}{{- include "tradegrid.s3Files" .pod.root | trim -}}{{- end -}}
 {{- else if and $settings (eq .part "mail") -}}
 {{- with .pod.root.Values.mail.urlSecret -}}
 {{- include "tradegrid.secretItem" (dict "name" .name "key" .key "path" "url") -}}
