@@ -31,12 +31,13 @@ type Bytes struct {
 	gauge      prometheus.Gauge
 	all, owned *apierr.Error // when all companies hold too much, and when its own does
 
-	mu      sync.Mutex
-	limit   int64 // 0 = none
-	used    int64
-	held    map[account]int64
-	waiting int
-	freed   chan struct{} // closed when bytes are released
+	mu       sync.Mutex
+	limit    int64 // 0 = none
+	used     int64
+	reserved int64 // in all; see [Shedder.watchMemory]
+	held     map[account]int64
+	waiting  int
+	freed    chan struct{} // closed when bytes are released
 }
 
 // account holds the reservations of a company. Responses to changes have one of their own, because they are never refused:
@@ -193,6 +194,7 @@ func (r *Bytes) set(v *Reservation, bytes int64) {
 		return
 	}
 	r.used += more
+	r.reserved += max(more, 0)
 	if r.held[v.of] += more; r.held[v.of] == 0 {
 		delete(r.held, v.of)
 	}

@@ -9,6 +9,7 @@ import (
 	"context"
 	"log/slog"
 	"maps"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -78,6 +79,8 @@ type Config struct {
 	Every  time.Duration // interval of reading the shared measurements; default 2 s
 	Stale  time.Duration // age at which a measurement is ignored; default 30 s
 	Log    *slog.Logger
+
+	FreeMemory func() // gives memory back to the operating system; default [debug.FreeOSMemory]
 }
 
 // Shedder is a load shedder: it decides whether a request is accepted. A nil Shedder accepts all.
@@ -112,6 +115,9 @@ func New(cfg Config) *Shedder {
 	}
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.FreeMemory == nil {
+		cfg.FreeMemory = debug.FreeOSMemory
 	}
 	s := &Shedder{
 		cfg: cfg, log: cfg.Log, limits: cfg.Limits.byName(),
@@ -155,6 +161,7 @@ func (s *Shedder) Run(ctx context.Context) error {
 	eg, ctx := errgroup.WithContext(ctx)
 	eg.Go(func() error { s.watchShared(ctx); return nil })
 	eg.Go(func() error { s.watchPool(ctx); return nil })
+	eg.Go(func() error { s.watchMemory(ctx); return nil })
 	return eg.Wait()
 }
 
