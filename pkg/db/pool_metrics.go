@@ -6,7 +6,7 @@ import "github.com/prometheus/client_golang/prometheus"
 type poolCollector struct {
 	d *DB
 
-	count, most, waits, waited, given *prometheus.Desc
+	count, most, waits, waited, given, pending *prometheus.Desc
 }
 
 // PoolMetrics collects the statistics of the pool, named by OpenTelemetry's conventions.
@@ -15,18 +15,19 @@ func (d *DB) PoolMetrics() prometheus.Collector {
 		return prometheus.NewDesc("db_client_connection_"+name, help, labels, nil)
 	}
 	return &poolCollector{
-		d:      d,
-		count:  desc("count", "Connections to the database, by state.", "state"),
-		most:   desc("max", "Maximum number of connections in the pool."),
-		waits:  desc("waits_total", "Acquisitions that had to wait for a connection."),
-		waited: desc("wait_time_seconds_total", "Total time spent acquiring connections, in seconds."),
-		given:  desc("timeouts_total", "Acquisitions that were cancelled before a connection was available."),
+		d:       d,
+		count:   desc("count", "Connections to the database, by state.", "state"),
+		most:    desc("max", "Maximum number of connections in the pool."),
+		waits:   desc("waits_total", "Acquisitions that had to wait for a connection."),
+		waited:  desc("wait_time_seconds_total", "Total time spent acquiring connections, in seconds."),
+		pending: desc("pending_requests", "Acquisitions that wait because their company uses its share of the pool."),
+		given:   desc("timeouts_total", "Acquisitions that were cancelled before a connection was available."),
 	}
 }
 
 // Describe implements [prometheus.Collector].
 func (c *poolCollector) Describe(ch chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.count, c.most, c.waits, c.waited, c.given} {
+	for _, d := range []*prometheus.Desc{c.count, c.most, c.waits, c.waited, c.given, c.pending} {
 		ch <- d
 	}
 }
@@ -43,6 +44,7 @@ func (c *poolCollector) Collect(ch chan<- prometheus.Metric) {
 	gauge(c.count, float64(s.IdleConns()), "idle")
 	gauge(c.count, float64(s.AcquiredConns()), "used")
 	gauge(c.most, float64(s.MaxConns()))
+	gauge(c.pending, float64(c.d.shares.pending()))
 	counter(c.waits, float64(s.EmptyAcquireCount()))
 	counter(c.waited, s.AcquireDuration().Seconds())
 	counter(c.given, float64(s.CanceledAcquireCount()))

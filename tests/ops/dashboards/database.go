@@ -41,6 +41,8 @@ func databaseTransactions() []*Panel {
 
 func databasePools() []*Panel {
 	return []*Panel{
+		graph("Waits for a share of the connections", number, "By process: acquisitions that wait because their company uses its share. Others do not notice.",
+			query{"{{instance}}", `sum by (instance) (db_client_connection_pending_requests{ALL})`}),
 		graph("Connections", number, "By state, over all processes. About 4 per core of the database serve best.",
 			query{"{{state}}", `sum by (state) (db_client_connection_count{ALL})`}, query{"most", `sum(db_client_connection_max{ALL})`}).runbook("TradegridPoolExhausted"),
 		graph("Waits for a connection", perSecond, "By process: acquisitions that had to wait, and those that gave up.",
