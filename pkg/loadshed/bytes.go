@@ -76,7 +76,7 @@ var (
 			"or repeat the request after the time in Retry-After; nothing was done")
 	errRequests = apierr.Unavailable(apierr.Overloaded, 1,
 		"too many large requests are being processed; nothing was done, repeat the request after the time in Retry-After")
-	errOwnRequests = apierr.Unavailable(apierr.Overloaded, 1,
+	errOwnRequests = apierr.Unavailable(apierr.Overloaded, 5, // about the time of a few large batches
 		"too many large requests of the company are being processed; send them one after the other, or fewer items in each; nothing was done, "+
 			"repeat the request after the time in Retry-After")
 )
