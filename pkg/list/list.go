@@ -219,12 +219,16 @@ func (q *Query) SearchBy(condition string, args func(pattern string) []any) {
 	if q.params.Search == "" {
 		return
 	}
-	patterns := likePatterns(q.params.Search, q.params.callingCode)
-	if len(patterns) == 1 {
-		q.Where(condition, args(patterns[0])...)
+	var either []string
+	var all []any
+	for _, pattern := range likePatterns(q.params.Search, q.params.callingCode) {
+		either, all = append(either, condition), append(all, args(pattern)...)
+	}
+	if len(either) == 1 {
+		q.Where(condition, all...)
 		return
 	}
-	q.Where("("+condition+" OR "+condition+")", append(args(patterns[0]), args(patterns[1])...)...)
+	q.Where("("+strings.Join(either, " OR ")+")", all...)
 }
 
 // In adds an any-of filter if values is not empty.

@@ -5,20 +5,22 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/tradegrid/tradegrid/pkg/phone"
 )
 
-// SearchText returns the normalized text of a record that search= matches, one line per field.
-// Phones are added a second time as digits only.
+// SearchText returns the normalized text of a record that search= matches, one line per field. Fields whose letters differ when case is
+// folded are added a second time: ς is σ then, and ß is ss. Phones are added a second time as digits only.
 func SearchText(fields []string, phones ...string) string {
 	lines := make([]string, 0, len(fields)+len(phones))
 	for _, f := range append(fields, phones...) {
 		if f != "" {
-			lines = append(lines, normalise(f))
+			lines = append(lines, forms(f)...)
 		}
 	}
 	for _, p := range phones {
@@ -32,8 +34,12 @@ func SearchText(fields []string, phones ...string) string {
 // likePatterns returns the LIKE patterns of a search: the text, and the digits that the spellings of a phone number have in common, if
 // it may be one. callingCode is that of the company.
 func likePatterns(search, callingCode string) []string {
-	text := normalise(strings.TrimSpace(search))
-	patterns := []string{likeEscape(text)}
+	both := forms(strings.TrimSpace(search))
+	patterns := make([]string, len(both))
+	for i, form := range both {
+		patterns[i] = likeEscape(form)
+	}
+	text := both[0]
 	if strings.TrimFunc(text, func(r rune) bool { return unicode.IsDigit(r) || strings.ContainsRune("+()-./ ", r) }) != "" {
 		return patterns
 	}
@@ -51,8 +57,37 @@ func likeEscape(text string) string {
 	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(text) + "%"
 }
 
-func normalise(s string) string {
+// forms are the forms in which a text is kept and looked for: in lower case, and with folded case if that differs.
+func forms(s string) []string {
+	lower, folded := Lower(s), strings.ReplaceAll(Fold(s), "ё", "е")
+	if lower == folded {
+		return []string{lower}
+	}
+	return []string{lower, folded}
+}
+
+// Lower returns a text in lower case, without regard to the forms of its characters.
+func Lower(s string) string {
 	return strings.ReplaceAll(strings.ToLower(norm.NFKC.String(s)), "ё", "е")
+}
+
+// Fold returns the form in which texts are compared that differ in case or in the forms of characters only: Straße and STRASSE, ΚΑΦΕΣ and
+// καφες, ＡＢ and ab.
+func Fold(s string) string {
+	if isPlain(s) {
+		return s
+	}
+	return norm.NFKC.String(cases.Fold().String(norm.NFKC.String(s)))
+}
+
+// isPlain reports whether a text has ASCII only, and no capital letters.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c >= utf8.RuneSelf || c >= 'A' && c <= 'Z' {
+			return false
+		}
+	}
+	return true
 }
 
 // From is the inclusive lower bound of an interval filter: a time, or a date that means its start.

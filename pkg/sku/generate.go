@@ -18,7 +18,7 @@ func Prepare(ctx context.Context, tx *db.Tx, company tenant.ID) error {
 	return tx.LockInProcess(ctx, "sku", company)
 }
 
-const sqlSelectTakenSKUs = `SELECT sku_key FROM skus WHERE company_id = $1 AND sku_key = ANY($2::TEXT[])`
+const sqlSelectTakenSKUs = `SELECT COALESCE(fold_key, sku_key) FROM skus WHERE company_id = $1 AND (sku_key = ANY($2::TEXT[]) OR fold_key = ANY($2::TEXT[]) AND fold_key IS NOT NULL)`
 
 // window is how many generated SKUs are checked at a time against SKUs set by clients.
 const window = 20
@@ -33,7 +33,7 @@ func Next(ctx context.Context, tx *db.Tx, company tenant.ID, prefix string) (str
 	for from := n; ; from += window {
 		keys := make([]string, window)
 		for i := range keys {
-			keys[i] = key(format(prefix, from+int64(i)))
+			keys[i] = Key(format(prefix, from+int64(i)))
 		}
 		rows, err := tx.Query(ctx, sqlSelectTakenSKUs, company, keys)
 		if err != nil {

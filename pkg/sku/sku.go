@@ -44,11 +44,30 @@ type Item struct {
 	Status  string  // active or hidden
 }
 
-// key is the form in which SKUs are compared.
-func key(sku string) string { return strings.ToLower(sku) }
+// Key returns the form in which SKUs and barcodes are compared: Straße-1, STRASSE-1 and ＳＴＲＡＳＳＥ－１ are the same.
+func Key(text string) string { return list.Fold(strings.TrimSpace(text)) }
 
-// Equal reports whether two SKUs are the same one.
-func Equal(one, other string) bool { return key(one) == key(other) }
+// Equal reports whether two SKUs or barcodes are the same one.
+func Equal(one, other string) bool { return Key(one) == Key(other) }
+
+// stored is the SKU as the primary key has it, which nodes of releases before compare.
+func stored(sku string) string { return strings.ToLower(sku) }
+
+// folded is the [Key] of a text if its stored form is another one; nil otherwise, so that few rows are in the index on it.
+func folded(text, stored string) *string {
+	if key := Key(text); key != stored {
+		return &key
+	}
+	return nil
+}
+
+// forms are the stored forms that a SKU or barcode may have; rows with another one are found by their folded key.
+func forms(text, stored string) []string {
+	if key := Key(text); key != stored {
+		return []string{stored, key}
+	}
+	return []string{stored}
+}
 
 // barcode is the barcode that the item reserves, or "".
 func (it Item) barcode() string {
@@ -71,12 +90,18 @@ func (it Item) Checks(company tenant.ID, before Item) []batchloader.Read {
 	return reads
 }
 
-const sqlSelectSKUHolder = `SELECT sku, entity, entity_id, status FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity_id <> $3`
+// Conditions on the parameters $2, the stored forms, and $3, the key. Rows of releases before have no key, and are found by their stored form.
+const (
+	isSKU     = `(sku_key = ANY($2::TEXT[]) OR fold_key = $3 AND fold_key IS NOT NULL)`
+	isBarcode = `(barcode = ANY($2::TEXT[]) OR fold_key = $3 AND fold_key IS NOT NULL)`
+)
+
+const sqlSelectSKUHolder = `SELECT sku, entity, entity_id, status FROM skus WHERE company_id = $1 AND ` + isSKU + ` AND entity_id <> $4 LIMIT 1`
 
 func (it Item) checkSKU(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var sku, entity, status string
 	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
+	err := q.QueryRow(ctx, sqlSelectSKUHolder, company, forms(it.SKU, stored(it.SKU)), Key(it.SKU), it.ID).Scan(&sku, &entity, &id, &status)
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -87,12 +112,12 @@ func (it Item) checkSKU(ctx context.Context, q db.Querier, company tenant.ID) er
 		With("sku", sku).With("entity", entity).With("id", id).With("status", status)
 }
 
-const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode = $2 AND entity_id <> $3`
+const sqlSelectBarcodeHolder = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND ` + isBarcode + ` AND entity_id <> $4 LIMIT 1`
 
 func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID) error {
 	var entity string
 	var id uuid.UUID
-	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, it.barcode(), it.ID).Scan(&entity, &id)
+	err := q.QueryRow(ctx, sqlSelectBarcodeHolder, company, forms(it.barcode(), it.barcode()), Key(it.barcode()), it.ID).Scan(&entity, &id)
 	if db.IsNoRows(err) {
 		return nil
 	}
@@ -103,11 +128,13 @@ func (it Item) checkBarcode(ctx context.Context, q db.Querier, company tenant.ID
 		With("barcode", it.barcode()).With("entity", entity).With("id", id)
 }
 
-const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND sku_key = $2 AND entity = $3`
+// Of two SKUs that were different to a release before, the one that is written like this precedes.
+const sqlSelectBySKU = `SELECT entity_id FROM skus WHERE company_id = $1 AND ` + isSKU + ` AND entity = $4 ORDER BY sku_key = $5 DESC LIMIT 1`
 
-// Find returns the id of the item with a SKU, or the nil UUID. Case and surrounding space do not count.
+// Find returns the id of the item with a SKU, or the nil UUID. Case, forms of characters and surrounding space do not count.
 func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku string) (id uuid.UUID, err error) {
-	err = q.QueryRow(ctx, sqlSelectBySKU, company, key(strings.TrimSpace(sku)), entity).Scan(&id)
+	sku = strings.TrimSpace(sku)
+	err = q.QueryRow(ctx, sqlSelectBySKU, company, forms(sku, stored(sku)), Key(sku), entity, stored(sku)).Scan(&id)
 	if err != nil && !db.IsNoRows(err) {
 		return id, fmt.Errorf("find the item with a SKU: %w", err)
 	}
@@ -115,18 +142,20 @@ func Find(ctx context.Context, q db.Querier, company tenant.ID, entity, sku stri
 }
 
 const (
-	sqlSelectSKUOwner     = `SELECT entity, entity_id FROM skus WHERE company_id = $1 AND sku_key = $2`
-	sqlSelectBarcodeOwner = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND barcode = $2`
+	sqlSelectSKUOwner     = `SELECT entity, entity_id FROM skus WHERE company_id = $1 AND ` + isSKU + ` ORDER BY sku_key = $4 DESC LIMIT 1`
+	sqlSelectBarcodeOwner = `SELECT entity, entity_id FROM barcodes WHERE company_id = $1 AND ` + isBarcode + ` ORDER BY barcode = $4 DESC LIMIT 1`
 )
 
-// Owner returns the item with a SKU, of any entity, or the nil UUID. Case and surrounding space do not count.
+// Owner returns the item with a SKU, of any entity, or the nil UUID. It compares as [Find] does.
 func Owner(ctx context.Context, q db.Querier, company tenant.ID, sku string) (entity string, id uuid.UUID, err error) {
-	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, key(strings.TrimSpace(sku))))
+	sku = strings.TrimSpace(sku)
+	return owner(q.QueryRow(ctx, sqlSelectSKUOwner, company, forms(sku, stored(sku)), Key(sku), stored(sku)))
 }
 
 // BarcodeOwner returns the active product or variant with a barcode, or the nil UUID.
 func BarcodeOwner(ctx context.Context, q db.Querier, company tenant.ID, barcode string) (entity string, id uuid.UUID, err error) {
-	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, strings.TrimSpace(barcode)))
+	barcode = strings.TrimSpace(barcode)
+	return owner(q.QueryRow(ctx, sqlSelectBarcodeOwner, company, forms(barcode, barcode), Key(barcode), barcode))
 }
 
 func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
@@ -136,10 +165,21 @@ func owner(row pgx.Row) (entity string, id uuid.UUID, err error) {
 	return entity, id, nil
 }
 
-// Filter adds to a list of items of an entity the condition that they have this SKU, ignoring case; "" adds none.
+// Filter adds to a list of items of an entity the condition that they have this SKU, as [Find] compares it; "" adds none.
 func Filter(q *list.Query, company tenant.ID, entity, sku string) {
-	if sku != "" {
-		q.Reading(skus).Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND sku_key = ? AND entity = ?)", company, key(strings.TrimSpace(sku)), entity)
+	if sku = strings.TrimSpace(sku); sku != "" {
+		q.Reading(skus).Where("id IN (SELECT entity_id FROM skus WHERE company_id = ? AND (sku_key = ANY(?::TEXT[]) OR fold_key = ? AND fold_key IS NOT NULL) AND entity = ?)",
+			company, forms(sku, stored(sku)), Key(sku), entity)
+	}
+}
+
+// FilterBarcode adds to a list of the items of a table the condition that they have this barcode; "" adds none. Hidden items reserve
+// none, and are found as it is written.
+func FilterBarcode(q *list.Query, company tenant.ID, items db.Table, entity, barcode string) {
+	if barcode = strings.TrimSpace(barcode); barcode != "" {
+		q.Reading(barcodes).Where("id = ANY(ARRAY(SELECT i.id FROM "+string(items)+" AS i WHERE i.company_id = ? AND i.barcode = ? AND i.barcode IS NOT NULL UNION "+
+			"SELECT b.entity_id FROM barcodes AS b WHERE b.company_id = ? AND (b.barcode = ANY(?::TEXT[]) OR b.fold_key = ? AND b.fold_key IS NOT NULL) AND b.entity = ?))",
+			company, barcode, company, forms(barcode, barcode), Key(barcode), entity)
 	}
 }
 
@@ -149,10 +189,10 @@ const (
 )
 
 var (
-	sqlInsertSKU     = skus.Insert(`(company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, $2, $3, $4, $5, $6)`)
+	sqlInsertSKU     = skus.Insert(`(company_id, sku_key, entity, entity_id, sku, status, fold_key) VALUES ($1, $2, $3, $4, $5, $6, $7)`)
 	sqlUpdateStatus  = skus.Update(`SET status = $4 WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`)
 	sqlDeleteSKU     = skus.Delete(`WHERE company_id = $1 AND sku_key = $2 AND entity_id = $3`)
-	sqlInsertBarcode = barcodes.Insert(`(company_id, barcode, entity, entity_id) VALUES ($1, $2, $3, $4)`)
+	sqlInsertBarcode = barcodes.Insert(`(company_id, barcode, entity, entity_id, fold_key) VALUES ($1, $2, $3, $4, $5)`)
 	sqlDeleteBarcode = barcodes.Delete(`WHERE company_id = $1 AND barcode = $2 AND entity_id = $3`)
 )
 
@@ -162,18 +202,18 @@ func (it Item) Claim(tx *db.Tx, company tenant.ID, before Item) {
 	switch {
 	case before.SKU != it.SKU:
 		if before.SKU != "" {
-			tx.Queue(sqlDeleteSKU, company, key(before.SKU), it.ID).Expect(1, db.ErrStale)
+			tx.Queue(sqlDeleteSKU, company, stored(before.SKU), it.ID).Expect(1, db.ErrStale)
 		}
-		tx.Queue(sqlInsertSKU, company, key(it.SKU), it.Entity, it.ID, it.SKU, it.Status).OnConstraint("skus_pkey", db.ErrStale)
+		tx.Queue(sqlInsertSKU, company, stored(it.SKU), it.Entity, it.ID, it.SKU, it.Status, folded(it.SKU, stored(it.SKU))).OnConstraint("skus_pkey", db.ErrStale)
 	case before.Status != it.Status:
-		tx.Queue(sqlUpdateStatus, company, key(it.SKU), it.ID, it.Status).Expect(1, db.ErrStale)
+		tx.Queue(sqlUpdateStatus, company, stored(it.SKU), it.ID, it.Status).Expect(1, db.ErrStale)
 	}
 	if old, now := before.barcode(), it.barcode(); old != now {
 		if old != "" {
 			tx.Queue(sqlDeleteBarcode, company, old, it.ID).Expect(1, db.ErrStale)
 		}
 		if now != "" {
-			tx.Queue(sqlInsertBarcode, company, now, it.Entity, it.ID).OnConstraint("barcodes_pkey", db.ErrStale)
+			tx.Queue(sqlInsertBarcode, company, now, it.Entity, it.ID, folded(now, now)).OnConstraint("barcodes_pkey", db.ErrStale)
 		}
 	}
 }

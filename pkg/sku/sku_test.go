@@ -141,3 +141,74 @@ func TestOwners(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, uuid.Nil, id)
 }
+
+// SKUs and barcodes that differ in case or in the forms of characters only are the same, also those that a release before has stored.
+func TestFoldedCase(t *testing.T) {
+	t.Parallel()
+	for _, spellings := range [][]string{{"Straße-1", "STRASSE-1", "strasse-1", "ＳＴＲＡＳＳＥ－１"}, {"ΚΑΦΕΣ", "καφες", "Καφεσ"}, {"ab-1", "ＡＢ－１"}, {"Kg5", "kg5", "\u212ag5"}} {
+		for _, first := range spellings {
+			f := setup(t)
+			kept := sku.Item{Entity: sku.Product, ID: uuid.New(), SKU: first, Barcode: &first, Status: "active"}
+			require.NoError(t, f.store(kept, sku.Item{}))
+			for _, other := range spellings {
+				require.True(t, sku.Equal(first, other))
+				id, err := sku.Find(t.Context(), f.db, f.company, sku.Product, other)
+				require.NoError(t, err)
+				require.Equal(t, kept.ID, id, "%s is stored, %s is looked for", first, other)
+				_, id, err = sku.BarcodeOwner(t.Context(), f.db, f.company, other)
+				require.NoError(t, err)
+				require.Equal(t, kept.ID, id, "%s is stored, %s is looked for", first, other)
+				require.ErrorContains(t, f.store(sku.Item{Entity: sku.Service, ID: uuid.New(), SKU: other, Status: "active"}, sku.Item{}), "belongs to another product")
+				require.ErrorContains(t, f.store(sku.Item{Entity: sku.Product, ID: uuid.New(), SKU: "x", Barcode: &other, Status: "active"}, sku.Item{}), "belongs to another active product")
+			}
+			renamed := kept
+			renamed.SKU, renamed.Barcode = spellings[0], &spellings[0]
+			require.NoError(t, f.store(renamed, kept), "one's own may be written in another way")
+			require.NoError(t, f.store(sku.Item{Entity: sku.Product, ID: kept.ID, SKU: "other", Status: "hidden"}, renamed))
+			require.NoError(t, f.store(sku.Item{Entity: sku.Service, ID: uuid.New(), SKU: first, Status: "active"}, sku.Item{}), "it is free again")
+		}
+	}
+}
+
+const sqlOldSKU = `INSERT INTO skus (company_id, sku_key, entity, entity_id, sku, status) VALUES ($1, lower($2), 'product', $3, $2, 'active')`
+
+// Two SKUs that were different to a release before keep their items, each by its own spelling; a new item gets neither.
+func TestSKUsOfReleasesBefore(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	ids := map[string]uuid.UUID{"straße": uuid.New(), "strasse": uuid.New()}
+	for text, id := range ids {
+		_, err := f.db.Exec(t.Context(), sqlOldSKU, f.company, text, id)
+		require.NoError(t, err)
+	}
+	for text, id := range ids {
+		got, err := sku.Find(t.Context(), f.db, f.company, sku.Product, text)
+		require.NoError(t, err)
+		require.Equal(t, id, got, text)
+		require.ErrorContains(t, f.store(sku.Item{Entity: sku.Product, ID: uuid.New(), SKU: text, Status: "active"}, sku.Item{}), "belongs to another product")
+	}
+	require.NoError(t, f.store(sku.Item{Entity: sku.Product, ID: ids["straße"], SKU: "free", Status: "active"}, sku.Item{ID: ids["straße"], SKU: "straße", Status: "active"}), "a row without a key is replaced")
+}
+
+// Of those who want the same SKU at once, in two spellings, one gets it.
+func TestFoldedCaseAtOnce(t *testing.T) {
+	t.Parallel()
+	f := setup(t)
+	errs := make([]error, 8)
+	var wg sync.WaitGroup
+	for i := range errs {
+		wg.Go(func() {
+			errs[i] = f.store(sku.Item{Entity: sku.Product, ID: uuid.New(), SKU: []string{"Straße", "STRASSE"}[i%2], Status: "active"}, sku.Item{})
+		})
+	}
+	wg.Wait()
+	stored := 0
+	for _, err := range errs {
+		if err == nil {
+			stored++
+		} else {
+			require.ErrorContains(t, err, "belongs to another product")
+		}
+	}
+	require.Equal(t, 1, stored)
+}

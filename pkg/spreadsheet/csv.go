@@ -75,7 +75,7 @@ func (w *CSV) begin(column int) {
 func (w *CSV) cell(c *Cell) {
 	room := w.AvailableBuffer()
 	switch c.Kind {
-	case Empty:
+	case Empty, Broken:
 		return
 	case Text:
 		w.quoted(valid(guard(c.Text)))

@@ -193,7 +193,7 @@ func (c *Column) style() int {
 		return styleDate
 	case Number:
 		return numberStyle(c.Places)
-	case Empty, Bool:
+	case Empty, Bool, Broken:
 	}
 	return 0
 }
@@ -219,7 +219,7 @@ func (w *XLSX) begin(column, style int) {
 
 func (w *XLSX) cell(column int, c *Cell) {
 	switch c.Kind {
-	case Empty:
+	case Empty, Broken:
 	case Text, JSON:
 		if c.Text != "" {
 			w.text(column, styleText, c.Text)

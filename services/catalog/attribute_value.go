@@ -197,7 +197,7 @@ const maxKey = 200
 
 // textKey is the form in which texts are compared: without regard to case and surrounding space.
 func textKey(text string) string {
-	key := list.SearchText([]string{strings.TrimSpace(text)})
+	key := list.Lower(strings.TrimSpace(text))
 	if len(key) > maxKey {
 		sum := sha256.Sum256([]byte(key))
 		return "sha256:" + hex.EncodeToString(sum[:])

@@ -144,7 +144,7 @@ type ProductFilter struct {
 	Attr       AttributeFilters  `query:"attr" doc:"attr[<attributeId>]=<value>: the text, the number or min:max, true or false, or comma-separated ids of options; all filters must match"`
 	list.ByExternal
 	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
-	Barcode string `query:"barcode" maxLength:"64" where:"barcode = ?" doc:"exact"`
+	Barcode string `query:"barcode" maxLength:"64" doc:"exact, ignoring case if the product is active"`
 	Sort    string `query:"sort" enum:"name,sku,price,brand,model,createdAt"`
 	Extras
 }

@@ -46,6 +46,7 @@ func (s *Service) query(ctx context.Context, company tenant.ID, f ProductFilter)
 		q.In("status", f.Status)
 	}
 	sku.Filter(q, company, sku.Product, f.SKU)
+	sku.FilterBarcode(q, company, productsTable, sku.Product, f.Barcode)
 	if err := FilterCategory(ctx, s.cfg.DB, q, company, f.CategoryID); err != nil {
 		return nil, err
 	}

@@ -100,12 +100,12 @@ const maxVariants = 1000
 // VariantFilter filters the variants of a product.
 type VariantFilter struct {
 	SKU     string `query:"sku" maxLength:"64" doc:"exact, ignoring case"`
-	Barcode string `query:"barcode" maxLength:"64" doc:"exact"`
+	Barcode string `query:"barcode" maxLength:"64" doc:"exact, ignoring case"`
 	Extras
 }
 
 func (f VariantFilter) drops(v ProductVariant) bool {
-	return f.SKU != "" && !sku.Equal(v.SKU, f.SKU) || f.Barcode != "" && (v.Barcode == nil || *v.Barcode != f.Barcode)
+	return f.SKU != "" && !sku.Equal(v.SKU, f.SKU) || f.Barcode != "" && (v.Barcode == nil || !sku.Equal(*v.Barcode, f.Barcode))
 }
 
 // ProductVariants returns the variants of a product, hidden ones included, sorted by sortOrder.

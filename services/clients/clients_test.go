@@ -225,6 +225,8 @@ func TestBadInput(t *testing.T) {
 		{"kind", 1, "", "TYPE"},
 		{"kind", nil, "", "TYPE"},
 		{"displayName", " ", "", "LENGTH"},
+		{"displayName", "\u200b\ufeff\u00ad", "", "LENGTH"},
+		{"displayName", "\u3164 \u2800\ufe0f", "", "LENGTH"},
 		{"displayName", long(256), "", "LENGTH"},
 		{"displayName", nil, "", "TYPE"},
 		{"displayName", "a\x00b", "", "FORMAT"},

@@ -28,6 +28,8 @@ func TestSearch(t *testing.T) {
 		"mail":  {"email": "Someone@Example.com"},
 		"firm":  {"companyName": "Nut 100% Bolt_Co", "inn": "7701234"},
 		"name":  {},
+		"greek": {"companyName": "ΚΑΦΕΣ Αθηνών", "inn": "77"},
+		"road":  {"companyName": "Straße 1", "inn": "78"},
 	} {
 		body["displayName"] = name + " Müller"
 		ids[f.create(t, body)["id"].(string)] = name
@@ -44,7 +46,14 @@ func TestSearch(t *testing.T) {
 		"t_c":           {"firm"},
 		"t_b":           nil,
 		"7701":          {"firm"},
-		"müLLER":        {"dots", "firm", "mail", "name", "plain"},
+		"müLLER":        {"dots", "firm", "greek", "mail", "name", "plain", "road"},
+		"καφες":         {"greek"},
+		"Καφεσ αθηνων":  nil, // accents count
+		"ΑΘΗΝΏΝ":        {"greek"},
+		"strasse":       {"road"},
+		"STRASSE":       {"road"},
+		"straße":        {"road"},
+		"straẞe":        {"road"},
 		"nobody":        nil,
 
 		"030 1234567":       {"dots"}, // however it is written

@@ -13,6 +13,7 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/httpapi"
+	"github.com/tradegrid/tradegrid/pkg/sku"
 	"github.com/tradegrid/tradegrid/pkg/spreadsheet"
 )
 
@@ -166,9 +167,9 @@ func (t *table) claimAll(r spreadsheet.Row, faults *apierr.Fields) {
 		return
 	}
 	type value struct{ column, value string }
-	own := []value{{keySKU, strings.ToLower(t.text(r.Cells, keySKU))}}
+	own := []value{{keySKU, sku.Key(t.text(r.Cells, keySKU))}}
 	if t.text(r.Cells, "status") != "hidden" {
-		own = append(own, value{"barcode", t.text(r.Cells, "barcode")})
+		own = append(own, value{"barcode", sku.Key(t.text(r.Cells, "barcode"))})
 	}
 	if source, id := t.text(r.Cells, "source"), t.text(r.Cells, keyExternal); source != "" && id != "" {
 		own = append(own, value{keyExternal, source + "\x00" + id})
@@ -228,7 +229,7 @@ func (t *table) identify(cells []spreadsheet.Value, item *httpapi.BatchItem, fau
 		if item.SKU == "" {
 			item.Op = "create"
 		}
-		return strings.ToLower(item.SKU)
+		return sku.Key(item.SKU)
 	}
 	item.Source, item.ExternalID = t.text(cells, "source"), t.text(cells, "externalId")
 	if item.ExternalID == "" {

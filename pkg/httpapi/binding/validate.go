@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -110,6 +111,9 @@ func (c *checker) text(path string, s *huma.Schema, v any) any {
 		return v
 	}
 	text := strings.TrimSpace(raw)
+	if strings.TrimFunc(text, invisible) == "" {
+		text = ""
+	}
 	if text == "" && s.Nullable {
 		return nil // an empty optional string becomes null before its length and format are checked
 	}
@@ -143,6 +147,12 @@ func (c *checker) storable(path, what, text string) bool {
 		return true
 	}
 	return false
+}
+
+// invisible reports whether nobody sees a character. Joiners and the like are a part of texts that have others.
+func invisible(r rune) bool {
+	const braille = '\u2800' // without dots
+	return unicode.In(r, unicode.White_Space, unicode.Cc, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) && r != 0 || r == braille
 }
 
 func enumText(values []any) string {
