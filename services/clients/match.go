@@ -24,7 +24,7 @@ const phoneDigits = `regexp_replace(phone, '[^0-9]', '', 'g')`
 
 const (
 	sqlMatchPhone = `SELECT DISTINCT ON (phone) phone, id, created_at FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[])
-  AND phone IS NOT NULL AND status = 'active' ORDER BY phone, created_at, id`
+  AND phone IS NOT NULL AND status = 'active' ORDER BY phone NULLS FIRST, created_at, id`
 	sqlMatchEmail = `SELECT id FROM clients WHERE company_id = $1 AND lower(email) = $2 AND email IS NOT NULL AND status = 'active'
 ORDER BY created_at, id LIMIT 1`
 	sqlSelectSpellings = `SELECT DISTINCT phone FROM clients WHERE company_id = $1 AND ` + phoneDigits + ` = ANY($2::TEXT[]) AND phone IS NOT NULL`
