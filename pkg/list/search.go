@@ -44,7 +44,7 @@ func likePatterns(search, callingCode string) []string {
 		return patterns
 	}
 	digits := phone.Digits(text)
-	if national := phone.National(text, callingCode); national != "" {
+	if national := phone.CountryOf(callingCode).National(text); national != "" {
 		digits = national
 	}
 	if digits != text && len(digits) >= 3 {

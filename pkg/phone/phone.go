@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/nyaruka/phonenumbers"
 )
@@ -26,9 +25,9 @@ type number struct {
 }
 
 // Key returns what is equal for all spellings of a number, and differs between numbers. It is "" for what is nobody's number, such as
-// 0 or 123, which equals nothing. callingCode is that of the company, such as +49.
-func Key(text, callingCode string) string {
-	n, ok := read(text, callingCode)
+// 0 or 123, which equals nothing.
+func (c Country) Key(text string) string {
+	n, ok := c.read(text)
 	if !ok {
 		return ""
 	}
@@ -37,8 +36,8 @@ func Key(text, callingCode string) string {
 
 // National returns the digits that most spellings of a number have in common: those without the country code and without the prefix
 // of national calls. It is "" for what is nobody's number.
-func National(text, callingCode string) string {
-	n, _ := read(text, callingCode)
+func (c Country) National(text string) string {
+	n, _ := c.read(text)
 	return n.national
 }
 
@@ -46,15 +45,15 @@ func National(text, callingCode string) string {
 func Digits(text string) string { return phonenumbers.NormalizeDigitsOnly(text) }
 
 // Spellings returns the digits of the spellings of a number, to look for it in an index. A text with such digits need not be the same
-// number: its [Key] tells. There are none for what is nobody's number.
-func Spellings(text, callingCode string) []string {
-	n, ok := read(text, callingCode)
+// number: its [Country.Key] tells. There are none for what is nobody's number.
+func (c Country) Spellings(text string) []string {
+	n, ok := c.read(text)
 	if !ok {
 		return nil
 	}
 	all := []string{Digits(text)}
 	if n.parsed != nil {
-		for _, digits := range spellings(n, homeOf(callingCode)) {
+		for _, digits := range c.spellings(n) {
 			all = append(all, digits+n.extension)
 		}
 	}
@@ -62,19 +61,20 @@ func Spellings(text, callingCode string) []string {
 	return slices.Compact(all)
 }
 
-// spellings are the digits of the spellings of a number without its extension, in a country.
-func spellings(n number, home *home) (all []string) {
+// spellings are the digits of the spellings of a number without its extension.
+func (c Country) spellings(n number) (all []string) {
 	country := strconv.Itoa(n.country)
 	trunks := trunksOf(n.country)
+	international := c.internationalPrefix()
 	for _, trunk := range trunks {
-		for _, abroad := range []string{"", "00", home.abroad} {
-			all = append(all, abroad+country+trunk+n.national)
+		for _, prefix := range []string{"", "00", international} {
+			all = append(all, prefix+country+trunk+n.national)
 		}
 	}
-	if n.country != home.code {
+	if n.country != c.code {
 		return all
 	}
-	locals := []string{n.national, strings.TrimPrefix(n.national, home.area)}
+	locals := []string{n.national, strings.TrimPrefix(n.national, c.area)}
 	if area, ok := strings.CutPrefix(n.national, "9"); ok && n.country == argentina {
 		for i := 2; i <= 4 && i < len(area); i++ {
 			locals = append(locals, area[:i]+"15"+area[i:])
@@ -110,9 +110,8 @@ func trunksOf(country int) []string {
 }
 
 // read parses a number. ok is false for what is nobody's number.
-func read(text, callingCode string) (n number, ok bool) {
-	home := homeOf(callingCode)
-	parsed := parse(text, home)
+func (c Country) read(text string) (n number, ok bool) {
+	parsed := c.parse(text)
 	if parsed == nil {
 		n.national = Digits(text)
 		return n, somebodys(n.national)
@@ -132,8 +131,8 @@ func read(text, callingCode string) (n number, ok bool) {
 func abroad(text string) bool { return strings.ContainsAny(text, "+＋") }
 
 // parse reads a text as a number of the country, unless it has the code of a country. nil = it is only known by its digits.
-func parse(text string, home *home) *phonenumbers.PhoneNumber {
-	national, err := phonenumbers.Parse(text, home.region)
+func (c Country) parse(text string) *phonenumbers.PhoneNumber {
+	national, err := phonenumbers.Parse(text, c.region)
 	if abroad(text) {
 		if err != nil {
 			return nil
@@ -141,8 +140,8 @@ func parse(text string, home *home) *phonenumbers.PhoneNumber {
 		return national
 	}
 	digits := Digits(text)
-	withoutTrunk := home.trunk != "" && !strings.HasPrefix(digits, home.trunk)
-	if withoutTrunk && strings.HasPrefix(digits, strconv.Itoa(home.code)) || err != nil || !phonenumbers.IsValidNumber(national) {
+	withoutTrunk := c.trunk != "" && !strings.HasPrefix(digits, c.trunk)
+	if withoutTrunk && strings.HasPrefix(digits, strconv.Itoa(c.code)) || err != nil || !phonenumbers.IsValidNumber(national) {
 		// The plus before a country code is often lost, as in 49171…, or written as 00, wherever that is dialled.
 		if other, failed := phonenumbers.Parse("+"+strings.TrimPrefix(text, "00"), unknownRegion); failed == nil && phonenumbers.IsValidNumber(other) {
 			return other
@@ -161,58 +160,47 @@ func somebodys(digits string) bool {
 		!strings.Contains("01234567890", digits) && !strings.Contains("9876543210", digits)
 }
 
-// home is the country of a company.
-type home struct {
+// Country is the country of a company.
+type Country struct {
 	region string // ISO 3166 code; ZZ = not known
 	code   int    // calling code
 	area   string // what all numbers have behind it, where several countries share one
 	trunk  string // prefix of national calls; "" = there is none
-	abroad string // digits before the country code in international calls
-}
-
-// homes keeps the countries by calling code. There are about 250.
-var homes sync.Map
-
-const maxCode = 5 // characters of a calling code that companies may have
-
-func homeOf(callingCode string) *home {
-	if known, ok := homes.Load(callingCode); ok {
-		return known.(*home) //nolint:errcheck,forcetypeassert // nothing else is stored
-	}
-	h := newHome(Digits(callingCode))
-	if len(callingCode) <= maxCode {
-		homes.Store(callingCode, h)
-	}
-	return h
 }
 
 const unknownRegion = "ZZ"
 
-// newHome finds the country of a calling code. Some share one, and differ in the digits behind it: +1242 are the Bahamas.
-func newHome(digits string) *home {
-	h := &home{region: unknownRegion}
-	for n := 1; n <= min(3, len(digits)) && h.code == 0; n++ {
+// CountryOf finds the country of a calling code such as +49. Some share one, and differ in the digits behind it: +1242 are the Bahamas.
+func CountryOf(callingCode string) Country {
+	digits := Digits(callingCode)
+	c := Country{region: unknownRegion}
+	for n := 1; n <= min(3, len(digits)) && c.code == 0; n++ {
 		code, _ := strconv.Atoi(digits[:n]) // digits
-		regions := phonenumbers.GetRegionCodesForCountryCode(code)
-		if len(regions) == 0 {
-			continue
-		}
-		h.code, h.region = code, regions[0]
-		for _, region := range regions {
-			if rest := digits[n:]; rest != "" && strings.HasPrefix(national(phonenumbers.GetExampleNumber(region)), rest) {
-				h.region, h.area = region, rest
-				break
-			}
+		if regions := phonenumbers.GetRegionCodesForCountryCode(code); len(regions) > 0 {
+			c.code, c.region = code, regions[0]
+			c.narrow(regions, digits[n:])
 		}
 	}
-	if h.code == 0 {
-		return h
+	if c.code == 0 {
+		return c
 	}
-	if h.trunk = phonenumbers.GetNddPrefixForRegion(h.region, true); h.trunk == strconv.Itoa(h.code) {
-		h.trunk = "" // in North America the prefix is the country code
+	if c.trunk = phonenumbers.GetNddPrefixForRegion(c.region, true); c.trunk == strconv.Itoa(c.code) {
+		c.trunk = "" // in North America the prefix is the country code
 	}
-	h.abroad = internationalPrefix(h)
-	return h
+	return c
+}
+
+// narrow chooses that of several regions whose numbers begin with the digits.
+func (c *Country) narrow(regions []string, digits string) {
+	if digits == "" {
+		return
+	}
+	for _, region := range regions {
+		if strings.HasPrefix(national(phonenumbers.GetExampleNumber(region)), digits) {
+			c.region, c.area = region, digits
+			return
+		}
+	}
 }
 
 func national(n *phonenumbers.PhoneNumber) string {
@@ -223,12 +211,12 @@ func national(n *phonenumbers.PhoneNumber) string {
 }
 
 // internationalPrefix is what people of the country dial before the code of another one.
-func internationalPrefix(h *home) string {
+func (c Country) internationalPrefix() string {
 	other := "GB"
-	if h.code == phonenumbers.GetCountryCodeForRegion(other) {
+	if c.code == phonenumbers.GetCountryCodeForRegion(other) {
 		other = "FR"
 	}
 	foreign := phonenumbers.GetExampleNumber(other)
-	dialled := Digits(phonenumbers.FormatOutOfCountryCallingNumber(foreign, h.region))
+	dialled := Digits(phonenumbers.FormatOutOfCountryCallingNumber(foreign, c.region))
 	return strings.TrimSuffix(dialled, Digits(phonenumbers.Format(foreign, phonenumbers.E164)))
 }

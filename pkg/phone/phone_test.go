@@ -31,13 +31,13 @@ func TestSpellingsOfTheSameNumber(t *testing.T) {
 	} {
 		keys := map[string]string{}
 		for _, spellings := range numbers {
-			key := phone.Key(spellings[0], code)
+			key := phone.CountryOf(code).Key(spellings[0])
 			require.NotEmpty(t, key, spellings[0])
 			require.Empty(t, keys[key], "two numbers are the same")
 			keys[key] = spellings[0]
 			for _, text := range spellings {
-				require.Equal(t, key, phone.Key(text, code), "%s: %s", code, text)
-				found := phone.Spellings(text, code)
+				require.Equal(t, key, phone.CountryOf(code).Key(text), "%s: %s", code, text)
+				found := phone.CountryOf(code).Spellings(text)
 				for _, stored := range spellings {
 					if ascii(stored) {
 						require.Contains(t, found, phone.Digits(stored), "%s: %s is looked for, %s is stored", code, text, stored)
@@ -56,8 +56,8 @@ func TestNumbersThatAreNot(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"+1", "+33", "+49", "+999", ""} {
 		for _, text := range []string{"", "0", "123", "1234", "12345", "0000000", "000-000-0000", "1111111111", "123456789", "0123456789", "1234567890", "987654321", "n/a", "none", "-", "+", "77", "unknown", "+49 1", "00 00 00 00 00"} {
-			require.Empty(t, phone.Key(text, code), "%s: %q", code, text)
-			require.Empty(t, phone.Spellings(text, code), "%s: %q", code, text)
+			require.Empty(t, phone.CountryOf(code).Key(text), "%s: %q", code, text)
+			require.Empty(t, phone.CountryOf(code).Spellings(text), "%s: %q", code, text)
 		}
 	}
 }
@@ -74,11 +74,11 @@ func TestNumbersOfDifferentPeople(t *testing.T) {
 		{"+33", "06 12 34 56 78", "+49 6 12 34 56 78"},
 		{"+49", "030 1234567", "031 1234567"},
 	} {
-		require.NotEmpty(t, phone.Key(pair[1], pair[0]))
-		require.NotEqual(t, phone.Key(pair[1], pair[0]), phone.Key(pair[2], pair[0]), pair)
+		require.NotEmpty(t, phone.CountryOf(pair[0]).Key(pair[1]))
+		require.NotEqual(t, phone.CountryOf(pair[0]).Key(pair[1]), phone.CountryOf(pair[0]).Key(pair[2]), pair)
 	}
-	require.Equal(t, phone.Key("+49 30 1234567 ext. 5", "+49"), phone.Key("030 1234567 x5", "+49"))
-	require.Equal(t, phone.Key("5 550 199", "+999"), phone.Key("555-0199", "+999"), "of a country that nobody knows")
+	require.Equal(t, phone.CountryOf("+49").Key("+49 30 1234567 ext. 5"), phone.CountryOf("+49").Key("030 1234567 x5"))
+	require.Equal(t, phone.CountryOf("+999").Key("5 550 199"), phone.CountryOf("+999").Key("555-0199"), "of a country that nobody knows")
 }
 
 // Valid numbers of all countries, in all forms in which they are written there, are found by each other.
@@ -91,17 +91,17 @@ func TestNumbersOfAllCountries(t *testing.T) {
 				continue
 			}
 			code := "+" + fmt.Sprint(n.GetCountryCode())
-			key := phone.Key(phonenumbers.Format(n, phonenumbers.E164), code)
+			key := phone.CountryOf(code).Key(phonenumbers.Format(n, phonenumbers.E164))
 			if key == "" || len(phonenumbers.GetNationalSignificantNumber(n)) < 7 {
 				continue // 1234567 is the example of some; where numbers are shorter, they need the country code
 			}
-			found := phone.Spellings(phonenumbers.Format(n, phonenumbers.E164), code)
+			found := phone.CountryOf(code).Spellings(phonenumbers.Format(n, phonenumbers.E164))
 			for _, form := range []phonenumbers.PhoneNumberFormat{phonenumbers.E164, phonenumbers.INTERNATIONAL, phonenumbers.NATIONAL, phonenumbers.RFC3966} {
 				text := phonenumbers.Format(n, form)
 				if region == "AR" && kind == phonenumbers.MOBILE && form == phonenumbers.NATIONAL {
 					text = "011 15-2345-6789" // the library takes another group of digits for the area code
 				}
-				require.Equal(t, key, phone.Key(text, code), "%s: %s", region, text)
+				require.Equal(t, key, phone.CountryOf(code).Key(text), "%s: %s", region, text)
 				require.Contains(t, found, phone.Digits(text), "%s: %s", region, text)
 			}
 		}
@@ -114,8 +114,8 @@ func TestAnyText(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.OneOf(rapid.String(), rapid.StringMatching(`[+0-9()/ .x#-]{0,20}`)).Draw(t, "text")
 		code := rapid.SampledFrom([]string{"+1", "+7", "+33", "+39", "+49", "+81", "+999", ""}).Draw(t, "code")
-		found := phone.Spellings(text, code)
-		require.Equal(t, phone.Key(text, code) == "", len(found) == 0)
+		found := phone.CountryOf(code).Spellings(text)
+		require.Equal(t, phone.CountryOf(code).Key(text) == "", len(found) == 0)
 		if len(found) > 0 {
 			require.Contains(t, found, phone.Digits(text))
 		}

@@ -63,7 +63,8 @@ type holder struct {
 // matchPhone returns the oldest active client with a number. The index finds those with the digits of a spelling; whether they mean
 // the number depends on the country and the extension.
 func matchPhone(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix, number string) (id uuid.UUID, found bool, err error) {
-	digits := phone.Spellings(number, countryPrefix)
+	home := phone.CountryOf(countryPrefix)
+	digits := home.Spellings(number)
 	if len(digits) == 0 {
 		return id, false, nil
 	}
@@ -77,8 +78,8 @@ func matchPhone(ctx context.Context, q db.Querier, company tenant.ID, countryPre
 	if err != nil {
 		return id, false, fmt.Errorf("match client by phone: %w", err)
 	}
-	key := phone.Key(number, countryPrefix)
-	holders = slices.DeleteFunc(holders, func(h holder) bool { return phone.Key(h.phone, countryPrefix) != key })
+	key := home.Key(number)
+	holders = slices.DeleteFunc(holders, func(h holder) bool { return home.Key(h.phone) != key })
 	if len(holders) == 0 {
 		return id, false, nil
 	}
@@ -88,7 +89,8 @@ func matchPhone(ctx context.Context, q db.Querier, company tenant.ID, countryPre
 
 // spellings returns the digits of a number and those texts with them, among the phones of clients, that mean it.
 func spellings(ctx context.Context, q db.Querier, company tenant.ID, countryPrefix, number string) (digits, texts []string, err error) {
-	if digits = phone.Spellings(number, countryPrefix); len(digits) == 0 {
+	home := phone.CountryOf(countryPrefix)
+	if digits = home.Spellings(number); len(digits) == 0 {
 		return nil, nil, nil
 	}
 	rows, err := q.Query(ctx, sqlSelectSpellings, company, digits)
@@ -98,8 +100,8 @@ func spellings(ctx context.Context, q db.Querier, company tenant.ID, countryPref
 	if texts, err = pgx.CollectRows(rows, pgx.RowTo[string]); err != nil {
 		return nil, nil, fmt.Errorf("read spellings of a phone number: %w", err)
 	}
-	key := phone.Key(number, countryPrefix)
-	return digits, slices.DeleteFunc(texts, func(text string) bool { return phone.Key(text, countryPrefix) != key }), nil
+	key := home.Key(number)
+	return digits, slices.DeleteFunc(texts, func(text string) bool { return home.Key(text) != key }), nil
 }
 
 // CreateFromLead creates an individual client with the contact data of a lead.

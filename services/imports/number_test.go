@@ -20,7 +20,7 @@ import (
 func TestNumbersOfFiles(t *testing.T) {
 	t.Parallel()
 	type read func(numbers, spreadsheet.Value) ([]byte, *apierr.Field)
-	amount, whole, any := read(numbers.amount), read(numbers.integer), read(numbers.number)
+	amount, whole, quantity := read(numbers.amount), read(numbers.integer), read(numbers.number)
 	for _, c := range []struct {
 		read            read
 		separator, text string
@@ -73,18 +73,18 @@ func TestNumbersOfFiles(t *testing.T) {
 		{whole, ",", "1,000", "STEP"},
 		{whole, ".", "1.000", "STEP"},
 		{whole, ".", "1,000", "1000"},
-		{any, "", "0.125", "0.125"},
-		{any, "", "1.125", "TYPE"},
-		{any, ".", "1.125", "1.125"},
-		{any, ",", "1.125", "1125"},
-		{any, "", "2.50", "2.5"},
-		{any, "", "", "TYPE"},
-		{any, "", "1E5", "TYPE"},
-		{any, "", "€ 5", "TYPE"},
-		{any, "", "٣", "TYPE"},
-		{any, "", "--1", "TYPE"},
-		{any, ".", ".5", "TYPE"},
-		{any, ".", "1.", "TYPE"},
+		{quantity, "", "0.125", "0.125"},
+		{quantity, "", "1.125", "TYPE"},
+		{quantity, ".", "1.125", "1.125"},
+		{quantity, ",", "1.125", "1125"},
+		{quantity, "", "2.50", "2.5"},
+		{quantity, "", "", "TYPE"},
+		{quantity, "", "1E5", "TYPE"},
+		{quantity, "", "€ 5", "TYPE"},
+		{quantity, "", "٣", "TYPE"},
+		{quantity, "", "--1", "TYPE"},
+		{quantity, ".", ".5", "TYPE"},
+		{quantity, ".", "1.", "TYPE"},
 	} {
 		got, wrong := c.read(numbers{c.separator, "EUR"}, spreadsheet.Value{Kind: spreadsheet.Text, Text: c.text})
 		if wrong != nil {
@@ -95,7 +95,7 @@ func TestNumbersOfFiles(t *testing.T) {
 	for _, c := range []struct {
 		read       read
 		text, want string
-	}{{amount, "1.500", "150"}, {amount, "1.005", "STEP"}, {whole, "1.000", "1"}, {any, "1.125", "1.125"}, {amount, "1.1000000000000001", "110"}} {
+	}{{amount, "1.500", "150"}, {amount, "1.005", "STEP"}, {whole, "1.000", "1"}, {quantity, "1.125", "1.125"}, {amount, "1.1000000000000001", "110"}} {
 		got, wrong := c.read(numbers{",", "EUR"}, spreadsheet.Value{Kind: spreadsheet.Number, Text: c.text})
 		if wrong != nil {
 			got = []byte(wrong.Code)

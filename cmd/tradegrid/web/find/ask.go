@@ -291,7 +291,7 @@ func contactOf(text, callingCode string) string {
 	if isEmail(text) {
 		return text
 	}
-	return phoneOf(cmp.Or(phone.National(text, callingCode), text))
+	return phoneOf(cmp.Or(phone.CountryOf(callingCode).National(text), text))
 }
 
 // phoneOf are the digits of a phone number without those of the trunk, which other spellings do not have: 030 1234 and

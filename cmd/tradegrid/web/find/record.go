@@ -29,7 +29,8 @@ func (r record) hasContact(text, callingCode string) bool {
 	if isEmail(text) {
 		return strings.EqualFold(r.text("email"), text)
 	}
-	if key := phone.Key(text, callingCode); key != "" && key == phone.Key(r.text("phone"), callingCode) {
+	home := phone.CountryOf(callingCode)
+	if key := home.Key(text); key != "" && key == home.Key(r.text("phone")) {
 		return true
 	}
 	own, typed := phoneOf(r.text("phone")), phoneOf(text)
