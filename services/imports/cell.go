@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -41,13 +40,12 @@ const exactDigits = 15
 // damaged is what a spreadsheet has lost of a cell before it was saved; nil = nothing.
 func damaged(c column, v spreadsheet.Value) *apierr.Field {
 	text := textOf(v)
-	isCode := slices.Contains(codes, c.name)
-	switch isText := isCode || c.field != nil && c.field.kind.Kind() == reflect.String; {
-	case v.Kind == spreadsheet.Broken, isCode && broken.MatchString(text):
+	switch isText := c.code || c.field != nil && c.field.kind.Kind() == reflect.String; {
+	case v.Kind == spreadsheet.Broken, c.code && broken.MatchString(text):
 		return fault(apierr.Format, "is the error %s of a formula; correct it, or empty the cell", text)
 	case isText && v.Kind == spreadsheet.Time:
 		return fault(apierr.Format, "is a date in this file; format the column as text, and enter the value again")
-	case isCode && shortened.MatchString(text), isText && v.Kind == spreadsheet.Number && wholeDigits(text) > exactDigits:
+	case c.code && shortened.MatchString(text), isText && v.Kind == spreadsheet.Number && wholeDigits(text) > exactDigits:
 		return fault(apierr.Format, "is %s, a number that has lost digits; format the column as text, and enter the value again", v.Text)
 	}
 	return nil

@@ -16,6 +16,7 @@ import (
 type column struct {
 	name  string         // as the records have it
 	field *field         // nil = it is not stored
+	code  bool           // see codes
 	zone  *time.Location // of its times
 }
 
@@ -53,7 +54,7 @@ func (t *table) plan(header []spreadsheet.Value, key string) error {
 		if _, twice := t.at[c.name]; twice {
 			faults.Add("body", apierr.Conflict, "has the column %s twice; leave one out", c.name)
 		}
-		c.field = fields[t.fieldName(c.name)]
+		c.field, c.code = fields[t.fieldName(c.name)], slices.Contains(codes, c.name)
 		t.at[c.name], t.columns[i] = i, c
 		switch {
 		case c.field != nil || t.consumes(c.name):

@@ -67,7 +67,8 @@ func (t *table) text(cells []spreadsheet.Value, column string) string {
 func (t *table) row(r spreadsheet.Row) planned {
 	p := planned{Row: r.Number}
 	faults := t.damages(r.Cells)
-	if len(faults) == 0 {
+	isDamaged := len(faults) > 0
+	if !isDamaged {
 		t.find(r, &p.Item, &faults)
 	}
 	if own := t.text(r.Cells, currencyColumn); own != "" && own != t.numbers.currency {
@@ -78,7 +79,7 @@ func (t *table) row(r spreadsheet.Row) planned {
 	t.body.WriteByte('{')
 	for i, c := range t.columns {
 		cell := cellOf(r.Cells, i)
-		if c.field == nil || t.names(p.Item, c.name) || damaged(c, cell) != nil {
+		if c.field == nil || t.names(p.Item, c.name) || isDamaged && damaged(c, cell) != nil {
 			continue
 		}
 		raw, fault := t.value(c, cell)
