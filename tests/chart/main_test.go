@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ var schemaDir string //nolint:gochecknoglobals // made once for all tests
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	debug.SetGCPercent(400) // objects live for one rendering
 	var err error
 	if schemaDir, err = os.MkdirTemp("", "tradegrid-chart-"); err != nil {
 		fmt.Fprintln(os.Stderr, "make a folder for schemas:", err)

@@ -2,6 +2,7 @@ package chart
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -26,6 +27,9 @@ func ValuesSchema(source []byte) ([]byte, error) {
 		return nil, err
 	}
 	strict(schema)
+	if err := share(schema, used); err != nil {
+		return nil, err
+	}
 	schema["definitions"] = used
 	return writeSchema(schema)
 }
@@ -55,6 +59,46 @@ func importTypes(node any, api map[string]map[string]any, used map[string]any) e
 			if err := importTypes(value, api, used); err != nil {
 				return err
 			}
+		}
+	}
+	return nil
+}
+
+// share moves the objects and lists that values repeat into definitions: Helm compiles the schema at every run.
+func share(schema, definitions map[string]any) error {
+	seen := map[string]int{}
+	var visit func(node any, replace bool) (any, error)
+	visit = func(node any, replace bool) (any, error) {
+		fields, ok := node.(map[string]any)
+		if !ok {
+			return node, nil
+		}
+		if fields["properties"] != nil || fields["items"] != nil {
+			text, err := json.Marshal(fields)
+			if err != nil {
+				return nil, fmt.Errorf("write the schema: %w", err)
+			}
+			name := fmt.Sprintf("%x", sha256.Sum256(text))[:12]
+			if replace && seen[name] > 1 {
+				if definitions[name] == nil {
+					definitions[name] = maps.Clone(fields)
+				}
+				return map[string]any{"$ref": "#/definitions/" + name}, nil
+			}
+			seen[name]++
+		}
+		for key, value := range fields {
+			inner, err := visit(value, replace)
+			if err != nil {
+				return nil, err
+			}
+			fields[key] = inner
+		}
+		return fields, nil
+	}
+	for _, replace := range []bool{false, true} {
+		if _, err := visit(schema["properties"], replace); err != nil {
+			return err
 		}
 	}
 	return nil

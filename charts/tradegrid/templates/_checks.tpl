@@ -48,28 +48,22 @@ so that it accepts the chart without values.
 
 {{- define "tradegrid.checkNetworks" -}}
 {{- $faults := list -}}
-{{- range $path, $addresses := dict "networkPolicy.receivers.cidrs[]" false "networkPolicy.receivers.except[]" false "api.service.loadBalancerSourceRanges[]" false
-  "api.trustedProxies[]" true "console.trustedProxies[]" true -}}
-{{- range include "tradegrid.at" (dict "values" $.Values "path" $path) | fromJsonArray -}}
+{{- range include "tradegrid.at" (dict "values" $.Values "paths" (list "networkPolicy.receivers.cidrs[]" "networkPolicy.receivers.except[]"
+  "api.service.loadBalancerSourceRanges[]" "api.trustedProxies[]" "console.trustedProxies[]")) | fromJsonArray -}}
 {{- $text := .value -}}
-{{- if and $addresses (not (contains "/" $text)) -}}{{- $text = printf "%s/%d" $text (ternary 128 32 (contains ":" $text)) -}}{{- end -}}
+{{- if and (contains "trustedProxies" .at) (not (contains "/" $text)) -}}{{- $text = printf "%s/%d" $text (ternary 128 32 (contains ":" $text)) -}}{{- end -}}
 {{- if not (include "tradegrid.isCIDR" $text) -}}
 {{- $faults = append $faults (printf "%s: %q is not a network; use CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32" .at .value) -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-{{- range $path := list "networkPolicy.extraEgress[]" "networkPolicy.*.extraEgress[]" -}}
-{{- range include "tradegrid.at" (dict "values" $.Values "path" $path) | fromJsonArray -}}
+{{- range include "tradegrid.at" (dict "values" $.Values "paths" (list "networkPolicy.extraEgress[]" "networkPolicy.*.extraEgress[]")) | fromJsonArray -}}
 {{- if not (or .value.to .value.ports) -}}
 {{- $faults = append $faults (printf "%s: a rule without to and ports opens everything; name peers or ports, or set networkPolicy.enabled to false" .at) -}}
 {{- end -}}
 {{- end -}}
-{{- end -}}
-{{- range $path := list "*.from[]" "*.to[]" "extraEgress[].to[]" "*.extraEgress[].to[]" -}}
-{{- range include "tradegrid.at" (dict "values" $.Values.networkPolicy "path" $path) | fromJsonArray -}}
+{{- range include "tradegrid.at" (dict "values" $.Values.networkPolicy "paths" (list "*.from[]" "*.to[]" "extraEgress[].to[]" "*.extraEgress[].to[]")) | fromJsonArray -}}
 {{- if not .value -}}
 {{- $faults = append $faults (printf "networkPolicy.%s: a peer needs podSelector, namespaceSelector or ipBlock" .at) -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml $faults -}}
@@ -170,6 +164,17 @@ so that it accepts the chart without values.
 {{- toYaml $faults -}}
 {{- end -}}
 
+{{/* The names of all alerts, as JSON. */}}
+{{- define "tradegrid.alerts" -}}
+{{- $alerts := list -}}
+{{- range $path, $_ := .Files.Glob "rules/*.yaml" -}}
+{{- range ($.Files.Get $path | fromYaml).groups -}}
+{{- range .rules -}}{{- with .alert -}}{{- $alerts = append $alerts . -}}{{- end -}}{{- end -}}
+{{- end -}}
+{{- end -}}
+{{- toJson $alerts -}}
+{{- end -}}
+
 {{/* A helm binary that was built without its release flags assumes v1.20.0 when it renders without a cluster. */}}
 {{- define "tradegrid.checkCluster" -}}
 {{- $faults := list -}}
@@ -180,13 +185,8 @@ so that it accepts the chart without values.
 {{- if and .Values.metrics.podMonitor.enabled .Values.metrics.serviceMonitor.enabled -}}
 {{- $faults = append $faults "metrics: enable podMonitor or serviceMonitor, not both: every pod would be counted twice" -}}
 {{- end -}}
-{{- $alerts := list -}}
-{{- range $path, $_ := .Files.Glob "rules/*.yaml" -}}
-{{- range ($.Files.Get $path | fromYaml).groups -}}
-{{- range .rules -}}{{- with .alert -}}{{- $alerts = append $alerts . -}}{{- end -}}{{- end -}}
-{{- end -}}
-{{- end -}}
 {{- range $i, $name := .Values.metrics.rules.disabled -}}
+{{- $alerts := include "tradegrid.alerts" $ | fromJsonArray -}}
 {{- if not (has $name $alerts) -}}
 {{- $hint := include "tradegrid.nearest" (dict "word" $name "words" $alerts) -}}
 {{- $faults = append $faults (printf "metrics.rules.disabled[%d]: there is no alert %q; %s" $i $name (ternary (printf "did you mean %s?" $hint) "docs/runbooks/README.md lists them" (ne $hint ""))) -}}

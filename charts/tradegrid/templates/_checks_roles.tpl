@@ -3,7 +3,7 @@
 {{- define "tradegrid.checkRoles" -}}
 {{- $faults := list -}}
 {{- $done := list -}}
-{{- $sets := include "tradegrid.dispatcherSets" . | fromYaml -}}
+{{- $sets := include "tradegrid.dispatcherSets" . | fromJson -}}
 {{- range $set, $values := $sets -}}
 {{- $key := ternary (printf "dispatcher.sets.%s" $set) "dispatcher" (ne $set "") -}}
 {{- $done = concat $done $values.roles -}}
@@ -52,9 +52,9 @@
 {{- define "tradegrid.checkRole" -}}
 {{- $faults := list -}}
 {{- $key := .key -}}
-{{- $taken := include "tradegrid.taken" . | fromYaml -}}
-{{- $flags := .root.Files.Get "flags.yaml" | fromYaml -}}
+{{- $taken := include "tradegrid.taken" . | fromJson -}}
 {{- range $flag, $_ := .values.config -}}
+{{- $flags := $.root.Files.Get "flags.yaml" | fromYaml -}}
 {{- $own := get $flags $.component -}}
 {{- if hasKey $taken $flag -}}
 {{- $faults = append $faults (printf "%s.config.%s: the chart sets it; use %s" $key $flag (get $taken $flag)) -}}
@@ -129,7 +129,7 @@
 {{- $_ := set $taken "roles" "dispatcher.roles" -}}
 {{- $_ := set $taken "static-membership" "dispatcher.staticMembership" -}}
 {{- end -}}
-{{- toYaml $taken -}}
+{{- toJson $taken -}}
 {{- end -}}
 
 {{/*
@@ -149,7 +149,7 @@ ran, and takes one of two values without a word.
 {{- range $of := $lists -}}
 {{- $taken := dict "TRADEGRID_CELL" "cell" "OTEL_RESOURCE_ATTRIBUTES" "telemetry.resourceAttributes" "OTEL_EXPORTER_OTLP_HEADERS" "telemetry.headersSecret" -}}
 {{- range $component := $of.components -}}
-{{- range $flag, $value := include "tradegrid.taken" (dict "key" $component "component" $component) | fromYaml -}}
+{{- range $flag, $value := include "tradegrid.taken" (dict "key" $component "component" $component) | fromJson -}}
 {{- $_ := set $taken (printf "TRADEGRID_%s" (upper $flag | replace "-" "_")) $value -}}
 {{- end -}}
 {{- end -}}

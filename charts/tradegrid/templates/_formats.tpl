@@ -122,24 +122,28 @@ pass, except with `required`.
     "evaluation.resources" "evaluation.cockroach.resources" "evaluation.kafka.resources") -}}
 {{- $faults := list -}}
 {{- range $format := include "tradegrid.formats" . | fromYamlArray -}}
+{{- $paths := list -}}
 {{- range $path := $format.paths -}}
 {{- $group := regexFind "^[{][a-z]+[}]" $path -}}
 {{- range $member := ternary (get $groups $group) (list "") (ne $group "") -}}
-{{- range include "tradegrid.at" (dict "values" $.Values "path" (printf "%s%s" $member (trimPrefix $group $path))) | fromJsonArray -}}
+{{- $paths = append $paths (printf "%s%s" $member (trimPrefix $group $path)) -}}
+{{- end -}}
+{{- end -}}
+{{- range include "tradegrid.at" (dict "values" $.Values "paths" $paths) | fromJsonArray -}}
 {{- if and (kindIs "string" .value) (or .value $format.required) (not (regexMatch $format.pattern .value)) -}}
 {{- $faults = append $faults (printf "%s: %q is not %s" .at .value $format.want) -}}
-{{- end -}}
-{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
 {{- toYaml (uniq $faults) -}}
 {{- end -}}
 
-{{/* The values at a path, as JSON: each has `at`, its path as a user writes it, and `value`. Takes values and path. */}}
+{{/* The values at paths, as JSON: each has `at`, its path as a user writes it, and `value`. Takes values and paths. */}}
 {{- define "tradegrid.at" -}}
-{{- $found := list (dict "at" "" "value" .values) -}}
-{{- range splitList "." .path -}}
+{{- $all := list -}}
+{{- range .paths -}}
+{{- $found := list (dict "at" "" "value" $.values) -}}
+{{- range splitList "." . -}}
 {{- $many := hasSuffix "[]" . -}}
 {{- $key := trimSuffix "[]" . -}}
 {{- $next := list -}}
@@ -158,5 +162,7 @@ pass, except with `required`.
 {{- end -}}
 {{- $found = $next -}}
 {{- end -}}
-{{- toJson $found -}}
+{{- $all = concat $all $found -}}
+{{- end -}}
+{{- toJson $all -}}
 {{- end -}}

@@ -66,7 +66,7 @@ faults. Their volumes have the same names, so a prefix keeps them apart.
 {{- $containers := list -}}
 {{- $volumes := list -}}
 {{- $data := dict -}}
-{{- range $i, $pod := include "tradegrid.pods" . | fromYamlArray -}}
+{{- range $i, $pod := include "tradegrid.pods" . | fromJsonArray -}}
 {{- $_ := set $pod "root" $ -}}
 {{- $file := printf "%s.yaml" (list $pod.component (default "" $pod.set) | compact | join "-") -}}
 {{- $_ := set $data $file (include "tradegrid.config" $pod) -}}

@@ -88,7 +88,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- end -}}
 {{- end -}}
 
-{{/* The sets of dispatcher pods by name, as YAML: each has the values of dispatcher, overridden by its own. Without sets there is one, with an empty name. */}}
+{{/* The sets of dispatcher pods by name, as JSON: each has the values of dispatcher, overridden by its own. Without sets there is one, with an empty name. */}}
 {{- define "tradegrid.dispatcherSets" -}}
 {{- $base := omit .Values.dispatcher "sets" -}}
 {{- $sets := dict -}}
@@ -98,7 +98,7 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace 
 {{- if not $sets -}}
 {{- $_ := set $sets "" $base -}}
 {{- end -}}
-{{- toYaml $sets -}}
+{{- toJson $sets -}}
 {{- end -}}
 
 {{/* Number of pods of a role that nothing scales; one in an evaluation. Takes root and values. */}}

@@ -157,7 +157,7 @@ spec:
 {{/* The proxies between senders and receivers, as YAML. */}}
 {{- define "tradegrid.egressProxies" -}}
 {{- $proxies := list -}}
-{{- range include "tradegrid.dispatcherSets" . | fromYaml -}}
+{{- range include "tradegrid.dispatcherSets" . | fromJson -}}
 {{- $proxy := get .config "egress-proxy" -}}
 {{- if and $proxy (has "sender" .roles) -}}{{- $proxies = append $proxies $proxy -}}{{- end -}}
 {{- end -}}

@@ -2,25 +2,25 @@
 The pods of the roles. A new role is a line here and a template with its workload.
 */}}
 
-{{/* All pods of the release, as a YAML list of what the pod template takes, without root. */}}
+{{/* All pods of the release, as a JSON list of what the pod template takes, without root. */}}
 {{- define "tradegrid.pods" -}}
-{{- $pods := list (include "tradegrid.apiPod" . | fromYaml) (include "tradegrid.relayPod" . | fromYaml) -}}
-{{- range $set, $values := include "tradegrid.dispatcherSets" . | fromYaml -}}
-{{- $pods = append $pods (include "tradegrid.dispatcherPod" (dict "root" $ "set" $set "values" $values) | fromYaml) -}}
+{{- $pods := list (include "tradegrid.apiPod" . | fromJson) (include "tradegrid.relayPod" . | fromJson) -}}
+{{- range $set, $values := include "tradegrid.dispatcherSets" . | fromJson -}}
+{{- $pods = append $pods (include "tradegrid.dispatcherPod" (dict "root" $ "set" $set "values" $values) | fromJson) -}}
 {{- end -}}
 {{- if .Values.console.enabled -}}
-{{- $pods = append $pods (include "tradegrid.consolePod" . | fromYaml) -}}
+{{- $pods = append $pods (include "tradegrid.consolePod" . | fromJson) -}}
 {{- end -}}
-{{- toYaml $pods -}}
+{{- toJson $pods -}}
 {{- end -}}
 
 {{- define "tradegrid.apiPod" -}}
-{{- toYaml (dict "component" "api" "name" (printf "%s-api" (include "tradegrid.fullname" .)) "values" .Values.api "database" .Values.database "kafka" .Values.kafka
+{{- toJson (dict "component" "api" "name" (printf "%s-api" (include "tradegrid.fullname" .)) "values" .Values.api "database" .Values.database "kafka" .Values.kafka
   "webhooks" true "s3" (eq .Values.files.store "s3") "args" (list "api" "--config=/etc/tradegrid/config/config.yaml" "--listen=:8080" "--ops-listen=:9090")) -}}
 {{- end -}}
 
 {{- define "tradegrid.relayPod" -}}
-{{- toYaml (dict "component" "relay" "name" (printf "%s-relay" (include "tradegrid.fullname" .)) "values" .Values.relay "database" .Values.database "kafka" .Values.kafka
+{{- toJson (dict "component" "relay" "name" (printf "%s-relay" (include "tradegrid.fullname" .)) "values" .Values.relay "database" .Values.database "kafka" .Values.kafka
   "mail" .Values.mail.urlSecret.name "args" (list "relay" "--config=/etc/tradegrid/config/config.yaml" "--ops-listen=:9090")) -}}
 {{- end -}}
 
@@ -28,7 +28,7 @@ The pods of the roles. A new role is a line here and a template with its workloa
 {{- define "tradegrid.dispatcherPod" -}}
 {{- $base := printf "%s-dispatcher" (include "tradegrid.fullname" .root) -}}
 {{- $name := ternary (printf "%s-%s" $base .set) $base (ne .set "") | include "tradegrid.statefulSetName" -}}
-{{- toYaml (dict "component" "dispatcher" "set" .set "name" $name "values" .values "database" .root.Values.database "kafka" .root.Values.kafka
+{{- toJson (dict "component" "dispatcher" "set" .set "name" $name "values" .values "database" .root.Values.database "kafka" .root.Values.kafka
   "webhooks" (has "sender" .values.roles) "args" (list "dispatcher" "--config=/etc/tradegrid/config/config.yaml" "--ops-listen=:9090")) -}}
 {{- end -}}
 
@@ -42,6 +42,6 @@ The pods of the roles. A new role is a line here and a template with its workloa
 {{- $args = append $args (printf "--topics-replicas=%d" (int .Values.jobs.topics.replication)) -}}
 {{- end -}}
 {{- with $console.pages.traceUrl -}}{{- $args = append $args (printf "--console-trace-url=%s" .) -}}{{- end -}}
-{{- toYaml (dict "component" "console" "name" (printf "%s-console" (include "tradegrid.fullname" .)) "values" $console "database" .Values.database
+{{- toJson (dict "component" "console" "name" (printf "%s-console" (include "tradegrid.fullname" .)) "values" $console "database" .Values.database
   "kafka" (ternary .Values.kafka dict $console.kafka) "webhooks" true "operators" true "args" $args) -}}
 {{- end -}}
