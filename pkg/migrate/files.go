@@ -97,7 +97,7 @@ func appendFile(steps []Step, files fs.FS, version, name string) ([]Step, error)
 			Contract: isContract(version), Batches: batches[i],
 		}
 		if _, ok := parseUpdate(stmt); step.Batches && !ok {
-			return nil, fmt.Errorf("migration %s: only UPDATE table [AS alias] SET … WHERE … runs in batches; split it, or leave out \"-- batches\"", step)
+			return nil, fmt.Errorf("migration %s: only a change of the rows of one table with a condition runs in batches; split it, or leave out \"-- batches\"", step)
 		}
 		steps = append(steps, step)
 	}

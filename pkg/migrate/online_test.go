@@ -218,7 +218,7 @@ func TestOnlyPlainUpdatesRunInBatches(t *testing.T) {
 		"UPDATE orders SET total = (SELECT 1 WHERE true);",
 	} {
 		_, err := Load(files(next("-- batches\n"+stmt)), db.PostgreSQL)
-		require.ErrorContains(t, err, "002_next.sql, step 1: only UPDATE table", stmt)
+		require.ErrorContains(t, err, "002_next.sql, step 1: only a change of the rows of one table", stmt)
 	}
 }
 

@@ -51,8 +51,8 @@ var kinds = []struct {
 	{regexp.MustCompile(`(?i)^ALTER TABLE (\w+) ADD COLUMN `), "add a column", waitForLock},
 	{regexp.MustCompile(`(?i)^ALTER TABLE (\w+) `), "change a table", waitForLock},
 	{updateHead, "change rows", waitForAll},
-	{regexp.MustCompile(`(?i)^DELETE FROM (\w+) `), "delete rows", waitForAll},
-	{regexp.MustCompile(`(?i)^INSERT INTO (\w+) `), "insert rows", notBlocked},
+	{regexp.MustCompile(`(?i)^DELETE +FROM (\w+) `), "delete rows", waitForAll},
+	{regexp.MustCompile(`(?i)^INSERT +INTO (\w+) `), "insert rows", notBlocked},
 }
 
 // Plan describes the pending steps of the phase in order, and what requests notice of them. It changes nothing.

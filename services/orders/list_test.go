@@ -66,7 +66,7 @@ func TestListOrders(t *testing.T) {
 		"search=ann":                                {1},
 		"search=0151":                               {},
 		"search=151%20234":                          {1},
-		"search=STRASSE":                            {},
+		"search=STRASSE":                            {2},
 		"search=zo%C3%AB":                           {2},
 		"search=ZOE@":                               {2},
 		"search=k_b":                                {3},
