@@ -192,7 +192,7 @@ func (s *Server) routeError(fc *fiber.Ctx, err error) error {
 	}
 	switch fe.Code {
 	case http.StatusBadRequest:
-		err = apierr.InvalidField("request", apierr.Format, "must be a valid HTTP/1.1 message")
+		err = apierr.InvalidField("request", apierr.Format, "must be a valid HTTP/1.1 message: its lines end in CRLF, its headers are names and values with a colon, and it has exactly one Host header")
 	case http.StatusRequestTimeout, http.StatusBadGateway: // the client was slow, or went away
 		err = errIncomplete
 	case http.StatusNotFound:
