@@ -110,6 +110,7 @@ func TestIngressOfTheConsole(t *testing.T) {
 	t.Parallel()
 	r := extended(t, `console.pages={"url":"https://console.example.com:8443","ingress":{"enabled":true,"className":"nginx","annotations":{"a":"b"},"tls":[{"hosts":["console.example.com"],"secretName":"tls"}]}}`,
 		`api.ingress.annotations={}`)
+	require.Contains(t, r.Notes, "its Ingress leads there")
 	ingress := find(t, r, "Ingress", "tg-grid-console-pages")
 	rule := At(ingress.Doc, "spec", "rules").([]any)[0]
 	require.Equal(t, "console.example.com", At(rule, "host"))
