@@ -144,3 +144,20 @@ func TestBucketByARole(t *testing.T) {
 	require.Equal(t, true, printConfig(t, mounted(t, r, api, containers(api)[0]), containers(api)[0])["s3-role"])
 	require.Equal(t, "arn:aws:iam::1:role/tradegrid", At(find(t, r, "ServiceAccount", "tg-grid").Doc, "metadata", "annotations", "eks.amazonaws.com/role-arn"))
 }
+
+// What the page says of OpenShift leaves users to the cluster, and lets pods reach its DNS.
+func TestDocumentedOpenShift(t *testing.T) {
+	t.Parallel()
+	page := section(t, "### OpenShift\n", "## When something")
+	for _, line := range []string{"    podSecurityContext: {runAsUser: null, runAsGroup: null, fsGroup: null}\n", "    networkPolicy: {dns: {ports: [53, 5353]}}\n"} {
+		require.Contains(t, page, line)
+	}
+	r := render(t, "minimal", "podSecurityContext.runAsUser=null", "podSecurityContext.runAsGroup=null", "podSecurityContext.fsGroup=null", "networkPolicy.dns.ports={53,5353}")
+	for _, o := range r.Objects {
+		if pod(o) == nil {
+			continue
+		}
+		require.Equal(t, map[string]any{"runAsNonRoot": true, "fsGroupChangePolicy": "OnRootMismatch", "seccompProfile": map[string]any{"type": "RuntimeDefault"}}, At(pod(o), "spec", "securityContext"), o.Name())
+	}
+	require.True(t, reaches(egress(r, labelsOf(find(t, r, "Deployment", "tg-tradegrid-api"))), "10.9.9.9", 5353))
+}

@@ -102,6 +102,7 @@ func TestSettingsAreCheckedFirst(t *testing.T) {
 		require.Equal(t, 2, exit.ExitCode())
 		require.Contains(t, string(out), refused[name])
 	}
+	require.Equal(t, containers(job)[0]["name"], At(pod(job), "metadata", "annotations", "kubectl.kubernetes.io/default-container"))
 	rule := At(job.Doc, "spec", "podFailurePolicy", "rules").([]any)[0]
 	require.Equal(t, []any{2.0}, At(rule, "onExitCodes", "values"), "another attempt is of no use")
 	require.NotContains(t, At(rule, "onExitCodes"), "containerName", "whichever it is")

@@ -12,7 +12,7 @@ helm.sh/hook-delete-policy: before-hook-creation{{ if .job }},hook-succeeded{{ e
 {{/*
 Takes root, component, suffix (of its name), args, database or kafka, and
   annotations  as YAML
-  account, containers, volumes  as the pod does
+  account, containers, volumes, first  as the pod does
   attempts     settings in place of backoffLimit and activeDeadlineSeconds of the values
   generated    true for a name that the API server completes, so that each run is a Job of its own
   final        exit codes after which another attempt is of no use
@@ -90,5 +90,5 @@ metadata:
 data:
   {{- toYaml $data | nindent 2 }}
 {{- include "tradegrid.job" (dict "root" . "component" "check" "suffix" "check" "annotations" (include "tradegrid.hook" (dict "weight" -15 "job" true))
-    "containers" (toYaml $containers) "volumes" (toYaml $volumes) "final" (list 2)) }}
+    "containers" (toYaml $containers) "volumes" (toYaml $volumes) "first" (first $containers).name "final" (list 2)) }}
 {{- end -}}

@@ -8,7 +8,7 @@ The pod of any role or Job. Takes root, component, name (of its ConfigMap), args
   mail       true if the pod sends mails
   operators  true if the pod checks tokens of operators, and lets people in
   job        true for a Job: no ports, probes, configuration file
-  containers  YAML of the containers in place of the one of the role, with volumes, the YAML of theirs
+  containers  YAML of the containers in place of the one of the role, with volumes, the YAML of theirs, and first, the name of the first
   account    name of the ServiceAccount, if it is not that of the roles or, for a Job, that of the Jobs
 */}}
 {{- define "tradegrid.podTemplate" -}}
@@ -28,7 +28,7 @@ metadata:
     {{- toYaml . | nindent 4 }}
     {{- end }}
   annotations:
-    kubectl.kubernetes.io/default-container: tradegrid
+    kubectl.kubernetes.io/default-container: {{ default "tradegrid" .first }}
     {{- if not .job }}
     checksum/config: {{ include "tradegrid.configChecksum" . }}
     {{- end }}
