@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -79,8 +80,8 @@ func (c *costs) book(n *node) {
 
 // Kinds of operations, in the order in which they are called: reads of what is there, then changes, and deletions at the very end.
 func reads(op httpapi.Op) bool     { return !op.Mutating() }
-func changes(op httpapi.Op) bool   { return op.Mutating() && op.Method != "DELETE" }
-func deletions(op httpapi.Op) bool { return op.Method == "DELETE" }
+func changes(op httpapi.Op) bool   { return op.Mutating() && op.Method != http.MethodDelete }
+func deletions(op httpapi.Op) bool { return op.Method == http.MethodDelete }
 
 func (c *costs) walk(size int, kinds ...func(httpapi.Op) bool) {
 	known := c.node.ofRecord()
@@ -206,7 +207,7 @@ func (c *costs) body(op httpapi.Op, change string, size int) string {
 	at, _, _ = strings.Cut(at, "/by-external-id/")
 	of := cmp.Or(costBodies[op.ID], change)
 	for _, s := range samples() {
-		if (op.Method == "POST" || op.AlsoCreates) && !s.Admin && cmp.Or(s.CreatePath, s.Path) == at {
+		if (op.Method == http.MethodPost || op.AlsoCreates) && !s.Admin && cmp.Or(s.CreatePath, s.Path) == at {
 			of = s.Create
 		}
 	}

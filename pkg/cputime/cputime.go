@@ -49,10 +49,10 @@ type thread struct{ now atomic.Pointer[running] }
 func current() *thread {
 	id := threadID()
 	if t, ok := threads.Load(id); ok {
-		return t.(*thread) //nolint:forcetypeassert // nothing else is stored
+		return t.(*thread) //nolint:errcheck,forcetypeassert // nothing else is stored
 	}
 	t, _ := threads.LoadOrStore(id, &thread{})
-	return t.(*thread) //nolint:forcetypeassert // nothing else is stored
+	return t.(*thread) //nolint:errcheck,forcetypeassert // nothing else is stored
 }
 
 // Measure has the calling goroutine work for m until stop, which it calls itself. A goroutine that works for another meter

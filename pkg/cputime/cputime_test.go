@@ -104,7 +104,7 @@ func TestMeterReadsTheProcessor(t *testing.T) {
 	t.Parallel()
 	m := cputime.New(nil)
 	stop := m.Measure()
-	for m.Read() < 20*time.Millisecond { //nolint:revive // it computes
+	for m.Read() < 20*time.Millisecond {
 	}
 	wait, began := cputime.New(nil), time.Now()
 	stopWait := wait.Measure()

@@ -40,9 +40,12 @@ func TestOneCompanyDoesNotUseUpThePool(t *testing.T) {
 		},
 		func() error {
 			rows, err := d.Query(busy, `SELECT 1`)
+			if err != nil {
+				return err
+			}
 			defer rows.Close()
 			hold()
-			return err
+			return rows.Err()
 		},
 		func() error {
 			return d.ReadSnapshot(busy, 0, func(db.Querier) error { hold(); return nil })

@@ -29,7 +29,7 @@ type File struct {
 
 // chunk is a chunk of a PNG.
 func chunk(name string, body []byte) []byte {
-	out := binary.BigEndian.AppendUint32(nil, uint32(len(body))) //nolint:gosec // small
+	out := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
 	out = append(append(out, name...), body...)
 	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
 }
@@ -83,12 +83,12 @@ func jpegBlank(w, h uint16, behind ...[]byte) []byte {
 // riff is a WebP of chunks.
 func riff(chunks ...[]byte) []byte {
 	body := append([]byte("WEBP"), bytes.Join(chunks, nil)...)
-	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...) //nolint:gosec // small
+	return append(binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(len(body))), body...)
 }
 
 // part is a chunk of a WebP that says how long it is.
 func part(name string, says int, body []byte) []byte {
-	out := append(binary.LittleEndian.AppendUint32([]byte(name), uint32(says)), body...) //nolint:gosec // small
+	out := append(binary.LittleEndian.AppendUint32([]byte(name), uint32(says)), body...)
 	return append(out, make([]byte, len(body)%2)...)
 }
 

@@ -162,8 +162,8 @@ func (s *BatchSource) Start(ctx context.Context, tx *db.Tx, by access.Caller, it
 // partsOf encodes items in parts of about [partBytes], each of which has as many items as a slice at most.
 func partsOf(items []BatchItem) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		for first, n := 0, 0; first < len(items); first += n {
-			n = 0
+		for first := 0; first < len(items); {
+			n := 0
 			for size := 0; first+n < len(items) && n < maxSlice && size < partBytes; n++ {
 				size += len(items[first+n].Body)
 			}
@@ -171,6 +171,7 @@ func partsOf(items []BatchItem) iter.Seq2[[]byte, error] {
 			if !yield(job.PackPart(part), err) {
 				return
 			}
+			first += n
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 func makeRoom(bytes int64) {
 	now := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(now)
-	used := int64(now[0].Value.Uint64()) - int64(now[1].Value.Uint64()) //nolint:gosec // no process has so many
+	used := int64(now[0].Value.Uint64()) - int64(now[1].Value.Uint64())
 	if used > debug.SetMemoryLimit(-1)-bytes {
 		runtime.GC()
 	}

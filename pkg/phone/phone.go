@@ -121,7 +121,7 @@ func (c Country) read(text string) (n number, ok bool) {
 	if rest, ok := strings.CutPrefix(n.national, "1"); ok && n.country == mexico && len(rest) == mexican {
 		n.national = rest
 	}
-	if !somebodys(n.national) && !(abroad(text) && len(n.national) < shortest && phonenumbers.IsValidNumber(parsed)) {
+	if !somebodys(n.national) && (!abroad(text) || len(n.national) >= shortest || !phonenumbers.IsValidNumber(parsed)) {
 		return number{}, false
 	}
 	return n, true

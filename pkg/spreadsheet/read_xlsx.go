@@ -100,7 +100,7 @@ func (r *xlsxRows) open(z *zip.Reader, name string) (*xml.Decoder, error) {
 	}
 	size, packed := sizeOf(f)
 	switch {
-	case size > uint64(r.limits.Expand): //nolint:gosec // positive
+	case size > uint64(r.limits.Expand):
 		return nil, wrongFile("has a sheet of more than %d MiB without compression; split it", r.limits.Expand>>20)
 	case size > anyRatio && size/maxRatio > packed:
 		return nil, wrongFile("has a part that is more than %d times as large without compression; save it anew, without empty rows and columns", maxRatio)

@@ -69,7 +69,7 @@ func (o occupancy) most(during interval, all int32) int32 {
 	for i := max(next-1, 0); i < len(o) && o[i].from.Before(during.end); i++ {
 		most = max(most, o[i].places)
 	}
-	return int32(min(most, int64(all))) //nolint:gosec // not above all
+	return int32(min(most, int64(all)))
 }
 
 const sqlSelectUses = `SELECT start_at, end_at, FALSE FROM bookings

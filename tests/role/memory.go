@@ -74,7 +74,7 @@ func (m *Memory) Run(binary string) (program string, env []string) {
 	}
 	program = filepath.Join(m.t.TempDir(), "limited")
 	script := fmt.Sprintf("#!/bin/sh\n%sexec %q \"$@\"\n", join, binary)
-	require.NoError(m.t, os.WriteFile(program, []byte(script), 0o700)) //nolint:gosec // a program
+	require.NoError(m.t, os.WriteFile(program, []byte(script), 0o700))
 	return program, []string{fmt.Sprintf("GOMEMLIMIT=%d", m.limit*9/10)}
 }
 

@@ -276,7 +276,7 @@ func outage(err error) string {
 	if known, ok := apierr.As(err); ok {
 		reason = known.Reason()
 	}
-	switch reason {
+	switch reason { //nolint:exhaustive // other reasons have texts of their own
 	case apierr.DatabaseUnavailable, apierr.DatabaseFull, apierr.ShuttingDown:
 		return "error.database"
 	case apierr.DatabaseTimeout, apierr.Serialization:

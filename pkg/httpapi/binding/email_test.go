@@ -1,11 +1,9 @@
-package binding_test
+package binding
 
 import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 )
 
 func TestIsEmail(t *testing.T) {
@@ -14,6 +12,6 @@ func TestIsEmail(t *testing.T) {
 		"anna@example.com": true, "anna+x@mail.example.com": true, "änna@exämple.com": true,
 		"a@[127.0.0.1]": false, "a@[IPv6:::1]": false, "Anna <anna@example.com>": false, "anna@": false, "anna": false, "anna@example.com\n": false,
 	} {
-		require.Equal(t, want, binding.IsEmail(text), text)
+		require.Equal(t, want, IsEmail(text), text)
 	}
 }

@@ -24,7 +24,7 @@ const (
 
 // takeBodies removes the bodies from the items of a validated tree.
 func takeBodies(tree any) []json.RawMessage {
-	items, _ := tree.(map[string]any)[itemsKey].([]any) //nolint:errcheck,forcetypeassert // the schema says so
+	items, _ := tree.(map[string]any)[itemsKey].([]any) //nolint:forcetypeassert // the schema says so
 	bodies := make([]json.RawMessage, len(items))
 	for i := range items {
 		if item, ok := items[i].(map[string]any); ok {

@@ -117,7 +117,7 @@ func TestItemsAreTheSameWhole(t *testing.T) {
 		tree, err := b.Tree()
 		require.NoError(rt, err)
 		for i, body := range takeBodies(tree) {
-			item := whole.(map[string]any)["items"].([]any)[i].(map[string]any) //nolint:errcheck,forcetypeassert // as sent
+			item := whole.(map[string]any)["items"].([]any)[i].(map[string]any) //nolint:forcetypeassert // as sent
 			sent, has := item["body"]
 			require.Equal(rt, has, body != nil)
 			if has {
