@@ -192,6 +192,8 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 		"ever new names, one address":   func() (string, Visit) { return uuid.NewString(), proxy },
 		"ever new names, and addresses": func() (string, Visit) { return uuid.NewString(), f.visit() },
 	} {
+		_, from := stranger()
+		oneAddress := from.Address == proxy.Address
 		var flood sync.WaitGroup
 		for range 100 {
 			flood.Go(func() {
@@ -209,6 +211,10 @@ func TestStrangersKeepNobodyOut(t *testing.T) {
 			_, err := f.SignIn(t.Context(), in, homes[i])
 			require.NoError(t, err, name)
 			f.look()
+		}
+		if oneAddress {
+			_, err := f.SignIn(t.Context(), people[0], f.visit())
+			require.NoError(t, err, "%s: from a new browser", name)
 		}
 		flood.Wait()
 	}
