@@ -54,24 +54,24 @@ func (s *Service) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			last, cancel := context.WithTimeout(context.WithoutCancel(ctx), exchangeEvery)
 			defer cancel()
-			s.Exchange(last) // what cannot be written is lost: others let somebody try as much more
+			s.exchange(last) // what cannot be written is lost: others let somebody try as much more
 			return nil
 		case <-ticker.C:
-			s.Exchange(ctx)
+			s.exchange(ctx)
 		}
 	}
 }
 
-// Exchange writes what this process has counted, and reads what others have. [Service.Run] calls it. It has one connection, and nothing
+// exchange writes what this process has counted, and reads what others have. [Service.Run] calls it. It has one connection, and nothing
 // else in the process waits for rows of the table. If it fails, the next one tells the same.
-func (s *Service) Exchange(ctx context.Context) {
+func (s *Service) exchange(ctx context.Context) {
 	out := s.limits.outgoing()
 	if len(out) == 0 {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, 5*exchangeEvery)
 	defer cancel()
-	arrivals, err := s.exchange(ctx, out)
+	arrivals, err := s.tell(ctx, out)
 	if err != nil {
 		if ctx.Err() == nil {
 			s.cfg.Log.WarnContext(ctx, "limits of sign-ins not exchanged", "error", err)
@@ -81,7 +81,7 @@ func (s *Service) Exchange(ctx context.Context) {
 	s.limits.exchanged(out, arrivals)
 }
 
-func (s *Service) exchange(ctx context.Context, out []sent) (arrivals map[string]time.Time, err error) {
+func (s *Service) tell(ctx context.Context, out []sent) (arrivals map[string]time.Time, err error) {
 	var refilled, saved, refused []string
 	var taken, whole []int64
 	for _, one := range out {

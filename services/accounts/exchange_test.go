@@ -35,12 +35,12 @@ func TestLimitsHoldOverProcesses(t *testing.T) {
 	email := uuid.NewString() + "@example.com"
 	require.Equal(t, 5, a.guess(email, 5))
 	require.Equal(t, 5, b.guess(email, 5), "nothing was exchanged yet")
-	a.Exchange(t.Context())
-	b.Exchange(t.Context())
+	a.exchange(t.Context())
+	b.exchange(t.Context())
 	require.Equal(t, 0, b.guess(email, 3), "b knows what a has counted")
 	require.Equal(t, 0, a.another().guess(email, 3), "so does a process that starts")
 	require.Equal(t, 5, a.guess(email, 9), "a has not heard of b since")
-	a.Exchange(t.Context())
+	a.exchange(t.Context())
 	a.wait(5 * byAccount.interval)
 	require.Equal(t, 0, a.guess(email, 1), "what it has let through too many is waited for")
 	a.wait(byAccount.interval)
@@ -53,13 +53,13 @@ func TestProcessesHearOfRefills(t *testing.T) {
 	b := a.another()
 	email := uuid.NewString() + "@example.com"
 	require.EqualValues(t, byAccount.burst, a.guess(email, int(byAccount.burst)+1))
-	a.Exchange(t.Context())
+	a.exchange(t.Context())
 	require.Equal(t, 0, b.guess(email, 1))
 	a.limits.refill(byAccount.of(email)) // as by a link
 	require.Equal(t, 1, a.guess(email, 1))
-	a.Exchange(t.Context())
+	a.exchange(t.Context())
 	require.Equal(t, 0, b.guess(email, 1), "not yet")
-	b.Exchange(t.Context())
+	b.exchange(t.Context())
 	require.EqualValues(t, byAccount.burst-1, b.guess(email, int(byAccount.burst)+1))
 	var rows int
 	require.NoError(t, a.cfg.DB.QueryRow(t.Context(), `SELECT count(*) FROM sign_in_limits WHERE key = $1`, byAccount.of(email).key).Scan(&rows))
@@ -74,10 +74,10 @@ func TestExchangesThatFailLoseNothing(t *testing.T) {
 	require.Equal(t, 3, o.guess(email, 3))
 	over, cancel := context.WithCancel(t.Context())
 	cancel()
-	o.Exchange(over)
+	o.exchange(over)
 	require.Equal(t, 1, o.guess(email, 1))
 	for range 3 {
-		o.Exchange(t.Context())
+		o.exchange(t.Context())
 	}
 	var arrival time.Time
 	require.NoError(t, o.cfg.DB.QueryRow(t.Context(), sqlSelectArrivals, []string{byAccount.of(email).key}).Scan(new(string), &arrival))
@@ -93,12 +93,12 @@ func TestRefillDuringAnExchange(t *testing.T) {
 	full := byAccount.of(email)
 	require.EqualValues(t, byAccount.burst, o.guess(email, int(byAccount.burst)))
 	out := o.limits.outgoing()
-	arrivals, err := o.exchange(t.Context(), out)
+	arrivals, err := o.tell(t.Context(), out)
 	require.NoError(t, err)
 	o.limits.refill(full)
 	o.limits.exchanged(out, arrivals)
 	require.NoError(t, o.limits.check(o.now(), full))
-	o.Exchange(t.Context())
+	o.exchange(t.Context())
 	require.EqualValues(t, byAccount.burst, o.another().guess(email, int(byAccount.burst)+1))
 }
 

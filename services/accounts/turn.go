@@ -17,7 +17,7 @@ const (
 	// maxWaiting is how many wait for their turn: of strangers, and of those who have signed in before.
 	maxWaiting = 128
 	// maxOfAddress is how many of one address are made or wait.
-	maxOfAddress = 16
+	maxOfAddress = 32
 	longestTurn  = 5 * time.Second
 
 	// RetryBusy is when to try again after [ErrBusy].

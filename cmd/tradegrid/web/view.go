@@ -276,13 +276,14 @@ func outage(err error) string {
 	if known, ok := apierr.As(err); ok {
 		reason = known.Reason()
 	}
-	switch reason { //nolint:exhaustive // other reasons have texts of their own
+	switch reason {
 	case apierr.DatabaseUnavailable, apierr.DatabaseFull, apierr.ShuttingDown:
 		return "error.database"
 	case apierr.DatabaseTimeout, apierr.Serialization:
 		return "error.slow"
+	default:
+		return ""
 	}
-	return ""
 }
 
 // refuse turns an error into an answer: the one place that does.
