@@ -58,10 +58,11 @@ func matches(v url.Values, b listedBooking) bool {
 		email = *b.CustomerEmail
 	}
 	digits := strings.NewReplacer("+", "", " ", "", "(", "", ")", "", "-", "").Replace(b.CustomerPhone)
-	text := strings.ToLower(strings.Join([]string{strconv.Itoa(b.Number), b.CustomerName, email, b.CustomerPhone, digits}, "\n"))
+	folded := func(text string) string { return strings.ReplaceAll(strings.ToLower(text), "ß", "ss") }
+	text := folded(strings.Join([]string{strconv.Itoa(b.Number), b.CustomerName, email, b.CustomerPhone, digits}, "\n"))
 	return is("resourceId", &b.ResourceID) && is("serviceId", b.ServiceID) && is("clientId", b.ClientID) &&
 		(v.Get("status") == "" || slices.Contains(strings.Split(v.Get("status"), ","), b.Status)) &&
-		!b.StartAt.Before(from) && b.StartAt.Before(to.AddDate(0, 0, 1)) && strings.Contains(text, strings.ToLower(v.Get("search")))
+		!b.StartAt.Before(from) && b.StartAt.Before(to.AddDate(0, 0, 1)) && strings.Contains(text, folded(v.Get("search")))
 }
 
 // Every list, by pages and by cursors, is the one made in Go.
