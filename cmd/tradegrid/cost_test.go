@@ -290,7 +290,7 @@ func (n *node) multiply(t *testing.T, of tenant.ID, times int) {
 			}
 			names, values = append(names, `"`+c.name+`"`), append(values, value)
 		}
-		sql := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM %s, generate_series(1, $2::INT) AS g WHERE company_id = $1 ON CONFLICT DO NOTHING`,
+		sql := fmt.Sprintf(`INSERT INTO %s (%s) SELECT %s FROM %s, generate_series(1, $2::INT4) AS g WHERE company_id = $1 ON CONFLICT DO NOTHING`,
 			table, strings.Join(names, ", "), strings.Join(values, ", "), table)
 		_, err := n.db.Pool().Exec(t.Context(), sql, of, times)
 		require.NoError(t, err, table)

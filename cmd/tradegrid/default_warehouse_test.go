@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"github.com/tradegrid/tradegrid/pkg/db"
@@ -137,7 +138,10 @@ func runMigration(t *testing.T, d *db.DB, version string) {
 	t.Helper()
 	forgotten, err := d.Exec(t.Context(), sqlForgetSteps, version)
 	require.NoError(t, err)
-	applied, err := migrate.Up(t.Context(), d.Pool(), sql.Files, d.Dialect(), migrate.Expand, nil)
+	pool, err := pgxpool.New(t.Context(), d.Pool().Config().ConnString()) // its statements are those of the migration, which are checked there
+	require.NoError(t, err)
+	defer pool.Close()
+	applied, err := migrate.Up(t.Context(), pool, sql.Files, d.Dialect(), migrate.Expand, nil)
 	require.NoError(t, err)
 	require.Positive(t, applied)
 	require.EqualValues(t, forgotten.RowsAffected(), applied)

@@ -112,7 +112,7 @@ func (s *Service) find(ctx context.Context, i *Identity) error {
 }
 
 // sqlFindInvited reads by whom an address is invited.
-const sqlFindInvited = `SELECT DISTINCT company_id, user_id FROM account_links WHERE email = $1 AND kind = 'invitation' AND expires_at > $2 LIMIT 2`
+const sqlFindInvited = `SELECT DISTINCT company_id, user_id FROM account_links WHERE email = $1 AND email <> '' AND kind = 'invitation' AND expires_at > $2 LIMIT 2`
 
 // findInvitation sets who it is that has an invitation, and no account yet. Of several invitations, the person chooses by a link.
 func (s *Service) findInvitation(ctx context.Context, i *Identity) error {

@@ -213,6 +213,7 @@ func migrated(t *testing.T, address string) *pgx.Conn {
 	// The tables of the migrations themselves are made by package migrate.
 	own := []Statement{
 		{SQL: "CREATE TABLE schema_steps (version TEXT NOT NULL, step INT4 NOT NULL, checksum TEXT NOT NULL, applied_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (version, step))"},
+		{SQL: "CREATE TABLE schema_progress (version TEXT NOT NULL, step INT4 NOT NULL, checksum TEXT NOT NULL, last_key TEXT[] NOT NULL, rows_seen BIGINT NOT NULL, updated_at TIMESTAMPTZ NOT NULL, PRIMARY KEY (version, step, checksum))"},
 		{SQL: "CREATE TABLE schema_lock (id INT4 PRIMARY KEY, owner TEXT NOT NULL, epoch BIGINT NOT NULL, expires_at TIMESTAMPTZ NOT NULL)"},
 	}
 	for _, st := range append(own, load(t, func(name string) bool { return !leftOut(name) })...) {
