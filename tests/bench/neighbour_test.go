@@ -121,7 +121,7 @@ type loudCompany struct {
 // send has all clients send batches until stop is called, which waits for those under way.
 func (l *loudCompany) send(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	client := &fasthttp.HostClient{Addr: l.api.client.Addr, MaxConns: neighbourClients, RetryIf: func(*fasthttp.Request) bool { return false }}
+	client := &fasthttp.HostClient{Addr: l.api.client.Addr, MaxConns: neighbourClients, RetryIfErr: func(*fasthttp.Request, int, error) (resetTimeout, retry bool) { return false, false }}
 	var wg sync.WaitGroup
 	for range neighbourClients {
 		wg.Go(func() {
