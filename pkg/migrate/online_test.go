@@ -242,11 +242,11 @@ func TestPlan(t *testing.T) {
 	}
 	require.Equal(t, []row{
 		{"add a column", "orders", 30_000, waitForLock, 0},
-		{"change rows in batches", "orders", 30_000, waitForRows, 15 * time.Second},
+		{"change rows in batches", "orders", 30_000, waitForRows, 20 * time.Second},
 		{"build an index", "orders", 30_000, notBlocked, 0},
 		{"create a table", "notes", -1, notBlocked, 0},
 		{"drop an index", "", -1, waitForLock, 0},
-		{"change rows", "orders", 30_000, waitForAll, 15 * time.Second},
+		{"change rows", "orders", 30_000, waitForAll, 20 * time.Second},
 	}, got)
 	plan, err = Plan(t.Context(), pool, files(next(addDoubled)), db.CockroachDB, Expand)
 	require.NoError(t, err)
