@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"github.com/tradegrid/tradegrid/pkg/apierr"
+	"github.com/tradegrid/tradegrid/pkg/cputime"
 	"github.com/tradegrid/tradegrid/pkg/db"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/binding"
 	"github.com/tradegrid/tradegrid/pkg/httpapi/idempotency"
@@ -80,12 +82,16 @@ func (b *batchRequest) run(ctx context.Context) error {
 			i++
 			continue
 		}
+		began := time.Now()
 		sl := b.part(i, b.end(i, size))
 		err := b.store(ctx, sl)
 		switch {
 		case err == nil:
 			clear(sl.changes)
 			i, size, again = i+len(sl.items), sl.next(), false
+			if i < n && sl.bytes() > largeSlice/2 {
+				giveWay(ctx, time.Since(began))
+			}
 			continue
 		case errors.Is(err, idempotency.ErrItemDone):
 			if err := b.readDone(ctx, n); err != nil {
@@ -124,15 +130,28 @@ func statusOf(err error) int {
 	return http.StatusInternalServerError
 }
 
-// end is where a slice of up to size items from i on ends: before the next item that is done.
+// end is where a slice of up to size items from i on ends: when its items are large, or before the next item that is done.
 func (b *batchRequest) end(i, size int) int {
 	end := i + 1
-	for ; end < len(b.all.items) && end-i < size; end++ {
+	for bytes := len(b.all.items[i].Body); end < len(b.all.items) && end-i < size && bytes < largeSlice; end++ {
 		if _, ok := b.done[end]; ok {
 			break
 		}
+		bytes += len(b.all.items[end].Body)
 	}
 	return end
+}
+
+// giveWay waits as long as a large slice took. Its processors and disks work for others meanwhile, whose requests would wait for them
+// all through a large batch; see BenchmarkNeighbour.
+func giveWay(ctx context.Context, took time.Duration) {
+	defer cputime.Wait()()
+	pause := time.NewTimer(took)
+	defer pause.Stop()
+	select {
+	case <-ctx.Done(): // the next slice says so
+	case <-pause.C:
+	}
 }
 
 // skip fails the items from one on, because the platform cannot work now.

@@ -16,6 +16,7 @@ import (
 
 const (
 	maxSlice    = 50               // items in one transaction
+	largeSlice  = 256 << 10        // bytes of their bodies after which a slice of a request ends
 	sliceWithin = 10 * time.Second // for a slice of several items; then its items are made alone
 )
 
@@ -133,6 +134,14 @@ func (sl *batchSlice) smaller(status int) int {
 	default:
 		return max(n/2, 1)
 	}
+}
+
+// bytes is the size of the bodies of all items.
+func (sl *batchSlice) bytes() (n int) {
+	for _, item := range sl.items {
+		n += len(item.Body)
+	}
+	return n
 }
 
 // next is how many items to try after this slice was made: twice as many. So a batch with many faults is not made twice.

@@ -101,6 +101,45 @@ func TestLargeRequestsAreRefusedBeforeTheyAreRead(t *testing.T) {
 	require.Eventually(t, func() bool { return f.largeBatch("other", "B").StatusCode == http.StatusOK }, time.Minute, time.Millisecond, "the bytes of a request that never came are free")
 }
 
+// A client that sends its whole request before it reads gets the response, although its line is slow.
+func TestRefusedClientsMaySendSlowly(t *testing.T) {
+	t.Parallel()
+	f, making, release := crowded(t)
+	first := make(chan response)
+	go func() { first <- f.largeBatch("all", "A") }()
+	require.Eventually(t, func() bool { return making.Load() == 1 }, time.Minute, time.Millisecond)
+	c := dial(t, f.listen())
+	c.send("%s\r\n", head("POST", "/articles/batch", "all", "Content-Length: 5000000"))
+	for range 40 {
+		time.Sleep(100 * time.Millisecond) // the line of the client
+		c.send("%s", strings.Repeat("x", 16<<10))
+	}
+	requireOverloaded(t, c.answer())
+	release()
+	require.Equal(t, []string{"201"}, (<-first).results(t))
+}
+
+// A batch of large items is made in many small transactions, with pauses; small items share one.
+func TestLargeItemsAreMadeInSmallTransactions(t *testing.T) {
+	t.Parallel()
+	for size, stored := range map[int]int64{10: 0, 200 << 10: 8} {
+		f, a := setupBatch(t)
+		var changes []string
+		for i := range 10 {
+			changes = append(changes, fmt.Sprintf(`{"op":"create","body":{"sku":%q,"size":1,"more":%q}}`, fmt.Sprint(i), strings.Repeat("x", size)))
+		}
+		var before atomic.Int64 // items that are stored when the last one is made
+		a.step = func(_ context.Context, sku string) error {
+			if sku == "9" {
+				before.Store(int64(f.stored()))
+			}
+			return nil
+		}
+		f.batch(items(changes...)).is(t, 200, "")
+		require.Equal(t, stored, before.Load())
+	}
+}
+
 // Transactions and reads of a request take the connections of its company's share.
 func TestRequestsWorkForTheirCompany(t *testing.T) {
 	t.Parallel()

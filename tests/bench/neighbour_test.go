@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -14,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 	"github.com/valyala/fasthttp"
+	"golang.org/x/time/rate"
 
 	"github.com/tradegrid/tradegrid/pkg/dbtest"
 )
@@ -25,10 +28,13 @@ const (
 	neighbourRate    = 40              // requests a second of the quiet company: orders and lists in turns
 	neighbourClients = 40              // of the loud one, each with a batch of about 10 MiB all the time
 	neighbourItems   = 200
+	neighbourLine    = 125 << 20 // bytes a second that all of them can send: about a gigabit
+	neighbourPart    = 64 << 10
 )
 
 // BenchmarkNeighbour places orders and reads lists for one company at a constant rate, in turns alone and beside a company whose
-// token sends 40 batches of 10 MiB at once, again after the time in Retry-After if one is refused.
+// token sends 40 batches of 10 MiB at once, again after the time in Retry-After if one is refused. Its clients share a line of a
+// gigabit: without one, it would be measured how fast the machine copies.
 //
 //   - alone-…, beside-…: median and p99 of orders and of lists
 //   - orders-x, lists-x: p99 beside the batches, against alone, in the same run
@@ -121,7 +127,12 @@ type loudCompany struct {
 // send has all clients send batches until stop is called, which waits for those under way.
 func (l *loudCompany) send(ctx context.Context) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	client := &fasthttp.HostClient{Addr: l.api.client.Addr, MaxConns: neighbourClients, RetryIfErr: func(*fasthttp.Request, int, error) (resetTimeout, retry bool) { return false, false }}
+	line := rate.NewLimiter(neighbourLine, neighbourPart)
+	dial := func(addr string) (net.Conn, error) {
+		c, err := fasthttp.Dial(addr)
+		return lineConn{c, line}, err //nolint:wrapcheck // of the client
+	}
+	client := &fasthttp.HostClient{Addr: l.api.client.Addr, Dial: dial, MaxConns: neighbourClients, RetryIfErr: func(*fasthttp.Request, int, error) (resetTimeout, retry bool) { return false, false }}
 	var wg sync.WaitGroup
 	for range neighbourClients {
 		wg.Go(func() {
@@ -143,6 +154,26 @@ func (l *loudCompany) send(ctx context.Context) (stop func()) {
 		cancel()
 		wg.Wait()
 	}
+}
+
+// lineConn sends over a line that others use, too.
+type lineConn struct {
+	net.Conn
+	line *rate.Limiter
+}
+
+// Write implements [io.Writer].
+func (c lineConn) Write(p []byte) (n int, err error) {
+	for part := range slices.Chunk(p, neighbourPart) {
+		if err := c.line.WaitN(context.Background(), len(part)); err != nil {
+			return n, err //nolint:wrapcheck // never: a part fits the burst
+		}
+		sent, err := c.Conn.Write(part)
+		if n += sent; err != nil {
+			return n, err //nolint:wrapcheck // of the connection
+		}
+	}
+	return n, nil
 }
 
 // batch sends a batch. If it is refused, it returns when to send it again: after the time in Retry-After, or a second if the connection

@@ -62,6 +62,7 @@ def is_hidden(fault, case):
         or "port of 1 to 65535" in text
         or "must be a URL" in text
         or "non-blank character" in text  # texts are trimmed before their length is checked
+        or "not blank" in text  # invisible characters are blank, too, and no pattern names them all
     )
 
 

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"io"
 	"log/slog"
@@ -11,11 +12,21 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/tradegrid/tradegrid/pkg/apierr"
 	"github.com/tradegrid/tradegrid/pkg/cputime"
 )
 
-const lingerTime = 500 * time.Millisecond
+// What a refused client still sends is read, because many write the whole request before they read, and a connection that is closed
+// with unread bytes is reset, which loses the response. It is read slowly, and all connections share the rate: one that sends at full
+// speed takes a processor for as long; see BenchmarkNeighbour.
+const (
+	lingerIdle  = 500 * time.Millisecond // without a byte
+	lingerTime  = 15 * time.Second       // at most, of a connection that counts
+	discardRate = 32 << 20               // bytes a second
+	discardPart = 64 << 10               // bytes at a time
+)
 
 // ConnectionLimits are the limits of a [LimitedListener].
 type ConnectionLimits struct {
@@ -118,6 +129,9 @@ func networkOf(addr netip.Addr) netip.Prefix {
 	return network
 }
 
+// discards is what all connections of this process may discard.
+var discards = rate.NewLimiter(discardRate, discardPart) //nolint:gochecknoglobals // the processors belong to the process
+
 // refuse responds to a connection without reading its request. Under a flood, most are closed without a response.
 func (l *LimitedListener) refuse(c net.Conn, f *apierr.Error) {
 	l.warn(c, f)
@@ -129,10 +143,10 @@ func (l *LimitedListener) refuse(c net.Conn, f *apierr.Error) {
 	}
 	go func() {
 		defer func() { <-l.refusing }()
-		if err := c.SetWriteDeadline(time.Now().Add(lingerTime)); err == nil {
+		if err := c.SetWriteDeadline(time.Now().Add(lingerIdle)); err == nil {
 			_, _ = c.Write(l.limits.Respond(f)) // best effort
 		}
-		_ = closeLater(c) // nothing left to do about an error
+		_ = closeLater(c, lingerIdle) // nothing left to do about an error
 	}()
 }
 
@@ -165,7 +179,7 @@ func (c *conn) Read(p []byte) (int, error) {
 func (c *conn) Close() error {
 	defer c.release()
 	if c.linger.Swap(false) {
-		return closeLater(c.Conn)
+		return closeLater(c.Conn, lingerTime)
 	}
 	return c.Conn.Close() //nolint:wrapcheck // the server inspects its type
 }
@@ -178,12 +192,23 @@ func lingerOn(c net.Conn) {
 	}
 }
 
-// closeLater closes the sending side, discards input for a moment, and then closes the connection.
-func closeLater(c net.Conn) error {
+// closeLater closes the sending side, discards what the client sends for at most so long, and then closes the connection.
+func closeLater(c net.Conn, most time.Duration) error {
 	if half, ok := c.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
-		if err := c.SetReadDeadline(time.Now().Add(lingerTime)); err == nil {
-			_, _ = io.Copy(io.Discard, c) // ends when the client closes or at the deadline
-		}
+		discard(c, most)
 	}
 	return c.Close() //nolint:wrapcheck // the server inspects its type
+}
+
+// discard reads until the client closes its side, stops sending, or has sent for too long.
+func discard(c net.Conn, most time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), most)
+	defer cancel()
+	part := make([]byte, discardPart)
+	for ctx.Err() == nil && c.SetReadDeadline(time.Now().Add(lingerIdle)) == nil {
+		n, err := c.Read(part)
+		if err != nil || discards.WaitN(ctx, n) != nil {
+			return
+		}
+	}
 }
