@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 )
 
@@ -73,6 +74,7 @@ type consumer struct {
 	cfg    ConsumerConfig
 	log    *slog.Logger
 	client *kgo.Client
+	admin  *kadm.Client    // set by the first assignment
 	work   context.Context // context of the handlers; ends after the drain
 
 	advanced chan struct{} // capacity 1: there are offsets to commit
@@ -173,6 +175,7 @@ func (c *consumer) options() []kgo.Opt {
 		kgo.RebalanceTimeout(min(3*c.cfg.RevokeWait, max(c.cfg.Client.Session, c.cfg.RevokeWait+time.Second))),
 		kgo.FetchMaxWait(c.cfg.Client.FetchWait),
 		kgo.OnPartitionsAssigned(c.assigned),
+		kgo.AdjustFetchOffsetsFn(c.startOver),
 		kgo.OnPartitionsRevoked(c.revoked),
 		kgo.OnPartitionsLost(c.lost),
 	}
@@ -237,7 +240,8 @@ func (c *consumer) partition(topic string, id int32) *partition {
 	return p
 }
 
-func (c *consumer) assigned(ctx context.Context, _ *kgo.Client, parts map[string][]int32) {
+func (c *consumer) assigned(ctx context.Context, cl *kgo.Client, parts map[string][]int32) {
+	c.admin = kadm.NewClient(cl)
 	rebalances.WithLabelValues(c.cfg.Group).Inc()
 	c.log.DebugContext(ctx, "partitions assigned", "group", c.cfg.Group, "partitions", parts)
 }

@@ -3,6 +3,7 @@ package kafka
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -104,6 +105,48 @@ func (c *consumer) commit(ctx context.Context, parts []*partition) (ok bool) {
 	})
 	return ok
 }
+
+// startOver has partitions whose commit is that of a deleted topic consumed from their start. The brokers would have the client go on
+// at the end: a member of the group may commit for the new topic before it hears that the old one is gone.
+func (c *consumer) startOver(ctx context.Context, assigned map[string]map[int32]kgo.Offset) (map[string]map[int32]kgo.Offset, error) {
+	var names []string
+	for topic, parts := range assigned {
+		for _, at := range parts {
+			if at.EpochOffset().Offset > 0 {
+				names = append(names, topic)
+				break
+			}
+		}
+	}
+	if len(names) == 0 {
+		return assigned, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, commitTimeout)
+	defer cancel()
+	starts, err := c.admin.ListStartOffsets(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("read starts of topics: %w", err) // the member tries again
+	}
+	ends, err := c.admin.ListEndOffsets(ctx, names...)
+	if err != nil {
+		return nil, fmt.Errorf("read ends of topics: %w", err)
+	}
+	for topic, parts := range assigned {
+		for id, at := range parts {
+			start, end := starts[topic][id], ends[topic][id]
+			if committed := at.EpochOffset().Offset; start.Err == nil && end.Err == nil && ofDeletedTopic(committed, start.Offset, end.Offset) {
+				parts[id] = kgo.NewOffset().AtStart()
+				c.log.WarnContext(ctx, "commit is that of a deleted topic, the new one is consumed from its start",
+					"group", c.cfg.Group, "topic", topic, "partition", id, "committed", committed, "end", end.Offset)
+			}
+		}
+	}
+	return assigned, nil
+}
+
+// ofDeletedTopic reports whether a commit was made for another topic of the same name: it is beyond the end of this one, from which
+// nothing was ever deleted. An older partition may end before a commit because its leader lost records; it goes on from there.
+func ofDeletedTopic(committed, start, end int64) bool { return committed > end && start == 0 }
 
 // unknownTopics lists the topics whose commits were refused because the broker does not know them.
 func (c *consumer) unknownTopics() []string {

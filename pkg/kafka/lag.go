@@ -76,9 +76,8 @@ func lagsOf(topic string, committed kadm.OffsetResponses, starts, ends kadm.List
 			return nil, fmt.Errorf("read partition %d of topic %s: %w", id, topic, err)
 		}
 		next := start.Offset
-		// A commit beyond the end is one of a topic that was deleted; the group starts over.
-		if c, ok := committed.Lookup(topic, id); ok && c.At <= end.Offset {
-			next = max(next, c.At)
+		if c, ok := committed.Lookup(topic, id); ok && !ofDeletedTopic(c.At, start.Offset, end.Offset) {
+			next = min(max(next, c.At), end.Offset)
 		}
 		lags = append(lags, Lag{Topic: topic, Partition: id, Next: next, End: end.Offset, Due: next})
 	}

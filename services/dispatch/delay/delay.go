@@ -78,13 +78,9 @@ func (d *Forwarder) Run(ctx context.Context) error {
 		Client: d.cfg.Kafka, Group: d.cfg.Group, Topics: names, InstanceID: d.cfg.InstanceID,
 		WindowRecords: d.cfg.Window, WindowBytes: d.cfg.WindowBytes,
 		Handle: func(ctx context.Context, rec *kafka.Record) { delayTopics[rec.Topic].add(ctx, rec) },
-		Opts:   []kgo.Opt{kgo.FetchMaxWait(wait), kafka.ContinueFrom(d.client, d.cfg.Log, d.formerGroup)},
+		Opts:   []kgo.Opt{kgo.FetchMaxWait(wait)},
 	})
 }
-
-// formerGroup is the group that the release before has for a topic. Where this group has committed nothing yet, it goes on
-// where that one stopped.
-func (d *Forwarder) formerGroup(topic string) string { return d.cfg.Group + "-" + topic }
 
 // fetchWait is how long a broker may wait before it answers a fetch that has no records. New records end the wait, but a partition
 // that was paused because its window was full is only part of the next fetch, so the wait is short for short delays. A longer wait

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
-	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/tradegrid/tradegrid/pkg/webhook"
@@ -176,64 +175,6 @@ func TestFullWindowHoldsBackNoOther(t *testing.T) {
 	for topic, n := range expected {
 		require.Greater(t, punctual[topic], n/2, topic)
 	}
-}
-
-// The release before has a group for each topic. What these groups have forwarded is not forwarded again, everything else is.
-func TestDelayTopicsContinueFromFormerGroups(t *testing.T) {
-	t.Parallel()
-	const before, after = 12, 7
-	k := dispatchtest.New(t, nil)
-	lines := topics.Lines()[:3]
-	arrived := k.Collect(topics.Deliveries)
-	admin := kadm.NewClient(k.Client)
-	last := map[string]uuid.UUID{} // subscription of the last record of a topic
-	send := func(line topics.Line, sub uuid.UUID, n int) (ids []uuid.UUID) {
-		for i := range n {
-			m := delayed(sub, i, time.Now())
-			ids = append(ids, m.DeliveryID)
-			k.Produce(m.Record(line.Topic))
-		}
-		last[line.Topic] = sub
-		return ids
-	}
-	produce := func(n int, of ...topics.Line) (ids []uuid.UUID) {
-		for _, line := range of {
-			for range n {
-				ids = append(ids, send(line, uuid.New(), 1)...)
-			}
-		}
-		return ids
-	}
-	commit := func(group, topic string) {
-		ends, err := admin.ListEndOffsets(t.Context(), topic)
-		require.NoError(t, err)
-		require.NoError(t, admin.CommitAllOffsets(t.Context(), group, ends.Offsets()))
-	}
-	produce(before, lines[0], lines[1])
-	commit("tradegrid-delay-"+lines[0].Topic, lines[0].Topic)
-	commit("tradegrid-delay-"+lines[1].Topic, lines[1].Topic)
-	left := produce(after, lines[0], lines[1])
-	left = append(left, produce(before, lines[2])...) // nothing was committed there
-	forwarded := func() (ids []uuid.UUID) {
-		for _, r := range arrived() {
-			ids = append(ids, k.Decode(r).DeliveryID)
-		}
-		return ids
-	}
-	stop := runDelayLines(k, lines, 0)
-	k.Await(arrived, len(left))
-	require.ElementsMatch(t, left, forwarded())
-
-	// From now on its own commits count, whatever the former groups do. It has made one for each partition of which it had records.
-	stop()
-	var next []uuid.UUID
-	for _, line := range lines {
-		next = append(next, send(line, last[line.Topic], after)...)
-	}
-	commit("tradegrid-delay-"+lines[0].Topic, lines[0].Topic)
-	runDelayLines(k, lines, 0)
-	k.Await(arrived, len(left)+len(next))
-	require.ElementsMatch(t, append(left, next...), forwarded())
 }
 
 // A partition that was paused joins the next fetch, so an empty one must not last long compared with the delay.
