@@ -76,7 +76,10 @@ type domains struct {
 	jobs       *jobs.Service
 	operators  *secret.Operators
 	declared   []domain.Domain
-	services   []any
+	external   []externalService
+	admin      []adminService
+	workers    []jobService
+	demos      []demoService
 	events     *event.Registry
 	access     *access.Registry
 	keys       *secret.Keys
@@ -102,69 +105,86 @@ func newDomains(d *db.DB, cfg domainConfig) *domains {
 	numbers := numbering.New(numbering.Config{DB: d})
 	all.company = add(all, company.Domain(), company.New(company.Config{
 		DB: d, Warehouses: warehouse.Defaults{}, Pipelines: deals.CreateDefault, Access: all.access, Log: cfg.Log, Cell: cfg.Cell,
-	}))
+	}), withAPI, withAdminAPI)
 	if cfg.Files == nil && d != nil {
 		cfg.Files = blob.NewDatabase(d)
 	}
 	all.files = add(all, files.Domain(), files.New(files.Config{
 		DB: d, Store: cfg.Files, Keys: cfg.Keys, Quota: cfg.FileQuota, Root: cfg.PublicURL + httpapi.BasePath, Log: cfg.Log,
-	}))
+	}), withAPI)
 	all.accounts = add(all, accounts.Domain(), accounts.New(accounts.Config{
 		DB: d, Keys: cfg.Keys, Active: all.company.SignsIn, URL: cfg.ConsoleURL, Provider: cfg.Provider, Log: cfg.Log,
 	}))
 	all.catalog = add(all, catalog.Domain(), catalog.New(catalog.Config{
 		DB: d, Stock: warehouse.Totals, VariantStock: warehouse.VariantTotals, Suppliers: suppliers.Known, Services: offerings.InCategories{},
-	}))
+	}), withAPI, withAdminAPI, withJobs)
 	items := documentItems{all.catalog}
 	all.offerings = add(all, offerings.Domain(), offerings.New(offerings.Config{
 		DB: d, FilterCategory: catalog.FilterCategory, CategoryPrefixes: catalog.CategoryPrefixes, Products: catalog.KnownProducts, Units: catalog.KnownUnits,
-	}))
+	}), withAPI)
 	events := add(all, calendar.Domain(), calendar.New())
 	all.warehouse = add(all, warehouse.Domain(), warehouse.New(warehouse.Config{
 		DB: d, Products: all.catalog, ProductOf: catalog.ProductOf, FilterCategory: catalog.FilterCategory, Users: all.company,
-	}))
-	all.suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.catalog}))
+	}), withAPI, withAdminAPI)
+	all.suppliers = add(all, suppliers.Domain(), suppliers.New(suppliers.Config{DB: d, Products: all.catalog}), withAPI, withDemo)
 	all.receipts = add(all, receipts.Domain(), receipts.New(receipts.Config{
 		DB: d, Catalog: all.catalog, Stock: all.warehouse, Suppliers: suppliers.Names, Users: all.company.UserNames,
-	}))
-	all.clients = add(all, clients.Domain(), clients.New(clients.Config{DB: d, Users: all.company, Items: items}))
+	}), withAPI)
+	all.clients = add(all, clients.Domain(), clients.New(clients.Config{DB: d, Users: all.company, Items: items}), withAPI, withAdminAPI)
 	all.orders = add(all, orders.Domain(), orders.New(orders.Config{
 		DB: d, Numbers: numbers, Catalog: items, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Deals: deals.Known,
-	}))
+	}), withAPI)
 	all.sales = add(all, sales.Domain(), sales.New(sales.Config{
 		DB: d, Numbers: numbers, Catalog: items, Clients: all.clients, Stock: all.warehouse, Users: all.company,
 		Branches: all.company, PriceLists: all.clients,
-	}))
+	}), withAPI)
 	all.scheduling = add(all, scheduling.Domain(), scheduling.New(scheduling.Config{
 		DB: d, Calendar: events, Clients: all.clients, Service: offerings.Booked, Services: offerings.Known,
 		Users: all.company.KnownUsers, Branches: all.company.KnownBranches,
-	}))
+	}), withAPI, withAdminAPI)
 	all.deals = add(all, deals.Domain(), deals.New(deals.Config{
 		DB: d, Access: all.access, Catalog: items, Clients: all.clients, Users: all.company, Branches: all.company, Calendar: events,
 		PriceLists: all.clients, Addresses: all.clients, Assets: clients.KnownAssets, Venues: all.scheduling,
-	}))
-	all.leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals}))
-	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}))
+	}), withAPI, withAdminAPI)
+	all.leads = add(all, leads.Domain(), leads.New(leads.Config{DB: d, Users: all.company, Clients: all.clients, Deals: all.deals}), withAPI)
+	add(all, reports.Domain(), reports.New(reports.Config{DB: d, Lists: all.lists, Log: cfg.Log}), withAPI)
 	// These work on what all of the above declare, and stay last.
 	all.webhooks = add(all, webhooks.Domain(), webhooks.New(webhooks.Config{
 		DB: d, Registry: all.events, Deliveries: store.Deliveries{}, Keys: cfg.Keys, AllowInsecure: cfg.AllowInsecure,
-	}))
-	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}))
-	add(all, exports.Domain(), exports.New(exports.Config{DB: d}))
-	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.warehouse.WarehouseIDs}))
-	add(all, requests.Domain(), requests.New(requests.Config{DB: d}))
-	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}))
+	}), withAPI, withJobs)
+	all.jobs = add(all, jobs.Domain(), jobs.New(jobs.Config{DB: d, Root: cfg.PublicURL + httpapi.BasePath}), withAPI, withJobs)
+	add(all, exports.Domain(), exports.New(exports.Config{DB: d}), withAPI, withJobs)
+	add(all, imports.Domain(), imports.New(imports.Config{DB: d, Warehouses: all.warehouse.WarehouseIDs}), withAPI, withJobs)
+	add(all, requests.Domain(), requests.New(requests.Config{DB: d}), withAPI)
+	all.console = add(all, console.Domain(), console.New(console.Config{DB: d, Operators: cfg.Operators, Access: all.access}), withAdminAPI)
 	all.events.Recorded = schemas.Examples(schemas.EventExamples)
 	return all
 }
 
-// add takes in a domain: what it declares, and its service, which the methods of domains below ask for operations, jobs and
-// demo records.
-func add[S any](all *domains, d domain.Domain, service S) S {
-	all.declared, all.services = append(all.declared, d), append(all.services, service)
+// What a service can take part in. A line of newDomains names each, so that the compiler refuses a service without its method.
+type (
+	externalService interface{ Register(api *httpapi.API) }
+	adminService    interface{ RegisterAdmin(api *httpapi.API) }
+	jobService      interface{ Jobs() []job.Handler }
+	demoService     interface {
+		Demo(ctx context.Context, tx *db.Tx, by access.Caller) error
+	}
+)
+
+func withAPI[S externalService](all *domains, s S)   { all.external = append(all.external, s) }
+func withAdminAPI[S adminService](all *domains, s S) { all.admin = append(all.admin, s) }
+func withJobs[S jobService](all *domains, s S)       { all.workers = append(all.workers, s) }
+func withDemo[S demoService](all *domains, s S)      { all.demos = append(all.demos, s) }
+
+// add takes in a domain: what it declares, and its service with what that takes part in.
+func add[S any](all *domains, d domain.Domain, service S, parts ...func(*domains, S)) S {
+	all.declared = append(all.declared, d)
 	all.access.Add(d.Scopes, d.Components)
 	all.events.Add(d.Events)
+	for _, part := range parts {
+		part(all, service)
+	}
 	return service
 }
 
@@ -173,13 +193,9 @@ func declared() []domain.Domain { return newDomains(nil, domainConfig{}).declare
 
 // demo creates the demo records of the domains that know theirs.
 func (all *domains) demo(ctx context.Context, tx *db.Tx, by access.Caller) error {
-	for _, s := range all.services {
-		if s, ok := s.(interface {
-			Demo(ctx context.Context, tx *db.Tx, by access.Caller) error
-		}); ok {
-			if err := s.Demo(ctx, tx, by); err != nil {
-				return err
-			}
+	for _, s := range all.demos {
+		if err := s.Demo(ctx, tx, by); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -188,10 +204,8 @@ func (all *domains) demo(ctx context.Context, tx *db.Tx, by access.Caller) error
 // jobHandlers do the work of the jobs of all domains.
 func (all *domains) jobHandlers() []job.Handler {
 	var handlers []job.Handler
-	for _, s := range all.services {
-		if s, ok := s.(interface{ Jobs() []job.Handler }); ok {
-			handlers = append(handlers, s.Jobs()...)
-		}
+	for _, s := range all.workers {
+		handlers = append(handlers, s.Jobs()...)
 	}
 	return handlers
 }
@@ -254,10 +268,8 @@ func (all *domains) newAPI(cfg httpapi.Config) *httpapi.API {
 	cfg = all.apiConfig(cfg)
 	cfg.Auth, cfg.AsyncAPI, cfg.Examples = all.company, all.events.AsyncAPI, schemas.Examples(schemas.ExternalExamples)
 	api := httpapi.New(cfg)
-	for _, s := range all.services {
-		if s, ok := s.(interface{ Register(*httpapi.API) }); ok {
-			s.Register(api)
-		}
+	for _, s := range all.external {
+		s.Register(api)
 	}
 	return api
 }
@@ -268,10 +280,8 @@ func (all *domains) newAdminAPI(cfg httpapi.Config) *httpapi.API {
 	cfg.Auth, cfg.Examples = all.console, schemas.Examples(schemas.AdminExamples)
 	cfg.Admin = &httpapi.Admin{Companies: all.company, Audit: all.console}
 	api := httpapi.New(cfg)
-	for _, s := range all.services {
-		if s, ok := s.(interface{ RegisterAdmin(*httpapi.API) }); ok {
-			s.RegisterAdmin(api)
-		}
+	for _, s := range all.admin {
+		s.RegisterAdmin(api)
 	}
 	return api
 }

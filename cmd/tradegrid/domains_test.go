@@ -66,3 +66,35 @@ func TestOperationsAskForWhatIsDeclared(t *testing.T) {
 		require.NoError(t, all.access.CheckComponent(e.Module), e.Name)
 	}
 }
+
+// A service takes part in whatever it has a method for.
+func TestServicesTakePartInWhatTheyOffer(t *testing.T) {
+	t.Parallel()
+	all := newDomains(nil, domainConfig{})
+	parts := map[any][4]bool{}
+	take := func(part int, service any) {
+		p := parts[service]
+		p[part] = true
+		parts[service] = p
+	}
+	for _, s := range all.external {
+		take(0, s)
+	}
+	for _, s := range all.admin {
+		take(1, s)
+	}
+	for _, s := range all.workers {
+		take(2, s)
+	}
+	for _, s := range all.demos {
+		take(3, s)
+	}
+	require.Len(t, parts, len(all.declared)-2, "accounts and calendar take part in nothing")
+	for s, named := range parts {
+		_, external := s.(externalService)
+		_, admin := s.(adminService)
+		_, jobs := s.(jobService)
+		_, demo := s.(demoService)
+		require.Equal(t, [4]bool{external, admin, jobs, demo}, named, "%T: API, admin API, jobs, demo", s)
+	}
+}
