@@ -213,19 +213,19 @@ func dispatcherParts(d *db.DB, broker kafka.Config, all *domains, o dispatcherOp
 	return runs, nil
 }
 
-// moduleAge is how long a company's components are cached without an invalidation.
-const moduleAge = 5 * time.Second
+// componentAge is how long a company's components are cached without an invalidation.
+const componentAge = 5 * time.Second
 
 func (o dispatcherOptions) router(d *db.DB, broker kafka.Config, all *domains, log *slog.Logger) (func(context.Context) error, error) {
-	r, err := router.New(d, all.events, modulesOf(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
+	r, err := router.New(d, all.events, newComponents(all), router.Config{Kafka: broker, InstanceID: o.InstanceID, TTL: o.TTL, Log: log})
 	if err != nil {
 		return nil, err
 	}
 	return r.Run, nil
 }
 
-func modulesOf(all *domains) match.Modules {
-	return match.NewModules(moduleAge, all.componentsOf)
+func newComponents(all *domains) match.Components {
+	return match.NewComponents(componentAge, all.componentsOf)
 }
 
 // componentsOf reads the components of companies. A deleted company counts as having all, so that the events raised
@@ -279,7 +279,7 @@ func (o dispatcherOptions) sweeper(d *db.DB, broker kafka.Config, all *domains, 
 	s, err := sweeper.New(d, sweeper.Config{
 		Kafka: broker, Owner: nodeName(), Every: o.SweepEvery, Grace: o.SweepGrace, MaxAttempts: o.MaxAttempts, Lines: o.Lines,
 		DisableAfter: o.DisableAfter, DisableFailed: o.DisableFailed, DisableNever: o.DisableAfter < 0, Subscriptions: all.webhooks,
-		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Modules: modulesOf(all), Log: log}, Log: log,
+		Reconcile: &reconcile.Config{Group: topics.Routers, Events: all.events, Components: newComponents(all), Log: log}, Log: log,
 	})
 	if err != nil {
 		return nil, err

@@ -300,7 +300,7 @@ func (all *domains) newPlatform(brokers *kafka.Config, log *slog.Logger) *operat
 
 // newPlatformWith is newPlatform with the declaration of topics, to compare the cluster with.
 func (all *domains) newPlatformWith(cfg operate.Config) *operate.Platform {
-	cfg.DB, cfg.Deliveries, cfg.Events, cfg.Modules, cfg.Stock = all.db, all.webhooks, all.events, modulesOf(all), all.stockReconciler(cfg.Log)
+	cfg.DB, cfg.Deliveries, cfg.Events, cfg.Components, cfg.Stock = all.db, all.webhooks, all.events, newComponents(all), all.stockReconciler(cfg.Log)
 	return operate.New(cfg)
 }
 

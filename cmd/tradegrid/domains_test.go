@@ -63,7 +63,7 @@ func TestOperationsAskForWhatIsDeclared(t *testing.T) {
 	}
 	for _, e := range all.events.All() {
 		require.Contains(t, all.access.Scopes(), e.Scope+":read", e.Name)
-		require.NoError(t, all.access.CheckComponent(e.Module), e.Name)
+		require.NoError(t, all.access.CheckComponent(e.Component), e.Name)
 	}
 }
 

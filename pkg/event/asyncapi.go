@@ -41,7 +41,7 @@ func (r *Registry) AsyncAPI() ([]byte, error) {
 		}
 		messages[t.Name] = map[string]any{
 			"name": t.Name, "title": t.Name, "summary": t.Description, "contentType": "application/json",
-			"tags":     []any{map[string]any{"name": t.Module}},
+			"tags":     []any{map[string]any{"name": t.Component}},
 			"headers":  map[string]any{"$ref": components + "WebhookHeaders"},
 			"payload":  t.envelope(registry),
 			"examples": []any{map[string]any{"name": t.Name, "payload": json.RawMessage(example)}},

@@ -85,25 +85,25 @@ func (e Event[T]) Extra(before, after *T, changed []string) any {
 }
 
 // Type returns the registry entry of the event.
-func (e Event[T]) Type(module, scope string) Type {
+func (e Event[T]) Type(component, scope string) Type {
 	data := e.dataType
 	if data == nil {
 		data = reflect.TypeFor[T]()
 	}
-	return Type{Name: e.Name, Module: module, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType}
+	return Type{Name: e.Name, Component: component, Scope: scope, Description: e.Description, Data: data, Extra: e.extraType}
 }
 
 // Declared is an [Event] of any record type.
 type Declared interface {
-	Type(module, scope string) Type
+	Type(component, scope string) Type
 }
 
-// Declare returns the types of a domain's events. module is the component that must be enabled; scope is the resource
+// Declare returns the types of a domain's events. component is the component that must be enabled; scope is the resource
 // whose read scope a token needs to see the events.
-func Declare(module, scope string, events ...Declared) []Type {
+func Declare(component, scope string, events ...Declared) []Type {
 	types := make([]Type, len(events))
 	for i, e := range events {
-		types[i] = e.Type(module, scope)
+		types[i] = e.Type(component, scope)
 	}
 	return types
 }

@@ -13,7 +13,7 @@ import (
 // Type declares one event that a domain raises; see docs/reference/events.md#event-list.
 type Type struct {
 	Name        string       // such as order.created
-	Module      string       // component that must be enabled for the company
+	Component   string       // component that must be enabled for the company
 	Scope       string       // resource whose read scope a token needs to see it
 	Description string       // one sentence
 	Data        reflect.Type // type of data in the envelope: the record
@@ -21,13 +21,13 @@ type Type struct {
 }
 
 // Of returns a Type whose data is a T.
-func Of[T any](name, module, scope, description string) Type {
-	return Type{Name: name, Module: module, Scope: scope, Description: description, Data: reflect.TypeFor[T]()}
+func Of[T any](name, component, scope, description string) Type {
+	return Type{Name: name, Component: component, Scope: scope, Description: description, Data: reflect.TypeFor[T]()}
 }
 
 // Extended returns a Type whose data is a T with the additional fields of X.
-func Extended[T, X any](name, module, scope, description string) Type {
-	t := Of[T](name, module, scope, description)
+func Extended[T, X any](name, component, scope, description string) Type {
+	t := Of[T](name, component, scope, description)
 	t.Extra = reflect.TypeFor[X]()
 	return t
 }

@@ -19,10 +19,10 @@ type Terms struct {
 
 // Candidate is what of an event decides whether subscriptions get it.
 type Candidate struct {
-	Name   string // such as order.created
-	Module string // component that must be enabled for the company
-	Scope  string // resource whose read scope is needed to see it
-	Doc    *Doc
+	Name      string // such as order.created
+	Component string // component that must be enabled for the company
+	Scope     string // resource whose read scope is needed to see it
+	Doc       *Doc
 }
 
 // Verdict is whether a subscription gets an event or, if not, the first reason against it.
@@ -47,7 +47,7 @@ func (v Verdict) String() string {
 // reconciler, replay and explanation all ask this function.
 func (t *Terms) Decide(e *Candidate, components access.Components) Verdict {
 	switch {
-	case !components.Has(e.Module):
+	case !components.Has(e.Component):
 		return ComponentOff
 	case !MatchAny(t.Events, e.Name):
 		return NotSubscribed

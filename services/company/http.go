@@ -13,7 +13,7 @@ func (s *Service) Register(api *httpapi.API) {
 			"It has no errors of its own."))
 	own := self.On(api, s.cfg.DB)
 	httpapi.Read(own, "/company", "getCompany", "Read the company of the caller", s.companyInfo,
-		httpapi.Doc("What an integration has to know before it sends anything: currency with its decimals, time zone, stock policy and enabled modules. "+
+		httpapi.Doc("What an integration has to know before it sends anything: currency with its decimals, time zone, stock policy and enabled components. "+
 			"It has no errors of its own: every valid token may ask."))
 	httpapi.Read(own, "/token", "getToken", "Read the token of the caller", tokenInfo,
 		httpapi.Doc("The caller's own token with scopes, expiry and rate limit, a cheap way to check that it works; the secret is not in it. "+

@@ -24,7 +24,7 @@ type OwnCompany struct {
 	StockPolicy    string        `json:"stockPolicy" enum:"allow_negative,block" doc:"whether orders and sales may take more than is available"`
 	AccrualPercent money.Percent `json:"accrualPercent" doc:"loyalty points earned, in percent of a sale"`
 	Plan           string        `json:"plan"`
-	Modules        []string      `json:"modules" doc:"components that the company has"`
+	Components     []string      `json:"modules" doc:"components that the company has"`
 	CreatedAt      jsontype.Time `json:"createdAt"`
 	UpdatedAt      jsontype.Time `json:"updatedAt"`
 }
@@ -51,7 +51,7 @@ type TokenInfo struct {
 	CompanyName string         `json:"companyName"`
 	IsTest      bool           `json:"isTest"`
 	Scopes      []string       `json:"scopes"`
-	Modules     []string       `json:"modules" doc:"components that the company has"`
+	Components  []string       `json:"modules" doc:"components that the company has"`
 	Plan        string         `json:"plan"`
 	ExpiresAt   *jsontype.Time `json:"expiresAt"`
 	RateLimit   *RateInfo      `json:"rateLimit" doc:"null when the token has no limit"`
@@ -73,7 +73,7 @@ func (s *Service) companyInfo(ctx context.Context, by access.Caller) (OwnCompany
 	}
 	return OwnCompany{
 		ID: c.ID, Name: c.Name, IsTest: c.IsTest, Currency: c.Currency, CurrencyDigits: money.Digits(c.Currency), TimeZone: c.TimeZone, Locale: c.Locale,
-		CountryPrefix: c.CountryPrefix, StockPolicy: c.StockPolicy, AccrualPercent: c.AccrualPercent, Plan: c.Plan, Modules: by.Components,
+		CountryPrefix: c.CountryPrefix, StockPolicy: c.StockPolicy, AccrualPercent: c.AccrualPercent, Plan: c.Plan, Components: by.Components,
 		CreatedAt: c.CreatedAt, UpdatedAt: c.UpdatedAt,
 	}, nil
 }
@@ -99,7 +99,7 @@ func (s *Service) userEntries(ctx context.Context, by access.Caller) ([]UserEntr
 func tokenInfo(_ context.Context, by access.Caller) (TokenInfo, error) {
 	info := TokenInfo{
 		ID: by.TokenID, Name: by.TokenName, CompanyID: by.Company, CompanyName: by.CompanyName, IsTest: by.IsTest,
-		Scopes: by.Scopes, Modules: by.Components, Plan: by.Plan,
+		Scopes: by.Scopes, Components: by.Components, Plan: by.Plan,
 	}
 	if by.ExpiresAt != nil {
 		at := jsontype.At(*by.ExpiresAt)

@@ -36,7 +36,7 @@ func roles(t *testing.T, k *dispatchtest.Kit) (stop func()) {
 	for i := range lines {
 		lines[i].Delay = 10 * time.Millisecond
 	}
-	events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Modules{}, router.Config{Kafka: k.Kafka, Backoff: time.Millisecond})
+	events, err := router.New(k.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: k.Kafka, Backoff: time.Millisecond})
 	require.NoError(t, err)
 	attempts := sender.New(sender.Config{
 		Client:  k.Kafka,

@@ -47,7 +47,7 @@ func disabledData(s *Subscription) DisabledData {
 // EventType describes one event that subscriptions may name.
 type EventType struct {
 	Event       string `json:"event"`
-	Module      string `json:"module" doc:"component that must be enabled for the company"`
+	Component   string `json:"module" doc:"component that must be enabled for the company"`
 	Description string `json:"description"`
 	SchemaRef   string `json:"schemaRef" doc:"JSON Schema of the envelope, relative to the schemas of the platform"`
 }
@@ -57,7 +57,7 @@ func (s *Service) EventTypes(context.Context, access.Caller) ([]EventType, error
 	declared := s.cfg.Registry.All()
 	types := make([]EventType, len(declared))
 	for i, t := range declared {
-		types[i] = EventType{Event: t.Name, Module: t.Module, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
+		types[i] = EventType{Event: t.Name, Component: t.Component, Description: t.Description, SchemaRef: "events/" + t.Name + ".schema.json"}
 	}
 	return types, nil
 }

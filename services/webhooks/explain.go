@@ -116,7 +116,7 @@ func (s *Service) explainAll(ctx context.Context, by access.Caller, id uuid.UUID
 	}
 	typ, known := s.cfg.Registry.Lookup(entry.Event)
 	if !known { // of a later release
-		typ = event.Type{Name: entry.Event, Module: group.Component, Scope: s.scopeOf(entry.Event)}
+		typ = event.Type{Name: entry.Event, Component: group.Component, Scope: s.scopeOf(entry.Event)}
 	}
 	ids := make([]uuid.UUID, len(subs))
 	for i := range subs {
@@ -132,7 +132,7 @@ func (s *Service) explainAll(ctx context.Context, by access.Caller, id uuid.UUID
 	}
 	q := question{
 		entry: entry, typ: typ, components: by.Components, now: s.cfg.DB.Now(), keep: deliveriesExpire.Keep,
-		candidate: &webhook.Candidate{Name: entry.Event, Module: typ.Module, Scope: typ.Scope, Doc: webhook.NewDoc(entry.Body)},
+		candidate: &webhook.Candidate{Name: entry.Event, Component: typ.Component, Scope: typ.Scope, Doc: webhook.NewDoc(entry.Body)},
 	}
 	all := make([]Explanation, len(subs))
 	for i, sub := range subs {
@@ -217,7 +217,7 @@ func (q *question) decide(v subscriptionVersion) (answer, error) {
 	case webhook.NotSubscribed:
 		return answer{outcomeNotSubscribed, "", fmt.Sprintf("The subscription names %s; %s is not among them.", strings.Join(v.Events, ", "), q.entry.Event), nil}, nil
 	case webhook.ComponentOff:
-		return answer{outcomeSkipped, verdict.String(), fmt.Sprintf("The company does not have the component %s, to which the event belongs.", q.typ.Module), nil}, nil
+		return answer{outcomeSkipped, verdict.String(), fmt.Sprintf("The company does not have the component %s, to which the event belongs.", q.typ.Component), nil}, nil
 	case webhook.ScopeMissing:
 		return answer{outcomeSkipped, verdict.String(), fmt.Sprintf("The token that made the subscription had no scope %s:read, which the event needs. Make the subscription with a token that has it.", q.typ.Scope), nil}, nil
 	case webhook.OwnChange:

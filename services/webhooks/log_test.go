@@ -231,6 +231,6 @@ func TestEventTypes(t *testing.T) {
 	var types []webhooks.EventType
 	r.as("webhooks:read").Do(t, "GET", "/webhooks/event-types", nil).Decode(&types)
 	require.Len(t, types, len(registry().All()))
-	require.Equal(t, webhooks.EventType{Event: "order.created", Module: "orders", Description: "An order was created.", SchemaRef: "events/order.created.schema.json"}, types[0])
+	require.Equal(t, webhooks.EventType{Event: "order.created", Component: "orders", Description: "An order was created.", SchemaRef: "events/order.created.schema.json"}, types[0])
 	require.Equal(t, "webhook.test", types[len(types)-1].Event)
 }

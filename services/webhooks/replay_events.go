@@ -223,7 +223,7 @@ func (s *Service) wants(by access.Caller, sub Subscription, names []string) (fun
 	return func(e outbox.LogEntry) bool {
 		t, known := s.cfg.Registry.Lookup(e.Event)
 		return known && webhook.MatchAny(asked, e.Event) &&
-			terms.Decide(&webhook.Candidate{Name: e.Event, Module: t.Module, Scope: t.Scope, Doc: webhook.NewDoc(e.Body)}, by.Components) == webhook.Wanted
+			terms.Decide(&webhook.Candidate{Name: e.Event, Component: t.Component, Scope: t.Scope, Doc: webhook.NewDoc(e.Body)}, by.Components) == webhook.Wanted
 	}, nil
 }
 

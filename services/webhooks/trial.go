@@ -42,7 +42,7 @@ func (s *Service) Try(ctx context.Context, by access.Caller, in SubscriptionFiel
 		}
 		q := question{typ: typ, components: by.Components}
 		q.entry.Event, q.entry.OccurredAt = e.Event, e.OccurredAt
-		q.candidate = &webhook.Candidate{Name: e.Event, Module: typ.Module, Scope: typ.Scope, Doc: webhook.NewDoc(e.Body)}
+		q.candidate = &webhook.Candidate{Name: e.Event, Component: typ.Component, Scope: typ.Scope, Doc: webhook.NewDoc(e.Body)}
 		a, err := q.decide(sub.version())
 		if err != nil {
 			return nil, err

@@ -17,7 +17,7 @@ const RoutedWithin = time.Minute
 
 // Reconcile compares the events of an interval with their deliveries, and calls missing for each that is missing.
 func (p *Platform) Reconcile(ctx context.Context, in reconcile.Interval, missing func(reconcile.Missing) error) (reconcile.Balance, error) {
-	r := reconcile.New(p.cfg.DB, nil, reconcile.Config{Group: topics.Routers, Events: p.cfg.Events, Modules: p.cfg.Modules, Log: p.cfg.Log})
+	r := reconcile.New(p.cfg.DB, nil, reconcile.Config{Group: topics.Routers, Events: p.cfg.Events, Components: p.cfg.Components, Log: p.cfg.Log})
 	return r.Check(ctx, in, missing)
 }
 

@@ -38,7 +38,7 @@ type Config struct {
 	DB         *db.DB
 	Deliveries Deliveries
 	Events     *event.Registry
-	Modules    match.Modules
+	Components match.Components
 	Stock      *warehouse.Reconciler
 	Brokers    *kafka.Config // nil = none are configured: what needs them fails with [ErrNoBrokers]
 	Topics     []topics.Topic

@@ -29,11 +29,11 @@ func Registry() *event.Registry {
 	})
 }
 
-// Modules gives every company orders, and the catalog, which is always on.
-type Modules struct{}
+// Components gives every company orders, and the catalog, which is always on.
+type Components struct{}
 
-// Of implements match.Modules.
-func (Modules) Of(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
+// Of implements match.Components.
+func (Components) Of(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
 	all := make(map[tenant.ID]access.Components, len(companies))
 	for _, company := range companies {
 		all[company] = access.Components{"catalog", "orders"}

@@ -129,6 +129,6 @@ func (e *Event) checkContent(name string, registry *event.Registry) error {
 	case !known:
 		return fmt.Errorf("%w: header ce_type: unknown event %q", ErrNewer, name)
 	}
-	e.candidate = webhook.Candidate{Name: name, Module: e.Type.Module, Scope: e.Type.Scope, Doc: webhook.NewDoc(e.Body)}
+	e.candidate = webhook.Candidate{Name: name, Component: e.Type.Component, Scope: e.Type.Scope, Doc: webhook.NewDoc(e.Body)}
 	return nil
 }

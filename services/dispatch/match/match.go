@@ -26,7 +26,7 @@ type Delivery struct {
 	Ordered      bool // it waits for earlier deliveries of its record
 }
 
-// Match appends the deliveries of an event to the list. The components are those of the company, see [Modules].
+// Match appends the deliveries of an event to the list. The components are those of the company, see [Components].
 func Match(e *Event, subs []Subscription, components access.Components, to []Delivery) []Delivery {
 	for i := range subs {
 		if sub := &subs[i]; sub.Decide(&e.candidate, components) == webhook.Wanted {

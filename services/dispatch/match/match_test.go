@@ -64,7 +64,7 @@ func TestMatching(t *testing.T) {
 			e, err := Decode(raw.Record(t), dispatchtest.Registry())
 			require.NoError(t, err)
 			c.sub.ID = uuid.New()
-			has, err := dispatchtest.Modules{}.Of(t.Context(), []tenant.ID{raw.Company})
+			has, err := dispatchtest.Components{}.Of(t.Context(), []tenant.ID{raw.Company})
 			require.NoError(t, err)
 			got := Match(e, []Subscription{all(c.sub)}, has[raw.Company], nil)
 			if !c.want {

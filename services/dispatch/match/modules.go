@@ -10,14 +10,14 @@ import (
 	"github.com/tradegrid/tradegrid/pkg/tenant"
 )
 
-// Modules tells which components companies have. A deleted company has all of them, because events from before its deletion
+// Components tells which components companies have. A deleted company has all of them, because events from before its deletion
 // are still delivered.
-type Modules interface {
+type Components interface {
 	Of(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)
 }
 
-// moduleTable is a [Modules] that caches the components of companies.
-type moduleTable struct {
+// componentTable is a [Components] that caches the components of companies.
+type componentTable struct {
 	ttl   time.Duration
 	cache *lru.Cache[tenant.ID, moduleEntry] // entries expire when they are read, so an idle process has no timers for them
 	read  func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)
@@ -28,20 +28,20 @@ type moduleEntry struct {
 	until      time.Time
 }
 
-// NewModules caches what read returns, for ttl, but not errors. All companies that are not cached are read in one call.
-func NewModules(ttl time.Duration, read func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)) Modules {
+// NewComponents caches what read returns, for ttl, but not errors. All companies that are not cached are read in one call.
+func NewComponents(ttl time.Duration, read func(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error)) Components {
 	cache, err := lru.New[tenant.ID, moduleEntry](maxCompanies)
 	if err != nil {
 		panic(err) // only for a size below 1
 	}
-	return &moduleTable{ttl: ttl, cache: cache, read: read}
+	return &componentTable{ttl: ttl, cache: cache, read: read}
 }
 
 // maxCompanies bounds the companies whose components are cached.
 const maxCompanies = 100_000
 
-// Of implements [Modules].
-func (t *moduleTable) Of(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
+// Of implements [Components].
+func (t *componentTable) Of(ctx context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
 	now := time.Now()
 	found := make(map[tenant.ID]access.Components, len(companies))
 	var missing []tenant.ID

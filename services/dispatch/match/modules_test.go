@@ -16,7 +16,7 @@ func TestModulesAreReadTogetherAndOnceButErrorsAgain(t *testing.T) {
 	t.Parallel()
 	var reads [][]tenant.ID
 	err := errors.New("database away")
-	m := NewModules(time.Hour, func(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
+	m := NewComponents(time.Hour, func(_ context.Context, companies []tenant.ID) (map[tenant.ID]access.Components, error) {
 		reads = append(reads, companies)
 		found := map[tenant.ID]access.Components{}
 		for _, company := range companies {
@@ -42,7 +42,7 @@ func TestModulesAreReadTogetherAndOnceButErrorsAgain(t *testing.T) {
 func TestModulesAreReadAgainWhenOld(t *testing.T) {
 	t.Parallel()
 	reads := 0
-	m := NewModules(time.Millisecond, func(context.Context, []tenant.ID) (map[tenant.ID]access.Components, error) {
+	m := NewComponents(time.Millisecond, func(context.Context, []tenant.ID) (map[tenant.ID]access.Components, error) {
 		reads++
 		return nil, nil
 	})

@@ -53,7 +53,7 @@ func (r *Reconciler) match(ctx context.Context, companies []uuid.UUID, events []
 	if err != nil {
 		return nil, 0, err
 	}
-	components, err := r.cfg.Modules.Of(ctx, slices.Collect(maps.Keys(subs)))
+	components, err := r.cfg.Components.Of(ctx, slices.Collect(maps.Keys(subs)))
 	if err != nil {
 		return nil, 0, fmt.Errorf("read components of companies: %w", err)
 	}

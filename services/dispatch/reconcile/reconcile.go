@@ -33,13 +33,13 @@ const (
 	maxMissing   = 10_000           // missing deliveries that are remembered
 )
 
-// Config configures a [Reconciler]. Group, Events and Modules are those of the routers.
+// Config configures a [Reconciler]. Group, Events and Components are those of the routers.
 type Config struct {
-	Group   string // consumer group of the routers
-	Events  *event.Registry
-	Modules match.Modules
-	Every   time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
-	Log     *slog.Logger  // discards by default
+	Group      string // consumer group of the routers
+	Events     *event.Registry
+	Components match.Components
+	Every      time.Duration // pause between comparisons; the topic is looked at in each step; 30 s
+	Log        *slog.Logger  // discards by default
 }
 
 // Reconciler checks that each event of the log has a delivery, in whatever state, for each subscription that matches it. It

@@ -37,7 +37,7 @@ func auditOf(t *testing.T, d *db.DB) *audit {
 	t.Helper()
 	k := dispatchtest.New(t, d)
 	group := topics.Routers + "-" + k.Company.String() // other tests store their progress in the same database
-	cfg := Config{Group: group, Events: dispatchtest.Registry(), Modules: dispatchtest.Modules{}, Every: 1}
+	cfg := Config{Group: group, Events: dispatchtest.Registry(), Components: dispatchtest.Components{}, Every: 1}
 	a := &audit{Kit: k, Reconciler: New(k.DB, kadm.NewClient(k.Client), cfg), group: group, sub: k.Subscription()}
 	a.companies = func(context.Context, uuid.UUID) ([]uuid.UUID, error) { return []uuid.UUID{uuid.UUID(k.Company)}, nil }
 	k.Set(a.sub, "updated_at = $3", time.Now().Add(-time.Hour))
@@ -46,7 +46,7 @@ func auditOf(t *testing.T, d *db.DB) *audit {
 
 func (a *audit) router() (stop func()) {
 	a.T.Helper()
-	r, err := router.New(a.DB, dispatchtest.Registry(), dispatchtest.Modules{}, router.Config{Kafka: a.Kafka, Group: a.group, Backoff: time.Millisecond})
+	r, err := router.New(a.DB, dispatchtest.Registry(), dispatchtest.Components{}, router.Config{Kafka: a.Kafka, Group: a.group, Backoff: time.Millisecond})
 	require.NoError(a.T, err)
 	return a.Run(r.Run)
 }
@@ -88,7 +88,7 @@ func TestReconcilerFindsNothingMissing(t *testing.T) {
 	t.Parallel()
 	a := newAudit(t)
 	stop := a.router()
-	unwanted := a.Event("stock.movement.created") // of a module that the company does not have
+	unwanted := a.Event("stock.movement.created") // of a component that the company does not have
 	a.raise(a.Event("order.created"), a.Event("product.created"), unwanted)
 	a.compared()
 	require.Empty(t, a.missing)

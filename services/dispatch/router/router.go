@@ -81,16 +81,16 @@ type delivery struct {
 // Router turns each event into one delivery per matching subscription: it inserts the rows of the deliveries, produces them
 // to topics.Deliveries, and only then commits the event.
 type Router struct {
-	cfg      Config
-	db       *db.DB
-	registry *event.Registry
-	modules  match.Modules
-	subs     *match.Cache
-	client   *kgo.Client
-	out      producer // client, unless a test makes it fail
-	dead     *deadletter.Writer
-	tracer   trace.Tracer
-	now      func() time.Time
+	cfg        Config
+	db         *db.DB
+	registry   *event.Registry
+	components match.Components
+	subs       *match.Cache
+	client     *kgo.Client
+	out        producer // client, unless a test makes it fail
+	dead       *deadletter.Writer
+	tracer     trace.Tracer
+	now        func() time.Time
 }
 
 // newerPatience is how long records wait for a router of a later release. It is longer than a rolling upgrade leaves partitions
@@ -98,7 +98,7 @@ type Router struct {
 const newerPatience = 10 * time.Minute
 
 // New connects to the brokers; Run does the rest.
-func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) (*Router, error) {
+func New(d *db.DB, registry *event.Registry, components match.Components, cfg Config) (*Router, error) {
 	cfg.setDefaults()
 	subs, err := match.NewCache(d, cfg.CacheSize, cfg.CacheTTL, cfg.Log)
 	if err != nil {
@@ -109,7 +109,7 @@ func New(d *db.DB, registry *event.Registry, modules match.Modules, cfg Config) 
 		return nil, fmt.Errorf("start router: %w", err)
 	}
 	return &Router{
-		cfg: cfg, db: d, registry: registry, modules: modules, subs: subs,
+		cfg: cfg, db: d, registry: registry, components: components, subs: subs,
 		client: client, out: client, dead: deadletter.New(client), tracer: cfg.Tracer.Tracer("tradegrid/dispatch"), now: time.Now,
 	}, nil
 }
@@ -332,7 +332,7 @@ func (r *Router) match(ctx context.Context, events []*incoming) ([]*delivery, er
 		return nil, err
 	}
 	subscribed := slices.DeleteFunc(companies, func(c tenant.ID) bool { return len(byCompany[c]) == 0 })
-	components, err := r.modules.Of(ctx, subscribed)
+	components, err := r.components.Of(ctx, subscribed)
 	if err != nil {
 		return nil, fmt.Errorf("read components of companies: %w", err)
 	}

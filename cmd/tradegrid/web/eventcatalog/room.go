@@ -57,13 +57,13 @@ func (r *Room) Pages() []web.Page {
 }
 
 type listPage struct {
-	Header  web.Header
-	Note    *web.Note
-	Modules []module
+	Header     web.Header
+	Note       *web.Note
+	Components []component
 }
 
-// module is a part of the platform with its events.
-type module struct {
+// component is a part of the platform with its events.
+type component struct {
 	Name  string
 	Off   bool // the company does not have it
 	Table web.Table
@@ -76,18 +76,18 @@ func (r *Room) list(ctx context.Context, q *web.Request) (web.Answer, error) {
 	}
 	p := listPage{Header: web.Header{Title: q.T("area.event_catalog"), Facts: q.T("eventcatalog.intro", len(r.Events.All()))}}
 	for _, t := range r.Events.All() {
-		i := slices.IndexFunc(p.Modules, func(m module) bool { return m.Name == t.Module })
+		i := slices.IndexFunc(p.Components, func(m component) bool { return m.Name == t.Component })
 		if i < 0 {
-			i = len(p.Modules)
-			p.Modules = append(p.Modules, module{Name: t.Module, Off: !q.Has(t.Module), Table: web.Table{
-				Label: t.Module, Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("eventcatalog.means")}, {Text: q.T("eventcatalog.wanted"), Num: true}},
+			i = len(p.Components)
+			p.Components = append(p.Components, component{Name: t.Component, Off: !q.Has(t.Component), Table: web.Table{
+				Label: t.Component, Columns: []web.Column{{Text: q.T("events.name")}, {Text: q.T("eventcatalog.means")}, {Text: q.T("eventcatalog.wanted"), Num: true}},
 			}})
 		}
-		p.Modules[i].Table.Rows = append(p.Modules[i].Table.Rows, []web.Cell{
+		p.Components[i].Table.Rows = append(p.Components[i].Table.Rows, []web.Cell{
 			web.Code(t.Name, q.Path("/event-catalog/"+t.Name)), web.Text(t.Description), web.Number(strconv.Itoa(len(wanting(subs, t.Name)))),
 		})
 	}
-	slices.SortStableFunc(p.Modules, func(x, y module) int { return strings.Compare(x.Name, y.Name) })
+	slices.SortStableFunc(p.Components, func(x, y component) int { return strings.Compare(x.Name, y.Name) })
 	return web.Show("eventcatalog/list", q.T("area.event_catalog"), p), nil
 }
 
@@ -162,8 +162,8 @@ func (r *Room) page(ctx context.Context, q *web.Request, fault error) (web.Answe
 
 func sentence(q *web.Request, t event.Type, wanted int) web.Note {
 	switch {
-	case !q.Has(t.Module):
-		return web.Note{Kind: web.Off, Title: q.T("eventcatalog.module_off"), Text: q.T("eventcatalog.module_off.text", t.Module)}
+	case !q.Has(t.Component):
+		return web.Note{Kind: web.Off, Title: q.T("eventcatalog.component_off"), Text: q.T("eventcatalog.component_off.text", t.Component)}
 	case wanted == 0:
 		return web.Note{Kind: web.Info, Title: q.T("eventcatalog.nobody"), Text: q.T("eventcatalog.nobody.text")}
 	}

@@ -27,11 +27,11 @@ type editPage struct {
 	Trial  *trialPart
 }
 
-// eventKind is a module of the event catalog.
+// eventKind is a component of the event catalog.
 type eventKind struct {
-	Module string
-	Open   bool // something in it is chosen
-	Boxes  []eventBox
+	Component string
+	Open      bool // something in it is chosen
+	Boxes     []eventBox
 }
 
 // eventBox is an event, or a wildcard.
@@ -174,7 +174,7 @@ func (d draft) events() []string {
 	return nil
 }
 
-// catalog are the boxes of all events by module, each kind of record with its wildcard. Chosen names without a box stand in other.
+// catalog are the boxes of all events by component, each kind of record with its wildcard. Chosen names without a box stand in other.
 func catalog(q *web.Request, types []webhooks.EventType, chosen []string) (groups []eventKind, other web.Field) {
 	left := slices.Clone(chosen)
 	box := func(value, text string, wild bool) eventBox {
@@ -184,10 +184,10 @@ func catalog(q *web.Request, types []webhooks.EventType, chosen []string) (group
 	groups = []eventKind{{Open: true, Boxes: []eventBox{box("*", q.T("webhooks.events.all"), true)}}}
 	at, kinds := map[string]int{}, map[string]bool{}
 	for _, t := range types {
-		i, ok := at[t.Module]
+		i, ok := at[t.Component]
 		if !ok {
 			i = len(groups)
-			at[t.Module], groups = i, append(groups, eventKind{Module: q.Word(t.Module)})
+			at[t.Component], groups = i, append(groups, eventKind{Component: q.Word(t.Component)})
 		}
 		kind, _, _ := strings.Cut(t.Event, ".")
 		g := &groups[i]
