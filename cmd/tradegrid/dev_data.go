@@ -85,8 +85,6 @@ func (dm *demo) caller(ctx context.Context, token string) (access.Caller, error)
 	return access.Caller{Principal: p}, err
 }
 
-const sqlPublished = `SELECT NOT EXISTS (SELECT 1 FROM outbox WHERE bucket = $1 AND company_id = $2)`
-
 // routed waits until relay and router have seen the events of the company, so that a subscription that is created then gets
 // none of them. It does not wait longer than a minute, which others who use the same brokers could make it do.
 func routed(d *db.DB, client *kgo.Client) func(context.Context, tenant.ID) error {
@@ -97,9 +95,9 @@ func routed(d *db.DB, client *kgo.Client) func(context.Context, tenant.ID) error
 		tick := time.NewTicker(20 * time.Millisecond)
 		defer tick.Stop()
 		for {
-			var published bool
-			if err := d.QueryRow(ctx, sqlPublished, outbox.Bucket(id), id).Scan(&published); err != nil {
-				return fmt.Errorf("read the outbox: %w", err)
+			published, err := outbox.Published(ctx, d, id)
+			if err != nil {
+				return err
 			}
 			if published && caughtUp(ctx, admin) {
 				return nil

@@ -23,6 +23,9 @@ func TestRestoredRowsArePublished(t *testing.T) {
 		_, err := g.db.Write(t.Context(), sqlInsertDead, Bucket(c), m.Pos, m.ID, c, topics.Events, c.String(), m.Name, m.AggType, m.AggID, m.Version, m.Payload, "", "", old, "too large", old)
 		require.NoError(t, err)
 	}
+	backlog, err := ReadBacklog(t.Context(), g.db)
+	require.NoError(t, err)
+	require.Equal(t, Backlog{Dead: 3}, backlog)
 	in := DeadFilter{Company: &c, Before: time.Now()}
 	first, err := DeadRows(t.Context(), g.db, in, DeadRow{}, 1)
 	require.NoError(t, err)
@@ -37,14 +40,21 @@ func TestRestoredRowsArePublished(t *testing.T) {
 	g.run(r)
 	g.append(c, message(uuid.New(), 1, nowMicro())) // the first scan of a bucket is a full sweep
 	g.drained()
-	require.NoError(t, g.db.RunTx(t.Context(), "test.restore", func(_ context.Context, tx *db.Tx) error {
+	var waiting bool
+	require.NoError(t, g.db.RunTx(t.Context(), "test.restore", func(ctx context.Context, tx *db.Tx) error {
 		RestoreDead(tx, append(first, rest...))
-		return nil
+		published, err := Published(ctx, tx, c)
+		waiting = !published
+		return err
 	}))
+	require.True(t, waiting, "of this transaction")
 	g.drained()
+	published, err := Published(t.Context(), g.db, c)
+	require.NoError(t, err)
+	require.True(t, published)
 	require.Zero(t, g.count("outbox_dead"))
-	published, repeated := versions(g.records(topics.Events), record)
-	require.Equal(t, []string{"1", "2", "3"}, published)
+	numbers, repeated := versions(g.records(topics.Events), record)
+	require.Equal(t, []string{"1", "2", "3"}, numbers)
 	require.Zero(t, repeated)
 	require.Equal(t, []string{"1", "1", "2", "3"}, g.logged(c))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/twmb/franz-go/pkg/kadm"
 
 	"github.com/tradegrid/tradegrid/pkg/kafka"
+	"github.com/tradegrid/tradegrid/pkg/outbox"
 	"github.com/tradegrid/tradegrid/pkg/presence"
 	"github.com/tradegrid/tradegrid/services/dispatch/store"
 )
@@ -47,14 +48,14 @@ func unowned(lag kadm.GroupLag) (n int) {
 	return n
 }
 
-const sqlSelectOutboxState = `SELECT count(*), min(created_at), (SELECT count(*) FROM outbox_dead) FROM outbox`
-
 // Path reads what is under way, from the outbox to the receivers. What the database knows is there even if the brokers do not
 // answer: then the error is about them alone, and is [ErrNoBrokers] where there are none.
 func (p *Platform) Path(ctx context.Context) (s Path, brokers, err error) {
-	if err := p.cfg.DB.QueryRow(ctx, sqlSelectOutboxState).Scan(&s.OutboxRows, &s.OutboxOldest, &s.OutboxDead); err != nil {
-		return s, nil, fmt.Errorf("read outbox: %w", err)
+	backlog, err := outbox.ReadBacklog(ctx, p.cfg.DB)
+	if err != nil {
+		return s, nil, err
 	}
+	s.OutboxRows, s.OutboxOldest, s.OutboxDead = backlog.Rows, backlog.Oldest, backlog.Dead
 	if s.Waiting, err = store.SelectWaiting(ctx, p.cfg.DB); err != nil {
 		return s, nil, err
 	}
