@@ -193,22 +193,20 @@ func (a *API) Serve(ctx context.Context, ln net.Listener) error { return a.serve
 
 // Reply is the result of an operation.
 type Reply[T any] struct {
-	Body    T
-	Headers map[string]string
-	raw     []byte // the body as stored for replays
-	status  int    // 0 = that of the operation
+	Body   T
+	raw    []byte // the body as stored for replays
+	status int    // 0 = that of the operation
 }
 
 // reply is a [Reply] with a body of any type. What is done with all of them takes this one: generic code is compiled anew for each
 // type, of which there are hundreds.
 type reply struct {
-	body    any
-	headers map[string]string
-	raw     []byte
-	status  int
+	body   any
+	raw    []byte
+	status int
 }
 
-func (r *Reply[T]) plain() reply { return reply{r.Body, r.Headers, r.raw, r.status} }
+func (r *Reply[T]) plain() reply { return reply{r.Body, r.raw, r.status} }
 
 // OK returns a reply with a body.
 func OK[T any](body T) *Reply[T] { return &Reply[T]{Body: body} }

@@ -16,6 +16,8 @@ type File struct {
 	Inline bool   // browsers show it, instead of saving it
 	Body   io.ReadCloser
 
+	Headers map[string]string // besides those of all responses
+
 	// Open opens Body, unless the client has the file already, by its ETag.
 	Open func() (io.ReadCloser, error)
 }

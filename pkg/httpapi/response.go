@@ -16,7 +16,6 @@ import (
 
 	"github.com/tradegrid/tradegrid/pkg/httpapi/transport"
 	"github.com/tradegrid/tradegrid/pkg/jsontype"
-	"github.com/tradegrid/tradegrid/pkg/list"
 )
 
 // Versioned is a record with an ETag.
@@ -34,14 +33,6 @@ type Identified interface {
 // Annotated is a body that adds headers to its response.
 type Annotated interface {
 	ResponseHeaders() map[string]string
-}
-
-// Paged returns a page of a list, or the error from reading it.
-func Paged[T any](page *list.Page[T], err error) (*Reply[*list.Page[T]], error) {
-	if err != nil {
-		return nil, err
-	}
-	return &Reply[*list.Page[T]]{Body: page, Headers: page.Headers()}, nil
 }
 
 // Sized is a body that knows about how many bytes it takes before it is encoded.
@@ -67,7 +58,7 @@ func (r *request) respond(ctx context.Context, got reply) (*response, error) {
 		}
 	}
 	if f, ok := got.body.(File); ok {
-		return r.fileResponse(ctx, &f, got.headers)
+		return r.fileResponse(ctx, &f)
 	}
 	resp, err := r.call.response(got)
 	if err != nil || r.op.Mutating() {
@@ -77,8 +68,8 @@ func (r *request) respond(ctx context.Context, got reply) (*response, error) {
 }
 
 // fileResponse reserves the memory that a file takes, and opens it.
-func (r *request) fileResponse(ctx context.Context, f *File, headers map[string]string) (resp *response, err error) {
-	resp = &response{status: r.op.Status, headers: headers, file: f}
+func (r *request) fileResponse(ctx context.Context, f *File) (resp *response, err error) {
+	resp = &response{status: r.op.Status, headers: f.Headers, file: f}
 	if f.Open != nil && r.has(resp) {
 		return resp, nil
 	}
@@ -105,13 +96,11 @@ func (r *request) has(resp *response) bool {
 
 // response encodes a reply, unless it is encoded already.
 func (c *Call) response(got reply) (*response, error) {
-	resp := &response{status: cmp.Or(got.status, c.op.Status), headers: got.headers, body: got.raw}
+	resp := &response{status: cmp.Or(got.status, c.op.Status), body: got.raw}
 	if resp.status == http.StatusNoContent {
 		return resp, nil
 	}
-	if resp.headers == nil {
-		resp.headers = map[string]string{}
-	}
+	resp.headers = map[string]string{}
 	c.recordHeaders(got.body, resp.status, resp.headers)
 	if resp.body == nil {
 		var err error

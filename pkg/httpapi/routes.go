@@ -98,7 +98,10 @@ type Own struct{ Call }
 
 // View adds a GET with the parameters in I. A POST that changes nothing says so in its path.
 func View[I any, P input[I], T any](r *Routes, path, id, summary string, read func(context.Context, P) (T, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
+	view(r, r.op(http.MethodGet, path, id, summary, http.StatusOK, edits), read)
+}
+
+func view[I any, P input[I], T any](r *Routes, op Op, read func(context.Context, P) (T, error)) {
 	op.OneTx = false
 	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[T], error) {
 		v, err := read(ctx, in)
@@ -124,15 +127,6 @@ func ChangePrepared[I any, P input[I], V, T any](
 			return nil, err
 		}
 		return Mutate(ctx, r.db, P(in).caller(), op.ID, func(ctx context.Context, tx *db.Tx) (T, error) { return run(ctx, tx, in, v) }, r.tx...)
-	})
-}
-
-// ViewFile adds a GET that answers a file with headers of its own.
-func ViewFile[I any, P input[I]](r *Routes, path, id, summary string, read func(context.Context, P) (File, map[string]string, error), edits ...Edit) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *I) (*Reply[File], error) {
-		f, headers, err := read(ctx, in)
-		return &Reply[File]{Body: f, Headers: headers}, err
 	})
 }
 
@@ -173,9 +167,9 @@ func together[T any](call *Call, run func(store func(*db.Tx, T, json.RawMessage)
 // List adds a GET that returns a page; F is a filter that embeds [list.Params].
 func List[F, T any](r *Routes, path, id, summary string, read func(context.Context, access.Caller, F) (*list.Page[T], error), edits ...Edit) {
 	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *listInput[F]) (*Reply[*list.Page[T]], error) {
+	view(r, op, func(ctx context.Context, in *listInput[F]) (*list.Page[T], error) {
 		serveList(&in.Call, &in.Filter)
-		return Paged(read(ctx, in.Caller, in.Filter))
+		return read(ctx, in.Caller, in.Filter)
 	})
 	addList(r.api, op, read)
 }

@@ -19,15 +19,14 @@ import (
 func ListIn[F, T any](
 	r *Routes, path, id, summary string, read func(context.Context, access.Caller, uuid.UUID, F) (*list.Page[T], error), edits ...Edit,
 ) {
-	op := r.op(http.MethodGet, path, id, summary, http.StatusOK, edits)
-	Register(r.api, op, func(ctx context.Context, in *struct {
+	View(r, path, id, summary, func(ctx context.Context, in *struct {
 		ByID
 		Filter F `params:"inline"`
 	},
-	) (*Reply[*list.Page[T]], error) {
+	) (*list.Page[T], error) {
 		serveList(&in.Call, &in.Filter)
-		return Paged(read(ctx, in.Caller, in.ID, in.Filter))
-	})
+		return read(ctx, in.Caller, in.ID, in.Filter)
+	}, edits...)
 }
 
 // CreateIn adds a POST that creates a record that belongs to another one, and returns 201. Requests may omit the body if none

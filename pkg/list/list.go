@@ -481,8 +481,8 @@ func (p *Page[T]) Encode(to *json.Encoder, i int) error {
 // Item returns item i with all its fields.
 func (p *Page[T]) Item(i int) reflect.Value { return reflect.ValueOf(&p.Items[i]).Elem() }
 
-// Headers returns the response headers of the page.
-func (p *Page[T]) Headers() map[string]string {
+// ResponseHeaders tells a client that synchronizes where its next request begins.
+func (p *Page[T]) ResponseHeaders() map[string]string {
 	if p.Watermark == "" {
 		return nil
 	}

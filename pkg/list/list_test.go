@@ -95,7 +95,7 @@ func register(d *db.DB) func(*httpapi.API) {
 			if err != nil {
 				return nil, err
 			}
-			return &httpapi.Reply[*list.Page[book]]{Body: page, Headers: page.Headers()}, nil
+			return httpapi.OK(page), nil
 		})
 	}
 }

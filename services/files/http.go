@@ -39,7 +39,7 @@ func (s *Service) Register(api *httpapi.API) {
 			"Fails with 400 VALIDATION_ERROR for what is not a complete JPEG, PNG, GIF or WebP image or has too many pixels, 409 FILE_QUOTA_EXCEEDED, 413 PAYLOAD_TOO_LARGE, 415 UNSUPPORTED_MEDIA_TYPE, and 503 while too many images are being read."))
 	httpapi.Get(r, "/files/{id}", "getFile", "Read a file", s.Get,
 		httpapi.Doc("Returns what a file is, with signed URLs of the original and the thumbnails that anybody can open for about an hour. Fails with 404 FILE_NOT_FOUND."))
-	httpapi.ViewFile(r, "/files/{id}/content", "getFileContent", "Download a file", s.content,
+	httpapi.View(r, "/files/{id}/content", "getFileContent", "Download a file", s.content,
 		httpapi.Files(images...), httpapi.Guests(s.guest),
 		httpapi.Doc("Returns the original or a thumbnail, with its SHA-256 as the ETag, to a token or to whoever has a signed URL. "+
 			"Fails with 403 FILE_URL_INVALID or FILE_URL_EXPIRED for a signature, 404 FILE_NOT_FOUND, and 404 FILE_CONTENT_MISSING if the store has lost the content."))

@@ -258,15 +258,15 @@ func (s *Service) uncount(tx *db.Tx, company tenant.ID, n int64) {
 // maxAge is how long clients keep a content without asking, in seconds.
 const maxAge = 3600
 
-// content is one content of a file, with its headers. Scripts in what is a valid image, too, must not run.
-func (s *Service) content(ctx context.Context, in *contentInput) (httpapi.File, map[string]string, error) {
+// content is one content of a file. Scripts in what is a valid image, too, must not run.
+func (s *Service) content(ctx context.Context, in *contentInput) (httpapi.File, error) {
 	f, err := table.Get(ctx, s.cfg.DB, in.Company, in.ID)
 	if err != nil {
-		return httpapi.File{}, nil, err
+		return httpapi.File{}, err
 	}
 	c := f.content(in.Size)
 	reading := context.WithoutCancel(ctx) // the file is sent after the request has returned
-	file := httpapi.File{
+	return httpapi.File{
 		Media: c.MediaType, Name: f.savedAs(c), Size: c.Size, Memory: blob.ReaderMemory, Inline: true,
 		Open: func() (io.ReadCloser, error) {
 			body, err := s.cfg.Store.Open(reading, key(f.CompanyID, f.ID, c.Name))
@@ -279,10 +279,10 @@ func (s *Service) content(ctx context.Context, in *contentInput) (httpapi.File, 
 			}
 			return body, nil
 		},
-	}
-	return file, map[string]string{
-		"ETag": `"` + c.SHA256 + `"`, "Cache-Control": fmt.Sprintf("private, max-age=%d, immutable", maxAge),
-		"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Origin-Resource-Policy": "cross-origin",
+		Headers: map[string]string{
+			"ETag": `"` + c.SHA256 + `"`, "Cache-Control": fmt.Sprintf("private, max-age=%d, immutable", maxAge),
+			"Content-Security-Policy": "default-src 'none'; sandbox", "Cross-Origin-Resource-Policy": "cross-origin",
+		},
 	}, nil
 }
 
